@@ -28,6 +28,8 @@ pub struct Content<'a> {
     pub operations: Cow<'a, [u8]>,
     /// [`ThreadEntry`]s.
     pub threads: &'a [u8],
+    /// Sums of time.
+    pub times: Times,
     /// [`CounterEntry`]s.
     pub counters: &'a [u8],
     /// [`SyncEntry`]s.
@@ -42,6 +44,17 @@ pub struct Content<'a> {
     pub columns: Vec<StoredColumn>,
     /// The records.
     pub blocks: Blocks,
+}
+
+/// Sums of time of a rank. Without `threads` there are none.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// Those of the rank.
+    pub rank: RankTimes,
+    /// The time of MPI_Finalize.
+    pub finalize: FinalizeTimes,
+    /// Those of each thread.
+    pub threads: Vec<ThreadTimes>,
 }
 
 /// The blocks of a part, in order: in memory, and in block files.
@@ -190,8 +203,8 @@ impl Content<'_> {
     pub fn write_at(&self, file: &File, offset: u64) -> io::Result<()> {
         let columns = self.columns_in_use();
         let (mut directory, end) = self.directory(&columns);
-        for (entry, (_, _, bytes)) in directory.iter_mut().zip(self.tables(&columns)) {
-            entry.crc = crc32fast::hash(bytes);
+        for (entry, (kind, _, bytes)) in directory.iter_mut().zip(self.tables(&columns)) {
+            entry.crc = if kind == section::FINALIZE_TIMES { 0 } else { crc32fast::hash(bytes) };
             file.write_all_at(bytes, offset + entry.offset)?;
         }
         if let Some(blocks) = directory.last() {
@@ -216,6 +229,12 @@ impl Content<'_> {
         file.write_all_at(&vec![0; (length - end) as usize], offset + end)
     }
 
+    /// Where [`FinalizeTimes`] lie, bytes from the start of the part; `None`: the part has none.
+    pub fn finalize_times_offset(&self) -> Option<u64> {
+        let (directory, _) = self.directory(&self.columns_in_use());
+        directory.iter().find(|entry| entry.kind == section::FINALIZE_TIMES).map(|entry| entry.offset)
+    }
+
     fn columns_in_use(&self) -> Vec<StoredColumn> {
         let is_in_use = |column: &&StoredColumn| {
             (column.number as usize) < COLUMNS.len() || self.blocks.columns >> column.number & 1 != 0
@@ -238,6 +257,10 @@ impl Content<'_> {
         (directory, end)
     }
 
+    fn of_threads<'s>(&self, bytes: &'s [u8]) -> &'s [u8] {
+        if self.times.threads.is_empty() { &[] } else { bytes }
+    }
+
     /// Kind, element size and bytes of each table; those of the second half only where they are not empty.
     fn tables<'s>(&'s self, columns: &'s [StoredColumn]) -> Vec<(u32, usize, &'s [u8])> {
         let mut tables = vec![
@@ -254,6 +277,13 @@ impl Content<'_> {
             (section::PROBES, size_of::<ProbeEntry>(), self.probes),
             (section::INTERRUPTIONS, size_of::<InterruptionEntry>(), bytemuck::cast_slice(&self.interruptions)),
             (section::HISTOGRAMS, size_of::<HistogramEntry>(), bytemuck::cast_slice(&self.histograms)),
+            (section::RANK_TIMES, size_of::<RankTimes>(), self.of_threads(bytemuck::bytes_of(&self.times.rank))),
+            (section::THREAD_TIMES, size_of::<ThreadTimes>(), bytemuck::cast_slice(&self.times.threads)),
+            (
+                section::FINALIZE_TIMES,
+                size_of::<FinalizeTimes>(),
+                self.of_threads(bytemuck::bytes_of(&self.times.finalize)),
+            ),
         ];
         tables.extend(optional.into_iter().filter(|(_, _, bytes)| !bytes.is_empty()));
         tables

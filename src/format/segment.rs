@@ -17,7 +17,7 @@ use crate::histograms::Histograms;
 use crate::layout::*;
 use crate::live_records::{self, Counted, LiveTables, RankClock};
 use crate::packed::{Block, Numbering, Rows};
-use crate::part::{Blocks, Content};
+use crate::part::{Blocks, Content, Times};
 
 /// What a segment holds, in the order in which a part stores it.
 ///
@@ -70,7 +70,7 @@ pub fn read_with<'a>(
         counted = reading.count_cut(&cut, &mut histograms).ok_or_else(|| damaged("has a call without an operation"))?;
     }
     kept.sort_by_key(|kept| (kept.thread, kept.draw));
-    for kept in kept.iter().filter(|kept| kept.records > 0) {
+    for kept in &kept {
         reading.take_chunk(kept).map_err(damaged)?;
     }
 
@@ -82,7 +82,15 @@ pub fn read_with<'a>(
             anchor.tick = clock.local(anchor.tick);
         }
     }
-    let Reading { blocks, mut interruptions, .. } = reading;
+    let mut times = Times { rank: header.times, finalize: header.finalize, threads: tables.thread_times.to_vec() };
+    if let Some(clock) = &clock {
+        let readings = times.threads.iter_mut().flat_map(|thread| &mut thread.processor);
+        for tick in readings.map(|reading| &mut reading.tick).chain([&mut times.rank.finalize_enter]) {
+            *tick = clock.local(*tick);
+        }
+    }
+    let Reading { blocks, mut interruptions, behind, .. } = reading;
+    interruptions.extend(behind.into_iter().flatten().map(|entry| InterruptionEntry { record: NO_RECORD, ..*entry }));
     interruptions.sort_by_key(|entry| (entry.record, entry.flags & interruption_flags::BETWEEN == 0));
     Ok(Content {
         rank,
@@ -92,6 +100,7 @@ pub fn read_with<'a>(
         communicators: bytemuck::cast_slice(tables.communicators),
         operations: counted,
         threads: bytemuck::cast_slice(tables.threads),
+        times,
         counters: tables.counters,
         syncs: tables.syncs,
         probes: tables.probes,
@@ -108,6 +117,7 @@ struct Tables<'a> {
     communicators: &'a [CommunicatorEntry],
     operations: &'a [OperationEntry],
     threads: &'a [ThreadEntry],
+    thread_times: &'a [ThreadTimes],
     counters: &'a [u8],
     syncs: &'a [u8],
     probes: &'a [u8],
@@ -131,6 +141,7 @@ impl<'a> Tables<'a> {
         let communicators = table(&header.communicators, size_of::<CommunicatorEntry>(), "communicators")?;
         let operations = table(&header.operations, size_of::<OperationEntry>(), "operations")?;
         let threads = table(&header.threads, size_of::<ThreadEntry>(), "threads")?;
+        let thread_times = table(&header.thread_times, size_of::<ThreadTimes>(), "sums of threads")?;
         let interruptions = table(&header.interruptions, size_of::<InterruptionEntry>(), "interruptions")?;
         let long_calls = table(&header.long_calls, size_of::<LongCallEntry>(), "long calls")?;
         let chunks = table(&header.chunks, size_of::<ChunkEntry>(), "chunks")?;
@@ -140,6 +151,7 @@ impl<'a> Tables<'a> {
             communicators: typed(communicators, path)?,
             operations: typed(operations, path)?,
             threads: typed(threads, path)?,
+            thread_times: typed(thread_times, path)?,
             counters: table(&header.counters, size_of::<CounterEntry>(), "counters")?,
             syncs: table(&header.syncs, size_of::<SyncEntry>(), "synchronisations")?,
             probes: table(&header.probes, size_of::<ProbeEntry>(), "probes")?,
@@ -227,6 +239,8 @@ struct Reading<'r, 'a> {
     /// Of each draw the interruptions of its records.
     interrupted: HashMap<u64, Vec<&'a InterruptionEntry>>,
     interruptions: Vec<InterruptionEntry>,
+    /// Of each thread those behind its last record so far.
+    behind: Vec<Vec<&'a InterruptionEntry>>,
     blocks: Blocks,
 }
 
@@ -238,8 +252,13 @@ impl<'r, 'a> Reading<'r, 'a> {
             late.entry(draw).or_default().push((record, entry.exit));
         }
         let mut interrupted: HashMap<u64, Vec<&InterruptionEntry>> = HashMap::new();
+        let mut behind = vec![Vec::new(); tables.threads.len()];
         for entry in tables.interruptions {
-            interrupted.entry(of_live_record(entry.record).0).or_default().push(entry);
+            match (of_live_record(entry.record).0, behind.get_mut(entry.thread as usize)) {
+                // The thread had drawn no chunk.
+                (0, Some(behind)) => behind.push(entry),
+                (draw, _) => interrupted.entry(draw).or_default().push(entry),
+            }
         }
         Reading {
             header,
@@ -251,6 +270,7 @@ impl<'r, 'a> Reading<'r, 'a> {
             late,
             interrupted,
             interruptions: Vec::new(),
+            behind,
             blocks: Blocks::default(),
         }
     }
@@ -275,7 +295,7 @@ impl<'r, 'a> Reading<'r, 'a> {
             }
             let draw = block.header.draw;
             let interrupted = self.interrupted.remove(&draw);
-            if !self.own || interrupted.is_some() {
+            if !self.own || interrupted.is_some() || !self.behind[block.header.thread as usize].is_empty() {
                 let Some(operations) = block.operations() else { break };
                 if may_be_lost && operations.iter().any(|&number| self.tables.has_lost(number)) {
                     break;
@@ -294,11 +314,15 @@ impl<'r, 'a> Reading<'r, 'a> {
 
     /// Takes the records of a chunk that lies in memory.
     fn take_chunk(&mut self, kept: &Kept<'_>) -> Result<(), &'static str> {
+        let interrupted = self.interrupted.remove(&kept.draw);
+        if kept.records == 0 {
+            self.note(interrupted, kept.first, kept.thread, &[]);
+            return Ok(());
+        }
         let rows = self.rows(kept).ok_or("has a call without an operation")?;
         if kept.thread as usize >= self.tables.threads.len() {
             return Err("has records without a thread");
         }
-        let interrupted = self.interrupted.remove(&kept.draw);
         self.note(interrupted, kept.first, kept.thread, &rows.operation);
         self.blocks.add(&rows, &self.numbering, kept.draw, kept.thread);
         Ok(())
@@ -310,11 +334,18 @@ impl<'r, 'a> Reading<'r, 'a> {
         live_records::rows(self.header, &entry, kept.first, load, self, self.clock)
     }
 
-    /// Keeps the interruptions of records that are about to be added, `first` of their chunk lying before them.
-    fn note(&mut self, entries: Option<Vec<&InterruptionEntry>>, first: u64, thread: u32, operations: &[u32]) {
-        for entry in entries.into_iter().flatten() {
-            let Some(place) = u64::from(of_live_record(entry.record).1).checked_sub(first) else { continue };
-            let Some(operation) = operations.get(place as usize) else { continue };
+    /// Keeps the interruptions of records that are about to be added, `first` of their chunk lying before them. Those
+    /// behind the last record of a chunk lie before the first one of their thread's next chunk.
+    fn note(&mut self, entries: Option<Vec<&'a InterruptionEntry>>, first: u64, thread: u32, operations: &[u32]) {
+        let Some(behind) = self.behind.get_mut(thread as usize) else { return };
+        let earlier = if operations.is_empty() { Vec::new() } else { std::mem::take(behind) };
+        let place = |entry: &InterruptionEntry| u64::from(of_live_record(entry.record).1).checked_sub(first);
+        let entries = entries.into_iter().flatten().filter_map(|entry| Some((place(entry)?, entry)));
+        for (place, entry) in earlier.into_iter().map(|entry| (0, entry)).chain(entries) {
+            let Some(operation) = operations.get(place as usize) else {
+                behind.push(entry);
+                continue;
+            };
             // The record of a call that failed was taken back, and is the next call's: it was interrupted before that.
             let between = if operation & INTERRUPTED == 0 { interruption_flags::BETWEEN } else { 0 };
             let record = self.blocks.records + place;

@@ -11,7 +11,7 @@ use mpitrace_format::layout::*;
 use mpitrace_format::live_records::stored_columns;
 use mpitrace_format::metadata::{self, Metadata};
 use mpitrace_format::packed::{Rows, column};
-use mpitrace_format::part::{Blocks, Content};
+use mpitrace_format::part::{Blocks, Content, Times};
 use mpitrace_format::{file, strings};
 
 /// Records of a block, as the preloaded library has them.
@@ -38,6 +38,8 @@ pub struct SyntheticRank {
     requests: Vec<SyntheticRequest>,
     interruptions: Vec<InterruptionEntry>,
     histograms: Vec<HistogramEntry>,
+    /// Its sums of time.
+    pub times: Times,
 }
 
 /// The cost of the request of a non-blocking call, ticks.
@@ -90,6 +92,7 @@ impl SyntheticRank {
             requests: Vec::new(),
             interruptions: Vec::new(),
             histograms: Vec::new(),
+            times: Times::default(),
         };
         new.communicator(0, world_size, rank, None);
         new.communicators[0].flags |= communicator_flags::WORLD;
@@ -349,6 +352,7 @@ impl SyntheticRank {
             communicators: bytemuck::cast_slice(&self.communicators),
             operations: Cow::Borrowed(bytemuck::cast_slice(&self.operations)),
             threads: bytemuck::cast_slice(&self.threads),
+            times: self.times.clone(),
             counters: &[],
             syncs: &[],
             probes: &[],

@@ -48,9 +48,9 @@ fn by(trace: &Trace) -> u16 {
 /// The settings under which the mechanism that they name works here, with the mechanism.
 const MECHANISMS: [(&str, u16); 2] = [("page", interruptions_by::EVENT_PAGE), ("rseq", interruptions_by::RSEQ)];
 
-/// Those behind the first record of rank 1, which the program's own count begins behind.
+/// Those behind the first record of rank 1 and up to its last, between which lies the program's own count.
 fn behind_the_first(part: &Part) -> Vec<InterruptionEntry> {
-    part.interruptions().iter().filter(|entry| entry.record > 0).copied().collect()
+    part.interruptions().iter().filter(|entry| (1..NO_RECORD).contains(&entry.record)).copied().collect()
 }
 
 fn hog(case: &Case) {

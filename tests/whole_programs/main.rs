@@ -67,6 +67,7 @@ mod threads;
 mod unchanged;
 mod undone;
 mod variables;
+mod waits;
 mod whereabouts;
 
 use libtest_mimic::Arguments;
@@ -101,6 +102,7 @@ fn main() {
         ("cluster_scale", cluster_scale::TESTS),
         ("scale", scale::TESTS),
         ("messages", messages::TESTS),
+        ("waits", waits::TESTS),
         ("counters", counters::TESTS),
         ("processor_counters", processor_counters::TESTS),
         ("emulated_machine", emulated_machine::TESTS),

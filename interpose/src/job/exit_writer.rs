@@ -201,7 +201,7 @@ mod tests {
     use bytemuck::Zeroable;
     use mpitrace_format::layout::{OperationEntry, PartHeader, RankHeader, RunEntry};
     use mpitrace_format::packed::Rows;
-    use mpitrace_format::part::Blocks;
+    use mpitrace_format::part::{Blocks, Times};
 
     const JOB: [u8; 16] = [7; 16];
 
@@ -219,6 +219,7 @@ mod tests {
             communicators: &[],
             operations: Cow::Borrowed(&[]),
             threads: &[],
+            times: Times::default(),
             counters: &[],
             syncs: &[],
             probes: &[],

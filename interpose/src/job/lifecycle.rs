@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mpitrace_format::layout::state;
+use mpitrace_format::layout::{FinalizeTimes, RankTimes, state};
 
 use crate::base::{first_on_node, log, mode, symbol, system};
 use crate::clocks::{self, Ranks};
@@ -19,8 +19,8 @@ use crate::job::traced_ranks::{Answer, Found, TracedRanks};
 use crate::job::{exit_writer, output, output_name, stuck};
 use crate::mpi::collectives::Collectives;
 use crate::mpi::{Comm, abi, world};
-use crate::record::thread;
 use crate::record::trace_buffer::TraceBuffer;
+use crate::record::{thread, ticks};
 
 /// `MPI_Init` and `MPI_Init_thread`.
 pub fn init(forward: &dyn Fn() -> c_int) -> c_int {
@@ -42,12 +42,12 @@ pub fn init(forward: &dyn Fn() -> c_int) -> c_int {
         let traced_ranks = TracedRanks::announce(job, &folders);
         Some((prepared, traced_ranks, starting))
     });
-    let result = thread::guarded(forward);
+    let (result, library, _) = thread::timed(forward);
     if let Some((prepared, mut traced_ranks, starting)) = prepared {
         if result == 0 {
             system::without_file_size_signal(|| {
                 thread::catch_panic(|| start(prepared, traced_ranks, starting));
-                thread::catch_panic(started)
+                thread::catch_panic(|| started(library))
             });
         } else {
             traced_ranks.withdraw_markers();
@@ -56,11 +56,21 @@ pub fn init(forward: &dyn Fn() -> c_int) -> c_int {
     result
 }
 
-/// From now on the program runs.
-fn started() -> Option<()> {
+/// From now on the program runs. MPI_Init took so many ticks in the library.
+fn started(library: u64) -> Option<()> {
     let run = RUN.get()?;
-    run.live.get()?.change_rank(|rank| rank.state = state::RUNNING);
+    let live = run.live.get()?;
+    live.change_rank(|rank| rank.state = state::RUNNING);
     stuck::start(run);
+    let thread = thread::current()?;
+    let tick = ticks::now();
+    live.set_times(RankTimes {
+        thread: thread.index() + 1,
+        init: tick.wrapping_sub(ticks::first_anchor().tick),
+        init_library: library,
+        ..RankTimes::default()
+    });
+    thread.begin_times(tick);
     Some(())
 }
 
@@ -224,6 +234,7 @@ fn join(run: &Run, world: World, job: [u8; 16]) {
 /// a rank that waited before it would let the library make no progress, which messages of the program may need that are
 /// under way.
 pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
+    let enter = ticks::now();
     let ending = run::own().and_then(|run| Some((run, run.world.get()?)));
     let ending = ending.filter(|_| world::leave());
     let meeting = ending.and_then(|(_, world)| match world.together() {
@@ -242,6 +253,10 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
     };
     own(&|run, world| {
         exit_writer::mark(run, state::FINALIZING);
+        if let (Some(live), Some(thread)) = (run.live.get(), thread::current()) {
+            live.set_times(RankTimes { finalize_enter: enter, ..live.times() });
+            thread.end_times(enter);
+        }
         if !world::any_session() {
             // They may need the library.
             exit_writer::close_counters(run);
@@ -250,24 +265,20 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
             finish(run, world);
         }
     });
-    let Some(meeting) = meeting else {
-        let result = forward();
-        return finalized(result);
-    };
-    meeting.finalizes();
-    let result = thread::guarded_unseen(forward);
-    if result != 0 {
-        meeting.leave();
+    meeting.inspect(|meeting| meeting.finalizes());
+    let before = ticks::now();
+    let result = if meeting.is_some() { thread::guarded_unseen(forward) } else { forward() };
+    let library = ticks::now().wrapping_sub(before);
+    if let Some(meeting) = meeting {
+        if result != 0 {
+            meeting.leave();
+        }
+        own(&finish);
     }
-    own(&finish);
-    finalized(result)
-}
-
-/// The end of `MPI_Finalize`, with its result.
-fn finalized(result: c_int) -> c_int {
     if !world::any_session() {
         symbol::forget();
     }
+    own(&|run, _| output::add_finalize_times(run, FinalizeTimes { whole: ticks::now().wrapping_sub(enter), library }));
     result
 }
 

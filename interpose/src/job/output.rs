@@ -7,12 +7,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 use mpitrace_format::TraceError;
 use mpitrace_format::file;
-use mpitrace_format::layout::{PartEntry, state};
+use mpitrace_format::layout::{FinalizeTimes, PartEntry, state};
 use mpitrace_format::part::Content;
 
 use crate::base::allocator::{self, Held};
@@ -299,6 +300,8 @@ fn write_part(
         system::check_size(offset + length)?;
         if let Some(content) = content {
             content.write_at(&file, offset)?;
+            let unfinished = || Some((file.try_clone().ok()?, offset + content.finalize_times_offset()?));
+            *run.unfinished.lock().unwrap_or_else(PoisonError::into_inner) = unfinished();
             file::settle(file)?;
         }
         Ok(())
@@ -312,6 +315,15 @@ fn write_part(
         finalized: content.is_some_and(|content| content.rank.state == state::FINALIZED),
         error: wrote.err().map_or(0, |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO)),
     })
+}
+
+/// MPI_Finalize has returned: its time is added to the trace, where this rank has written one. A kill before leaves it
+/// unknown.
+pub fn add_finalize_times(run: &Run, times: FinalizeTimes) {
+    run.live.get().inspect(|live| live.set_finalize_times(times));
+    if let Some((file, offset)) = run.unfinished.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let _ = file.write_all_at(bytemuck::bytes_of(&times), offset);
+    }
 }
 
 /// Writes header and table of a file whose parts are there.

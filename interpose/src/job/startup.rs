@@ -1,8 +1,8 @@
 //! The beginning of the tracing: what both ways into MPI, `MPI_Init` and `MPI_Session_init`, have in common.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, OnceLock};
 
 use bytemuck::Zeroable;
 use mpitrace_format::layout::{NO_RANK, RankHeader, full, live_columns, state};
@@ -97,6 +97,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         folder: prepared.folder,
         process: std::process::id(),
         ended: AtomicBool::new(false),
+        unfinished: Mutex::new(None),
         copy: OnceLock::new(),
     };
     // From here on this rank takes part at Finalize, whatever else fails: the others will wait for it there.

@@ -71,6 +71,11 @@ impl Columns {
         draw: 0,
     };
 
+    /// The number of the chunk's draw.
+    pub(super) fn draw(&self) -> u64 {
+        self.draw
+    }
+
     /// The columns of the chunk that lies at this offset, in its draw of this number.
     pub fn of(memory: &'static Mapping, start: u64, header: &SegmentHeader, draw: u64) -> Columns {
         let place = memory.range(start, header.chunk_bytes);

@@ -26,6 +26,7 @@ impl TraceBuffer {
         let mut copied = *header;
         copied.rank = RankHeader { last_anchor: ticks::anchor(), ..self.rank() };
         (copied.metadata, copied.run, copied.blocks) = self.named();
+        (copied.times, copied.finalize) = (self.times(), self.header.finalize());
         let regions = [
             &mut copied.strings,
             &mut copied.communicators,
@@ -37,6 +38,7 @@ impl TraceBuffer {
             &mut copied.interruptions,
             &mut copied.long_calls,
             &mut copied.histograms,
+            &mut copied.thread_times,
             &mut copied.chunks,
         ];
         for (region, used) in regions.into_iter().zip(used) {

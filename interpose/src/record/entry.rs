@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
-    BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, LongCallEntry, OperationEntry, RankHeader, Region,
-    SegmentHeader, ThreadEntry, activity,
+    BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, FinalizeTimes, LongCallEntry, OperationEntry,
+    ProcessorTime, RankHeader, RankTimes, Region, SegmentHeader, ThreadEntry, ThreadTimes, activity,
 };
 
 use crate::base::memory::Mapping;
@@ -99,7 +99,8 @@ fields! {
     CounterEntry { flags set_flags: u32 }
     ChunkEntry { draw set_draw: u64, thread set_thread: u32, flags set_flags: u32 }
     SegmentHeader {
-        rank set_rank: RankHeader, metadata set_metadata: u32, run set_run: u32, blocks set_blocks: [u32; BLOCK_FILES]
+        rank set_rank: RankHeader, metadata set_metadata: u32, run set_run: u32, blocks set_blocks: [u32; BLOCK_FILES],
+        times set_times: RankTimes, finalize set_finalize: FinalizeTimes
     }
 }
 
@@ -193,6 +194,27 @@ impl Entry<ThreadEntry> {
             (*self.0.as_ptr()).unlisted += 1;
             (*self.0.as_ptr()).unlisted_off_ns += off_ns;
         }
+    }
+}
+
+impl Entry<ThreadTimes> {
+    /// Adds to the ticks of this one of [`mpitrace_format::layout::wait_class`].
+    #[inline(always)]
+    pub fn add_ticks(self, class: usize, ticks: u64) {
+        // SAFETY: the place is valid (`Entry::at`); the sums are changed by their thread alone.
+        unsafe { (*self.0.as_ptr()).ticks[class] += ticks };
+    }
+
+    /// Adds time off the processor, ns, by its place and reason.
+    pub fn add_off(self, place: usize, reason: usize, ns: u64) {
+        // SAFETY: the place is valid (`Entry::at`); the sums are changed by their thread alone.
+        unsafe { (*self.0.as_ptr()).off_ns[place][reason] += ns };
+    }
+
+    /// The processor time as it was read last.
+    pub fn set_processor_time(self, reading: ProcessorTime) {
+        // SAFETY: the place is valid (`Entry::at`); the reading is changed by its thread alone.
+        unsafe { (*self.0.as_ptr()).processor[1] = reading };
     }
 }
 

@@ -5,7 +5,7 @@ use mpitrace_format::layout::*;
 use mpitrace_format::strings;
 
 /// The tables, and the chunks' entries.
-pub const REGIONS: usize = 11;
+pub const REGIONS: usize = 12;
 pub const STRINGS: usize = 0;
 pub const COMMUNICATORS: usize = 1;
 pub const OPERATIONS: usize = 2;
@@ -16,11 +16,23 @@ pub const PROBES: usize = 6;
 pub const INTERRUPTIONS: usize = 7;
 pub const LONG_CALLS: usize = 8;
 pub const HISTOGRAMS: usize = 9;
-pub const CHUNKS: usize = 10;
+pub const THREAD_TIMES: usize = 10;
+pub const CHUNKS: usize = 11;
 
 /// How many entries (bytes, for strings) each table can hold: address space only.
-pub const CAPACITIES: [u64; CHUNKS] =
-    [64 << 20, 1 << 20, 1 << 20, 1 << 12, 1 << 12, 1 << 16, 1 << 20, MOST_INTERRUPTIONS, 1 << 20, MOST_HISTOGRAMS];
+pub const CAPACITIES: [u64; CHUNKS] = [
+    64 << 20,
+    1 << 20,
+    1 << 20,
+    1 << 12,
+    1 << 12,
+    1 << 16,
+    1 << 20,
+    MOST_INTERRUPTIONS,
+    1 << 20,
+    MOST_HISTOGRAMS,
+    1 << 12,
+];
 /// Entries of interruptions: 1 MiB of them, which take memory only as there are any.
 pub const MOST_INTERRUPTIONS: u64 = 1 << 14;
 /// Bytes of an entry of each.
@@ -35,6 +47,7 @@ pub const ENTRY_SIZES: [usize; REGIONS] = [
     size_of::<InterruptionEntry>(),
     size_of::<LongCallEntry>(),
     size_of::<Buckets>(),
+    size_of::<ThreadTimes>(),
     size_of::<ChunkEntry>(),
 ];
 /// Where the header says of each how far it is used.
@@ -49,6 +62,7 @@ pub const PLACES: [usize; REGIONS] = [
     std::mem::offset_of!(SegmentHeader, interruptions),
     std::mem::offset_of!(SegmentHeader, long_calls),
     std::mem::offset_of!(SegmentHeader, histograms),
+    std::mem::offset_of!(SegmentHeader, thread_times),
     std::mem::offset_of!(SegmentHeader, chunks),
 ];
 
@@ -124,6 +138,7 @@ impl Layout {
             header.interruptions,
             header.long_calls,
             header.histograms,
+            header.thread_times,
             header.chunks,
         ] = regions;
         header.records_offset = end;

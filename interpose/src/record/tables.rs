@@ -48,9 +48,13 @@ impl TraceBuffer {
         self.entry(OPERATIONS, number.into())
     }
 
-    /// Adds a thread: its number and its place.
-    pub fn add_thread(&self, entry: ThreadEntry) -> Option<(u32, Entry<ThreadEntry>)> {
-        self.add(THREADS, entry)
+    /// Adds a thread: its number, and the places of its entry and of its sums.
+    pub fn add_thread(&self, entry: ThreadEntry) -> Option<(u32, Entry<ThreadEntry>, Entry<ThreadTimes>)> {
+        // Both tables have as many entries.
+        self.extend(THREAD_TIMES, 1)?;
+        let (number, entry) = self.add(THREADS, entry)?;
+        let (_, times) = self.add(THREAD_TIMES, ThreadTimes::default())?;
+        Some((number, entry, times))
     }
 
     /// Adds a counter: its place.

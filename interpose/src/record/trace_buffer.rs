@@ -198,6 +198,21 @@ impl TraceBuffer {
         self.header.set_rank(rank);
     }
 
+    /// The times of the rank.
+    pub fn times(&self) -> RankTimes {
+        self.header.times()
+    }
+
+    /// Stores the times of the rank.
+    pub fn set_times(&self, times: RankTimes) {
+        self.header.set_times(times);
+    }
+
+    /// Stores the time of MPI_Finalize.
+    pub fn set_finalize_times(&self, times: FinalizeTimes) {
+        self.header.set_finalize(times);
+    }
+
     /// Names the run metadata, which [`TraceBuffer::add_string`] has stored.
     pub fn set_metadata(&self, reference: u32) {
         self.header.set_metadata(reference);

@@ -267,6 +267,11 @@ impl Watch {
         before.width + self.anchor.width + self.most_apart.max((rate * elapsed as f64) as u64)
     }
 
+    /// The thread's processor time at the last reading, ns.
+    pub fn processor_ns(&self) -> u64 {
+        self.anchor.processor_time
+    }
+
     /// In a child that was forked off the page is not mapped.
     pub fn forget(&mut self) {
         (self.word, self.seen, self.renew_at) = (&raw const NEVER, 0, u64::MAX);

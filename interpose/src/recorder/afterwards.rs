@@ -4,7 +4,6 @@ use std::ffi::c_int;
 
 use mpitrace_format::layout::{CommunicatorEntry, INTERRUPTED, INTERRUPTED_BEFORE, activity};
 
-use crate::base::errno;
 use crate::clocks;
 use crate::counters::per_call;
 use crate::identity::{operations, registry};
@@ -141,7 +140,8 @@ fn withdraw(thread: ThreadRef) {
 #[cold]
 #[inline(never)]
 pub fn synchronise(thread: ThreadRef, communicator: Entry<CommunicatorEntry>) {
-    errno::kept(|| clocks::after_call(communicator));
+    thread.as_tracer(|| clocks::after_call(communicator));
+    thread.skip_interruptions(ticks::now());
     thread.attend(attention::DISTURBED);
     named_regions::disturb();
 }

@@ -24,7 +24,7 @@ const SHARED_OUT: usize = 256;
 const CHECKED_AT_ONCE: usize = 4 << 20;
 
 /// No part has more sections: one of each kind. Each of them could be the whole part.
-const MOST_SECTIONS: u32 = 16;
+const MOST_SECTIONS: u32 = 32;
 
 /// A trace's file, its frame checked.
 struct MappedFile {
@@ -181,6 +181,8 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
     }
     let blocks = directory.iter().find(|entry| entry.kind == section::BLOCKS).ok_or("lacks a section")?;
     let blocks = section(bytes, start, &SectionEntry { element_size: 1, ..*blocks })?;
+    // It is written later than its checksum could be.
+    let finalize_times = directory.iter().find(|entry| entry.kind == section::FINALIZE_TIMES);
     let mut part = Part {
         map: map.clone(),
         counters: find_any(section::COUNTERS, size_of::<CounterEntry>())?,
@@ -188,6 +190,12 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
         probes: find_any(section::PROBES, size_of::<ProbeEntry>())?,
         interruptions: find_any(section::INTERRUPTIONS, size_of::<InterruptionEntry>())?,
         histograms: find_any(section::HISTOGRAMS, size_of::<HistogramEntry>())?,
+        rank_times: find_any(section::RANK_TIMES, size_of::<RankTimes>())?,
+        thread_times: find_any(section::THREAD_TIMES, size_of::<ThreadTimes>())?,
+        finalize_times: match finalize_times {
+            Some(entry) if entry.element_size as usize == size_of::<FinalizeTimes>() => section(bytes, start, entry)?,
+            _ => 0..0,
+        },
         metadata: find(section::FACTORS, 1)?,
         strings: find(section::STRINGS, 1)?,
         communicators: find(section::COMMUNICATORS, size_of::<CommunicatorEntry>())?,
@@ -296,7 +304,8 @@ fn check_indices(part: &Part) -> Result<(), &'static str> {
     }
     let threads = part.threads().len();
     let interruptions = part.interruptions();
-    if interruptions.iter().any(|entry| entry.record >= part.header.records || entry.thread as usize >= threads)
+    let is_lost = |record: u64| record >= part.header.records && record != NO_RECORD;
+    if interruptions.iter().any(|entry| is_lost(entry.record) || entry.thread as usize >= threads)
         || !interruptions.is_sorted_by_key(|entry| entry.record)
     {
         return Err("has an interruption without a call");

@@ -27,6 +27,9 @@ pub struct Part {
     pub(super) probes: Range<usize>,
     pub(super) interruptions: Range<usize>,
     pub(super) histograms: Range<usize>,
+    pub(super) rank_times: Range<usize>,
+    pub(super) thread_times: Range<usize>,
+    pub(super) finalize_times: Range<usize>,
     /// The columns of the records: their names and numbers.
     pub(super) columns: Vec<(String, u32)>,
     /// What the numbers of calls follow from.
@@ -94,6 +97,28 @@ impl Part {
         self.typed(&self.threads)
     }
 
+    /// The times of the rank; `None`: a trace of an earlier version.
+    pub fn rank_times(&self) -> Option<&RankTimes> {
+        self.typed(&self.rank_times).first()
+    }
+
+    /// How long MPI_Finalize took, ticks; `None`: not known.
+    pub fn finalize_times(&self) -> Option<FinalizeTimes> {
+        let stored: &[FinalizeTimes] = self.typed(&self.finalize_times);
+        stored.first().copied().filter(|times| times.whole != 0 && times.library <= times.whole)
+    }
+
+    /// The sums of the threads; none in a trace of an earlier version.
+    pub fn thread_times(&self) -> &[ThreadTimes] {
+        self.typed(&self.thread_times)
+    }
+
+    /// The thread that called MPI_Init, with its sums; `None`: not known.
+    pub fn init_thread(&self) -> Option<(u32, &ThreadTimes)> {
+        let thread = self.rank_times()?.thread.checked_sub(1)?;
+        Some((thread, self.thread_times().get(thread as usize)?))
+    }
+
     /// Which thread made which records: the runs follow each other.
     pub fn runs(&self) -> &[RunEntry] {
         &self.runs
@@ -115,6 +140,7 @@ impl Part {
     }
 
     /// The interruptions that have an entry, in the order of their records; those before a call come before those in it.
+    /// The last ones may have no record ([`NO_RECORD`]).
     pub fn interruptions(&self) -> &[InterruptionEntry] {
         self.typed(&self.interruptions)
     }

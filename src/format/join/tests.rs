@@ -1,5 +1,5 @@
 use super::*;
-use crate::part::Content;
+use crate::part::{Content, Times};
 
 const WORLD: u32 = 400;
 
@@ -14,6 +14,7 @@ fn content(job: u8, rank: u32, pid: u32, metadata: &[u8]) -> Content<'_> {
         communicators: &[],
         operations: std::borrow::Cow::Borrowed(&[]),
         threads: &[],
+        times: Times::default(),
         counters: &[],
         syncs: &[],
         probes: &[],

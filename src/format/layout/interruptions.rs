@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct InterruptionEntry {
     /// The record in which they happened, or before which: its index among the records of the part. In a live segment
-    /// [`live_record`].
+    /// [`live_record`]. [`NO_RECORD`]: behind the last record of its thread.
     pub record: u64,
     /// Time off the processor, ns: what the thread's processor time lacks of `elapsed_ns`. With [`TIMED`] only.
     ///
@@ -39,6 +39,24 @@ pub struct InterruptionEntry {
     pub throttled_ns: u64,
 }
 
+impl InterruptionEntry {
+    /// `off_ns` by [`super::off_reason`]: what no quota has held is divided by the numbers of switches, since how long
+    /// each of them took is not known.
+    pub fn off_by_reason(&self) -> [u64; super::off_reason::COUNT] {
+        if self.flags & interruption_flags::REASON == 0 || self.switches == 0 {
+            return [0, 0, 0, self.off_ns];
+        }
+        let throttled = self.throttled_ns.min(self.off_ns);
+        let left = self.off_ns - throttled;
+        let share = u128::from(left) * u128::from(self.voluntary) / u128::from(self.switches);
+        let asleep = left.min(share as u64);
+        [left - asleep, asleep, throttled, 0]
+    }
+}
+
+/// [`InterruptionEntry::record`] of an interruption behind the last record of its thread.
+pub const NO_RECORD: u64 = u64::MAX;
+
 /// A processor that is not known.
 pub const NO_PROCESSOR: u32 = u32::MAX;
 
@@ -50,6 +68,8 @@ pub mod interruption_flags {
     pub const TIMED: u32 = 2;
     /// `voluntary` and `throttled_ns` are known.
     pub const REASON: u32 = 4;
+    /// With [`BETWEEN`]: in a call that can wait and is not recorded.
+    pub const WAITING: u32 = 8;
 }
 
 /// How the interruptions of a thread are known: values of [`super::ThreadEntry::interruptions_by`].

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{MAX_COLUMNS, RankHeader};
+use super::{FinalizeTimes, MAX_COLUMNS, RankHeader, RankTimes};
 
 /// First bytes of a live segment.
 pub const SEGMENT_MAGIC: [u8; 8] = *b"MPITLIVE";
@@ -117,4 +117,10 @@ pub struct SegmentHeader {
     pub histograms: Region,
     /// Paths of the block files, string references, in the order in which they were written; 0: there is none.
     pub blocks: [u32; BLOCK_FILES],
+    /// [`super::ThreadTimes`], as many as threads.
+    pub thread_times: Region,
+    /// The times of the rank.
+    pub times: RankTimes,
+    /// How long MPI_Finalize took.
+    pub finalize: FinalizeTimes,
 }

@@ -14,6 +14,7 @@ mod partners;
 mod rank;
 mod stored;
 mod tables;
+mod times;
 
 pub use clocks::*;
 pub use columns::*;
@@ -25,6 +26,7 @@ pub use partners::*;
 pub use rank::*;
 pub use stored::*;
 pub use tables::*;
+pub use times::*;
 
 /// The version of every structure here. A reader refuses another one.
 pub const VERSION: u32 = 1;

@@ -40,6 +40,12 @@ pub mod section {
     pub const INTERRUPTIONS: u32 = 11;
     /// [`crate::layout::HistogramEntry`]s of the calls that were not kept, in order; not where there were none.
     pub const HISTOGRAMS: u32 = 12;
+    /// [`crate::layout::RankTimes`], one; not in traces of earlier versions, as the two below.
+    pub const RANK_TIMES: u32 = 13;
+    /// [`crate::layout::ThreadTimes`], as many as threads.
+    pub const THREAD_TIMES: u32 = 14;
+    /// [`crate::layout::FinalizeTimes`], one, without a checksum.
+    pub const FINALIZE_TIMES: u32 = 15;
 }
 
 /// One section of a part.
@@ -54,7 +60,8 @@ pub struct SectionEntry {
     pub offset: u64,
     /// Elements.
     pub count: u64,
-    /// CRC-32 (IEEE 802.3, as in zlib) of the section's bytes; 0 for [`section::BLOCKS`].
+    /// CRC-32 (IEEE 802.3, as in zlib) of the section's bytes; 0 for [`section::BLOCKS`] and
+    /// [`section::FINALIZE_TIMES`].
     pub crc: u32,
     /// For later versions.
     pub padding: u32,

@@ -68,6 +68,7 @@ impl Segment {
         copied.communicators = image.table::<CommunicatorEntry>(&self.table(&header.communicators, 0).map_err(io)?);
         copied.operations = image.table::<OperationEntry>(&self.table(&header.operations, 0).map_err(io)?);
         copied.threads = image.table::<ThreadEntry>(&self.table(&header.threads, 0).map_err(io)?);
+        copied.thread_times = image.table::<ThreadTimes>(&self.table(&header.thread_times, 0).map_err(io)?);
         copied.syncs = image.table::<SyncEntry>(&self.table(&header.syncs, 0).map_err(io)?);
         copied.probes = image.table::<ProbeEntry>(&self.table(&header.probes, 0).map_err(io)?);
         copied.long_calls = image.table::<LongCallEntry>(&self.table(&header.long_calls, long_calls).map_err(io)?);
@@ -209,6 +210,8 @@ impl Layout {
             chunk_records: header.chunk_records,
             chunk_bytes: self.chunk_bytes,
             metadata: header.metadata,
+            times: header.times,
+            finalize: header.finalize,
             ..SegmentHeader::zeroed()
         };
         for (entry, column) in copied.columns.iter_mut().zip(&self.columns) {

@@ -12,7 +12,7 @@ use mpitrace_format::layout::{
 };
 use mpitrace_format::live_records::{stored_columns, true_columns};
 use mpitrace_format::packed::{Rows, column};
-use mpitrace_format::part::{Blocks, Content};
+use mpitrace_format::part::{Blocks, Content, Times};
 use mpitrace_format::strings;
 use mpitrace_format::ticks::SimulatedClock;
 use mpitrace_synchronise::{Exchange, Method, probe};
@@ -332,6 +332,7 @@ impl Recorded {
             communicators: bytes(std::slice::from_ref(&self.communicator)),
             operations: bytes(std::slice::from_ref(&self.operation)).into(),
             threads: &[0; size_of::<ThreadEntry>()],
+            times: Times::default(),
             counters: &[],
             syncs: bytes(&self.syncs),
             probes: bytes(&self.probes),

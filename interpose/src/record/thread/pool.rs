@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use mpitrace_format::layout::ThreadEntry;
+use mpitrace_format::layout::{ThreadEntry, ThreadTimes};
 
 use crate::base::{errno, system};
 use crate::record::entry::Entry;
@@ -44,8 +44,9 @@ fn adopt() -> Option<Box<Thread>> {
     let buffer = threads.buffer;
     let added = buffer.and_then(|buffer| buffer.add_thread(ThreadEntry { tid, ..ThreadEntry::default() }));
     // More threads at once than the table holds: their calls are counted, not kept.
-    let (index, entry) = added.unwrap_or_else(|| (0, Entry::unlisted(ThreadEntry::default())));
-    Thread::new(buffer.filter(|_| added.is_some()), entry, index)
+    let (index, entry, times) =
+        added.unwrap_or_else(|| (0, Entry::unlisted(ThreadEntry::default()), Entry::unlisted(ThreadTimes::default())));
+    Thread::new(buffer.filter(|_| added.is_some()), entry, times, index)
 }
 
 /// Takes the state of a thread that has ended.

@@ -1,10 +1,11 @@
 //! A thread's records of calls: which call it is, when it was entered and left, and whether it was interrupted.
 
 use mpitrace_format::layout::{
-    DURATION_FROM, INTERRUPTED, INTERRUPTED_BEFORE, InterruptionEntry, LONG_FROM, interruption_flags,
+    DURATION_FROM, INTERRUPTED, INTERRUPTED_BEFORE, InterruptionEntry, LONG_FROM, ProcessorTime, ThreadTimes,
+    interruption_flags, live_record, off_place,
 };
 
-use crate::record::thread::state::{Record, ThreadRef};
+use crate::record::thread::state::{Record, ThreadRef, attention};
 use crate::record::ticks;
 use crate::record::watch::Watch;
 
@@ -76,6 +77,13 @@ impl ThreadRef {
     #[inline(never)]
     fn renew(self, tick: u64) {
         self.watch(|watch| watch.renew(tick));
+        self.keep_processor_time(tick);
+    }
+
+    fn keep_processor_time(self, tick: u64) -> ProcessorTime {
+        let reading = ProcessorTime { ns: self.watch(|watch| watch.processor_ns()), tick };
+        self.times().set_processor_time(reading);
+        reading
     }
 
     #[cold]
@@ -93,13 +101,60 @@ impl ThreadRef {
         let Some(seen) = self.watch(|watch| watch.look(tick)) else { return };
         let place = self.place(record);
         place.mark(mark);
-        let (record, thread) = (place.number(), self.index());
-        let listed = self.buffer().is_some_and(|buffer| {
-            buffer.add_interruption(InterruptionEntry { record, thread, flags: seen.flags | flags, ..seen })
-        });
+        self.keep_interruption(InterruptionEntry { record: place.number(), flags: seen.flags | flags, ..seen }, tick);
+    }
+
+    /// Looks whether the thread was interrupted outside of the records; with these flags that is kept. Reads its
+    /// processor time in any case.
+    #[cold]
+    #[inline(never)]
+    fn look_outside(self, tick: u64, flags: u32) {
+        if !self.is_interrupted() {
+            return self.renew(tick);
+        }
+        let Some(seen) = self.watch(|watch| watch.look(tick)) else { return };
+        self.attend(attention::INTERRUPTED);
+        // The next record, or the one that would be behind the last one.
+        let record = live_record(self.columns().draw(), self.next() as u32);
+        self.keep_interruption(InterruptionEntry { record, flags: seen.flags | flags, ..seen }, tick);
+    }
+
+    fn keep_interruption(self, seen: InterruptionEntry, tick: u64) {
+        let thread = self.index();
+        let listed = self.buffer().is_some_and(|buffer| buffer.add_interruption(InterruptionEntry { thread, ..seen }));
         if !listed {
             self.entry().count_unlisted(seen.off_ns);
         }
+        let place = match seen.flags & (interruption_flags::BETWEEN | interruption_flags::WAITING) {
+            0 => off_place::IN_COLLECTIVE,
+            interruption_flags::BETWEEN => off_place::BETWEEN,
+            _ => off_place::WAITING,
+        };
+        for (reason, ns) in seen.off_by_reason().into_iter().enumerate() {
+            self.times().add_off(place, reason, ns);
+        }
+        self.keep_processor_time(tick);
+    }
+
+    /// What has happened since the last look counts as work of the tracer's: it is no interruption of the program.
+    pub fn skip_interruptions(self, tick: u64) {
+        if self.is_interrupted() {
+            let _ = self.watch(|watch| watch.look(tick));
+        } else {
+            self.renew(tick);
+        }
+    }
+
+    /// The sums of the thread begin at this tick.
+    pub fn begin_times(self, tick: u64) {
+        self.skip_interruptions(tick);
+        let reading = self.keep_processor_time(tick);
+        self.times().write(ThreadTimes { processor: [reading; 2], ..ThreadTimes::default() });
+    }
+
+    /// The sums of the thread end at this tick.
+    pub fn end_times(self, tick: u64) {
+        self.look_outside(tick, interruption_flags::BETWEEN);
     }
 
     /// From now on the thread's interruptions are seen, where they can be.
@@ -111,6 +166,8 @@ impl ThreadRef {
         entry.set_interruptions_by(means.by);
         entry.set_without_page(means.without_page);
         entry.set_first_processor(means.first_processor);
+        let reading = self.keep_processor_time(ticks::now());
+        self.times().write(ThreadTimes { processor: [reading; 2], ..ThreadTimes::default() });
     }
 
     /// In a child that was forked off, nothing is seen any more.

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use mpitrace_format::layout::{DISTURBED, ThreadEntry, chunk_flags};
+use mpitrace_format::layout::{DISTURBED, ThreadEntry, ThreadTimes, chunk_flags, wait_class};
 
 use crate::base::errno;
 use crate::record::call_cache::{Cache, Found};
@@ -16,6 +16,7 @@ use crate::record::drawn::Drawn;
 use crate::record::entry::Entry;
 use crate::record::thread::sums::Sums;
 use crate::record::thread::tls;
+use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
 use crate::record::watch::Watch;
 
@@ -57,6 +58,8 @@ pub(super) struct Thread {
     pub(super) cache: Cache,
     /// The thread's entry in the trace buffer.
     entry: Entry<ThreadEntry>,
+    /// Its sums there.
+    times: Entry<ThreadTimes>,
     /// Index of `entry`.
     index: u32,
 }
@@ -87,7 +90,7 @@ pub mod attention {
     pub const SAMPLED: u8 = 4;
     /// Code inside the stack has added something on this thread.
     pub const INNER: u8 = 8;
-    /// The thread was interrupted in a call that is not kept since it failed.
+    /// The thread was interrupted between two records and in a call that is not kept.
     pub const INTERRUPTED: u8 = 16;
     /// An error handler of the program was called, in this call or before it.
     pub const HANDLED: u8 = 32;
@@ -118,6 +121,7 @@ impl Thread {
     pub(super) fn new(
         buffer: Option<&'static TraceBuffer>,
         entry: Entry<ThreadEntry>,
+        times: Entry<ThreadTimes>,
         index: u32,
     ) -> Option<Box<Thread>> {
         // SAFETY: the type has a size.
@@ -145,6 +149,7 @@ impl Thread {
                 buffer: buffer,
                 found_last: None,
                 entry: entry,
+                times: times,
                 index: index,
             );
             Some(Box::from_raw(place))
@@ -211,6 +216,8 @@ impl ThreadRef {
         buffer set_buffer: Option<&'static TraceBuffer>;
         /// The thread's entry.
         entry set_entry: Entry<ThreadEntry>;
+        /// The thread's sums.
+        times set_times: Entry<ThreadTimes>;
         /// The thread's number.
         index set_index: u32;
         /// Ticks in calls that are not recorded.
@@ -315,7 +322,7 @@ impl ThreadRef {
     #[inline(never)]
     pub fn draw(self) -> Option<u32> {
         let buffer = self.buffer()?;
-        let new = errno::kept(|| buffer.draw(self.index(), self.chunk()))?;
+        let new = self.as_tracer(|| buffer.draw(self.index(), self.chunk()))?;
         self.set_chunk(Some(new.number));
         self.set_columns(new.columns);
         self.set_next(0);
@@ -324,13 +331,21 @@ impl ThreadRef {
         Some(if new.took_long { DISTURBED } else { 0 })
     }
 
+    /// Does work of the tracer's, whose time counts as such. `errno` stays as it was.
+    pub fn as_tracer<R>(self, work: impl FnOnce() -> R) -> R {
+        let before = ticks::now();
+        let result = errno::kept(work);
+        self.times().add_ticks(wait_class::TRACER, ticks::now().wrapping_sub(before));
+        result
+    }
+
     /// Gives the columns that are used with this one of the `chunk_flags` memory in the chunk, where they have none
     /// yet; the record at which that took long is perturbed by it. False: there is none.
     #[inline(always)]
     pub fn extend_at(self, record: Record, flag: u32) -> bool {
         if self.extended() & flag == 0 {
             if let (Some(buffer), Some(chunk)) = (self.buffer(), self.chunk())
-                && let Some(extended) = errno::kept(|| buffer.extend_chunk(chunk, flag))
+                && let Some(extended) = self.as_tracer(|| buffer.extend_chunk(chunk, flag))
             {
                 self.set_extended(self.extended() | flag);
                 if !extended.took_long {
@@ -352,10 +367,13 @@ impl ThreadRef {
     /// In a child that was forked off: what is counted for the thread goes to no entry of the trace buffer any more,
     /// which the child shares. Nothing is allocated, since the program may have an allocator of its own.
     pub fn leave_entry(self) {
-        static NOWHERE: [AtomicU64; size_of::<ThreadEntry>() / 8] = [const { AtomicU64::new(0) }; _];
-        // SAFETY: the static is as large as an entry, is aligned, lasts, may change, and nothing reads it. The child
-        // has one thread.
-        self.set_entry(unsafe { Entry::at(NOWHERE.as_ptr().cast::<ThreadEntry>().cast_mut()) });
+        static NOWHERE: [AtomicU64; size_of::<ThreadTimes>() / 8] = [const { AtomicU64::new(0) }; _];
+        // SAFETY: the static is as large as the larger of both, is aligned, lasts, may change, and nothing reads it. The
+        // child has one thread.
+        unsafe {
+            self.set_entry(Entry::at(NOWHERE.as_ptr().cast::<ThreadEntry>().cast_mut()));
+            self.set_times(Entry::at(NOWHERE.as_ptr().cast::<ThreadTimes>().cast_mut()));
+        }
     }
 
     /// The thread has ended. Its counters count no other thread.

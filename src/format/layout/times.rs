@@ -1,0 +1,105 @@
+//! Sums of time of a rank and its threads, beside the records.
+
+use bytemuck::{Pod, Zeroable};
+
+/// The times of a rank between the entry of MPI_Init, at [`super::RankHeader::first_anchor`], and the entry of
+/// MPI_Finalize. Ticks of differences are true ones also under a simulated clock.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct RankTimes {
+    /// 1 + the index of the thread that called MPI_Init; 0: not known.
+    pub thread: u32,
+    /// Bits of [`rank_times_flags`].
+    pub flags: u32,
+    /// Ticks from the entry of MPI_Init to its return; 0: it has not returned.
+    pub init: u64,
+    /// The part of these in the MPI library.
+    pub init_library: u64,
+    /// Tick at the entry of MPI_Finalize; 0: it was not entered.
+    pub finalize_enter: u64,
+}
+
+/// Bits of [`RankTimes::flags`].
+pub mod rank_times_flags {
+    /// Calls that can wait had time stamps ([`super::ThreadTimes::ticks`]).
+    pub const STAMPED: u32 = 1;
+}
+
+/// How long MPI_Finalize took. It is stored in the trace when the call has returned, so no checksum covers it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct FinalizeTimes {
+    /// Ticks from its entry to its return; 0: not known.
+    pub whole: u64,
+    /// The part of these in the MPI library.
+    pub library: u64,
+}
+
+/// Sums of a thread. It has the index of the thread's [`super::ThreadEntry`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct ThreadTimes {
+    /// Ticks by [`wait_class`].
+    pub ticks: [u64; wait_class::COUNT],
+    /// Time off the processor, ns, by [`off_place`] and [`off_reason`]: also of interruptions without an entry.
+    pub off_ns: [[u64; off_reason::COUNT]; off_place::COUNT],
+    /// The processor time at the thread's first call, for the thread that called MPI_Init at its return; and as it was
+    /// read last, at the entry of MPI_Finalize.
+    pub processor: [ProcessorTime; 2],
+    /// For later versions.
+    pub reserved: [u64; 2],
+}
+
+/// A reading of a thread's processor time (CLOCK_THREAD_CPUTIME_ID).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct ProcessorTime {
+    /// The processor time, ns.
+    pub ns: u64,
+    /// The tick of the reading; 0: there is none.
+    pub tick: u64,
+}
+
+/// The kinds of calls whose time is summed: indices into [`ThreadTimes::ticks`].
+pub mod wait_class {
+    /// Point-to-point calls that can wait, and waits for requests, but for [`REQUESTS`].
+    pub const POINT_TO_POINT: usize = 0;
+    /// One-sided synchronisation.
+    pub const ONE_SIDED: usize = 1;
+    /// Access to files by one rank.
+    pub const IO: usize = 2;
+    /// Other calls that can wait.
+    pub const OTHER_MPI: usize = 3;
+    /// Wait and Test calls with the request of a recorded collective among theirs: each call once.
+    pub const REQUESTS: usize = 4;
+    /// No call: work of the tracer between the return of MPI_Init and the entry of MPI_Finalize.
+    pub const TRACER: usize = 5;
+    /// How many there are.
+    pub const COUNT: usize = 6;
+}
+
+/// Where a thread was off its processor: indices into [`ThreadTimes::off_ns`].
+pub mod off_place {
+    /// In recorded calls.
+    pub const IN_COLLECTIVE: usize = 0;
+    /// In calls with time stamps that are not recorded.
+    pub const WAITING: usize = 1;
+    /// Outside of these.
+    pub const BETWEEN: usize = 2;
+    /// How many there are.
+    pub const COUNT: usize = 3;
+}
+
+/// Why a thread was off its processor: indices into the elements of [`ThreadTimes::off_ns`].
+pub mod off_reason {
+    /// Something else ran there.
+    pub const PREEMPTED: usize = 0;
+    /// It slept.
+    pub const ASLEEP: usize = 1;
+    /// The processor quota of a control group held it.
+    pub const THROTTLED: usize = 2;
+    /// Not known.
+    pub const UNKNOWN: usize = 3;
+    /// How many there are.
+    pub const COUNT: usize = 4;
+}
