@@ -378,7 +378,10 @@ fn check_verdict(trace: &Trace) {
         true => format!("The others wait for rank {} ", usize::from(other > one)),
         false => "The ranks wait for each other in turns ".to_owned(),
     };
-    assert_eq!(verdict.starts_with(&expected), largest == Some("late-rank"), "{verdict}\n{summary:#}");
+    // A rank that was off its processor outside of calls lost that time itself, too: the verdict may name it as late.
+    if largest != Some("interrupted") {
+        assert_eq!(verdict.starts_with(&expected), largest == Some("late-rank"), "{verdict}\n{summary:#}");
+    }
 }
 
 /// A control variable that changes the algorithm, and its values.

@@ -15,12 +15,21 @@ pub fn was(because: Because, many: bool) -> &'static str {
     }
 }
 
+/// The same without examples.
+pub fn brief(because: Because, many: bool) -> &'static str {
+    match because {
+        Because::Asleep => "slept",
+        Because::Throttled => "hit the processor quota",
+        other => was(other, many),
+    }
+}
+
 /// The next step.
 pub fn advice(because: Because) -> &'static str {
     match because {
-        Because::Asleep => "look for the sleep, the lock or the file",
-        Because::Preempted => "look for other processes there, bind the ranks",
+        Because::Asleep => "find the sleep, lock or file",
+        Because::Preempted => "bind the ranks, look for other processes",
         Because::Throttled => "raise the quota, or run fewer threads",
-        _ => "look for a sleep, or for other processes there",
+        _ => "look for a sleep or for other processes",
     }
 }

@@ -14,8 +14,9 @@ pub struct Late {
     pub interrupted_ns: f64,
     /// The reasons of that part.
     pub interrupted_by: Off,
-    /// The part for which the rank was longer than the others in point-to-point and other MPI calls that are not
-    /// recorded, ns.
+    /// The part for which the rank was longer than the others in point-to-point calls that can wait, ns.
+    pub point_to_point_ns: f64,
+    /// The same of point-to-point and other MPI calls that are not recorded, where these are not told apart.
     pub other_mpi_ns: f64,
     /// The part for which it left its recorded call before later than they left theirs, and was on its processor, ns.
     pub earlier_call_ns: f64,
@@ -83,6 +84,7 @@ impl Late {
     pub fn because(&self) -> Option<Because> {
         let parts = [
             (self.interrupted_by.largest().map(|(because, _)| because), self.interrupted_ns),
+            (Some(Because::PointToPoint), self.point_to_point_ns),
             (Some(Because::OtherMpi), self.other_mpi_ns),
             (Some(Because::EarlierCall), self.earlier_call_ns),
             (Some(Because::Computing), self.computing_ns),
@@ -98,6 +100,7 @@ impl Late {
             waiting_ns: share * self.waiting_ns,
             interrupted_ns: share * self.interrupted_ns,
             interrupted_by: self.interrupted_by.scaled(share),
+            point_to_point_ns: share * self.point_to_point_ns,
             other_mpi_ns: share * self.other_mpi_ns,
             earlier_call_ns: share * self.earlier_call_ns,
             computing_ns: share * self.computing_ns,
@@ -113,6 +116,7 @@ impl AddAssign for Late {
         self.waiting_ns += other.waiting_ns;
         self.interrupted_ns += other.interrupted_ns;
         self.interrupted_by += other.interrupted_by;
+        self.point_to_point_ns += other.point_to_point_ns;
         self.other_mpi_ns += other.other_mpi_ns;
         self.earlier_call_ns += other.earlier_call_ns;
         self.computing_ns += other.computing_ns;

@@ -3,11 +3,11 @@
 use serde::{Serialize, Serializer};
 
 use super::late::Late;
-use super::{Account, OperationAccount};
+use super::{Account, OperationAccount, RankPart};
 use crate::names::names;
 
 /// Time that was lost.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Loss {
     /// What lost it.
     pub kind: Kind,
@@ -15,22 +15,27 @@ pub struct Loss {
     pub rank: Option<u32>,
     /// Why the rank was late, or off its processor, where that is known.
     pub because: Option<Because>,
-    /// The operation's number.
-    pub operation: usize,
+    /// The operation's number; `None`: outside of collective calls.
+    pub operation: Option<usize>,
+    /// The rank with which it was in most of the point-to-point calls; `None`: not known, or no single one.
+    pub partner: Option<u32>,
     /// All ranks together, ns. Outputs state it in seconds.
     #[serde(skip)]
     pub ns: f64,
-    /// Repetitions in which it happened.
+    /// Repetitions in which it happened; 0 outside of collective calls.
     pub repetitions: usize,
 }
 
 /// What loses time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Others wait for a rank that comes late.
+    #[default]
     LateRank,
-    /// A rank is off its processor in a call.
+    /// A rank is off its processor, in a collective call or outside of MPI calls.
     Interrupted,
+    /// A rank is in point-to-point calls that can wait.
+    PointToPoint,
     /// The first repetitions communicate for longer than the good ones.
     Warmup,
     /// Outliers communicate for longer than the good ones.
@@ -52,6 +57,8 @@ pub enum Because {
     Throttled,
     /// It was off its processor, for a reason that is not known.
     OffProcessor,
+    /// It was longer than the others in point-to-point calls that can wait.
+    PointToPoint,
     /// It was longer than the others in point-to-point and other MPI calls that are not recorded.
     OtherMpi,
     /// It left its recorded call before later than the others left theirs, and was on its processor.
@@ -63,6 +70,7 @@ pub enum Because {
 names!(Kind {
     LateRank => "late-rank",
     Interrupted => "interrupted",
+    PointToPoint => "point-to-point",
     Warmup => "warmup",
     Outliers => "outliers",
     Tracer => "tracer",
@@ -76,6 +84,7 @@ impl Because {
             Because::Preempted => Some("preempted"),
             Because::Asleep => Some("asleep"),
             Because::Throttled => Some("throttled"),
+            Because::PointToPoint => Some("point-to-point"),
             Because::OtherMpi => Some("other_mpi"),
             Because::EarlierCall => Some("earlier_call"),
             Because::Computing => Some("computing"),
@@ -103,12 +112,13 @@ pub fn alone(times: &[f64]) -> Option<usize> {
     times.iter().position(|&own| own > 0.0 && own >= ALONE * all)
 }
 
-/// `in_turns`: where no rank of an operation is alone late, one loss is of all ranks.
+/// `in_turns`: where no rank of an operation is alone late, one loss is of all ranks; so is one outside of collective calls
+/// that no rank has alone.
 pub(super) fn of(account: &Account, in_turns: bool) -> Vec<Loss> {
     let mut losses = Vec::new();
     for (operation, of) in account.operations.iter().enumerate() {
         let mut add = |kind, rank, because, ns, repetitions| {
-            losses.push(Loss { kind, rank, because, operation, ns, repetitions });
+            losses.push(Loss { kind, rank, because, operation: Some(operation), ns, repetitions, ..Loss::default() });
         };
         match together(of).filter(|_| in_turns) {
             Some(late) => add(Kind::LateRank, None, late.because(), late.waiting_ns, late.repetitions),
@@ -117,6 +127,7 @@ pub(super) fn of(account: &Account, in_turns: bool) -> Vec<Loss> {
                     let mut late_by = |because, ns| add(Kind::LateRank, Some(rank), because, ns, late.repetitions);
                     late_by(Some(Because::OnProcessor), late.on_processor_ns);
                     late.interrupted_by.reasons().into_iter().for_each(|(because, ns)| late_by(Some(because), ns));
+                    late_by(Some(Because::PointToPoint), late.point_to_point_ns);
                     late_by(Some(Because::OtherMpi), late.other_mpi_ns);
                     late_by(Some(Because::EarlierCall), late.earlier_call_ns);
                     late_by(Some(Because::Computing), late.computing_ns);
@@ -133,9 +144,37 @@ pub(super) fn of(account: &Account, in_turns: bool) -> Vec<Loss> {
         add(Kind::Outliers, None, None, of.outliers.ns, of.outliers.repetitions);
         add(Kind::Tracer, None, None, of.sum().perturbed, of.repetitions);
     }
+    for part in [RankPart::PointToPoint, RankPart::Preempted, RankPart::Asleep, RankPart::Throttled] {
+        outside(account, part, in_turns, &mut losses);
+    }
     losses.retain(|loss| loss.ns > 0.0);
     losses.sort_by(|one, other| other.ns.total_cmp(&one.ns));
     losses
+}
+
+/// Adds what the ranks lost in a part of their time outside of collective calls.
+fn outside(account: &Account, part: RankPart, in_turns: bool, losses: &mut Vec<Loss>) {
+    let (kind, because) = match part {
+        RankPart::Preempted => (Kind::Interrupted, Some(Because::Preempted)),
+        RankPart::Asleep => (Kind::Interrupted, Some(Because::Asleep)),
+        RankPart::Throttled => (Kind::Interrupted, Some(Because::Throttled)),
+        _ => (Kind::PointToPoint, None),
+    };
+    let partner = |rank: Option<u32>| account.partner(rank?).filter(|_| kind == Kind::PointToPoint);
+    let loss = |rank, ns| Loss { kind, rank, because, partner: partner(rank), ns, ..Loss::default() };
+    let mut times: Vec<f64> = account.ranks.iter().map(|rank| rank.parts[part]).collect();
+    if in_turns {
+        // Where others waited for the rank because of it, it has a line already.
+        for (rank, ns) in account.ranks.iter().zip(&mut times) {
+            let waited = losses.iter().filter(|loss| loss.kind == Kind::LateRank && loss.rank == Some(rank.rank));
+            let waited: f64 = waited.filter(|loss| loss.because == because).map(|loss| loss.ns).sum();
+            *ns = if because.is_some() && waited > 0.5 * *ns { 0.0 } else { *ns };
+        }
+        if alone(&times).is_none() {
+            return losses.push(loss(None, times.iter().sum()));
+        }
+    }
+    losses.extend(account.ranks.iter().zip(times).map(|(rank, ns)| loss(Some(rank.rank), ns)));
 }
 
 /// All waiting in an operation whose ranks are late in turns; `None`: one rank is late.

@@ -4,6 +4,7 @@ use mpitrace_format::layout::*;
 
 use super::off::Off;
 use super::parts::OffProcessor;
+use super::rank::init_thread;
 use crate::clock::RankClock;
 use crate::reader::{Column, Cursor, Part};
 
@@ -24,12 +25,22 @@ pub(crate) struct Member<'a> {
     requests: Option<[Column<'a>; 3]>,
     /// For each call the time in calls that are not recorded since the thread's call before, ns; `None`: not counted.
     other_mpi: Option<Column<'a>>,
-    /// By the end of each run of records: whether interruptions of its thread are known.
-    watched: Vec<(u64, bool)>,
+    /// The runs of its records.
+    runs: Vec<Run>,
     /// Some of its records are of regions of the program.
     has_regions: bool,
     /// No difference between its times and another rank's is known better, ns.
     pub error_ns: f64,
+}
+
+/// Records of one thread, one after the other.
+struct Run {
+    /// Where it ends.
+    behind: u64,
+    /// Interruptions of the thread are known.
+    is_watched: bool,
+    /// It is another thread than the one that called MPI_Init.
+    is_beside: bool,
 }
 
 /// Reads what one member recorded, call after call. Each thread has its own.
@@ -80,8 +91,8 @@ impl<'a> Member<'a> {
         let requests = part.request_columns().map(|[init, test, wait, _]| [init, test, wait]);
         let is_time = |entry: &&CounterEntry| part.text(entry.name).as_deref() == Some(OTHER_MPI);
         let other_mpi = part.counters().iter().find(is_time).and_then(|entry| part.counter_column(entry));
-        let (watched, has_regions) = (watched(part), part.operations().iter().any(OperationEntry::is_region));
-        Member { index, place, part, clock, requests, other_mpi, watched, has_regions, error_ns: error(part, clock) }
+        let (runs, has_regions) = (runs(part), part.operations().iter().any(OperationEntry::is_region));
+        Member { index, place, part, clock, requests, other_mpi, runs, has_regions, error_ns: error(part, clock) }
     }
 
     /// Has no block at hand yet.
@@ -150,8 +161,8 @@ impl<'a> Member<'a> {
 
     /// The thread's kept call before this one; a region of the program is no call.
     pub fn previous(&self, record: u32) -> Option<u32> {
-        let run = self.watched.partition_point(|&(behind, _)| behind <= u64::from(record));
-        let first = run.checked_sub(1).map_or(0, |before| self.watched[before].0 as u32);
+        let run = self.runs.partition_point(|run| run.behind <= u64::from(record));
+        let first = run.checked_sub(1).map_or(0, |before| self.runs[before].behind as u32);
         (first..record).rev().find(|&record| !self.has_regions || !self.is_region(self.operation_of(record)))
     }
 
@@ -216,24 +227,32 @@ impl<'a> Member<'a> {
         if self.is_region(operation) {
             return false;
         }
-        match &self.watched[..] {
-            [(_, watched)] => *watched,
-            runs => {
-                let run = runs.partition_point(|&(behind, _)| behind <= u64::from(record));
-                runs.get(run).is_some_and(|&(_, watched)| watched)
-            }
+        self.run(record).is_some_and(|run| run.is_watched)
+    }
+
+    /// True: the call was not of the thread that called MPI_Init.
+    pub(super) fn is_beside(&self, record: u32) -> bool {
+        self.run(record).is_some_and(|run| run.is_beside)
+    }
+
+    #[inline]
+    fn run(&self, record: u32) -> Option<&Run> {
+        match &self.runs[..] {
+            [run] => Some(run),
+            runs => runs.get(runs.partition_point(|run| run.behind <= u64::from(record))),
         }
     }
 }
 
-/// For each run of records where it ends, and whether its thread's interruptions are known.
-fn watched(part: &Part) -> Vec<(u64, bool)> {
+fn runs(part: &Part) -> Vec<Run> {
+    let init_thread = init_thread(part);
     let is_watched =
         |thread: &ThreadEntry| matches!(thread.interruptions_by, interruptions_by::EVENT_PAGE | interruptions_by::RSEQ);
     let mut behind = 0;
     let run = |run: &RunEntry| {
         behind += run.count;
-        (behind, part.threads().get(run.thread as usize).is_some_and(is_watched))
+        let is_watched = part.threads().get(run.thread as usize).is_some_and(is_watched);
+        Run { behind, is_watched, is_beside: run.thread != init_thread }
     };
     part.runs().iter().map(run).collect()
 }

@@ -13,6 +13,7 @@ mod off;
 mod operation;
 mod parts;
 mod rank;
+mod rank_parts;
 #[cfg(test)]
 mod tests;
 pub(crate) mod waits;
@@ -26,6 +27,7 @@ pub(crate) use operation::MOST_AT_ONCE;
 pub use operation::{Excess, OperationAccount};
 pub use parts::{OffProcessor, Parts};
 pub use rank::RankAccount;
+pub use rank_parts::{RankPart, RankParts};
 
 use crate::categories::{Category, Rule};
 use crate::clock::{Clock, RankClock};
@@ -56,7 +58,7 @@ impl Account {
 
     /// The same, where the accounts of the operations are known.
     pub fn of_operations(trace: &Trace, clock: &Clock, operations: Vec<OperationAccount>) -> Account {
-        Account { ranks: rank::accounts(trace, clock), operations }
+        Account { ranks: rank::accounts(trace, clock, &operations), operations }
     }
 
     /// The account of one operation.
@@ -84,6 +86,19 @@ impl Account {
     /// The time from `MPI_Init` to `MPI_Finalize` of all ranks together, ns.
     pub fn rank_ns(&self) -> f64 {
         self.ranks.iter().map(|rank| rank.wall_ns).sum()
+    }
+
+    /// The parts of that time.
+    pub fn rank_parts(&self) -> RankParts {
+        let mut sum = RankParts::default();
+        self.ranks.iter().for_each(|rank| sum += rank.parts);
+        sum
+    }
+
+    /// The rank with which this rank was in most of its point-to-point calls that can wait; `None`: no single one, or not
+    /// known.
+    pub fn partner(&self, _rank: u32) -> Option<u32> {
+        None
     }
 
     /// What was lost, the largest first.

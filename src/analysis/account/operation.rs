@@ -23,6 +23,8 @@ pub struct OperationAccount {
     pub repetitions: usize,
     /// For each rank that takes part: its world rank, and its calls together; by their ranks in the communicator.
     pub ranks: Vec<(u32, Parts)>,
+    /// For each of these ranks the calls among them that another thread made than the one that called MPI_Init.
+    pub beside: Vec<Parts>,
     /// For each of these ranks the time that the other ranks waited for it.
     pub late: Vec<Late>,
     /// Communication beyond that of the good repetitions, in the first repetition and in the warm-up.
@@ -46,6 +48,7 @@ pub(crate) const MOST_AT_ONCE: usize = 1 << 24;
 /// What a piece of the repetitions gives.
 struct Piece {
     parts: Vec<Parts>,
+    beside: Vec<Parts>,
     late: Vec<Late>,
     /// The communication of each rank in some good repetitions; f32: 7 digits are enough to be held against a median.
     usual: Vec<Vec<f32>>,
@@ -85,6 +88,7 @@ impl OperationAccount {
         let mut account = OperationAccount {
             repetitions: rows.len(),
             ranks: members.iter().map(|member| (trace.parts[member.index].rank(), Parts::default())).collect(),
+            beside: vec![Parts::default(); members.len()],
             late: vec![Late::default(); members.len()],
             ..OperationAccount::default()
         };
@@ -94,6 +98,7 @@ impl OperationAccount {
             disturbed.extend(piece.disturbed);
             for (member, parts) in piece.parts.into_iter().enumerate() {
                 account.ranks[member].1 += parts;
+                account.beside[member] += piece.beside[member];
                 account.late[member] += piece.late[member];
                 usual[member].extend(piece.usual[member].iter().map(|&rest| f64::from(rest)));
             }
@@ -124,7 +129,14 @@ impl OperationAccount {
             let mut beyond = 0.0;
             for (at, parts) in step.parts.iter().enumerate() {
                 let more = f64::from((parts.communication as f32 - usual[at]).max(0.0));
-                if is_disturbed && step.is_disturbed(at) { self.ranks[at].1.perturb(more) } else { beyond += more }
+                match is_disturbed && step.is_disturbed(at) {
+                    true if walk.members[at].is_beside(step.record(at)) => {
+                        self.ranks[at].1.perturb(more);
+                        self.beside[at].perturb(more);
+                    }
+                    true => self.ranks[at].1.perturb(more),
+                    false => beyond += more,
+                }
             }
             let excess = match category {
                 Category::First | Category::Warmup => &mut self.warmup,
@@ -156,6 +168,7 @@ impl Piece {
         let members = &walk.members;
         let mut piece = Piece {
             parts: vec![Parts::default(); members.len()],
+            beside: vec![Parts::default(); members.len()],
             late: vec![Late::default(); members.len()],
             usual: vec![Vec::new(); members.len()],
             disturbed: Vec::new(),
@@ -175,6 +188,9 @@ impl Piece {
                     piece.usual[at].push(parts.communication as f32);
                 }
                 piece.parts[at] += parts;
+                if members[at].is_beside(step.record(at)) {
+                    piece.beside[at] += parts;
+                }
                 is_disturbed |= step.is_disturbed(at);
             }
             if is_disturbed {

@@ -92,6 +92,18 @@ impl Parts {
         }
     }
 
+    /// These without some of them, as far as they add up to the run time.
+    pub(super) fn without(self, some: Parts) -> Parts {
+        Parts {
+            run_time: self.run_time - some.run_time,
+            waiting: self.waiting - some.waiting,
+            interrupted: self.interrupted - some.interrupted,
+            perturbed: self.perturbed - some.perturbed,
+            communication: self.communication - some.communication,
+            ..self
+        }
+    }
+
     /// The most that can have been off the processor, ns; `None`: it is not known of all calls.
     pub fn known_most(&self) -> Option<f64> {
         (self.untimed == 0.0).then_some(self.interrupted_most)

@@ -1,7 +1,13 @@
 //! The time of one rank: the whole run, and what of it was spent in collective calls.
 
-use mpitrace_format::layout::{OPERATION_MASK, OperationEntry};
+use std::collections::HashMap;
 
+use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, interruption_flags};
+
+use super::OperationAccount;
+use super::off::Off;
+use super::parts::Parts;
+use super::rank_parts::{RankPart, RankParts};
 use crate::clock::{Clock, RankClock};
 use crate::parallel;
 use crate::reader::{Part, Trace};
@@ -18,20 +24,102 @@ pub struct RankAccount {
     /// In collective calls, ns, also in those that were not kept and whose times were counted: when threads are in kept
     /// calls at the same time, or one call completes several requests, it counts once.
     pub collectives_ns: f64,
+    /// The time of the thread that called MPI_Init; these add up to `wall_ns`.
+    pub parts: RankParts,
+    /// Whether calls that can wait were timed, beside collectives.
+    pub is_timed: bool,
+    /// Whether the thread's processor time is known: without it all outside of the calls is [`RankPart::Other`].
+    pub is_divided: bool,
 }
 
-/// Those of all parts.
-pub(super) fn accounts(trace: &Trace, clock: &Clock) -> Vec<RankAccount> {
+/// The parts in calls that can wait, beside collectives.
+const CALLS: [RankPart; 4] = [RankPart::PointToPoint, RankPart::OneSided, RankPart::Io, RankPart::OtherMpi];
+
+/// What is known of the thread that called MPI_Init, beside its collective calls; ns.
+#[derive(Clone, Copy, Debug, Default)]
+struct Thread {
+    /// In MPI calls that can wait ([`CALLS`]).
+    calls: [f64; 4],
+    init: f64,
+    finalize: f64,
+    tracer: f64,
+    /// On its processor between MPI_Init and MPI_Finalize; `None`: not recorded.
+    on_processor: Option<f64>,
+    /// Off its processor in collective calls, in `calls`, and outside of both.
+    off: [Off; 3],
+}
+
+impl Thread {
+    fn of(part: &Part, init_thread: u32) -> Thread {
+        let mut thread = Thread::default();
+        for entry in part.interruptions().iter().filter(|entry| entry.thread == init_thread) {
+            let place = if entry.flags & interruption_flags::BETWEEN == 0 { 0 } else { 2 };
+            thread.off[place] += Off::of(entry);
+        }
+        thread
+    }
+
+    /// The time of a rank in its parts: so long in collective calls, of which these are the parts of those that were
+    /// complete on all ranks.
+    fn divide(&self, wall_ns: f64, collectives_ns: f64, complete: Parts) -> RankParts {
+        let mut parts = RankParts::default();
+        // Of requests that one call completes each has its full time, and tests of them may be anywhere.
+        let scale = (collectives_ns / complete.run_time.max(1.0)).min(1.0);
+        parts[RankPart::Waiting] = scale * complete.waiting;
+        parts[RankPart::Interrupted] = scale * complete.interrupted;
+        parts[RankPart::Perturbed] = scale * complete.perturbed;
+        parts[RankPart::Communication] = collectives_ns - parts.sum();
+        CALLS.into_iter().zip(self.calls).for_each(|(part, ns)| parts[part] = ns);
+        let [in_collectives, in_calls, outside] = self.off;
+        let in_calls = parts.sum() - in_collectives.sum() - in_calls.sum();
+        (parts[RankPart::Init], parts[RankPart::Finalize]) = (self.init, self.finalize);
+        parts[RankPart::Tracer] = self.tracer;
+        parts[RankPart::Preempted] = outside.preempted;
+        parts[RankPart::Asleep] = outside.asleep;
+        parts[RankPart::Throttled] = outside.throttled;
+        parts[RankPart::Computing] = self.on_processor.map_or(0.0, |ns| (ns - in_calls).max(0.0));
+        parts[RankPart::Other] = wall_ns - parts.sum();
+        parts
+    }
+}
+
+/// Those of all parts, whose operations have these accounts.
+pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &[OperationAccount]) -> Vec<RankAccount> {
+    let mut complete: HashMap<u32, Parts> = HashMap::new();
+    for (&(rank, parts), &beside) in operations.iter().flat_map(|of| of.ranks.iter().zip(&of.beside)) {
+        *complete.entry(rank).or_default() += parts.without(beside);
+    }
     let parts = trace.parts.iter().enumerate().map(|(index, part)| (part, clock.of_part(index)));
-    parallel::map(parts.collect(), |(part, clock)| of(part, clock))
+    parallel::map(parts.collect(), |(part, clock)| {
+        of(part, clock, complete.get(&part.rank()).copied().unwrap_or_default())
+    })
 }
 
-fn of(part: &Part, clock: &RankClock) -> RankAccount {
+fn of(part: &Part, clock: &RankClock, complete: Parts) -> RankAccount {
     let info = part.info();
     let last = part.last_tick().max(info.last_anchor.tick);
     let wall_ns = clock.duration_ns(info.first_anchor.tick, last.max(info.first_anchor.tick));
-    let collectives_ns = clock.ticks_ns(in_collectives(part) + not_kept(part)).min(wall_ns);
-    RankAccount { rank: part.rank(), wall_ns, collectives_ns, end_is_known: !part.incomplete() }
+    let init_thread = init_thread(part);
+    let not_kept = not_kept(part);
+    let in_collectives = |thread| clock.ticks_ns(in_collectives(part, thread) + not_kept).min(wall_ns);
+    let collectives_ns = in_collectives(None);
+    let of_thread = if part.threads().len() < 2 { collectives_ns } else { in_collectives(Some(init_thread)) };
+    let thread = Thread::of(part, init_thread);
+    RankAccount {
+        rank: part.rank(),
+        wall_ns,
+        collectives_ns,
+        end_is_known: !part.incomplete(),
+        parts: thread.divide(wall_ns, of_thread, complete),
+        is_timed: false,
+        is_divided: thread.on_processor.is_some(),
+    }
+}
+
+/// The index of the thread that called MPI_Init: the process' first one, unless there is none.
+pub(super) fn init_thread(part: &Part) -> u32 {
+    let pid = part.info().pid;
+    part.threads().iter().position(|thread| thread.tid == pid).unwrap_or(0) as u32
 }
 
 /// Ticks of the collective calls that were not kept.
@@ -39,14 +127,15 @@ fn not_kept(part: &Part) -> u64 {
     part.operations().iter().filter(|entry| !entry.is_region()).fold(0, |sum, entry| sum.saturating_add(entry.ticks))
 }
 
-/// Ticks at which at least one thread was in a kept collective call, or in a call that started, tested or waited for one.
-fn in_collectives(part: &Part) -> u64 {
+/// Ticks at which this thread, or at least one thread, was in a kept collective call, or in a call that started, tested or
+/// waited for one.
+fn in_collectives(part: &Part, thread: Option<u32>) -> u64 {
     let mut union = Union::default();
-    if for_each_span(part, |begin, end| union.add(begin, end)) {
+    if for_each_span(part, thread, |begin, end| union.add(begin, end)) {
         return union.sum;
     }
     let mut spans = Vec::new();
-    for_each_span(part, |begin, end| {
+    for_each_span(part, thread, |begin, end| {
         spans.push((begin, end));
         true
     });
@@ -58,12 +147,21 @@ fn in_collectives(part: &Part) -> u64 {
     union.sum
 }
 
-/// The ticks from which to which a rank was in its calls, until one is refused: then false.
-fn for_each_span(part: &Part, mut add: impl FnMut(u64, u64) -> bool) -> bool {
+/// The ticks from which to which a rank, or one of its threads, was in its calls, until one is refused: then false.
+fn for_each_span(part: &Part, thread: Option<u32>, mut add: impl FnMut(u64, u64) -> bool) -> bool {
     let has_regions = part.operations().iter().any(OperationEntry::is_region);
     let is_region = |operation: u32| part.operations()[(operation & OPERATION_MASK) as usize].is_region();
     let requests = part.request_columns().map(|[init, _, wait, _]| [init, wait]);
+    let mut runs = part.runs().iter();
+    let mut run = (0, 0);
     for block in part.blocks() {
+        while run.0 <= block.range.start as u64 {
+            let Some(next) = runs.next() else { break };
+            run = (run.0 + next.count, next.thread);
+        }
+        if thread.is_some_and(|thread| thread != run.1) {
+            continue;
+        }
         let [enter, exit] = block.times();
         let operations = if has_regions { block.operation() } else { Vec::new() };
         for (place, (enter, exit)) in enter.into_iter().zip(exit).enumerate() {

@@ -3,7 +3,7 @@
 use mpitrace_format::layout::{InterruptionEntry, interruption_flags, interruptions_by};
 
 use super::operation::categories;
-use super::{Account, Because, CallAccount, CallAccounts, Kind, Loss};
+use super::{Account, Because, CallAccount, CallAccounts, Kind, Loss, RankPart};
 use crate::categories::{Category, Rule};
 use crate::clock::Clock;
 use crate::operations::Operations;
@@ -110,13 +110,20 @@ fn what_the_others_waited_is_lost_to_the_last_rank_and_why_it_was_late_is_said()
         kind: Kind::LateRank,
         rank: Some(2),
         because: Some(because),
-        operation: 0,
+        operation: Some(0),
         ns,
         repetitions,
+        ..Loss::default()
     };
-    // 2 ranks wait 500 ns, 100 times; 40 times 300 ns of it were lost off the processor.
-    let expected = [late(Because::OnProcessor, 76_000.0, 100), late(Because::Preempted, 24_000.0, 100)];
+    // 2 ranks wait 500 ns, 100 times; 40 times 300 ns of it were lost off the processor, and of the rank itself.
+    let own = Loss { kind: Kind::Interrupted, operation: None, ..late(Because::Preempted, 12_000.0, 0) };
+    let expected = [late(Because::OnProcessor, 76_000.0, 100), late(Because::Preempted, 24_000.0, 100), own];
     assert_eq!(found, expected);
+    // For people, it is the reason of the waiting.
+    assert_eq!(account.losses_in_turns(), expected[..2]);
+    let parts = account.rank_parts();
+    assert_eq!((parts[RankPart::Preempted], parts[RankPart::Waiting]), (12_000.0, 100_000.0));
+    assert_eq!((parts.sum(), parts.of(&RankPart::COLLECTIVES)), (account.rank_ns(), 130_000.0));
     let sum = account.sum();
     assert_eq!((sum.run_time, sum.waiting, sum.communication), (130_000.0, 100_000.0, 30_000.0));
     assert_eq!(account.ranks[0].collectives_ns, 60_000.0);
@@ -323,9 +330,10 @@ fn a_region_of_the_program_is_charged_nowhere() {
         kind: Kind::LateRank,
         rank: Some(1),
         because: Some(Because::OnProcessor),
-        operation,
+        operation: Some(operation),
         ns: 25_000.0,
         repetitions: 50,
+        ..Loss::default()
     };
     let reduction = with.operations.iter().position(|operation| !operation.ranks.is_empty()).unwrap();
     assert_eq!((with.losses(), without.losses()), (vec![expected(reduction)], vec![expected(0)]));
@@ -366,9 +374,10 @@ fn ranks_that_are_late_in_turns_have_one_loss() {
         kind: Kind::LateRank,
         rank,
         because: Some(Because::OnProcessor),
-        operation: 0,
+        operation: Some(0),
         ns,
         repetitions,
+        ..Loss::default()
     };
     let (each, together) = losses(|k| k % 2);
     assert_eq!(each, [late(Some(0), 9e6, 30), late(Some(1), 9e6, 30)]);

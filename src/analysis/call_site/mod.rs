@@ -98,6 +98,14 @@ impl Site {
     pub fn module_name(&self) -> &str {
         last_part(&self.module)
     }
+
+    /// `halo.c:42`, or as it is displayed where its line is not known.
+    pub fn line_of_file(&self) -> String {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!("{}:{line}", last_part(file)),
+            _ => self.to_string(),
+        }
+    }
 }
 
 /// `exchange at halo.c:42`, with `in step` where it was inlined; `libhalo.so+0x1234` where only that is known.

@@ -1,6 +1,6 @@
 //! The content of the summary, by the keys of its JSON.
 
-use mpitrace::account::{Account, Kind, Loss, Parts};
+use mpitrace::account::{Account, Kind, Loss, Parts, RankAccount, RankPart, RankParts};
 use mpitrace::categories::Rule;
 use mpitrace::causes::Causes;
 use mpitrace::clock::Clock;
@@ -34,10 +34,19 @@ pub struct Summary {
     /// The share of that time that the ranks spend in collective calls, as far as it is known also of calls that were not
     /// kept.
     pub collectives_share: Share,
+    /// The same of all MPI calls that are timed, without MPI_Init and MPI_Finalize.
+    pub mpi_share: Share,
+    /// True if calls that can wait were timed on all ranks, beside collectives.
+    pub calls_timed: bool,
+    /// True if the processor time of all ranks is known.
+    #[serde(skip)]
+    pub divided: bool,
     /// In the calls of complete repetitions; the sum of the four that follow.
     pub collectives_s: f64,
     #[serde(flatten)]
-    pub parts: Parts,
+    pub calls: Parts,
+    /// The time of all ranks in its parts.
+    pub parts: RankParts,
     /// True if the ranks' clocks are synchronised. Waiting is not known where they are not.
     pub synchronised: bool,
     /// The length below which waits are not known, since the clocks are not: they count as communication. `null`: the
@@ -83,8 +92,9 @@ pub struct LossFacts {
     /// Of a late rank: it was on its processor, and computed or was in other MPI calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_processor: Option<bool>,
-    pub function: String,
-    pub communicator: String,
+    /// `null` outside of collective calls, like the three that follow.
+    pub function: Option<String>,
+    pub communicator: Option<String>,
     pub bytes: Option<u64>,
     pub call_site: Option<CallSite>,
     pub seconds: f64,
@@ -115,9 +125,13 @@ impl Summary {
             unknown_ends: account.ranks.iter().filter(|rank| !rank.end_is_known).count(),
             seconds: longest / NS,
             rank_seconds: rank_ns / NS,
-            collectives_share: Share::new(account),
+            collectives_share: Share::new(account, |rank| rank.collectives_ns),
+            mpi_share: Share::new(account, |rank| rank.parts.of(&RankPart::MPI)),
+            calls_timed: account.ranks.iter().all(|rank| rank.is_timed),
+            divided: account.ranks.iter().all(|rank| rank.is_divided),
             collectives_s: sum.run_time / NS,
-            parts: sum,
+            calls: sum,
+            parts: account.rank_parts(),
             synchronised: is_synchronised(clock),
             unknown_waits_below_ns: unknown_waits::below_ns(trace, clock),
             losses,
@@ -156,11 +170,11 @@ fn is_synchronised(clock: &Clock) -> bool {
 }
 
 impl Share {
-    fn new(account: &Account) -> Share {
+    fn new(account: &Account, of: impl Fn(&RankAccount) -> f64) -> Share {
         let shares = account.ranks.iter().filter(|rank| rank.wall_ns > 0.0);
-        let mut shares: Vec<f64> = shares.map(|rank| rank.collectives_ns / rank.wall_ns).collect();
+        let mut shares: Vec<f64> = shares.map(|rank| of(rank) / rank.wall_ns).collect();
         shares.sort_by(f64::total_cmp);
-        let in_all: f64 = account.ranks.iter().map(|rank| rank.collectives_ns).sum();
+        let in_all: f64 = account.ranks.iter().map(&of).sum();
         match (shares.first().copied(), shares.last().copied(), median(&mut shares)) {
             (Some(min), Some(max), Some(median)) => Share { all: in_all / account.rank_ns(), min, median, max },
             _ => Share::default(),
@@ -170,16 +184,21 @@ impl Share {
 
 impl LossFacts {
     fn new(loss: Loss, operations: &Operations, rank_ns: f64) -> LossFacts {
-        let key = &operations.operations[loss.operation].key;
+        let key = loss.operation.map(|operation| &operations.operations[operation].key);
         LossFacts {
             on_processor: loss.because.filter(|_| loss.kind == Kind::LateRank).map(|because| !because.is_off()),
-            function: key.function.clone(),
-            communicator: operations.communicators[key.communicator].name.clone(),
-            bytes: key.bytes,
-            call_site: key.call_site.clone(),
+            function: key.map(|key| key.function.clone()),
+            communicator: key.map(|key| operations.communicators[key.communicator].name.clone()),
+            bytes: key.and_then(|key| key.bytes),
+            call_site: key.and_then(|key| key.call_site.clone()),
             seconds: loss.ns / NS,
             share: if rank_ns > 0.0 { loss.ns / rank_ns } else { 0.0 },
             loss,
         }
+    }
+
+    /// `, mostly for rank 1`, where that is known.
+    pub(super) fn partner(&self) -> String {
+        self.loss.partner.map_or_else(String::new, |rank| format!(", mostly for rank {rank}"))
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace::account::{Account, Because, Kind, Late, Off, alone};
+use mpitrace::account::{Account, Because, Kind, Late, Off, RankAccount, RankPart, alone};
 use mpitrace::causes::{self, Cause, Causes, Repetitions};
+use mpitrace::statistics::median;
 
 use super::facts::Summary;
 use crate::{reason, text};
@@ -13,6 +14,9 @@ const WORTH: f64 = 0.01;
 
 /// A cause is stated if it has more than this share of the loss.
 const MOST: f64 = 0.5;
+
+/// A rank that computes for less than this share of what another one does has other work than that.
+const MASTER: f64 = 0.1;
 
 /// Causes are looked for in operations with this share of a kind of loss: ten at most.
 const LARGE: f64 = 0.1;
@@ -42,20 +46,22 @@ impl Verdict {
             let sentence = "Calls were left out or never completed: correct the program first.".to_owned();
             return Verdict { sentence, next: command(format!("info {name}")) };
         }
-        if summary.collectives_s == 0.0 {
-            let sentence = "No collective call was completed by all of its ranks.".to_owned();
-            return Verdict { sentence, next: command(format!("info {name}")) };
-        }
         let Some(largest) = Largest::new(evidence.account) else {
             return without_loss(summary, name);
         };
         let sentence = match largest.kind {
             Kind::LateRank => late(evidence.account),
             Kind::Interrupted => interrupted(evidence.account),
+            Kind::PointToPoint => point_to_point(evidence.account),
             Kind::Warmup | Kind::Outliers => slow(&largest, evidence),
             Kind::Tracer => "The tracer is the largest loss: these run times are not reliable.".to_owned(),
         };
-        Verdict { sentence, next: command(format!("diagnose {name} --operation {}", largest.operations[0].0)) }
+        let next = match (largest.kind, largest.operations.first()) {
+            (_, Some((operation, _))) => format!("diagnose {name} --operation {operation}"),
+            (Kind::PointToPoint, None) => format!("summary {name} --by partner"),
+            _ => format!("summary {name} --by rank"),
+        };
+        Verdict { sentence, next: command(next) }
     }
 }
 
@@ -63,7 +69,7 @@ impl Verdict {
 struct Largest {
     kind: Kind,
     ns: f64,
-    /// The operations with their shares of it in ns, the largest first.
+    /// The operations with their shares of it in ns, the largest first; none where most of it is outside of them.
     operations: Vec<(usize, f64)>,
 }
 
@@ -72,39 +78,63 @@ impl Largest {
     fn new(account: &Account) -> Option<Largest> {
         let losses = account.losses();
         let of_kind = |kind: Kind| {
-            let mut by_operation: BTreeMap<usize, f64> = BTreeMap::new();
+            let mut by_operation: BTreeMap<Option<usize>, f64> = BTreeMap::new();
             let of_kind = losses.iter().filter(|loss| loss.kind == kind);
             of_kind.for_each(|loss| *by_operation.entry(loss.operation).or_default() += loss.ns);
-            let mut operations: Vec<(usize, f64)> = by_operation.into_iter().collect();
+            let ns = by_operation.values().sum();
+            let outside = by_operation.remove(&None).unwrap_or(0.0);
+            let mut operations: Vec<(usize, f64)> =
+                by_operation.into_iter().filter_map(|(operation, ns)| Some((operation?, ns))).collect();
+            operations.retain(|_| outside < MOST * ns);
             operations.sort_by(|one, other| other.1.total_cmp(&one.1));
-            Largest { kind, ns: operations.iter().map(|(_, ns)| ns).sum(), operations }
+            Largest { kind, ns, operations }
         };
-        let kinds = [Kind::LateRank, Kind::Interrupted, Kind::Warmup, Kind::Outliers, Kind::Tracer];
+        let kinds = [Kind::LateRank, Kind::Interrupted, Kind::PointToPoint, Kind::Warmup, Kind::Outliers, Kind::Tracer];
         let largest = kinds.map(of_kind).into_iter().max_by(|one, other| one.ns.total_cmp(&other.ns))?;
+        // What keeps a rank from its processor and lets the others wait for it is one loss: they wait for that rank.
+        let largest = match largest.kind {
+            Kind::Interrupted => {
+                Some(of_kind(Kind::LateRank)).filter(|late| 2.0 * late.ns >= largest.ns && is_off(account))
+            }
+            _ => None,
+        }
+        .unwrap_or(largest);
         (largest.ns > 0.0 && largest.ns >= WORTH * account.rank_ns()).then_some(largest)
     }
 }
 
-/// The rank that the others wait for, and the reason for which it is late.
-fn late(account: &Account) -> String {
+/// True: most of the waiting for late ranks is for one that was off its processor.
+fn is_off(account: &Account) -> bool {
+    let (_, lates) = lates(account);
+    let sum = |of: fn(&Late) -> f64| lates.iter().map(of).sum::<f64>();
+    let waiting: Vec<f64> = lates.iter().map(|late| late.waiting_ns).collect();
+    alone(&waiting).is_some() && sum(|late| late.interrupted_ns) > MOST * sum(|late| late.waiting_ns)
+}
+
+/// The ranks, and the time that others waited for each.
+fn lates(account: &Account) -> (Vec<u32>, Vec<Late>) {
     let mut of_rank: BTreeMap<u32, Late> = BTreeMap::new();
     for operation in &account.operations {
         let ranks = operation.ranks.iter().zip(&operation.late);
         ranks.for_each(|(&(rank, _), &late)| *of_rank.entry(rank).or_default() += late);
     }
+    of_rank.into_iter().unzip()
+}
+
+/// The rank that the others wait for, and the reason for which it is late.
+fn late(account: &Account) -> String {
+    let (ranks, lates) = lates(account);
     let mut all = Late::default();
-    of_rank.values().for_each(|&late| all += late);
-    let (ranks, lates): (Vec<u32>, Vec<Late>) = of_rank.into_iter().unzip();
+    lates.iter().for_each(|&late| all += late);
     let waiting: Vec<f64> = lates.iter().map(|late| late.waiting_ns).collect();
     if let Some(at) = alone(&waiting) {
         let why = why(&lates[at], "it").unwrap_or_else(|| ": give it less work, or look for what slows it down".into());
         return format!("The others wait for rank {} ({}){why}.", ranks[at], text::time(waiting[at]));
     }
     let most = (0..ranks.len()).max_by(|&one, &other| waiting[one].total_cmp(&waiting[other])).unwrap_or_default();
-    let why = why(&all, "the late rank")
-        .unwrap_or_else(|| ": the work between the calls is not the same on all ranks".to_owned());
+    let why = why(&all, "the late rank").unwrap_or_else(|| ": balance the work of each step".to_owned());
     format!(
-        "The ranks wait for each other in turns ({}; {} of it for rank {}){why}.",
+        "The ranks wait for each other in turns ({}, {} for rank {}){why}.",
         text::time(all.waiting_ns),
         percent(waiting[most] / all.waiting_ns),
         ranks[most]
@@ -115,22 +145,28 @@ fn late(account: &Account) -> String {
 fn why(late: &Late, who: &str) -> Option<String> {
     let is_most = |ns: f64| ns > MOST * late.waiting_ns;
     if let Some((because, ns)) = late.interrupted_by.largest().filter(|_| is_most(late.interrupted_ns)) {
-        let (was, advice) = (reason::was(because, false), reason::advice(because));
+        let (was, advice) = (reason::brief(because, false), reason::advice(because));
         return Some(format!(", {} of it since {who} {was}: {advice}", text::time(ns)));
     }
-    is_most(late.other_mpi_ns).then(|| {
+    let in_calls = if late.point_to_point_ns > 0.0 { late.point_to_point_ns } else { late.other_mpi_ns };
+    is_most(in_calls).then(|| {
         format!(
-            ", {} of it since {who} was in point-to-point or other MPI calls: look for the rank that it gets messages \
-             from",
-            text::time(late.other_mpi_ns)
+            ", {} of it since {who} was in other MPI calls: look for the rank that it gets messages from",
+            text::time(in_calls)
         )
     })
 }
 
+/// The ranks that were off their processors, in collective calls and outside of MPI calls.
 fn interrupted(account: &Account) -> String {
     let mut of_rank: BTreeMap<u32, Off> = BTreeMap::new();
     let ranks = account.operations.iter().flat_map(|operation| &operation.ranks);
     ranks.for_each(|&(rank, parts)| *of_rank.entry(rank).or_default() += parts.interrupted_by);
+    for RankAccount { rank, parts, .. } in &account.ranks {
+        let [preempted, asleep, throttled] =
+            [RankPart::Preempted, RankPart::Asleep, RankPart::Throttled].map(|part| parts[part]);
+        *of_rank.entry(*rank).or_default() += Off { preempted, asleep, throttled, unknown: 0.0 };
+    }
     let times: Vec<f64> = of_rank.values().map(Off::sum).collect();
     let rank = alone(&times).and_then(|at| of_rank.iter().nth(at));
     let off = rank.map_or_else(
@@ -142,9 +178,35 @@ fn interrupted(account: &Account) -> String {
         |(_, off)| *off,
     );
     let (because, ns) = off.largest().unwrap_or((Because::OffProcessor, 0.0));
-    let whose = rank.map_or_else(|| "ranks".to_owned(), |(rank, _)| format!("rank {rank}"));
-    let (was, advice) = (reason::was(because, rank.is_none()), reason::advice(because));
-    format!("In collective calls {whose} {was} for {}: {advice}.", text::time(ns))
+    let whose = rank.map_or_else(|| "The ranks".to_owned(), |(rank, _)| format!("Rank {rank}"));
+    let (was, advice) = (reason::brief(because, rank.is_none()), reason::advice(because));
+    format!("{whose} {was} for {} in all: {advice}.", text::time(ns))
+}
+
+/// The rank that is in point-to-point calls for longest, and who computes meanwhile.
+fn point_to_point(account: &Account) -> String {
+    let most = |part: RankPart| account.ranks.iter().max_by(|one, other| one.parts[part].total_cmp(&other.parts[part]));
+    let Some((waits, computes)) = most(RankPart::PointToPoint).zip(most(RankPart::Computing)) else {
+        return String::new();
+    };
+    let ns = waits.parts[RankPart::PointToPoint];
+    let others = account.ranks.iter().filter(|rank| rank.rank != computes.rank);
+    let usual = median(&mut others.map(|rank| rank.parts[RankPart::Computing]).collect::<Vec<_>>()).unwrap_or(0.0);
+    let longer = computes.parts[RankPart::Computing] - usual;
+    // Where the others compute next to nothing there is no work to be shared out evenly, as with a master.
+    if computes.rank != waits.rank && longer > MOST * ns && usual > MASTER * computes.parts[RankPart::Computing] {
+        return format!(
+            "Rank {} computes {} longer than the others, which are in point-to-point calls: give it less work.",
+            computes.rank,
+            text::time(longer)
+        );
+    }
+    let partner = account.partner(waits.rank).map_or_else(String::new, |rank| format!(", mostly for rank {rank}"));
+    format!(
+        "Rank {} is {} of its time in point-to-point calls that can wait{partner}.",
+        waits.rank,
+        percent(ns / waits.wall_ns)
+    )
 }
 
 /// Slow repetitions, and the cause of most of their loss; without one, the next step.
@@ -167,14 +229,12 @@ fn slow(largest: &Largest, evidence: &Evidence) -> String {
         }
     }
     let what = if is_warmup { "The first repetitions" } else { "Slow repetitions" };
-    let lost = format!("{what} are the largest loss ({})", text::time(largest.ns));
+    let lost = format!("{what} lose {}", text::time(largest.ns));
     let most = found.into_iter().max_by(|one, other| one.2.total_cmp(&other.2));
     let Some((kind, rank, ns, off)) = most.filter(|(.., ns, _)| *ns > MOST * largest.ns) else {
         let next = match (is_warmup, evidence.has_counters) {
             (_, true) => "no cause but a counter may hold most of it; `diagnose` compares the counters",
-            (true, false) => {
-                "no cause is recorded for most of it; a program that repeats its calls for longer loses less"
-            }
+            (true, false) => "no cause is recorded for most of it; longer runs lose less",
             (false, false) => "no cause is recorded for most of it; counters may show one",
         };
         return format!("{lost}: {next}.");
@@ -183,7 +243,7 @@ fn slow(largest: &Largest, evidence: &Evidence) -> String {
     match kind {
         causes::Kind::Interrupted => {
             let because = off.largest().map_or(Because::OffProcessor, |(because, _)| because);
-            let (was, advice) = (reason::was(because, false), reason::advice(because));
+            let (was, advice) = (reason::brief(because, false), reason::advice(because));
             format!("{lost}, {time} of it since {rank} {was}: {advice}.")
         }
         causes::Kind::Migration => {
@@ -192,10 +252,7 @@ fn slow(largest: &Largest, evidence: &Evidence) -> String {
         causes::Kind::Perturbed => format!(
             "{lost}, {time} of it since the tracer delayed {rank}: `MPITRACE_RESYNC` sets how often it synchronises."
         ),
-        _ => format!(
-            "{lost}, {time} of it since the first call of an operation takes longer: a call before the timed part \
-             takes this time away from it."
-        ),
+        _ => format!("{lost}, {time} in the first call: call it once before timing it."),
     }
 }
 
@@ -205,30 +262,27 @@ fn sum(mut one: Off, other: Off) -> Off {
 }
 
 fn without_loss(summary: &Summary, name: &str) -> Verdict {
-    let share = percent(summary.share(summary.parts.communication));
-    let unknown =
-        if summary.synchronised { "" } else { " (waiting is not known: the clocks of the nodes are not synchronised)" };
-    match summary.collectives_share.all < 5.0 * WORTH {
-        true => Verdict {
-            sentence: format!("There is little to gain in collective calls{unknown}."),
-            next: Some(format!("mpitrace stats {name}")),
-        },
-        false if summary.not_kept() > 0 => Verdict {
-            sentence: format!(
-                "No loss of {} or more was found in the calls that are kept{unknown}: `MPITRACE_FULL=spill` keeps all.",
-                percent(WORTH)
-            ),
-            next: Some(format!("mpitrace stats {name}")),
-        },
-        false => Verdict {
-            sentence: format!(
-                "No loss of {} or more was found{unknown}: the communication itself takes {share} of the time, which \
-                 other settings of the MPI library may change.",
-                percent(WORTH)
-            ),
-            next: Some(format!("mpitrace stats {name}")),
-        },
-    }
+    let share = percent(summary.share(summary.parts[RankPart::Communication]));
+    let (in_mpi, calls) = match summary.calls_timed {
+        true => (summary.mpi_share.all, "MPI"),
+        false => (summary.collectives_share.all, "collective calls"),
+    };
+    let computing = summary.share(summary.parts[RankPart::Computing]);
+    let sentence = match () {
+        _ if in_mpi < 5.0 * WORTH && summary.divided && computing > MOST => {
+            format!("There is little to gain in {calls}: {} of the time is computing.", percent(computing))
+        }
+        _ if in_mpi < 5.0 * WORTH => format!("There is little to gain in {calls}."),
+        _ if summary.not_kept() > 0 => format!(
+            "No loss of {} or more was found in the calls that are kept: `MPITRACE_FULL=spill` keeps all.",
+            percent(WORTH)
+        ),
+        _ => format!(
+            "No loss of {} or more was found: communication takes {share}, which other MPI settings may change.",
+            percent(WORTH)
+        ),
+    };
+    Verdict { sentence, next: Some(format!("mpitrace stats {name}")) }
 }
 
 /// A share as people read it.

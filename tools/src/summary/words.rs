@@ -1,8 +1,8 @@
-//! The summary as lines for people: seven at most.
+//! The summary as lines for people: seven at most, of 100 columns.
 
 use std::io::{self, Write};
 
-use mpitrace::account::{Because, Kind, Parts};
+use mpitrace::account::{Because, Kind, RankPart};
 use mpitrace::whole_run::Counted;
 
 use super::facts::{LossFacts, Summary};
@@ -12,9 +12,15 @@ use crate::mismatches;
 use crate::output::{Attribute, Style};
 use crate::{reason, text, undone};
 
+/// Lines that are shown, and their columns. The line with the next command may be longer.
+const LINES: usize = 7;
+const COLUMNS: usize = 100;
 /// Losses that have a line, and the share of the ranks' time below which none has.
 const LOSSES: usize = 3;
 const SMALL: f64 = 0.001;
+/// Lines on what the summary does not know.
+const NOTICES: usize = 2;
+const OFF: &str = "off the processor";
 
 /// The importance of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +29,12 @@ enum Weight {
     /// The program is incorrect.
     Defect,
     Verdict,
+    /// It is copied into a shell.
+    Command,
 }
 
 impl Summary {
-    /// The lines: seven at most.
+    /// The lines: seven at most where they are as wide as they are.
     pub fn lines(&self) -> Vec<String> {
         self.weighted_lines().into_iter().map(|(_, line)| line).collect()
     }
@@ -34,138 +42,185 @@ impl Summary {
     fn weighted_lines(&self) -> Vec<(Weight, String)> {
         let defects = mismatches::lines(&self.mismatches, 0).into_iter().take(1);
         let defects = defects.chain(undone::first_lines(&self.undone)).map(|line| (Weight::Defect, line));
-        let mut lines: Vec<(Weight, String)> = defects.collect();
         let plain = |line: String| (Weight::Plain, line);
-        lines.push(plain(self.whole()));
-        lines.extend(self.parts().map(plain));
+        let mut lines: Vec<(Weight, String)> = defects.chain([plain(self.whole()), plain(self.parts())]).collect();
+        let mut last = vec![(Weight::Verdict, self.verdict.clone())];
+        last.extend(self.next.iter().map(|next| (Weight::Command, format!("Next: {next}"))));
+        let height = |lines: &[(Weight, String)]| lines.iter().map(|line| wrapped(line).len()).sum::<usize>();
+        let room = LINES.saturating_sub(height(&lines) + height(&last));
+        let mut notices = self.notices();
+        notices.truncate(room.min(NOTICES));
+        let room = room - notices.len();
+        lines.extend(notices.into_iter().map(plain));
         let losses = self.shown.iter().filter(|loss| loss.share >= SMALL);
-        let room = LOSSES.saturating_sub(lines.len().saturating_sub(2));
-        lines.extend(losses.take(room).map(LossFacts::line).map(plain));
-        lines.push((Weight::Verdict, self.verdict.clone()));
-        lines.extend(self.next.iter().map(|next| plain(format!("Next: {next}"))));
+        lines.extend(losses.take(room.min(LOSSES)).map(|loss| plain(loss.line(self.calls_timed))));
+        lines.extend(last);
         lines
     }
 
     /// Writes them; what to do is set off.
     pub fn write(&self, output: &mut dyn Write, style: Style) -> io::Result<()> {
-        for (weight, line) in self.weighted_lines() {
-            let line = text::printable(&line);
-            let line = match weight {
-                Weight::Defect => style.paint(Attribute::Red, &line),
-                Weight::Verdict => style.paint(Attribute::Bold, &line),
-                Weight::Plain => line.into_owned(),
-            };
-            writeln!(output, "{line}")?;
+        for line in self.weighted_lines() {
+            for text in wrapped(&line) {
+                let text = match line.0 {
+                    Weight::Defect => style.paint(Attribute::Red, &text),
+                    Weight::Verdict => style.paint(Attribute::Bold, &text),
+                    Weight::Plain | Weight::Command => text,
+                };
+                writeln!(output, "{text}")?;
+            }
         }
         Ok(())
     }
 
     fn whole(&self) -> String {
-        let share = self.collectives_share;
+        let (share, place) = match self.calls_timed {
+            true => (self.mpi_share, "MPI"),
+            false => (self.collectives_share, "collective calls"),
+        };
         let range = match self.ranks {
             0 | 1 => String::new(),
-            _ => format!(" ({} to {} on single ranks)", percent(share.min), percent(share.max)),
+            _ => format!(" ({} to {} by rank)", percent(share.min), percent(share.max)),
         };
-        let incomplete = match (self.complete, self.unknown_ends) {
-            (true, _) => String::new(),
-            (false, 0) => " This trace is incomplete.".to_owned(),
-            (false, ranks) => format!(
-                " This trace is incomplete. When {} ended is not known: the shares are of the time up to the last known \
-                 event.",
-                text::count(ranks as u64, "rank")
-            ),
-        };
-        let not_kept = self.without_records();
         format!(
-            "{}, {}: {} of the ranks' time is in collective calls{range}.{not_kept}{incomplete}",
+            "{}, {}: {} of their time in {place}{range}.",
             text::count(self.ranks.into(), "rank"),
             seconds(self.seconds),
             percent(share.all)
         )
     }
 
-    /// How many calls are not kept, where some are not.
-    fn without_records(&self) -> String {
+    /// What is to be known of the numbers, the most important first.
+    fn notices(&self) -> Vec<String> {
         let not_kept = self.not_kept();
-        if not_kept == 0 {
-            return String::new();
-        }
         let sum = |of: fn(&Counted) -> u64| self.all_calls.iter().map(|one| of(&one.all)).sum::<u64>();
         let untimed = match not_kept.saturating_sub(sum(|all| all.timed)) {
             0 => String::new(),
             untimed => format!(", {untimed} of them without their time"),
         };
-        format!(" {not_kept} of {} calls are not kept{untimed}.", sum(|all| all.calls))
+        let incomplete = match self.unknown_ends {
+            0 => "This trace is incomplete.".to_owned(),
+            ranks => format!(
+                "This trace is incomplete: the time of {} is up to the last known event.",
+                text::count(ranks as u64, "rank")
+            ),
+        };
+        let notices = [
+            (!self.complete).then_some(incomplete),
+            (not_kept > 0).then(|| {
+                format!("{not_kept} of {} calls are not kept{untimed}: losses are of the others.", sum(|all| all.calls))
+            }),
+            (!self.synchronised)
+                .then(|| "Waiting is not known: the clocks of the nodes are not synchronised.".to_owned()),
+            unknown_waits::sentence(self.unknown_waits_below_ns),
+        ];
+        notices.into_iter().flatten().collect()
     }
 
-    fn parts(&self) -> Option<String> {
-        let Parts { run_time, waiting, interrupted, perturbed, communication, .. } = self.parts;
-        if run_time == 0.0 {
-            return None;
-        }
-        let share = |part: f64| percent(part / run_time);
-        let mut parts = Vec::new();
-        if self.synchronised && self.ranks > 1 {
-            parts.push(format!("{} waiting for other ranks", share(waiting)));
-        }
-        parts.push(match self.parts.known_most() {
-            Some(most) if most > 1.05 * interrupted => {
-                format!("{} to {} off the processor", share(interrupted), share(most))
+    /// The parts of the ranks' time, the largest first, as far as there is room.
+    fn parts(&self) -> String {
+        let ns = |parts: &[RankPart]| self.parts.of(parts);
+        let off = ns(&RankPart::OFF);
+        // While a rank waits in a call it may yield its processor.
+        let is_least = self.calls.known_most().is_none_or(|most| most - self.calls.interrupted > 0.05 * off);
+        let rest = if self.divided { "for unknown reasons" } else { "computing or in other calls" };
+        let mut parts = vec![
+            (off, OFF),
+            (ns(&[RankPart::Computing]), "computing"),
+            (ns(&[RankPart::Waiting]), "waiting for others"),
+            (ns(&[RankPart::Communication]), "communicating"),
+            (ns(&[RankPart::PointToPoint]), "in point-to-point calls"),
+            (ns(&[RankPart::OneSided]), "in one-sided calls"),
+            (ns(&[RankPart::Io]), "in file calls"),
+            (ns(&[RankPart::OtherMpi]), "in other MPI calls"),
+            (ns(&[RankPart::Init]), "in MPI_Init"),
+            (ns(&[RankPart::Finalize]), "in MPI_Finalize"),
+            (ns(&[RankPart::Tracer, RankPart::Perturbed]), "in the tracer"),
+            (ns(&[RankPart::Other]), rest),
+        ];
+        parts.retain(|(ns, _)| self.share(*ns) >= SMALL);
+        parts.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let unknown = match self.calls.known_most() {
+            None if off == 0.0 => ", time off the processor not known.",
+            _ => ".",
+        };
+        let mut line = String::new();
+        for (ns, name) in parts {
+            let least = if is_least && name == OFF { "at least " } else { "" };
+            let comma = if line.is_empty() { "" } else { ", " };
+            let next = format!("{comma}{least}{} {name}", percent(self.share(ns)));
+            if line.len() + next.len() + unknown.len() <= COLUMNS {
+                line.push_str(&next);
             }
-            Some(_) => format!("{} off the processor", share(interrupted)),
-            None => "time off the processor not known".to_owned(),
-        });
-        parts.push(format!("{} delayed by the tracer", share(perturbed)));
-        parts.push(format!("{} communication", share(communication)));
-        let whole = if self.not_kept() == 0 { "that" } else { "the kept calls" };
-        let unknown = unknown_waits::sentence(self.unknown_waits_below_ns).unwrap_or_default();
-        Some(format!("Of {whole}: {}.{unknown}", parts.join(", ")))
+        }
+        line + unknown
+    }
+}
+
+fn wrapped((weight, line): &(Weight, String)) -> Vec<String> {
+    let line = text::printable(line);
+    match weight {
+        Weight::Plain | Weight::Verdict => text::wrapped(&line, COLUMNS),
+        Weight::Defect | Weight::Command => vec![line.into_owned()],
     }
 }
 
 impl LossFacts {
-    fn line(&self) -> String {
+    /// `calls_timed`: calls that can wait were timed.
+    fn line(&self, calls_timed: bool) -> String {
         let lost = format!("{} ({})", percent(self.share), seconds(self.seconds));
-        let place = self.place();
-        let rank = self.loss.rank.unwrap_or_default();
-        match self.loss.kind {
+        let rank = self.loss.rank.map_or_else(|| "ranks".to_owned(), |rank| format!("rank {rank}"));
+        let was = reason::brief(self.loss.because.unwrap_or(Because::OffProcessor), self.loss.rank.is_none());
+        let line = |place: &str| match self.loss.kind {
             Kind::LateRank => {
                 let why = match self.loss.because {
-                    Some(Because::Computing) => "computes for longer".to_owned(),
+                    Some(Because::Computing) => "computes longer".to_owned(),
                     Some(Because::EarlierCall) => "was still in its call before".to_owned(),
-                    Some(Because::OtherMpi) => "is in point-to-point or other MPI calls for longer".to_owned(),
-                    Some(Because::OnProcessor) => "computes or is in other MPI calls for longer".to_owned(),
-                    Some(off) => format!("{} before", reason::was(off, false)),
+                    Some(Because::PointToPoint) => "is longer in point-to-point calls".to_owned(),
+                    Some(Because::OtherMpi) => "is longer in point-to-point or other MPI calls".to_owned(),
+                    Some(Because::OnProcessor) => "is busy longer".to_owned(),
+                    Some(off) => format!("{} before", reason::brief(off, false)),
                     None => String::new(),
                 };
-                let (who, since) = match self.loss.rank {
-                    Some(rank) => (format!("others wait for rank {rank}"), ", which "),
-                    None => ("the ranks wait for each other in turns".to_owned(), ", mainly since the late rank "),
+                let (who, which) = match self.loss.rank {
+                    Some(rank) => (format!("others wait in {place} for rank {rank}"), ", which"),
+                    None => (format!("ranks wait in turns in {place}"), ": one"),
                 };
-                let since = if why.is_empty() { "" } else { since };
-                format!("{lost}: {who}{since}{why}; {place}.")
+                if why.is_empty() { format!("{lost}: {who}.") } else { format!("{lost}: {who}{which} {why}.") }
             }
-            Kind::Interrupted => {
-                let was = reason::was(self.loss.because.unwrap_or(Because::OffProcessor), false);
-                format!("{lost}: rank {rank} {was} in the call; {place}.")
+            Kind::Interrupted if self.loss.operation.is_some() => format!("{lost}: {rank} {was} in {place}."),
+            Kind::Interrupted if calls_timed => format!("{lost}: {rank} {was} outside of MPI calls."),
+            Kind::Interrupted => format!("{lost}: {rank} {was} outside of collective calls."),
+            Kind::PointToPoint => format!("{lost}: {rank} in point-to-point calls that can wait{}.", self.partner()),
+            Kind::Warmup => format!("{lost}: the first repetitions are slower in {place}."),
+            Kind::Tracer => format!("{lost}: the tracer itself delays calls in {place}."),
+            Kind::Outliers => {
+                let outliers = text::count(self.loss.repetitions as u64, "outlier");
+                format!("{lost}: {outliers} slower than the good repetitions in {place}.")
             }
-            Kind::Warmup => format!("{lost}: the first repetitions are slower than the good ones; {place}."),
-            Kind::Tracer => format!("{lost}: the tracer itself delays calls; {place}."),
-            Kind::Outliers => format!("{lost}: outliers are slower than the good repetitions; {place}."),
-        }
+        };
+        let lines: Vec<String> = self.places().iter().map(|place| line(place)).collect();
+        let fits = lines.iter().find(|line| line.chars().count() <= COLUMNS).or(lines.last());
+        fits.cloned().unwrap_or_default()
     }
 
-    fn place(&self) -> String {
+    /// The names of the operation with its line in the program, the longest first.
+    fn places(&self) -> Vec<String> {
+        let Some((operation, function)) = self.loss.operation.zip(self.function.as_ref()) else {
+            return vec![String::new()];
+        };
         let bytes = self.bytes.filter(|&bytes| bytes > 0).map(|bytes| format!(" of {}", text::count(bytes, "byte")));
-        let site = self.call_site.as_ref().map(|site| format!(", called from {site}"));
-        format!(
-            "operation {}, {}{} on {}, {}{}",
-            self.loss.operation,
-            self.function,
-            bytes.unwrap_or_default(),
-            self.communicator,
-            text::count(self.loss.repetitions as u64, "repetition"),
-            site.unwrap_or_default()
-        )
+        let bytes = bytes.unwrap_or_default();
+        let site = self.call_site.as_ref().map(|site| site.resolve());
+        let long = site.as_ref().map_or_else(String::new, |site| format!(" in {site}"));
+        let short = site.as_ref().map_or_else(String::new, |site| format!(" at {}", site.line_of_file()));
+        let communicator = self.communicator.iter().map(|name| format!(" on {name}")).collect::<String>();
+        let number = format!(" (operation {operation})");
+        vec![
+            format!("{function}{bytes}{communicator}{number}{long}"),
+            format!("{function}{bytes}{number}{long}"),
+            format!("{function}{bytes}{number}{short}"),
+            format!("{function}{number}{short}"),
+        ]
     }
 }

@@ -1,0 +1,137 @@
+//! The parts of the time of a rank, from the entry of MPI_Init to the exit of MPI_Finalize.
+
+use std::ops::{AddAssign, Index, IndexMut};
+
+use serde::{Serialize, Serializer};
+
+use crate::names::{Named, names};
+
+/// A part of the time of a rank: of its thread that called MPI_Init.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RankPart {
+    /// On its processor outside of the calls below, by the thread's processor time. Calls that are not timed count here:
+    /// those that start or test requests, all of point-to-point where its times were not asked for.
+    Computing,
+    /// Off its processor outside of these calls: something else ran there.
+    Preempted,
+    /// The same: it slept.
+    Asleep,
+    /// The same: the processor quota of its control group held it.
+    Throttled,
+    /// In collective calls: waiting for another rank.
+    Waiting,
+    /// In collective calls: off the processor beside the waiting, the least that it can have been.
+    Interrupted,
+    /// In collective calls: delayed by the tracer.
+    Perturbed,
+    /// In collective calls: the rest.
+    Communication,
+    /// In point-to-point calls that can wait.
+    PointToPoint,
+    /// In one-sided calls that can wait.
+    OneSided,
+    /// In calls of single ranks on files.
+    Io,
+    /// In other MPI calls that can wait.
+    OtherMpi,
+    /// In MPI_Init.
+    Init,
+    /// In MPI_Finalize.
+    Finalize,
+    /// In the tracer, outside of all calls: its part of MPI_Init and MPI_Finalize, synchronisations, packing.
+    Tracer,
+    /// What is left: time off the processor for an unknown reason, and errors of the clocks. Of a trace without processor
+    /// time all that lies outside of the calls. Below 0 where the parts that were measured exceed the whole.
+    Other,
+}
+
+names!(RankPart {
+    Computing => "computing",
+    Preempted => "preempted",
+    Asleep => "asleep",
+    Throttled => "throttled",
+    Waiting => "waiting",
+    Interrupted => "interrupted",
+    Perturbed => "perturbed",
+    Communication => "communication",
+    PointToPoint => "point_to_point",
+    OneSided => "one_sided",
+    Io => "io",
+    OtherMpi => "other_mpi",
+    Init => "init",
+    Finalize => "finalize",
+    Tracer => "tracer",
+    Other => "other",
+});
+
+impl RankPart {
+    /// All of them.
+    pub const ALL: &'static [RankPart] = RankPart::VALUES;
+    /// Those in collective calls.
+    pub const COLLECTIVES: [RankPart; 4] =
+        [RankPart::Waiting, RankPart::Interrupted, RankPart::Perturbed, RankPart::Communication];
+    /// Those off the processor. While a rank waits in a call it may yield its processor, so this is the least.
+    pub const OFF: [RankPart; 4] = [RankPart::Preempted, RankPart::Asleep, RankPart::Throttled, RankPart::Interrupted];
+    /// Those in MPI, between MPI_Init and MPI_Finalize.
+    pub const MPI: [RankPart; 8] = [
+        RankPart::Waiting,
+        RankPart::Interrupted,
+        RankPart::Perturbed,
+        RankPart::Communication,
+        RankPart::PointToPoint,
+        RankPart::OneSided,
+        RankPart::Io,
+        RankPart::OtherMpi,
+    ];
+}
+
+/// The time of a rank, or of several, in its parts, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RankParts([f64; 16]);
+
+impl RankParts {
+    /// Some of them together, ns.
+    pub fn of(&self, parts: &[RankPart]) -> f64 {
+        parts.iter().map(|&part| self[part]).sum()
+    }
+
+    /// All of them together, ns: the time of the rank.
+    pub fn sum(&self) -> f64 {
+        self.0.iter().sum()
+    }
+
+    /// The largest first, without those that have no time.
+    pub fn largest_first(&self) -> Vec<(RankPart, f64)> {
+        let mut parts: Vec<_> = RankPart::ALL.iter().map(|&part| (part, self[part])).collect();
+        parts.retain(|(_, ns)| *ns > 0.0);
+        parts.sort_by(|one, other| other.1.total_cmp(&one.1));
+        parts
+    }
+}
+
+impl Index<RankPart> for RankParts {
+    type Output = f64;
+
+    fn index(&self, part: RankPart) -> &f64 {
+        &self.0[part as usize]
+    }
+}
+
+impl IndexMut<RankPart> for RankParts {
+    fn index_mut(&mut self, part: RankPart) -> &mut f64 {
+        &mut self.0[part as usize]
+    }
+}
+
+impl AddAssign for RankParts {
+    fn add_assign(&mut self, other: RankParts) {
+        self.0.iter_mut().zip(other.0).for_each(|(one, other)| *one += other);
+    }
+}
+
+/// By their names, in seconds.
+impl Serialize for RankParts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(RankPart::ALL.iter().map(|&part| (part.name(), self[part] / 1e9)))
+    }
+}
