@@ -1,0 +1,111 @@
+//! Families of simulated programs in which one rank is delayed. `random` makes the program, `noise` its single times: the
+//! same program runs again with another noise.
+
+use crate::Random;
+use crate::simulator::{Action, Program, noisy};
+
+/// A program, and the rank that is delayed in it.
+pub struct Delayed {
+    /// The program.
+    pub program: Program,
+    /// The rank.
+    pub rank: usize,
+    /// It sleeps; else it computes for longer.
+    pub asleep: bool,
+}
+
+/// How the ranks compute between their calls.
+struct Work {
+    ns: f64,
+    sigma: f64,
+    rank: usize,
+    /// So long, in a share of the steps, with so much noise.
+    delay: (f64, f64, f64),
+    asleep: bool,
+}
+
+impl Work {
+    /// Delays of 20 to 200 % of the computing, in all steps or in a tenth and more of them.
+    fn new(random: &mut Random, ranks: usize) -> Work {
+        let ns = between(random, 5e4, 2e6);
+        let share = if random.uniform() < 0.5 { 1.0 } else { between(random, 0.1, 0.6) };
+        Work {
+            ns,
+            sigma: between(random, 0.005, 0.1),
+            rank: (random.uniform() * ranks as f64) as usize,
+            delay: (ns * between(random, 0.2, 2.0), share, between(random, 0.0, 0.3)),
+            asleep: random.uniform() < 0.4,
+        }
+    }
+
+    fn action(&self, noise: &mut Random, rank: usize) -> Action {
+        let ns = noisy(noise, self.ns, self.sigma);
+        let (delay, share, sigma) = self.delay;
+        let is_delayed = noise.uniform() < share;
+        let delay = noisy(noise, delay, sigma);
+        let delay = if rank == self.rank && is_delayed { delay } else { 0.0 };
+        if self.asleep { Action::Sleep(ns, delay) } else { Action::Compute(ns, delay) }
+    }
+
+    fn done(self, program: Program) -> Delayed {
+        Delayed { program, rank: self.rank, asleep: self.asleep }
+    }
+}
+
+fn between(random: &mut Random, least: f64, most: f64) -> f64 {
+    least + (most - least) * random.uniform()
+}
+
+/// All compute, and all meet in one of three calls. With a second communicator of half of the ranks in one of three
+/// programs.
+pub fn bulk_synchronous(random: &mut Random, noise: &mut Random) -> Delayed {
+    let ranks = 2 + (random.uniform() * 7.0) as usize;
+    let mut program = Program::new(ranks);
+    let work = Work::new(random, ranks);
+    let world: Vec<usize> = (0..ranks).collect();
+    let functions = ["MPI_Allreduce", "MPI_Barrier", "MPI_Alltoall"];
+    let calls = functions.map(|function| program.operation(function, None, world.clone()));
+    let half = (ranks > 3 && random.uniform() < 0.34)
+        .then(|| program.operation("MPI_Allreduce", None, (0..ranks / 2).collect()));
+    let cost = between(random, 2e3, 1e5);
+    let kinds = 1 + (random.uniform() * 3.0) as usize;
+    for step in 0..100 + (random.uniform() * 300.0) as usize {
+        for rank in 0..ranks {
+            let action = work.action(noise, rank);
+            program.ranks[rank].push(action);
+        }
+        if let Some(half) = half {
+            program.all(half, || noisy(noise, cost, 0.1));
+        }
+        program.all(calls[step % kinds], || noisy(noise, cost, 0.1));
+    }
+    work.done(program)
+}
+
+/// All compute and meet; in some steps, or in all, the root broadcasts along a tree, or all reduce to it, or both.
+pub fn rooted(random: &mut Random, noise: &mut Random) -> Delayed {
+    let ranks = 2 + (random.uniform() * 7.0) as usize;
+    let mut program = Program::new(ranks);
+    let work = Work::new(random, ranks);
+    let world: Vec<usize> = (0..ranks).collect();
+    let root = Some((random.uniform() * ranks as f64) as i32);
+    let [down, up] = ["MPI_Bcast", "MPI_Reduce"].map(|function| program.operation(function, root, world.clone()));
+    let meet = program.operation("MPI_Allreduce", None, world);
+    let cost = between(random, 2e3, 1e5);
+    let kind = (random.uniform() * 3.0) as usize;
+    let seldom = 1 + (random.uniform() * 100.0) as usize;
+    for step in 0..100 + (random.uniform() * 300.0) as usize {
+        for rank in 0..ranks {
+            let action = work.action(noise, rank);
+            program.ranks[rank].push(action);
+        }
+        if kind != 1 && step % seldom == 0 {
+            program.broadcast(down, || noisy(noise, cost, 0.1));
+        }
+        if kind != 0 && step % seldom == 0 {
+            program.reduce(up, || noisy(noise, cost, 0.1));
+        }
+        program.all(meet, || noisy(noise, cost, 0.1));
+    }
+    work.done(program)
+}
