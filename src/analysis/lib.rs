@@ -75,6 +75,7 @@ pub mod names;
 pub mod operations;
 pub mod partners;
 pub mod reader;
+pub mod replay;
 pub mod run_time;
 pub mod statistics;
 pub mod whole_run;

@@ -64,7 +64,7 @@ pub fn for_each_call(trace: &Trace, clock: &Clock, operation: &Operation, mut ea
     };
     for row in operation.looked_at() {
         if let Some((walk, step)) = walk.as_ref().zip(step.as_mut()).filter(|_| operation.is_complete(row)) {
-            step.look(row);
+            step.look(walk, row);
             let calls = walk.members.iter().zip(&step.parts).enumerate();
             calls.for_each(|(at, (member, parts))| add(member.index, step.call(at), parts));
             continue;

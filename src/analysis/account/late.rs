@@ -94,6 +94,18 @@ impl Late {
         parts.into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).and_then(|(because, _)| because)
     }
 
+    /// The part for this reason, ns; `None`: for one that is not known.
+    pub(crate) fn due_to(&self, because: Option<Because>) -> f64 {
+        match because {
+            None => self.unknown_ns,
+            Some(Because::OnProcessor) => self.on_processor_ns,
+            Some(Because::OtherMpi) => self.other_mpi_ns,
+            Some(Because::EarlierCall) => self.earlier_call_ns,
+            Some(Because::Computing) => self.computing_ns,
+            Some(off) => self.interrupted_by.due_to(off),
+        }
+    }
+
     /// The same for this share of the waiting.
     pub(crate) fn scaled(self, share: f64) -> Late {
         Late {

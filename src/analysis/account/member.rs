@@ -49,7 +49,11 @@ pub(super) struct Records<'a> {
     operations: Cursor<'a>,
 }
 
-impl Records<'_> {
+impl<'a> Records<'a> {
+    pub fn new(part: &'a Part) -> Records<'a> {
+        Records { times: part.times_cursor(), operations: part.operation_cursor() }
+    }
+
     /// Ticks at the entry and at the exit.
     pub fn times(&mut self, record: u32) -> (u64, u64) {
         self.times.times(record as usize)
@@ -97,7 +101,7 @@ impl<'a> Member<'a> {
 
     /// Has no block at hand yet.
     pub(super) fn read(&self) -> Records<'a> {
-        Records { times: self.part.times_cursor(), operations: self.part.operation_cursor() }
+        Records::new(self.part)
     }
 
     fn operation_of(&self, record: u32) -> u32 {

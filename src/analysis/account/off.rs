@@ -62,6 +62,11 @@ impl Off {
         ]
     }
 
+    /// The time for this reason.
+    pub(crate) fn due_to(&self, reason: Because) -> f64 {
+        self.reasons().into_iter().find(|(because, _)| *because == reason).map_or(0.0, |(_, ns)| ns)
+    }
+
     /// The reason with the most time; `None`: there is no time.
     pub fn largest(&self) -> Option<(Because, f64)> {
         self.reasons().into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).filter(|(_, ns)| *ns > 0.0)

@@ -31,6 +31,33 @@ pub struct OperationAccount {
     pub warmup: Excess,
     /// The same in outliers.
     pub outliers: Excess,
+    /// The usual communication of each of the ranks in a repetition, ns.
+    pub(crate) usual: Vec<f32>,
+    /// Which repetitions are slow.
+    pub(crate) slow: Slow,
+}
+
+/// The repetitions that are not good, by their places among the complete ones: a bit each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Slow {
+    /// So many are the first one and the warm-up.
+    pub warmup: usize,
+    bits: Vec<u64>,
+}
+
+impl Slow {
+    fn new(category: &[Category]) -> Slow {
+        let is_warmup = |category: &&Category| matches!(category, Category::First | Category::Warmup);
+        let bits = |word: &[Category]| {
+            (0..).zip(word).fold(0, |bits, (at, category)| bits | u64::from(*category != Category::Good) << at)
+        };
+        let warmup = category.iter().take_while(is_warmup).count();
+        Slow { warmup, bits: category.chunks(64).map(bits).collect() }
+    }
+
+    pub fn contains(&self, place: usize) -> bool {
+        self.bits.get(place / 64).is_some_and(|bits| bits >> (place % 64) & 1 != 0)
+    }
 }
 
 /// Time beyond that of the good repetitions, all ranks together.
@@ -105,6 +132,7 @@ impl OperationAccount {
         }
         let usual: Vec<f32> = usual.iter_mut().map(|values| median(values).unwrap_or(0.0) as f32).collect();
         account.add_excess(&walk, &rows, category, &disturbed, &usual);
+        (account.usual, account.slow) = (usual, Slow::new(category));
         account
     }
 
@@ -125,7 +153,7 @@ impl OperationAccount {
             if category == Category::Good && !is_disturbed {
                 continue;
             }
-            step.look(rows.get(place));
+            step.look(walk, rows.get(place));
             let mut beyond = 0.0;
             for (at, parts) in step.parts.iter().enumerate() {
                 let more = f64::from((parts.communication as f32 - usual[at]).max(0.0));
@@ -177,7 +205,7 @@ impl Piece {
         let mut usual = 0;
         for place in places {
             let row = rows.get(place);
-            step.look(row);
+            step.look(walk, row);
             let looked_at = is_usual(place) && {
                 usual += 1;
                 (usual - 1) % apart == 0

@@ -22,6 +22,8 @@ pub(crate) struct Walk<'a> {
     pub members: Vec<Member<'a>>,
     /// `None`: it is not known which ranks wait for which.
     pub order: Option<Order>,
+    /// A reader serves all operations of a part, by the part's index; else one serves a member.
+    by_part: bool,
 }
 
 /// What is usual is found in so many repetitions at most, of all members together: memory is for these, whatever number of
@@ -31,9 +33,8 @@ const LOOKED_AT: usize = 1 << 22;
 const LEAST_LOOKED_AT: usize = 1 << 12;
 
 /// One repetition.
-pub(crate) struct Step<'w, 'a> {
-    walk: &'w Walk<'a>,
-    /// Of each member.
+pub(crate) struct Step<'a> {
+    /// Of each member, or of each part.
     read: Vec<Records<'a>>,
     /// The record of each member, and its operation with its flags.
     records: Vec<(u32, u32)>,
@@ -54,7 +55,12 @@ impl<'a> Walk<'a> {
         let row = operation.complete_rows().next()?;
         let (members, root) = members(trace, clock, operation, row);
         let order = root.and_then(|root| Order::of_operation(operation, root));
-        Some(Walk { operation, members, order: order.filter(|_| is_comparable(clock)) })
+        Some(Walk { operation, members, order: order.filter(|_| is_comparable(clock)), by_part: false })
+    }
+
+    /// Lets one [`Step::of_parts`] serve several operations.
+    pub fn read_by_part(self) -> Self {
+        Walk { by_part: true, ..self }
     }
 
     /// How far apart the repetitions are that are looked at to find what is usual, of so many.
@@ -64,19 +70,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Has room for a repetition.
-    pub fn step(&self) -> Step<'_, 'a> {
-        Step {
-            walk: self,
-            read: self.members.iter().map(Member::read).collect(),
-            records: Vec::new(),
-            off: Vec::new(),
-            calls: Vec::new(),
-            entries: Vec::new(),
-            awaited: Vec::new(),
-            waits: Vec::new(),
-            parts: Vec::new(),
-            late: Vec::new(),
-        }
+    pub fn step(&self) -> Step<'a> {
+        Step::with(self.members.iter().map(Member::read).collect())
     }
 
     /// The records of a repetition.
@@ -101,16 +96,37 @@ pub(super) fn is_comparable(clock: &Clock) -> bool {
     clock.domains.len() < 2 || clock.method != Method::None
 }
 
-impl Step<'_, '_> {
+impl<'a> Step<'a> {
+    /// For the operations of all these parts, whose calls are looked at in about their order.
+    pub fn of_parts(trace: &'a Trace) -> Step<'a> {
+        Step::with(trace.parts.iter().map(Records::new).collect())
+    }
+
+    fn with(read: Vec<Records<'a>>) -> Step<'a> {
+        Step {
+            read,
+            records: Vec::new(),
+            off: Vec::new(),
+            calls: Vec::new(),
+            entries: Vec::new(),
+            awaited: Vec::new(),
+            waits: Vec::new(),
+            parts: Vec::new(),
+            late: Vec::new(),
+        }
+    }
+
     /// Looks at a complete repetition.
-    pub fn look(&mut self, row: usize) {
-        let Walk { members, order, .. } = self.walk;
-        let row = self.walk.records(row);
+    pub fn look(&mut self, walk: &Walk<'a>, row: usize) {
+        let Walk { members, order, .. } = walk;
+        let reader = |at: usize| if walk.by_part { members[at].index } else { at };
+        let row = walk.records(row);
         self.records.clear();
         self.calls.clear();
         self.entries.clear();
         self.off.clear();
-        for (member, read) in members.iter().zip(&mut self.read) {
+        for (at, member) in members.iter().enumerate() {
+            let read = &mut self.read[reader(at)];
             let record = row.get(member.place);
             let operation = read.operation(record);
             let call = member.call_with(record, read.times(record));
@@ -131,7 +147,7 @@ impl Step<'_, '_> {
             });
             self.parts.push(Parts::of_call(call.run_time, waiting.map(|(_, wait)| wait), self.off[at]));
             if let Some((late, ns)) = waiting.filter(|(_, wait)| *wait > 0.0) {
-                let left_later_ns = left_later(members, [late, at], &self.records, &mut self.read);
+                let left_later_ns = left_later(members, [late, at], &self.records, &mut self.read, reader);
                 self.waits.push(Wait { late, ns, left_later_ns });
             }
         }
@@ -142,7 +158,7 @@ impl Step<'_, '_> {
             let (record, operation) = self.records[waits[0].late];
             let other_mpi = excess_of_other_mpi(members, waits[0].late, &self.records);
             let off_in_previous = late.previous(record).and_then(|previous| {
-                let operation = self.read[waits[0].late].operation(previous);
+                let operation = self.read[reader(waits[0].late)].operation(previous);
                 late.off_processor_with(previous, operation).known()
             });
             let off_before = late.off_before(record, operation);
@@ -165,6 +181,12 @@ impl Step<'_, '_> {
         self.records[member].1 & DISTURBED != 0
     }
 
+    /// Time off the processor between a member's call before and this one, ns; `None`: not known.
+    pub fn off_before(&self, walk: &Walk, member: usize) -> Option<Off> {
+        let (record, operation) = self.records[member];
+        walk.members[member].off_before(record, operation)
+    }
+
     /// Time off the processor in a member's call, ns; `None`: not known.
     pub fn off_in(&self, member: usize) -> Option<Off> {
         self.off[member].known()
@@ -173,8 +195,14 @@ impl Step<'_, '_> {
 
 /// By how much a rank left its recorded call before this one later than another rank left its own, ns; 0 where this is
 /// not above the error of the two clocks.
-fn left_later(members: &[Member], [late, other]: [usize; 2], records: &[(u32, u32)], read: &mut [Records]) -> f64 {
-    let mut exit = |at: usize| members[at].previous_exit(records[at].0, &mut read[at]);
+fn left_later(
+    members: &[Member],
+    [late, other]: [usize; 2],
+    records: &[(u32, u32)],
+    read: &mut [Records],
+    reader: impl Fn(usize) -> usize,
+) -> f64 {
+    let mut exit = |at: usize| members[at].previous_exit(records[at].0, &mut read[reader(at)]);
     let later = exit(late).zip(exit(other)).map_or(0.0, |(late, other)| late - other);
     if later > members[late].error_ns + members[other].error_ns { later } else { 0.0 }
 }

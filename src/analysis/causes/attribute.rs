@@ -224,7 +224,7 @@ impl OfGroup {
         let mut beyond = vec![0.0; members];
         for &row in rows {
             let row = row as usize;
-            step.look(row);
+            step.look(walk, row);
             for (parts, usual) in step.parts.iter().zip(&baseline.median_run_ns) {
                 group.run_ns += parts.run_time;
                 group.extra_ns += parts.run_time - usual;

@@ -135,7 +135,7 @@ impl Piece {
             let row = row as usize;
             let is_looked_at = place % apart == 0;
             piece.looked_at += usize::from(is_looked_at);
-            step.look(row);
+            step.look(walk, row);
             for (at, Parts { run_time, communication, .. }) in step.parts.iter().enumerate() {
                 piece.run_ns[at] += run_time;
                 piece.run_times[at].add(*run_time, is_looked_at);

@@ -6,6 +6,7 @@ use mpitrace::causes::Causes;
 use mpitrace::clock::Clock;
 use mpitrace::operations::{CallSite, Mismatch, Operations, Undone};
 use mpitrace::reader::Trace;
+use mpitrace::replay::{self, Gain};
 use mpitrace::statistics::median;
 use mpitrace::whole_run::{self, AllCalls};
 use mpitrace_synchronise::Method;
@@ -100,6 +101,8 @@ pub struct LossFacts {
     pub seconds: f64,
     /// Of the time of all ranks, 0 to 1.
     pub share: f64,
+    #[serde(flatten)]
+    pub gain: Gain,
 }
 
 impl Summary {
@@ -112,12 +115,22 @@ impl Summary {
     pub fn of_account(account: &Account, trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
         let sum = account.sum();
         let rank_ns = account.rank_ns();
-        let facts = |losses: Vec<Loss>| -> Vec<LossFacts> {
-            losses.into_iter().take(LISTED).map(|loss| LossFacts::new(loss, operations, rank_ns)).collect()
-        };
+        let [mut losses, mut shown] = [account.losses(), account.losses_in_turns()];
+        losses.truncate(LISTED);
+        shown.truncate(LISTED);
+        // What is not listed is late in turns.
+        let (listed, own) = (losses.len(), shown.iter().filter(|loss| !losses.contains(loss)).cloned());
+        let all: Vec<Loss> = losses.iter().cloned().chain(own).collect();
+        let gains = replay::gains(trace, clock, operations, account, &all);
         let mut all_calls = whole_run::all_calls(trace, operations, clock);
         all_calls.retain(|all| !all.is_region);
-        let (losses, shown) = (facts(account.losses()), facts(account.losses_in_turns()));
+        let facts = |loss: &Loss| {
+            let place = all.iter().position(|other| other == loss);
+            let gain = place.map_or_else(Gain::default, |place| gains[place].clone());
+            LossFacts { gain, ..LossFacts::new(loss.clone(), operations, rank_ns) }
+        };
+        let losses = all[..listed].iter().map(facts).collect();
+        let shown = shown.iter().map(facts).collect();
         let longest = account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
         let mut summary = Summary {
             ranks: trace.world_size,
@@ -193,6 +206,7 @@ impl LossFacts {
             call_site: key.and_then(|key| key.call_site.clone()),
             seconds: loss.ns / NS,
             share: if rank_ns > 0.0 { loss.ns / rank_ns } else { 0.0 },
+            gain: Gain::default(),
             loss,
         }
     }

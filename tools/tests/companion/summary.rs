@@ -42,6 +42,7 @@ Next: mpitrace diagnose {file} --operation 0
     assert_eq!(told["losses"][0]["rank"], 1, "{told:#}");
     let number = |key: &str| told[key].as_f64().unwrap();
     assert!((number("waiting_s") - 0.024).abs() < 1e-9 && (number("communication_s") - 0.0240003).abs() < 1e-6);
+    assert!((told["losses"][0]["gain_s"].as_f64().unwrap() - 0.012).abs() < 1e-6, "two ranks wait 60 us, 200 times");
     assert!((told["losses"][0]["share"].as_f64().unwrap() - 0.024 / number("rank_seconds")).abs() < 1e-12);
 }
 

@@ -1,0 +1,116 @@
+//! What a delay costs a job, as predicted from its trace, against the simulated job without the delay:
+//! `cargo bench --bench gain -- [--programs N]`.
+
+use std::process::ExitCode;
+
+use mpitrace::account::{Account, Because, Kind};
+use mpitrace::categories::Rule;
+use mpitrace::clock::Clock;
+use mpitrace::operations::Operations;
+use mpitrace::reader::Trace;
+use mpitrace::replay::{self, Gain};
+use mpitrace_testing::Random;
+use mpitrace_testing::programs::{self, Delayed};
+use mpitrace_testing::synthetic;
+
+/// A prediction is right within this share of the truth.
+const CLOSE: f64 = 0.05;
+/// Or within the standard deviation of the undelayed job's time over so many runs that differ by their noise alone.
+const RUNS: u64 = 8;
+/// Predictions that are right, of 100.
+const AIM: f64 = 95.0;
+
+type Make = fn(&mut Random, &mut Random) -> Delayed;
+/// Families; true: the value has to be right, else the interval has to hold the truth.
+const FAMILIES: [(&str, Make, bool); 2] =
+    [("bulk-synchronous", programs::bulk_synchronous, true), ("rooted", programs::rooted, false)];
+
+fn main() -> ExitCode {
+    let programs = match std::env::args().skip_while(|word| word != "--programs").nth(1).map(|number| number.parse()) {
+        None => 1000,
+        Some(Ok(number)) => number,
+        Some(Err(error)) => {
+            eprintln!("--programs: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let seed = 20_261_123;
+    println!("gain: {programs} programs of each family, seed {seed}; ns are those of a simulated machine");
+    println!(
+        "{:<18} {:>9} {:>12} {:>10} {:>9} {:>14}",
+        "family", "programs", "within 5 %", "in bounds", "unknown", "median error"
+    );
+    let mut failed = false;
+    for (name, make, exact) in FAMILIES {
+        let mut random = Random::new(seed);
+        let mut errors = Vec::new();
+        let (mut close, mut held, mut unknown) = (0, 0, 0);
+        for index in 0..programs {
+            let again = random.clone();
+            let delayed = make(&mut random, &mut Random::new(seed + index));
+            let undelayed = delayed.program.run(false).end;
+            let truth = delayed.program.run(true).end - undelayed;
+            let ends: Vec<f64> = (1..=RUNS)
+                .map(|run| {
+                    make(&mut again.clone(), &mut Random::new(seed + index + (run << 32))).program.run(false).end
+                })
+                .collect();
+            let mean = ends.iter().sum::<f64>() / RUNS as f64;
+            let noise = (ends.iter().map(|end| (end - mean).powi(2)).sum::<f64>() / (RUNS - 1) as f64).sqrt() / 1e9;
+            let found = predicted(&delayed);
+            let (Some(likely), Some(least), Some(most)) = (found.seconds, found.least, found.most) else {
+                unknown += 1;
+                continue;
+            };
+            let truth = truth / 1e9;
+            let room = noise.max(CLOSE * truth);
+            held += usize::from((least - room..=most + room).contains(&truth));
+            close += usize::from((likely - truth).abs() <= room);
+            errors.push((likely - truth) / truth.max(1e-12));
+            if std::env::var_os("GAIN_VERBOSE").is_some() && (likely - truth).abs() > room {
+                println!(
+                    "{index}: {} ranks, rank {} {}: {likely:.6} ({least:.6} to {most:.6}) for {truth:.6}",
+                    delayed.program.ranks.len(),
+                    delayed.rank,
+                    delayed.asleep
+                );
+            }
+        }
+        let known = errors.len().max(1) as f64;
+        errors.sort_by(|one, other| one.abs().total_cmp(&other.abs()));
+        let median = errors.get(errors.len() / 2).copied().unwrap_or(f64::NAN);
+        let [close, held] = [close, held].map(|count| 100.0 * count as f64 / known);
+        println!(
+            "{name:<18} {programs:>9} {close:>10.1} % {held:>8.1} % {unknown:>9} {:>12.2} %",
+            100.0 * median.abs()
+        );
+        failed |= if exact { close < AIM } else { held < AIM };
+    }
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// The gain without all that makes the rank late.
+fn predicted(delayed: &Delayed) -> Gain {
+    let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no temporary folder: {error}"));
+    let path = folder.path().join("gain.mpitrace");
+    synthetic::write(&path, &delayed.program.run(true).ranks).unwrap_or_else(|error| panic!("{error}"));
+    let trace = Trace::open(&[&path]).unwrap_or_else(|error| panic!("{error}"));
+    let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
+    let account = Account::of(&trace, &clock, &operations, Rule::default());
+    let is_of_rank = |loss: &mpitrace::account::Loss| {
+        // What was late in a call before is late by the same delay.
+        let asleep = loss.because.is_some_and(|because| because.is_off());
+        let is_earlier = loss.because == Some(Because::EarlierCall);
+        loss.kind == Kind::LateRank
+            && loss.rank == Some(delayed.rank as u32)
+            && (is_earlier || asleep == delayed.asleep)
+    };
+    let losses: Vec<_> = account.losses().into_iter().filter(is_of_rank).collect();
+    let gains = replay::gains(&trace, &clock, &operations, &account, &losses);
+    let sum = |of: fn(&Gain) -> Option<f64>| gains.iter().map(of).sum::<Option<f64>>();
+    let unknown = gains.iter().find_map(|gain| gain.unknown).or(losses.is_empty().then_some("no loss"));
+    if unknown.is_some() {
+        return Gain { unknown, ..Gain::default() };
+    }
+    Gain { seconds: sum(|gain| gain.seconds), least: sum(|gain| gain.least), most: sum(|gain| gain.most), unknown }
+}

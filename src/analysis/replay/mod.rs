@@ -1,0 +1,231 @@
+//! The time by which a job would be shorter without a loss: the run is replayed without it.
+//!
+//! Between its calls a rank takes as long as it took, and each call as long as it took from the last arrival of those
+//! that its pattern makes it wait for. One pass over the repetitions serves all losses: it carries by how much each rank
+//! would be earlier without each of them. Where it is not known for which ranks a call waits, two further models give the
+//! least and the most.
+
+mod order;
+mod removal;
+mod shifts;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+use crate::account::waits::Order;
+use crate::account::walk::{Step, Walk};
+use crate::account::{Account, Loss, RankPart};
+use crate::clock::Clock;
+use crate::operations::Operations;
+use crate::reader::{Part, Trace};
+use order::{Sequence, Sequences};
+use removal::{Removal, Repetition};
+use shifts::{Bound, Shifts, Taken};
+
+/// The time by which the job would be shorter without a loss, seconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Gain {
+    /// By the patterns of the calls; `None`: not known.
+    #[serde(rename = "gain_s")]
+    pub seconds: Option<f64>,
+    /// The least, ...
+    #[serde(rename = "gain_least_s")]
+    pub least: Option<f64>,
+    /// ... and the most, over all ranks that a call may wait for.
+    #[serde(rename = "gain_most_s")]
+    pub most: Option<f64>,
+    /// Why it is not known.
+    #[serde(rename = "gain_unknown", skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<&'static str>,
+}
+
+/// Members of all operations together beyond which nothing is replayed: 200 bytes each.
+const MOST_MEMBERS: usize = 1 << 20;
+/// Calls in which a rank may wait for another one that is not known, and so much of the ranks' time that may lie in them.
+const WAITS: [RankPart; 2] = [RankPart::PointToPoint, RankPart::OneSided];
+const BETWEEN: f64 = 0.01;
+/// The end of the unchanged replay may differ from the recorded one by this share of the run.
+const TOLERANCE: f64 = 0.001;
+/// Of so many of the repetitions it may be not known which ranks wait: along the tree of a broadcast they wait for others
+/// than the root, so that a delay is late at calls that it does not belong to.
+const UNCERTAIN: f64 = 0.05;
+
+/// The gain without each of these losses.
+pub fn gains(trace: &Trace, clock: &Clock, operations: &Operations, account: &Account, losses: &[Loss]) -> Vec<Gain> {
+    let unknown = |why| Gain { unknown: Some(why), ..Gain::default() };
+    if losses.is_empty() {
+        return Vec::new();
+    }
+    let replayed = match refusal(trace, account, operations) {
+        None => Replay::new(trace, clock, operations, account, losses).run(account),
+        Some(why) => Err(why),
+    };
+    match replayed {
+        Err(why) => losses.iter().map(|_| unknown(why)).collect(),
+        Ok([least, likely, most]) => {
+            let seconds = |ns: f64| Some(ns.max(0.0) / 1e9);
+            let gain = |lane: usize| Gain {
+                seconds: seconds(likely[lane]),
+                least: seconds(least[lane].min(likely[lane])),
+                most: seconds(most[lane].max(likely[lane])),
+                unknown: None,
+            };
+            let of_loss = |(lane, loss): (usize, &Loss)| match loss.operation {
+                Some(_) => gain(lane),
+                None => unknown("outside of collective calls"),
+            };
+            losses.iter().enumerate().map(of_loss).collect()
+        }
+    }
+}
+
+/// Why a run cannot be replayed.
+fn refusal(trace: &Trace, account: &Account, operations: &Operations) -> Option<&'static str> {
+    let members: usize = account.operations.iter().map(|operation| operation.ranks.len()).sum();
+    let threads = |part: &Part| part.runs().iter().filter(|run| run.count > 0).map(|run| run.thread).max() > Some(0);
+    let not_kept = |part: &Part| part.dropped() > 0 || part.paused() > 0;
+    let between: f64 = account.ranks.iter().map(|rank| rank.parts.of(&WAITS)).sum();
+    match () {
+        () if !trace.complete => Some("the trace is not complete"),
+        () if trace.parts.iter().any(not_kept) => Some("not all calls are kept"),
+        () if operations.mismatched() > 0 => Some("some calls do not match"),
+        () if trace.parts.iter().any(threads) => Some("several threads of a rank make collective calls"),
+        () if between > BETWEEN * account.rank_ns() => Some("other MPI calls lie between the collective ones"),
+        () if members > MOST_MEMBERS => Some("too many ranks and operations"),
+        () => None,
+    }
+}
+
+/// A run that is replayed.
+struct Replay<'a> {
+    sequences: Sequences<'a>,
+    /// By sequence: what its repetitions lose.
+    removals: Vec<Vec<Removal>>,
+    step: Step<'a>,
+    /// For each part when it left its last call, as recorded and as replayed, ns.
+    left: Vec<[f64; 2]>,
+    /// When each part ended, ns.
+    ends: Vec<f64>,
+    /// How long the longest one took, ns.
+    run_ns: f64,
+    likely: Shifts,
+    /// The other models, from where on they differ.
+    bounds: Option<[Shifts; 2]>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(
+        trace: &'a Trace,
+        clock: &'a Clock,
+        operations: &'a Operations,
+        account: &Account,
+        losses: &[Loss],
+    ) -> Replay<'a> {
+        let begin = |(index, part): (usize, &Part)| clock.of_part(index).nanoseconds(part.info().first_anchor.tick);
+        let end = |(index, part): (usize, &Part)| clock.of_part(index).nanoseconds(part.info().last_anchor.tick);
+        let parts = || trace.parts.iter().enumerate();
+        let mut sequences = Vec::new();
+        let mut removals = Vec::new();
+        for (number, operation) in operations.operations.iter().enumerate() {
+            let is_lost = |loss: &Loss| loss.operation == Some(number);
+            if account.operations[number].ranks.len() < 2 && !losses.iter().any(is_lost) {
+                continue;
+            }
+            let Some(walk) = Walk::over(trace, clock, operation).filter(|_| !operation.key.is_region) else { continue };
+            let lanes = losses.iter().enumerate().filter(|(_, loss)| is_lost(loss));
+            let rank_of = |index: usize| trace.parts[index].rank();
+            removals.push(lanes.filter_map(|(lane, loss)| Removal::new(lane, loss, &walk, rank_of)).collect());
+            sequences.push(Sequence::new(number, walk.read_by_part(), operation.complete()));
+        }
+        Replay {
+            sequences: Sequences::new(sequences, trace.parts.len()),
+            removals,
+            step: Step::of_parts(trace),
+            left: parts().map(begin).map(|begin| [begin; 2]).collect(),
+            ends: parts().map(end).collect(),
+            run_ns: account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max),
+            likely: Shifts::new(trace.parts.len(), losses.len()),
+            bounds: None,
+        }
+    }
+
+    /// By how much earlier the run ends without each loss, ns: the least, the likely and the most. Else why it is not
+    /// known.
+    fn run(mut self, account: &Account) -> Result<[Vec<f64>; 3], &'static str> {
+        let (mut calls, mut before, mut inside) = (Vec::new(), Vec::new(), Vec::new());
+        // Of them those in which it is not known which ranks wait.
+        let (mut repetitions, mut uncertain) = (0usize, 0usize);
+        while let Some(slot) = self.sequences.pop() {
+            let Sequence { number, walk, rows, place, .. } = &self.sequences.all[slot];
+            self.step.look(walk, rows.get(*place));
+            calls.clear();
+            calls.extend(walk.members.iter().enumerate().map(|(at, member)| {
+                let call = self.step.call(at);
+                let exit = call.waits_from + call.may_wait;
+                Taken { part: member.index, enter: call.enter, waits_from: call.waits_from, exit }
+            }));
+            if calls.iter().any(|call| call.enter < self.left[call.part][0]) {
+                return Err("non-blocking calls overlap with other calls");
+            }
+            before.clear();
+            inside.clear();
+            let (step, left, account) = (&self.step, &self.left[..], &account.operations[*number]);
+            let repetition = Repetition { walk, step, calls: &calls, account, place: *place, left };
+            for removal in &mut self.removals[slot] {
+                removal.of_repetition(&repetition, &mut before, &mut inside);
+            }
+            let (order, parts) = (walk.order, self.left.len());
+            repetitions += 1;
+            if !Shifts::is_certain(order, calls.len()) {
+                uncertain += 1;
+                let bounded = |bound| self.likely.bounded(bound);
+                self.bounds.get_or_insert_with(|| [Bound::Least, Bound::Most].map(bounded));
+            }
+            self.likely.call(order, &calls, &before, &inside);
+            if let Some([least, most]) = &mut self.bounds {
+                [&mut *least, &mut *most].into_iter().for_each(|one| one.call(order, &calls, &before, &inside));
+                // All have waited for all: nothing is left of what was not known.
+                if calls.len() == parts && least.agrees(most) && most.agrees(&self.likely) {
+                    self.bounds = None;
+                }
+            }
+            go_on(&mut self.left, order == Some(Order::All), &calls);
+            self.sequences.advance(slot);
+        }
+        if !self.sequences.is_at_end() {
+            return Err("the calls of the ranks have no common order");
+        }
+        if self.left.iter().any(|[recorded, replayed]| (replayed - recorded).abs() > TOLERANCE * self.run_ns) {
+            return Err("the recorded times contradict each other");
+        }
+        self.ends.iter_mut().zip(&self.left).for_each(|(end, [left, _])| *end = end.max(*left));
+        if uncertain as f64 > UNCERTAIN * repetitions as f64 {
+            return Err("too many calls in which it is not known which ranks wait");
+        }
+        let at_end = |shifts: &mut Shifts| shifts.at_end(&self.ends);
+        let likely = at_end(&mut self.likely);
+        Ok(match &mut self.bounds {
+            None => [likely.clone(), likely.clone(), likely],
+            Some([least, most]) => [at_end(least), likely, at_end(most)],
+        })
+    }
+}
+
+/// Replays a call without any change. `all`: no rank leaves it before all have entered.
+fn go_on(left: &mut [[f64; 2]], all: bool, calls: &[Taken]) {
+    let entered = |left: &[[f64; 2]], call: &Taken| left[call.part][1] + (call.enter - left[call.part][0]);
+    let last = calls.iter().map(|call| call.enter).fold(f64::NEG_INFINITY, f64::max);
+    let replayed = calls.iter().map(|call| entered(left, call)).fold(f64::NEG_INFINITY, f64::max);
+    for call in calls {
+        let entered = entered(left, call);
+        let exit = match all {
+            true => {
+                let from = (entered + (call.waits_from - call.enter)).max(replayed);
+                from + (call.exit - call.waits_from.max(last)).max(0.0)
+            }
+            false => entered + (call.exit - call.enter),
+        };
+        left[call.part] = [call.exit, exit];
+    }
+}

@@ -1,0 +1,186 @@
+//! How much of a repetition is due to a loss: what a rank would not do without it, before the call and in it.
+
+use super::shifts::{Removed, Taken};
+use crate::account::waits::Order;
+use crate::account::walk::{Step, Walk};
+use crate::account::{Because, Kind, Loss, OperationAccount};
+
+/// A repetition.
+#[derive(Clone, Copy)]
+pub(super) struct Repetition<'r, 'a> {
+    pub walk: &'r Walk<'a>,
+    pub step: &'r Step<'a>,
+    pub calls: &'r [Taken],
+    pub account: &'r OperationAccount,
+    /// Its place among the complete ones.
+    pub place: usize,
+    /// When each part left its call before.
+    pub left: &'r [[f64; 2]],
+}
+
+/// What is removed of the calls of an operation for one loss.
+pub(super) struct Removal {
+    lane: usize,
+    kind: Kind,
+    because: Option<Because>,
+    /// The member that the loss is of; `None`: all.
+    member: Option<usize>,
+    usual: Usual,
+}
+
+/// How long a rank usually is late. It is late by a delay and by noise, and the noise would be left without the delay. The
+/// noise is taken to be that of another rank: how its time before the call varies from repetition to repetition.
+#[derive(Default)]
+struct Usual {
+    sum: f64,
+    squares: f64,
+    /// Of what is near the typical lateness: repetitions, the mean, and the squares of the differences from it.
+    near: f64,
+    mean: f64,
+    differences: f64,
+    /// Another rank's time before the call in the repetition before, and how much it changes, in the mean of so many.
+    before: Option<f64>,
+    change: f64,
+    changes: f64,
+}
+
+/// The standard deviation of normal values, of the mean difference of two of them: sqrt(pi) / 2.
+const OF_CHANGE: f64 = 0.886;
+
+impl Usual {
+    /// Another rank took so long before the call.
+    fn other(&mut self, took: f64) {
+        if let Some(before) = self.before.replace(took) {
+            // A rare long one is no noise.
+            let change = (took - before).abs().min(if self.changes > 0.0 { 4.0 * self.change } else { f64::INFINITY });
+            self.changes += 1.0;
+            self.change += (change - self.change) / self.changes;
+        }
+    }
+
+    /// The delay of a rank that is late by `late` against the mean of so many others.
+    fn delay(&mut self, late: f64, others: f64) -> f64 {
+        if late <= 0.0 {
+            return 0.0;
+        }
+        (self.sum, self.squares) = (self.sum + late, self.squares + late * late);
+        let noise = OF_CHANGE * self.change * (1.0 + 1.0 / others).sqrt();
+        // The mean over the time that is lost, not over the repetitions: of rare delays there is noise in most.
+        let typical = self.squares / self.sum;
+        if !(0.5 * typical..=2.0 * typical).contains(&late) {
+            return if late < 0.5 * typical && late < 2.0 * noise { 0.0 } else { late };
+        }
+        self.near += 1.0;
+        let difference = late - self.mean;
+        self.mean += difference / self.near;
+        self.differences += difference * (late - self.mean);
+        let variance = self.differences / self.near;
+        let of_delay = if variance > 0.0 { (1.0 - noise * noise / variance).max(0.0) } else { 0.0 };
+        self.mean + of_delay * (late - self.mean)
+    }
+}
+
+impl Removal {
+    /// `None`: the rank takes no part.
+    pub fn new(lane: usize, loss: &Loss, walk: &Walk, rank_of: impl Fn(usize) -> u32) -> Option<Removal> {
+        let place = |rank| walk.members.iter().position(|member| rank_of(member.index) == rank);
+        let member = match loss.rank {
+            Some(rank) => Some(place(rank)?),
+            None => None,
+        };
+        Some(Removal { lane, kind: loss.kind, because: loss.because, member, usual: Usual::default() })
+    }
+
+    /// What is removed before the call and inside of it.
+    pub fn of_repetition(&mut self, repetition: &Repetition, before: &mut Vec<Removed>, inside: &mut Vec<Removed>) {
+        let Repetition { walk, step, calls, account, place, left } = *repetition;
+        let lane = self.lane;
+        let removed = |member, ns| Removed { lane, member, ns };
+        let beyond = |at: usize| (step.parts[at].communication - f64::from(account.usual[at])).max(0.0);
+        match (self.kind, self.member) {
+            (Kind::LateRank, Some(member)) => {
+                let ns = match self.because {
+                    Some(because) if because.is_off() => {
+                        step.off_before(walk, member).map_or(0.0, |off| off.due_to(because))
+                    }
+                    because => {
+                        let other = &calls[(member + 1) % calls.len()];
+                        self.usual.other(other.enter - left[other.part][0]);
+                        match step.late.iter().find(|(at, _)| *at == member) {
+                            Some((_, late)) => {
+                                let waiting = waiting(walk, member);
+                                self.usual.delay(late.due_to(because) / waiting, waiting)
+                            }
+                            None => 0.0,
+                        }
+                    }
+                };
+                before.extend((ns > 0.0).then(|| removed(member, ns)));
+            }
+            (Kind::LateRank, None) => {
+                let mean = calls.iter().map(|call| call.enter).sum::<f64>() / calls.len() as f64;
+                let late = step.late.iter().map(|&(at, _)| (at, calls[at].enter - mean));
+                before.extend(late.filter(|(_, ns)| *ns > 0.0).map(|(at, ns)| removed(at, ns)));
+            }
+            (Kind::Interrupted, Some(member)) => {
+                let Some(because) = self.because else { return };
+                let off = step.parts[member].interrupted_by.due_to(because);
+                if off > 0.0 {
+                    // The others communicate for longer while they need what it brings in.
+                    let of = |at: usize| if at == member { off } else { off.min(beyond(at)) };
+                    inside.extend((0..calls.len()).map(|at| removed(at, of(at))));
+                }
+            }
+            (Kind::Warmup | Kind::Outliers, _) => {
+                let is_warmup = place < account.slow.warmup;
+                if account.slow.contains(place) && is_warmup == (self.kind == Kind::Warmup) {
+                    let members = (0..calls.len()).filter(|&at| !step.is_disturbed(at));
+                    inside.extend(members.map(|at| removed(at, beyond(at))));
+                }
+            }
+            (Kind::Tracer, _) => {
+                inside.extend((0..calls.len()).filter(|&at| step.is_disturbed(at)).map(|at| removed(at, beyond(at))));
+            }
+            (Kind::Interrupted, None) | (Kind::PointToPoint, _) => {}
+        }
+    }
+}
+
+/// How many ranks can wait for a member.
+fn waiting(walk: &Walk, member: usize) -> f64 {
+    let others = walk.members.len() - 1;
+    let waiting = match walk.order {
+        Some(Order::AtRoot(_)) => 1,
+        Some(Order::Lower) => others - member,
+        _ => others,
+    };
+    waiting.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Usual;
+
+    #[test]
+    fn the_noise_of_a_steady_delay_is_left() {
+        let mut usual = Usual::default();
+        let noise = |k: u32| f64::from(k * 8 % 21) - 10.0;
+        let delay = |k: u32| {
+            usual.other(1000.0 + noise(k));
+            usual.delay(100.0 + noise(k + 3), 100.0)
+        };
+        let delays: Vec<f64> = (0..1000).map(delay).collect();
+        assert!(delays[200..].iter().all(|delay| (delay - 100.0).abs() < 3.0), "{:?}", &delays[990..]);
+    }
+
+    #[test]
+    fn delays_that_differ_by_more_than_the_noise_are_removed_as_they_are() {
+        let mut usual = Usual::default();
+        let delay = |k: u32| if k % 10 == 9 { 800.0 + f64::from(k % 50) * 8.0 } else { f64::from(k % 3) };
+        for k in 0..1000 {
+            usual.other(5000.0 + f64::from(k % 3));
+            let found = usual.delay(delay(k), 1.0);
+            assert!(k < 100 || (found - delay(k)).abs() < 4.0, "{found} for {}", delay(k));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Simulated programs, whose delays are known to cost what they cost.
+
+use mpitrace_testing::Random;
+use mpitrace_testing::programs::{self, Delayed};
+use mpitrace_testing::synthetic::{self, SyntheticRank};
+
+use super::{Gain, gains};
+use crate::account::{Account, Because, Kind, Loss};
+use crate::categories::Rule;
+use crate::clock::Clock;
+use crate::operations::Operations;
+use crate::reader::Trace;
+
+/// The gains without the losses of a trace that are picked.
+fn predicted(ranks: &[SyntheticRank], picked: impl Fn(&Loss) -> bool) -> Vec<Gain> {
+    predicted_of(ranks, |account| account.losses().into_iter().filter(|loss| picked(loss)).collect()).1
+}
+
+/// The losses that are picked, and the gains without them.
+fn predicted_of(ranks: &[SyntheticRank], picked: impl Fn(&Account) -> Vec<Loss>) -> (Vec<Loss>, Vec<Gain>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.mpitrace");
+    synthetic::write(&path, ranks).unwrap();
+    let trace = Trace::open(&[path]).unwrap();
+    let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
+    let account = Account::of(&trace, &clock, &operations, Rule::default());
+    let losses = picked(&account);
+    let gains = gains(&trace, &clock, &operations, &account, &losses);
+    (losses, gains)
+}
+
+/// The sum of the gains without what makes the rank late.
+fn of_delay(delayed: &Delayed) -> Option<f64> {
+    let is_of_rank = |loss: &Loss| {
+        let is_off = loss.because.is_some_and(Because::is_off);
+        loss.kind == Kind::LateRank && loss.rank == Some(delayed.rank as u32) && is_off == delayed.asleep
+    };
+    predicted(&delayed.program.run(true).ranks, is_of_rank).iter().map(|gain| gain.seconds).sum()
+}
+
+/// `cargo bench --bench gain` has the rates; these are the delays that no noise hides.
+#[test]
+fn a_delay_costs_what_the_job_takes_longer() {
+    let mut random = Random::new(7);
+    let (mut clear, mut right) = (0, 0);
+    for seed in 0..40 {
+        let delayed = programs::bulk_synchronous(&mut random, &mut Random::new(seed));
+        let without = delayed.program.run(false).end;
+        let truth = (delayed.program.run(true).end - without) / 1e9;
+        if truth < 0.2 * without / 1e9 {
+            continue;
+        }
+        clear += 1;
+        let found = of_delay(&delayed).unwrap();
+        right += u32::from((found - truth).abs() < 0.05 * truth);
+        assert!((found - truth).abs() < 0.1 * truth, "{seed}: {found} for {truth}");
+    }
+    assert!(clear > 10 && 10 * right >= 9 * clear, "{right} of {clear}");
+}
+
+/// Two ranks that reduce 50 times; rank 1 computes for 500 us longer.
+fn late(change: impl Fn(&mut SyntheticRank)) -> Vec<Gain> {
+    let ranks = [0u64, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number as u32, 2);
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        change(&mut rank);
+        (1..=50u64).for_each(|k| rank.call(operation, 1_000_000 * k - 510_000 * (1 - number), 1_000_000 * k + 10_000));
+        rank
+    });
+    predicted(&ranks, |loss| loss.kind == Kind::LateRank)
+}
+
+#[test]
+fn a_gain_is_stated_only_where_all_calls_are_kept() {
+    let [gain] = &late(|_| {})[..] else { panic!("one rank is late") };
+    assert!((gain.seconds.unwrap() - 50.0 * 510e-6).abs() < 1e-6, "{gain:?}");
+    assert_eq!((gain.least, gain.most, gain.unknown), (gain.seconds, gain.seconds, None));
+    let [gain] = &late(|rank| rank.paused_call(0))[..] else { panic!("one rank is late") };
+    assert_eq!((gain.seconds, gain.unknown), (None, Some("not all calls are kept")));
+}
+
+/// Rank 0 leaves its barrier long before rank 1 enters it, so that one of the clocks is wrong.
+#[test]
+fn times_that_contradict_each_other_give_no_gain() {
+    let ranks = [0u64, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number as u32, 2);
+        let [first, second] = ["MPI_Barrier", "MPI_Allreduce"].map(|function| rank.operation(function, 0, 0));
+        for k in 1..=50u64 {
+            rank.call(first, 1_000_000 * k + 300_000 * number, 1_000_000 * k + 300_000 * number + 1000);
+            rank.call(second, 1_000_000 * k + 400_000 + 10_000 * number, 1_000_000 * k + 420_000);
+        }
+        rank
+    });
+    let gains = predicted(&ranks, |_| true);
+    assert!(!gains.is_empty());
+    assert!(gains.iter().all(|gain| gain.unknown == Some("the recorded times contradict each other")), "{gains:?}");
+}
+
+/// Ranks 0 and 1 wait for each other in turns, so that each repetition takes as long as the slower one.
+#[test]
+fn work_that_is_shared_evenly_gains_half_of_what_is_lost_in_turns() {
+    let ranks = [0u64, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number as u32, 2);
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        (1..=50u64).for_each(|k| {
+            let late = if k % 2 == number { 400_000 } else { 0 };
+            rank.call(operation, 1_000_000 * k + late, 1_000_000 * k + 410_000);
+        });
+        rank
+    });
+    let (account, gains) = predicted_of(&ranks, |account| account.losses_in_turns());
+    assert_eq!((account.len(), account[0].rank), (1, None));
+    assert!((gains[0].seconds.unwrap() - 50.0 * 200e-6).abs() < 1e-6, "{gains:?}");
+}
