@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use mpitrace::categories::Category;
+use mpitrace::run_time::RunTime;
 use mpitrace::statistics::{self, Quantile, Sample, Summary};
 use serde::Serialize;
 
@@ -63,10 +64,11 @@ impl Facts {
     /// Of the `number`-th operation.
     pub fn new(arguments: &Arguments, source: &Source, number: usize, progress: &Progress) -> Result<Facts> {
         let operation = source.operations()[number].clone();
-        // First, and for itself: it needs columns of its own as large as all that follows.
-        let account = account::of_operation(source, number, arguments.rule.rule, None);
         let (time, rule) = (arguments.time.time, arguments.rule.rule);
         let mut selection = Selection::new(source, number, time, rule, arguments.category)?;
+        // The account goes by the categories of the local run times.
+        let category = (time == RunTime::Local).then_some(selection.categories.category.as_slice());
+        let account = account::of_operation(source, number, rule, category);
         progress.step();
         let of_ranks = source.ranks(number);
         let summary = CompletionSummary::new(&of_ranks, &selection);
