@@ -52,10 +52,11 @@ names!(RunTime {
     Last => "last",
 });
 
-/// The times of a rank in a repetition.
+/// The times of the ranks in a repetition.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spans {
-    first_enter: f64,
+pub struct Spans {
+    /// When the first rank entered, ns of global time.
+    pub first_enter: f64,
     last_enter: f64,
     last_exit: f64,
     longest: f64,

@@ -7,6 +7,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{Category, Levels};
+use crate::statistics::order_statistics;
 
 /// Good repetitions that are not one level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -63,8 +64,8 @@ pub(super) fn not_one_level(
     if count < 2 * slow {
         return None;
     }
-    let [low, middle, high] =
-        [slow - 1, count / 2, count - slow].map(|place| *above_level.select_nth_unstable_by(place, f64::total_cmp).1);
+    let places = [slow - 1, count / 2, count - slow];
+    let [low, middle, high] = places.map(|place| order_statistics(&above_level, [place])[0]);
     let (below, above, ratio) = if is_positive {
         ((middle / low).ln(), (high / middle).ln(), high / middle)
     } else {

@@ -31,5 +31,5 @@ pub use {
     outliers::{Above, Outliers, tukey_fences},
     periodicity::{Period, period},
     sample::{BoxPlot, Sample},
-    summary::{Description, IntervalNs, OutlierPeriod, Quantile, Series, Summary},
+    summary::{Description, IntervalNs, OutlierPeriod, Quantile, Series, Summary, Wanted},
 };

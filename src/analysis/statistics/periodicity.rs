@@ -18,7 +18,7 @@ pub struct Period {
 /// Events looked at: the cost grows with their square.
 const MOST_EVENTS: usize = 256;
 /// Fewer tell nothing.
-const FEWEST_EVENTS: usize = 8;
+pub(super) const FEWEST_EVENTS: usize = 8;
 /// Worse ones are no period.
 const LEAST_STRENGTH: f64 = 0.5;
 /// A larger probability is chance.

@@ -38,6 +38,14 @@ impl Sample {
         Sample { sorted, not_finite }
     }
 
+    /// All values of several samples.
+    pub fn union(samples: &[Sample]) -> Self {
+        let mut sorted = samples.iter().map(Sample::sorted).collect::<Vec<_>>().concat();
+        // A stable sort merges what is sorted already.
+        sorted.sort_by(f64::total_cmp);
+        Sample { sorted, not_finite: samples.iter().map(Sample::not_finite).sum() }
+    }
+
     /// The values, ascending.
     pub fn sorted(&self) -> &[f64] {
         &self.sorted
@@ -185,6 +193,15 @@ mod tests {
         assert_eq!(equal.median_absolute_deviation(), Some(0.0));
         let plot = equal.box_plot().unwrap();
         assert_eq!((plot.whiskers, plot.outside), ([7.0, 7.0], [0, 0]));
+    }
+
+    #[test]
+    fn a_union_is_the_sample_of_all_values() {
+        let mut random = Random::new(8);
+        let values: Vec<f64> = (0..1000).map(|_| (20.0 * random.normal()).round()).collect();
+        let parts: Vec<Sample> = [0..0, 0..1, 1..990, 990..1000].map(|part| Sample::new(&values[part])).into();
+        assert_eq!(Sample::union(&parts), Sample::new(&values));
+        assert_eq!(Sample::union(&[Sample::new(&[f64::NAN, 1.0])]).not_finite(), 1);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! All numbers of a series of run times: computed once, shown by several commands, and serialised under the keys that
 //! they have in JSON.
 
+use mpitrace_series::parallel;
 use serde::Serialize;
 
+use super::periodicity::FEWEST_EVENTS;
 use super::{
     BoxPlot, CONFIDENCE, Interval, Intervals, LjungBox, Mode, Outliers, Sample, are_dependent, autocorrelation,
-    dependence, dependence_lasts, dependence_of_quantile, ljung_box, median, modes, period,
+    dependence, dependence_lasts, dependence_of_quantile, ljung_box, median_of, modes, period,
 };
 
 /// Autocorrelations that are listed, of a long series, and that are tested together.
@@ -23,6 +25,17 @@ pub struct Series<'a> {
     pub run_time_ns: &'a [f64],
     /// When the first rank entered, ns of global time; `None` where that is not known.
     pub enter_ns: Option<&'a [f64]>,
+}
+
+/// Which numbers of a series are wanted, beside its location and spread. Each kind takes passes of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Every one.
+    All,
+    /// The outliers and their period.
+    Outliers,
+    /// Autocorrelation and modes; not whether the values depend on each other.
+    Course,
 }
 
 /// Location and spread; nothing for no values. Times in ns.
@@ -146,9 +159,16 @@ impl Description {
 }
 
 impl Summary {
-    /// Of a series, `sample` being the same sorted.
+    /// All numbers of a series, `sample` being the same sorted.
     pub fn new(series: Series<'_>, sample: &Sample) -> Summary {
+        Summary::partial(series, sample, Wanted::All)
+    }
+
+    /// Some of the numbers; the others are as for no values.
+    pub fn partial(series: Series<'_>, sample: &Sample, wanted: Wanted) -> Summary {
         let (values, repetition) = (series.run_time_ns, series.repetition);
+        let [all, outliers, course] =
+            [Wanted::All, Wanted::Outliers, Wanted::Course].map(|kind| wanted == kind || wanted == Wanted::All);
         let of_mean = dependence(values);
         let of_median = sample.median().and_then(|median| dependence_of_quantile(values, median));
         let intervals = Intervals::knowing(values, sample.sorted(), CONFIDENCE, [of_mean, of_median]);
@@ -157,24 +177,28 @@ impl Summary {
         let quantile = |(p, interval): (f64, Option<Interval>)| {
             Some(Quantile { p, value_ns: sample.quantile(p)?, interval: interval.map(IntervalNs::from) })
         };
-        let dependent = are_dependent(values, sample);
-        let autocorrelation = autocorrelation(values, LAGS.min(values.len() / 4));
+        let dependent = all && are_dependent(values, sample);
+        let lags = if course { LAGS.min(values.len() / 4) } else { 0 };
+        let autocorrelation = autocorrelation(values, lags);
         // Of a short series the last ones are noise.
         let tested = autocorrelation.len().min(values.len() / 5).min(TESTED_LAGS);
+        let modes = if course { modes(values, sample) } else { Vec::new() };
         Summary {
             description: Description::new(sample, [intervals.mean(), of_the_median]),
             quantiles: QUANTILES.into_iter().zip(of_quantiles).filter_map(quantile).collect(),
             box_plot: sample.box_plot(),
-            outliers: Outliers::count(sample),
-            outlier_period: OutlierPeriod::new(series, sample),
+            outliers: if outliers { Outliers::count(sample) } else { None },
+            outlier_period: if outliers { OutlierPeriod::new(series, sample) } else { None },
             step_ns: sample.step(),
             effective_repetitions: of_mean.map(|dependence| dependence.effective),
             effective_repetitions_median: of_median.map(|dependence| dependence.effective),
             dependent,
-            settled: of_mean.map(|found| found.settled && !(dependent && dependence_lasts(values, sample))),
+            settled: of_mean
+                .filter(|_| all)
+                .map(|found| found.settled && !(dependent && dependence_lasts(values, sample))),
             ljung_box: ljung_box(&autocorrelation[..tested], values.len()),
             autocorrelation,
-            modes: modes(values, sample).into_iter().map(|mode| mode.numbered(repetition)).collect(),
+            modes: modes.into_iter().map(|mode| mode.numbered(repetition)).collect(),
         }
     }
 
@@ -191,12 +215,15 @@ impl OutlierPeriod {
     fn new(series: Series<'_>, sample: &Sample) -> Option<OutlierPeriod> {
         let limit = 2.0 * sample.median()?;
         let slow = || (0..series.run_time_ns.len()).filter(|&row| series.run_time_ns[row] >= limit);
+        if slow().nth(FEWEST_EVENTS - 1).is_none() {
+            return None;
+        }
         let (found, is_time) = match series.enter_ns {
             Some(enter_ns) => {
-                let mut steps: Vec<f64> = enter_ns.windows(2).map(|pair| pair[1] - pair[0]).collect();
+                let steps = parallel::filled(enter_ns.len() - 1, |row| enter_ns[row + 1] - enter_ns[row]);
                 let mut at: Vec<f64> = slow().map(|row| enter_ns[row]).collect();
                 at.sort_unstable_by(f64::total_cmp);
-                (period(&at, 2.0 * median(&mut steps)?)?, true)
+                (period(&at, 2.0 * median_of(&steps)?)?, true)
             }
             None => {
                 let at: Vec<f64> = slow().map(|row| series.repetition[row] as f64).collect();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::moments;
+use super::{Moments, moments};
 use crate::parallel;
 
 /// The effective sample size of a series of dependent values.
@@ -29,7 +29,11 @@ const TILE: usize = 2048;
 /// r_1 to r_lags: autocovariances over n, divided by the variance over n, as R's `acf` and statsmodels have them. Empty
 /// for fewer than two values and for values that are all equal; lags of n and more are left out.
 pub fn autocorrelation(values: &[f64], lags: usize) -> Vec<f64> {
-    let Some(moments) = moments(values) else { return Vec::new() };
+    moments(values).map_or_else(Vec::new, |moments| autocorrelation_about(values, moments, lags))
+}
+
+/// The same of values whose moments are known.
+fn autocorrelation_about(values: &[f64], moments: Moments, lags: usize) -> Vec<f64> {
     if values.len() < 2 || moments.standard_deviation.is_none_or(|deviation| deviation == 0.0) {
         return Vec::new();
     }
@@ -82,20 +86,21 @@ pub(crate) fn product(left: &[f64], right: &[f64]) -> f64 {
 /// `None` for fewer than 4 values, or all equal.
 pub fn dependence(values: &[f64]) -> Option<Dependence> {
     let n = values.len() as f64;
-    let variance = moments(values)?.standard_deviation?.powi(2);
+    let mut of_blocks = moments(values)?;
+    let variance = of_blocks.standard_deviation?.powi(2);
     if values.len() < 4 || variance == 0.0 {
         return None;
     }
     let mut blocks = Cow::Borrowed(values);
     loop {
-        let own = moments(&blocks)?.standard_deviation?.powi(2);
+        let own = of_blocks.standard_deviation?.powi(2);
         if own == 0.0 {
             // All blocks are equal: the correlation within them is all that there is.
             return Some(Dependence { effective: n, settled: true, time: 1.0 });
         }
         let last = blocks.len() < 4 * LAST_LAGS;
         let lags = if last { LAST_LAGS.min(blocks.len() / 2) } else { LAGS };
-        let mut found = autocorrelation(&blocks, lags);
+        let mut found = autocorrelation_about(&blocks, of_blocks, lags);
         found.insert(0, 1.0);
         // A pair that the last lag leaves single is none.
         let pairs: Vec<f64> = found.chunks_exact(2).map(|pair| pair[0] + pair[1]).collect();
@@ -116,6 +121,7 @@ pub fn dependence(values: &[f64]) -> Option<Dependence> {
         }
         let mean = |block: usize| blocks[block * BLOCK..][..BLOCK].iter().sum::<f64>() / BLOCK as f64;
         blocks = Cow::Owned(parallel::filled(blocks.len() / BLOCK, mean));
+        of_blocks = moments(&blocks)?;
     }
 }
 

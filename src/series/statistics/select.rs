@@ -55,17 +55,18 @@ struct Between {
 impl Between {
     fn new(values: &[f64], low: i64, high: i64) -> Between {
         let of_piece = |values: &[f64]| {
-            let mut found = Between::default();
+            // As fields they would be in memory, where each sum waits for the one before.
+            let (mut below, mut at_low, mut between, mut at_high) = (0, 0, Vec::new(), 0);
             for &value in values {
                 let key = key(value);
-                found.below += usize::from(key < low);
-                found.at_low += usize::from(key == low);
-                found.at_high += usize::from(key == high);
+                below += usize::from(key < low);
+                at_low += usize::from(key == low);
+                at_high += usize::from(key == high);
                 if key > low && key < high {
-                    found.between.push(key);
+                    between.push(key);
                 }
             }
-            found
+            Between { below, at_low, between, at_high }
         };
         let mut all = Between::default();
         for piece in parallel::map(values.chunks(parallel::share(values.len())).collect(), of_piece) {

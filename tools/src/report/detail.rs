@@ -29,13 +29,15 @@ pub struct Detail {
     pub metrics: usize,
     /// Rows and columns of a heat map.
     pub cells: (usize, usize),
+    /// Numbers that only JSON has, too.
+    pub every_number: bool,
 }
 
 impl Detail {
     /// For each of so many operations, in a trace with so many counters. A point takes some 40 bytes as values, and 22 in
     /// each of its plots, which are two by each of three definitions of the run time; a counter adds 24 bytes of values
     /// and as many plots.
-    pub fn new(operations: usize, counters: usize) -> Detail {
+    pub fn new(operations: usize, counters: usize, every_number: bool) -> Detail {
         let share = (FULL / operations.max(1) as f64).min(1.0);
         let of = |full: usize, least: usize| ((full as f64 * share) as usize).max(least);
         Detail {
@@ -45,6 +47,7 @@ impl Detail {
             metrics: of(240, 60),
             // Half of the saving from either side.
             cells: ((64.0 * share.sqrt()) as usize, (240.0 * share.sqrt()) as usize),
+            every_number,
         }
     }
 }
@@ -55,9 +58,9 @@ mod tests {
 
     #[test]
     fn few_operations_are_shown_in_full_and_many_within_the_same_room() {
-        let one = Detail::new(1, 0);
+        let one = Detail::new(1, 0, true);
         assert_eq!((one.points, one.bins, one.cells), (MOST, 120, (64, 240)));
-        let many = Detail::new(SHOWN, 8);
+        let many = Detail::new(SHOWN, 8, true);
         assert!(many.points == FEWEST, "{many:?}");
         assert!(many.cells.0 * many.cells.1 * SHOWN <= 64 * 240 * 12, "{many:?}");
     }

@@ -23,27 +23,26 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Of those run times (ns) whose category is wanted, in so many bins.
-    pub fn new(
-        run_time_ns: &[f64],
-        category: &[Category],
-        bins: usize,
-        wanted: impl Fn(Category) -> bool,
-    ) -> Histogram {
-        let each = || run_time_ns.iter().zip(category).filter(|(x, category)| x.is_finite() && wanted(**category));
-        let (least, most) = each().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), (&x, _)| (a.min(x), b.max(x)));
-        if least > most {
-            return Histogram::default();
-        }
+    /// Of run times (ns), ascending, of each of [`Category::ALL`]; in so many bins.
+    pub fn new(sorted: [&[f64]; 4], bins: usize) -> Histogram {
+        let least = sorted.iter().filter_map(|values| values.first()).copied().reduce(f64::min);
+        let most = sorted.iter().filter_map(|values| values.last()).copied().reduce(f64::max);
+        let Some((least, most)) = least.zip(most) else { return Histogram::default() };
         let logarithmic = least > 0.0 && most / least > FAR;
         // Equal values still need a bin with a width.
         let to = if most > least { most } else { least + least.abs().max(1.0) * 1e-3 };
         let mut histogram = Histogram { logarithmic, from_ns: least, to_ns: to, bins, counts: vec![[0; 4]; bins] };
-        let (start, per_bin) =
-            (histogram.position(least), (histogram.position(to) - histogram.position(least)) / bins as f64);
-        for (&x, &category) in each() {
-            let bin = ((histogram.position(x) - start) / per_bin) as usize;
-            histogram.counts[bin.min(bins - 1)][place(category)] += 1;
+        let position = |x: f64| if logarithmic { x.ln() } else { x };
+        let (start, per_bin) = (position(least), (position(to) - position(least)) / bins as f64);
+        let bin = |x: f64| (((position(x) - start) / per_bin) as usize).min(bins - 1);
+        for (place, values) in sorted.into_iter().enumerate() {
+            let mut left = values;
+            while let Some(&x) = left.first() {
+                let number = bin(x);
+                let count = left.partition_point(|&x| bin(x) <= number);
+                histogram.counts[number][place] = count as u64;
+                left = &left[count..];
+            }
         }
         histogram
     }
@@ -62,10 +61,6 @@ impl Histogram {
             false => self.from_ns + (self.to_ns - self.from_ns) * share,
         }
     }
-
-    fn position(&self, x: f64) -> f64 {
-        if self.logarithmic { x.ln() } else { x }
-    }
 }
 
 fn filled<S: Serializer>(counts: &[[u64; 4]], serializer: S) -> Result<S::Ok, S::Error> {
@@ -81,12 +76,13 @@ pub fn place(category: Category) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Category::{Good, Outlier};
 
     #[test]
     fn every_repetition_is_in_one_bin() {
         let x: Vec<f64> = (0..1000).map(|i| 20.0 + f64::from(i % 37)).collect();
-        let histogram = Histogram::new(&x, &vec![Good; 1000], 480, |_| true);
+        let mut sorted = x.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let histogram = Histogram::new([&[], &[], &[], &sorted], 480);
         assert!(!histogram.logarithmic);
         assert_eq!(histogram.edges_and_counts().iter().map(|(_, _, counts)| counts[3]).sum::<u64>(), 1000);
         assert_eq!(
@@ -98,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_reaches_far_is_divided_by_the_logarithm() {
-        let histogram = Histogram::new(&[1.0, 10.0, 100.0, 10_000.0], &[Good, Good, Good, Outlier], 480, |_| true);
+        let histogram = Histogram::new([&[], &[], &[10_000.0], &[1.0, 10.0, 100.0]], 480);
         assert!(histogram.logarithmic);
         let filled: Vec<usize> = (0..480).filter(|&bin| histogram.counts[bin] != [0; 4]).collect();
         assert_eq!(filled, [0, 120, 240, 479]);
@@ -106,7 +102,7 @@ mod tests {
 
     #[test]
     fn equal_values_and_none_have_a_histogram_too() {
-        assert_eq!(Histogram::new(&[7.0; 5], &[Good; 5], 480, |_| true).counts[0], [0, 0, 0, 5]);
-        assert!(Histogram::new(&[7.0], &[Outlier], 480, |category| category == Good).counts.is_empty());
+        assert_eq!(Histogram::new([&[], &[], &[], &[7.0; 5]], 480).counts[0], [0, 0, 0, 5]);
+        assert!(Histogram::new([&[]; 4], 480).counts.is_empty());
     }
 }

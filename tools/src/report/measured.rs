@@ -1,14 +1,19 @@
 //! What was measured of an operation, before anything is made of it: its columns, whatever source they come from.
 
+use std::ops::Range;
+
 use anyhow::Result;
-use mpitrace::run_time::RunTime;
+use mpitrace::run_time::{RunTime, Span, Spans};
 use mpitrace_format::metadata::{self, UNKNOWN};
+use rayon::prelude::*;
 
 use super::fingerprint::{ClockError, Heat, Subject};
 use crate::source::{Counter, Ranks, Source, Traced, own_work_text};
 
 /// Repetitions of which the clock's error is looked at.
 const ERRORS: usize = 2000;
+/// Repetitions whose stamps are looked at together, about.
+const TOGETHER: usize = 1 << 12;
 
 /// All complete repetitions of an operation.
 #[derive(Debug)]
@@ -39,25 +44,47 @@ impl<'a> Measured<'a> {
     /// Of the operation with this number, with heat maps of at most so many rows and columns.
     pub fn new(source: &'a Source, number: usize, cells: (usize, usize)) -> Result<Measured<'a>> {
         let ranks = source.ranks(number);
-        let times = if ranks.have_stamps() { &RunTime::ALL[..] } else { &[RunTime::Local] };
-        let measured = Measured::of_times(source, number, &ranks, times)?;
-        let mut heat = HeatMaker::new(&ranks.numbers, &measured.repetition, cells);
-        let slowest = greatest(ranks.numbers.len(), |index| {
-            let took = ranks.duration_ns(index);
-            heat.add(index, &took, |heat| &mut heat.run_time_ns);
-            took
-        });
-        let (last_in, enter_ns) = arrivals(&ranks, &mut heat);
+        let mut measured = Measured::of_times(source, number, &ranks, &[RunTime::Local])?;
+        if ranks.have_stamps() {
+            measured.look_at_stamps(&ranks, cells);
+        } else {
+            let mut greatest = Greatest::default();
+            (0..ranks.numbers.len()).for_each(|index| greatest.add(index, &ranks.duration_ns(index)));
+            measured.slowest = greatest.rank;
+        }
         Ok(Measured {
-            enter_ns,
-            slowest,
-            last_in,
-            heat: heat.finish(ranks.have_stamps()),
             clock_error: source.traced().and_then(|traced| clock_error(traced, number)),
             counters: source.counters(number),
             ranks: ranks.numbers,
             ..measured
         })
+    }
+
+    /// Adds what is known by the ranks' stamps. They are read once, some repetitions at a time: their columns would take
+    /// as much memory as all run times.
+    fn look_at_stamps(&mut self, ranks: &Ranks, cells: (usize, usize)) {
+        let count = self.repetition.len();
+        let map = HeatMaker::new(&ranks.numbers, &self.repetition, cells);
+        let ([mut global, mut last, mut enter_ns], [mut slowest, mut last_in]) =
+            ([(); 3].map(|()| vec![0.0; count]), [(); 2].map(|()| vec![0; count]));
+        let together = TOGETHER.next_multiple_of(map.per_cell.1);
+        let times = (global.par_chunks_mut(together), last.par_chunks_mut(together), enter_ns.par_chunks_mut(together));
+        let who = (slowest.par_chunks_mut(together), last_in.par_chunks_mut(together));
+        let look = |(number, ((global, last, enter_ns), (slowest, last_in))): (usize, Stretch)| {
+            let first = number * together;
+            let look = Look::new(ranks, first..first + global.len());
+            for (row, spans) in look.spans.iter().enumerate() {
+                (global[row], last[row]) = (spans.run_time(RunTime::Global), spans.run_time(RunTime::Last));
+                enter_ns[row] = spans.first_enter;
+            }
+            slowest.copy_from_slice(&look.slowest.rank);
+            last_in.copy_from_slice(&look.last_in.rank);
+            map.columns(&look)
+        };
+        let columns = (times, who).into_par_iter().enumerate().map(look).collect();
+        self.heat = map.finish(columns);
+        self.times.extend([(RunTime::Global, global), (RunTime::Last, last)]);
+        (self.enter_ns, self.slowest, self.last_in) = (enter_ns, slowest, last_in);
     }
 
     /// What a terminal has room for: run times by this definition, and the local ones, which the account goes by.
@@ -94,45 +121,62 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// For each repetition the index of the rank whose value is greatest; a rank's column is held at a time.
-fn greatest(ranks: usize, mut column: impl FnMut(usize) -> Vec<f64>) -> Vec<u32> {
-    let (mut most, mut found): (Vec<f64>, Vec<u32>) = (Vec::new(), Vec::new());
-    for index in 0..ranks {
-        let values = column(index);
-        if index == 0 {
-            found = vec![0; values.len()];
-            most = values;
-            continue;
+/// Columns of some repetitions: run times by the definitions that compare ranks, the first entry, and who was longest in
+/// the call and came last.
+type Stretch<'c> = ((&'c mut [f64], &'c mut [f64], &'c mut [f64]), (&'c mut [u32], &'c mut [u32]));
+
+/// The times of the ranks in some repetitions.
+struct Look {
+    spans: Vec<Spans>,
+    /// Of each rank, ns.
+    enter_ns: Vec<Vec<f64>>,
+    duration_ns: Vec<Vec<f64>>,
+    slowest: Greatest,
+    last_in: Greatest,
+}
+
+impl Look {
+    fn new(ranks: &Ranks, repetitions: Range<usize>) -> Look {
+        let mut look = Look {
+            spans: vec![Spans::default(); repetitions.len()],
+            enter_ns: Vec::new(),
+            duration_ns: Vec::new(),
+            slowest: Greatest::default(),
+            last_in: Greatest::default(),
+        };
+        for index in 0..ranks.numbers.len() {
+            let Some([enter, exit, duration]) = ranks.times_of(index, repetitions.clone()) else { continue };
+            let times = enter.iter().zip(&exit).zip(&duration);
+            for (spans, ((&enter_ns, &exit_ns), &duration_ns)) in look.spans.iter_mut().zip(times) {
+                spans.add(Span { enter_ns, exit_ns, duration_ns });
+            }
+            look.slowest.add(index, &duration);
+            look.last_in.add(index, &enter);
+            look.enter_ns.push(enter);
+            look.duration_ns.push(duration);
         }
-        for ((most, found), value) in most.iter_mut().zip(&mut found).zip(values) {
-            if value > *most {
-                (*most, *found) = (value, index as u32);
+        look
+    }
+}
+
+/// For each repetition the index of the rank whose value is greatest.
+#[derive(Default)]
+struct Greatest {
+    value: Vec<f64>,
+    rank: Vec<u32>,
+}
+
+impl Greatest {
+    fn add(&mut self, index: usize, values: &[f64]) {
+        if index == 0 {
+            (self.value, self.rank) = (values.to_vec(), vec![0; values.len()]);
+        }
+        for ((greatest, rank), &value) in self.value.iter_mut().zip(&mut self.rank).zip(values) {
+            if value > *greatest {
+                (*greatest, *rank) = (value, index as u32);
             }
         }
     }
-    found
-}
-
-/// Who came last, and when the first did.
-fn arrivals(ranks: &Ranks, heat: &mut HeatMaker) -> (Vec<u32>, Vec<f64>) {
-    if !ranks.have_stamps() {
-        return (Vec::new(), Vec::new());
-    }
-    let mut first: Vec<f64> = Vec::new();
-    let last_in = greatest(ranks.numbers.len(), |index| {
-        let enter = ranks.enter_ns(index).unwrap_or_default();
-        if first.is_empty() {
-            first.clone_from(&enter);
-        }
-        first.iter_mut().zip(&enter).for_each(|(first, &enter)| *first = first.min(enter));
-        enter
-    });
-    for index in 0..ranks.numbers.len() {
-        let enter = ranks.enter_ns(index).unwrap_or_default();
-        let late: Vec<f64> = enter.iter().zip(&first).map(|(enter, first)| enter - first).collect();
-        heat.add(index, &late, |heat| &mut heat.arrival_ns);
-    }
-    (last_in, first)
 }
 
 /// The half width of the entries' global times over some of the repetitions: of each the rank whose is largest.
@@ -183,22 +227,37 @@ impl HeatMaker {
         let ranks: Vec<(u32, u32)> =
             world_ranks.chunks(per_cell.0).map(|group| (group[0], group[group.len() - 1])).collect();
         let mut repetitions: Vec<u64> = repetition.iter().step_by(per_cell.1).copied().collect();
-        let empty = vec![vec![f64::NEG_INFINITY; repetitions.len()]; ranks.len()];
         repetitions.extend(repetition.last());
+        let empty = vec![Vec::new(); ranks.len()];
         HeatMaker { heat: Heat { ranks, repetitions, arrival_ns: empty.clone(), run_time_ns: empty }, per_cell }
     }
 
-    /// Adds the column of a rank to one of the maps.
-    fn add(&mut self, index: usize, values: &[f64], map: impl Fn(&mut Heat) -> &mut Vec<Vec<f64>>) {
-        let row = &mut map(&mut self.heat)[index / self.per_cell.0];
-        for (cell, values) in row.iter_mut().zip(values.chunks(self.per_cell.1)) {
-            *cell = values.iter().fold(*cell, |most, &value| most.max(value));
+    /// The columns of both maps, arrival and run time, row by row, over repetitions that begin with one of a column.
+    fn columns(&self, look: &Look) -> [Vec<Vec<f64>>; 2] {
+        let cells = vec![f64::NEG_INFINITY; look.spans.len().div_ceil(self.per_cell.1)];
+        let mut maps = [(); 2].map(|()| vec![cells.clone(); self.heat.ranks.len()]);
+        let mut add = |map: usize, index: usize, values: &[f64]| {
+            for (cell, values) in maps[map][index / self.per_cell.0].iter_mut().zip(values.chunks(self.per_cell.1)) {
+                *cell = values.iter().fold(*cell, |most, &value| most.max(value));
+            }
+        };
+        for (index, (enter, duration)) in look.enter_ns.iter().zip(&look.duration_ns).enumerate() {
+            let late: Vec<f64> =
+                enter.iter().zip(&look.spans).map(|(enter, spans)| enter - spans.first_enter).collect();
+            add(0, index, &late);
+            add(1, index, duration);
         }
+        maps
     }
 
-    /// `None` where one rank would be compared with itself, and where arrivals are not known.
-    fn finish(self, stamps: bool) -> Option<Heat> {
+    /// `None` where one rank would be compared with itself.
+    fn finish(mut self, columns: Vec<[Vec<Vec<f64>>; 2]>) -> Option<Heat> {
+        for [arrival, run_time] in columns {
+            for (map, more) in [(&mut self.heat.arrival_ns, arrival), (&mut self.heat.run_time_ns, run_time)] {
+                map.iter_mut().zip(more).for_each(|(row, more)| row.extend(more));
+            }
+        }
         let several = self.heat.ranks.iter().any(|(first, last)| first != last) || self.heat.ranks.len() > 1;
-        (stamps && several && self.heat.repetitions.len() > 1).then_some(self.heat)
+        (several && self.heat.repetitions.len() > 1).then_some(self.heat)
     }
 }

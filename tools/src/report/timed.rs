@@ -2,12 +2,12 @@
 
 use mpitrace::categories::{Categories, Category, Found, NotFinite, Rule};
 use mpitrace::run_time::RunTime;
-use mpitrace::statistics::{Sample, Series, Summary};
+use mpitrace::statistics::{Sample, Series, Summary, Wanted};
 
 use super::cumulative_median::CumulativeMedian;
 use super::detail::Detail;
 use super::fingerprint::{Cut, Ecdf, Metrics, NamedBox, Timed};
-use super::histogram::Histogram;
+use super::histogram::{Histogram, place};
 use mpitrace::categories::NotOneLevel;
 
 /// The window of the running mean and median: k in figure 4.8 of Roth's thesis.
@@ -40,22 +40,27 @@ fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Option<NotOneL
 pub fn make(rule: Rule, detail: &Detail, time: RunTime, series: Series) -> Result<(Timed, Vec<Category>), NotFinite> {
     let Series { repetition, run_time_ns, .. } = series;
     let (Categories { category, .. }, not_one_level, cuts) = categorize(rule, &series)?;
-    let of_category = |wanted: Category| Columns::new(&series, |row| category[row] == wanted);
+    let counts = Category::ALL.map(|wanted| category.iter().filter(|&&category| category == wanted).count());
+    let of_category =
+        |series: &Series, wanted: Category| Columns::new(series, counts[place(wanted)], |row| category[row] == wanted);
     // A series is as large as all else together: it is copied only where some of it does not count.
     let is_finite = run_time_ns.iter().all(|x| x.is_finite());
-    let finite = (!is_finite).then(|| Columns::new(&series, |_| true));
+    let finite = (!is_finite).then(|| Columns::new(&series, run_time_ns.len(), |_| true));
     let all = finite.as_ref().map_or(series, Columns::series);
-    let good = of_category(Category::Good);
-    let samples = [all.run_time_ns, &good.run_time_ns].map(Sample::new);
-    let [of_all, of_good] =
-        [(all, &samples[0]), (good.series(), &samples[1])].map(|(series, sample)| Summary::new(series, sample));
-    let mut boxes: Vec<_> = NamedBox::new("all", &samples[0]).into_iter().collect();
-    let mut counts = [0; 4];
-    for (count, wanted) in counts.iter_mut().zip(Category::ALL) {
-        *count = category.iter().filter(|&&category| category == wanted).count();
-        let other = (wanted != Category::Good).then(|| Sample::new(&of_category(wanted).run_time_ns));
-        boxes.extend(NamedBox::new(wanted.name(), other.as_ref().unwrap_or(&samples[1])));
-    }
+    // When the good ones were is for the period of outliers alone.
+    let enter_ns = series.enter_ns.filter(|_| detail.every_number);
+    let good = of_category(&Series { enter_ns, ..series }, Category::Good);
+    let samples = Category::ALL.map(|wanted| match wanted {
+        Category::Good => Sample::new(&good.run_time_ns),
+        other => Sample::new(&of_category(&Series { enter_ns: None, ..series }, other).run_time_ns),
+    });
+    let [first, warmup, outliers, of_good_ones] = samples.each_ref().map(Sample::sorted);
+    let (union, sample_of_good) = (Sample::union(&samples), &samples[place(Category::Good)]);
+    let wanted = |shown: Wanted| if detail.every_number { Wanted::All } else { shown };
+    let of_all = Summary::partial(all, &union, wanted(Wanted::Outliers));
+    let of_good = Summary::partial(good.series(), sample_of_good, wanted(Wanted::Course));
+    let names = Category::ALL.map(|category| category.name());
+    let boxes = [("all", &union)].into_iter().chain(names.into_iter().zip(&samples));
     let timed = Timed {
         time,
         counts,
@@ -63,14 +68,12 @@ pub fn make(rule: Rule, detail: &Detail, time: RunTime, series: Series) -> Resul
         not_one_level,
         all: of_all,
         good: of_good,
-        boxes,
-        histogram: Histogram::new(run_time_ns, &category, detail.bins, |_| true),
-        histogram_good: Histogram::new(run_time_ns, &category, detail.bins, |category| {
-            !matches!(category, Category::First | Category::Outlier)
-        }),
-        ecdf: Ecdf::new(&samples[0], detail.steps),
-        ecdf_good: Ecdf::new(&samples[1], detail.steps),
-        metrics: metrics(repetition, run_time_ns, samples[0].sorted(), detail.metrics),
+        boxes: boxes.filter_map(|(name, sample)| NamedBox::new(name, sample)).collect(),
+        histogram: Histogram::new([first, warmup, outliers, of_good_ones], detail.bins),
+        histogram_good: Histogram::new([&[], warmup, &[], of_good_ones], detail.bins),
+        ecdf: Ecdf::new(&union, detail.steps),
+        ecdf_good: Ecdf::new(sample_of_good, detail.steps),
+        metrics: metrics(repetition, run_time_ns, union.sorted(), detail.metrics),
         not_finite: run_time_ns.len() - all.run_time_ns.len(),
     };
     Ok((timed, category))
@@ -84,14 +87,19 @@ struct Columns {
 }
 
 impl Columns {
-    fn new(series: &Series, is_wanted: impl Fn(usize) -> bool) -> Columns {
-        let count = series.run_time_ns.len();
-        let rows = || (0..count).filter(|&row| series.run_time_ns[row].is_finite() && is_wanted(row));
-        Columns {
-            repetition: rows().map(|row| series.repetition[row]).collect(),
-            run_time_ns: rows().map(|row| series.run_time_ns[row]).collect(),
-            enter_ns: series.enter_ns.map(|enter_ns| rows().map(|row| enter_ns[row]).collect()),
+    /// At most so many.
+    fn new(series: &Series, most: usize, is_wanted: impl Fn(usize) -> bool) -> Columns {
+        let mut columns = Columns {
+            repetition: Vec::with_capacity(most),
+            run_time_ns: Vec::with_capacity(most),
+            enter_ns: series.enter_ns.map(|_| Vec::with_capacity(most)),
+        };
+        for (row, &x) in series.run_time_ns.iter().enumerate().filter(|(row, x)| x.is_finite() && is_wanted(*row)) {
+            columns.repetition.push(series.repetition[row]);
+            columns.run_time_ns.push(x);
+            columns.enter_ns.iter_mut().zip(series.enter_ns).for_each(|(column, enter_ns)| column.push(enter_ns[row]));
         }
+        columns
     }
 
     fn series(&self) -> Series<'_> {
@@ -138,12 +146,13 @@ fn metrics(repetition: &[u64], run_time_ns: &[f64], sorted: &[f64], kept: usize)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numbers;
 
     fn made(x: &[f64]) -> (Timed, Vec<Category>) {
         let numbers: Vec<u64> = (0..x.len() as u64).collect();
         let enter: Vec<f64> = numbers.iter().map(|&number| number as f64 * 1e6).collect();
         let series = Series { repetition: &numbers, run_time_ns: x, enter_ns: Some(&enter) };
-        make(Rule::default(), &Detail::new(1, 0), RunTime::Local, series).unwrap()
+        make(Rule::default(), &Detail::new(1, 0, true), RunTime::Local, series).unwrap()
     }
 
     fn series() -> Vec<f64> {
@@ -164,6 +173,22 @@ mod tests {
         assert_eq!((shown, zoomed), (300, 298));
         let boxes: Vec<(&str, usize)> = timed.boxes.iter().map(|plot| (plot.name, plot.count)).collect();
         assert_eq!(boxes, [("all", 300), ("first", 1), ("warmup", 59), ("outlier", 1), ("good", 239)]);
+    }
+
+    #[test]
+    fn the_numbers_that_are_shown_are_the_same_where_only_they_are_computed() {
+        let x = series();
+        let numbers: Vec<u64> = (0..x.len() as u64).collect();
+        let enter: Vec<f64> = numbers.iter().map(|&number| number as f64 * 1e6).collect();
+        let series = Series { repetition: &numbers, run_time_ns: &x, enter_ns: Some(&enter) };
+        let [whole, shown] = [true, false].map(|every_number| {
+            make(Rule::default(), &Detail::new(1, 0, every_number), RunTime::Local, series).unwrap().0
+        });
+        let rows = |summary: &Summary| numbers::rows(summary).into_iter().map(|row| (row.value, row.interval));
+        assert!(rows(&whole.all).eq(rows(&shown.all)) && rows(&whole.good).eq(rows(&shown.good)));
+        assert_eq!(whole.all.outliers, shown.all.outliers);
+        assert_eq!((&whole.good.modes, &whole.good.autocorrelation), (&shown.good.modes, &shown.good.autocorrelation));
+        assert!(!shown.good.modes.is_empty() && shown.good.outliers.is_none() && shown.all.modes.is_empty());
     }
 
     #[test]

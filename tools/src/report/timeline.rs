@@ -6,6 +6,7 @@ use mpitrace::clock::RankClock;
 use mpitrace::operations::Operation;
 use mpitrace::reader::Part;
 use mpitrace::run_time::RunTime;
+use mpitrace::statistics::order_statistics;
 use mpitrace_format::layout::interruption_flags;
 use serde::Serialize;
 
@@ -75,6 +76,7 @@ impl Timeline {
             width_ns: (to_ns - from_ns) / COLUMNS as f64,
             per_row: numbers.len().div_ceil(ROWS).max(1),
             cells: vec![[0.0; 3]; numbers.len().min(ROWS) * COLUMNS],
+            last: vec![(0, f64::INFINITY, f64::NEG_INFINITY); numbers.len().min(ROWS)],
             details: details(traced, &numbers),
         };
         // A region is a label over what else is shown.
@@ -94,6 +96,8 @@ struct Maker {
     width_ns: f64,
     per_row: usize,
     cells: Vec<[f64; 3]>,
+    /// For each row the column that was filled last, and its ends, ns: the next span is mostly in it too.
+    last: Vec<(usize, f64, f64)>,
     details: Vec<(Vec<Option<usize>>, Detail)>,
 }
 
@@ -129,15 +133,20 @@ impl Maker {
         let end = begin + took;
         let column = |ns: f64| ((ns - self.from_ns) / self.width_ns).clamp(0.0, COLUMNS as f64 - 1.0) as usize;
         let row = index / self.per_row;
-        for at in column(begin)..=column(end) {
-            let left = self.from_ns + at as f64 * self.width_ns;
-            let within = end.min(left + self.width_ns) - begin.max(left);
-            self.cells[row * COLUMNS + at][doing as usize] += within.max(0.0);
+        let (last, left, right) = self.last[row];
+        if left < begin && end < right {
+            self.cells[row * COLUMNS + last][doing as usize] += end - begin;
+        } else {
+            for at in column(begin)..=column(end) {
+                let left = self.from_ns + at as f64 * self.width_ns;
+                let right = left + self.width_ns;
+                self.cells[row * COLUMNS + at][doing as usize] += (end.min(right) - begin.max(left)).max(0.0);
+                self.last[row] = (at, left, right);
+            }
         }
         for (place, detail) in &mut self.details {
-            let Some(Some(rank)) = place.get(index) else { continue };
             let (from, to) = (begin.max(detail.from_ns), end.min(detail.to_ns));
-            if from < to {
+            if let Some(Some(rank)) = place.get(index).filter(|_| from < to) {
                 let after = |ns: f64| (ns - detail.from_ns).round() as i64;
                 detail.bars.push((*rank, after(from), after(to), ['w', 'c', 'o'][doing as usize]));
             }
@@ -190,20 +199,22 @@ fn ends(traced: &Traced) -> Option<(f64, f64)> {
 /// part among the ranks that are shown.
 fn details(traced: &Traced, numbers: &[u32]) -> Vec<(Vec<Option<usize>>, Detail)> {
     let Traced { trace, operations, clock, .. } = traced;
-    let times = |operation: &Operation| operation.run_time_values(trace, clock, RunTime::Local);
-    let in_all = |operation: &Operation| times(operation).iter().sum::<f64>();
-    let mut all: Vec<(f64, usize)> = operations.operations.iter().map(in_all).zip(0..).collect();
-    all.sort_by(|one, other| other.0.total_cmp(&one.0));
-    all.truncate(OPERATIONS);
-    let mut details = Vec::new();
-    for (_, number) in all {
-        let operation = &operations.operations[number];
-        let (rows, times) = (operation.complete(), times(operation));
+    let looked_at = |operation: &Operation| {
+        let times = operation.run_time_values(trace, clock, RunTime::Local);
         let slowest = (0..times.len()).max_by(|&one, &other| times[one].total_cmp(&times[other]));
         let median = place_of_median(&times).filter(|_| times.len() > 1);
         let slowest = slowest.map(|place| (place, "the slowest repetition"));
         let median = median.map(|place| (place, "a repetition of median run time"));
-        for (place, which) in slowest.into_iter().chain(median) {
+        (times.iter().sum::<f64>(), slowest.into_iter().chain(median))
+    };
+    let mut all: Vec<(_, usize)> = operations.operations.iter().map(looked_at).zip(0..).collect();
+    all.sort_by(|((one, _), _), ((other, _), _)| other.total_cmp(one));
+    all.truncate(OPERATIONS);
+    let mut details = Vec::new();
+    for ((_, places), number) in all {
+        let operation = &operations.operations[number];
+        let rows = operation.complete();
+        for (place, which) in places {
             let (from, to) = window(traced, operation, rows.get(place));
             let repetition = operation.repetition.get(rows.get(place));
             let around = AROUND * (to - from);
@@ -228,12 +239,11 @@ fn details(traced: &Traced, numbers: &[u32]) -> Vec<(Vec<Option<usize>>, Detail)
 
 /// The place of the value that has half of the others before it, equal ones in their order.
 fn place_of_median(values: &[f64]) -> Option<usize> {
-    let half = values.len() / 2;
-    let mut sorted = values.to_vec();
     if values.is_empty() {
         return None;
     }
-    let median = *sorted.select_nth_unstable_by(half, f64::total_cmp).1;
+    let half = values.len() / 2;
+    let [median] = order_statistics(values, [half]);
     let before = values.iter().filter(|value| value.total_cmp(&median).is_lt()).count();
     (0..values.len()).filter(|&place| values[place].total_cmp(&median).is_eq()).nth(half - before)
 }

@@ -100,7 +100,7 @@ fn report(source: &Source, arguments: &Arguments, for_terminal: bool) -> Result<
     let time = arguments.time.time;
     let wanted: Vec<usize> = source.wanted(arguments.operation).collect();
     let counters = wanted.iter().map(|&number| source.counters(number).len()).max().unwrap_or(0);
-    let detail = Detail::new(wanted.len().min(SHOWN), counters);
+    let detail = Detail::new(wanted.len().min(SHOWN), counters, arguments.json);
     let mut fingerprints = Vec::new();
     let mut overview = Vec::new();
     let mut notes = Vec::new();
