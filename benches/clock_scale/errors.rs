@@ -25,7 +25,7 @@ impl Errors {
         (self.squares / self.count.max(1.0)).sqrt()
     }
 
-    pub fn of(errors: impl Iterator<Item = f64>) -> Errors {
+    pub fn new(errors: impl Iterator<Item = f64>) -> Errors {
         let mut all = Errors::default();
         errors.for_each(|error| all.take(error));
         all

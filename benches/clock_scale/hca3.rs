@@ -58,6 +58,6 @@ pub fn hca3(settings: &Settings, how: &Synchronisation, clocks: &[NodeClock], ed
         distance /= 2;
     }
     let sync_s = free.iter().copied().fold(0.0, f64::max);
-    let errors = |later: f64| Errors::of(maps.iter().zip(clocks).map(|(map, clock)| map.error(clock, sync_s + later)));
+    let errors = |later: f64| Errors::new(maps.iter().zip(clocks).map(|(map, clock)| map.error(clock, sync_s + later)));
     Outcome { sync_s, after: errors(0.0), later: LATER.map(errors), bytes: 0 }
 }

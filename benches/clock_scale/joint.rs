@@ -46,7 +46,7 @@ pub fn joint(settings: &Settings, how: &Synchronisation, clocks: &[NodeClock], e
     }
     drop(edges);
     let later = between(settings, clocks, &errors, &variances);
-    Outcome { sync_s, after: Errors::of(errors.into_iter()), later, bytes: size_of::<ProbeEntry>() }
+    Outcome { sync_s, after: Errors::new(errors.into_iter()), later, bytes: size_of::<ProbeEntry>() }
 }
 
 /// The pairs of a hypercube, round by round; the higher of the two is the first.

@@ -125,7 +125,7 @@ pub fn all_calls(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<A
         }
     }
     for (part, members) in by_part {
-        for (place, calls) in of_part(&trace.parts[part], clock.of_part(part), &members) {
+        for (place, calls) in calls_of_part(&trace.parts[part], clock.of_part(part), &members) {
             all[place].add(calls);
         }
     }
@@ -245,7 +245,7 @@ fn kept(part: &Part) -> Vec<u64> {
 }
 
 /// All calls of these operations (place, number, records, whether its histogram is its own) on one rank, by place.
-fn of_part(part: &Part, clock: &RankClock, wanted: &[(usize, u32, u64, bool)]) -> Vec<(usize, RankCalls)> {
+fn calls_of_part(part: &Part, clock: &RankClock, wanted: &[(usize, u32, u64, bool)]) -> Vec<(usize, RankCalls)> {
     let entries = part.operations();
     let mut slots: Vec<Option<usize>> = vec![None; entries.len()];
     let mut ticks: Vec<u64> = wanted.iter().map(|&(_, number, ..)| entries[number as usize].ticks).collect();

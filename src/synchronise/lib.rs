@@ -148,7 +148,7 @@ mod tests {
                 ranks[to].from.insert(from, receiver);
             }
         }
-        let how = Synchronisation { fit_points: 7, ..Synchronisation::of(method) };
+        let how = Synchronisation { fit_points: 7, ..Synchronisation::new(method) };
         let done: Vec<(Rank, Synchronised)> = std::thread::scope(|scope| {
             let threads: Vec<_> = ranks
                 .into_iter()

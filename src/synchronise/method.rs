@@ -166,7 +166,7 @@ pub struct Synchronisation {
 
 impl Synchronisation {
     /// A method with the parameters of its authors.
-    pub fn of(method: Method) -> Synchronisation {
+    pub fn new(method: Method) -> Synchronisation {
         let Entry { fit_points, exchanges, .. } = *method.entry();
         Synchronisation { method, fit_points, exchanges, max_ppm: 500.0, wander_ppb: 100.0 }
     }
@@ -192,7 +192,7 @@ impl Synchronisation {
 
     fn read(text: &str) -> Option<Synchronisation> {
         let mut words = text.split(',').map(str::trim);
-        let mut parsed = Synchronisation::of(words.next().and_then(Method::named)?);
+        let mut parsed = Synchronisation::new(words.next().and_then(Method::named)?);
         for word in words {
             let (name, value) = word.split_once('=')?;
             let number = || value.trim().parse::<u32>().ok().filter(|&number| number > 0);
@@ -217,7 +217,7 @@ mod tests {
     fn a_method_is_read_with_its_parameters() {
         let read = Synchronisation::parse("hca3, fit_points=50,exchanges=7").unwrap();
         assert_eq!((read.method, read.fit_points, read.exchanges), (Method::Hca3, 50, 7));
-        assert_eq!(Synchronisation::parse("auto"), Ok(Synchronisation::of(Method::Joint)));
+        assert_eq!(Synchronisation::parse("auto"), Ok(Synchronisation::new(Method::Joint)));
         for wrong in ["hca4", "", "hca3,fit_points", "hca3,fit_points=0", "joint,colour=1", "joint,max_ppm=-1"] {
             assert!(Synchronisation::parse(wrong).is_err(), "{wrong}");
         }

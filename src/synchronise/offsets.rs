@@ -11,11 +11,11 @@ use crate::tree::{compose_down, partner, rounds};
 
 /// SKaMPI: the root with each in turn.
 pub(crate) fn offsets_in_turn(peers: &mut impl Peers, exchanges: u32) -> AffineMap {
-    in_turn(peers, exchanges, 0.0..1.0, exchange::skampi)
+    offset_in_turn(peers, exchanges, 0.0..1.0, exchange::skampi)
 }
 
 /// `time`: the shares of the time between which all of it lies.
-pub(crate) fn in_turn(
+pub(crate) fn offset_in_turn(
     peers: &mut impl Peers,
     count: u32,
     time: Range<f64>,

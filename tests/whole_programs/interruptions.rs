@@ -41,7 +41,7 @@ fn run(case: &Case, what: &str, setting: &str) -> (Trace, Witness) {
 }
 
 /// How the first thread of rank 1 is watched.
-fn by(trace: &Trace) -> u16 {
+fn mechanism_of(trace: &Trace) -> u16 {
     trace.parts[1].threads()[0].interruptions_by
 }
 
@@ -56,7 +56,7 @@ fn behind_the_first(part: &Part) -> Vec<InterruptionEntry> {
 fn hog(case: &Case) {
     for (setting, mechanism) in MECHANISMS {
         let (trace, witness) = run(case, "hog", setting);
-        if by(&trace) != mechanism {
+        if mechanism_of(&trace) != mechanism {
             continue;
         }
         let part = &trace.parts[1];
@@ -99,7 +99,7 @@ fn check_flags(part: &Part) {
 fn sleep(case: &Case) {
     for (setting, mechanism) in MECHANISMS {
         let (trace, _) = run(case, "sleep", setting);
-        if by(&trace) != mechanism {
+        if mechanism_of(&trace) != mechanism {
             continue;
         }
         let part = &trace.parts[1];
@@ -121,7 +121,7 @@ fn sleep(case: &Case) {
 fn inside(case: &Case) {
     for (setting, mechanism) in MECHANISMS {
         let (trace, _) = run(case, "inside", setting);
-        if by(&trace) != mechanism {
+        if mechanism_of(&trace) != mechanism {
             continue;
         }
         // Which rank reduces is the library's choice; one does in each call.
@@ -166,7 +166,7 @@ fn quota(case: &Case) {
         let traced = launch.set("MPITRACE_INTERRUPTIONS", setting).trace().run();
         assert_eq!(traced.code, 0, "{}", traced.stderr);
         let trace = Trace::open(&[&traced.trace.path]).expect("a trace");
-        if by(&trace) != mechanism {
+        if mechanism_of(&trace) != mechanism {
             continue;
         }
         let seen = behind_the_first(&trace.parts[1]);
@@ -182,7 +182,7 @@ fn quota(case: &Case) {
 fn migrate(case: &Case) {
     for (setting, mechanism) in MECHANISMS {
         let (trace, witness) = run(case, "migrate", setting);
-        if by(&trace) != mechanism {
+        if mechanism_of(&trace) != mechanism {
             continue;
         }
         let part = &trace.parts[1];
@@ -199,7 +199,7 @@ fn migrate(case: &Case) {
 
 fn off(case: &Case) {
     let (trace, _) = run(case, "sleep", "0");
-    assert_eq!(by(&trace), interruptions_by::OFF);
+    assert_eq!(mechanism_of(&trace), interruptions_by::OFF);
     for part in &trace.parts {
         assert_eq!(part.interruptions(), []);
         assert_eq!(part.flagged([INTERRUPTED, INTERRUPTED_BEFORE]), [0, 0]);

@@ -23,7 +23,7 @@ const SLACK: u64 = 1 << 16;
 struct Counts(BTreeMap<String, BTreeMap<String, u64>>);
 
 impl Counts {
-    fn of(outcome: &Outcome) -> Counts {
+    fn new(outcome: &Outcome) -> Counts {
         let mut phases = BTreeMap::new();
         for line in outcome.stdout.lines() {
             let mut words = line.split(' ');
@@ -72,7 +72,7 @@ fn one_rank(case: &Case, ranks: u32, rank: u32) -> (Counts, Counts, String) {
     // Only rank 0 can write here: what the others would write is left.
     case.segments.empty();
     let files = fs::read_to_string(files).unwrap_or_default();
-    (Counts::of(&traced), Counts::of(&plain), files)
+    (Counts::new(&traced), Counts::new(&plain), files)
 }
 
 fn communicators(case: &Case) {

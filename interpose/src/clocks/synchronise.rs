@@ -47,7 +47,7 @@ impl Clocks {
                     log::line(&format!("{name} did not synchronise the clocks within {limit} s: joint does"));
                 }
                 let Synchronisation { max_ppm, wander_ppb, .. } = how;
-                how = Synchronisation { max_ppm, wander_ppb, ..Synchronisation::of(Method::Joint) };
+                how = Synchronisation { max_ppm, wander_ppb, ..Synchronisation::new(Method::Joint) };
                 found = leaders.together(sync_kind::INIT, AT_ONCE, |leaders| Found::probe(leaders, &how, None));
             }
         }

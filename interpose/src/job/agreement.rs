@@ -77,7 +77,7 @@ mod tests {
 
     fn of_rank(rank: u32) -> Agreement {
         let clocks = Parameters {
-            how: Synchronisation { max_ppm: 100.0 + rank as f32, ..Synchronisation::of(Method::Joint) },
+            how: Synchronisation { max_ppm: 100.0 + rank as f32, ..Synchronisation::new(Method::Joint) },
             resync_seconds: f64::from(rank) - 1.0,
             epoch: u64::MAX - 5 + u64::from(rank),
             hz: 2.5e9,

@@ -73,7 +73,7 @@ impl Settings {
             full: full::SPILL,
             segment_folder: None,
             joint: false,
-            synchronisation: Synchronisation::of(Method::Joint),
+            synchronisation: Synchronisation::new(Method::Joint),
             resync_seconds: AUTOMATIC_RESYNC,
             test_clock: Groups::default(),
             events: Vec::new(),

@@ -52,10 +52,10 @@ pub fn candidates(module: &Path, build_id: Option<&str>, folders: &[PathBuf]) ->
     let wanted = build_id.or(found.as_ref().ok().and_then(|identity| identity.build_id.as_deref()));
     let mut separate = Vec::new();
     if let Some(id) = wanted {
-        separate.extend(folders.iter().filter_map(|folder| by_build_id(folder, id)));
+        separate.extend(folders.iter().filter_map(|folder| find_by_build_id(folder, id)));
     }
     if let Ok(Identity { link: Some(link), .. }) = &found {
-        separate.extend(by_link(module, link, folders));
+        separate.extend(find_by_link(module, link, folders));
     }
     // A debug file is believed for its build id alone.
     separate.retain(|path| {
@@ -85,13 +85,13 @@ pub fn code(path: &Path) -> Vec<Range<u64>> {
 }
 
 /// `FOLDER/.build-id/ab/cdef.debug`, as gdb looks for it.
-fn by_build_id(folder: &Path, id: &str) -> Option<PathBuf> {
+fn find_by_build_id(folder: &Path, id: &str) -> Option<PathBuf> {
     let (first, rest) = (id.get(..2)?, id.get(2..)?);
     Some(folder.join(".build-id").join(first).join(format!("{rest}.debug"))).filter(|path| path.is_file())
 }
 
 /// Beside the module, in `.debug` below that, and below the debug folders under the module's own path.
-fn by_link(module: &Path, link: &str, folders: &[PathBuf]) -> Vec<PathBuf> {
+fn find_by_link(module: &Path, link: &str, folders: &[PathBuf]) -> Vec<PathBuf> {
     let beside = module.parent().unwrap_or(Path::new("/"));
     let below = beside.strip_prefix("/").unwrap_or(beside);
     let mut paths = vec![beside.join(link), beside.join(".debug").join(link)];

@@ -22,7 +22,7 @@ pub(super) struct Sorted {
 
 impl Sorted {
     /// `rows` are the complete ones, as the groups and the categories number them.
-    pub fn of(rows: &CompleteRows, groups: &[Group], category: &[Category]) -> Sorted {
+    pub fn new(rows: &CompleteRows, groups: &[Group], category: &[Category]) -> Sorted {
         const STEADY: u16 = u16::MAX;
         let mut of_row: Vec<u16> = vec![STEADY; rows.len()];
         let mut slow: Vec<(Repetitions, Vec<u32>, Option<usize>)> = vec![(Repetitions::First, Vec::new(), None)];
@@ -165,17 +165,17 @@ fn moved(migrated: bool, off: &Off) -> Kind {
 }
 
 /// The waiting for a late rank less that of which it was off its processor.
-fn on_processor(late: Late) -> Late {
+fn computing_on_processor(late: Late) -> Late {
     let waiting_ns = late.waiting_ns - late.interrupted_ns;
     Late { waiting_ns, interrupted_ns: 0.0, interrupted_by: Off::default(), ..late }
 }
 
 impl Table {
     /// Attributes the time of the slow repetitions.
-    pub fn of(walk: &Walk, sorted: &Sorted, baseline: &Baseline) -> Table {
+    pub fn new(walk: &Walk, sorted: &Sorted, baseline: &Baseline) -> Table {
         let of_group = |(which, rows, index): &(Repetitions, Vec<u32>, Option<usize>)| {
             let pieces = parallel::map(parallel::pieces(rows.len()), |piece: Range<usize>| {
-                OfGroup::of(walk, baseline, &rows[piece], *which == Repetitions::First)
+                OfGroup::new(walk, baseline, &rows[piece], *which == Repetitions::First)
             });
             let mut all = OfGroup::empty(walk.members.len());
             pieces.into_iter().for_each(|piece| all.append(piece));
@@ -191,7 +191,7 @@ impl Table {
             all.iter_mut().zip(&group.usual).for_each(|(sum, more)| *sum += *more);
         }
         for (member, late) in all.into_iter().enumerate().filter(|(_, late)| late.repetitions > 0) {
-            let late = on_processor(late);
+            let late = computing_on_processor(late);
             let (ns, count) = (late.waiting_ns, late.repetitions);
             let tally = Tally { ns, most_ns: ns, count, late, ..Tally::default() };
             self.steady.of.insert(Key { kind: Kind::LateRank, member }, (tally, None));
@@ -217,7 +217,7 @@ impl OfGroup {
         self.evidence.merge(other.evidence);
     }
 
-    fn of(walk: &Walk, baseline: &Baseline, rows: &[u32], single: bool) -> OfGroup {
+    fn new(walk: &Walk, baseline: &Baseline, rows: &[u32], single: bool) -> OfGroup {
         let members = walk.members.len();
         let mut group = OfGroup::empty(members);
         let mut step = walk.step();
@@ -239,7 +239,7 @@ impl OfGroup {
                 if usual > 0.0 {
                     group.usual[member] += late.1.scaled(usual);
                 }
-                let late = on_processor(beyond);
+                let late = computing_on_processor(beyond);
                 if late.waiting_ns > 0.0 {
                     let tally = Tally { ns: late.waiting_ns, late, ..Tally::default() };
                     group.evidence.add(row, Key { kind: Kind::LateRank, member }, tally);

@@ -44,7 +44,7 @@ impl Usual {
     }
 
     /// Of so many values, of which those that are not listed are 0. `None`: of none.
-    fn of(column: Column, count: usize) -> Option<Usual> {
+    fn new(column: Column, count: usize) -> Option<Usual> {
         let mut values: Vec<f64> = column.values.into_iter().map(f64::from).collect();
         values.resize(count.max(values.len()), 0.0);
         let median = median(&mut values)?;
@@ -92,16 +92,16 @@ struct Piece {
 
 impl Baseline {
     /// `None`: there is no such repetition.
-    pub fn of(walk: &Walk, sorted: &Sorted) -> Option<Baseline> {
+    pub fn new(walk: &Walk, sorted: &Sorted) -> Option<Baseline> {
         let rows = &sorted.steady;
         let members = walk.members.len();
         let apart = walk.apart(rows.len());
-        let of_piece = |piece: Range<usize>| Piece::of(walk, &rows[piece], apart);
+        let of_piece = |piece: Range<usize>| Piece::new(walk, &rows[piece], apart);
         let pieces = parallel::map(parallel::pieces(rows.len()), of_piece);
         let mut all = Piece::empty(members);
         pieces.into_iter().for_each(|piece| all.append(piece));
         let of_members = |columns: Vec<Column>| -> Option<Vec<Usual>> {
-            columns.into_iter().map(|column| Usual::of(column, all.looked_at)).collect()
+            columns.into_iter().map(|column| Usual::new(column, all.looked_at)).collect()
         };
         Some(Baseline {
             count: rows.len(),
@@ -128,7 +128,7 @@ impl Piece {
         }
     }
 
-    fn of(walk: &Walk, rows: &[u32], apart: usize) -> Piece {
+    fn new(walk: &Walk, rows: &[u32], apart: usize) -> Piece {
         let mut piece = Piece::empty(walk.members.len());
         let mut step: Step = walk.step();
         for (place, &row) in rows.iter().enumerate() {

@@ -25,7 +25,7 @@ pub struct Counted {
 
 impl Counted {
     /// Those of a diagnosis.
-    pub fn of(diagnosis: &Diagnosis) -> Vec<Counted> {
+    pub fn counters(diagnosis: &Diagnosis) -> Vec<Counted> {
         let of_finding = |finding: &Finding| {
             let examined = &diagnosis.metrics[finding.metric];
             let separated = examined.separations[finding.group].as_ref()?;
@@ -204,7 +204,7 @@ fn one_sided(ranks: usize) -> f64 {
     fair + (1.0 - fair) / 3.0
 }
 
-pub(super) fn of_counters(groups: &[Group], counted: &[Counted]) -> Causes {
+pub(super) fn explained_by_counters(groups: &[Group], counted: &[Counted]) -> Causes {
     let mut found = Causes::default();
     for (index, group) in groups.iter().enumerate() {
         let repetitions = match group.kind {

@@ -175,7 +175,7 @@ impl Cause {
 impl Causes {
     /// The causes of an operation's slow repetitions. `groups` are those of the diagnosis; `category` has one for each
     /// complete repetition, in their order; `counted` are the counters that differ significantly.
-    pub fn of(
+    pub fn new(
         trace: &Trace,
         clock: &Clock,
         operation: &Operation,
@@ -183,10 +183,10 @@ impl Causes {
         category: &[Category],
         counted: &[Counted],
     ) -> Causes {
-        Causes::of_rows(trace, clock, operation, &operation.complete(), groups, category, counted)
+        Causes::found_in_rows(trace, clock, operation, &operation.complete(), groups, category, counted)
     }
 
-    fn of_rows(
+    fn found_in_rows(
         trace: &Trace,
         clock: &Clock,
         operation: &Operation,
@@ -196,10 +196,10 @@ impl Causes {
         counted: &[Counted],
     ) -> Causes {
         let Some(walk) = Walk::over(trace, clock, operation) else { return Causes::default() };
-        let sorted = attribute::Sorted::of(rows, groups, category);
-        let Some(baseline) = baseline::Baseline::of(&walk, &sorted) else { return Causes::default() };
+        let sorted = attribute::Sorted::new(rows, groups, category);
+        let Some(baseline) = baseline::Baseline::new(&walk, &sorted) else { return Causes::default() };
         let ranks: Vec<u32> = walk.members.iter().map(|member| trace.parts[member.index].rank()).collect();
-        let mut table = attribute::Table::of(&walk, &sorted, &baseline);
+        let mut table = attribute::Table::new(&walk, &sorted, &baseline);
         table.steady(&baseline);
         conclude::causes(table, &baseline, &ranks, counted)
     }
@@ -213,11 +213,11 @@ impl Causes {
         let Ok(found) = rule.apply(&number, &run_time_ns) else { return Causes::default() };
         let category = &found.categories.category;
         let repetitions = diagnosis::Repetitions { run_time_ns: &run_time_ns, category };
-        Causes::of_rows(trace, clock, operation, &rows, &groups(&repetitions), category, &[])
+        Causes::found_in_rows(trace, clock, operation, &rows, &groups(&repetitions), category, &[])
     }
 
     /// Those of a diagnosis alone, where there is no trace: what its counters explain of the groups' run times.
-    pub fn of_counters(diagnosis: &Diagnosis) -> Causes {
-        conclude::of_counters(&diagnosis.groups, &Counted::of(diagnosis))
+    pub fn explained_by_counters(diagnosis: &Diagnosis) -> Causes {
+        conclude::explained_by_counters(&diagnosis.groups, &Counted::counters(diagnosis))
     }
 }

@@ -96,7 +96,7 @@ fn causes_with(name: &str, ranks: &[SyntheticRank], counted: &[Counted]) -> Caus
     let category = &found.category;
     let repetitions = diagnosis::Repetitions { run_time_ns: &run_time_ns, category };
     let examination = Examination::new(repetitions);
-    Causes::of(&trace, &clock, operation, examination.groups(), category, counted)
+    Causes::new(&trace, &clock, operation, examination.groups(), category, counted)
 }
 
 fn causes(name: &str, ranks: &[SyntheticRank]) -> Causes {

@@ -9,7 +9,7 @@ pub const MOST_UNEQUAL: f64 = 2.0;
 /// unit of `distance`.
 ///
 /// The distance is the sum of both ways, the middle is off by half of their difference.
-pub fn of_middle(distance: f64) -> f64 {
+pub fn bound_of_middle(distance: f64) -> f64 {
     distance / 2.0 * (MOST_UNEQUAL - 1.0) / (MOST_UNEQUAL + 1.0)
 }
 
@@ -24,7 +24,7 @@ pub fn variance(bound: f64) -> f64 {
 /// An asymmetry that belongs to a node (it sends more slowly than it receives) is in all of its edges alike: the error
 /// is that of a direct exchange with node 0, however many edges there are. Asymmetries that belong to edges add up as
 /// independent ones do. The edges do not show which of the two they are: the larger counts.
-pub fn of_node(own: f64, root: f64, variance: f64) -> f64 {
+pub fn bound_of_node(own: f64, root: f64, variance: f64) -> f64 {
     own.max(root).max((3.0 * variance).sqrt())
 }
 
@@ -35,15 +35,15 @@ mod tests {
     #[test]
     fn the_most_unequal_ways_put_the_middle_off_by_the_bound() {
         let (there, back) = (MOST_UNEQUAL * 700.0, 700.0);
-        assert!((of_middle(there + back) - (there - back) / 2.0).abs() < 1e-9);
+        assert!((bound_of_middle(there + back) - (there - back) / 2.0).abs() < 1e-9);
     }
 
     #[test]
     fn one_edge_has_the_bound_of_its_node_and_a_row_of_edges_a_larger_one() {
-        let bound = of_middle(1400.0);
-        assert!((of_node(bound, bound, variance(bound)) - bound).abs() < 1e-9);
-        assert!(of_node(bound, bound, 2.0 * variance(bound)) > 1.4 * bound);
+        let bound = bound_of_middle(1400.0);
+        assert!((bound_of_node(bound, bound, variance(bound)) - bound).abs() < 1e-9);
+        assert!(bound_of_node(bound, bound, 2.0 * variance(bound)) > 1.4 * bound);
         // More edges do not make the asymmetry of a node smaller.
-        assert!((of_node(bound, bound, variance(bound) / 4.0) - bound).abs() < 1e-9);
+        assert!((bound_of_node(bound, bound, variance(bound) / 4.0) - bound).abs() < 1e-9);
     }
 }

@@ -215,7 +215,7 @@ impl Problem<'_> {
             reach,
             contradiction: contradiction.max(0.0),
             passing: reading * reading + excess * excess,
-            lasting: asymmetry::of_middle(narrowest),
+            lasting: asymmetry::bound_of_middle(narrowest),
         })
     }
 
@@ -359,7 +359,7 @@ impl Problem<'_> {
         let variance = |sync: usize| solved[sync].variances[node] * scale;
         let lasting_at = |sync: usize| {
             let Solved { widest, lasting, .. } = &solved[sync];
-            asymmetry::of_node(widest[node], widest[0], variance(sync) * lasting)
+            asymmetry::bound_of_node(widest[node], widest[0], variance(sync) * lasting)
         };
         let lasting = kept.iter().map(|&sync| lasting_at(sync)).fold(0.0, f64::max);
         let mut measured: Vec<Measured> = kept

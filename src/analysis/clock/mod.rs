@@ -116,7 +116,7 @@ impl Clock {
         let curves = leaders.filter(|_| method != Method::None).and_then(|leaders| leaders::curves(method, &leaders));
         let (curves, method) = match (curves, members.first()) {
             (Some(curves), _) => (curves, method),
-            (None, Some(first)) => (by_realtime(trace, &members, first), Method::None),
+            (None, Some(first)) => (realtime_curves(trace, &members, first), Method::None),
             (None, None) => (Vec::new(), Method::None),
         };
         let curves: Vec<Arc<Curve>> = curves.into_iter().map(Arc::new).collect();
@@ -190,7 +190,7 @@ fn longest<'t>(trace: &'t Trace, domain: &[usize]) -> Option<&'t RankHeader> {
 }
 
 /// The same instant has the same CLOCK_REALTIME in all domains, as well as the hosts' clocks are set.
-fn by_realtime(trace: &Trace, members: &[Vec<usize>], first: &[usize]) -> Vec<Curve> {
+fn realtime_curves(trace: &Trace, members: &[Vec<usize>], first: &[usize]) -> Vec<Curve> {
     let Some(reference) = longest(trace, first) else { return Vec::new() };
     let line = |domain: &Vec<usize>| {
         let info = longest(trace, domain)?;

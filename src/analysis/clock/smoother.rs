@@ -60,7 +60,7 @@ fn smooth_with(measured: &[Measured], walk: f64) -> Vec<State> {
         *first = State {
             mean: [last.mean[0], -last.mean[1]],
             variance: [last.variance[0], -last.variance[1], last.variance[2]],
-            with_next: if measured.len() == 2 { of_two(measured, walk) } else { [c0, -c2, -c1, c3] },
+            with_next: if measured.len() == 2 { covariances_of_two(measured, walk) } else { [c0, -c2, -c1, c3] },
         };
     }
     smoothed
@@ -75,7 +75,7 @@ fn mirrored(measured: &[Measured]) -> Vec<Measured> {
 
 /// The covariances between the two states of two measurements: all four quantities together, the second measurement
 /// taken in last, without a difference of large numbers.
-fn of_two(measured: &[Measured], walk: f64) -> [f64; 4] {
+fn covariances_of_two(measured: &[Measured], walk: f64) -> [f64; 4] {
     let (first, second) = (&measured[0], &measured[1]);
     let length = second.at - first.at;
     let rate = PRIOR_RATE * PRIOR_RATE;

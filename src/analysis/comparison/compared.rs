@@ -86,7 +86,7 @@ pub fn compare(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
             let tested = rank_sum(of_a, of_b, settings.alternative).filter(|_| enough);
             (tested.map(|tested| tested.p), hodges_lehmann(of_a, of_b)?, relative(of_a, of_b))
         }
-        Test::Welch => by_welch(of_a, of_b, settings.alternative),
+        Test::Welch => compare_by_welch(of_a, of_b, settings.alternative),
     };
     let superiority = superiority(of_a, of_b);
     Some(Comparison { settings, averages_ns, p_raw, p: p_raw, effect, relative, superiority, crossing })
@@ -95,7 +95,7 @@ pub fn compare(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
 /// p-value, effect and relative effect by Welch's test of the logarithms: their means differ by the logarithm of the
 /// ratio of the geometric means, so that no end of an interval is below -1. Of the run times themselves, and without a
 /// relative effect, where one is 0 or less.
-fn by_welch(a: &[f64], b: &[f64], alternative: Alternative) -> (Option<f64>, Effect, Option<Relative>) {
+fn compare_by_welch(a: &[f64], b: &[f64], alternative: Alternative) -> (Option<f64>, Effect, Option<Relative>) {
     let Some([log_a, log_b]) = both_logarithms(a, b) else {
         let tested = welch(a, b, alternative);
         let effect = Effect { shift_ns: mean(b) - mean(a), interval_ns: tested.map(|tested| tested.interval) };
@@ -126,7 +126,7 @@ pub fn correct<'c>(comparisons: impl Iterator<Item = &'c mut Comparison>) {
 impl Comparison {
     /// The values of A and B that Welch's test takes for normally distributed: the logarithms of the averages, or the
     /// averages where one is 0 or less.
-    pub fn of_welch(&self) -> [Vec<f64>; 2] {
+    pub fn welch_samples(&self) -> [Vec<f64>; 2] {
         let [a, b] = &self.averages_ns;
         both_logarithms(a, b).unwrap_or_else(|| self.averages_ns.clone())
     }

@@ -15,11 +15,11 @@ pub struct Quantile {
 
 /// The quantile at `share` (0 to 1) of a sample, and its interval between two order statistics. `None` for no values.
 pub fn quantile(values: &[f64], share: f64) -> Option<Quantile> {
-    of_sample(&Sample::new(values), share)
+    quantile_of_sample(&Sample::new(values), share)
 }
 
 /// The same of values that are sorted already.
-pub(super) fn of_sample(sample: &Sample, share: f64) -> Option<Quantile> {
+pub(super) fn quantile_of_sample(sample: &Sample, share: f64) -> Option<Quantile> {
     let interval = sample.quantile_interval(share, CONFIDENCE);
     let interval_ns = interval.map(|interval| [interval.lower, interval.upper]);
     Some(Quantile { value_ns: sample.quantile(share)?, interval_ns })

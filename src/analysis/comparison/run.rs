@@ -1,7 +1,7 @@
 //! One run of an operation, reduced to a few numbers.
 
 use super::mean;
-use super::quantile::{Quantile, of_sample};
+use super::quantile::{Quantile, quantile_of_sample};
 use crate::statistics::{Sample, median};
 
 /// The averages and quantiles of one run, ns.
@@ -24,8 +24,8 @@ impl Run {
         Some(Run {
             median_ns: median(&mut good_ns.to_vec())?,
             mean_ns: mean(good_ns),
-            settled_median: of_sample(&settled, 0.5)?,
-            settled_p95: of_sample(&settled, 0.95)?,
+            settled_median: quantile_of_sample(&settled, 0.5)?,
+            settled_p95: quantile_of_sample(&settled, 0.95)?,
         })
     }
 }

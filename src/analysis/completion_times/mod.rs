@@ -190,7 +190,7 @@ mod tests {
 
     use super::*;
 
-    fn of(ranks: &[Vec<(f64, f64)>]) -> CompletionTimes {
+    fn completion_times(ranks: &[Vec<(f64, f64)>]) -> CompletionTimes {
         let mut times = CompletionTimes::new();
         for rank in ranks {
             let (enter_ns, exit_ns): (Vec<f64>, Vec<f64>) = rank.iter().copied().unzip();
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn two_ranks_that_come_and_go_apart() {
-        let times = of(&[vec![(0.0, 50.0), (100.0, 130.0)], vec![(30.0, 45.0), (100.0, 140.0)]]);
+        let times = completion_times(&[vec![(0.0, 50.0), (100.0, 130.0)], vec![(30.0, 45.0), (100.0, 140.0)]]);
         assert_eq!(times.local_ns(), [50.0, 40.0]);
         assert_eq!(times.global_ns(), [50.0, 40.0]);
         assert_eq!(times.last_ns(), [20.0, 40.0]);
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_repetition_within_which_a_clock_stepped_is_not_checked() {
-        let mut times = of(&[vec![(0.0, 50.0)]]);
+        let mut times = completion_times(&[vec![(0.0, 50.0)]]);
         // Global time says 1000 ns, the rank's own clock 20.
         times.add(RankTimes { enter_ns: &[10.0], exit_ns: &[1010.0], duration_ns: &[20.0] });
         assert_eq!(times.ordering(), Ordering { checked: 0, split: 1, violated: 0 });
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn no_ranks_and_no_repetitions_are_nothing() {
         assert!(CompletionTimes::new().is_empty());
-        let times = of(&[vec![], vec![]]);
+        let times = completion_times(&[vec![], vec![]]);
         assert_eq!((times.len(), times.global_ns().len(), times.ordering()), (0, 0, Ordering::default()));
     }
 
@@ -235,7 +235,7 @@ mod tests {
                 prop::collection::vec(prop::collection::vec(call, rows), ranks)
             })
         ) {
-            let times = of(&ranks);
+            let times = completion_times(&ranks);
             let ordering = times.ordering();
             prop_assert_eq!((ordering.violated, ordering.split), (0, 0));
             for row in 0..times.len() {

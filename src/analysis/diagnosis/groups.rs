@@ -56,11 +56,11 @@ pub(crate) fn groups(repetitions: &Repetitions<'_>) -> Vec<Group> {
     for (kind, category) in [(Kind::Warmup, Category::Warmup), (Kind::Outlier, Category::Outlier)] {
         groups.extend(Group::new(repetitions, kind, &rows(category), &good));
     }
-    groups.extend(of_modes(repetitions, &good));
+    groups.extend(mode_groups(repetitions, &good));
     groups
 }
 
-fn of_modes(repetitions: &Repetitions<'_>, good: &[u32]) -> Vec<Group> {
+fn mode_groups(repetitions: &Repetitions<'_>, good: &[u32]) -> Vec<Group> {
     let times: Vec<f64> = good.iter().map(|&row| repetitions.run_time_ns[row as usize]).collect();
     let found = modes(&times, &Sample::new(&times));
     let rows = |range: [f64; 2]| -> Vec<u32> {

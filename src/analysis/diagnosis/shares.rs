@@ -17,7 +17,7 @@ const UNKNOWN: f64 = 6.63;
 /// repetition is slower than the others. The shares are 0 to 1 and add up to 1 at most: to 1 unless the metrics show
 /// that some repetitions have another cause.
 pub(super) fn shares(effects: &[Vec<f64>], extra_ns: &[f64]) -> Vec<f64> {
-    let [complete, partial] = [0.0, 1.0].map(|unknown| Mixture::of(effects, extra_ns.len(), unknown));
+    let [complete, partial] = [0.0, 1.0].map(|unknown| Mixture::new(effects, extra_ns.len(), unknown));
     let found = if 2.0 * (partial.likelihood - complete.likelihood) > UNKNOWN { partial } else { complete };
     let all: f64 = extra_ns.iter().sum();
     let of = |belongs: &Vec<f64>| {
@@ -37,7 +37,7 @@ struct Mixture {
 
 impl Mixture {
     /// `unknown`: the weight at first of the causes that were not recorded, against each that was.
-    fn of(effects: &[Vec<f64>], members: usize, unknown: f64) -> Mixture {
+    fn new(effects: &[Vec<f64>], members: usize, unknown: f64) -> Mixture {
         let causes = effects.len();
         let mut weight = vec![1.0 / (causes as f64 + unknown); causes];
         let mut unknown = unknown / (causes as f64 + unknown);

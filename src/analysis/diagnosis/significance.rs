@@ -23,10 +23,10 @@ impl Tested<'_> {
 /// (Westfall and Young 1993, the step-down procedure of section 4.1).
 pub(super) fn corrected(tested: &[Tested<'_>]) -> Vec<f64> {
     let by_tail = holm(&tested.iter().map(|one| normal_tail(one.found.z, one.two_sided)).collect::<Vec<f64>>());
-    by_shifts(tested).into_iter().zip(by_tail).map(|(shifts, tail)| shifts.max(tail)).collect()
+    probabilities_by_shifts(tested).into_iter().zip(by_tail).map(|(shifts, tail)| shifts.max(tail)).collect()
 }
 
-fn by_shifts(tested: &[Tested<'_>]) -> Vec<f64> {
+fn probabilities_by_shifts(tested: &[Tested<'_>]) -> Vec<f64> {
     let strength: Vec<f64> = tested.iter().map(|one| one.strength(one.found.z)).collect();
     let mut order: Vec<usize> = (0..tested.len()).collect();
     order.sort_unstable_by(|&one, &other| strength[one].total_cmp(&strength[other]));

@@ -33,7 +33,7 @@ pub fn read(path: &Path) -> Result<Measured, ForeignError> {
         match reader.read_byte_record(&mut record) {
             Ok(false) => break,
             Ok(true) => {}
-            Err(error) => return Err(of_reading(path, begin, error)),
+            Err(error) => return Err(reading_error(path, begin, error)),
         }
         rows += 1;
         let outcome = Row::new(&record).and_then(|row| match row {
@@ -50,13 +50,13 @@ pub fn read(path: &Path) -> Result<Measured, ForeignError> {
 }
 
 /// An error in the row that begins at this byte.
-fn of_reading(path: &Path, begin: u64, error: ::csv::Error) -> ForeignError {
+fn reading_error(path: &Path, begin: u64, error: ::csv::Error) -> ForeignError {
     match error.into_kind() {
         ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::FileTooLarge => match input::line_at(path, begin) {
             Ok(line) => ForeignError::line(path, line, "the line is too long"),
             Err(error) => error,
         },
-        ErrorKind::Io(error) => input::of_reading(path, error),
+        ErrorKind::Io(error) => input::reading_error(path, error),
         other => ForeignError::unusable(path, format!("cannot be read as csv ({other:?})")),
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>, ForeignError> {
         true => Box::new(BufReader::with_capacity(BLOCK, MultiGzDecoder::new(reader))),
         false => Box::new(reader),
     };
-    let empty = reader.fill_buf().map_err(|error| of_reading(path, error))?.is_empty();
+    let empty = reader.fill_buf().map_err(|error| reading_error(path, error))?.is_empty();
     if empty {
         return Err(ForeignError::unusable(path, "is empty"));
     }
@@ -42,7 +42,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>, ForeignError> {
 }
 
 /// An error while reading: of the file, or of what is compressed in it.
-pub(super) fn of_reading(path: &Path, error: std::io::Error) -> ForeignError {
+pub(super) fn reading_error(path: &Path, error: std::io::Error) -> ForeignError {
     use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     match error.kind() {
         InvalidData | InvalidInput | UnexpectedEof => {
@@ -58,7 +58,7 @@ pub(super) fn line_at(path: &Path, byte: u64) -> Result<u64, ForeignError> {
     let (mut line, mut at) = (1, 0);
     // Block by block: a line may be of any length.
     loop {
-        let block = reader.fill_buf().map_err(|error| of_reading(path, error))?;
+        let block = reader.fill_buf().map_err(|error| reading_error(path, error))?;
         if block.is_empty() {
             return Ok(line);
         }
@@ -127,7 +127,7 @@ impl<'p> Lines<'p> {
             let mut limited = self.reader.by_ref().take(LONGEST_LINE);
             let read = limited.read_until(b'\n', &mut self.bytes);
             self.number += 1;
-            match read.map_err(|error| of_reading(self.path, error))? as u64 {
+            match read.map_err(|error| reading_error(self.path, error))? as u64 {
                 0 => return Ok(None),
                 LONGEST_LINE => return Err(ForeignError::line(self.path, self.number, "the line is too long")),
                 _ if self.bytes.trim_ascii().is_empty() => {}

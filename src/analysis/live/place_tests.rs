@@ -13,7 +13,7 @@ use crate::operations::Operations;
 use crate::reader::Trace;
 use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 
-fn of(name: &str, ranks: &[SyntheticRank]) -> Snapshot {
+fn snapshot_of_trace(name: &str, ranks: &[SyntheticRank]) -> Snapshot {
     let path: PathBuf = std::env::temp_dir().join(format!("mpitrace-place-{}-{name}", std::process::id()));
     synthetic::write(&path, ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
@@ -49,14 +49,14 @@ fn a_rank_waits_for_a_request_in_a_wait_for_it_and_nowhere_else() {
     let nowhere = [("MPI_Recv", 0), ("MPI_Send", 0), ("MPI_Probe", 0), ("MPI_Wait", 0), ("MPI_Waitany", 0)];
     // One that was left by longjmp keeps its mark.
     for (function, mark) in nowhere.into_iter().chain([("MPI_Recv", WAITED_FOR)]) {
-        let found = of("nowhere", &with_one_outstanding(function, mark));
+        let found = snapshot_of_trace("nowhere", &with_one_outstanding(function, mark));
         assert_eq!((found.ranks[0].state, &found.ranks[0].waits[..]), (State::OtherMpi, &[][..]), "{function}");
         // The others are not said to wait for each other.
         let stuck = verdict(&found, 0.0).unwrap();
         assert_eq!((stuck.kind, &stuck.ranks[..]), (Kind::MissingRank, &[2][..]), "{function}");
     }
     for function in ["MPI_Wait", "MPI_Waitall", "MPI_Waitany"] {
-        let found = of("waited", &with_one_outstanding(function, WAITED_FOR));
+        let found = snapshot_of_trace("waited", &with_one_outstanding(function, WAITED_FOR));
         let wait = Wait { function: Some("MPI_Ibarrier"), communicator: Some(1), sequence: Some(0) };
         assert_eq!(found.ranks[0].waits, [wait], "{function}");
         let stuck = verdict(&found, 0.0).unwrap();
@@ -81,7 +81,7 @@ fn how_a_rank_ended_is_known_of_a_trace() {
     ranks[0].metadata.push((metadata::ENDED.to_owned(), "exit code 15".to_owned()));
     ranks[0].metadata.push((metadata::EXIT_CODE.to_owned(), "2".to_owned()));
     ranks[1].metadata.push((metadata::ENDED.to_owned(), "signal 9 (SIGKILL)".to_owned()));
-    let found = of("ended", &ranks);
+    let found = snapshot_of_trace("ended", &ranks);
     let died: Vec<bool> = found.ranks.iter().map(|rank| found.was_ended_by_library(rank)).collect();
     assert_eq!(died, [true, false, false]);
     assert_eq!(found.exit_code, Some(2));

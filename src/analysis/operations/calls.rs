@@ -34,10 +34,14 @@ pub(super) fn shares(trace: &Trace, numbers: &[Vec<usize>], communicators: usize
 }
 
 /// For each of these communicators the calls of each of its members.
-pub(super) fn by_communicator(trace: &Trace, numbers: &[Vec<usize>], communicators: &Range<usize>) -> Vec<Vec<Calls>> {
+pub(super) fn calls_by_communicator(
+    trace: &Trace,
+    numbers: &[Vec<usize>],
+    communicators: &Range<usize>,
+) -> Vec<Vec<Calls>> {
     let mut calls: Vec<Vec<Calls>> = communicators.clone().map(|_| Vec::new()).collect();
     let of_parts = parallel::map(trace.parts.iter().zip(numbers).collect(), |(part, numbers)| {
-        of_part(part, &numbers.iter().map(|number| communicators.contains(number)).collect::<Vec<_>>())
+        calls_of_part(part, &numbers.iter().map(|number| communicators.contains(number)).collect::<Vec<_>>())
     });
     for (numbers, of_part) in numbers.iter().zip(of_parts) {
         for (&number, of_communicator) in numbers.iter().zip(of_part) {
@@ -50,7 +54,7 @@ pub(super) fn by_communicator(trace: &Trace, numbers: &[Vec<usize>], communicato
 }
 
 /// The calls of one rank on each of its communicators; none on those that are not wanted.
-fn of_part(part: &Part, wanted: &[bool]) -> Vec<Calls> {
+fn calls_of_part(part: &Part, wanted: &[bool]) -> Vec<Calls> {
     let entries = part.operations();
     let mut calls: Vec<Calls> = part.communicators().iter().map(|_| Calls::default()).collect();
     if !wanted.contains(&true) {

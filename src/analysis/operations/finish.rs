@@ -36,7 +36,7 @@ pub(super) fn finish(
     // The first member's numbers are available.
     let mut numbers = Some(numbers).filter(|_| counting.first().is_some_and(|&(member, _)| member == 0));
     if !found.partial.is_empty() {
-        rows = by_position(&parts, &rows, &found.partial);
+        rows = rows_by_position(&parts, &rows, &found.partial);
         numbers = None;
         let finished = |(record, part): (u32, &&Part)| record != NO_RECORD && part.times_of(record as usize).1 != 0;
         except = (0..rows.len()).filter(|&row| !rows.row(row).iter().zip(&parts).all(finished)).collect();
@@ -99,7 +99,7 @@ fn counted(parts: &[&Part], counting: &[(usize, u32)], rows: &Rows) -> Numbers {
 }
 
 /// The whole and the partial rows, each by position, in one list by position.
-fn by_position(parts: &[&Part], whole: &Rows, partial: &[u32]) -> Rows {
+fn rows_by_position(parts: &[&Part], whole: &Rows, partial: &[u32]) -> Rows {
     let position = |records: &mut dyn Iterator<Item = u32>| {
         let mut kept = parts.iter().zip(records).filter(|(_, record)| *record != NO_RECORD);
         kept.next().map(|(part, record)| part.position_of(record as usize))

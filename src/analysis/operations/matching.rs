@@ -22,7 +22,7 @@ pub(super) fn operations(trace: &Trace) -> Operations {
     let own: Vec<ByCommunicator> = trace.parts.iter().map(ByCommunicator::new).collect();
     let (mut operations, mut mismatches) = (Vec::new(), Vec::new());
     for together in calls::shares(trace, &numbers, communicators.len()) {
-        let calls = calls::by_communicator(trace, &numbers, &together);
+        let calls = calls::calls_by_communicator(trace, &numbers, &together);
         for (communicator, calls) in communicators[together].iter_mut().zip(calls) {
             let matched = Matching::new(trace, communicator).run(&calls, &own);
             operations.extend(matched.operations);

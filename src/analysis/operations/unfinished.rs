@@ -53,18 +53,24 @@ impl Operations {
         }
         let open = Open::new(trace);
         let numbered = self.operations.iter().enumerate().filter(|(_, operation)| is_incomplete(operation));
-        numbered.flat_map(|(number, operation)| self.of_operation(trace, &open, number, operation)).collect()
+        numbered.flat_map(|(number, operation)| self.unfinished_of_operation(trace, &open, number, operation)).collect()
     }
 
-    fn of_operation(&self, trace: &Trace, open: &Open, number: usize, operation: &Operation) -> Vec<Unfinished> {
+    fn unfinished_of_operation(
+        &self,
+        trace: &Trace,
+        open: &Open,
+        number: usize,
+        operation: &Operation,
+    ) -> Vec<Unfinished> {
         let is_inside = |(record, &part): (u32, &usize)| open.has(part, record);
         let rows = (0..operation.repetition.len()).filter(|&row| !operation.is_complete(row));
         rows.filter(|&row| operation.records(row).iter().zip(&operation.parts).any(is_inside))
-            .map(|row| self.of_row(trace, open, number, row))
+            .map(|row| self.unfinished_of_row(trace, open, number, row))
             .collect()
     }
 
-    fn of_row(&self, trace: &Trace, open: &Open, number: usize, row: usize) -> Unfinished {
+    fn unfinished_of_row(&self, trace: &Trace, open: &Open, number: usize, row: usize) -> Unfinished {
         let operation = &self.operations[number];
         let communicator = &self.communicators[operation.key.communicator];
         let records = operation.records(row);

@@ -13,7 +13,7 @@ pub const NEVER: [&str; 2] = ["MPI_Get_version", "MPI_Abi_get_version"];
 const OWN: [&str; 2] = ["mpitrace_", "roth_"];
 
 /// The names that this library defines for others.
-pub fn of(library: &Path) -> BTreeSet<String> {
+pub fn exported_names(library: &Path) -> BTreeSet<String> {
     let bytes = fs::read(library).unwrap_or_else(|error| {
         panic!("{}: {error}; run `cargo build --release --workspace` first", library.display())
     });

@@ -96,7 +96,7 @@ fn own_headers() -> Vec<Trial> {
 }
 
 fn exports() -> Result<(), Failed> {
-    let exported = exports::of(&binaries::tracer());
+    let exported = exports::exported_names(&binaries::tracer());
     let declared: BTreeSet<String> = wrapped().into_iter().flat_map(|name| [format!("P{name}"), name]).collect();
     let of_mpi = exported.iter().filter(|name| exports::is_of_mpi(name)).cloned().collect();
     let missing = (&declared - &of_mpi).into_iter().map(|name| format!("{name} is declared, but not exported"));
@@ -107,7 +107,7 @@ fn exports() -> Result<(), Failed> {
 }
 
 fn versions() -> Result<(), Failed> {
-    let exported = exports::of(&binaries::tracer());
+    let exported = exports::exported_names(&binaries::tracer());
     let names = exports::NEVER.into_iter().flat_map(|name| [name.to_owned(), format!("P{name}")]);
     none("exported", names.filter(|name| exported.contains(name)))
 }

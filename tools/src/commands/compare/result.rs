@@ -92,7 +92,7 @@ pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
     }
     if question.settings.test == Test::Welch {
         let skewed = |compared: &&Compared| {
-            let tests = compared.comparison.of_welch().into_iter().filter_map(|values| shapiro_wilk(&values));
+            let tests = compared.comparison.welch_samples().into_iter().filter_map(|values| shapiro_wilk(&values));
             tests.into_iter().any(|test| test.p <= comparison::SIGNIFICANCE)
         };
         let skewed: Vec<String> = compared.iter().filter(skewed).map(|compared| compared.identity.key()).collect();

@@ -80,10 +80,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let diagnosis = examination.conclude(examined);
         let causes = match source.traced() {
             Some(Traced { trace, operations, clock, .. }) => {
-                let (operation, counted) = (&operations.operations[number], Counted::of(&diagnosis));
-                Causes::of(trace, clock, operation, &diagnosis.groups, &categories.category, &counted)
+                let (operation, counted) = (&operations.operations[number], Counted::counters(&diagnosis));
+                Causes::new(trace, clock, operation, &diagnosis.groups, &categories.category, &counted)
             }
-            None => Causes::of_counters(&diagnosis),
+            None => Causes::explained_by_counters(&diagnosis),
         };
         progress.step();
         Ok(Diagnosed {

@@ -189,7 +189,7 @@ mod tests {
     fn the_documentation_lists_every_clock_method() {
         let page = std::fs::read_to_string(root().join("docs/clocks.md")).unwrap();
         for method in Method::all() {
-            let Synchronisation { fit_points, exchanges, .. } = Synchronisation::of(method);
+            let Synchronisation { fit_points, exchanges, .. } = Synchronisation::new(method);
             let number = |number: u32| if number == 0 { "-".to_owned() } else { number.to_string() };
             let row =
                 format!("| `{}` | {} | {}, {} |", method.name(), method.help(), number(fit_points), number(exchanges));
