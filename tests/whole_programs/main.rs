@@ -5,6 +5,7 @@
 //! with `NOTHING_SKIPPED=1` in the environment, as tests/run.sh sets it on Debian, it fails instead, unless it is the
 //! machine that forbids it.
 
+mod account;
 mod analysis;
 mod applications;
 mod benchmarks;
@@ -138,6 +139,7 @@ fn main() {
         ("export", export::TESTS),
         ("schemas", schemas::TESTS),
         ("benchmarks", benchmarks::TESTS),
+        ("account", account::TESTS),
         ("analysis", analysis::TESTS),
         ("causes", causes::TESTS),
         ("applications", applications::TESTS),

@@ -3,7 +3,7 @@
 //! The time in a call is waiting for another rank, time off the processor, delay by the tracer, and the rest:
 //! communication. The waiting of each rank has the rank that it waited for as its cause, and that rank was off its
 //! processor, or computed (or was in other MPI calls) for longer. A region of the program is a label over time that the
-//! account has already: it has none of its own.
+//! account has already ([`regions`]).
 
 mod calls;
 mod late;
@@ -14,6 +14,7 @@ mod operation;
 mod parts;
 mod rank;
 mod rank_parts;
+mod region;
 #[cfg(test)]
 mod tests;
 pub(crate) mod waits;
@@ -28,6 +29,7 @@ pub use operation::{Excess, OperationAccount};
 pub use parts::{OffProcessor, Parts};
 pub use rank::RankAccount;
 pub use rank_parts::{RankPart, RankParts};
+pub use region::{RegionAccount, regions};
 
 use crate::categories::{Category, Rule};
 use crate::clock::{Clock, RankClock};

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use mpitrace_format::layout::{InterruptionEntry, interruption_flags};
+use mpitrace_format::layout::{InterruptionEntry, interruption_flags, off_reason};
 
 use super::losses::Because;
 
@@ -30,6 +30,17 @@ impl Off {
         let throttled = (entry.throttled_ns as f64).min(off);
         let asleep = (off - throttled) * (f64::from(entry.voluntary) / f64::from(entry.switches)).min(1.0);
         Off { preempted: off - throttled - asleep, asleep, throttled, unknown: 0.0 }
+    }
+
+    /// The sums of a thread, by [`off_reason`].
+    pub(super) fn of_reasons(ns: [u64; off_reason::COUNT]) -> Off {
+        let ns = ns.map(|ns| ns as f64);
+        Off {
+            preempted: ns[off_reason::PREEMPTED],
+            asleep: ns[off_reason::ASLEEP],
+            throttled: ns[off_reason::THROTTLED],
+            unknown: ns[off_reason::UNKNOWN],
+        }
     }
 
     /// All together.

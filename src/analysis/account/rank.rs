@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, interruption_flags};
+use mpitrace_format::layout::{
+    OPERATION_MASK, OperationEntry, interruption_flags, off_place, rank_times_flags, wait_class,
+};
 
 use super::OperationAccount;
 use super::off::Off;
@@ -33,7 +35,12 @@ pub struct RankAccount {
 }
 
 /// The parts in calls that can wait, beside collectives.
-const CALLS: [RankPart; 4] = [RankPart::PointToPoint, RankPart::OneSided, RankPart::Io, RankPart::OtherMpi];
+const CALLS: [(usize, RankPart); 4] = [
+    (wait_class::POINT_TO_POINT, RankPart::PointToPoint),
+    (wait_class::ONE_SIDED, RankPart::OneSided),
+    (wait_class::IO, RankPart::Io),
+    (wait_class::OTHER_MPI, RankPart::OtherMpi),
+];
 
 /// What is known of the thread that called MPI_Init, beside its collective calls; ns.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,7 +49,9 @@ struct Thread {
     calls: [f64; 4],
     init: f64,
     finalize: f64,
+    /// In the tracer, and of that between MPI_Init and MPI_Finalize.
     tracer: f64,
+    between: f64,
     /// On its processor between MPI_Init and MPI_Finalize; `None`: not recorded.
     on_processor: Option<f64>,
     /// Off its processor in collective calls, in `calls`, and outside of both.
@@ -50,11 +59,35 @@ struct Thread {
 }
 
 impl Thread {
-    fn of(part: &Part, init_thread: u32) -> Thread {
+    fn of(part: &Part, clock: &RankClock) -> Thread {
+        let ns = |ticks: u64| clock.ticks_ns(ticks);
         let mut thread = Thread::default();
-        for entry in part.interruptions().iter().filter(|entry| entry.thread == init_thread) {
-            let place = if entry.flags & interruption_flags::BETWEEN == 0 { 0 } else { 2 };
-            thread.off[place] += Off::of(entry);
+        if let Some(times) = part.rank_times() {
+            thread.init = ns(times.init_library);
+            thread.tracer = ns(times.init.saturating_sub(times.init_library));
+        }
+        if let Some(times) = part.finalize_times() {
+            thread.finalize = ns(times.library);
+            thread.tracer += ns(times.whole - times.library);
+        }
+        match part.init_thread() {
+            Some((_, times)) => {
+                thread.calls = CALLS.map(|(class, _)| ns(times.ticks[class]));
+                let between = ns(times.ticks[wait_class::TRACER]);
+                (thread.between, thread.tracer) = (between, thread.tracer + between);
+                thread.off = times.off_ns.map(Off::of_reasons);
+                let [first, last] = times.processor;
+                let is_known = first.tick > 0 && last.tick > first.tick;
+                thread.on_processor = is_known.then(|| last.ns.saturating_sub(first.ns) as f64);
+            }
+            None => {
+                let init_thread = init_thread(part);
+                for entry in part.interruptions().iter().filter(|entry| entry.thread == init_thread) {
+                    let between = entry.flags & interruption_flags::BETWEEN != 0;
+                    let place = if between { off_place::BETWEEN } else { off_place::IN_COLLECTIVE };
+                    thread.off[place] += Off::of(entry);
+                }
+            }
         }
         thread
     }
@@ -69,9 +102,10 @@ impl Thread {
         parts[RankPart::Interrupted] = scale * complete.interrupted;
         parts[RankPart::Perturbed] = scale * complete.perturbed;
         parts[RankPart::Communication] = collectives_ns - parts.sum();
-        CALLS.into_iter().zip(self.calls).for_each(|(part, ns)| parts[part] = ns);
+        CALLS.into_iter().zip(self.calls).for_each(|((_, part), ns)| parts[part] = ns);
         let [in_collectives, in_calls, outside] = self.off;
-        let in_calls = parts.sum() - in_collectives.sum() - in_calls.sum();
+        // What it ran in these calls and in the tracer.
+        let in_calls = parts.sum() - in_collectives.sum() - in_calls.sum() + self.between;
         (parts[RankPart::Init], parts[RankPart::Finalize]) = (self.init, self.finalize);
         parts[RankPart::Tracer] = self.tracer;
         parts[RankPart::Preempted] = outside.preempted;
@@ -97,27 +131,34 @@ pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &[OperationAcco
 
 fn of(part: &Part, clock: &RankClock, complete: Parts) -> RankAccount {
     let info = part.info();
-    let last = part.last_tick().max(info.last_anchor.tick);
-    let wall_ns = clock.duration_ns(info.first_anchor.tick, last.max(info.first_anchor.tick));
+    let finalized = part.rank_times().map_or(0, |times| times.finalize_enter);
+    let last = part.last_tick().max(info.last_anchor.tick).max(finalized).max(info.first_anchor.tick);
+    let wall_ns = match part.finalize_times().filter(|_| finalized > 0) {
+        Some(times) => clock.duration_ns(info.first_anchor.tick, finalized) + clock.ticks_ns(times.whole),
+        None => clock.duration_ns(info.first_anchor.tick, last),
+    };
     let init_thread = init_thread(part);
     let not_kept = not_kept(part);
     let in_collectives = |thread| clock.ticks_ns(in_collectives(part, thread) + not_kept).min(wall_ns);
     let collectives_ns = in_collectives(None);
     let of_thread = if part.threads().len() < 2 { collectives_ns } else { in_collectives(Some(init_thread)) };
-    let thread = Thread::of(part, init_thread);
+    let thread = Thread::of(part, clock);
     RankAccount {
         rank: part.rank(),
         wall_ns,
         collectives_ns,
         end_is_known: !part.incomplete(),
         parts: thread.divide(wall_ns, of_thread, complete),
-        is_timed: false,
+        is_timed: part.rank_times().is_some_and(|times| times.flags & rank_times_flags::STAMPED != 0),
         is_divided: thread.on_processor.is_some(),
     }
 }
 
-/// The index of the thread that called MPI_Init: the process' first one, unless there is none.
+/// The index of the thread that called MPI_Init; in traces of earlier versions the process' first one, unless there is none.
 pub(super) fn init_thread(part: &Part) -> u32 {
+    if let Some((thread, _)) = part.init_thread() {
+        return thread;
+    }
     let pid = part.info().pid;
     part.threads().iter().position(|thread| thread.tid == pid).unwrap_or(0) as u32
 }
@@ -207,7 +248,58 @@ impl Union {
 
 #[cfg(test)]
 mod tests {
-    use super::Union;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn off(ns: f64) -> Off {
+        Off { preempted: ns, ..Off::default() }
+    }
+
+    /// A rank of 1000 ns, of which it ran for 500 between MPI_Init and MPI_Finalize and 100 in these.
+    #[test]
+    fn computing_is_what_the_thread_ran_outside_of_calls() {
+        let thread = Thread {
+            calls: [200.0, 0.0, 0.0, 10.0],
+            init: 60.0,
+            finalize: 40.0,
+            tracer: 20.0,
+            between: 10.0,
+            on_processor: Some(500.0),
+            off: [off(50.0), off(120.0), Off { asleep: 100.0, unknown: 30.0, ..off(80.0) }],
+        };
+        let complete = Parts { run_time: 150.0, waiting: 60.0, interrupted: 10.0, ..Parts::default() };
+        let parts = thread.divide(1000.0, 180.0, complete);
+        assert_eq!(parts.of(&RankPart::COLLECTIVES), 180.0);
+        assert_eq!((parts[RankPart::Waiting], parts[RankPart::Communication]), (60.0, 110.0));
+        // Of 180 + 210 ns in calls it was off its processor for 170.
+        assert_eq!(parts[RankPart::Computing], 500.0 - 220.0 - 10.0);
+        assert_eq!((parts[RankPart::Preempted], parts[RankPart::Asleep]), (80.0, 100.0));
+        assert_eq!(parts[RankPart::Other], 1000.0 - (180.0 + 210.0 + 60.0 + 40.0 + 20.0 + 270.0 + 180.0));
+        let unknown = Thread { on_processor: None, ..thread }.divide(1000.0, 180.0, complete);
+        assert_eq!((unknown[RankPart::Computing], unknown[RankPart::Other]), (0.0, 310.0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_parts_add_up_to_the_time_of_the_rank(
+            calls in prop::array::uniform4(0.0..1e9f64), own in prop::array::uniform4(0.0..1e9f64),
+            processor in prop::option::of(0.0..1e10f64), outside in prop::array::uniform3(0.0..1e9f64),
+            collectives in 0.0..1e9f64, complete in prop::array::uniform4(0.0..1e9f64)
+        ) {
+            let [init, finalize, tracer, between] = own;
+            let off = outside.map(off);
+            let thread = Thread { calls, init, finalize, tracer, between, on_processor: processor, off };
+            let [waiting, interrupted, perturbed, communication] = complete;
+            let run_time = complete.iter().sum();
+            let complete = Parts { run_time, waiting, interrupted, perturbed, communication, ..Parts::default() };
+            let parts = thread.divide(1e10, collectives, complete);
+            prop_assert!((parts.sum() - 1e10).abs() < 1e-3);
+            prop_assert!((parts.of(&RankPart::COLLECTIVES) - collectives).abs() < 1e-3);
+            let others = RankPart::ALL.iter().filter(|&&part| part != RankPart::Other);
+            prop_assert!(others.clone().all(|&part| parts[part] >= -1e-6), "{:?}", parts);
+        }
+    }
 
     fn union(spans: &[(u64, u64)]) -> Option<u64> {
         let mut union = Union::default();

@@ -386,3 +386,36 @@ fn ranks_that_are_late_in_turns_have_one_loss() {
     assert_eq!(each, [late(Some(1), 12e6, 40), late(Some(0), 6e6, 20)]);
     assert_eq!(together, each, "two thirds of it");
 }
+
+/// A region within another one counts in both, one within itself once; calls outside of both in neither.
+#[test]
+fn a_region_has_its_time_and_the_calls_in_it() {
+    let mut ranks = world(2);
+    for (number, rank) in (0u64..).zip(&mut ranks) {
+        let [step, solve] = ["step", "solve"].map(|name| rank.region(name));
+        let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+        for k in 1..=10u64 {
+            let begin = 10_000 * k;
+            rank.call(step, begin, begin + 5000);
+            rank.call(solve, begin + 100, begin + 2000);
+            rank.call(solve, begin + 200, begin + 1000);
+            // Rank 1 comes 300 ns later.
+            rank.call(allreduce, begin + 300 + 300 * number, begin + 700);
+            rank.call(allreduce, begin + 3000, begin + 3100);
+            rank.call(allreduce, begin + 6000, begin + 6500);
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    synthetic::write(&path, &ranks).unwrap();
+    let trace = Trace::open(&[&path]).unwrap();
+    let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
+    let found = super::regions(&trace, &clock, &operations);
+    let numbers = |of: &super::RegionAccount| (of.repetitions, of.ns, of.calls.run_time, of.calls.waiting);
+    let found: Vec<_> = found.iter().map(|region| (region.name.as_str(), numbers(region))).collect();
+    let expected = [
+        ("solve", (40, 38_000.0, 10.0 * (400.0 + 100.0), 3000.0)),
+        ("step", (20, 100_000.0, 10.0 * (500.0 + 200.0), 3000.0)),
+    ];
+    assert_eq!(found, expected);
+}

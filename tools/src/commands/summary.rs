@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use mpitrace::account::Account;
+use mpitrace::account::{self, Account};
 use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
@@ -50,14 +50,16 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
         let trace = arguments.input.open()?;
         let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
         let account = Account::of(&trace, &clock, &operations, Rule::default());
-        anyhow::Ok((trace, grouped::groups(&account, &operations, by, arguments.sort)))
+        let regions = || account::regions(&trace, &clock, &operations);
+        let groups = grouped::groups(&account, &operations, regions, by, arguments.sort);
+        anyhow::Ok((trace, groups))
     })?;
     super::warn_if_incomplete(&trace);
     if arguments.json {
         output::json_rows(output, "summary-by", groups.iter().map(Ok))?;
     } else {
         let style = output.style;
-        grouped::write(&groups, arguments.top, output, style)?;
+        grouped::write(&groups, by, arguments.top, output, style)?;
     }
     Ok(super::shown(&trace))
 }

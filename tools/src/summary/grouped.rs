@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use mpitrace::account::{Account, Parts};
+use mpitrace::account::{Account, Parts, RankPart, RankParts, RegionAccount};
 use mpitrace::operations::{CallSite, Operations};
 use serde::Serialize;
 
@@ -30,6 +30,8 @@ pub enum By {
     Site,
     /// All operations of a rank.
     Rank,
+    /// A region of the program (`mpitrace_region`), with the operations in it.
+    Region,
 }
 
 /// By which number the rows are sorted, the largest first.
@@ -53,18 +55,60 @@ pub struct Group {
     pub name: String,
     pub operations: usize,
     pub repetitions: usize,
+    /// In these calls; of a region the time in it.
     pub seconds: f64,
-    /// Of the time of all ranks, 0 to 1.
+    /// Of the time of all ranks, 0 to 1; of a rank of its own time.
     pub share: f64,
     #[serde(flatten)]
     pub parts: Parts,
+    /// Of a rank: the time of the thread that called MPI_Init in its parts.
+    #[serde(rename = "parts")]
+    pub time: Option<RankParts>,
     /// Time that other ranks waited for this rank; in other rows the same as `waiting_s`.
     pub caused_s: f64,
 }
 
-/// The rows, sorted.
-pub fn groups(account: &Account, operations: &Operations, by: By, sort: Sort) -> Vec<Group> {
+/// The rows, sorted. `regions` are wanted by [`By::Region`] alone.
+pub fn groups(
+    account: &Account,
+    operations: &Operations,
+    regions: impl FnOnce() -> Vec<RegionAccount>,
+    by: By,
+    sort: Sort,
+) -> Vec<Group> {
+    let mut groups = match by {
+        By::Region => of_regions(regions(), account.rank_ns()),
+        _ => of_operations(account, operations, by),
+    };
+    let value = |group: &Group| match sort {
+        Sort::Time => group.seconds,
+        Sort::Waiting => group.parts.waiting,
+        Sort::Caused => group.caused_s,
+        Sort::Repetitions => group.repetitions as f64,
+    };
+    groups.sort_by(|one, other| value(other).total_cmp(&value(one)));
+    groups
+}
+
+fn of_regions(regions: Vec<RegionAccount>, rank_ns: f64) -> Vec<Group> {
+    let group = |region: RegionAccount| Group {
+        name: region.name,
+        repetitions: region.repetitions,
+        seconds: region.ns / NS,
+        share: region.ns / rank_ns,
+        parts: region.calls,
+        ..Group::default()
+    };
+    regions.into_iter().map(group).collect()
+}
+
+fn of_operations(account: &Account, operations: &Operations, by: By) -> Vec<Group> {
     let mut sums = Sums::default();
+    if by == By::Rank {
+        for rank in &account.ranks {
+            sums.of(format!("rank {}", rank.rank)).time = Some(rank.parts);
+        }
+    }
     for (index, (operation, of)) in operations.operations.iter().zip(&account.operations).enumerate() {
         let key = &operation.key;
         if key.is_region {
@@ -78,7 +122,7 @@ pub fn groups(account: &Account, operations: &Operations, by: By, sort: Sort) ->
             By::Communicator => communicator.clone(),
             By::Size => format!("{}{bytes}", key.function),
             By::Site => key.call_site.as_ref().map_or_else(|| "not recorded".to_owned(), CallSite::to_string),
-            By::Rank => {
+            By::Region | By::Rank => {
                 for (&(rank, parts), late) in of.ranks.iter().zip(&of.late) {
                     sums.add(format!("rank {rank}"), of.repetitions, parts, late.waiting_ns);
                 }
@@ -88,45 +132,46 @@ pub fn groups(account: &Account, operations: &Operations, by: By, sort: Sort) ->
         let caused = of.late.iter().map(|late| late.waiting_ns).sum();
         sums.add(name, of.repetitions, of.sum(), caused);
     }
-    let mut groups = sums.groups(account.rank_ns());
-    let value = |group: &Group| match sort {
-        Sort::Time => group.seconds,
-        Sort::Waiting => group.parts.waiting,
-        Sort::Caused => group.caused_s,
-        Sort::Repetitions => group.repetitions as f64,
-    };
-    groups.sort_by(|one, other| value(other).total_cmp(&value(one)));
-    groups
+    sums.groups(account.rank_ns())
 }
 
 /// Writes the first rows, and how many are left out.
-pub fn write(groups: &[Group], top: usize, output: &mut dyn Write, style: Style) -> io::Result<()> {
-    let mut table = Table::new(&[
-        text("in"),
-        number("operations"),
-        number("repetitions"),
-        number("time"),
-        number("of all"),
-        number("waiting"),
-        number("off processor"),
-        number("tracer"),
-        number("communication"),
-        number("others wait"),
-    ]);
+pub fn write(groups: &[Group], by: By, top: usize, output: &mut dyn Write, style: Style) -> io::Result<()> {
+    let head: &[&str] = match by {
+        By::Rank => {
+            &["time", "computing", "off processor", "point-to-point", "collectives", "waiting", "communication"]
+        }
+        By::Region => &["repetitions", "time", "of all", "waiting", "off processor", "communication"],
+        _ => &["operations", "repetitions", "time", "of all", "waiting", "off processor", "tracer", "communication"],
+    };
+    let others = (by != By::Region).then_some(number("others wait"));
+    let columns = [text("in")].into_iter().chain(head.iter().map(|name| number(name))).chain(others);
+    let mut table = Table::new(&columns.collect::<Vec<_>>());
     let shown = if top == 0 { groups.len() } else { top.min(groups.len()) };
     for group in &groups[..shown] {
-        table.row(vec![
-            text::shortened(&text::printable(&group.name), 60).into_owned(),
-            group.operations.to_string(),
-            group.repetitions.to_string(),
-            seconds(group.seconds),
-            percent(group.share),
-            text::time(group.parts.waiting),
-            text::time(group.parts.interrupted),
-            text::time(group.parts.perturbed),
-            text::time(group.parts.communication),
-            seconds(group.caused_s),
-        ]);
+        let mut row = vec![text::shortened(&text::printable(&group.name), 60).into_owned()];
+        let Parts { waiting, interrupted, perturbed, communication, .. } = group.parts;
+        let (operations, repetitions) = (group.operations.to_string(), group.repetitions.to_string());
+        let (time, share) = (seconds(group.seconds), percent(group.share));
+        match (by, group.time) {
+            (By::Rank, Some(parts)) => {
+                let [computing, messages, waiting, communication] =
+                    [RankPart::Computing, RankPart::PointToPoint, RankPart::Waiting, RankPart::Communication]
+                        .map(|part| percent(parts[part] / parts.sum()));
+                let off = percent(parts.of(&RankPart::OFF) / parts.sum());
+                row.extend([text::time(parts.sum()), computing, off, messages, share, waiting, communication]);
+            }
+            (By::Region, _) => {
+                row.extend([repetitions, time, share]);
+                row.extend([waiting, interrupted, communication].map(text::time));
+            }
+            _ => {
+                row.extend([operations, repetitions, time, share]);
+                row.extend([waiting, interrupted, perturbed, communication].map(text::time));
+            }
+        }
+        row.extend(others.map(|_| seconds(group.caused_s)));
+        table.row(row);
     }
     table.write(output, style)?;
     if shown < groups.len() {
@@ -145,13 +190,17 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, name: String, repetitions: usize, parts: Parts, caused_ns: f64) {
+    fn of(&mut self, name: String) -> &mut Group {
         let next = self.rows.len();
         let place = *self.by_name.entry(name.clone()).or_insert(next);
         if place == next {
             self.rows.push(Group { name, ..Group::default() });
         }
-        let row = &mut self.rows[place];
+        &mut self.rows[place]
+    }
+
+    fn add(&mut self, name: String, repetitions: usize, parts: Parts, caused_ns: f64) {
+        let row = self.of(name);
         row.operations += 1;
         row.repetitions += repetitions;
         row.parts += parts;
@@ -161,7 +210,8 @@ impl Sums {
     fn groups(mut self, rank_ns: f64) -> Vec<Group> {
         for row in &mut self.rows {
             row.seconds = row.parts.run_time / NS;
-            row.share = if rank_ns > 0.0 { row.parts.run_time / rank_ns } else { 0.0 };
+            let whole = row.time.map_or(rank_ns, |parts| parts.sum());
+            row.share = if whole > 0.0 { row.parts.run_time / whole } else { 0.0 };
         }
         self.rows
     }

@@ -221,6 +221,7 @@ impl LossFacts {
             format!("{function}{bytes}{number}{long}"),
             format!("{function}{bytes}{number}{short}"),
             format!("{function}{number}{short}"),
+            format!("{function}{short}"),
         ]
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt32Array,
-    UInt64Array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, StructArray,
+    UInt32Array, UInt64Array,
 };
 use arrow_schema::{Field, Schema};
-use mpitrace::account::{Account, Parts};
+use mpitrace::account::{Account, Parts, RankPart};
 use mpitrace::categories::Category;
 
 use crate::commands::categorize::shown::Categorized;
@@ -159,8 +159,21 @@ pub fn groups(groups: &[Group]) -> Result<RecordBatch> {
             Float64Array::from_iter(groups.iter().map(|group| Some(group.parts.known_most()? / NS))),
         )
         .numbers("unsplit_s", numbers(|group| group.parts.unsplit / NS))
+        .optional("parts", rank_parts(groups)?)
         .numbers("caused_s", numbers(|group| group.caused_s))
         .batch(HashMap::new())
+}
+
+/// The parts of the time of the ranks, s; null in rows of something else.
+fn rank_parts(groups: &[Group]) -> Result<StructArray> {
+    let of_part = |&part: &RankPart| -> (Arc<Field>, ArrayRef) {
+        let seconds = groups.iter().map(|group| group.time.map_or(0.0, |parts| parts[part] / 1e9));
+        let column = Float64Array::from_iter_values(seconds);
+        (Arc::new(Field::new(part.name(), column.data_type().clone(), false)), Arc::new(column))
+    };
+    let (fields, columns): (Vec<_>, Vec<_>) = RankPart::ALL.iter().map(of_part).unzip();
+    let is_known: Vec<bool> = groups.iter().map(|group| group.time.is_some()).collect();
+    Ok(StructArray::try_new(fields.into(), columns, Some(is_known.into()))?)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail, ensure};
 use arrow_array::RecordBatch;
 use clap::ValueEnum;
-use mpitrace::account::Account;
+use mpitrace::account::{self, Account};
 use mpitrace::categories::{Found, Rule};
 use mpitrace::names::Named;
 use mpitrace::run_time::RunTime;
@@ -139,8 +139,9 @@ impl Opened {
             let known: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();
             bail!("by = {by:?}: expected {}", known.join(", "));
         };
-        let groups: Vec<Group> =
-            grouped::groups(&self.account_of_all()?, &self.traced()?.operations, by, Sort::default());
+        let Traced { trace, operations, clock, .. } = self.traced()?;
+        let regions = || account::regions(trace, clock, operations);
+        let groups: Vec<Group> = grouped::groups(&self.account_of_all()?, operations, regions, by, Sort::default());
         batches::groups(&groups)
     }
 

@@ -1,0 +1,86 @@
+//! The account of each rank's time, against what the program knows of its own.
+
+use std::fs;
+
+use crate::support::{Case, Test, companion};
+use mpitrace::account::{Account, RankAccount, RankPart};
+use mpitrace::categories::Rule;
+use mpitrace::clock::Clock;
+use mpitrace::operations::Operations;
+use mpitrace::reader::Trace;
+use serde_json::Value;
+
+pub const TESTS: &[Test] = &[
+    Test::new("adds_up_to_the_time_of_each_rank", adds_up),
+    Test::new("has_the_processor_time_and_the_waits_that_the_program_knows", known),
+    Test::new("says_that_calls_were_not_timed", not_timed),
+];
+
+/// Of each rank of the trace, whose parts add up, and to all but 1 % are known.
+#[track_caller]
+fn accounts(path: &std::path::Path) -> Vec<RankAccount> {
+    let trace = Trace::open(&[path]).expect("a trace");
+    let (clock, operations) = (Clock::new(&trace), Operations::new(&trace));
+    let account = Account::of(&trace, &clock, &operations, Rule::default());
+    for rank in &account.ranks {
+        let sum: f64 = rank.parts.sum();
+        assert!((sum / rank.wall_ns - 1.0).abs() < 1e-9, "{sum}: {rank:?}");
+        assert!(rank.is_divided && rank.parts[RankPart::Other].abs() <= 0.01 * rank.wall_ns, "{rank:?}");
+        assert!(RankPart::ALL.iter().all(|&part| part == RankPart::Other || rank.parts[part] >= 0.0), "{rank:?}");
+        for part in [RankPart::Init, RankPart::Finalize, RankPart::Tracer] {
+            assert!(rank.parts[part] > 0.0, "{part:?}: {rank:?}");
+        }
+    }
+    account.ranks
+}
+
+fn adds_up(case: &Case) {
+    for (ranks, program) in [(2, "repeat.c"), (3, "late_message.c"), (2, "threads.c")] {
+        accounts(&case.launch(ranks, program).trace().run().trace.path);
+    }
+}
+
+/// The trace of `parts.c`, and what each rank knows: the processor time that it computed for, and its time in
+/// point-to-point calls that can wait, ns.
+fn parts(case: &Case, what: &str, stamps: &str) -> (std::path::PathBuf, Vec<[f64; 2]>) {
+    let witness = case.folder.join(format!("witness-{what}-{stamps}"));
+    let traced = case.launch(3, "parts.c").arg(what).arg(&witness).set("MPITRACE_P2P", stamps).trace().run();
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    let read = |rank: u32| {
+        let text =
+            fs::read_to_string(witness.with_file_name(format!("witness-{what}-{stamps}.{rank}"))).expect("numbers");
+        let numbers: Vec<f64> = text.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+        <[f64; 2]>::try_from(numbers).expect("two numbers")
+    };
+    (traced.trace.path, (0..3).map(read).collect())
+}
+
+fn known(case: &Case) {
+    for what in ["collectives", "asleep"] {
+        let (path, witness) = parts(case, what, "1");
+        for (rank, [computed, waited]) in accounts(&path).iter().zip(witness) {
+            let close = |found: f64, known: f64| (found - known).abs() <= 0.02 * known + 0.01 * rank.wall_ns;
+            // It also writes the file, and reads the clock.
+            assert!(close(rank.parts[RankPart::Computing], computed), "{what}: {computed} ns: {rank:?}");
+            assert!(close(rank.parts[RankPart::PointToPoint], waited), "{what}: {waited} ns: {rank:?}");
+            let asleep = what == "asleep" && rank.rank == 1;
+            assert_eq!(rank.parts[RankPart::Asleep] > 60.0 * 3e6, asleep, "{what}: {rank:?}");
+        }
+    }
+}
+
+fn not_timed(case: &Case) {
+    let (path, witness) = parts(case, "halo", "0");
+    for (rank, [computed, waited]) in accounts(&path).iter().zip(witness) {
+        assert!(!rank.is_timed && rank.parts[RankPart::PointToPoint] == 0.0, "{rank:?}");
+        let computing = rank.parts[RankPart::Computing];
+        assert!(
+            computing >= 0.98 * computed && computing <= 1.02 * (computed + waited) + 0.01 * rank.wall_ns,
+            "{rank:?}"
+        );
+    }
+    let summary = companion::json(&companion::mpitrace(&["summary".as_ref(), path.as_os_str(), "--json".as_ref()]));
+    assert_eq!(summary["calls_timed"], Value::Bool(false), "{summary:#}");
+    let sum: f64 = summary["parts"].as_object().expect("parts").values().filter_map(Value::as_f64).sum();
+    assert!((sum / summary["rank_seconds"].as_f64().expect("seconds") - 1.0).abs() < 1e-9, "{summary:#}");
+}
