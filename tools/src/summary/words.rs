@@ -168,7 +168,9 @@ fn wrapped((weight, line): &(Weight, String)) -> Vec<String> {
 impl LossFacts {
     /// `calls_timed`: calls that can wait were timed.
     fn line(&self, calls_timed: bool) -> String {
-        let lost = format!("{} ({})", percent(self.share), seconds(self.seconds));
+        // By how much the job would be shorter without it.
+        let gain = self.gain.seconds.map_or_else(String::new, |gain| format!("; {} of the run", seconds(gain)));
+        let lost = format!("{} ({}{gain})", percent(self.share), seconds(self.seconds));
         let rank = self.loss.rank.map_or_else(|| "ranks".to_owned(), |rank| format!("rank {rank}"));
         let was = reason::brief(self.loss.because.unwrap_or(Because::OffProcessor), self.loss.rank.is_none());
         let line = |place: &str| match self.loss.kind {

@@ -19,9 +19,31 @@ pub struct Identity {
     pub occurrence: usize,
 }
 
+/// The functions of what is no operation: the whole run, and the calls of all operations.
+pub const JOB: &str = "job";
+pub const MPI: &str = "MPI";
+pub const COLLECTIVES: &str = "collectives";
+
 impl Identity {
-    /// `function/bytes/ranks/root`.
+    /// That of the whole run, or of all its calls.
+    pub fn whole(name: &str, ranks: u32) -> Identity {
+        Identity {
+            function: name.to_owned(),
+            bytes: None,
+            ranks,
+            root: None,
+            communicator: String::new(),
+            datatype: None,
+            reduction: None,
+            occurrence: 0,
+        }
+    }
+
+    /// `function/bytes/ranks/root`; of what is no operation its name.
     pub fn key(&self) -> String {
+        if [JOB, MPI, COLLECTIVES].contains(&&*self.function) {
+            return self.function.clone();
+        }
         let or = |value: Option<String>, none: &str| value.unwrap_or_else(|| none.to_owned());
         let bytes = or(self.bytes.map(|bytes| bytes.to_string()), "?");
         format!("{}/{bytes}/{}/{}", self.function, self.ranks, or(self.root.map(|root| root.to_string()), "-"))

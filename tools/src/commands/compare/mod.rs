@@ -28,7 +28,8 @@ use side::Side;
 
 /// Compare two sets of runs: which is faster, by how much, and is it chance?
 ///
-/// Each file is a run. First, warm-up and outliers are left out per run, and counted; each run is one median; the
+/// Each file is a run. The first rows are the whole job, from MPI_Init to MPI_Finalize, and its ranks' time in MPI; then
+/// come the operations. First, warm-up and outliers are left out per run, and counted; each run is one median; the
 /// medians of A and B are tested, corrected for the number of operations by Holm's method: * 0.05, ** 0.01, *** 0.001.
 /// A crossing is an operation of which one side is faster in the median and slower in the 95th percentile, outliers
 /// included, both by intervals that are apart, with two runs a side or more. What was recorded of the runs and differs
@@ -100,19 +101,23 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let of = |side: &Side| side.keys().unwrap_or_else(|| "none".into());
         bail!("A and B have no operation in common; A has {}, B has {}", of(&a), of(&b));
     }
-    let compared = result::compare(&paired.pairs, &a, &b, &question);
+    let operations = result::compare(&paired.pairs, &a.operations, &b.operations, &question);
     let factors = factors::between(a.recorded(), b.recorded());
     let notes = [
         runs::in_both(&arguments.a, &arguments.b),
         a.notes("A"),
         b.notes("B"),
         paired.notes(),
-        result::notes(&compared, &question),
+        result::notes(&operations, &question),
     ]
     .concat();
     for note in notes {
         eprintln!("mpitrace: {}", crate::text::printable(&note));
     }
+    // The whole job is one question, not one among those about its operations.
+    let mut compared = result::compare(&a.common(&b), &a.whole, &b.whole, &question);
+    let whole = compared.len();
+    compared.extend(operations);
     let rows = forest::rows(&compared);
     if let Some((path, written)) = forest {
         ensure!(!rows.is_empty(), "{}: no operation has an effect to show", path.display());
@@ -123,6 +128,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     } else {
         page::write(&compared, &rows, &factors, output)?;
     }
-    let slower = compared.iter().any(|compared| compared.verdict() == Verdict::A);
+    // A job may be slower for what lies outside of its calls, and for outliers.
+    let slower = compared[whole..].iter().any(|compared| compared.verdict() == Verdict::A);
     Ok(if slower { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }

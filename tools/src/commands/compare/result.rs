@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::factors::Factor;
 use super::identity::Identity;
-use super::side::{OfOperation, Side};
+use super::side::OfOperation;
 use super::{Question, sentence};
 use crate::text;
 
@@ -34,11 +34,16 @@ pub struct OfSide<'s> {
 
 /// Compares each pair and corrects for their number. A pair of which a side has no run is left out: the sides' notes
 /// name it.
-pub fn compare<'s>(pairs: &[(usize, usize)], a: &'s Side, b: &'s Side, question: &Question) -> Vec<Compared<'s>> {
+pub fn compare<'s>(
+    pairs: &[(usize, usize)],
+    a: &'s [OfOperation],
+    b: &'s [OfOperation],
+    question: &Question,
+) -> Vec<Compared<'s>> {
     let mut compared: Vec<Compared> = pairs
         .iter()
         .filter_map(|&(of_a, of_b)| {
-            let (of_a, of_b) = (&a.operations[of_a], &b.operations[of_b]);
+            let (of_a, of_b) = (&a[of_a], &b[of_b]);
             let comparison = comparison::compare(&of_a.runs, &of_b.runs, question.settings)?;
             let sides = [OfSide::new(of_a), OfSide::new(of_b)];
             Some(Compared {

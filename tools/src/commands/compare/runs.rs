@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use mpitrace::account::{Account, RankPart};
 use mpitrace::reader::Trace;
 use mpitrace::run_time::RunTime;
 
@@ -108,6 +109,19 @@ impl Opened {
     /// Its metadata; nothing, if it was not traced.
     pub fn recorded(&self) -> Recorded {
         self.0.traced().map(|traced| factors::recorded(&traced.trace)).unwrap_or_default()
+    }
+
+    /// The time of the longest rank, and that of a rank in MPI in the mean, ns; where only collectives are timed in those.
+    /// Nothing, if it was not traced.
+    pub fn whole(&self) -> Vec<(Identity, f64)> {
+        let Some(Traced { trace, clock, .. }) = self.0.traced() else { return Vec::new() };
+        let ranks = Account::of_operations(trace, clock, Vec::new()).ranks;
+        let longest = ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
+        let in_mpi: f64 = ranks.iter().map(|rank| rank.parts.of(&RankPart::MPI)).sum();
+        let calls = if ranks.iter().all(|rank| rank.is_timed) { identity::MPI } else { identity::COLLECTIVES };
+        let times = [(identity::JOB, longest), (calls, in_mpi / ranks.len() as f64)];
+        let times = times.into_iter().filter(|(_, ns)| *ns > 0.0);
+        times.map(|(name, ns)| (Identity::whole(name, trace.world_size), ns)).collect()
     }
 
     /// The identities of its operations.

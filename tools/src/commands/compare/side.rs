@@ -18,6 +18,8 @@ const NAMED: usize = 8;
 /// The runs of one side.
 #[derive(Default)]
 pub struct Side {
+    /// The whole job, and MPI as a whole.
+    pub whole: Vec<OfOperation>,
     /// In the order in which they first come up.
     pub operations: Vec<OfOperation>,
     runs: usize,
@@ -60,6 +62,14 @@ impl Side {
         let opened = Opened::open(files, question.from, question.time)?;
         self.recorded.push(opened.recorded());
         self.notes.extend(opened.notes(question.time, &files[0]));
+        for (identity, ns) in opened.whole() {
+            let known = self.whole.iter().position(|whole| whole.identity.function == identity.function);
+            let place = known.unwrap_or(self.whole.len());
+            if place == self.whole.len() {
+                self.whole.push(OfOperation::new(identity));
+            }
+            self.whole[place].runs.extend(Run::new(&[ns], &[ns]));
+        }
         for (operation, identity) in opened.identities().into_iter().enumerate() {
             let measured = opened.measured(operation, question.time)?;
             let reduced = reduce(&measured, question.rule)
@@ -74,6 +84,12 @@ impl Side {
             found.runs.extend(reduced.run);
         }
         Ok(())
+    }
+
+    /// Which of what is no operation both sides have, by their places.
+    pub fn common(&self, other: &Side) -> Vec<(usize, usize)> {
+        let place = |function: &str| other.whole.iter().position(|whole| whole.identity.function == function);
+        self.whole.iter().enumerate().filter_map(|(at, whole)| Some((at, place(&whole.identity.function)?))).collect()
     }
 
     pub fn identities(&self) -> Vec<&Identity> {
