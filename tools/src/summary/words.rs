@@ -50,10 +50,15 @@ impl Summary {
         let room = LINES.saturating_sub(height(&lines) + height(&last));
         let mut notices = self.notices();
         notices.truncate(room.min(NOTICES));
-        let room = room - notices.len();
+        let mut room = room - notices.len();
         lines.extend(notices.into_iter().map(plain));
-        let losses = self.shown.iter().filter(|loss| loss.share >= SMALL);
-        lines.extend(losses.take(room.min(LOSSES)).map(|loss| plain(loss.line(self.calls_timed))));
+        let losses = self.shown.iter().filter(|loss| loss.share >= SMALL).take(LOSSES);
+        lines.extend(losses.map(|loss| plain(loss.line(self.calls_timed))).take_while(|line| {
+            let needs = height(std::slice::from_ref(line));
+            let fits = needs <= room;
+            room = room.saturating_sub(needs);
+            fits
+        }));
         lines.extend(last);
         lines
     }
@@ -169,7 +174,7 @@ impl LossFacts {
     /// `calls_timed`: calls that can wait were timed.
     fn line(&self, calls_timed: bool) -> String {
         // By how much the job would be shorter without it.
-        let gain = self.gain.seconds.map_or_else(String::new, |gain| format!("; {} of the run", seconds(gain)));
+        let gain = self.gain.seconds.map_or_else(String::new, |gain| format!(", gain {}", seconds(gain)));
         let lost = format!("{} ({}{gain})", percent(self.share), seconds(self.seconds));
         let rank = self.loss.rank.map_or_else(|| "ranks".to_owned(), |rank| format!("rank {rank}"));
         let was = reason::brief(self.loss.because.unwrap_or(Because::OffProcessor), self.loss.rank.is_none());
@@ -181,7 +186,7 @@ impl LossFacts {
                     Some(Because::PointToPoint) => "is longer in point-to-point calls".to_owned(),
                     Some(Because::OtherMpi) => "is longer in point-to-point or other MPI calls".to_owned(),
                     Some(Because::OnProcessor) => "is busy longer".to_owned(),
-                    Some(off) => format!("{} before", reason::brief(off, false)),
+                    Some(off) => reason::brief(off, false).to_owned(),
                     None => String::new(),
                 };
                 let (who, which) = match self.loss.rank {
