@@ -66,6 +66,7 @@ pub mod clock;
 pub mod comparison;
 pub mod completion_times;
 pub mod diagnosis;
+pub mod efficiency;
 pub mod import;
 #[cfg(test)]
 mod invented_tests;

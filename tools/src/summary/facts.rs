@@ -4,6 +4,7 @@ use mpitrace::account::{Account, Kind, Loss, Parts, RankAccount, RankPart, RankP
 use mpitrace::categories::Rule;
 use mpitrace::causes::Causes;
 use mpitrace::clock::Clock;
+use mpitrace::efficiency::{self, Efficiency, RegionEfficiency};
 use mpitrace::operations::{CallSite, Mismatch, Operations, Undone};
 use mpitrace::reader::Trace;
 use mpitrace::replay::{self, Gain};
@@ -53,6 +54,8 @@ pub struct Summary {
     /// The length below which waits are not known, since the clocks are not: they count as communication. `null`: the
     /// errors of the clocks are not known.
     pub unknown_waits_below_ns: Option<f64>,
+    /// `null`: no rank was outside of MPI.
+    pub efficiency: Option<Efficiencies>,
     /// The largest first.
     pub losses: Vec<LossFacts>,
     /// Those that are shown to people: one of all ranks where they are late in turns.
@@ -70,6 +73,14 @@ pub struct Summary {
     pub verdict: String,
     /// The command that shows more.
     pub next: Option<String>,
+}
+
+/// The efficiencies of the run, and of its regions.
+#[derive(Clone, Debug, Serialize)]
+pub struct Efficiencies {
+    #[serde(flatten)]
+    pub run: Efficiency,
+    pub regions: Vec<RegionEfficiency>,
 }
 
 /// A share of the ranks' time, 0 to 1.
@@ -147,6 +158,8 @@ impl Summary {
             parts: account.rank_parts(),
             synchronised: is_synchronised(clock),
             unknown_waits_below_ns: unknown_waits::below_ns(trace, clock),
+            efficiency: efficiency::whole_run(account)
+                .map(|run| Efficiencies { run, regions: efficiency::regions(trace, clock, account) }),
             losses,
             shown,
             mismatches: operations.mismatches.clone(),

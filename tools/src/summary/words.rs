@@ -59,6 +59,9 @@ impl Summary {
             room = room.saturating_sub(needs);
             fits
         }));
+        if height(&lines) + height(&last) < LINES {
+            lines.extend(self.efficiency().map(plain));
+        }
         lines.extend(last);
         lines
     }
@@ -93,6 +96,17 @@ impl Summary {
             seconds(self.seconds),
             percent(share.all)
         )
+    }
+
+    /// Of several ranks.
+    fn efficiency(&self) -> Option<String> {
+        let efficiency = self.efficiency.as_ref().filter(|_| self.ranks > 1)?.run;
+        Some(format!(
+            "Parallel efficiency {} = load balance {} x communication efficiency {}.",
+            percent(efficiency.parallel),
+            percent(efficiency.load_balance),
+            percent(efficiency.communication)
+        ))
     }
 
     /// What is to be known of the numbers, the most important first.
