@@ -100,11 +100,15 @@ fn values(measured: &Measured<'_>, counter: &source::Counter<'_>, rows: &[usize]
 }
 
 /// The row of an operation that is shown, by this definition of the run time.
-pub fn overview(fingerprint: &Fingerprint, time: RunTime) -> Overview {
+pub fn overview(source: &Source, fingerprint: &Fingerprint, rule: Rule, time: RunTime) -> Overview {
     let timed = fingerprint.times.get(fingerprint.index_of(time));
     let numbers = timed.map(|timed| &timed.all.description);
+    let number = fingerprint.subject.operation.operation;
+    let in_calls = account::of_operation(source, number, rule, None).map(|account| account.parts.run_time);
+    let sum = numbers.and_then(|numbers| Some(numbers.mean_ns? * fingerprint.subject.operation.repetitions as f64));
     Overview {
         operation: fingerprint.subject.operation.clone(),
+        time_ns: in_calls.or(sum).unwrap_or(0.0),
         median_ns: numbers.and_then(|numbers| numbers.median_ns),
         p95_ns: numbers.and_then(|numbers| numbers.p95_ns),
         warmup_end: timed.and_then(|timed| timed.cuts.first()?.warmup_end),

@@ -114,7 +114,7 @@ fn report(source: &Source, arguments: &Arguments, for_terminal: bool) -> Result<
         };
         let fingerprint = make::fingerprint(measured, rule, &detail)?;
         progress.step();
-        overview.push(make::overview(&fingerprint, time));
+        overview.push(make::overview(source, &fingerprint, rule, time));
         fingerprints.push(fingerprint);
         let of_operation = source.notes(number).iter().map(|note| format!("operation {number}: {note}"));
         notes.extend(of_operation);
@@ -124,10 +124,12 @@ fn report(source: &Source, arguments: &Arguments, for_terminal: bool) -> Result<
         notes.push(format!("of each operation only the repetitions {start}..{to} are looked at"));
     }
     notes.extend(keep_longest(&mut fingerprints, &mut overview));
+    let files: Vec<String> = arguments.input.files.iter().map(|file| file.display().to_string()).collect();
+    let files = files.join(" ");
     let run = if for_terminal {
-        only_summary(source)
+        only_summary(source, &files)
     } else {
-        Run { timeline: source.traced().and_then(Timeline::new), ..run_facts(source) }
+        Run { timeline: source.traced().and_then(Timeline::new), ..run_facts(source, &files) }
     };
     Ok(Report {
         name: names(&arguments.input.files),
@@ -198,7 +200,7 @@ fn place(arguments: &Arguments) -> Result<Place<'_>> {
 }
 
 /// The facts that the operations of a run have in common.
-fn run_facts(source: &Source) -> Run {
+fn run_facts(source: &Source, name: &str) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
     let facts = info::facts::Facts::new(&traced.trace, &traced.operations, &traced.clock);
     let lines = info::page::lines(&facts).into_iter().map(|(title, line)| (title.to_owned(), line));
@@ -206,16 +208,16 @@ fn run_facts(source: &Source) -> Run {
         facts: lines.collect(),
         tracer: tracer::facts(&traced.trace, &traced.clock),
         factors: facts.factors,
-        ..only_summary(source)
+        ..only_summary(source, name)
     }
 }
 
 /// The part of it that a terminal has room for.
-fn only_summary(source: &Source) -> Run {
+fn only_summary(source: &Source, name: &str) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
     let accounts = (0..traced.operations.operations.len()).map(|number| traced.account(number, Rule::default(), None));
     let account = Account::of_operations(&traced.trace, &traced.clock, accounts.collect());
-    let summary = Summary::of_account(&account, &traced.trace, &traced.operations, &traced.clock, "FILE").lines();
+    let summary = Summary::of_account(&account, &traced.trace, &traced.operations, &traced.clock, name).lines();
     Run { summary, ..Run::default() }
 }
 

@@ -71,6 +71,9 @@ pub struct Subject {
 pub struct Overview {
     #[serde(flatten)]
     pub operation: Description,
+    /// All its calls of all ranks in complete repetitions, ns; of a region, and of what was not traced, the sum of the
+    /// run times.
+    pub time_ns: f64,
     /// Of all complete repetitions.
     pub median_ns: Option<f64>,
     /// 95 % take no longer.

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::fingerprint::{Overview, Report, Run};
+use super::fingerprint::{Fingerprint, Overview, Report, Run};
 use super::histogram::place;
 use super::plots;
 use crate::draw::svg::escaped;
@@ -43,7 +43,11 @@ pub fn write(report: &Report, output: &mut dyn Write) -> Result<()> {
         );
     }
     body.push_str(&overview(&report.overview));
-    for fingerprint in &report.fingerprints {
+    let mut fingerprints: Vec<&Fingerprint> = report.fingerprints.iter().collect();
+    let number = |fingerprint: &Fingerprint| fingerprint.subject.operation.operation;
+    let order = by_time(&report.overview);
+    fingerprints.sort_by_key(|one| order.iter().position(|row| row.operation.operation == number(one)));
+    for fingerprint in fingerprints {
         body.push_str(&operation::section(report, fingerprint, &mut figures));
     }
     body.push_str(&format!("<footer>{}</footer>", run_facts(&report.run)));
@@ -88,13 +92,37 @@ fn list(class: &str, lines: &[String]) -> String {
     format!("<ul class=\"{class}\">{items}</ul>\n")
 }
 
+/// The operations with the most time first; equal ones in their order.
+fn by_time(rows: &[Overview]) -> Vec<&Overview> {
+    let mut rows: Vec<&Overview> = rows.iter().collect();
+    rows.sort_by(|one, other| other.time_ns.total_cmp(&one.time_ns));
+    rows
+}
+
+/// Those with one repetition are folded, where there are others.
 fn overview(rows: &[Overview]) -> String {
+    let (once, several): (Vec<&Overview>, Vec<&Overview>) =
+        by_time(rows).into_iter().partition(|row| row.operation.repetitions < 2);
+    let folded = match once.len() {
+        0 => String::new(),
+        _ if several.is_empty() => operations(&once),
+        number => format!(
+            "<details><summary>{} with one repetition</summary>{}</details>\n",
+            text::count(number as u64, "operation"),
+            operations(&once)
+        ),
+    };
+    let several = if several.is_empty() { String::new() } else { operations(&several) };
+    format!("<section id=\"overview\" class=\"overview\"><h2>All operations</h2>\n{several}{folded}</section>\n")
+}
+
+fn operations(rows: &[&Overview]) -> String {
     let head = ["operation", "function", "communicator", "bytes", "root", "ranks", "repetitions", "incomplete"];
-    let of_time = ["median", "95 %", "end of warm-up"];
+    let of_time = ["time of all ranks", "median", "95 %", "end of warm-up"];
     let head: Vec<&str> =
         head.into_iter().chain(of_time).chain(Category::ALL.map(|category| category.name())).collect();
     let time = |ns: Option<f64>| ns.map_or_else(String::new, text::time);
-    let row = |row: &Overview| {
+    let row = |row: &&Overview| {
         let operation = &row.operation;
         let number = operation.operation.to_string();
         let link = format!("<a href=\"#operation-{number}\">{number}</a>");
@@ -108,14 +136,14 @@ fn overview(rows: &[Overview]) -> String {
             operation.ranks.to_string(),
             operation.repetitions.to_string(),
             text::optional(Some(operation.incomplete).filter(|&count| count > 0)),
+            text::time(row.time_ns),
             time(row.median_ns),
             time(row.p95_ns),
             text::optional(row.warmup_end),
         ];
         cells.into_iter().chain(counts).collect()
     };
-    let table = table(&head, &rows.iter().map(row).collect::<Vec<_>>(), 3);
-    format!("<section id=\"overview\" class=\"overview\"><h2>All operations</h2>\n{table}</section>\n")
+    table(&head, &rows.iter().map(row).collect::<Vec<_>>(), 3)
 }
 
 /// A table of cells that are HTML; those from a column on are numbers.

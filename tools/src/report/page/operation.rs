@@ -25,9 +25,17 @@ pub fn section(report: &Report, fingerprint: &Fingerprint, figures: &mut Figures
         "<section id=\"operation-{number}\" class=\"fingerprint\"><h2>{number}: {}</h2>\n",
         escaped(&subject.title())
     );
+    // Plots of one point tell little.
+    let (fold, unfold) = match subject.operation.repetitions {
+        0 | 1 => ("<details><summary>one repetition</summary>\n", "</details>\n"),
+        _ => ("", ""),
+    };
+    html.push_str(fold);
     let is_chosen = |timed: &&Timed| timed.time.name() == report.time;
     let chosen = fingerprint.times.iter().find(is_chosen).or(fingerprint.times.first());
-    let Some(chosen) = chosen.map(|timed| timed.time.name()) else { return html + "</section>\n" };
+    let Some(chosen) = chosen.map(|timed| timed.time.name()) else {
+        return html + unfold + "</section>\n";
+    };
     let shown = |timed: &Timed| report.fingerprints.len() <= BY_EACH_TIME || timed.time.name() == chosen;
     let names: Vec<&str> =
         fingerprint.times.iter().filter(|timed| shown(timed)).map(|timed| timed.time.name()).collect();
@@ -64,7 +72,7 @@ pub fn section(report: &Report, fingerprint: &Fingerprint, figures: &mut Figures
     }
     let maps = plots::of_ranks(fingerprint);
     let maps: String = maps.iter().map(|(name, plot)| figures.plain(name, plot)).collect();
-    html + &format!("<div class=\"plots ranks\">\n{maps}</div>\n</div></section>\n")
+    html + &format!("<div class=\"plots ranks\">\n{maps}</div>\n</div>{unfold}</section>\n")
 }
 
 /// All that is known of each repetition that is drawn, by columns: name, kind of number, values.
