@@ -24,6 +24,7 @@ pub struct Line {
     pub otf2: String,
     pub reprompi: String,
     pub observer: Call,
+    pub waits: String,
 }
 
 impl Line {
@@ -92,6 +93,7 @@ fn line(text: &str) -> Line {
             "otf2" => line.otf2 = words.next(),
             "reprompi" => line.reprompi = words.next(),
             "with" => line.observer = words.call(),
+            "waits" => line.waits = words.next(),
             _ => panic!("{word} in the line {text}"),
         }
     }

@@ -25,16 +25,19 @@ pub fn of_line(line: &Line) -> String {
     match line.kind.as_str() {
         "collective" => collective(line),
         "blocking" | "nonblocking" => single(line),
-        "guarded" => own(Box::new(|_, _| in_activity(line, "OTHER_MPI", "thread::guarded(forward)"))),
+        "guarded" if line.waits.is_empty() => {
+            own(Box::new(|_, _| in_activity(line, "OTHER_MPI", "thread::guarded(forward)")))
+        }
+        "guarded" => own(Box::new(|_, _| in_quick_activity(line, "OTHER_MPI", "thread::guarded(forward)"))),
         "observed" => own(Box::new(move |_, _| {
-            let seen = in_activity(line, "OTHER_MPI", &by_function());
+            let seen = in_activity(line, "OTHER_MPI", &format!("{} {}", stamped(line), by_function()));
             format!("if !mode::is_on() {{ return forward(); }}\n{}", unhidden(line, &seen))
         })),
         "completing" => own(Box::new(move |_, _| of_requests(line, "completion::any_outstanding()"))),
         "freeing" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_known()"))),
         "starting" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_prepared()"))),
         "counted" => own(Box::new(move |width, _| counted(line, width))),
-        "forwarded" => own(Box::new(|_, _| in_quick_activity(line, "POINT_TO_POINT", "thread::forwarded(forward)"))),
+        "forwarded" => own(Box::new(|_, _| in_quick_activity(line, "POINT_TO_POINT", "forward()"))),
         "handling" | "lifecycle" => own(Box::new(move |_, _| by_function())),
         kind => panic!("a line of the kind {kind}"),
     }
@@ -302,29 +305,50 @@ fn in_activity(line: &Line, what: &str, body: &str) -> String {
 }
 
 fn activity(line: &Line, what: &str) -> String {
-    format!("{{ static ACTIVITY: Activity = Activity::new(activity::{what}, \"MPI_{}\"); &ACTIVITY }}", line.name)
+    let class = match line.waits.as_str() {
+        "" => "None".to_owned(),
+        class => format!("Some(wait_class::{})", class.to_uppercase()),
+    };
+    format!(
+        "{{ static ACTIVITY: Activity = Activity::new(activity::{what}, \"MPI_{}\", {class}); &ACTIVITY }}",
+        line.name
+    )
 }
 
 fn in_quick_activity(line: &Line, what: &str, otherwise: &str) -> String {
     format!(
         "let (here, activity) = (thread::frame(), {});
-    activity.run_or(here, move || forward({}), move || {{ {otherwise} }})",
+    activity.{}(here, move || forward({}), move || {{ {} {otherwise} }})",
         activity(line, what),
+        if line.waits.is_empty() { "run_or" } else { "wait_or" },
         line.into,
+        stamped(line),
     )
+}
+
+/// Gives what calls the function time stamps, where its calls can wait.
+fn stamped(line: &Line) -> String {
+    let into = &line.into;
+    let taken = if into.is_empty() { String::new() } else { format!("{into}: usize") };
+    match line.waits.as_str() {
+        "" => String::new(),
+        _ => format!(
+            "let here = thread::frame(); let forward = move |{taken}| activity.stamped(here, || forward({into}));"
+        ),
+    }
 }
 
 /// A call for requests: handed to a function of ours while any are known.
 fn of_requests(line: &Line, any: &str) -> String {
     let ours = unhidden(line, &call(&line.rule, "", "&forward"));
-    let body = format!(
-        "if {any} && !thread::is_nested(thread::frame()) {{ {ours} }} else {{
-        // MPICH's collective file access goes on in here, by collectives of its own.
-        thread::guarded(move || forward({}))
-    }}",
-        line.into
-    );
-    in_activity(line, "POINT_TO_POINT", &body)
+    let followed = format!("{any} && !thread::is_nested(thread::frame())");
+    // MPICH's collective file access goes on in here, by collectives of its own.
+    let other = format!("thread::guarded(move || forward({}))", line.into);
+    if line.waits.is_empty() {
+        return in_activity(line, "POINT_TO_POINT", &format!("if {followed} {{ {ours} }} else {{ {other} }}"));
+    }
+    let ours = in_activity(line, "POINT_TO_POINT", &ours);
+    format!("if {followed} {{ return {ours}; }}\n    {}", in_quick_activity(line, "POINT_TO_POINT", &other))
 }
 
 /// A message: counted where that is asked for.
@@ -334,9 +358,7 @@ fn counted(line: &Line, width: &str) -> String {
     let what = if one_sided.contains(&function) { "OTHER_MPI" } else { "POINT_TO_POINT" };
     let ours = unhidden(line, &call(&line.rule, &format!("::<{width}>"), "&forward"));
     let otherwise = format!(
-        "if message_counters::counting() && !thread::is_nested(here) {{ {ours} }} else {{
-        thread::forwarded(move || forward({}))
-    }}",
+        "if message_counters::counting() && !thread::is_nested(here) {{ {ours} }} else {{ forward({}) }}",
         line.into
     );
     in_quick_activity(line, what, &otherwise)

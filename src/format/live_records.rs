@@ -221,7 +221,8 @@ mod tests {
 
     fn header() -> SegmentHeader {
         let mut header = SegmentHeader::zeroed();
-        let columns = live_columns(0).into_iter().filter(|column| column.on_demand != chunk_flags::INNER);
+        let is_used = |column: &ColumnEntry| [0, chunk_flags::EXTENDED].contains(&column.on_demand);
+        let columns = live_columns(0).into_iter().filter(is_used);
         for (entry, column) in header.columns.iter_mut().zip(columns) {
             *entry = column;
             header.rank.columns += 1;

@@ -8,7 +8,7 @@ macro_rules! functions {
         $(=> $($rule:ident)::+($($significant:ident),*))?
         $(root $root:ident)? $(reduction $reduction:ident)? $(on $comm:tt)?
         $(as $pattern:ident)? $(otf2 $otf2:ident)? $(reprompi $reprompi:ident)?
-        $(with $module:ident::$observer:ident($($handed:ident),*))?;)*) => {
+        $(with $module:ident::$observer:ident($($handed:ident),*))? $(waits $class:ident)?;)*) => {
         &[$($crate::functions_of_line!($kind $name [$($started)?] [$($($rule)::+)?] [$($root)?] [$($reduction)?]
             [$($comm)?] [$($pattern)?] [$($otf2)?] [$($reprompi)?] [$($blocking)?])),*]
     };

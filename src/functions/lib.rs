@@ -30,6 +30,9 @@
 //! * `lifecycle`: the same, always.
 //! * `handling`: the same; what it forwards takes another error handler in place of the program's.
 //!
+//! `waits`, at the end of a line that is not recorded, gives calls that can wait two time stamps: their time counts in
+//! this one of `mpitrace_format::layout::wait_class`. Calls that start or test something have none.
+//!
 //! `into` names a parameter in whose place ours may pass something of its own: a status that the program does not want.
 //!
 //! Each line makes `MPI_X` and `PMPI_X` (and those with `_c`, and those of the other forms). Adding a function is
@@ -142,13 +145,13 @@ macro_rules! for_each_function {
                 as neighbourhood otf2 ALLTOALLW;
 
             // What completes a request. With nothing outstanding these cost one branch.
-            completing Wait(request, status) into status => completion::wait(request, status);
+            completing Wait(request, status) into status => completion::wait(request, status) waits point_to_point;
             completing Waitall(count, requests, statuses) into statuses
-                => completion::wait_all(count, requests, statuses);
+                => completion::wait_all(count, requests, statuses) waits point_to_point;
             completing Waitany(count, requests, index, status) into status
-                => completion::wait_any(count, requests, index, status);
+                => completion::wait_any(count, requests, index, status) waits point_to_point;
             completing Waitsome(count, requests, outcount, indices, statuses) into statuses
-                => completion::wait_some(count, requests, outcount, indices, statuses);
+                => completion::wait_some(count, requests, outcount, indices, statuses) waits point_to_point;
             completing Test(request, flag, status) into status => completion::test(request, flag, status);
             completing Testall(count, requests, flag, statuses) into statuses
                 => completion::test_all(count, requests, flag, statuses);
@@ -169,23 +172,23 @@ macro_rules! for_each_function {
             starting Startall(count, requests) => outstanding::start_all_prepared(count, requests);
 
             // Point-to-point messages.
-            counted+c Send(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest);
-            counted+c Bsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest);
-            counted+c Ssend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest);
-            counted+c Rsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest);
+            counted+c Send(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest) waits point_to_point;
+            counted+c Bsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest) waits point_to_point;
+            counted+c Ssend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest) waits point_to_point;
+            counted+c Rsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest) waits point_to_point;
             counted+c Isend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
             counted+c Ibsend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
             counted+c Issend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
             counted+c Irsend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
-            counted+c Recv(buf, count, datatype, source, tag, comm, status) into status => p2p::received(status);
-            counted+c Mrecv(buf, count, datatype, message, status) into status => p2p::received(status);
+            counted+c Recv(buf, count, datatype, source, tag, comm, status) into status => p2p::received(status) waits point_to_point;
+            counted+c Mrecv(buf, count, datatype, message, status) into status => p2p::received(status) waits point_to_point;
             counted+c Irecv(buf, count, datatype, source, tag, comm, request) => p2p::receiving(request);
             counted+c Imrecv(buf, count, datatype, message, request) => p2p::receiving(request);
             counted+c Sendrecv(
                 sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status
-            ) into status => p2p::exchanged(sendcount, sendtype, dest, status);
+            ) into status => p2p::exchanged(sendcount, sendtype, dest, status) waits point_to_point;
             counted+c Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status) into status
-                => p2p::exchanged(count, datatype, dest, status);
+                => p2p::exchanged(count, datatype, dest, status) waits point_to_point;
             counted+c Isendrecv(
                 sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
                 comm, request
@@ -207,9 +210,9 @@ macro_rules! for_each_function {
             counted Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request)
                 => p2p::preparing_receive(request);
 
-            forwarded Probe(source, tag, comm, status);
+            forwarded Probe(source, tag, comm, status) waits point_to_point;
             forwarded Iprobe(source, tag, comm, flag, status);
-            forwarded Mprobe(source, tag, comm, message, status);
+            forwarded Mprobe(source, tag, comm, message, status) waits point_to_point;
             forwarded Improbe(source, tag, comm, flag, message, status);
 
             // One-sided messages.
@@ -329,7 +332,7 @@ macro_rules! for_each_function {
                 with communicators::freed(comm);
 
             // No collective: of two processes that have a socket, and local ones.
-            observed Comm_join(fd, intercomm) => communicators::joined(intercomm);
+            observed Comm_join(fd, intercomm) => communicators::joined(intercomm) waits other_mpi;
             observed Comm_get_parent(parent) => communicators::spawned_by(parent);
             observed Comm_set_name(comm, comm_name) => communicators::named(comm, comm_name);
 
@@ -416,23 +419,23 @@ macro_rules! for_each_function {
                 => nothing() on (file fh) as usually_all_to_all;
 
             // Of one rank: the library may call collectives inside all the same.
-            guarded File_delete(filename, info);
-            guarded File_get_size(fh, size);
-            guarded File_get_info(fh, info_used);
-            guarded File_seek(fh, offset, whence);
-            guarded File_get_position_shared(fh, offset);
-            guarded+c File_read(fh, buf, count, datatype, status);
-            guarded+c File_read_at(fh, offset, buf, count, datatype, status);
-            guarded+c File_read_shared(fh, buf, count, datatype, status);
-            guarded+c File_write(fh, buf, count, datatype, status);
-            guarded+c File_write_at(fh, offset, buf, count, datatype, status);
-            guarded+c File_write_shared(fh, buf, count, datatype, status);
-            guarded+c File_iread(fh, buf, count, datatype, request);
-            guarded+c File_iread_at(fh, offset, buf, count, datatype, request);
-            guarded+c File_iread_shared(fh, buf, count, datatype, request);
-            guarded+c File_iwrite(fh, buf, count, datatype, request);
-            guarded+c File_iwrite_at(fh, offset, buf, count, datatype, request);
-            guarded+c File_iwrite_shared(fh, buf, count, datatype, request);
+            guarded File_delete(filename, info) waits io;
+            guarded File_get_size(fh, size) waits io;
+            guarded File_get_info(fh, info_used) waits io;
+            guarded File_seek(fh, offset, whence) waits io;
+            guarded File_get_position_shared(fh, offset) waits io;
+            guarded+c File_read(fh, buf, count, datatype, status) waits io;
+            guarded+c File_read_at(fh, offset, buf, count, datatype, status) waits io;
+            guarded+c File_read_shared(fh, buf, count, datatype, status) waits io;
+            guarded+c File_write(fh, buf, count, datatype, status) waits io;
+            guarded+c File_write_at(fh, offset, buf, count, datatype, status) waits io;
+            guarded+c File_write_shared(fh, buf, count, datatype, status) waits io;
+            guarded+c File_iread(fh, buf, count, datatype, request) waits io;
+            guarded+c File_iread_at(fh, offset, buf, count, datatype, request) waits io;
+            guarded+c File_iread_shared(fh, buf, count, datatype, request) waits io;
+            guarded+c File_iwrite(fh, buf, count, datatype, request) waits io;
+            guarded+c File_iwrite_at(fh, offset, buf, count, datatype, request) waits io;
+            guarded+c File_iwrite_shared(fh, buf, count, datatype, request) waits io;
 
             // Windows. The size is this rank's share.
             blocking+c Win_create(base, size, disp_unit, info, comm, win)
@@ -457,21 +460,21 @@ macro_rules! for_each_function {
             observed Win_set_name(win, win_name) => windows::named(win, win_name);
 
             // Of one rank, or of some ranks that meet.
-            guarded Win_attach(win, base, size);
-            guarded Win_detach(win, base);
+            guarded Win_attach(win, base, size) waits other_mpi;
+            guarded Win_detach(win, base) waits other_mpi;
             guarded Win_post(group, assert, win);
-            guarded Win_start(group, assert, win);
-            guarded Win_complete(win);
-            guarded Win_wait(win);
+            guarded Win_start(group, assert, win) waits one_sided;
+            guarded Win_complete(win) waits one_sided;
+            guarded Win_wait(win) waits one_sided;
             guarded Win_test(win, flag);
-            guarded Win_lock(lock_type, rank, assert, win);
-            guarded Win_unlock(rank, win);
-            guarded Win_lock_all(assert, win);
-            guarded Win_unlock_all(win);
-            guarded Win_flush(rank, win);
-            guarded Win_flush_all(win);
-            guarded Win_flush_local(rank, win);
-            guarded Win_flush_local_all(win);
+            guarded Win_lock(lock_type, rank, assert, win) waits one_sided;
+            guarded Win_unlock(rank, win) waits one_sided;
+            guarded Win_lock_all(assert, win) waits one_sided;
+            guarded Win_unlock_all(win) waits one_sided;
+            guarded Win_flush(rank, win) waits one_sided;
+            guarded Win_flush_all(win) waits one_sided;
+            guarded Win_flush_local(rank, win) waits one_sided;
+            guarded Win_flush_local_all(win) waits one_sided;
             guarded Win_sync(win);
         }
     };

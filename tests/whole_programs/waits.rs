@@ -1,10 +1,17 @@
 //! The sums of time of each rank, and the time in calls that can wait, against the program's own stamps.
 
-use crate::support::{Case, Launch, Test};
+use crate::support::trace::Row;
+use crate::support::{Case, Launch, Test, Trace as Traced};
 use mpitrace::reader::{Part, Trace};
 use mpitrace_format::layout::*;
 
 pub const TESTS: &[Test] = &[
+    Test::new("have_the_time_that_the_program_measures", |case| waits(case, &["recv", "wait", "waitall", "probe"])),
+    Test::new("need_no_collective", |case| waits(case, &["alone"])),
+    Test::new("of_a_second_thread_are_its_own", |case| waits(case, &["thread"])),
+    Test::new("for_a_collective_are_no_point_to_point_calls", |case| waits(case, &["collective"])),
+    Test::new("off_the_processor_are_told_from_the_time_between", sleep),
+    Test::new("have_no_stamps_where_that_is_said", switched_off),
     Test::new("each_rank_has_the_times_of_its_run", times),
     Test::new("a_killed_rank_has_its_times_up_to_its_end", killed),
 ];
@@ -42,6 +49,98 @@ fn check(part: &Part) {
         off[place].iter_mut().zip(entry.off_by_reason()).for_each(|(sum, ns)| *sum += ns);
     }
     assert_eq!(off, sums.off_ns, "an interruption with an entry is in the sums");
+}
+
+/// What a rank of waits.c knows of the calls that can wait.
+#[derive(Debug)]
+struct Witness {
+    calls: f64,
+    spent_ns: f64,
+    of_collectives: f64,
+    for_collectives_ns: f64,
+    slept: u64,
+}
+
+fn run(case: &Case, what: &str, stamps: &str) -> (Trace, Traced, Vec<Witness>) {
+    let file = case.folder.join(format!("witness-{what}-{stamps}"));
+    let traced = case.launch(2, "waits.c").arg(what).arg(&file).set("MPITRACE_P2P", stamps).trace().run();
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    let witness = |rank: u32| {
+        let text = std::fs::read_to_string(format!("{}-{rank}", file.display())).expect("what the rank knows");
+        let numbers: Vec<f64> = text.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+        let [calls, spent_ns, of_collectives, for_collectives_ns, slept] = numbers[..] else { panic!("{text}") };
+        Witness { calls, spent_ns, of_collectives, for_collectives_ns, slept: slept as u64 }
+    };
+    let witnesses = (0..2).map(witness).collect();
+    (Trace::open(&[&traced.trace.path]).expect("a trace"), traced.trace, witnesses)
+}
+
+/// The program's stamps lie outside of the tracer's, and between them is the look at an interruption: up to so much, ns.
+const AROUND: f64 = 100_000.0;
+
+/// These ticks are the time of so many calls.
+fn is_time_of(part: &Part, ticks: u64, calls: f64, theirs: f64) {
+    let (first, last) = (part.info().first_anchor, part.info().last_anchor);
+    let ours = ticks as f64 * (last.raw_ns - first.raw_ns) as f64 / (last.tick - first.tick) as f64;
+    // MPI_Wtime is a number of seconds with a resolution of some 100 ns, and may have another rate.
+    assert!(ours <= 1.001 * theirs + 1000.0 * calls, "{ours} ns of {theirs} in {calls} calls");
+    // A rank that is preempted between its stamp and the tracer's is seen to be off its processor between the calls.
+    let between = part.interruptions().iter().filter(|entry| entry.flags & interruption_flags::WAITING == 0);
+    let preempted: u64 = between.map(|entry| entry.off_ns + entry.error_ns).sum();
+    let least = 0.999 * theirs - AROUND * calls - preempted as f64;
+    assert!(ours >= least, "{ours} ns of {theirs} in {calls} calls, {preempted} ns off the processor between them");
+    assert_eq!(ticks > 0, calls > 0.0);
+}
+
+fn waits(case: &Case, all: &[&str]) {
+    for what in all {
+        let (trace, traced, witnesses) = run(case, what, "1");
+        let rows = traced.dump(&[]);
+        for (part, witness) in trace.parts.iter().zip(&witnesses) {
+            check(part);
+            assert!(part.waits_are_stamped());
+            let sum = |class: usize| part.thread_times().iter().map(|times| times.ticks[class]).sum::<u64>();
+            is_time_of(part, sum(wait_class::POINT_TO_POINT), witness.calls, witness.spent_ns);
+            is_time_of(part, sum(wait_class::REQUESTS), witness.of_collectives, witness.for_collectives_ns);
+            let others = [wait_class::ONE_SIDED, wait_class::IO, wait_class::OTHER_MPI].map(sum);
+            assert_eq!(others, [0; 3]);
+            // The calls lie between collectives of their thread, but for those of a thread without any.
+            let in_records: u64 = part.p2p_column().map_or(0, |column| column.all().sum());
+            let (_, init) = part.init_thread().expect("the thread that called MPI_Init");
+            let between = if *what == "alone" { 0 } else { init.ticks[wait_class::POINT_TO_POINT] };
+            assert_eq!(in_records, between, "{what}");
+            let mine: Vec<&Row> = rows.iter().filter(|row| row.rank == u64::from(part.rank())).collect();
+            for pair in mine.windows(2) {
+                let between = pair[1].enter_ns - pair[0].enter_ns;
+                assert!(pair[1].p2p_ns.expect("measured") <= 1.001 * between + 1000.0, "{pair:?}");
+            }
+        }
+    }
+}
+
+fn sleep(case: &Case) {
+    let (trace, _, witnesses) = run(case, "sleep", "1");
+    for (part, witness) in trace.parts.iter().zip(&witnesses) {
+        check(part);
+        let is_watched =
+            matches!(part.threads()[0].interruptions_by, interruptions_by::EVENT_PAGE | interruptions_by::RSEQ);
+        let waiting = part.interruptions().iter().filter(|entry| entry.flags & interruption_flags::WAITING != 0);
+        let off_ns: u64 = waiting.map(|entry| entry.off_ns + entry.error_ns).sum();
+        assert!(!is_watched || off_ns >= 20_000_000 * witness.slept, "{off_ns} ns, {witness:?}");
+    }
+    assert!(witnesses[1].slept > 0, "{witnesses:?}");
+}
+
+fn switched_off(case: &Case) {
+    for what in ["recv", "collective"] {
+        let (trace, traced, _) = run(case, what, "0");
+        for part in &trace.parts {
+            check(part);
+            assert!(!part.waits_are_stamped() && part.p2p_column().is_none());
+            assert_eq!(part.thread_times()[0].ticks[..wait_class::REQUESTS], [0; wait_class::REQUESTS]);
+        }
+        assert!(traced.dump(&[]).iter().all(|row| row.p2p_ns.is_none()));
+    }
 }
 
 /// Ranks that meet by memory, by messages, and one alone: they write the trace behind the library's MPI_Finalize or

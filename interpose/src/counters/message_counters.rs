@@ -1,16 +1,16 @@
 //! Calls between the collectives: how many messages and bytes this rank has sent and received, and the time that a thread
-//! has spent in calls that are not recorded. There are totals, and what has come together since they were taken last.
-//!
-//! The time shows what a rank that comes late to a collective did. It costs two time stamps a call, and only where the
-//! user asked for it.
+//! has spent in calls that can wait ([`waits`]). There are totals, and what has come together since they were taken last.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
-use mpitrace_format::layout::counter_source;
+use mpitrace_format::layout::{CounterEntry, counter_source, wait_class};
 
 use crate::counters::source::{Counter, Kind, Plan, Started, Wanted};
-use crate::record::thread::{self, attention, other_mpi};
+use crate::record::entry::Entry;
+use crate::record::thread::{self, attention, waits};
+use crate::record::ticks;
+use crate::record::trace_buffer::TraceBuffer;
 
 /// The counters' names.
 pub const NAMES: [&str; 9] = [
@@ -26,6 +26,10 @@ pub const NAMES: [&str; 9] = [
 ];
 /// The number of the time, behind those that count.
 const TIME: usize = 8;
+/// ns per tick, as the bits of a float.
+static PERIOD: AtomicU64 = AtomicU64::new(0);
+/// Where the sums of the threads are, and the entry of the time, which holds the total.
+static TIMED: OnceLock<(&TraceBuffer, Entry<CounterEntry>)> = OnceLock::new();
 
 static COUNTING: AtomicBool = AtomicBool::new(false);
 /// Where the totals of counters without an entry are.
@@ -84,6 +88,12 @@ impl Kind for MessageCounters {
                 }
             }
         }
+        let mut left_out = Vec::new();
+        if !waits::are_stamped() && numbers.contains(&TIME) {
+            numbers.retain(|number| *number != TIME);
+            let reason = format!("{}: MPITRACE_P2P=0 leaves the time stamps out", NAMES[TIME]);
+            left_out.push(Counter { name: NAMES[TIME].to_owned(), unit: "ns", reason, ..Counter::default() });
+        }
         let unit = |name: &str| match name {
             _ if name == NAMES[TIME] => "ns",
             _ if name.starts_with("bytes") => "bytes",
@@ -97,7 +107,8 @@ impl Kind for MessageCounters {
         };
         let counters = numbers.iter().map(counter).collect();
         let _ = PLANNED.set(numbers);
-        Plan { counters, ..Plan::default() }
+        let notes = left_out.iter().map(|counter| counter.reason.clone()).collect();
+        Plan { counters, left_out, notes }
     }
 
     fn start(&self, started: Started) {
@@ -108,7 +119,8 @@ impl Kind for MessageCounters {
         for (&number, &entry) in planned().iter().zip(started.entries) {
             thread::attend_to(attention::COUNTERS);
             if number == TIME {
-                other_mpi::start(entry);
+                PERIOD.store((1e9 / ticks::roughly_hz()).to_bits(), Ordering::Relaxed);
+                entry.and_then(|entry| TIMED.set((started.buffer, entry)).ok());
                 continue;
             }
             if let Some(entry) = entry {
@@ -116,6 +128,15 @@ impl Kind for MessageCounters {
             }
             COUNTING.store(true, Ordering::Release);
         }
+    }
+
+    /// The total of the time gets what came behind the last collective of each thread.
+    fn finish(&self) -> Option<&'static str> {
+        let (buffer, entry) = TIMED.get()?;
+        let ticks = |class| buffer.thread_times().map(|times| times.ticks(class)).sum::<u64>();
+        let all = (0..wait_class::REQUESTS).map(ticks).sum();
+        entry.total().store(nanoseconds(all), Ordering::Relaxed);
+        None
     }
 }
 
@@ -127,9 +148,17 @@ pub fn take(mut store: impl FnMut(usize, u64)) {
     }
 }
 
-/// The time in calls that are not recorded since it was taken last on this thread, ns.
+/// The time in calls that can wait since it was taken last on this thread, ns.
 fn take_time() -> u64 {
-    thread::current().map_or(0, |thread| other_mpi::nanoseconds(thread.take_other_mpi()))
+    let ns = thread::current().map_or(0, |thread| nanoseconds(thread.take_waits()));
+    if let Some((_, entry)) = TIMED.get() {
+        entry.total().fetch_add(ns, Ordering::Relaxed);
+    }
+    ns
+}
+
+fn nanoseconds(ticks: u64) -> u64 {
+    (ticks as f64 * f64::from_bits(PERIOD.load(Ordering::Relaxed))).round() as u64
 }
 
 fn total(counter: usize) -> &'static AtomicU64 {

@@ -4,18 +4,15 @@
 //! (docs/developers/guide.md). Everything else goes by the list: names and columns, the entries in the table of
 //! counters, the readings around a call, the values.
 
-use mpitrace_format::layout::{
-    CounterEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, MAX_COLUMNS, TRUE_COLUMNS,
-};
+use mpitrace_format::layout::{COLUMNS_ON_DEMAND, CounterEntry, LIVE_COLUMNS, MAX_COLUMNS, TRUE_COLUMNS};
 
 use crate::record::entry::Entry;
 use crate::record::thread::ThreadRef;
 use crate::record::trace_buffer::TraceBuffer;
 
-/// Columns for the counters of all kinds together: beside those of all records, of requests, of code inside the
-/// stack, and the true ticks under a simulated clock.
-pub const MOST: usize =
-    MAX_COLUMNS - LIVE_COLUMNS.len() - LIVE_REQUEST_COLUMNS.len() - INNER_COUNTERS - TRUE_COLUMNS.len();
+/// Columns for the counters of all kinds together: beside those of all records, those on demand, and the true ticks
+/// under a simulated clock.
+pub const MOST: usize = MAX_COLUMNS - LIVE_COLUMNS.len() - COLUMNS_ON_DEMAND - TRUE_COLUMNS.len();
 
 /// The names that the user asked for. Each kind takes its own out of `events`, the last one all that are left.
 #[derive(Default)]

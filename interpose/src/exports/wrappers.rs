@@ -13,7 +13,7 @@ mod generated {
     use super::{missing, site};
     use std::ffi::{c_int, c_void};
 
-    use mpitrace_format::layout::activity;
+    use mpitrace_format::layout::{activity, wait_class};
     use mpitrace_functions::{Function, form, forms};
 
     use crate::base::mode;

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mpitrace_format::layout::{FinalizeTimes, RankTimes, state};
+use mpitrace_format::layout::{FinalizeTimes, RankTimes, rank_times_flags, state};
 
 use crate::base::{first_on_node, log, mode, symbol, system};
 use crate::clocks::{self, Ranks};
@@ -66,6 +66,7 @@ fn started(library: u64) -> Option<()> {
     let tick = ticks::now();
     live.set_times(RankTimes {
         thread: thread.index() + 1,
+        flags: if run.settings.p2p { rank_times_flags::STAMPED } else { 0 },
         init: tick.wrapping_sub(ticks::first_anchor().tick),
         init_library: library,
         ..RankTimes::default()
@@ -267,7 +268,7 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
     });
     meeting.inspect(|meeting| meeting.finalizes());
     let before = ticks::now();
-    let result = if meeting.is_some() { thread::guarded_unseen(forward) } else { forward() };
+    let result = if meeting.is_some() { thread::guarded(forward) } else { forward() };
     let library = ticks::now().wrapping_sub(before);
     if let Some(meeting) = meeting {
         if result != 0 {

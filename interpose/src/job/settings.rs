@@ -33,6 +33,8 @@ pub struct Settings {
     pub test_clock: Groups,
     /// `MPITRACE_EVENTS`: names.
     pub events: Vec<String>,
+    /// `MPITRACE_P2P`: calls that can wait have time stamps.
+    pub p2p: bool,
     /// `MPITRACE_CALLSITE`.
     pub call_site: bool,
     /// `MPITRACE_PVARS`: names and patterns.
@@ -77,6 +79,7 @@ impl Settings {
             resync_seconds: AUTOMATIC_RESYNC,
             test_clock: Groups::default(),
             events: Vec::new(),
+            p2p: true,
             call_site: false,
             pvars: Vec::new(),
             interruptions: means::ANY,
@@ -115,6 +118,7 @@ impl Settings {
                 ),
                 "MPITRACE_DISABLE" => set(&mut settings.disabled, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_JOINT" => set(&mut settings.joint, chosen(text, &is_set), "0 or 1"),
+                "MPITRACE_P2P" => set(&mut settings.p2p, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_CALLSITE" => set(&mut settings.call_site, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_INTERRUPTIONS" => {
                     let all = [("0", means::OFF), ("1", means::ANY), ("page", means::PAGE), ("rseq", means::SEQUENCE)];

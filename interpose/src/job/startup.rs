@@ -17,8 +17,9 @@ use crate::job::run::{RUN, Run, World};
 use crate::job::settings::Settings;
 use crate::job::{metadata, output_name};
 use crate::mpi::{self, abi};
+use crate::record::thread::{self, waits};
 use crate::record::trace_buffer::{self, TraceBuffer};
-use crate::record::{call_site, quota, thread, ticks, watch};
+use crate::record::{call_site, quota, ticks, watch};
 
 /// The facts that are found before the library initialises MPI.
 pub struct Prepared {
@@ -119,6 +120,9 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let (rank, world_size, abi) = (who.rank, who.world_size, abi::get().family);
     let header = RankHeader { job: who.job, rank, world_size, abi, ..prepared.header };
     let name = trace_buffer::segment_name(who.job_key);
+    if run.settings.p2p {
+        waits::start();
+    }
     let planned = sources::plan(Wanted {
         events: run.settings.events.clone(),
         pvars: run.settings.pvars.clone(),

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use mpitrace_format::layout::{
     DISTURBED, DURATION_FROM, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, LONG, LONG_FROM, LongCallEntry,
-    NOT_RETURNED, OPERATION_MASK, SegmentHeader, WAITED_FOR, live_record,
+    NOT_RETURNED, OPERATION_MASK, SegmentHeader, WAIT_COLUMNS, WAITED_FOR, live_record,
 };
 
 use crate::base::memory::Mapping;
@@ -44,6 +44,8 @@ pub struct Columns {
     tests: *mut u32,
     /// Upper halves of positions that are not counted on the communicator.
     above: *mut u32,
+    /// Ticks in calls that can wait; only with `chunk_flags::WAITED`.
+    p2p: *mut u64,
     /// The number of the chunk's draw.
     draw: u64,
 }
@@ -68,6 +70,7 @@ impl Columns {
         wait: std::ptr::null_mut(),
         tests: std::ptr::null_mut(),
         above: std::ptr::null_mut(),
+        p2p: std::ptr::null_mut(),
         draw: 0,
     };
 
@@ -79,9 +82,11 @@ impl Columns {
     /// The columns of the chunk that lies at this offset, in its draw of this number.
     pub fn of(memory: &'static Mapping, start: u64, header: &SegmentHeader, draw: u64) -> Columns {
         let place = memory.range(start, header.chunk_bytes);
-        // They are `LIVE_COLUMNS`, the counters, `LIVE_REQUEST_COLUMNS` and the counters of code inside the stack, in that order.
+        // They are `LIVE_COLUMNS`, the counters, `LIVE_REQUEST_COLUMNS`, the counters of code inside the stack and
+        // `WAIT_COLUMNS`, in that order.
         let at = |column: usize| place.wrapping_add(header.columns[column].offset as usize);
-        let inner = header.rank.columns as usize - INNER_COUNTERS;
+        let waits = header.rank.columns as usize - WAIT_COLUMNS.len();
+        let inner = waits - INNER_COUNTERS;
         let requests = inner - LIVE_REQUEST_COLUMNS.len();
         Columns {
             enter: at(0).cast(),
@@ -99,6 +104,7 @@ impl Columns {
             wait: at(requests + 2).cast(),
             tests: at(requests + 3).cast(),
             above: at(requests + 4).cast(),
+            p2p: at(waits).cast(),
             draw,
         }
     }
@@ -289,6 +295,12 @@ impl Place {
                 *self.columns.tests.add(self.record) += 1;
             }
         }
+    }
+
+    /// Adds time in point-to-point calls before it, ticks. The column has memory.
+    pub fn add_p2p(&self, ticks: u64) {
+        // SAFETY: the record lies in the chunk (`new`), and the caller has given the column memory.
+        unsafe { *self.columns.p2p.add(self.record) += ticks };
     }
 
     /// Stores a counter of code inside the stack. Their columns have memory.

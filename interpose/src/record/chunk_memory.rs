@@ -15,9 +15,12 @@ pub struct Extended {
     pub took_long: bool,
 }
 
+/// Columns that most chunks use where one does.
+const AHEAD: [u32; 2] = [chunk_flags::EXTENDED, chunk_flags::WAITED];
+
 impl TraceBuffer {
     /// Gives the next chunks memory for the columns that every record has, as many as hold 16384 records, and for the
-    /// columns of requests where a chunk of the ones before has used those. False: there is none for the first of them.
+    /// columns of [`AHEAD`] that a chunk of the ones before has used. False: there is none for the first of them.
     pub(super) fn give_chunks_memory(&self, state: &mut State) -> bool {
         let header = &self.layout.header;
         let first = state.given;
@@ -34,14 +37,15 @@ impl TraceBuffer {
             state.private[index as usize] = private;
             state.given = index + 1;
         }
-        if std::mem::take(&mut state.in_use) & chunk_flags::EXTENDED != 0 {
-            self.give_ahead(state, first..state.given);
+        let in_use = std::mem::take(&mut state.in_use);
+        for flag in AHEAD.into_iter().filter(|flag| in_use & flag != 0) {
+            self.give_ahead(state, flag, first..state.given);
         }
         state.given > first
     }
 
     /// Takes the columns of a chunk that are used with this one of the `chunk_flags` into use, cleared. `None`: there is
-    /// no memory for them. Those of requests get theirs together with those of the next chunks.
+    /// no memory for them. Those of [`AHEAD`] get theirs together with those of the next chunks.
     pub fn extend_chunk(&self, chunk: u32, flag: u32) -> Option<Extended> {
         let mut state = self.lock();
         let index = chunk as usize;
@@ -55,9 +59,9 @@ impl TraceBuffer {
             if !self.give_memory(&mut state, start, length, &mut private) {
                 return None;
             }
-            if flag == chunk_flags::EXTENDED {
+            if AHEAD.contains(&flag) {
                 let behind = u64::from(chunk) + 1..state.given;
-                self.give_ahead(&mut state, behind);
+                self.give_ahead(&mut state, flag, behind);
             }
         }
         state.ahead[index] &= !flag;
@@ -68,20 +72,20 @@ impl TraceBuffer {
         Some(Extended { took_long: !ahead })
     }
 
-    /// Gives the columns of requests of these chunks memory ahead of their use, as far as there is some.
-    fn give_ahead(&self, state: &mut State, chunks: Range<u64>) {
+    /// Gives the columns with this flag of these chunks memory ahead of their use, as far as there is some.
+    fn give_ahead(&self, state: &mut State, flag: u32, chunks: Range<u64>) {
         for chunk in chunks {
             let index = chunk as usize;
-            if (state.extended[index] | state.ahead[index]) & chunk_flags::EXTENDED != 0 {
+            if (state.extended[index] | state.ahead[index]) & flag != 0 {
                 continue;
             }
-            let (start, length) = self.place_of(chunk, chunk_flags::EXTENDED);
+            let (start, length) = self.place_of(chunk, flag);
             if state.file.as_mut().is_some_and(|file| !file.allocate(start, length))
                 || !self.memory.touch(start, length)
             {
                 return;
             }
-            state.ahead[index] |= chunk_flags::EXTENDED;
+            state.ahead[index] |= flag;
         }
     }
 
@@ -90,7 +94,7 @@ impl TraceBuffer {
     pub(super) fn give_back(&self, state: &mut State, chunk: u64) {
         // Private memory counts against the program's limits: only what the chunk has used is replaced.
         let used = state.extended[chunk as usize] | state.ahead[chunk as usize];
-        for flag in [0, chunk_flags::EXTENDED, chunk_flags::INNER].into_iter().filter(|flag| used & flag == *flag) {
+        for flag in [0].into_iter().chain(chunk_flags::ON_DEMAND).filter(|flag| used & flag == *flag) {
             let (start, length) = self.place_of(chunk, flag);
             if self.memory.replace(start, length)
                 && let Some(file) = &mut state.file

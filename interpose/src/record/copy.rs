@@ -71,7 +71,7 @@ impl TraceBuffer {
         }
         let flags = entry.flags();
         let start = header.records_offset + chunk * header.chunk_bytes;
-        for flag in [0, chunk_flags::EXTENDED, chunk_flags::INNER] {
+        for flag in [0].into_iter().chain(chunk_flags::ON_DEMAND) {
             if flag == 0 || flags & flag != 0 {
                 let (offset, length) = range_of(header, flag);
                 self.memory.write_to(file, start + offset, length)?;

@@ -205,6 +205,13 @@ impl Entry<ThreadTimes> {
         unsafe { (*self.0.as_ptr()).ticks[class] += ticks };
     }
 
+    /// Those ticks.
+    #[inline(always)]
+    pub fn ticks(self, class: usize) -> u64 {
+        // SAFETY: the place is valid (`Entry::at`).
+        unsafe { (*self.0.as_ptr()).ticks[class] }
+    }
+
     /// Adds time off the processor, ns, by its place and reason.
     pub fn add_off(self, place: usize, reason: usize, ns: u64) {
         // SAFETY: the place is valid (`Entry::at`); the sums are changed by their thread alone.

@@ -57,6 +57,11 @@ impl TraceBuffer {
         Some((number, entry, times))
     }
 
+    /// The sums of the threads.
+    pub fn thread_times(&self) -> impl Iterator<Item = Entry<ThreadTimes>> {
+        (0..self.tables[THREAD_TIMES].used()).map(|number| self.entry(THREAD_TIMES, number))
+    }
+
     /// Adds a counter: its place.
     pub fn add_counter(&self, entry: CounterEntry) -> Option<Entry<CounterEntry>> {
         self.add(COUNTERS, entry).map(|(_, place)| place)

@@ -237,7 +237,7 @@ impl TraceBuffer {
         });
         let drawn = (0..self.tables[CHUNKS].used()).filter(|&chunk| self.chunk(chunk as u32).draw() != 0).count();
         let records = drawn as u64 * header.chunk_records;
-        let columns = u64::from(header.rank.columns) - LIVE_REQUEST_COLUMNS.len() as u64 - INNER_COUNTERS as u64;
+        let columns = u64::from(header.rank.columns) - COLUMNS_ON_DEMAND as u64;
         (8 << 20) + 8 * tables.sum::<u64>() + records * 9 * columns
     }
 
@@ -318,7 +318,7 @@ impl TraceBuffer {
             }
         }
         // A call whose end never comes has no values, whatever the chunk held before.
-        let counters = header.rank.columns as usize - LIVE_COLUMNS.len() - LIVE_REQUEST_COLUMNS.len() - INNER_COUNTERS;
+        let counters = header.rank.columns as usize - LIVE_COLUMNS.len() - COLUMNS_ON_DEMAND;
         let first = header.columns[LIVE_COLUMNS.len()].offset;
         self.memory.fill(start + first, counters as u64 * header.chunk_records * 8, 0xff);
         state.draws += 1;

@@ -1,18 +1,19 @@
 //! Where a thread is outside of the recorded calls: a word in its entry, stored when an MPI call begins and when it has
 //! returned.
 //!
-//! It is always on, so that a job that hangs can be looked at. On the way of a call lie a few loads and two stores, no
-//! stamp. A call that is left by `longjmp` leaves its word there until the next call of the thread.
+//! It is always on, so that a job that hangs can be looked at. On the way of a call lie a few loads and two stores, and
+//! the time stamps of those that can wait. A call that is left by `longjmp` leaves its word there until the next call of the thread.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mpitrace_format::layout::{ThreadEntry, activity};
 
+use crate::base::mode;
 use crate::counters::message_counters;
 use crate::identity::registry;
 use crate::record::entry::Entry;
-use crate::record::thread::{self, ThreadRef, other_mpi};
+use crate::record::thread::{self, ThreadRef, Waiting};
 
 /// A function of MPI and what a thread is doing in it.
 pub struct Activity {
@@ -23,12 +24,15 @@ pub struct Activity {
     /// One of [`activity`].
     what: u32,
     name: &'static str,
+    /// One of `mpitrace_format::layout::wait_class`, where its calls can wait.
+    class: Option<usize>,
 }
 
 impl Activity {
-    /// The function of this name, as one of [`activity`].
-    pub const fn new(what: u32, name: &'static str) -> Activity {
-        Activity { word: AtomicU32::new(0), quick: AtomicU32::new(0), what, name }
+    /// The function of this name, as one of [`activity`], and as one of `mpitrace_format::layout::wait_class` where its
+    /// calls can wait.
+    pub const fn new(what: u32, name: &'static str, class: Option<usize>) -> Activity {
+        Activity { word: AtomicU32::new(0), quick: AtomicU32::new(0), what, name, class }
     }
 
     /// Runs `forward`, the function, from a wrapper that stands at `here`; or `otherwise`, which does so too, where
@@ -44,6 +48,28 @@ impl Activity {
             return forward();
         }
         self.aside(here, otherwise)
+    }
+
+    /// The same of a function whose calls can wait.
+    #[inline(always)]
+    pub fn wait_or(&self, here: usize, forward: impl Fn() -> c_int, otherwise: impl Fn() -> c_int) -> c_int {
+        let word = self.quick.load(Ordering::Relaxed);
+        if word != 0
+            && let Some(thread) = thread::current()
+            && here >= thread.guard()
+        {
+            let _within = Within::enter(thread, word);
+            let _waiting = Waiting::begin(thread, here, self.class);
+            return forward();
+        }
+        self.aside(here, otherwise)
+    }
+
+    /// Runs `call`, which can wait, from a wrapper that stands at `here`, between two time stamps.
+    pub fn stamped(&self, here: usize, call: impl FnOnce() -> c_int) -> c_int {
+        let thread = thread::current().filter(|thread| mode::is_on() && here >= thread.guard());
+        let _waiting = thread.and_then(|thread| Waiting::begin(thread, here, self.class));
+        call()
     }
 
     /// Off the way of most calls: what `call` is made of is copied here.
@@ -83,8 +109,8 @@ impl Activity {
             let name = thread::catch_panic(|| Some(registry::lock()?.string(self.name)));
             word = activity::in_function(self.what, name.unwrap_or(0));
             self.word.store(word, Ordering::Relaxed);
-            // Whether messages or their time are counted does not change after the beginning.
-            if !message_counters::counting() && !other_mpi::is_counted() {
+            // Whether messages are counted does not change after the beginning.
+            if !message_counters::counting() {
                 self.quick.store(word, Ordering::Relaxed);
             }
         }

@@ -56,6 +56,9 @@ pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
         thread.place(record).disturb();
         thread.set_attention(thread.attention() & !attention::DISTURBED);
     }
+    if thread.attention() & attention::WAITED != 0 {
+        thread.store_p2p(record);
+    }
     if thread.attention() & attention::INTERRUPTED != 0 {
         thread.place(record).mark(INTERRUPTED_BEFORE);
         thread.set_attention(thread.attention() & !attention::INTERRUPTED);
@@ -208,7 +211,7 @@ pub fn unkept(
     // While recording is paused a call has no time stamps, which are most of what it would cost.
     let now = || if paused { 0 } else { ticks::now() };
     let enter = now();
-    let result = thread::guarded_unseen(forward);
+    let result = thread::guarded(forward);
     let exit = now();
     drop(within);
     let outcome = thread.outcome(result);

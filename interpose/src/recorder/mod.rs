@@ -52,7 +52,7 @@ fn begin<F: FnOnce() -> c_int, R>(
     let call = message(thread);
     let Some(&found) = operations::find(thread, &call) else {
         let communicator = begin_untracked(thread, &call);
-        let result = thread::guarded_unseen(forward);
+        let result = thread::guarded(forward);
         end_untracked(thread, communicator, blocking, result);
         return unrecorded(result, None);
     };
@@ -169,12 +169,13 @@ fn collective_again(
 const NO_COMMUNICATOR: usize = 0;
 
 /// Forwards a blocking collective of any kind, from a wrapper that stands at `here`. One that differs from those that
-/// are like the one before in nothing but its operation, which the thread called lately, is recorded as they are.
+/// are like the one before in nothing but its operation, which the thread called lately, or in calls that can wait
+/// before it, is recorded as they are.
 #[inline(never)]
 fn collective_of_any_kind(here: usize, message: &dyn Fn(ThreadRef) -> Call, forward: &dyn Fn() -> c_int) -> c_int {
     if mode::is_plain()
         && let Some(thread) = thread::current()
-        && thread.attention() == 0
+        && thread.attention() & !attention::WAITED == 0
         && !thread.is_full()
         && thread.guard() == 0
         && let call = message(thread)
@@ -183,6 +184,9 @@ fn collective_of_any_kind(here: usize, message: &dyn Fn(ThreadRef) -> Call, forw
         && let position = found.communicator.calls()
         && position + 1 < found.communicator.sync_at()
     {
+        if thread.attention() != 0 {
+            thread.store_p2p(thread.next_record());
+        }
         return collective_again(thread, found, position, here, forward);
     }
     let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: _| {

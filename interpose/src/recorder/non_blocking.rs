@@ -212,22 +212,15 @@ mod tests {
     use std::sync::atomic::AtomicU64;
 
     use bytemuck::Zeroable;
-    use mpitrace_format::layout::{
-        ColumnEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, NOT_RETURNED, RankHeader, name_bytes,
-    };
+    use mpitrace_format::layout::{NOT_RETURNED, RankHeader, live_columns};
 
     use super::*;
     use crate::record::chunk::Columns;
 
     /// A buffer of two chunks of 16 records, of which the last ones are kept.
     fn ring() -> &'static TraceBuffer {
-        let column =
-            |name: &str, element_size| ColumnEntry { name: name_bytes(name), element_size, ..Zeroable::zeroed() };
-        let mut columns: Vec<ColumnEntry> =
-            LIVE_COLUMNS.iter().chain(&LIVE_REQUEST_COLUMNS).map(|&(name, size)| column(name, size)).collect();
-        columns.extend((0..INNER_COUNTERS).map(|_| column("inner", 8)));
         let rank = RankHeader { ring: 1, capacity: 16, ..RankHeader::zeroed() };
-        TraceBuffer::create(&[], "", rank, &columns).unwrap()
+        TraceBuffer::create(&[], "", rank, &live_columns(0)).unwrap()
     }
 
     /// One thread finds a call complete while another one draws the call's chunk again: the chunk is empty then, or the

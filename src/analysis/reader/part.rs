@@ -113,6 +113,11 @@ impl Part {
         self.typed(&self.thread_times)
     }
 
+    /// Whether calls that can wait had time stamps.
+    pub fn waits_are_stamped(&self) -> bool {
+        self.rank_times().is_some_and(|times| times.flags & rank_times_flags::STAMPED != 0)
+    }
+
     /// The thread that called MPI_Init, with its sums; `None`: not known.
     pub fn init_thread(&self) -> Option<(u32, &ThreadTimes)> {
         let thread = self.rank_times()?.thread.checked_sub(1)?;

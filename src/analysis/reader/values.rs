@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use mpitrace_format::layout::{CounterEntry, REQUEST_COLUMNS, TRUE_COLUMNS, WAITED_FOR};
+use mpitrace_format::layout::{CounterEntry, P2P, REQUEST_COLUMNS, TRUE_COLUMNS, WAITED_FOR};
 use mpitrace_format::packed::column;
 
 use super::part::Part;
@@ -147,6 +147,11 @@ impl Part {
     pub fn request_columns(&self) -> Option<[Column<'_>; 4]> {
         let column = |index: usize, marks| self.column(REQUEST_COLUMNS[index], marks);
         Some([column(0, 0)?, column(1, 0)?, column(WAIT, WAITED_FOR)?, column(3, 0)?])
+    }
+
+    /// Ticks that the thread has spent in point-to-point calls since its collective before; `None`: no record has any.
+    pub fn p2p_column(&self) -> Option<Column<'_>> {
+        self.column(P2P, 0)
     }
 
     /// Whether the rank was in a Wait call that does not return before the request of this call is complete.

@@ -39,8 +39,16 @@ pub const LIVE_REQUEST_COLUMNS: [(&str, u32); 5] = [("init", 8), ("test", 8), ("
 /// The last of them, which no part has.
 pub const ABOVE: &str = "above";
 
+/// The columns of the time in calls that can wait, live and in a part: ticks in point-to-point calls since the
+/// collective of the thread before.
+pub const WAIT_COLUMNS: [&str; 1] = [P2P];
+/// The first of them.
+pub const P2P: &str = "p2p";
+/// The columns of a chunk that not every record uses.
+pub const COLUMNS_ON_DEMAND: usize = LIVE_REQUEST_COLUMNS.len() + INNER_COUNTERS + WAIT_COLUMNS.len();
+
 /// The columns of a chunk of a live segment, their places left open: those that every record has, so many counters, those
-/// of requests, and the counters of code inside the stack, whose number is not known beforehand.
+/// of requests, the counters of code inside the stack, whose number is not known beforehand, and those of waits.
 pub fn live_columns(counters: usize) -> Vec<ColumnEntry> {
     let column = |name: &str, element_size, on_demand| ColumnEntry {
         name: name_bytes(name),
@@ -52,7 +60,8 @@ pub fn live_columns(counters: usize) -> Vec<ColumnEntry> {
     let before_all = (0..counters).map(|index| column(&counter_column(index), 8, 0));
     let requests = LIVE_REQUEST_COLUMNS.iter().map(|&(name, size)| column(name, size, chunk_flags::EXTENDED));
     let inner = (0..INNER_COUNTERS).map(|slot| column(&counter_column(counters + slot), 8, chunk_flags::INNER));
-    common.chain(before_all).chain(requests).chain(inner).collect()
+    let waits = WAIT_COLUMNS.iter().map(|name| column(name, 8, chunk_flags::WAITED));
+    common.chain(before_all).chain(requests).chain(inner).chain(waits).collect()
 }
 
 /// The name of the column of the `index`-th counter: [`super::CounterEntry`] has the counter's own.

@@ -27,6 +27,10 @@ pub mod chunk_flags {
     pub const EXTENDED: u32 = 2;
     /// The columns of counters inside the stack are in use, as above.
     pub const INNER: u32 = 4;
+    /// The columns of the time in calls that can wait are in use, as above.
+    pub const WAITED: u32 = 8;
+    /// Those that say which columns are in use.
+    pub const ON_DEMAND: [u32; 3] = [EXTENDED, INNER, WAITED];
 }
 
 /// A call that lasted longer than `duration` can hold.

@@ -59,6 +59,8 @@ mod scheme {
     pub const DIFFERENCES: u8 = 2;
     /// [`crate::packed::counted`].
     pub const COUNTED: u8 = 3;
+    /// A number, and [`crate::packed::frames`] of the values divided by it.
+    pub const STEPS: u8 = 4;
 }
 
 /// Which calls are numbered together.
@@ -203,11 +205,20 @@ fn put_values(bytes: &mut Vec<u8>, values: &[u64]) {
     frames::put(bytes, values);
     let mut differences = vec![scheme::DIFFERENCES];
     let before = std::iter::once(&0).chain(values);
-    let steps: Vec<u64> = values.iter().zip(before).map(|(value, before)| value.wrapping_sub(*before)).collect();
-    frames::put(&mut differences, &steps);
-    if differences.len() < bytes.len() - start {
-        bytes.truncate(start);
-        bytes.append(&mut differences);
+    let changes: Vec<u64> = values.iter().zip(before).map(|(value, before)| value.wrapping_sub(*before)).collect();
+    frames::put(&mut differences, &changes);
+    let mut divided = values.to_vec();
+    let step = times::in_steps(&mut divided);
+    let mut steps = vec![scheme::STEPS];
+    if step > 1 {
+        number::put(&mut steps, step);
+        frames::put(&mut steps, &divided);
+    }
+    for mut other in [differences, steps].into_iter().filter(|other| other.len() > 1) {
+        if other.len() < bytes.len() - start {
+            bytes.truncate(start);
+            bytes.append(&mut other);
+        }
     }
 }
 
@@ -336,6 +347,10 @@ impl<'b> Block<'b> {
                     *step = value;
                 }
             }
+            scheme::STEPS => {
+                let step = number::take(&mut rest)?;
+                found = times::take_steps(&mut rest, self.records(), step)?;
+            }
             scheme::COUNTED => self.numbering.counts(number)?.take(&mut rest, operations, &mut found)?,
             _ => return None,
         }
@@ -420,7 +435,9 @@ mod tests {
                 (*position, *repetition) = (*position + 1, *repetition + 1);
                 rows.operation.push(operation | if (4..7).contains(odds) { MARKS[*odds as usize - 4] } else { 0 });
             }
-            let values = |number: u32| calls.iter().map(|call| call.4 >> (number % 64)).collect();
+            let scaled = |number: u32| if number % 2 == 0 { step } else { 1 };
+            let value = |number: u32, value: u64| (value >> (number % 64)).wrapping_mul(scaled(number));
+            let values = |number: u32| calls.iter().map(|call| value(number, call.4)).collect();
             rows.others = others.into_iter().map(|number| (number, values(number))).collect();
             rows
         })
@@ -463,6 +480,14 @@ mod tests {
                 prop_assert!(found.enter.len() == block.records() && found.position.len() == block.records());
             }
         }
+    }
+
+    #[test]
+    fn values_in_steps_of_the_counter_take_the_bits_of_their_steps() {
+        let values: Vec<u64> = (0..1024u64).map(|call| 26 * (5000 + call * 37 % 128)).collect();
+        let mut bytes = Vec::new();
+        put_values(&mut bytes, &values);
+        assert!(bytes.len() <= 2 + 1024 * 7 / 8 + 4 * 1024 / 128, "7 bits a value: {}", bytes.len());
     }
 
     #[test]

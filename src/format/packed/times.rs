@@ -109,7 +109,8 @@ fn take_open(bytes: &mut &[u8], count: usize) -> Option<Vec<usize>> {
     (0..calls).map(index).collect()
 }
 
-fn take_steps(bytes: &mut &[u8], count: usize, step: u64) -> Option<Vec<u64>> {
+/// Takes `count` values that were divided by `step`.
+pub(super) fn take_steps(bytes: &mut &[u8], count: usize, step: u64) -> Option<Vec<u64>> {
     let mut values = Vec::new();
     frames::take(bytes, count, &mut values)?;
     if step != 1 {
@@ -119,7 +120,7 @@ fn take_steps(bytes: &mut &[u8], count: usize, step: u64) -> Option<Vec<u64>> {
 }
 
 /// Divides all values, signed ones, by the largest number that divides them; returns that.
-fn in_steps(values: &mut [u64]) -> u64 {
+pub(super) fn in_steps(values: &mut [u64]) -> u64 {
     let Some(&first) = values.iter().find(|value| **value != 0) else { return 1 };
     let mut step = Divisor::new((first as i64).unsigned_abs());
     for &value in &*values {

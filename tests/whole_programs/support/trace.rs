@@ -135,6 +135,7 @@ pub struct Row {
     pub init_ns: Option<f64>,
     pub test_ns: Option<f64>,
     pub wait_ns: Option<f64>,
+    pub p2p_ns: Option<f64>,
     pub tests: Option<u64>,
     /// `None`: it could not be read.
     pub counters: BTreeMap<String, Option<u64>>,

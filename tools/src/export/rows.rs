@@ -32,6 +32,8 @@ pub struct Row<'a> {
     /// Of the entry, the half width of its 95 % interval.
     pub error_ns: Option<f64>,
     pub request: Option<RequestTimes>,
+    /// In point-to-point calls that can wait since the thread's collective before; `None`: not measured.
+    pub p2p_ns: Option<f64>,
     /// True if the tracer itself may have delayed the call.
     pub perturbed: bool,
     /// See [`Calls::accounts`].
@@ -101,6 +103,8 @@ pub struct Calls<'t> {
 struct Columns<'t> {
     part: &'t Part,
     has_requests: bool,
+    /// Ticks in point-to-point calls; `None`: no call has any.
+    p2p: Option<Column<'t>>,
     /// By the index of the counter's name.
     counters: Vec<Option<Column<'t>>>,
 }
@@ -123,7 +127,8 @@ impl<'t> Calls<'t> {
         let columns = |(part, values): (&'t Part, &Vec<(String, Column<'t>)>)| {
             let value = |name| values.iter().find(|(other, _)| other == name).map(|(_, values)| *values);
             let has_requests = part.request_columns().is_some();
-            Columns { part, has_requests, counters: counter_names.iter().map(value).collect() }
+            let p2p = part.p2p_column();
+            Columns { part, has_requests, p2p, counters: counter_names.iter().map(value).collect() }
         };
         Calls {
             trace,
@@ -263,6 +268,8 @@ impl<'t> Calls<'t> {
         let (enter, exit) = part.times_of(record);
         let exit = Some(exit).filter(|&tick| tick != 0);
         let has_request = columns.has_requests && self.has_request[number as usize];
+        let has_p2p = part.waits_are_stamped() && !part.operations()[(own & OPERATION_MASK) as usize].is_region();
+        let p2p = || clock.ticks_ns(columns.p2p.map_or(0, |ticks| ticks.get(record)));
         let request = if has_request { part.request_of(record) } else { None };
         Row {
             rank: part.rank(),
@@ -282,6 +289,7 @@ impl<'t> Calls<'t> {
                 wait_ns: clock.ticks_ns(request.wait),
                 tests: request.tests,
             }),
+            p2p_ns: has_p2p.then(p2p),
             perturbed: own & DISTURBED != 0,
             account: None,
             counters: Counters { names: &self.counter_names, columns: &columns.counters, record },

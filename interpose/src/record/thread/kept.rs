@@ -52,18 +52,6 @@ impl ThreadRef {
         unsafe { (*self.0.as_ptr()).cache.keep_communicator(handle, known, generation) };
     }
 
-    /// Adds ticks in a call that is not recorded.
-    pub fn add_other_mpi(self, ticks: u64) {
-        self.set_other_mpi(self.other_mpi().wrapping_add(ticks));
-    }
-
-    /// The ticks that were added since this was asked last.
-    pub fn take_other_mpi(self) -> u64 {
-        let ticks = self.other_mpi();
-        self.set_other_mpi(0);
-        ticks
-    }
-
     /// The sum of a user counter on this thread.
     #[inline(always)]
     pub fn sum(self, slot: usize) -> u64 {

@@ -2,16 +2,17 @@
 
 mod kept;
 mod nesting;
-pub mod other_mpi;
 mod pool;
 mod stamps;
 mod state;
 mod sums;
 mod tls;
+pub mod waits;
 
 pub use crate::base::processor::frame;
-pub use nesting::{catch_panic, forwarded, guarded, guarded_unseen, is_nested, is_passing, timed};
+pub use nesting::{catch_panic, guarded, is_nested, is_passing, timed};
 pub use pool::{create, current_or_new, start};
 pub use state::{
     PLACE_OF_ATTENTION, PLACE_OF_ENTRY, PLACE_OF_ERROR, Record, ThreadRef, at_end, attend_to, attention, current,
 };
+pub use waits::Waiting;

@@ -4,37 +4,13 @@ use std::ffi::c_int;
 
 use crate::base::processor::frame;
 use crate::base::{errno, log, mode};
-use crate::record::thread::other_mpi;
 use crate::record::thread::pool::create;
 use crate::record::thread::state::{ThreadRef, current};
 use crate::record::ticks;
 
-/// Runs `call`, one of the program's that is not recorded, as one that the MPI library may nest other MPI calls in:
-/// they are only forwarded. Its time counts where that was asked for ([`other_mpi`]).
+/// Runs `call`, in which the MPI library may nest other MPI calls: they are only forwarded.
 #[inline(always)]
-pub fn guarded(call: impl Fn() -> c_int) -> c_int {
-    if other_mpi::is_counted() { guarded_and_counted(&call) } else { guarded_unseen(call) }
-}
-
-/// Runs a call that is not recorded; its time counts where that was asked for.
-#[inline(always)]
-pub fn forwarded(call: impl Fn() -> c_int) -> c_int {
-    if other_mpi::is_counted() { guarded_and_counted(&call) } else { call() }
-}
-
-#[cold]
-#[inline(never)]
-fn guarded_and_counted(call: &dyn Fn() -> c_int) -> c_int {
-    if is_nested(frame()) || !mode::is_on() {
-        return call();
-    }
-    let _counted = current().or_else(create).map(other_mpi::Counted::start);
-    guarded_unseen(call)
-}
-
-/// The same, whose time does not count: work of the tracer's, and calls that would be recorded.
-#[inline(always)]
-pub fn guarded_unseen<R>(call: impl FnOnce() -> R) -> R {
+pub fn guarded<R>(call: impl FnOnce() -> R) -> R {
     let here = frame();
     let thread = match current() {
         Some(thread) => Some(thread).filter(|thread| here >= thread.guard()),
@@ -88,7 +64,7 @@ pub fn is_passing(here: usize) -> bool {
 /// Runs what must not harm the program: MPI calls that it makes are not recorded, and a fault in the tracer ends the
 /// tracing and not the program. `errno` stays as it was.
 pub fn catch_panic<R>(work: impl FnOnce() -> Option<R>) -> Option<R> {
-    let caught = errno::kept(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guarded_unseen(work))));
+    let caught = errno::kept(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guarded(work))));
     caught.unwrap_or_else(|_| {
         mode::stop();
         log::warn("internal error; the program goes on untraced");

@@ -104,6 +104,22 @@ impl ThreadRef {
         self.keep_interruption(InterruptionEntry { record: place.number(), flags: seen.flags | flags, ..seen }, tick);
     }
 
+    /// Looks, before a call that is not recorded and can wait, whether the thread was interrupted.
+    #[inline(always)]
+    pub fn look_before_wait(self) {
+        if self.is_interrupted() {
+            self.look_outside(ticks::now(), interruption_flags::BETWEEN);
+        }
+    }
+
+    /// The same after it, at its last tick.
+    #[inline(always)]
+    pub fn look_after_wait(self, tick: u64) {
+        if self.is_interrupted() || self.watch(|watch| watch.is_due(tick)) {
+            self.look_outside(tick, interruption_flags::BETWEEN | interruption_flags::WAITING);
+        }
+    }
+
     /// Looks whether the thread was interrupted outside of the records; with these flags that is kept. Reads its
     /// processor time in any case.
     #[cold]
@@ -150,6 +166,8 @@ impl ThreadRef {
         self.skip_interruptions(tick);
         let reading = self.keep_processor_time(tick);
         self.times().write(ThreadTimes { processor: [reading; 2], ..ThreadTimes::default() });
+        self.set_p2p_stored(0);
+        self.set_waits_taken(0);
     }
 
     /// The sums of the thread end at this tick.

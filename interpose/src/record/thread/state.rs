@@ -46,8 +46,10 @@ pub(super) struct Thread {
     error: c_int,
     /// The reader of the counters around a call, for [`ThreadRef::with_reader`]; `None` before they are needed.
     pub(super) reader: Option<Box<dyn Any>>,
-    /// Ticks in calls that are not recorded, since they were taken last.
-    other_mpi: u64,
+    /// The sum of ticks in point-to-point calls that was stored in records.
+    p2p_stored: u64,
+    /// The sum of ticks in calls that can wait that was taken for a counter.
+    waits_taken: u64,
     /// Sums of the user counters on this thread.
     pub(super) sums: Sums,
     /// Where chunks are drawn from; `None`: this thread's calls cannot be kept.
@@ -94,6 +96,8 @@ pub mod attention {
     pub const INTERRUPTED: u8 = 16;
     /// An error handler of the program was called, in this call or before it.
     pub const HANDLED: u8 = 32;
+    /// A call that can wait has returned since the last record.
+    pub const WAITED: u8 = 64;
     /// Counters to be read after a call.
     pub const COUNTED: u8 = SAMPLED | INNER;
     /// All further work after a call.
@@ -144,7 +148,8 @@ impl Thread {
                 attention: ATTENTION.load(Ordering::Relaxed),
                 error: 0,
                 reader: None,
-                other_mpi: 0,
+                p2p_stored: 0,
+                waits_taken: 0,
                 sums: Sums::ZERO,
                 buffer: buffer,
                 found_last: None,
@@ -220,8 +225,10 @@ impl ThreadRef {
         times set_times: Entry<ThreadTimes>;
         /// The thread's number.
         index set_index: u32;
-        /// Ticks in calls that are not recorded.
-        other_mpi set_other_mpi: u64;
+        /// The sum of ticks in point-to-point calls that was stored in records.
+        p2p_stored set_p2p_stored: u64;
+        /// The sum of ticks in calls that can wait that was taken for a counter.
+        waits_taken set_waits_taken: u64;
     }
 
     /// From now on records of this thread need this too.

@@ -5,11 +5,13 @@
 
 use std::ffi::c_int;
 
+use mpitrace_format::layout::wait_class;
+
 use crate::base::program;
 use crate::counters::message_counters;
 use crate::mpi::abi;
 use crate::mpi::status::Statuses;
-use crate::record::thread;
+use crate::record::thread::{self, waits};
 use crate::recorder::Started;
 use crate::recorder::requests::few::Few;
 use crate::recorder::requests::request_table::ClaimedRequest;
@@ -160,7 +162,19 @@ impl Array {
         if means == Means::WaitForAll || means == Means::WaitForAny && followed.count == 1 {
             followed.started().for_each(Started::begin_wait);
         }
+        // A wait for a recorded collective is its time.
+        let waits = matches!(means, Means::WaitForAll | Means::WaitForAny) && waits::are_stamped();
+        let class = match followed.collectives.is_empty() {
+            true => waits.then_some(wait_class::POINT_TO_POINT),
+            false => Some(wait_class::REQUESTS),
+        };
+        let thread = thread::current().filter(|_| class.is_some());
+        thread.inspect(|thread| thread.look_before_wait());
         let (result, spent, tick) = thread::timed(|| forward(statuses.address()));
+        if let Some((thread, class)) = thread.zip(class) {
+            thread.add_wait(class, spent);
+            thread.look_after_wait(tick);
+        }
         followed.started().for_each(|call| match means {
             Means::WaitForAll | Means::WaitForAny => call.add_wait(spent),
             Means::Test | Means::Look => call.add_test(spent),

@@ -5,6 +5,7 @@ mod account;
 mod call;
 mod processor;
 mod request;
+mod waits;
 
 use std::fmt;
 
@@ -16,7 +17,7 @@ use super::rows::{Calls, Row};
 
 /// All of them, in the order in which a file has them. The counters come behind.
 pub fn all_columns() -> impl Iterator<Item = &'static CallColumn> {
-    [call::COLUMNS, account::COLUMNS, processor::COLUMNS, request::COLUMNS].into_iter().flatten()
+    [call::COLUMNS, account::COLUMNS, processor::COLUMNS, waits::COLUMNS, request::COLUMNS].into_iter().flatten()
 }
 
 /// Those of data: all but what only the table of `dump` has.

@@ -1,0 +1,80 @@
+//! The time in calls that can wait and are not recorded, for each thread.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mpitrace_format::layout::{chunk_flags, wait_class};
+
+use crate::record::thread::state::{Record, ThreadRef, attention};
+use crate::record::ticks;
+
+static STAMPED: AtomicBool = AtomicBool::new(false);
+
+/// Gives calls that can wait time stamps from now on.
+pub fn start() {
+    STAMPED.store(true, Ordering::Relaxed);
+}
+
+/// True if calls that can wait have time stamps.
+#[inline(always)]
+pub fn are_stamped() -> bool {
+    STAMPED.load(Ordering::Relaxed)
+}
+
+/// A call that can wait, until this is dropped, also where a C++ exception passes through. The calls that it nests are
+/// only forwarded.
+pub struct Waiting {
+    thread: ThreadRef,
+    class: usize,
+    enter: u64,
+}
+
+impl Waiting {
+    /// Begins one of this class on the thread, from a wrapper that stands at `here`. `None`: it has no time stamps.
+    #[inline(always)]
+    pub fn begin(thread: ThreadRef, here: usize, class: Option<usize>) -> Option<Waiting> {
+        let class = class.filter(|_| are_stamped())?;
+        thread.look_before_wait();
+        thread.set_guard(here);
+        Some(Waiting { thread, class, enter: ticks::now() })
+    }
+}
+
+impl Drop for Waiting {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let exit = ticks::now();
+        self.thread.set_guard(0);
+        self.thread.add_wait(self.class, exit.wrapping_sub(self.enter));
+        self.thread.look_after_wait(exit);
+    }
+}
+
+impl ThreadRef {
+    /// Adds to the time of a class: a call of it has returned.
+    #[inline(always)]
+    pub fn add_wait(self, class: usize, ticks: u64) {
+        self.times().add_ticks(class, ticks);
+        self.attend(attention::WAITED);
+    }
+
+    /// Stores, in the record of a collective that is about to begin, the time in point-to-point calls since the one
+    /// before. What a record holds that was taken back stays in it for the next one.
+    #[inline(never)]
+    pub fn store_p2p(self, record: Record) {
+        self.set_attention(self.attention() & !attention::WAITED);
+        let sum = self.times().ticks(wait_class::POINT_TO_POINT);
+        let ticks = sum.wrapping_sub(self.p2p_stored());
+        if ticks != 0 && self.extend_at(record, chunk_flags::WAITED) {
+            self.place(record).add_p2p(ticks);
+            self.set_p2p_stored(sum);
+        }
+    }
+
+    /// The ticks in all calls that can wait, but for those of recorded collectives, since this was asked last.
+    pub fn take_waits(self) -> u64 {
+        let sum = (0..wait_class::REQUESTS).map(|class| self.times().ticks(class)).sum();
+        let ticks = u64::wrapping_sub(sum, self.waits_taken());
+        self.set_waits_taken(sum);
+        ticks
+    }
+}
