@@ -2,7 +2,8 @@
  *
  *   the 50th and the 99th percentile of single calls of MPI_Allreduce of 8 bytes;
  *   an MPI_Allreduce of one of 64 counts, one after the other: the median of BLOCKS blocks;
- *   an MPI_Iallreduce of 8 bytes with its MPI_Wait: the same. */
+ *   an MPI_Iallreduce of 8 bytes with its MPI_Wait: the same;
+ *   an MPI_Sendrecv of 8 bytes: the same. */
 #define _GNU_SOURCE
 #include "stamp.h"
 #include <mpi.h>
@@ -33,7 +34,7 @@ static double quantile(double *values, int count, double share)
 
 int main(int argc, char **argv)
 {
-    static double single[BLOCKS * CALLS], turns[BLOCKS], requests[BLOCKS];
+    static double single[BLOCKS * CALLS], turns[BLOCKS], requests[BLOCKS], messages[BLOCKS];
     double in[OPERATIONS] = {0}, out[OPERATIONS];
     unsigned long long ticks = 0;
     double spent = 0;
@@ -59,12 +60,17 @@ int main(int argc, char **argv)
             MPI_Iallreduce(in, out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF, &request);
             MPI_Wait(&request, MPI_STATUS_IGNORE);
         }
+        double requested = now();
+        for (int i = 0; i < CALLS; i++)
+            MPI_Sendrecv(in, 1, MPI_DOUBLE, 0, 0, out, 1, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
         turns[block] = (turned - middle) / CALLS;
-        requests[block] = (now() - turned) / CALLS;
+        requests[block] = (requested - turned) / CALLS;
+        messages[block] = (now() - requested) / CALLS;
     }
     double tick = spent / (double) ticks;
     printf("%f\n%f\n", tick * quantile(single, BLOCKS * CALLS, 0.5), tick * quantile(single, BLOCKS * CALLS, 0.99));
     printf("%f\n%f\n", quantile(turns, BLOCKS, 0.5), quantile(requests, BLOCKS, 0.5));
+    printf("%f\n", quantile(messages, BLOCKS, 0.5));
     MPI_Finalize();
     return 0;
 }

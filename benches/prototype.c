@@ -1,6 +1,7 @@
 /* What a tracer of MPI_Allreduce costs at least: a wrapper written by hand, to be preloaded. A guard, a one-entry cache of
  * the operation, two ordered stamps, and 24 bytes a call in three arrays of a shared mapping. With PROTOTYPE=fresh the memory
- * is taken chunk by chunk as the arrays fill, else all at once before. */
+ * is taken chunk by chunk as the arrays fill, else all at once before. Of MPI_Sendrecv: a guard, a word that says where the
+ * thread is, two ordered stamps, and their difference added to a sum, both in the shared mapping. */
 #define _GNU_SOURCE
 #include "stamp.h"
 #include <fcntl.h>
@@ -15,6 +16,9 @@
 enum { CHUNK = 16384, CHUNKS = 80, RECORD = 24, POPULATE_WRITE = 23 };
 
 static uint64_t *entries, *exits, *operations, calls;
+/* Where the thread is, and the sum of its time there. */
+static volatile uint64_t *place;
+static uint64_t *waited;
 static size_t next, end;
 static int file, fresh;
 static char *base;
@@ -47,14 +51,17 @@ static __attribute__((noinline)) void draw(void)
 __attribute__((constructor)) static void begin(void)
 {
     char name[] = "/dev/shm/mpitrace-prototype.XXXXXX", *how = getenv("PROTOTYPE");
-    size_t bytes = (size_t) CHUNKS * CHUNK * RECORD;
+    size_t bytes = (size_t) CHUNKS * CHUNK * RECORD, page = 4096;
     fresh = how && !strcmp(how, "fresh");
     file = mkstemp(name);
     unlink(name);
-    if (ftruncate(file, bytes)) abort();
-    base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    if (ftruncate(file, bytes + page)) abort();
+    base = mmap(NULL, bytes + page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
     if (base == MAP_FAILED) abort();
     if (!fresh) take(0, bytes);
+    take(bytes, page);
+    place = (uint64_t *) (base + bytes);
+    waited = (uint64_t *) (base + bytes) + 8;
 }
 
 int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
@@ -77,5 +84,22 @@ int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_O
     exits[record] = stamp();
     inside = 0;
     next = record + 1;
+    return result;
+}
+
+int MPI_Sendrecv(const void *sent, int sends, MPI_Datatype send_type, int dest, int send_tag, void *received, int receives,
+                 MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm, MPI_Status *status)
+{
+    if (inside)
+        return PMPI_Sendrecv(sent, sends, send_type, dest, send_tag, received, receives, receive_type, source, receive_tag,
+                             comm, status);
+    *place = 1;
+    inside = 1;
+    uint64_t enter = stamp();
+    int result = PMPI_Sendrecv(sent, sends, send_type, dest, send_tag, received, receives, receive_type, source,
+                               receive_tag, comm, status);
+    *waited += stamp() - enter;
+    inside = 0;
+    *place = 0;
     return result;
 }

@@ -181,6 +181,7 @@ impl Entry<ThreadEntry> {
         (word, false)
     }
 
+    #[inline(always)]
     fn activity_word(&self) -> &AtomicU32 {
         // SAFETY: the place is valid (`Entry::at`) and aligned; the word is used in this way only while the program
         // runs.

@@ -122,11 +122,13 @@ pub mod activity {
 
     /// The word of a thread that enters a call, by the one before: five bits count such calls. So a thread that makes one
     /// call after the other can be seen to move, even if it is found in the same function each time.
+    #[inline(always)]
     pub const fn next(before: u32, word: u32) -> u32 {
         (before.wrapping_add(1 << COUNTS.trailing_zeros()) & COUNTS) | word
     }
 
     /// The word of a thread that has left a call, by the one before.
+    #[inline(always)]
     pub const fn left(before: u32) -> u32 {
         before & COUNTS | COMPUTING
     }
