@@ -112,5 +112,6 @@ fn predicted(delayed: &Delayed) -> Gain {
     if unknown.is_some() {
         return Gain { unknown, ..Gain::default() };
     }
-    Gain { seconds: sum(|gain| gain.seconds), least: sum(|gain| gain.least), most: sum(|gain| gain.most), unknown }
+    let [seconds, least, most] = [sum(|gain| gain.seconds), sum(|gain| gain.least), sum(|gain| gain.most)];
+    Gain { seconds, least, most, ..Gain::default() }
 }

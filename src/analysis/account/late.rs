@@ -100,6 +100,7 @@ impl Late {
             None => self.unknown_ns,
             Some(Because::OnProcessor) => self.on_processor_ns,
             Some(Because::OtherMpi) => self.other_mpi_ns,
+            Some(Because::PointToPoint) => self.point_to_point_ns,
             Some(Because::EarlierCall) => self.earlier_call_ns,
             Some(Because::Computing) => self.computing_ns,
             Some(off) => self.interrupted_by.due_to(off),

@@ -45,7 +45,7 @@ pub enum Kind {
 }
 
 /// Why a rank is late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Because {
     /// It was on its processor, and computed or was in MPI calls that are not recorded.
     OnProcessor,

@@ -171,6 +171,11 @@ impl<'a> Step<'a> {
         self.records[member].0
     }
 
+    /// The member that this one may have waited for.
+    pub fn waited_for(&self, member: usize) -> Option<usize> {
+        self.awaited.get(member).map(|&(other, _)| other)
+    }
+
     /// A member's call.
     pub fn call(&self, member: usize) -> Call {
         self.calls[member]

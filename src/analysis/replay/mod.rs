@@ -6,6 +6,7 @@
 //! least and the most.
 
 mod order;
+mod origin;
 mod removal;
 mod shifts;
 #[cfg(test)]
@@ -20,10 +21,13 @@ use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::{Part, Trace};
 use order::{Sequence, Sequences};
+use origin::Origins;
 use removal::{Removal, Repetition};
 use shifts::{Bound, Shifts, Taken};
 
-/// The time by which the job would be shorter without a loss, seconds.
+pub use origin::Origin;
+
+/// The time by which the job would be shorter without a loss, seconds, and where the loss begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Gain {
     /// By the patterns of the calls; `None`: not known.
@@ -38,6 +42,10 @@ pub struct Gain {
     /// Why it is not known.
     #[serde(rename = "gain_unknown", skip_serializing_if = "Option::is_none")]
     pub unknown: Option<&'static str>,
+    /// From the rank that is late to where that begins. An end without a rank: it is not known. Outputs have it with call
+    /// sites.
+    #[serde(skip)]
+    pub origin: Vec<Origin>,
 }
 
 /// Members of all operations together beyond which nothing is replayed: 200 bytes each.
@@ -53,31 +61,29 @@ const UNCERTAIN: f64 = 0.05;
 
 /// The gain without each of these losses.
 pub fn gains(trace: &Trace, clock: &Clock, operations: &Operations, account: &Account, losses: &[Loss]) -> Vec<Gain> {
-    let unknown = |why| Gain { unknown: Some(why), ..Gain::default() };
     if losses.is_empty() {
         return Vec::new();
     }
-    let replayed = match refusal(trace, account, operations) {
-        None => Replay::new(trace, clock, operations, account, losses).run(account),
-        Some(why) => Err(why),
-    };
-    match replayed {
-        Err(why) => losses.iter().map(|_| unknown(why)).collect(),
-        Ok([least, likely, most]) => {
-            let seconds = |ns: f64| Some(ns.max(0.0) / 1e9);
-            let gain = |lane: usize| Gain {
-                seconds: seconds(likely[lane]),
-                least: seconds(least[lane].min(likely[lane])),
-                most: seconds(most[lane].max(likely[lane])),
-                unknown: None,
-            };
-            let of_loss = |(lane, loss): (usize, &Loss)| match loss.operation {
-                Some(_) => gain(lane),
-                None => unknown("outside of collective calls"),
-            };
-            losses.iter().enumerate().map(of_loss).collect()
+    let (shifts, origins) = match refusal(trace, account, operations) {
+        None => {
+            let mut replay = Replay::new(trace, clock, operations, account, losses);
+            (replay.run(account), replay.origins)
         }
-    }
+        Some(why) => (Err(why), Origins::new(losses, 0)),
+    };
+    let seconds = |ns: f64| Some(ns.max(0.0) / 1e9);
+    let gain = |lane: usize| match (&shifts, losses[lane].operation) {
+        (Err(why), _) => Gain { unknown: Some(why), ..Gain::default() },
+        (_, None) => Gain { unknown: Some("outside of collective calls"), ..Gain::default() },
+        (Ok([least, likely, most]), _) => Gain {
+            seconds: seconds(likely[lane]),
+            least: seconds(least[lane].min(likely[lane])),
+            most: seconds(most[lane].max(likely[lane])),
+            ..Gain::default()
+        },
+    };
+    let chains = origins.chains(losses);
+    (0..).map(gain).zip(chains).map(|(gain, origin)| Gain { origin, ..gain }).collect()
 }
 
 /// Why a run cannot be replayed.
@@ -105,11 +111,13 @@ struct Replay<'a> {
     step: Step<'a>,
     /// For each part when it left its last call, as recorded and as replayed, ns.
     left: Vec<[f64; 2]>,
-    /// When each part ended, ns.
+    /// When each part entered MPI_Finalize, ns.
     ends: Vec<f64>,
     /// How long the longest one took, ns.
     run_ns: f64,
     likely: Shifts,
+    origins: Origins,
+    ranks: Vec<u32>,
     /// The other models, from where on they differ.
     bounds: Option<[Shifts; 2]>,
 }
@@ -123,7 +131,10 @@ impl<'a> Replay<'a> {
         losses: &[Loss],
     ) -> Replay<'a> {
         let begin = |(index, part): (usize, &Part)| clock.of_part(index).nanoseconds(part.info().first_anchor.tick);
-        let end = |(index, part): (usize, &Part)| clock.of_part(index).nanoseconds(part.info().last_anchor.tick);
+        let end = |(index, part): (usize, &Part)| {
+            let entered = part.rank_times().map(|times| times.finalize_enter).filter(|&tick| tick > 0);
+            clock.of_part(index).nanoseconds(entered.unwrap_or(part.info().last_anchor.tick))
+        };
         let parts = || trace.parts.iter().enumerate();
         let mut sequences = Vec::new();
         let mut removals = Vec::new();
@@ -146,13 +157,15 @@ impl<'a> Replay<'a> {
             ends: parts().map(end).collect(),
             run_ns: account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max),
             likely: Shifts::new(trace.parts.len(), losses.len()),
+            origins: Origins::new(losses, trace.parts.len()),
+            ranks: trace.parts.iter().map(Part::rank).collect(),
             bounds: None,
         }
     }
 
     /// By how much earlier the run ends without each loss, ns: the least, the likely and the most. Else why it is not
     /// known.
-    fn run(mut self, account: &Account) -> Result<[Vec<f64>; 3], &'static str> {
+    fn run(&mut self, account: &Account) -> Result<[Vec<f64>; 3], &'static str> {
         let (mut calls, mut before, mut inside) = (Vec::new(), Vec::new(), Vec::new());
         // Of them those in which it is not known which ranks wait.
         let (mut repetitions, mut uncertain) = (0usize, 0usize);
@@ -190,6 +203,7 @@ impl<'a> Replay<'a> {
                     self.bounds = None;
                 }
             }
+            self.origins.look(*number, walk, &self.step, |part| self.ranks[part]);
             go_on(&mut self.left, order == Some(Order::All), &calls);
             self.sequences.advance(slot);
         }

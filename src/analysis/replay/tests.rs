@@ -1,5 +1,6 @@
 //! Simulated programs, whose delays are known to cost what they cost.
 
+use mpitrace_format::layout::interruptions_by;
 use mpitrace_testing::Random;
 use mpitrace_testing::programs::{self, Delayed};
 use mpitrace_testing::synthetic::{self, SyntheticRank};
@@ -111,4 +112,39 @@ fn work_that_is_shared_evenly_gains_half_of_what_is_lost_in_turns() {
     let (account, gains) = predicted_of(&ranks, |account| account.losses_in_turns());
     assert_eq!((account.len(), account[0].rank), (1, None));
     assert!((gains[0].seconds.unwrap() - 50.0 * 200e-6).abs() < 1e-6, "{gains:?}");
+}
+
+/// Rank 1 waits for rank 2, which computes for longer, and then rank 0 waits for rank 1.
+#[test]
+fn a_loss_begins_where_the_chain_of_waits_does() {
+    let ranks = [0u64, 1, 2].map(|number| {
+        let mut rank = SyntheticRank::new(number as u32, 3);
+        rank.last_thread().unwrap().interruptions_by = interruptions_by::EVENT_PAGE;
+        let before = match number {
+            0 => 0,
+            _ => {
+                let pair = rank.communicator(7, 2, number as u32 - 1, None);
+                rank.operation("MPI_Barrier", pair, 0)
+            }
+        };
+        let reduce = rank.operation("MPI_Allreduce", 0, 8);
+        for k in 1..=50u64 {
+            let begin = 1_000_000 * k;
+            match number {
+                0 => {}
+                // It waits for rank 2, and then they leave together.
+                1 => rank.call(before, begin, begin + 501_000),
+                _ => rank.call(before, begin + 500_000, begin + 500_500),
+            }
+            let enter = [100_000, 503_000, 500_600][number as usize];
+            rank.call(reduce, begin + enter, begin + 505_000);
+        }
+        rank
+    });
+    let (losses, gains) = predicted_of(&ranks, |account| account.losses());
+    let of_earlier = |loss: &&Loss| loss.kind == Kind::LateRank && loss.because == Some(Because::EarlierCall);
+    let place = losses.iter().position(|loss| of_earlier(&loss)).unwrap();
+    assert_eq!(losses[place].rank, Some(1), "{losses:?}");
+    let chain: Vec<_> = gains[place].origin.iter().map(|origin| (origin.rank, origin.because)).collect();
+    assert_eq!(chain, [(Some(1), Some(Because::EarlierCall)), (Some(2), Some(Because::OnProcessor))]);
 }

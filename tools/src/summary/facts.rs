@@ -1,13 +1,13 @@
 //! The content of the summary, by the keys of its JSON.
 
-use mpitrace::account::{Account, Kind, Loss, Parts, RankAccount, RankPart, RankParts};
+use mpitrace::account::{Account, Because, Kind, Loss, Parts, RankAccount, RankPart, RankParts};
 use mpitrace::categories::Rule;
 use mpitrace::causes::Causes;
 use mpitrace::clock::Clock;
 use mpitrace::efficiency::{self, Efficiency, RegionEfficiency};
 use mpitrace::operations::{CallSite, Mismatch, Operations, Undone};
 use mpitrace::reader::Trace;
-use mpitrace::replay::{self, Gain};
+use mpitrace::replay::{self, Gain, Origin};
 use mpitrace::statistics::median;
 use mpitrace::whole_run::{self, AllCalls};
 use mpitrace_synchronise::Method;
@@ -114,6 +114,16 @@ pub struct LossFacts {
     pub share: f64,
     #[serde(flatten)]
     pub gain: Gain,
+    /// From the late rank to where its delay begins; without a rank: it is not known from here on.
+    pub origin: Vec<OriginFacts>,
+}
+
+/// A rank in the chain from a loss to where it begins.
+#[derive(Clone, Debug, Serialize)]
+pub struct OriginFacts {
+    pub rank: Option<u32>,
+    pub because: Option<Because>,
+    pub call_site: Option<CallSite>,
 }
 
 impl Summary {
@@ -138,7 +148,8 @@ impl Summary {
         let facts = |loss: &Loss| {
             let place = all.iter().position(|other| other == loss);
             let gain = place.map_or_else(Gain::default, |place| gains[place].clone());
-            LossFacts { gain, ..LossFacts::new(loss.clone(), operations, rank_ns) }
+            let origin = gain.origin.iter().map(|&origin| OriginFacts::new(origin, operations)).collect();
+            LossFacts { gain, origin, ..LossFacts::new(loss.clone(), operations, rank_ns) }
         };
         let losses = all[..listed].iter().map(facts).collect();
         let shown = shown.iter().map(facts).collect();
@@ -208,6 +219,14 @@ impl Share {
     }
 }
 
+impl OriginFacts {
+    fn new(origin: Origin, operations: &Operations) -> OriginFacts {
+        let key = origin.operation.map(|operation| &operations.operations[operation].key);
+        let call_site = key.and_then(|key| key.call_site.clone());
+        OriginFacts { rank: origin.rank, because: origin.because, call_site }
+    }
+}
+
 impl LossFacts {
     fn new(loss: Loss, operations: &Operations, rank_ns: f64) -> LossFacts {
         let key = loss.operation.map(|operation| &operations.operations[operation].key);
@@ -220,6 +239,7 @@ impl LossFacts {
             seconds: loss.ns / NS,
             share: if rank_ns > 0.0 { loss.ns / rank_ns } else { 0.0 },
             gain: Gain::default(),
+            origin: Vec::new(),
             loss,
         }
     }

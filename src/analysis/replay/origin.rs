@@ -1,0 +1,91 @@
+//! Where a loss begins: of a rank that is late since it left its call before later than the others, the rank that it
+//! waited for there, and so on, to one that was not late because of a call.
+
+use std::collections::HashMap;
+
+use crate::account::walk::{Step, Walk};
+use crate::account::{Because, Kind, Loss};
+
+/// A rank in the chain from a loss to where it begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// The world rank; `None`: not known from here on.
+    pub rank: Option<u32>,
+    /// Why it was late.
+    pub because: Option<Because>,
+    /// The operation's number in which others waited for it.
+    pub operation: Option<usize>,
+}
+
+/// Finds the origins of losses, repetition by repetition.
+pub(super) struct Origins {
+    /// The lanes of ranks that are late because of a call before: by operation and rank.
+    lanes: HashMap<(usize, u32), usize>,
+    /// For each part what kept it in its call before.
+    kept: Vec<Origin>,
+    /// For each of these lanes how long which origin made the rank late, ns.
+    found: HashMap<(usize, Origin), f64>,
+}
+
+impl Origins {
+    pub fn new(losses: &[Loss], parts: usize) -> Origins {
+        let is_earlier = |loss: &Loss| loss.kind == Kind::LateRank && loss.because == Some(Because::EarlierCall);
+        let lane =
+            |(lane, loss): (usize, &Loss)| Some(((loss.operation?, loss.rank?), lane)).filter(|_| is_earlier(loss));
+        Origins {
+            lanes: losses.iter().enumerate().filter_map(lane).collect(),
+            kept: vec![Origin::default(); parts],
+            found: HashMap::new(),
+        }
+    }
+
+    /// Goes through a repetition of an operation; `rank_of`: of a part.
+    pub fn look(&mut self, number: usize, walk: &Walk, step: &Step, rank_of: impl Fn(usize) -> u32) {
+        if self.lanes.is_empty() {
+            return;
+        }
+        for &(at, late) in &step.late {
+            let part = walk.members[at].index;
+            if let Some(&lane) = self.lanes.get(&(number, rank_of(part))).filter(|_| late.earlier_call_ns > 0.0) {
+                *self.found.entry((lane, self.kept[part])).or_default() += late.earlier_call_ns;
+            }
+        }
+        // Who made each member leave this call when it left.
+        let kept: Vec<Origin> = (0..walk.members.len())
+            .map(|at| {
+                let parts = &step.parts[at];
+                let awaited = step.waited_for(at).filter(|_| 2.0 * parts.waiting > parts.run_time);
+                let Some(other) = awaited else {
+                    let because = parts.interrupted_by.largest().map(|(because, _)| because);
+                    return Origin { rank: Some(rank_of(walk.members[at].index)), because, operation: Some(number) };
+                };
+                let part = walk.members[other].index;
+                let because = step.late.iter().find(|(late, _)| *late == other).and_then(|(_, late)| late.because());
+                match because {
+                    Some(Because::EarlierCall) => self.kept[part],
+                    because => Origin { rank: Some(rank_of(part)), because, operation: Some(number) },
+                }
+            })
+            .collect();
+        walk.members.iter().zip(kept).for_each(|(member, kept)| self.kept[member.index] = kept);
+    }
+
+    /// The chain of each loss: the rank that is late, and where that begins. Its end is unknown if no origin has more than
+    /// half of the time.
+    pub fn chains(&self, losses: &[Loss]) -> Vec<Vec<Origin>> {
+        let chain = |(lane, loss): (usize, &Loss)| {
+            if loss.kind != Kind::LateRank || loss.rank.is_none() {
+                return Vec::new();
+            }
+            let late = Origin { rank: loss.rank, because: loss.because, operation: loss.operation };
+            if loss.because != Some(Because::EarlierCall) {
+                return vec![late];
+            }
+            let found = self.found.iter().filter(|((of, _), _)| *of == lane);
+            let sum: f64 = found.clone().map(|(_, ns)| ns).sum();
+            let begin = found.max_by(|one, other| one.1.total_cmp(other.1)).filter(|(_, ns)| 2.0 * **ns > sum);
+            vec![late, begin.map_or_else(Origin::default, |((_, origin), _)| *origin)]
+        };
+        losses.iter().enumerate().map(chain).collect()
+    }
+}
