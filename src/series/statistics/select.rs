@@ -8,6 +8,8 @@ const LOOKED_AT: usize = 1 << 12;
 /// How far from its place among these the two are taken: a fraction found by chance is within six standard deviations of
 /// the true one, of 0.5 / sqrt(4096) at most.
 const APART: usize = 6 * (LOOKED_AT / 128);
+/// Values that stay in the processor's cache.
+const CACHED: usize = 1 << 10;
 
 /// The median: the middle value, or the mean of the two middle ones. `None` for no values.
 pub fn median_of(values: &[f64]) -> Option<f64> {
@@ -54,17 +56,21 @@ struct Between {
 
 impl Between {
     fn new(values: &[f64], low: i64, high: i64) -> Between {
-        let of_piece = |values: &[f64]| {
-            // As fields they would be in memory, where each sum waits for the one before.
+        let of_piece = move |values: &[f64]| {
+            // Counted in registers, and kept without a branch that cannot be predicted.
             let (mut below, mut at_low, mut between, mut at_high) = (0, 0, Vec::new(), 0);
-            for &value in values {
-                let key = key(value);
-                below += usize::from(key < low);
-                at_low += usize::from(key == low);
-                at_high += usize::from(key == high);
-                if key > low && key < high {
-                    between.push(key);
+            let mut kept = [0; CACHED];
+            for part in values.chunks(CACHED) {
+                let mut count = 0;
+                for &value in part {
+                    let key = key(value);
+                    kept[count] = key;
+                    count += usize::from((key > low) & (key < high));
+                    below += usize::from(key < low);
+                    at_low += usize::from(key == low);
+                    at_high += usize::from(key == high);
                 }
+                between.extend_from_slice(&kept[..count]);
             }
             Between { below, at_low, between, at_high }
         };
