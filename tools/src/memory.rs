@@ -10,13 +10,13 @@ use crate::text;
 pub struct Need(u64);
 
 /// The run times with their categories.
-pub const CATEGORIES: Need = Need(45);
+pub const CATEGORIES: Need = Need(70);
 /// The numbers of `stats`.
-pub const NUMBERS: Need = Need(55);
+pub const NUMBERS: Need = Need(105);
 /// The fingerprints of a page.
-pub const PAGE: Need = Need(150);
-/// Each metric of each rank, held against the run times.
-pub const METRICS: Need = Need(250);
+pub const PAGE: Need = Need(165);
+/// The run times with their groups; metrics are looked at in a sample.
+pub const METRICS: Need = Need(90);
 
 /// Warns on stderr where an operation of so many repetitions may not fit into memory. `operations`: number and
 /// repetitions of each that is looked at.
@@ -75,12 +75,12 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_said_with_a_way_out() {
         let of = |repetitions, available| line(1, repetitions, CATEGORIES, available);
-        assert_eq!(of(1000, 45_000), None);
+        assert_eq!(of(1000, 70_000), None);
         let told = of(450_000_000, 12_000_000_000).unwrap();
         assert_eq!(
             told,
-            "operation 1 has 450000000 repetitions, which take some 20.25 GB of memory; 12.00 GB are available: \
-             --repetitions 0..100000000 looks at the first ones"
+            "operation 1 has 450000000 repetitions, which take some 31.50 GB of memory; 12.00 GB are available: \
+             --repetitions 0..80000000 looks at the first ones"
         );
         assert!(of(100, 10).unwrap().ends_with("0..1 looks at the first ones"));
     }
