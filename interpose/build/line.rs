@@ -16,6 +16,10 @@ pub struct Line {
     pub into: String,
     /// Behind `=>`: the rule of the message size, or the function of ours that gets the call.
     pub rule: Call,
+    /// The function of ours that forwards the call, and knows with whom the rank waits.
+    pub around: Call,
+    /// The function of ours that sees the arguments of a call that has returned well.
+    pub then: Call,
     pub root: String,
     pub reduction: String,
     /// Words: a communicator, or a kind, perhaps `at`, and a parameter.
@@ -85,6 +89,8 @@ fn line(text: &str) -> Line {
                 assert!(words.is(">"), "{text}");
                 line.rule = words.call();
             }
+            "around" => line.around = words.call(),
+            "then" => line.then = words.call(),
             "root" => line.root = words.next(),
             "reduction" => line.reduction = words.next(),
             "on" if words.0.peek().is_some_and(|word| word == "(") => line.on = words.group(),

@@ -37,7 +37,9 @@ pub fn of_line(line: &Line) -> String {
         "freeing" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_known()"))),
         "starting" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_prepared()"))),
         "counted" => own(Box::new(move |width, _| counted(line, width))),
-        "forwarded" => own(Box::new(|_, _| in_quick_activity(line, "POINT_TO_POINT", "forward()"))),
+        "forwarded" => {
+            own(Box::new(move |_, _| in_quick_activity(line, "POINT_TO_POINT", &format!("forward({})", line.into))))
+        }
         "handling" | "lifecycle" => own(Box::new(move |_, _| by_function())),
         kind => panic!("a line of the kind {kind}"),
     }
@@ -139,8 +141,25 @@ pub unsafe extern \"C-unwind\" fn {symbol}({}) -> c_int {{
 ",
         parameters.join(", "),
         forward(form, "real", &form.arguments, ""),
-        (form.body)(width, false),
+        followed(form, width, false),
     )
+}
+
+/// The body of a wrapper, and what comes behind a call that has returned well.
+fn followed(form: &Form<'_>, width: &str, narrowed: bool) -> String {
+    let Line { kind, around, then, .. } = form.line;
+    let body = (form.body)(width, narrowed);
+    let makes = !["completing", "freeing", "starting"].contains(&kind.as_str()) && around.path.is_empty();
+    let next = if !then.path.is_empty() {
+        let counts = then.arguments.iter().any(|argument| argument == "datatype" || argument == "sendtype");
+        let generic = if counts { format!("::<{width}>") } else { String::new() };
+        format!("{}{generic}({})", then.path, then.arguments.join(", "))
+    } else if makes && form.arguments.iter().any(|argument| argument == "request") {
+        "messages::no_message(request)".to_owned()
+    } else {
+        return body;
+    };
+    format!("let result = {{ {body} }};\n    if result == 0 {{ {next} }}\n    result")
 }
 
 /// The closure that calls the function behind `pointer` with these arguments; with `into` it takes what is passed in
@@ -149,6 +168,13 @@ fn forward(form: &Form<'_>, pointer: &str, arguments: &[String], first: &str) ->
     let into = &form.line.into;
     let taken = if into.is_empty() { String::new() } else { format!("{into}: usize") };
     let words = vec!["usize"; arguments.len()].join(", ");
+    let around = match form.line.around.path.is_empty() {
+        true => String::new(),
+        false => format!(
+            "let here = thread::frame(); let forward = move |{taken}| {};",
+            call(&form.line.around, "", "here, forward")
+        ),
+    };
     format!(
         "// SAFETY: the function takes as many words and returns an int; the arguments are the program's own, or arrays
     // in place of its own that live until the call has returned or its request is complete.
@@ -156,7 +182,8 @@ fn forward(form: &Form<'_>, pointer: &str, arguments: &[String], first: &str) ->
         {first}
         let {pointer}: unsafe extern \"C-unwind\" fn({words}) -> c_int = std::mem::transmute({pointer});
         {pointer}({})
-    }};",
+    }};
+    {around}",
         arguments.join(", ")
     )
 }
@@ -189,7 +216,7 @@ fn {}_narrowed(plain: *mut c_void, {}) -> c_int {{
         quoted.join(", "),
         form.name,
         forward(form, "plain", &form.arguments, &first),
-        (form.body)("Large", true),
+        followed(form, "Large", true),
     )
 }
 
@@ -218,7 +245,7 @@ fn another(form: &Form<'_>, prefix: &str) -> String {
         form.name,
         located("_", false),
         forward(form, "other", arguments, ""),
-        (form.body)("Int", true),
+        followed(form, "Int", true),
     )
 }
 

@@ -30,6 +30,8 @@ pub struct Content<'a> {
     pub threads: &'a [u8],
     /// Sums of time.
     pub times: Times,
+    /// The partners with calls or messages.
+    pub partners: Vec<PartnerEntry>,
     /// [`CounterEntry`]s.
     pub counters: &'a [u8],
     /// [`SyncEntry`]s.
@@ -277,6 +279,7 @@ impl Content<'_> {
             (section::PROBES, size_of::<ProbeEntry>(), self.probes),
             (section::INTERRUPTIONS, size_of::<InterruptionEntry>(), bytemuck::cast_slice(&self.interruptions)),
             (section::HISTOGRAMS, size_of::<HistogramEntry>(), bytemuck::cast_slice(&self.histograms)),
+            (section::PARTNERS, size_of::<PartnerEntry>(), bytemuck::cast_slice(&self.partners)),
             (section::RANK_TIMES, size_of::<RankTimes>(), self.of_threads(bytemuck::bytes_of(&self.times.rank))),
             (section::THREAD_TIMES, size_of::<ThreadTimes>(), bytemuck::cast_slice(&self.times.threads)),
             (

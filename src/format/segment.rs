@@ -101,6 +101,7 @@ pub fn read_with<'a>(
         operations: counted,
         threads: bytemuck::cast_slice(tables.threads),
         times,
+        partners: tables.partners.iter().filter(|entry| entry.calls | entry.messages != 0).copied().collect(),
         counters: tables.counters,
         syncs: tables.syncs,
         probes: tables.probes,
@@ -118,6 +119,7 @@ struct Tables<'a> {
     operations: &'a [OperationEntry],
     threads: &'a [ThreadEntry],
     thread_times: &'a [ThreadTimes],
+    partners: &'a [PartnerEntry],
     counters: &'a [u8],
     syncs: &'a [u8],
     probes: &'a [u8],
@@ -142,6 +144,7 @@ impl<'a> Tables<'a> {
         let operations = table(&header.operations, size_of::<OperationEntry>(), "operations")?;
         let threads = table(&header.threads, size_of::<ThreadEntry>(), "threads")?;
         let thread_times = table(&header.thread_times, size_of::<ThreadTimes>(), "sums of threads")?;
+        let partners = table(&header.partners, size_of::<PartnerEntry>(), "partners")?;
         let interruptions = table(&header.interruptions, size_of::<InterruptionEntry>(), "interruptions")?;
         let long_calls = table(&header.long_calls, size_of::<LongCallEntry>(), "long calls")?;
         let chunks = table(&header.chunks, size_of::<ChunkEntry>(), "chunks")?;
@@ -152,6 +155,7 @@ impl<'a> Tables<'a> {
             operations: typed(operations, path)?,
             threads: typed(threads, path)?,
             thread_times: typed(thread_times, path)?,
+            partners: typed(partners, path)?,
             counters: table(&header.counters, size_of::<CounterEntry>(), "counters")?,
             syncs: table(&header.syncs, size_of::<SyncEntry>(), "synchronisations")?,
             probes: table(&header.probes, size_of::<ProbeEntry>(), "probes")?,

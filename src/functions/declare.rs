@@ -6,6 +6,8 @@ macro_rules! functions {
     ($($kind:ident $(+ $large:ident)? $name:ident $(, $started:ident)? ($($argument:ident),*) $(of $blocking:ident)?
         $(or $other:ident($($passed:ident),*))? $(into $into:ident)?
         $(=> $($rule:ident)::+($($significant:ident),*))?
+        $(around $outer:ident::$waits:ident($($told:ident),*))?
+        $(then $follower:ident::$follows:ident($($seen:ident),*))?
         $(root $root:ident)? $(reduction $reduction:ident)? $(on $comm:tt)?
         $(as $pattern:ident)? $(otf2 $otf2:ident)? $(reprompi $reprompi:ident)?
         $(with $module:ident::$observer:ident($($handed:ident),*))? $(waits $class:ident)?;)*) => {

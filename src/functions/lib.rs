@@ -33,6 +33,10 @@
 //! `waits`, at the end of a line that is not recorded, gives calls that can wait two time stamps: their time counts in
 //! this one of `mpitrace_format::layout::wait_class`. Calls that start or test something have none.
 //!
+//! `around` names a function of ours that forwards the call, within all that is done for its kind, and knows with whom
+//! the rank waits. `then` names one that sees the arguments of a call that has returned well. A call that makes a
+//! request and has neither makes one that is for no message.
+//!
 //! `into` names a parameter in whose place ours may pass something of its own: a status that the program does not want.
 //!
 //! Each line makes `MPI_X` and `PMPI_X` (and those with `_c`, and those of the other forms). Adding a function is
@@ -145,20 +149,28 @@ macro_rules! for_each_function {
                 as neighbourhood otf2 ALLTOALLW;
 
             // What completes a request. With nothing outstanding these cost one branch.
-            completing Wait(request, status) into status => completion::wait(request, status) waits point_to_point;
+            completing Wait(request, status) into status => completion::wait(request, status)
+                around waiting::wait(request, status) waits point_to_point;
             completing Waitall(count, requests, statuses) into statuses
-                => completion::wait_all(count, requests, statuses) waits point_to_point;
+                => completion::wait_all(count, requests, statuses)
+                around waiting::wait_all(count, requests, statuses) waits point_to_point;
             completing Waitany(count, requests, index, status) into status
-                => completion::wait_any(count, requests, index, status) waits point_to_point;
+                => completion::wait_any(count, requests, index, status)
+                around waiting::wait_any(count, requests, index, status) waits point_to_point;
             completing Waitsome(count, requests, outcount, indices, statuses) into statuses
-                => completion::wait_some(count, requests, outcount, indices, statuses) waits point_to_point;
-            completing Test(request, flag, status) into status => completion::test(request, flag, status);
+                => completion::wait_some(count, requests, outcount, indices, statuses)
+                around waiting::wait_some(count, requests, outcount, indices, statuses) waits point_to_point;
+            completing Test(request, flag, status) into status => completion::test(request, flag, status)
+                then waiting::tested(request, flag);
             completing Testall(count, requests, flag, statuses) into statuses
-                => completion::test_all(count, requests, flag, statuses);
+                => completion::test_all(count, requests, flag, statuses)
+                then waiting::all_tested(count, requests, flag);
             completing Testany(count, requests, index, flag, status) into status
-                => completion::test_any(count, requests, index, flag, status);
+                => completion::test_any(count, requests, index, flag, status)
+                then waiting::any_tested(count, requests, index, flag);
             completing Testsome(count, requests, outcount, indices, statuses) into statuses
-                => completion::test_some(count, requests, outcount, indices, statuses);
+                => completion::test_some(count, requests, outcount, indices, statuses)
+                then waiting::some_tested(count, requests, outcount, indices);
             completing Request_get_status(request, flag, status) into status
                 => completion::get_status(request, flag, status);
             completing Request_get_status_all(count, requests, flag, statuses) into statuses
@@ -167,53 +179,88 @@ macro_rules! for_each_function {
                 => completion::get_status_any(count, requests, index, flag, status);
             completing Request_get_status_some(count, requests, outcount, indices, statuses) into statuses
                 => completion::get_status_some(count, requests, outcount, indices, statuses);
+            guarded Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request);
             freeing Request_free(request) => outstanding::free(request);
-            starting Start(request) => outstanding::start_prepared(request);
-            starting Startall(count, requests) => outstanding::start_all_prepared(count, requests);
+            starting Start(request) => outstanding::start_prepared(request)
+                then messages::started(request);
+            starting Startall(count, requests) => outstanding::start_all_prepared(count, requests)
+                then messages::all_started(count, requests);
 
             // Point-to-point messages.
-            counted+c Send(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest) waits point_to_point;
-            counted+c Bsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest) waits point_to_point;
-            counted+c Ssend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest) waits point_to_point;
-            counted+c Rsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest) waits point_to_point;
-            counted+c Isend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
-            counted+c Ibsend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
-            counted+c Issend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
-            counted+c Irsend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
-            counted+c Recv(buf, count, datatype, source, tag, comm, status) into status => p2p::received(status) waits point_to_point;
-            counted+c Mrecv(buf, count, datatype, message, status) into status => p2p::received(status) waits point_to_point;
-            counted+c Irecv(buf, count, datatype, source, tag, comm, request) => p2p::receiving(request);
-            counted+c Imrecv(buf, count, datatype, message, request) => p2p::receiving(request);
+            counted+c Send(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest)
+                around waiting::send(dest, tag, comm)
+                then messages::sent(count, datatype, dest, comm) waits point_to_point;
+            counted+c Bsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest)
+                around waiting::send(dest, tag, comm)
+                then messages::sent(count, datatype, dest, comm) waits point_to_point;
+            counted+c Ssend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest)
+                around waiting::send(dest, tag, comm)
+                then messages::sent(count, datatype, dest, comm) waits point_to_point;
+            counted+c Rsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest)
+                around waiting::send(dest, tag, comm)
+                then messages::sent(count, datatype, dest, comm) waits point_to_point;
+            counted+c Isend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest)
+                then messages::sending(request, count, datatype, dest, tag, comm);
+            counted+c Ibsend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest)
+                then messages::sending(request, count, datatype, dest, tag, comm);
+            counted+c Issend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest)
+                then messages::sending(request, count, datatype, dest, tag, comm);
+            counted+c Irsend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest)
+                then messages::sending(request, count, datatype, dest, tag, comm);
+            counted+c Recv(buf, count, datatype, source, tag, comm, status) into status => p2p::received(status)
+                around waiting::receive(source, tag, comm, status) waits point_to_point;
+            counted+c Mrecv(buf, count, datatype, message, status) into status => p2p::received(status)
+                around waiting::receive_found(message, status) waits point_to_point;
+            counted+c Irecv(buf, count, datatype, source, tag, comm, request) => p2p::receiving(request)
+                then messages::receiving(request, source, tag, comm);
+            counted+c Imrecv(buf, count, datatype, message, request) => p2p::receiving(request)
+                around messages::receiving_found(message, request);
             counted+c Sendrecv(
                 sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status
-            ) into status => p2p::exchanged(sendcount, sendtype, dest, status) waits point_to_point;
+            ) into status => p2p::exchanged(sendcount, sendtype, dest, status)
+                around waiting::exchange(dest, sendtag, source, recvtag, comm, status)
+                then messages::sent(sendcount, sendtype, dest, comm) waits point_to_point;
             counted+c Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status) into status
-                => p2p::exchanged(count, datatype, dest, status) waits point_to_point;
+                => p2p::exchanged(count, datatype, dest, status)
+                around waiting::exchange(dest, sendtag, source, recvtag, comm, status)
+                then messages::sent(count, datatype, dest, comm) waits point_to_point;
             counted+c Isendrecv(
                 sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
                 comm, request
-            ) => p2p::exchanging(sendcount, sendtype, dest, request);
+            ) => p2p::exchanging(sendcount, sendtype, dest, request)
+                then messages::exchanging(request, sendcount, sendtype, dest, source, recvtag, comm);
             counted+c Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
-                => p2p::exchanging(count, datatype, dest, request);
+                => p2p::exchanging(count, datatype, dest, request)
+                then messages::exchanging(request, count, datatype, dest, source, recvtag, comm);
             counted+c Send_init(buf, count, datatype, dest, tag, comm, request)
-                => p2p::preparing_send(count, datatype, dest, request);
+                => p2p::preparing_send(count, datatype, dest, request)
+                then messages::preparing_send(request, count, datatype, dest, tag, comm);
             counted+c Bsend_init(buf, count, datatype, dest, tag, comm, request)
-                => p2p::preparing_send(count, datatype, dest, request);
+                => p2p::preparing_send(count, datatype, dest, request)
+                then messages::preparing_send(request, count, datatype, dest, tag, comm);
             counted+c Ssend_init(buf, count, datatype, dest, tag, comm, request)
-                => p2p::preparing_send(count, datatype, dest, request);
+                => p2p::preparing_send(count, datatype, dest, request)
+                then messages::preparing_send(request, count, datatype, dest, tag, comm);
             counted+c Rsend_init(buf, count, datatype, dest, tag, comm, request)
-                => p2p::preparing_send(count, datatype, dest, request);
+                => p2p::preparing_send(count, datatype, dest, request)
+                then messages::preparing_send(request, count, datatype, dest, tag, comm);
             counted+c Recv_init(buf, count, datatype, source, tag, comm, request)
-                => p2p::preparing_receive(request);
+                => p2p::preparing_receive(request)
+                then messages::preparing_receive(request, source, tag, comm);
             counted Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request)
-                => p2p::preparing_partitions(partitions, count, datatype, dest, request);
+                => p2p::preparing_partitions(partitions, count, datatype, dest, request)
+                then messages::preparing_partitions(request, partitions, count, datatype, dest, tag, comm);
             counted Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request)
-                => p2p::preparing_receive(request);
+                => p2p::preparing_receive(request)
+                then messages::preparing_receive(request, source, tag, comm);
 
-            forwarded Probe(source, tag, comm, status) waits point_to_point;
+            forwarded Probe(source, tag, comm, status) into status
+                around waiting::receive(source, tag, comm, status) waits point_to_point;
             forwarded Iprobe(source, tag, comm, flag, status);
-            forwarded Mprobe(source, tag, comm, message, status) waits point_to_point;
-            forwarded Improbe(source, tag, comm, flag, message, status);
+            forwarded Mprobe(source, tag, comm, message, status) into status
+                around waiting::find(source, tag, comm, message, status) waits point_to_point;
+            forwarded Improbe(source, tag, comm, flag, message, status)
+                then messages::looked_for(message, flag, source, tag, comm, status);
 
             // One-sided messages.
             counted+c Put(

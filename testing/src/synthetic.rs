@@ -40,6 +40,8 @@ pub struct SyntheticRank {
     histograms: Vec<HistogramEntry>,
     /// Its sums of time.
     pub times: Times,
+    /// Its time with each partner.
+    pub partners: Vec<PartnerEntry>,
 }
 
 /// The cost of the request of a non-blocking call, ticks.
@@ -93,6 +95,7 @@ impl SyntheticRank {
             interruptions: Vec::new(),
             histograms: Vec::new(),
             times: Times::default(),
+            partners: Vec::new(),
         };
         new.communicator(0, world_size, rank, None);
         new.communicators[0].flags |= communicator_flags::WORLD;
@@ -353,6 +356,7 @@ impl SyntheticRank {
             operations: Cow::Borrowed(bytemuck::cast_slice(&self.operations)),
             threads: bytemuck::cast_slice(&self.threads),
             times: self.times.clone(),
+            partners: self.partners.clone(),
             counters: &[],
             syncs: &[],
             probes: &[],

@@ -2,6 +2,8 @@
 
 use crate::support::companion::{self, mpitrace};
 use crate::support::{Case, On, Outcome, Test, Trace, binaries, litter};
+use mpitrace::operations::Operations;
+use mpitrace::partners::Partners;
 use mpitrace::reader;
 use mpitrace_format::layout::{activity, state};
 use std::ffi::OsString;
@@ -60,6 +62,11 @@ fn point_to_point(case: &Case, how: &str, function: &str) {
     assert_eq!(activity_of(&trace, 0), (activity::POINT_TO_POINT, function.to_owned()));
     assert_eq!(activity_of(&trace, 1), (activity::COMPUTING, String::new()));
     assert_eq!(trace.parts[0].info().state, state::RUNNING);
+    let partners = Partners::new(&trace, &Operations::new(&trace));
+    let awaited = trace.parts[0].awaited(0).iter();
+    let awaited: Vec<_> = awaited.map(|message| (partners.world_rank(0, message.partner), message.tag)).collect();
+    assert_eq!(awaited, [(Some(1), 7)], "the message that rank 0 waits for");
+    assert_eq!(trace.parts[1].awaited(0), []);
 }
 
 fn finalize(case: &Case) {

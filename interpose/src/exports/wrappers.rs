@@ -30,7 +30,7 @@ mod generated {
     use crate::record::thread;
     use crate::recorder::activity::Activity;
     use crate::recorder::requests::{completion, outstanding};
-    use crate::recorder::{self, p2p};
+    use crate::recorder::{self, messages, p2p, waiting};
 
     include!(concat!(env!("OUT_DIR"), "/wrappers.rs"));
 

@@ -220,6 +220,7 @@ mod tests {
             operations: Cow::Borrowed(&[]),
             threads: &[],
             times: Times::default(),
+            partners: Vec::new(),
             counters: &[],
             syncs: &[],
             probes: &[],

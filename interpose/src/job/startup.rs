@@ -17,7 +17,7 @@ use crate::job::run::{RUN, Run, World};
 use crate::job::settings::Settings;
 use crate::job::{metadata, output_name};
 use crate::mpi::{self, abi};
-use crate::record::thread::{self, waits};
+use crate::record::thread::{self, partners, waits};
 use crate::record::trace_buffer::{self, TraceBuffer};
 use crate::record::{call_site, quota, ticks, watch};
 
@@ -174,6 +174,9 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     watch::choose(run.settings.interruptions);
     quota::find(Path::new("/"));
     thread::start(live);
+    if run.settings.p2p {
+        partners::start(live);
+    }
     Some(run)
 }
 
@@ -191,6 +194,7 @@ fn stop_in_children() {
     extern "C" fn in_child() {
         mode::stop();
         message_counters::stop();
+        partners::stop();
         // It may be inside a call, after which the thread looks at its page.
         if let Some(thread) = thread::current() {
             thread.forget_interruptions();

@@ -125,6 +125,12 @@ impl Abi {
         }
     }
 
+    /// The handles of an array of so many; none where there is no array.
+    pub fn handles(&self, count: usize, array: usize) -> impl Iterator<Item = usize> + Clone + '_ {
+        let count = if array == 0 { 0 } else { (count as c_int).max(0) as usize };
+        (0..count).map(move |index| self.read(array + index * self.handle_size))
+    }
+
     /// The handle that a call has stored at `place`.
     pub fn made(&self, place: usize) -> Option<usize> {
         Some(self.read(place)).filter(|&handle| handle != 0)
@@ -166,6 +172,7 @@ impl Abi {
 
     /// True if this request, as a starting call has stored it, is the one that all calls share which are complete
     /// already.
+    #[inline(always)]
     pub fn is_complete_request(&self, handle: usize) -> bool {
         match self.family {
             family::OPENMPI => handle == self.request_null || handle == self.empty_request,

@@ -140,6 +140,7 @@ pub enum Lasts {
 
 const ENTRIES: usize = 256;
 const COMMUNICATORS: usize = 8;
+const SIZES: usize = 8;
 
 /// The operations and communicators that a thread used lately. 256 entries of 96 bytes: 24 KiB, within a first-level
 /// cache for a program that calls few operations, and no more than they touch.
@@ -148,6 +149,8 @@ pub struct Cache {
     last: *const Kept,
     entries: [Kept; ENTRIES],
     communicators: [(usize, u64, Option<&'static Communicator>); COMMUNICATORS],
+    /// Data types with their sizes.
+    sizes: [(usize, u64, u64); SIZES],
 }
 
 #[derive(Clone, Copy)]
@@ -192,6 +195,7 @@ impl Cache {
         unsafe {
             (&raw mut (*place).last).write(&raw const NOWHERE.0);
             (&raw mut (*place).communicators).write([(0, 0, None); COMMUNICATORS]);
+            (&raw mut (*place).sizes).write([(0, 0, 0); SIZES]);
             let entries = (&raw mut (*place).entries).cast::<Kept>();
             (0..ENTRIES).for_each(|entry| entries.add(entry).write(Kept::NONE));
         }
@@ -251,7 +255,7 @@ impl Cache {
     /// The communicator behind a handle, where it was kept lately.
     #[inline(always)]
     pub fn communicator(&mut self, handle: usize) -> Option<&'static Communicator> {
-        let slot = &mut self.communicators[communicator_index(handle)];
+        let slot = &mut self.communicators[handle_index(handle) % COMMUNICATORS];
         if slot.0 != handle {
             return None;
         }
@@ -263,14 +267,32 @@ impl Cache {
 
     /// Keeps the communicator that was found behind a handle in this [`generation`].
     pub fn keep_communicator(&mut self, handle: usize, known: &'static Communicator, generation: u64) {
-        self.communicators[communicator_index(handle)] = (handle, generation, Some(known));
+        self.communicators[handle_index(handle) % COMMUNICATORS] = (handle, generation, Some(known));
+    }
+
+    /// The bytes of the data type behind a handle, where they were kept lately.
+    #[inline(always)]
+    pub fn size_of_type(&mut self, handle: usize) -> Option<u64> {
+        let slot = &mut self.sizes[handle_index(handle) % SIZES];
+        if slot.0 != handle {
+            return None;
+        }
+        if slot.1 != GENERATION.load(Ordering::Relaxed) {
+            slot.1 = unchanged_since(slot.1, [handle; 2])?;
+        }
+        Some(slot.2)
+    }
+
+    /// Keeps the bytes of the data type that was found behind a handle in this [`generation`].
+    pub fn keep_size_of_type(&mut self, handle: usize, size: u64, generation: u64) {
+        self.sizes[handle_index(handle) % SIZES] = (handle, generation, size);
     }
 }
 
 #[inline(always)]
-fn communicator_index(handle: usize) -> usize {
+fn handle_index(handle: usize) -> usize {
     // Handles of the MPICH family differ in their lowest bits, pointers from the fourth bit on.
-    (handle ^ handle >> 6) % COMMUNICATORS
+    handle ^ handle >> 6
 }
 
 #[inline(always)]
@@ -387,5 +409,10 @@ mod tests {
         assert!(cache.communicator(COMMUNICATOR).is_some() && cache.communicator(OTHER).is_none());
         outdate(COMMUNICATOR);
         assert!(cache.communicator(COMMUNICATOR).is_none());
+        cache.keep_size_of_type(DATATYPE, 24, generation());
+        outdate(COMMUNICATOR);
+        assert_eq!([DATATYPE, OTHER].map(|handle| cache.size_of_type(handle)), [Some(24), None]);
+        outdate(DATATYPE);
+        assert_eq!(cache.size_of_type(DATATYPE), None);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use mpitrace_format::layout::{
     DISTURBED, DURATION_FROM, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, LONG, LONG_FROM, LongCallEntry,
-    NOT_RETURNED, OPERATION_MASK, SegmentHeader, WAIT_COLUMNS, WAITED_FOR, live_record,
+    NOT_RETURNED, OPERATION_MASK, SegmentHeader, WAIT_COLUMNS, WAITED_FOR, live_record, partner,
 };
 
 use crate::base::memory::Mapping;
@@ -46,6 +46,8 @@ pub struct Columns {
     above: *mut u32,
     /// Ticks in calls that can wait; only with `chunk_flags::WAITED`.
     p2p: *mut u64,
+    /// The partner with the most of them.
+    partner: *mut u64,
     /// The number of the chunk's draw.
     draw: u64,
 }
@@ -71,6 +73,7 @@ impl Columns {
         tests: std::ptr::null_mut(),
         above: std::ptr::null_mut(),
         p2p: std::ptr::null_mut(),
+        partner: std::ptr::null_mut(),
         draw: 0,
     };
 
@@ -105,6 +108,7 @@ impl Columns {
             tests: at(requests + 3).cast(),
             above: at(requests + 4).cast(),
             p2p: at(waits).cast(),
+            partner: at(waits + 1).cast(),
             draw,
         }
     }
@@ -297,10 +301,14 @@ impl Place {
         }
     }
 
-    /// Adds time in point-to-point calls before it, ticks. The column has memory.
-    pub fn add_p2p(&self, ticks: u64) {
-        // SAFETY: the record lies in the chunk (`new`), and the caller has given the column memory.
-        unsafe { *self.columns.p2p.add(self.record) += ticks };
+    /// Adds time in point-to-point calls before it, ticks, most of it with this partner. The columns have memory.
+    pub fn add_p2p(&self, ticks: u64, longest: u64) {
+        // SAFETY: the record lies in the chunk (`new`), and the caller has given the columns memory.
+        let (sum, partner) =
+            unsafe { (&mut *self.columns.p2p.add(self.record), &mut *self.columns.partner.add(self.record)) };
+        // A record in its place was taken back.
+        *partner = if *sum == 0 || *partner == longest { longest } else { partner::SEVERAL };
+        *sum += ticks;
     }
 
     /// Stores a counter of code inside the stack. Their columns have memory.

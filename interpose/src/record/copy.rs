@@ -39,6 +39,7 @@ impl TraceBuffer {
             &mut copied.long_calls,
             &mut copied.histograms,
             &mut copied.thread_times,
+            &mut copied.partners,
             &mut copied.chunks,
         ];
         for (region, used) in regions.into_iter().zip(used) {

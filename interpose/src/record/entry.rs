@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
-    BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, FinalizeTimes, LongCallEntry, OperationEntry,
-    ProcessorTime, RankHeader, RankTimes, Region, SegmentHeader, ThreadEntry, ThreadTimes, activity,
+    AwaitedMessage, BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, FinalizeTimes, LongCallEntry,
+    OperationEntry, ProcessorTime, RankHeader, RankTimes, Region, SegmentHeader, ThreadEntry, ThreadTimes, activity,
 };
 
 use crate::base::memory::Mapping;
@@ -217,6 +217,13 @@ impl Entry<ThreadTimes> {
     pub fn add_off(self, place: usize, reason: usize, ns: u64) {
         // SAFETY: the place is valid (`Entry::at`); the sums are changed by their thread alone.
         unsafe { (*self.0.as_ptr()).off_ns[place][reason] += ns };
+    }
+
+    /// Stores a message that the thread waits for.
+    #[inline(always)]
+    pub fn set_awaited(self, number: usize, message: AwaitedMessage) {
+        // SAFETY: the place is valid (`Entry::at`); the messages are changed by their thread alone.
+        unsafe { (*self.0.as_ptr()).awaits[number] = message };
     }
 
     /// The processor time as it was read last.

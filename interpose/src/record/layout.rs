@@ -5,7 +5,7 @@ use mpitrace_format::layout::*;
 use mpitrace_format::strings;
 
 /// The tables, and the chunks' entries.
-pub const REGIONS: usize = 12;
+pub const REGIONS: usize = 13;
 pub const STRINGS: usize = 0;
 pub const COMMUNICATORS: usize = 1;
 pub const OPERATIONS: usize = 2;
@@ -17,7 +17,8 @@ pub const INTERRUPTIONS: usize = 7;
 pub const LONG_CALLS: usize = 8;
 pub const HISTOGRAMS: usize = 9;
 pub const THREAD_TIMES: usize = 10;
-pub const CHUNKS: usize = 11;
+pub const PARTNERS: usize = 11;
+pub const CHUNKS: usize = 12;
 
 /// How many entries (bytes, for strings) each table can hold: address space only.
 pub const CAPACITIES: [u64; CHUNKS] = [
@@ -32,6 +33,7 @@ pub const CAPACITIES: [u64; CHUNKS] = [
     1 << 20,
     MOST_HISTOGRAMS,
     1 << 12,
+    PARTNER_ENTRIES as u64,
 ];
 /// Entries of interruptions: 1 MiB of them, which take memory only as there are any.
 pub const MOST_INTERRUPTIONS: u64 = 1 << 14;
@@ -48,6 +50,7 @@ pub const ENTRY_SIZES: [usize; REGIONS] = [
     size_of::<LongCallEntry>(),
     size_of::<Buckets>(),
     size_of::<ThreadTimes>(),
+    size_of::<PartnerEntry>(),
     size_of::<ChunkEntry>(),
 ];
 /// Where the header says of each how far it is used.
@@ -63,6 +66,7 @@ pub const PLACES: [usize; REGIONS] = [
     std::mem::offset_of!(SegmentHeader, long_calls),
     std::mem::offset_of!(SegmentHeader, histograms),
     std::mem::offset_of!(SegmentHeader, thread_times),
+    std::mem::offset_of!(SegmentHeader, partners),
     std::mem::offset_of!(SegmentHeader, chunks),
 ];
 
@@ -139,6 +143,7 @@ impl Layout {
             header.long_calls,
             header.histograms,
             header.thread_times,
+            header.partners,
             header.chunks,
         ] = regions;
         header.records_offset = end;

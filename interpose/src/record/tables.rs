@@ -62,6 +62,13 @@ impl TraceBuffer {
         (0..self.tables[THREAD_TIMES].used()).map(|number| self.entry(THREAD_TIMES, number))
     }
 
+    /// The first entry of the table of partners, all of which have memory; `None`: there is none for them.
+    pub fn make_partners(&self) -> Option<Entry<PartnerEntry>> {
+        self.extend(PARTNERS, PARTNER_ENTRIES as u64)?;
+        self.tables[PARTNERS].set_used(PARTNER_ENTRIES as u64);
+        Some(self.entry(PARTNERS, 0))
+    }
+
     /// Adds a counter: its place.
     pub fn add_counter(&self, entry: CounterEntry) -> Option<Entry<CounterEntry>> {
         self.add(COUNTERS, entry).map(|(_, place)| place)

@@ -3,11 +3,13 @@
 pub mod activity;
 mod afterwards;
 mod managed;
+pub mod messages;
 pub mod named_regions;
 mod non_blocking;
 pub mod p2p;
 mod region;
 pub mod requests;
+pub mod waiting;
 
 use std::ffi::c_int;
 use std::sync::atomic::{Ordering, compiler_fence};

@@ -191,6 +191,7 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
         interruptions: find_any(section::INTERRUPTIONS, size_of::<InterruptionEntry>())?,
         histograms: find_any(section::HISTOGRAMS, size_of::<HistogramEntry>())?,
         rank_times: find_any(section::RANK_TIMES, size_of::<RankTimes>())?,
+        partners: find_any(section::PARTNERS, size_of::<PartnerEntry>())?,
         thread_times: find_any(section::THREAD_TIMES, size_of::<ThreadTimes>())?,
         finalize_times: match finalize_times {
             Some(entry) if entry.element_size as usize == size_of::<FinalizeTimes>() => section(bytes, start, entry)?,

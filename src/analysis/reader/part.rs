@@ -29,6 +29,7 @@ pub struct Part {
     pub(super) histograms: Range<usize>,
     pub(super) rank_times: Range<usize>,
     pub(super) thread_times: Range<usize>,
+    pub(super) partners: Range<usize>,
     pub(super) finalize_times: Range<usize>,
     /// The columns of the records: their names and numbers.
     pub(super) columns: Vec<(String, u32)>,
@@ -116,6 +117,27 @@ impl Part {
     /// Whether calls that can wait had time stamps.
     pub fn waits_are_stamped(&self) -> bool {
         self.rank_times().is_some_and(|times| times.flags & rank_times_flags::STAMPED != 0)
+    }
+
+    /// The messages that a thread waits for in the call that it is in: by the index of the thread. None where it is in no
+    /// call that waits for messages, or has not stored yet for which.
+    pub fn awaited(&self, thread: usize) -> &[AwaitedMessage] {
+        let (Some(entry), Some(times)) = (self.threads().get(thread), self.thread_times().get(thread)) else {
+            return &[];
+        };
+        let is_of_call = |message: &AwaitedMessage| {
+            message.flags & (awaited::RECEIVE | awaited::SEND) != 0
+                && message.flags & awaited::CALL == entry.activity & awaited::CALL
+        };
+        let is_in_call = activity::of(entry.activity).0 == activity::POINT_TO_POINT;
+        let known = times.awaits.iter().take_while(|message| is_of_call(message)).count();
+        let ends = times.awaits[..known].iter().position(|message| message.flags & awaited::MORE == 0);
+        if is_in_call { &times.awaits[..ends.map_or(0, |last| last + 1)] } else { &[] }
+    }
+
+    /// The time with each partner, and what was sent to it; none where calls that can wait were not stamped.
+    pub fn partners(&self) -> &[PartnerEntry] {
+        self.typed(&self.partners)
     }
 
     /// The thread that called MPI_Init, with its sums; `None`: not known.

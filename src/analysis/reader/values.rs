@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use mpitrace_format::layout::{CounterEntry, P2P, REQUEST_COLUMNS, TRUE_COLUMNS, WAITED_FOR};
+use mpitrace_format::layout::{CounterEntry, P2P, P2P_PARTNER, REQUEST_COLUMNS, TRUE_COLUMNS, WAITED_FOR};
 use mpitrace_format::packed::column;
 
 use super::part::Part;
@@ -152,6 +152,11 @@ impl Part {
     /// Ticks that the thread has spent in point-to-point calls since its collective before; `None`: no record has any.
     pub fn p2p_column(&self) -> Option<Column<'_>> {
         self.column(P2P, 0)
+    }
+
+    /// The partner with the most of these ticks, one of [`mpitrace_format::layout::partner`]; `None`: no record has any.
+    pub fn p2p_partner_column(&self) -> Option<Column<'_>> {
+        self.column(P2P_PARTNER, 0)
     }
 
     /// Whether the rank was in a Wait call that does not return before the request of this call is complete.

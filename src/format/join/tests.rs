@@ -15,6 +15,7 @@ fn content(job: u8, rank: u32, pid: u32, metadata: &[u8]) -> Content<'_> {
         operations: std::borrow::Cow::Borrowed(&[]),
         threads: &[],
         times: Times::default(),
+        partners: Vec::new(),
         counters: &[],
         syncs: &[],
         probes: &[],

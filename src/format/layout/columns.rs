@@ -40,10 +40,12 @@ pub const LIVE_REQUEST_COLUMNS: [(&str, u32); 5] = [("init", 8), ("test", 8), ("
 pub const ABOVE: &str = "above";
 
 /// The columns of the time in calls that can wait, live and in a part: ticks in point-to-point calls since the
-/// collective of the thread before.
-pub const WAIT_COLUMNS: [&str; 1] = [P2P];
+/// collective of the thread before, and the [`super::partner`] with the most of them.
+pub const WAIT_COLUMNS: [&str; 2] = [P2P, P2P_PARTNER];
 /// The first of them.
 pub const P2P: &str = "p2p";
+/// The second.
+pub const P2P_PARTNER: &str = "p2p partner";
 /// The columns of a chunk that not every record uses.
 pub const COLUMNS_ON_DEMAND: usize = LIVE_REQUEST_COLUMNS.len() + INNER_COUNTERS + WAIT_COLUMNS.len();
 

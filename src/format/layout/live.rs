@@ -123,6 +123,8 @@ pub struct SegmentHeader {
     pub blocks: [u32; BLOCK_FILES],
     /// [`super::ThreadTimes`], as many as threads.
     pub thread_times: Region,
+    /// [`super::PartnerEntry`]s: all [`super::PARTNER_ENTRIES`] of them, or none.
+    pub partners: Region,
     /// The times of the rank.
     pub times: RankTimes,
     /// How long MPI_Finalize took.

@@ -60,8 +60,12 @@ pub struct PartnerEntry {
     pub threads: u64,
 }
 
-/// Partners of their own that a table of partners holds, beside those that are not one rank.
+/// Partners that a half of the table of partners tells apart, beside the first entries of values that are no rank.
 pub const MOST_PARTNERS: usize = 256;
+/// Values of [`partner`] that are no rank.
+pub const OTHER_PARTNERS: usize = partner::OTHERS as usize + 1;
+/// Entries of the table of partners: one half is of the thread with index 0, the other of all others.
+pub const PARTNER_ENTRIES: usize = 2 * (OTHER_PARTNERS + MOST_PARTNERS);
 
 /// A message that a thread waits for in the call that it is in.
 #[repr(C)]

@@ -46,6 +46,8 @@ pub mod section {
     pub const THREAD_TIMES: u32 = 14;
     /// [`crate::layout::FinalizeTimes`], one, without a checksum.
     pub const FINALIZE_TIMES: u32 = 15;
+    /// [`crate::layout::PartnerEntry`]s of partners with calls or messages; not where there were none.
+    pub const PARTNERS: u32 = 16;
 }
 
 /// One section of a part.

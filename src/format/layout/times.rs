@@ -2,6 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::{AwaitedMessage, MOST_AWAITED};
+
 /// The times of a rank between the entry of MPI_Init, at [`super::RankHeader::first_anchor`], and the entry of
 /// MPI_Finalize. Ticks of differences are true ones also under a simulated clock.
 #[repr(C)]
@@ -46,8 +48,8 @@ pub struct ThreadTimes {
     /// The processor time at the thread's first call, for the thread that called MPI_Init at its return; and as it was
     /// read last, at the entry of MPI_Finalize.
     pub processor: [ProcessorTime; 2],
-    /// For later versions.
-    pub reserved: [u64; 2],
+    /// The messages that the thread waits for in the call that it is in.
+    pub awaits: [AwaitedMessage; MOST_AWAITED],
 }
 
 /// A reading of a thread's processor time (CLOCK_THREAD_CPUTIME_ID).

@@ -69,6 +69,7 @@ impl Segment {
         copied.operations = image.table::<OperationEntry>(&self.table(&header.operations, 0).map_err(io)?);
         copied.threads = image.table::<ThreadEntry>(&self.table(&header.threads, 0).map_err(io)?);
         copied.thread_times = image.table::<ThreadTimes>(&self.table(&header.thread_times, 0).map_err(io)?);
+        copied.partners = image.table::<PartnerEntry>(&self.table(&header.partners, 0).map_err(io)?);
         copied.syncs = image.table::<SyncEntry>(&self.table(&header.syncs, 0).map_err(io)?);
         copied.probes = image.table::<ProbeEntry>(&self.table(&header.probes, 0).map_err(io)?);
         copied.long_calls = image.table::<LongCallEntry>(&self.table(&header.long_calls, long_calls).map_err(io)?);

@@ -333,6 +333,7 @@ impl Recorded {
             operations: bytes(std::slice::from_ref(&self.operation)).into(),
             threads: &[0; size_of::<ThreadEntry>()],
             times: Times::default(),
+            partners: Vec::new(),
             counters: &[],
             syncs: bytes(&self.syncs),
             probes: bytes(&self.probes),

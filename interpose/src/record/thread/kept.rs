@@ -2,6 +2,8 @@
 
 use std::any::Any;
 
+use mpitrace_format::layout::{AwaitedMessage, awaited};
+
 use crate::base::errno;
 use crate::record::call_cache::{Found, Key, Lasts};
 use crate::record::communicator::Communicator;
@@ -50,6 +52,42 @@ impl ThreadRef {
     pub fn keep_communicator(self, handle: usize, known: &'static Communicator, generation: u64) {
         // SAFETY: this thread's own state, of which nothing is borrowed.
         unsafe { (*self.0.as_ptr()).cache.keep_communicator(handle, known, generation) };
+    }
+
+    /// The bytes of the data type behind a handle, where this thread has kept them lately.
+    #[inline(always)]
+    pub fn size_of_type(self, handle: usize) -> Option<u64> {
+        // SAFETY: this thread's own state.
+        unsafe { (*self.0.as_ptr()).cache.size_of_type(handle) }
+    }
+
+    /// Keeps the bytes of the data type that was found behind a handle in this generation of the handles.
+    pub fn keep_size_of_type(self, handle: usize, size: u64, generation: u64) {
+        // SAFETY: this thread's own state, of which nothing is borrowed.
+        unsafe { (*self.0.as_ptr()).cache.keep_size_of_type(handle, size, generation) };
+    }
+
+    /// Adds ticks with a partner since the thread's record before.
+    #[inline(always)]
+    pub fn add_to_interval(self, partner: u64, ticks: u64) {
+        // SAFETY: this thread's own state, of which nothing is borrowed.
+        unsafe { (*self.0.as_ptr()).interval.add(partner, ticks) };
+    }
+
+    /// The partner with the most of them, as [`Interval::take`] says.
+    ///
+    /// [`Interval::take`]: super::interval::Interval::take
+    pub fn take_longest_partner(self) -> u64 {
+        // SAFETY: this thread's own state, of which nothing is borrowed.
+        unsafe { (*self.0.as_ptr()).interval.take() }
+    }
+
+    /// The thread waits for this message, the one with this number among those of the call that it is in; `flags`: of
+    /// `layout::awaited`. The call has begun.
+    #[inline(always)]
+    pub fn await_message(self, number: usize, partner: u64, tag: i32, flags: u32) {
+        let call = self.entry().activity() & awaited::CALL;
+        self.times().set_awaited(number, AwaitedMessage { partner, tag, flags: flags | call });
     }
 
     /// The sum of a user counter on this thread.

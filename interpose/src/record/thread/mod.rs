@@ -1,7 +1,9 @@
 //! The state of a thread, and how its calls nest.
 
+mod interval;
 mod kept;
 mod nesting;
+pub mod partners;
 mod pool;
 mod stamps;
 mod state;

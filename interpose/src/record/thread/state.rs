@@ -7,13 +7,14 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use mpitrace_format::layout::{DISTURBED, ThreadEntry, ThreadTimes, chunk_flags, wait_class};
+use mpitrace_format::layout::{DISTURBED, ThreadEntry, ThreadTimes, chunk_flags, partner, wait_class};
 
 use crate::base::errno;
 use crate::record::call_cache::{Cache, Found};
 use crate::record::chunk::{Columns, Place};
 use crate::record::drawn::Drawn;
 use crate::record::entry::Entry;
+use crate::record::thread::interval::Interval;
 use crate::record::thread::sums::Sums;
 use crate::record::thread::tls;
 use crate::record::ticks;
@@ -50,6 +51,10 @@ pub(super) struct Thread {
     p2p_stored: u64,
     /// The sum of ticks in calls that can wait that was taken for a counter.
     waits_taken: u64,
+    /// The partner of the call that can wait which the thread is in, or has left: one of `layout::partner`.
+    partner: u64,
+    /// Partners since the record before.
+    pub(super) interval: Interval,
     /// Sums of the user counters on this thread.
     pub(super) sums: Sums,
     /// Where chunks are drawn from; `None`: this thread's calls cannot be kept.
@@ -150,6 +155,8 @@ impl Thread {
                 reader: None,
                 p2p_stored: 0,
                 waits_taken: 0,
+                partner: partner::NONE,
+                interval: Interval::NEW,
                 sums: Sums::ZERO,
                 buffer: buffer,
                 found_last: None,
@@ -229,6 +236,8 @@ impl ThreadRef {
         p2p_stored set_p2p_stored: u64;
         /// The sum of ticks in calls that can wait that was taken for a counter.
         waits_taken set_waits_taken: u64;
+        /// The partner of the call that can wait which the thread is in, or has left.
+        partner set_partner: u64;
     }
 
     /// From now on records of this thread need this too.

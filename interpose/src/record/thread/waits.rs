@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::{chunk_flags, wait_class};
 
+use crate::record::thread::partners;
 use crate::record::thread::state::{Record, ThreadRef, attention};
 use crate::record::ticks;
 
@@ -54,18 +55,21 @@ impl ThreadRef {
     #[inline(always)]
     pub fn add_wait(self, class: usize, ticks: u64) {
         self.times().add_ticks(class, ticks);
+        if class == wait_class::POINT_TO_POINT {
+            partners::waited(self, self.partner(), ticks);
+        }
         self.attend(attention::WAITED);
     }
 
     /// Stores, in the record of a collective that is about to begin, the time in point-to-point calls since the one
-    /// before. What a record holds that was taken back stays in it for the next one.
+    /// before, and the partner with the most of it. What a record holds that was taken back stays in it for the next one.
     #[inline(never)]
     pub fn store_p2p(self, record: Record) {
         self.set_attention(self.attention() & !attention::WAITED);
         let sum = self.times().ticks(wait_class::POINT_TO_POINT);
         let ticks = sum.wrapping_sub(self.p2p_stored());
         if ticks != 0 && self.extend_at(record, chunk_flags::WAITED) {
-            self.place(record).add_p2p(ticks);
+            self.place(record).add_p2p(ticks, self.take_longest_partner());
             self.set_p2p_stored(sum);
         }
     }

@@ -13,12 +13,10 @@ use crate::mpi::abi;
 use crate::mpi::status::Statuses;
 use crate::record::thread::{self, waits};
 use crate::recorder::Started;
+use crate::recorder::requests::completed::Completed;
 use crate::recorder::requests::few::Few;
 use crate::recorder::requests::request_table::ClaimedRequest;
 use crate::recorder::requests::{outstanding, p2p_requests};
-
-/// MPI_UNDEFINED, the same in all three interfaces.
-const UNDEFINED: c_int = -32766;
 
 /// True if any Wait or Test may be for a request that is followed.
 #[inline(always)]
@@ -184,7 +182,7 @@ impl Array {
         }
         if result == 0 && flag.is_none_or(|flag| program::int(flag) != 0) {
             let count = followed.count;
-            completed.places(count, |place, status| followed.complete(place, statuses.address_of(status), tick, means));
+            completed.each(count, |place, status| followed.complete(place, statuses.address_of(status), tick, means));
         } else if result != 0 && means != Means::Look {
             // Some may be complete all the same (MPI_ERR_IN_STATUS): those whose handle is gone.
             let abi = abi::get();
@@ -206,37 +204,6 @@ impl Array {
 /// An int argument that counts, as its register holds it.
 fn int(register: usize) -> usize {
     (register as c_int).max(0) as usize
-}
-
-/// Which requests of an array a call has found complete. Addresses are of ints that the call has stored.
-enum Completed {
-    All,
-    One { index: usize },
-    Some { outcount: usize, indices: usize },
-}
-
-impl Completed {
-    /// Calls `found` for each of them with its place among the requests and the place of its status.
-    fn places(self, count: usize, mut found: impl FnMut(usize, usize)) {
-        let place = |index: c_int| usize::try_from(index).ok();
-        match self {
-            Completed::All => (0..count).for_each(|place| found(place, place)),
-            Completed::One { index } => {
-                if let Some(place) = place(program::int(index)) {
-                    found(place, 0);
-                }
-            }
-            Completed::Some { outcount, indices } => {
-                let completed = program::int(outcount);
-                let completed = if completed == UNDEFINED { 0 } else { completed.max(0) as usize };
-                for status in 0..completed {
-                    if let Some(place) = place(program::element(indices, status)) {
-                        found(place, status);
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// The requests of an array that are followed, taken out of the tables for as long as the call lasts: when it returns

@@ -83,9 +83,7 @@ pub fn start_prepared(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
 
 /// `MPI_Startall`.
 pub fn start_all_prepared(forward: &dyn Fn() -> c_int, count: usize, requests: usize) -> c_int {
-    let abi = abi::get();
-    let count = if requests == 0 { 0 } else { (count as c_int).max(0) as usize };
-    let handles = (0..count).map(|index| abi.read(requests + index * abi.handle_size));
+    let handles = abi::get().handles(count, requests);
     let mut starts: Few<(usize, Found, u64)> = Few::new();
     PREPARED.with_requests(|known| {
         for handle in handles.clone() {

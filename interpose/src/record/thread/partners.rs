@@ -1,0 +1,211 @@
+//! With whom this rank waits, and to whom it sends, over the whole run: a table of fixed size in the trace buffer.
+//!
+//! The thread with index 0 has entries of its own, which it changes without atomic operations; all others share the
+//! second half of the table.
+
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
+
+use mpitrace_format::layout::{MOST_PARTNERS, OTHER_PARTNERS, PARTNER_ENTRIES, PartnerEntry, partner};
+
+use crate::record::thread::state::ThreadRef;
+use crate::record::trace_buffer::TraceBuffer;
+
+/// Entries of one half.
+const HALF: usize = PARTNER_ENTRIES / 2;
+/// A partner has one of so many entries, one behind the other.
+const TRIES: usize = 8;
+
+/// The first entry; null: there is none.
+static TABLE: AtomicPtr<SharedEntry> = AtomicPtr::new(std::ptr::null_mut());
+
+/// A [`PartnerEntry`].
+#[repr(C)]
+struct SharedEntry {
+    partner: AtomicU64,
+    ticks: AtomicU64,
+    calls: AtomicU64,
+    messages: AtomicU64,
+    bytes: AtomicU64,
+    threads: AtomicU64,
+}
+
+const _: () = assert!(size_of::<SharedEntry>() == size_of::<PartnerEntry>());
+
+/// Counts from now on.
+pub fn start(buffer: &TraceBuffer) {
+    let Some(table) = buffer.make_partners() else { return };
+    TABLE.store(table.as_ptr().cast(), Relaxed);
+    for (half, threads) in [(0, 0), (HALF, 1)] {
+        for value in 0..OTHER_PARTNERS {
+            let entry = &entries(half)[value];
+            entry.partner.store(value as u64, Relaxed);
+            entry.threads.store(threads, Relaxed);
+        }
+    }
+}
+
+/// The entries of a half, which begins at this one; none before the start.
+#[inline(always)]
+fn entries(first: usize) -> &'static [SharedEntry] {
+    let table = TABLE.load(Relaxed);
+    if table.is_null() {
+        return &[];
+    }
+    // SAFETY: the table has so many entries, which have memory, are aligned and last (`make_partners`). All fields are
+    // atomic.
+    unsafe { std::slice::from_raw_parts(table.add(first), HALF) }
+}
+
+/// In a child that was forked off: the table is the parent's.
+pub fn stop() {
+    TABLE.store(std::ptr::null_mut(), Relaxed);
+}
+
+/// True if partners are to be known.
+#[inline(always)]
+pub fn are_counted() -> bool {
+    !TABLE.load(Relaxed).is_null()
+}
+
+/// A call of this thread that can wait, with this partner, took so many ticks.
+pub fn waited(thread: ThreadRef, partner: u64, ticks: u64) {
+    // One that was left by an exception.
+    let partner = if partner::any_source(partner).is_some() { partner::UNKNOWN } else { partner };
+    thread.add_to_interval(partner, ticks);
+    thread.set_partner(partner::UNKNOWN);
+    change(thread, partner, [|entry| &entry.ticks, |entry| &entry.calls], [ticks, 1]);
+}
+
+/// This thread has sent a message of so many bytes.
+#[inline(always)]
+pub fn sent(thread: ThreadRef, partner: u64, bytes: u64) {
+    change(thread, partner, [|entry| &entry.messages, |entry| &entry.bytes], [1, bytes]);
+}
+
+#[inline(always)]
+fn change(thread: ThreadRef, partner: u64, fields: [fn(&SharedEntry) -> &AtomicU64; 2], values: [u64; 2]) {
+    // Beyond the bound on threads they have no number of their own.
+    let is_alone = thread.index() == 0 && thread.buffer().is_some();
+    let half = entries(if is_alone { 0 } else { HALF });
+    if !half.is_empty() {
+        add(half, partner, is_alone, fields, values);
+    }
+}
+
+#[inline(always)]
+fn add(
+    half: &[SharedEntry],
+    partner: u64,
+    is_alone: bool,
+    fields: [fn(&SharedEntry) -> &AtomicU64; 2],
+    values: [u64; 2],
+) {
+    let entry = find(half, partner, is_alone);
+    for (field, value) in fields.into_iter().zip(values) {
+        let field = field(entry);
+        if is_alone {
+            field.store(field.load(Relaxed) + value, Relaxed);
+        } else {
+            field.fetch_add(value, Relaxed);
+        }
+    }
+}
+
+/// The entry of a partner, made where there is none yet.
+#[inline(always)]
+fn find(half: &[SharedEntry], partner: u64, is_alone: bool) -> &SharedEntry {
+    if partner < OTHER_PARTNERS as u64 {
+        return &half[partner as usize];
+    }
+    // The golden ratio's multiplier spreads what differs into the upper bits.
+    let first = (partner.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
+    for place in 0..TRIES {
+        let entry = &half[OTHER_PARTNERS + (first + place) % MOST_PARTNERS];
+        let known = entry.partner.load(Relaxed);
+        if known == partner || known == 0 && take(entry, partner, is_alone) {
+            return entry;
+        }
+    }
+    &half[partner::OTHERS as usize]
+}
+
+/// Gives an empty entry to a partner. False: another thread has given it to another one.
+#[cold]
+fn take(entry: &SharedEntry, partner: u64, is_alone: bool) -> bool {
+    entry.threads.store((!is_alone).into(), Relaxed);
+    match entry.partner.compare_exchange(0, partner, Relaxed, Relaxed) {
+        Ok(_) => true,
+        Err(other) => other == partner,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn half() -> Vec<SharedEntry> {
+        (0..HALF as u64)
+            .map(|index| {
+                let mut words = [0; 6].map(AtomicU64::new);
+                words[0] = AtomicU64::new(if index < OTHER_PARTNERS as u64 { index } else { 0 });
+                let [partner, ticks, calls, messages, bytes, threads] = words;
+                SharedEntry { partner, ticks, calls, messages, bytes, threads }
+            })
+            .collect()
+    }
+
+    fn wait(half: &[SharedEntry], partner: u64, is_alone: bool, ticks: u64) {
+        add(half, partner, is_alone, [|entry| &entry.ticks, |entry| &entry.calls], [ticks, 1]);
+    }
+
+    fn sums(half: &[SharedEntry]) -> Vec<(u64, u64, u64)> {
+        let all = half.iter().map(|entry| [&entry.partner, &entry.ticks, &entry.calls].map(|word| word.load(Relaxed)));
+        all.filter(|[_, _, calls]| *calls > 0).map(|[partner, ticks, calls]| (partner, ticks, calls)).collect()
+    }
+
+    #[test]
+    fn each_partner_has_an_entry_and_the_rest_have_one_together() {
+        let half = half();
+        for rank in 0..1000 {
+            (0..2).for_each(|_| wait(&half, partner::known(3, rank), true, u64::from(rank)));
+        }
+        for value in [partner::NONE, partner::UNKNOWN, partner::SEVERAL] {
+            wait(&half, value, true, 7);
+        }
+        let sums = sums(&half);
+        let of = |wanted| sums.iter().find(|(partner, ..)| *partner == wanted).map(|&(_, ticks, calls)| (ticks, calls));
+        assert_eq!([partner::NONE, partner::UNKNOWN, partner::SEVERAL].map(of), [Some((7, 1)); 3]);
+        let own: Vec<u64> = sums
+            .iter()
+            .filter_map(|&(partner, ticks, _)| {
+                let (communicator, rank) = partner::place(partner)?;
+                assert_eq!((communicator, ticks), (3, 2 * u64::from(rank)));
+                Some(ticks)
+            })
+            .collect();
+        assert!(own.len() > MOST_PARTNERS * 3 / 4 && own.len() <= MOST_PARTNERS, "{}", own.len());
+        let (ticks, calls) = of(partner::OTHERS).unwrap();
+        assert_eq!((ticks + own.iter().sum::<u64>(), calls), (999 * 1000, 2 * (1000 - own.len() as u64)));
+    }
+
+    #[test]
+    fn threads_lose_nothing_of_each_other() {
+        let half = half();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let half = &half;
+                scope.spawn(move || {
+                    (0..40_000)
+                        .for_each(|call: u32| wait(half, partner::known(1, (call * 7 + thread) % 300), false, 3));
+                });
+            }
+        });
+        let sums = sums(&half);
+        assert_eq!(sums.iter().map(|(_, _, calls)| calls).sum::<u64>(), 160_000);
+        assert_eq!(sums.iter().map(|(_, ticks, _)| ticks).sum::<u64>(), 480_000);
+        let mut partners: Vec<u64> = sums.iter().map(|sum| sum.0).collect();
+        partners.sort_unstable();
+        partners.dedup();
+        assert_eq!(partners.len(), sums.len(), "no partner has two entries");
+    }
+}

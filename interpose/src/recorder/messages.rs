@@ -1,0 +1,261 @@
+//! The messages that the program sends and receives: with which partner, by which request.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mpitrace_format::layout::{awaited, partner};
+
+use crate::base::width::{Large, Width};
+use crate::base::{processor, program};
+use crate::identity::{datatype, registry};
+use crate::mpi::abi;
+use crate::record::call_cache;
+use crate::record::communicator::Communicator;
+use crate::record::thread::{self, ThreadRef, attention, partners};
+use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT, RequestPartners};
+
+/// The messages of the program's requests.
+pub static REQUESTS: RequestPartners = RequestPartners::new();
+
+/// The program has made a persistent request.
+pub static ANY_PERSISTENT: AtomicBool = AtomicBool::new(false);
+
+/// The rank with this number in a communicator, as the program passes them: a partner.
+#[inline(always)]
+pub fn partner(thread: ThreadRef, comm: usize, rank: usize) -> u64 {
+    let rank = rank as c_int;
+    if rank < 0 && rank == abi::get().proc_null {
+        return partner::NONE;
+    }
+    match communicator(thread, abi::get().handle(comm)) {
+        None => partner::UNKNOWN,
+        Some(index) if rank < 0 => partner::any(index),
+        Some(index) => partner::known(index, rank as u32),
+    }
+}
+
+/// The index of a communicator; `None`: it has none that stays its own.
+#[inline(always)]
+fn communicator(thread: ThreadRef, handle: usize) -> Option<u32> {
+    match thread.communicator(handle) {
+        // The entry of one that was never called may be another one's when it was freed.
+        Some(known) if known.is_called() && !known.is_folded() => Some(known.number()),
+        _ => find_communicator(thread, handle),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn find_communicator(thread: ThreadRef, handle: usize) -> Option<u32> {
+    let generation = call_cache::generation();
+    let registry = registry::lock()?;
+    let known: &'static Communicator = registry.communicators.get(&handle)?;
+    if known.is_folded() {
+        return None;
+    }
+    known.set_called();
+    thread.keep_communicator(handle, known, generation);
+    Some(known.number())
+}
+
+/// The bytes of a message that MPI has accepted.
+#[inline(always)]
+fn bytes<W: Width>(thread: ThreadRef, count: usize, datatype: usize) -> u64 {
+    let handle = abi::get().handle(datatype);
+    let size = thread.size_of_type(handle).unwrap_or_else(|| find_size(thread, handle));
+    size.wrapping_mul(W::count(count) as u64)
+}
+
+#[cold]
+#[inline(never)]
+fn find_size(thread: ThreadRef, handle: usize) -> u64 {
+    let found = thread::catch_panic(|| {
+        let generation = call_cache::generation();
+        let mut registry = registry::lock()?;
+        let size = datatype::find(&mut registry, handle, true)?.size;
+        // One whose commit was not seen may be freed without being seen.
+        if registry.datatypes.contains_key(&handle) {
+            thread.keep_size_of_type(handle, size, generation);
+        }
+        Some(size)
+    });
+    found.unwrap_or(0)
+}
+
+/// The thread, after a call of the program's own that has returned well, from a wrapper that stands at `here`.
+#[inline(always)]
+fn own(here: usize) -> Option<ThreadRef> {
+    let thread = thread::current()?;
+    // A call in which an error handler ran may have failed and made nothing.
+    (here >= thread.guard() && thread.attention() & attention::HANDLED == 0).then_some(thread)
+}
+
+/// A message was sent.
+#[inline(never)]
+pub fn sent<W: Width>(count: usize, datatype: usize, dest: usize, comm: usize) {
+    if partners::are_counted()
+        && let Some(thread) = own(processor::frame())
+    {
+        count_sent::<W>(thread, partner(thread, comm, dest), count, datatype);
+    }
+}
+
+#[inline(always)]
+fn count_sent<W: Width>(thread: ThreadRef, partner: u64, count: usize, datatype: usize) {
+    if partner != partner::NONE {
+        partners::sent(thread, partner, bytes::<W>(thread, count, datatype));
+    }
+}
+
+/// Stores the message of the request that a call has made.
+#[inline(always)]
+fn keep(request: usize, message: impl FnOnce(ThreadRef) -> Message) {
+    if !partners::are_counted() {
+        return;
+    }
+    // The library's own, or one that may not have been made, has none.
+    let message = own(processor::frame()).map(message);
+    if message.is_some_and(|message| message.flags & PERSISTENT != 0) {
+        ANY_PERSISTENT.store(true, Ordering::Relaxed);
+    }
+    replace(request, message);
+}
+
+/// Stores what is known of a request that was made. One that calls share has no slot: it would take that of another.
+#[inline(always)]
+pub fn replace(request: usize, message: Option<Message>) {
+    let abi = abi::get();
+    let handle = abi.read(request);
+    match message {
+        _ if abi.is_complete_request(handle) => {}
+        Some(message) => REQUESTS.store(handle, message),
+        None => REQUESTS.clear(handle),
+    }
+}
+
+/// A request was made that is for no message.
+#[inline(never)]
+pub fn no_message(request: usize) {
+    if partners::are_counted() {
+        replace(request, None);
+    }
+}
+
+/// A message is being sent.
+#[inline(never)]
+pub fn sending<W: Width>(request: usize, count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
+    keep(request, |thread| {
+        let partner = partner(thread, comm, dest);
+        count_sent::<W>(thread, partner, count, datatype);
+        Message::new(partner, tag, awaited::SEND)
+    });
+}
+
+/// A message is being received.
+#[inline(never)]
+pub fn receiving(request: usize, source: usize, tag: usize, comm: usize) {
+    keep(request, |thread| Message::new(partner(thread, comm, source), tag, awaited::RECEIVE));
+}
+
+/// A message is being sent and another one received.
+#[inline(never)]
+pub fn exchanging<W: Width>(
+    request: usize,
+    count: usize,
+    datatype: usize,
+    dest: usize,
+    source: usize,
+    recvtag: usize,
+    comm: usize,
+) {
+    keep(request, |thread| {
+        let [to, from] = [dest, source].map(|rank| partner(thread, comm, rank));
+        count_sent::<W>(thread, to, count, datatype);
+        Message::new(together(to, from), recvtag, awaited::SEND | awaited::RECEIVE)
+    });
+}
+
+/// The partner of two messages.
+pub fn together(one: u64, other: u64) -> u64 {
+    match (one, other) {
+        (partner::NONE, partner) | (partner, partner::NONE) => partner,
+        (partner::UNKNOWN, _) | (_, partner::UNKNOWN) => partner::UNKNOWN,
+        _ if one == other && partner::any_source(one).is_none() => one,
+        _ => partner::SEVERAL,
+    }
+}
+
+/// A persistent request to send was made.
+#[inline(never)]
+pub fn preparing_send<W: Width>(request: usize, count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
+    keep(request, |thread| {
+        let message = Message::new(partner(thread, comm, dest), tag, awaited::SEND | PERSISTENT);
+        Message { bytes: bytes::<W>(thread, count, datatype), ..message }
+    });
+}
+
+/// A partitioned request to send was made: one message of all its partitions. Its count is an MPI_Count.
+pub fn preparing_partitions<W: Width>(
+    request: usize,
+    partitions: usize,
+    count: usize,
+    datatype: usize,
+    dest: usize,
+    tag: usize,
+    comm: usize,
+) {
+    let count = count.wrapping_mul((partitions as c_int).max(0) as usize);
+    preparing_send::<Large>(request, count, datatype, dest, tag, comm);
+}
+
+/// `MPI_Improbe` may have found a message.
+pub fn looked_for(message: usize, flag: usize, source: usize, tag: usize, comm: usize, status: usize) {
+    if program::int(flag) != 0 {
+        let abi = abi::get();
+        let sent_by = match status {
+            ignored if ignored == abi.status_ignore => source,
+            status => program::int(status + abi.status_source) as usize,
+        };
+        receiving(message, sent_by, tag, comm);
+    }
+}
+
+/// `MPI_Imrecv`: receives a message that was found.
+pub fn receiving_found(_: usize, forward: impl Fn() -> c_int, message: usize, request: usize) -> c_int {
+    let found = REQUESTS.find(abi::get().read(message));
+    let result = forward();
+    if result == 0 && partners::are_counted() {
+        replace(request, found);
+    }
+    result
+}
+
+/// A persistent request was started.
+pub fn started(request: usize) {
+    all_started(1, request);
+}
+
+/// Persistent requests were started: those that send do so now.
+pub fn all_started(count: usize, requests: usize) {
+    if !ANY_PERSISTENT.load(Ordering::Relaxed) || !partners::are_counted() {
+        return;
+    }
+    let own = own(processor::frame());
+    for handle in abi::get().handles(count, requests) {
+        if let Some(message) = REQUESTS.find(handle)
+            && message.flags & PERSISTENT != 0
+        {
+            REQUESTS.store(handle, Message { flags: message.flags | ACTIVE, ..message });
+            if let Some(thread) = own.filter(|_| message.flags & awaited::SEND != 0 && message.partner != partner::NONE)
+            {
+                partners::sent(thread, message.partner, message.bytes);
+            }
+        }
+    }
+}
+
+/// A persistent request to receive was made, partitioned or not.
+#[inline(never)]
+pub fn preparing_receive(request: usize, source: usize, tag: usize, comm: usize) {
+    keep(request, |thread| Message::new(partner(thread, comm, source), tag, awaited::RECEIVE | PERSISTENT));
+}

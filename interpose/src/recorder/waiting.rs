@@ -1,0 +1,336 @@
+//! With whom a call waits: known from its arguments, from the requests that it waits for, or from a status.
+//!
+//! Each function here forwards a call. The thread's partner is that of the call when it has returned.
+
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+use std::sync::atomic::Ordering;
+
+use mpitrace_format::layout::{MOST_AWAITED, awaited, partner};
+
+use crate::base::program;
+use crate::mpi::abi;
+use crate::record::thread::{self, ThreadRef, partners};
+use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, partner, replace, together};
+use crate::recorder::requests::completed::Completed;
+use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT};
+
+/// The thread, before a call of the program's own from a wrapper that stands at `here`.
+#[inline(always)]
+fn own(here: usize) -> Option<ThreadRef> {
+    if !partners::are_counted() {
+        return None;
+    }
+    thread::current().filter(|thread| here >= thread.guard())
+}
+
+/// A call that waits until a message can be sent.
+#[inline(always)]
+pub fn send(here: usize, forward: impl Fn() -> c_int, dest: usize, tag: usize, comm: usize) -> c_int {
+    if let Some(thread) = own(here) {
+        let partner = partner(thread, comm, dest);
+        thread.await_message(0, partner, tag as i32, awaited::SEND);
+        thread.set_partner(partner);
+    }
+    forward()
+}
+
+/// A call that waits for a message: it is received, or found.
+#[inline(always)]
+pub fn receive(
+    here: usize,
+    forward: impl Fn(usize) -> c_int,
+    source: usize,
+    tag: usize,
+    comm: usize,
+    status: usize,
+) -> c_int {
+    let Some(thread) = own(here) else { return forward(status) };
+    let partner = partner(thread, comm, source);
+    thread.await_message(0, partner, tag as i32, awaited::RECEIVE);
+    receive_from(thread, forward, partner, status)
+}
+
+/// `MPI_Mprobe`: the message that is found is received by a later call.
+pub fn find(
+    here: usize,
+    forward: impl Fn(usize) -> c_int,
+    source: usize,
+    tag: usize,
+    comm: usize,
+    message: usize,
+    status: usize,
+) -> c_int {
+    let result = receive(here, forward, source, tag, comm, status);
+    if result == 0
+        && let Some(thread) = own(here)
+    {
+        replace(message, Some(Message::new(thread.partner(), tag, awaited::RECEIVE)));
+    }
+    result
+}
+
+/// A call that waits until one message is sent and another one received: for the partner that sends.
+#[allow(clippy::too_many_arguments, reason = "those of MPI_Sendrecv that say with whom")]
+#[inline(always)]
+pub fn exchange(
+    here: usize,
+    forward: impl Fn(usize) -> c_int,
+    dest: usize,
+    sendtag: usize,
+    source: usize,
+    recvtag: usize,
+    comm: usize,
+    status: usize,
+) -> c_int {
+    let Some(thread) = own(here) else { return forward(status) };
+    let [from, to] = [source, dest].map(|rank| partner(thread, comm, rank));
+    thread.await_message(1, to, sendtag as i32, awaited::SEND);
+    thread.await_message(0, from, recvtag as i32, awaited::RECEIVE | awaited::MORE);
+    receive_from(thread, forward, if from == partner::NONE { to } else { from }, status)
+}
+
+/// `MPI_Mrecv`: the message was found by a call before.
+pub fn receive_found(here: usize, forward: impl Fn(usize) -> c_int, message: usize, status: usize) -> c_int {
+    let Some(thread) = own(here) else { return forward(status) };
+    let message = REQUESTS.find(abi::get().read(message)).unwrap_or(UNKNOWN);
+    thread.await_message(0, message.partner, message.tag, awaited::RECEIVE);
+    receive_from(thread, forward, message.partner, status)
+}
+
+/// Nothing is known of a request.
+const UNKNOWN: Message = Message { partner: partner::UNKNOWN, tag: 0, flags: 0, bytes: 0 };
+/// A request that is complete.
+const NONE: Message = Message { partner: partner::NONE, ..UNKNOWN };
+
+#[inline(always)]
+fn receive_from(thread: ThreadRef, forward: impl Fn(usize) -> c_int, partner: u64, status: usize) -> c_int {
+    thread.set_partner(partner);
+    match partner::any_source(partner) {
+        None => forward(status),
+        Some(communicator) => receive_from_any(thread, &forward, communicator, status),
+    }
+}
+
+#[inline(never)]
+fn receive_from_any(thread: ThreadRef, forward: &dyn Fn(usize) -> c_int, communicator: u32, status: usize) -> c_int {
+    let mut own = OwnStatuses::new();
+    let status = own.instead_of(status, 1);
+    let result = forward(status);
+    thread.set_partner(if result == 0 { came_from(communicator, status) } else { partner::UNKNOWN });
+    result
+}
+
+/// The partner that has sent the message of a status.
+fn came_from(communicator: u32, status: usize) -> u64 {
+    match program::int(status + abi::get().status_source) {
+        rank @ 0.. => partner::known(communicator, rank as u32),
+        rank if rank == abi::get().proc_null => partner::NONE,
+        _ => partner::UNKNOWN,
+    }
+}
+
+/// As many requests of one call are told apart.
+const KEPT: usize = 64;
+/// Words of the largest status.
+const STATUS_WORDS: usize = 4;
+
+/// Room for statuses in place of those that the program does not want.
+struct OwnStatuses([MaybeUninit<u64>; KEPT * STATUS_WORDS]);
+
+impl OwnStatuses {
+    #[inline(always)]
+    fn new() -> OwnStatuses {
+        OwnStatuses([const { MaybeUninit::uninit() }; _])
+    }
+
+    /// The address of the program's statuses, or of these where it ignores them; at most [`KEPT`].
+    fn instead_of(&mut self, given: usize, count: usize) -> usize {
+        if given != abi::get().status_ignore {
+            return given;
+        }
+        let words = (count * abi::get().status_size).div_ceil(size_of::<u64>());
+        self.0[..words].fill(MaybeUninit::new(0));
+        self.0.as_mut_ptr().expose_provenance()
+    }
+}
+
+/// `MPI_Wait`.
+#[inline(always)]
+pub fn wait(here: usize, forward: impl Fn(usize) -> c_int, request: usize, status: usize) -> c_int {
+    wait_for(here, &forward, 1, request, status, Completed::All)
+}
+
+/// `MPI_Waitall`.
+#[inline(always)]
+pub fn wait_all(
+    here: usize,
+    forward: impl Fn(usize) -> c_int,
+    count: usize,
+    requests: usize,
+    statuses: usize,
+) -> c_int {
+    wait_for(here, &forward, count, requests, statuses, Completed::All)
+}
+
+/// `MPI_Waitany`.
+#[inline(always)]
+pub fn wait_any(
+    here: usize,
+    forward: impl Fn(usize) -> c_int,
+    count: usize,
+    requests: usize,
+    index: usize,
+    status: usize,
+) -> c_int {
+    wait_for(here, &forward, count, requests, status, Completed::One { index })
+}
+
+/// `MPI_Waitsome`.
+#[inline(always)]
+pub fn wait_some(
+    here: usize,
+    forward: impl Fn(usize) -> c_int,
+    count: usize,
+    requests: usize,
+    outcount: usize,
+    indices: usize,
+    statuses: usize,
+) -> c_int {
+    wait_for(here, &forward, count, requests, statuses, Completed::Some { outcount, indices })
+}
+
+/// A call for several requests: the partner of those that it waits for is the one that all of these have, where it
+/// returns with one or some that of these.
+#[inline(never)]
+fn wait_for(
+    here: usize,
+    forward: &dyn Fn(usize) -> c_int,
+    count: usize,
+    requests: usize,
+    statuses: usize,
+    completed: Completed,
+) -> c_int {
+    let Some(thread) = own(here) else { return forward(statuses) };
+    let mut kept = [partner::UNKNOWN; KEPT];
+    let (mut all, mut messages, mut any_source, mut persistent) = (partner::NONE, 0, false, false);
+    let mut last = NONE;
+    for (place, handle) in abi::get().handles(count, requests).enumerate() {
+        let message = under_way(handle);
+        if let Some(kept) = kept.get_mut(place) {
+            *kept = message.partner;
+        }
+        if message.partner != partner::NONE {
+            // Each is published when it is known whether more follow.
+            if messages > 0 && messages < MOST_AWAITED {
+                publish(thread, messages, &last, awaited::MORE);
+            }
+            messages += 1;
+            if messages <= MOST_AWAITED {
+                last = message;
+            }
+            all = together(all, message.partner);
+            any_source |= partner::any_source(message.partner).is_some();
+            persistent |= message.flags & PERSISTENT != 0;
+        }
+    }
+    let cut = if messages > MOST_AWAITED { awaited::CUT } else { 0 };
+    publish(thread, messages.clamp(1, MOST_AWAITED), &last, cut);
+    thread.set_partner(all);
+    let of_all = matches!(completed, Completed::All);
+    if of_all && !any_source && !persistent || messages == 0 {
+        return forward(statuses);
+    }
+    let count = (count as c_int).max(0) as usize;
+    let mut own = OwnStatuses::new();
+    let statuses = if any_source && count <= KEPT { own.instead_of(statuses, count) } else { statuses };
+    let result = forward(statuses);
+    if result == 0 && (!of_all || any_source) && partner::place(all).is_none() {
+        let is_known = statuses != abi::get().status_ignore;
+        let mut found = partner::NONE;
+        completed.each(count, |place, status| {
+            let kept = kept.get(place).copied().unwrap_or(partner::UNKNOWN);
+            found = together(
+                found,
+                match partner::any_source(kept) {
+                    Some(communicator) if is_known => {
+                        came_from(communicator, statuses + status * abi::get().status_size)
+                    }
+                    Some(_) => partner::UNKNOWN,
+                    None => kept,
+                },
+            );
+        });
+        thread.set_partner(found);
+    } else if result != 0 && partner::place(all).is_none() {
+        thread.set_partner(partner::UNKNOWN);
+    }
+    if persistent && result == 0 {
+        completed.each(count, |place, _| complete(requests, place));
+    }
+    result
+}
+
+/// The message is the one with this number, counted from 1, of those that the thread waits for.
+#[inline(always)]
+fn publish(thread: ThreadRef, number: usize, message: &Message, more: u32) {
+    let flags = message.flags & (awaited::RECEIVE | awaited::SEND);
+    thread.await_message(number - 1, message.partner, message.tag, flags | more);
+}
+
+/// The message of a request that a call waits for; without a partner where the request is complete.
+#[inline(always)]
+fn under_way(handle: usize) -> Message {
+    if abi::get().is_complete_request(handle) {
+        return NONE;
+    }
+    match REQUESTS.find(handle) {
+        Some(message) if !message.is_under_way() => NONE,
+        Some(message) => message,
+        None => UNKNOWN,
+    }
+}
+
+/// After `MPI_Test`, as after those below: requests that are persistent are not under way where the flag says so.
+pub fn tested(request: usize, flag: usize) {
+    all_tested(1, request, flag);
+}
+
+/// After `MPI_Testall`.
+pub fn all_tested(count: usize, requests: usize, flag: usize) {
+    if_flag(count, requests, flag, Completed::All);
+}
+
+/// After `MPI_Testany`.
+pub fn any_tested(count: usize, requests: usize, index: usize, flag: usize) {
+    if_flag(count, requests, flag, Completed::One { index });
+}
+
+/// After `MPI_Testsome`.
+pub fn some_tested(count: usize, requests: usize, outcount: usize, indices: usize) {
+    if_any_persistent(count, requests, Completed::Some { outcount, indices });
+}
+
+#[inline(always)]
+fn if_flag(count: usize, requests: usize, flag: usize, completed: Completed) {
+    if program::int(flag) != 0 {
+        if_any_persistent(count, requests, completed);
+    }
+}
+
+#[inline(always)]
+fn if_any_persistent(count: usize, requests: usize, completed: Completed) {
+    if ANY_PERSISTENT.load(Ordering::Relaxed) {
+        completed.each((count as c_int).max(0) as usize, |place, _| complete(requests, place));
+    }
+}
+
+/// The request at this place was found complete: one that is persistent is still there, and not under way.
+fn complete(requests: usize, place: usize) {
+    let handle = abi::get().read(requests + place * abi::get().handle_size);
+    if let Some(message) = REQUESTS.find(handle)
+        && message.flags & ACTIVE != 0
+    {
+        REQUESTS.store(handle, Message { flags: message.flags & !ACTIVE, ..message });
+    }
+}
