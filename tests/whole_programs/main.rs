@@ -50,6 +50,7 @@ mod odd_calls;
 mod odd_names;
 mod odd_processes;
 mod output;
+mod partners;
 mod preload;
 mod process_state;
 mod processor_counters;
@@ -130,6 +131,7 @@ fn main() {
         ("process_state", process_state::TESTS),
         ("settings", settings::TESTS),
         ("output", output::TESTS),
+        ("partners", partners::TESTS),
         ("errors", errors::TESTS),
         ("command_line", command_line::TESTS),
         ("doctor", doctor::TESTS),

@@ -137,6 +137,7 @@ pub struct Row {
     pub wait_ns: Option<f64>,
     pub p2p_ns: Option<f64>,
     pub tests: Option<u64>,
+    pub p2p_partner: Option<u64>,
     /// `None`: it could not be read.
     pub counters: BTreeMap<String, Option<u64>>,
 }

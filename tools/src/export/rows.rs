@@ -8,6 +8,7 @@ use mpitrace::account::{CallAccount, CallAccounts};
 use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::{NO_RECORD, Operations};
+use mpitrace::partners::Partners;
 use mpitrace::reader::{Column, Part, Trace};
 use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, UNKNOWN_BYTES};
 use serde::{Serialize, Serializer};
@@ -34,6 +35,8 @@ pub struct Row<'a> {
     pub request: Option<RequestTimes>,
     /// In point-to-point calls that can wait since the thread's collective before; `None`: not measured.
     pub p2p_ns: Option<f64>,
+    /// World rank with which most of this time was spent; `None`: not one, or not known.
+    pub p2p_partner: Option<u32>,
     /// True if the tracer itself may have delayed the call.
     pub perturbed: bool,
     /// See [`Calls::accounts`].
@@ -92,6 +95,7 @@ pub struct Calls<'t> {
     /// The counters of the trace; a rank may lack one of them.
     pub counter_names: Vec<String>,
     parts: Vec<Columns<'t>>,
+    partners: Partners,
     /// For each operation whether a request stands for its calls.
     has_request: Vec<bool>,
     progress: ProgressBar,
@@ -105,6 +109,7 @@ struct Columns<'t> {
     has_requests: bool,
     /// Ticks in point-to-point calls; `None`: no call has any.
     p2p: Option<Column<'t>>,
+    partner: Option<Column<'t>>,
     /// By the index of the counter's name.
     counters: Vec<Option<Column<'t>>>,
 }
@@ -127,14 +132,15 @@ impl<'t> Calls<'t> {
         let columns = |(part, values): (&'t Part, &Vec<(String, Column<'t>)>)| {
             let value = |name| values.iter().find(|(other, _)| other == name).map(|(_, values)| *values);
             let has_requests = part.request_columns().is_some();
-            let p2p = part.p2p_column();
-            Columns { part, has_requests, p2p, counters: counter_names.iter().map(value).collect() }
+            let (p2p, partner) = (part.p2p_column(), part.p2p_partner_column());
+            Columns { part, has_requests, p2p, partner, counters: counter_names.iter().map(value).collect() }
         };
         Calls {
             trace,
             clock,
             has_request: operations.operations.iter().map(|operation| operation.key.has_request()).collect(),
             operations,
+            partners: Partners::new(trace, operations),
             rule: Rule::default(),
             parts: trace.parts.iter().zip(&values).map(columns).collect(),
             counter_names,
@@ -290,6 +296,7 @@ impl<'t> Calls<'t> {
                 tests: request.tests,
             }),
             p2p_ns: has_p2p.then(p2p),
+            p2p_partner: columns.partner.and_then(|partner| self.partners.world_rank(index, partner.get(record))),
             perturbed: own & DISTURBED != 0,
             account: None,
             counters: Counters { names: &self.counter_names, columns: &columns.counters, record },

@@ -121,7 +121,7 @@ fn dump_as_csv_and_as_a_table() {
     assert_eq!(
         lines[0],
         "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,perturbed,\
-         waiting_ns,interrupted_ns,interruptions,cpu,p2p_ns,init_ns,test_ns,wait_ns,tests"
+         waiting_ns,interrupted_ns,interruptions,cpu,p2p_ns,p2p_partner,init_ns,test_ns,wait_ns,tests"
     );
     assert_eq!(lines[1], "1,0,0,0,MPI_Allreduce,MPI_COMM_WORLD,8,,0,50,,false,0,,,,,,,,");
     assert_eq!(lines[5], "1,0,0,4,MPI_Allreduce,MPI_COMM_WORLD,8,,400,,,false,,,,,,,,,");

@@ -2,5 +2,7 @@
 
 use super::{CallColumn, Kind};
 
-pub const COLUMNS: &[CallColumn] =
-    &[CallColumn::new("p2p_ns", Kind::Real, |row| row.p2p_ns.into()).in_long_csv().beside()];
+pub const COLUMNS: &[CallColumn] = &[
+    CallColumn::new("p2p_ns", Kind::Real, |row| row.p2p_ns.into()).in_long_csv().beside(),
+    CallColumn::new("p2p_partner", Kind::U32, |row| row.p2p_partner.into()).beside(),
+];
