@@ -56,7 +56,7 @@ fn parts(case: &Case, what: &str, stamps: &str) -> (std::path::PathBuf, Vec<[f64
 }
 
 fn known(case: &Case) {
-    for what in ["collectives", "asleep"] {
+    for what in ["collectives", "halo", "messages", "requests", "master", "asleep"] {
         let (path, witness) = parts(case, what, "1");
         for (rank, [computed, waited]) in accounts(&path).iter().zip(witness) {
             let close = |found: f64, known: f64| (found - known).abs() <= 0.02 * known + 0.01 * rank.wall_ns;

@@ -41,6 +41,15 @@ pub(super) struct Wait {
     pub left_later_ns: f64,
 }
 
+/// By how much a late rank was longer than the others, since its recorded call before, in other MPI calls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Longer {
+    /// In point-to-point calls that can wait, ns; time off the processor in these is told apart.
+    PointToPoint(f64),
+    /// In calls that are not recorded, ns: time off the processor before a call may lie in these.
+    OtherMpi(f64),
+}
+
 impl Late {
     /// The time that other ranks waited for one call of a rank that was off its processor for this time before, and that
     /// much longer than they in other MPI calls. While it waits in these it may yield its processor: as in a call, what
@@ -48,7 +57,7 @@ impl Late {
     /// call, in which it was off its processor for `off_in_previous`.
     pub(super) fn of(
         off_before: Option<Off>,
-        other_mpi: Option<f64>,
+        longer: Option<Longer>,
         off_in_previous: Option<Off>,
         waits: &[Wait],
     ) -> Late {
@@ -59,19 +68,26 @@ impl Late {
             let earlier = left_later_ns.clamp(0.0, wait);
             let off_earlier = off_in_previous.map_or(0.0, |off| off.min(earlier));
             let since = wait - earlier;
-            let other = other_mpi.unwrap_or(0.0);
-            let interrupted = off_before.map_or(0.0, |off| since.min((off - other).max(0.0)));
+            let (other, off_in_other) = match longer {
+                None => (0.0, 0.0),
+                Some(Longer::PointToPoint(ns)) => (ns, 0.0),
+                Some(Longer::OtherMpi(ns)) => (ns, ns),
+            };
+            let interrupted = off_before.map_or(0.0, |off| since.min((off - off_in_other).max(0.0)));
             let other = other.min(since - interrupted);
             late.waiting_ns += wait;
             late.interrupted_ns += interrupted + off_earlier;
             late.interrupted_by += reasons_before.unwrap_or_default().to(interrupted);
             late.interrupted_by += reasons_in_previous.unwrap_or_default().to(off_earlier);
-            late.other_mpi_ns += other;
+            match longer {
+                Some(Longer::PointToPoint(_)) => late.point_to_point_ns += other,
+                _ => late.other_mpi_ns += other,
+            }
             match off_in_previous {
                 Some(_) => late.earlier_call_ns += earlier - off_earlier,
                 None => late.unknown_ns += earlier,
             }
-            match (off_before, other_mpi) {
+            match (off_before, longer) {
                 (None, _) => late.unknown_ns += since - other,
                 (_, Some(_)) => late.computing_ns += since - interrupted - other,
                 (_, None) => late.on_processor_ns += since - interrupted,
@@ -99,8 +115,8 @@ impl Late {
         match because {
             None => self.unknown_ns,
             Some(Because::OnProcessor) => self.on_processor_ns,
-            Some(Because::OtherMpi) => self.other_mpi_ns,
             Some(Because::PointToPoint) => self.point_to_point_ns,
+            Some(Because::OtherMpi) => self.other_mpi_ns,
             Some(Because::EarlierCall) => self.earlier_call_ns,
             Some(Because::Computing) => self.computing_ns,
             Some(off) => self.interrupted_by.due_to(off),
@@ -150,7 +166,7 @@ mod tests {
     /// What two ranks waited, 100 and 40 ns, by what is known of the late one.
     fn late(off_before: Option<f64>, other_mpi: Option<f64>) -> [f64; 4] {
         let waits = [100.0, 40.0].map(|ns| Wait { late: 0, ns, left_later_ns: 0.0 });
-        let late = Late::of(off_before.map(preempted), other_mpi, Some(Off::default()), &waits);
+        let late = Late::of(off_before.map(preempted), other_mpi.map(Longer::OtherMpi), Some(Off::default()), &waits);
         assert_eq!((late.waiting_ns, late.repetitions), (140.0, 1));
         [late.interrupted_ns, late.other_mpi_ns, late.computing_ns, late.unknown_ns]
     }
@@ -169,10 +185,20 @@ mod tests {
     }
 
     #[test]
+    fn time_off_the_processor_in_point_to_point_calls_is_told_apart() {
+        let waits = [Wait { late: 0, ns: 100.0, left_later_ns: 0.0 }];
+        let longer = Some(Longer::PointToPoint(60.0));
+        let late = Late::of(Some(preempted(30.0)), longer, Some(Off::default()), &waits);
+        assert_eq!((late.interrupted_ns, late.point_to_point_ns, late.computing_ns), (30.0, 60.0, 10.0));
+        assert_eq!((late.other_mpi_ns, late.because()), (0.0, Some(Because::PointToPoint)));
+    }
+
+    #[test]
     fn a_rank_that_left_its_call_before_later_is_late_because_of_that_call() {
         let late = |off_in_previous: Option<f64>| {
             let waits = [Wait { late: 0, ns: 100.0, left_later_ns: 70.0 }];
-            let late = Late::of(Some(preempted(10.0)), Some(0.0), off_in_previous.map(preempted), &waits);
+            let late =
+                Late::of(Some(preempted(10.0)), Some(Longer::OtherMpi(0.0)), off_in_previous.map(preempted), &waits);
             assert_eq!(late.interrupted_by.sum(), late.interrupted_ns);
             [late.interrupted_ns, late.earlier_call_ns, late.computing_ns, late.unknown_ns]
         };

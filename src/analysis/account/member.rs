@@ -25,6 +25,9 @@ pub(crate) struct Member<'a> {
     requests: Option<[Column<'a>; 3]>,
     /// For each call the time in calls that are not recorded since the thread's call before, ns; `None`: not counted.
     other_mpi: Option<Column<'a>>,
+    /// For each call the ticks in point-to-point calls that can wait since the thread's call before; `None`: they were
+    /// not timed, and in it: there were none.
+    point_to_point: Option<Option<Column<'a>>>,
     /// The runs of its records.
     runs: Vec<Run>,
     /// Some of its records are of regions of the program.
@@ -96,7 +99,10 @@ impl<'a> Member<'a> {
         let is_time = |entry: &&CounterEntry| part.text(entry.name).as_deref() == Some(OTHER_MPI);
         let other_mpi = part.counters().iter().find(is_time).and_then(|entry| part.counter_column(entry));
         let (runs, has_regions) = (runs(part), part.operations().iter().any(OperationEntry::is_region));
-        Member { index, place, part, clock, requests, other_mpi, runs, has_regions, error_ns: error(part, clock) }
+        let is_stamped = part.rank_times().is_some_and(|times| times.flags & rank_times_flags::STAMPED != 0);
+        let point_to_point = is_stamped.then(|| part.p2p_column());
+        let error_ns = error(part, clock);
+        Member { index, place, part, clock, requests, other_mpi, point_to_point, runs, has_regions, error_ns }
     }
 
     /// Has no block at hand yet.
@@ -196,13 +202,19 @@ impl<'a> Member<'a> {
         migrated
     }
 
-    /// Time off the processor between the thread's kept call before and this one, ns; `None`: not known.
+    /// Time off the processor between the thread's kept call before and this one, outside of calls that are timed, ns;
+    /// `None`: not known.
     pub(super) fn off_before(&self, record: u32, operation: u32) -> Option<Off> {
         let watched = self.thread_is_watched(record, operation);
         match operation & INTERRUPTED_BEFORE {
             0 => watched.then(Off::default),
             _ => self.off(record, interruption_flags::BETWEEN).map(|(off, _)| off),
         }
+    }
+
+    /// Time in point-to-point calls that can wait, since the thread's kept call before, ns; `None`: not timed.
+    pub(super) fn point_to_point_before(&self, record: u32) -> Option<f64> {
+        Some(self.point_to_point?.map_or(0.0, |column| self.clock.ticks_ns(column.get(record as usize))))
     }
 
     /// Time in point-to-point and other MPI calls that are not recorded, since the thread's kept call before, ns; `None`:
@@ -216,6 +228,10 @@ impl<'a> Member<'a> {
         let entries = self.part.interruptions_of(record).iter();
         let mut found = None;
         for entry in entries.filter(|entry| entry.flags & interruption_flags::BETWEEN == between) {
+            if entry.flags & interruption_flags::WAITING != 0 {
+                found.get_or_insert((Off::default(), 0.0));
+                continue;
+            }
             if entry.flags & interruption_flags::TIMED == 0 {
                 return None;
             }

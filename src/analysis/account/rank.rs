@@ -107,11 +107,13 @@ impl Thread {
         // What it ran in these calls and in the tracer.
         let in_calls = parts.sum() - in_collectives.sum() - in_calls.sum() + self.between;
         (parts[RankPart::Init], parts[RankPart::Finalize]) = (self.init, self.finalize);
-        parts[RankPart::Tracer] = self.tracer;
+        // The tracer was off its processor for what would exceed the processor time: that is among the time outside.
+        let ran = self.on_processor.map_or(0.0, |ns| ns - in_calls);
+        parts[RankPart::Tracer] = self.tracer - (-ran).clamp(0.0, self.between);
         parts[RankPart::Preempted] = outside.preempted;
         parts[RankPart::Asleep] = outside.asleep;
         parts[RankPart::Throttled] = outside.throttled;
-        parts[RankPart::Computing] = self.on_processor.map_or(0.0, |ns| (ns - in_calls).max(0.0));
+        parts[RankPart::Computing] = ran.max(0.0);
         parts[RankPart::Other] = wall_ns - parts.sum();
         parts
     }
@@ -280,6 +282,17 @@ mod tests {
         assert_eq!((unknown[RankPart::Computing], unknown[RankPart::Other]), (0.0, 310.0));
     }
 
+    /// The tracer worked for 10 ns between calls, of which its thread was off its processor for 8.
+    #[test]
+    fn time_off_the_processor_in_the_tracer_counts_once() {
+        let outside = off(8.0);
+        let thread = Thread { tracer: 10.0, between: 10.0, on_processor: Some(2.0), ..Thread::default() };
+        let parts =
+            Thread { off: [Off::default(), Off::default(), outside], ..thread }.divide(10.0, 0.0, Parts::default());
+        let found = [RankPart::Tracer, RankPart::Preempted, RankPart::Other].map(|part| parts[part]);
+        assert_eq!(found, [2.0, 8.0, 0.0]);
+    }
+
     proptest! {
         #[test]
         fn the_parts_add_up_to_the_time_of_the_rank(
@@ -289,6 +302,7 @@ mod tests {
         ) {
             let [init, finalize, tracer, between] = own;
             let off = outside.map(off);
+            let between = between.min(tracer);
             let thread = Thread { calls, init, finalize, tracer, between, on_processor: processor, off };
             let [waiting, interrupted, perturbed, communication] = complete;
             let run_time = complete.iter().sum();

@@ -4,7 +4,7 @@
 use mpitrace_format::layout::DISTURBED;
 use mpitrace_synchronise::Method;
 
-use super::late::{Late, Wait};
+use super::late::{Late, Longer, Wait};
 use super::member::{Call, Member, Records};
 use super::off::Off;
 use super::operation::members;
@@ -156,13 +156,13 @@ impl<'a> Step<'a> {
         for waits in self.waits.chunk_by(|one, next| one.late == next.late) {
             let late = &members[waits[0].late];
             let (record, operation) = self.records[waits[0].late];
-            let other_mpi = excess_of_other_mpi(members, waits[0].late, &self.records);
+            let longer = longer_in_calls(members, waits[0].late, &self.records);
             let off_in_previous = late.previous(record).and_then(|previous| {
                 let operation = self.read[reader(waits[0].late)].operation(previous);
                 late.off_processor_with(previous, operation).known()
             });
             let off_before = late.off_before(record, operation);
-            self.late.push((waits[0].late, Late::of(off_before, other_mpi, off_in_previous, waits)));
+            self.late.push((waits[0].late, Late::of(off_before, longer, off_in_previous, waits)));
         }
     }
 
@@ -212,11 +212,14 @@ fn left_later(
     if later > members[late].error_ns + members[other].error_ns { later } else { 0.0 }
 }
 
-/// By how much a member was longer than the others, in the median, in other MPI calls before a call, ns; `None` where that
-/// is not counted on all.
-fn excess_of_other_mpi(members: &[Member], late: usize, records: &[(u32, u32)]) -> Option<f64> {
-    let before = |at: usize| members[at].other_mpi_before(records[at].0);
-    let own = before(late)?;
-    let mut others: Vec<f64> = (0..members.len()).filter(|&at| at != late).map(before).collect::<Option<_>>()?;
-    Some((own - median(&mut others)?).max(0.0))
+/// By how much a member was longer than the others, in the median, in other MPI calls before a call; `None` where that is
+/// not counted on all.
+fn longer_in_calls(members: &[Member], late: usize, records: &[(u32, u32)]) -> Option<Longer> {
+    let excess = |before: &dyn Fn(usize) -> Option<f64>| -> Option<f64> {
+        let own = before(late)?;
+        let mut others: Vec<f64> = (0..members.len()).filter(|&at| at != late).map(before).collect::<Option<_>>()?;
+        Some((own - median(&mut others)?).max(0.0))
+    };
+    let point_to_point = excess(&|at| members[at].point_to_point_before(records[at].0)).map(Longer::PointToPoint);
+    point_to_point.or_else(|| excess(&|at| members[at].other_mpi_before(records[at].0)).map(Longer::OtherMpi))
 }

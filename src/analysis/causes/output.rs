@@ -51,7 +51,8 @@ impl Serialize for GroupTime {
 /// The reasons but the time off the processor.
 impl Serialize for Late {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(5))?;
+        let mut map = serializer.serialize_map(Some(6))?;
+        map.serialize_entry("point_to_point_s", &(self.point_to_point_ns / NS))?;
         map.serialize_entry("other_mpi_s", &(self.other_mpi_ns / NS))?;
         map.serialize_entry("earlier_call_s", &(self.earlier_call_ns / NS))?;
         map.serialize_entry("computing_s", &(self.computing_ns / NS))?;

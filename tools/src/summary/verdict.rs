@@ -58,7 +58,6 @@ impl Verdict {
         };
         let next = match (largest.kind, largest.operations.first()) {
             (_, Some((operation, _))) => format!("diagnose {name} --operation {operation}"),
-            (Kind::PointToPoint, None) => format!("summary {name} --by partner"),
             _ => format!("summary {name} --by rank"),
         };
         Verdict { sentence, next: command(next) }
@@ -132,7 +131,7 @@ fn late(account: &Account) -> String {
         return format!("The others wait for rank {} ({}){why}.", ranks[at], text::time(waiting[at]));
     }
     let most = (0..ranks.len()).max_by(|&one, &other| waiting[one].total_cmp(&waiting[other])).unwrap_or_default();
-    let why = why(&all, "the late rank").unwrap_or_else(|| ": balance the work of each step".to_owned());
+    let why = why(&all, "one").unwrap_or_else(|| ": balance the work of each step".to_owned());
     format!(
         "The ranks wait for each other in turns ({}, {} for rank {}){why}.",
         text::time(all.waiting_ns),

@@ -58,6 +58,7 @@ fn why(because: Option<Because>) -> &'static str {
     match because {
         Some(Because::Computing) => "it computes for longer",
         Some(Because::OnProcessor) => "it computes or is in other MPI calls for longer",
+        Some(Because::PointToPoint) => "it is in point-to-point calls for longer",
         Some(Because::OtherMpi) => "it is in point-to-point or other MPI calls for longer",
         Some(Because::EarlierCall) => "it was still in its call before",
         Some(_) => "it was off its processor",
