@@ -215,9 +215,7 @@ impl OutlierPeriod {
     fn new(series: Series<'_>, sample: &Sample) -> Option<OutlierPeriod> {
         let limit = 2.0 * sample.median()?;
         let slow = || (0..series.run_time_ns.len()).filter(|&row| series.run_time_ns[row] >= limit);
-        if slow().nth(FEWEST_EVENTS - 1).is_none() {
-            return None;
-        }
+        slow().nth(FEWEST_EVENTS - 1)?;
         let (found, is_time) = match series.enter_ns {
             Some(enter_ns) => {
                 let steps = parallel::filled(enter_ns.len() - 1, |row| enter_ns[row + 1] - enter_ns[row]);
