@@ -99,8 +99,8 @@ impl Account {
 
     /// The rank with which this rank was in most of its point-to-point calls that can wait; `None`: no single one, or not
     /// known.
-    pub fn partner(&self, _rank: u32) -> Option<u32> {
-        None
+    pub fn partner(&self, rank: u32) -> Option<u32> {
+        self.ranks.iter().find(|one| one.rank == rank)?.partner
     }
 
     /// What was lost, the largest first.

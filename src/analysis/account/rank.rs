@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use mpitrace_format::layout::{
-    OPERATION_MASK, OperationEntry, interruption_flags, off_place, rank_times_flags, wait_class,
+    OPERATION_MASK, OperationEntry, communicator_flags, interruption_flags, off_place, partner, rank_times_flags,
+    wait_class,
 };
 
 use super::OperationAccount;
@@ -28,6 +29,9 @@ pub struct RankAccount {
     pub collectives_ns: f64,
     /// The time of the thread that called MPI_Init; these add up to `wall_ns`.
     pub parts: RankParts,
+    /// The world rank with which it was for more than half of its time in point-to-point calls that can wait; of other
+    /// communicators than MPI_COMM_WORLD it is not looked for.
+    pub partner: Option<u32>,
     /// Whether calls that can wait were timed, beside collectives.
     pub is_timed: bool,
     /// Whether the thread's processor time is known: without it all outside of the calls is [`RankPart::Other`].
@@ -151,9 +155,18 @@ fn of(part: &Part, clock: &RankClock, complete: Parts) -> RankAccount {
         collectives_ns,
         end_is_known: !part.incomplete(),
         parts: thread.divide(wall_ns, of_thread, complete),
+        partner: partner(part),
         is_timed: part.rank_times().is_some_and(|times| times.flags & rank_times_flags::STAMPED != 0),
         is_divided: thread.on_processor.is_some(),
     }
+}
+
+fn partner(part: &Part) -> Option<u32> {
+    let all: u64 = part.partners().iter().map(|entry| entry.ticks).sum();
+    let most = part.partners().iter().max_by_key(|entry| entry.ticks).filter(|entry| entry.ticks > all / 2)?;
+    let (communicator, rank) = partner::place(most.partner)?;
+    let entry = part.communicators().get(communicator as usize)?;
+    (entry.flags & communicator_flags::WORLD != 0).then_some(rank)
 }
 
 /// The index of the thread that called MPI_Init; in traces of earlier versions the process' first one, unless there is none.
