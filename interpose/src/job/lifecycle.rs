@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mpitrace_format::layout::{FinalizeTimes, RankTimes, rank_times_flags, state};
+use mpitrace_format::layout::{FinalizeTimes, RankTimes, state};
 
 use crate::base::{first_on_node, log, mode, symbol, system};
 use crate::clocks::{self, Ranks};
@@ -66,10 +66,9 @@ fn started(library: u64) -> Option<()> {
     let tick = ticks::now();
     live.set_times(RankTimes {
         thread: thread.index() + 1,
-        flags: if run.settings.p2p { rank_times_flags::STAMPED } else { 0 },
         init: tick.wrapping_sub(ticks::first_anchor().tick),
         init_library: library,
-        ..RankTimes::default()
+        ..live.times()
     });
     thread.begin_times(tick);
     Some(())

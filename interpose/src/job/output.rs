@@ -300,8 +300,8 @@ fn write_part(
         system::check_size(offset + length)?;
         if let Some(content) = content {
             content.write_at(&file, offset)?;
-            let unfinished = || Some((file.try_clone().ok()?, offset + content.finalize_times_offset()?));
-            *run.unfinished.lock().unwrap_or_else(PoisonError::into_inner) = unfinished();
+            let place = content.finalize_times_offset().map(|place| offset + place);
+            *run.unfinished.lock().unwrap_or_else(PoisonError::into_inner) = file.try_clone().ok().zip(place);
             file::settle(file)?;
         }
         Ok(())

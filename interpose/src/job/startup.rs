@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock};
 
 use bytemuck::Zeroable;
-use mpitrace_format::layout::{NO_RANK, RankHeader, full, live_columns, state};
+use mpitrace_format::layout::{NO_RANK, RankHeader, RankTimes, full, live_columns, rank_times_flags, state};
 use mpitrace_format::recover;
 
 use crate::base::allocator::{self, Held};
@@ -158,6 +158,8 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         live.spill_to(run.settings.stuck.is_none(), path);
     }
     live.change_rank(|rank| rank.last_anchor = ticks::anchor());
+    let flags = if run.settings.p2p { rank_times_flags::STAMPED } else { 0 };
+    live.set_times(RankTimes { flags, ..RankTimes::default() });
     if who.speaks {
         let library = mpi::library_version().unwrap_or_default();
         log::detail(&format!(

@@ -435,7 +435,7 @@ mod tests {
                 (*position, *repetition) = (*position + 1, *repetition + 1);
                 rows.operation.push(operation | if (4..7).contains(odds) { MARKS[*odds as usize - 4] } else { 0 });
             }
-            let scaled = |number: u32| if number % 2 == 0 { step } else { 1 };
+            let scaled = |number: u32| if number.is_multiple_of(2) { step } else { 1 };
             let value = |number: u32, value: u64| (value >> (number % 64)).wrapping_mul(scaled(number));
             let values = |number: u32| calls.iter().map(|call| value(number, call.4)).collect();
             rows.others = others.into_iter().map(|number| (number, values(number))).collect();
