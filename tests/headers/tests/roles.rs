@@ -59,6 +59,10 @@ const ROLES: &[Role] = &[
     // Intel MPI has no `const` there.
     role("requests", "const MPI_Request * | MPI_Request *").of("Request_get_status_*"),
     role("requests", "MPI_Request *"),
+    role("query_fn", "MPI_Grequest_query_function"),
+    role("free_fn", "MPI_Grequest_free_function"),
+    role("cancel_fn", "MPI_Grequest_cancel_function"),
+    role("extra_state", "void *"),
     role("message", "MPI_Message *"),
     role("status statuses", "MPI_Status *"),
     // Windows, files and hints.
