@@ -119,8 +119,10 @@ impl Program {
     pub fn run(&self, delayed: bool) -> Run {
         let mut ranks: Vec<Running> =
             self.ranks.iter().map(|_| Running { now: 1e6, next: 0, entered: None, off: 0.0, met: 0 }).collect();
-        let mut traces: Vec<SyntheticRank> =
-            (0..).zip(&self.ranks).map(|(rank, _)| SyntheticRank::new(rank, self.ranks.len() as u32)).collect();
+        let mut traces: Vec<SyntheticRank> = (0..)
+            .zip(&self.ranks)
+            .map(|(rank, _)| SyntheticRank::new(rank, self.ranks.len() as u32).stamped())
+            .collect();
         let numbers: Vec<Vec<u32>> = (0..).zip(&mut traces).map(|(rank, trace)| self.describe(rank, trace)).collect();
         let mut messages: HashMap<(usize, usize), VecDeque<f64>> = HashMap::new();
         // Who has come to its n-th meeting of these ranks, and when the last one did.

@@ -103,6 +103,13 @@ impl SyntheticRank {
         new
     }
 
+    /// The same, whose calls that can wait had time stamps.
+    pub fn stamped(mut self) -> SyntheticRank {
+        self.times.rank.flags |= rank_times_flags::STAMPED;
+        self.times.threads = vec![ThreadTimes::default()];
+        self
+    }
+
     /// Adds a communicator; ranks that give the same `key` share it.
     pub fn communicator(&mut self, key: u64, size: u32, rank: u32, name: Option<&str>) -> u32 {
         let name = name.map_or(0, |name| self.text(name));

@@ -96,6 +96,7 @@ fn refusal(trace: &Trace, account: &Account, operations: &Operations) -> Option<
         () if !trace.complete => Some("the trace is not complete"),
         () if trace.parts.iter().any(not_kept) => Some("not all calls are kept"),
         () if operations.mismatched() > 0 => Some("some calls do not match"),
+        () if !trace.parts.iter().all(Part::waits_are_stamped) => Some("point-to-point calls were not timed"),
         () if trace.parts.iter().any(threads) => Some("several threads of a rank make collective calls"),
         () if between > BETWEEN * account.rank_ns() => Some("other MPI calls lie between the collective ones"),
         () if members > MOST_MEMBERS => Some("too many ranks and operations"),

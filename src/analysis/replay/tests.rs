@@ -62,7 +62,7 @@ fn a_delay_costs_what_the_job_takes_longer() {
 /// Two ranks that reduce 50 times; rank 1 computes for 500 us longer.
 fn late(change: impl Fn(&mut SyntheticRank)) -> Vec<Gain> {
     let ranks = [0u64, 1].map(|number| {
-        let mut rank = SyntheticRank::new(number as u32, 2);
+        let mut rank = SyntheticRank::new(number as u32, 2).stamped();
         let operation = rank.operation("MPI_Allreduce", 0, 8);
         change(&mut rank);
         (1..=50u64).for_each(|k| rank.call(operation, 1_000_000 * k - 510_000 * (1 - number), 1_000_000 * k + 10_000));
@@ -78,13 +78,15 @@ fn a_gain_is_stated_only_where_all_calls_are_kept() {
     assert_eq!((gain.least, gain.most, gain.unknown), (gain.seconds, gain.seconds, None));
     let [gain] = &late(|rank| rank.paused_call(0))[..] else { panic!("one rank is late") };
     assert_eq!((gain.seconds, gain.unknown), (None, Some("not all calls are kept")));
+    let [gain] = &late(|rank| rank.times.rank.flags = 0)[..] else { panic!("one rank is late") };
+    assert_eq!((gain.seconds, gain.unknown), (None, Some("point-to-point calls were not timed")));
 }
 
 /// Rank 0 leaves its barrier long before rank 1 enters it, so that one of the clocks is wrong.
 #[test]
 fn times_that_contradict_each_other_give_no_gain() {
     let ranks = [0u64, 1].map(|number| {
-        let mut rank = SyntheticRank::new(number as u32, 2);
+        let mut rank = SyntheticRank::new(number as u32, 2).stamped();
         let [first, second] = ["MPI_Barrier", "MPI_Allreduce"].map(|function| rank.operation(function, 0, 0));
         for k in 1..=50u64 {
             rank.call(first, 1_000_000 * k + 300_000 * number, 1_000_000 * k + 300_000 * number + 1000);
@@ -101,7 +103,7 @@ fn times_that_contradict_each_other_give_no_gain() {
 #[test]
 fn work_that_is_shared_evenly_gains_half_of_what_is_lost_in_turns() {
     let ranks = [0u64, 1].map(|number| {
-        let mut rank = SyntheticRank::new(number as u32, 2);
+        let mut rank = SyntheticRank::new(number as u32, 2).stamped();
         let operation = rank.operation("MPI_Allreduce", 0, 8);
         (1..=50u64).for_each(|k| {
             let late = if k % 2 == number { 400_000 } else { 0 };
@@ -118,7 +120,7 @@ fn work_that_is_shared_evenly_gains_half_of_what_is_lost_in_turns() {
 #[test]
 fn a_loss_begins_where_the_chain_of_waits_does() {
     let ranks = [0u64, 1, 2].map(|number| {
-        let mut rank = SyntheticRank::new(number as u32, 3);
+        let mut rank = SyntheticRank::new(number as u32, 3).stamped();
         rank.last_thread().unwrap().interruptions_by = interruptions_by::EVENT_PAGE;
         let before = match number {
             0 => 0,
@@ -146,5 +148,5 @@ fn a_loss_begins_where_the_chain_of_waits_does() {
     let place = losses.iter().position(|loss| of_earlier(&loss)).unwrap();
     assert_eq!(losses[place].rank, Some(1), "{losses:?}");
     let chain: Vec<_> = gains[place].origin.iter().map(|origin| (origin.rank, origin.because)).collect();
-    assert_eq!(chain, [(Some(1), Some(Because::EarlierCall)), (Some(2), Some(Because::OnProcessor))]);
+    assert_eq!(chain, [(Some(1), Some(Because::EarlierCall)), (Some(2), Some(Because::Computing))]);
 }

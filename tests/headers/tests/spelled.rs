@@ -14,11 +14,12 @@ use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 const FOLDERS: [&str; 4] = ["src", "tools/src", "laboratory/src", "interpose/src"];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 20] = [
+const ALLOWED: [(&str, &str); 21] = [
     ("src/functions/lib.rs", "the table"),
     ("src/analysis/reader/mod.rs", "messages: where a rank ended"),
     ("src/analysis/live/place.rs", "where a rank is, outside of the recorded calls"),
     ("tools/src/places.rs", "messages: where a rank is"),
+    ("tools/src/summary/words.rs", "messages: parts of the time of a rank"),
     ("tools/src/commands/watch/mod.rs", "where a process is that has no rank yet"),
     ("tools/src/commands/watch/screen.rs", "a message: how far the job came"),
     ("tools/src/commands/run/ending.rs", "messages: how the job ended"),
