@@ -124,6 +124,10 @@ fn keep(request: usize, message: impl FnOnce(ThreadRef) -> Message) {
 /// Stores what is known of a request that was made. One that calls share has no slot: it would take that of another.
 #[inline(always)]
 pub fn replace(request: usize, message: Option<Message>) {
+    // Of a call that has failed, though it returned MPI_SUCCESS.
+    if request == 0 {
+        return;
+    }
     let abi = abi::get();
     let handle = abi.read(request);
     match message {
@@ -210,7 +214,7 @@ pub fn preparing_partitions<W: Width>(
 
 /// `MPI_Improbe` may have found a message.
 pub fn looked_for(message: usize, flag: usize, source: usize, tag: usize, comm: usize, status: usize) {
-    if program::int(flag) != 0 {
+    if flag != 0 && program::int(flag) != 0 {
         let abi = abi::get();
         let sent_by = match status {
             ignored if ignored == abi.status_ignore => source,

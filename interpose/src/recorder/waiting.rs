@@ -10,7 +10,7 @@ use mpitrace_format::layout::{MOST_AWAITED, awaited, partner};
 
 use crate::base::program;
 use crate::mpi::abi;
-use crate::record::thread::{self, ThreadRef, partners};
+use crate::record::thread::{self, ThreadRef, attention, partners};
 use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, partner, replace, together};
 use crate::recorder::requests::completed::Completed;
 use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT};
@@ -158,7 +158,14 @@ impl OwnStatuses {
 /// `MPI_Wait`.
 #[inline(always)]
 pub fn wait(here: usize, forward: impl Fn(usize) -> c_int, request: usize, status: usize) -> c_int {
-    wait_for(here, &forward, 1, request, status, Completed::All)
+    let Some(thread) = own(here) else { return forward(status) };
+    let message = abi::get().handles(1, request).next().map_or(NONE, under_way);
+    if message.flags & PERSISTENT != 0 || partner::any_source(message.partner).is_some() {
+        return wait_for(here, &forward, 1, request, status, Completed::All);
+    }
+    publish(thread, 1, &message, 0);
+    thread.set_partner(message.partner);
+    forward(status)
 }
 
 /// `MPI_Waitall`.
@@ -245,7 +252,8 @@ fn wait_for(
     let mut own = OwnStatuses::new();
     let statuses = if any_source && count <= KEPT { own.instead_of(statuses, count) } else { statuses };
     let result = forward(statuses);
-    if result == 0 && (!of_all || any_source) && partner::place(all).is_none() {
+    let well = result == 0 && thread.attention() & attention::HANDLED == 0;
+    if well && (!of_all || any_source) && partner::place(all).is_none() {
         let is_known = statuses != abi::get().status_ignore;
         let mut found = partner::NONE;
         completed.each(count, |place, status| {
@@ -262,10 +270,10 @@ fn wait_for(
             );
         });
         thread.set_partner(found);
-    } else if result != 0 && partner::place(all).is_none() {
+    } else if !well && partner::place(all).is_none() {
         thread.set_partner(partner::UNKNOWN);
     }
-    if persistent && result == 0 {
+    if persistent && well {
         completed.each(count, |place, _| complete(requests, place));
     }
     result
@@ -313,14 +321,16 @@ pub fn some_tested(count: usize, requests: usize, outcount: usize, indices: usiz
 
 #[inline(always)]
 fn if_flag(count: usize, requests: usize, flag: usize, completed: Completed) {
-    if program::int(flag) != 0 {
+    if flag != 0 && program::int(flag) != 0 {
         if_any_persistent(count, requests, completed);
     }
 }
 
 #[inline(always)]
 fn if_any_persistent(count: usize, requests: usize, completed: Completed) {
-    if ANY_PERSISTENT.load(Ordering::Relaxed) {
+    // After an error of which the library says MPI_SUCCESS nothing may be stored.
+    let handled = thread::current().is_some_and(|thread| thread.attention() & attention::HANDLED != 0);
+    if ANY_PERSISTENT.load(Ordering::Relaxed) && !handled {
         completed.each((count as c_int).max(0) as usize, |place, _| complete(requests, place));
     }
 }

@@ -79,4 +79,4 @@ pub const TRUE_COLUMNS: [&str; 2] = ["true enter", "true exit"];
 /// until it is used.
 pub const INNER_COUNTERS: usize = 32;
 /// How many columns (counters included) a segment can describe.
-pub const MAX_COLUMNS: usize = 64;
+pub const MAX_COLUMNS: usize = 66;

@@ -9,7 +9,7 @@ use crate::support::{Folder, killed, mpitrace, plain};
 /// Three ranks, 200 barriers of 100 us; rank 1 comes 60 us later than the others.
 fn imbalanced() -> Vec<SyntheticRank> {
     let rank = |number| {
-        let mut rank = SyntheticRank::new(number, 3);
+        let mut rank = SyntheticRank::new(number, 3).stamped();
         rank.header.leader = 0;
         rank.last_thread().unwrap().interruptions_by = interruptions_by::EVENT_PAGE;
         let barrier = rank.operation("MPI_Barrier", 0, 0);
@@ -30,9 +30,9 @@ fn the_summary_names_the_late_rank_and_what_to_do() {
     let ran = mpitrace(&["summary", &file]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let expected = format!(
-        "3 ranks, 200.1 ms: 8.0 % of their time in collective calls (4.0 % to 10.0 % by rank).
+        "3 ranks, 200.1 ms: 8.0 % of their time in MPI (4.0 % to 10.0 % by rank).
 92.0 % computing or in other calls, 4.0 % communicating, 4.0 % waiting for others.
-4.0 % (24.00 ms, gain 12.00 ms): others wait in MPI_Barrier for rank 1, which is busy longer.
+4.0 % (24.00 ms, gain 12.00 ms): others wait in MPI_Barrier for rank 1, which computes longer.
 Parallel efficiency 92.0 % = load balance 95.8 % x communication efficiency 96.0 %.
 The others wait for rank 1 (24.00 ms): give it less work, or look for what slows it down.
 Next: mpitrace diagnose {file} --operation 0
@@ -151,7 +151,7 @@ fn the_account_is_a_table_by_whatever_is_asked_for() {
 /// Two ranks on one clock, whose interruptions are known.
 fn pair() -> Vec<SyntheticRank> {
     let rank = |number| {
-        let mut rank = SyntheticRank::new(number, 2);
+        let mut rank = SyntheticRank::new(number, 2).stamped();
         rank.header.leader = 0;
         rank.last_thread().unwrap().interruptions_by = interruptions_by::EVENT_PAGE;
         rank
@@ -182,7 +182,7 @@ fn ranks_that_are_late_in_turns_are_not_named_as_the_cause() {
         }
     }
     let (lines, told) = summary(&ranks);
-    let loss = "15.0 % (180.0 ms, gain 90.00 ms): ranks wait in turns in MPI_Allreduce: one is busy longer.";
+    let loss = "15.0 % (180.0 ms, gain 90.00 ms): ranks wait in turns in MPI_Allreduce: one computes longer.";
     assert_eq!(lines[2], loss);
     let verdict =
         "The ranks wait for each other in turns (180.0 ms, 55.0 % for rank 0): balance the work of each step.";
@@ -317,8 +317,8 @@ fn regions_of_the_program_are_no_communication() {
         }
     }
     let (lines, told) = summary(&ranks);
-    assert!(lines[0].starts_with("2 ranks, 509.0 ms: 1.0 % of their time in collective calls"), "{lines:#?}");
-    assert_eq!(lines[2], "There is little to gain in collective calls.");
+    assert!(lines[0].starts_with("2 ranks, 509.0 ms: 1.0 % of their time in MPI"), "{lines:#?}");
+    assert_eq!(lines[2], "There is little to gain in MPI.");
     assert_eq!(told["losses"], serde_json::json!([]));
     let folder = Folder::new();
     let file = folder.trace(&ranks);
