@@ -47,7 +47,7 @@ static inline int64_t mpitrace_global_time_ns(void)
     return mpitrace_global_time_ns_ ? mpitrace_global_time_ns_() : -1;
 }
 
-/* Counters and timers: 32 of both together. What a thread adds belongs to the MPI call or region that it is in (to both, where a
+/* Counters and timers: 30 of both together. What a thread adds belongs to the MPI call or region that it is in (to both, where a
  * call lies within a region): each repetition has its value in a fixed-size array, which the trace shows beside the time stamps.
  *
  * The number of the counter or timer of this name, the same for the same name at any time, before MPI_Init too; -1 without the

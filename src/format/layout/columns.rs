@@ -77,6 +77,6 @@ pub const NO_VALUE: u64 = u64::MAX;
 pub const TRUE_COLUMNS: [&str; 2] = ["true enter", "true exit"];
 /// The most counters and timers that code inside the stack can have: each has a column in every segment, without memory
 /// until it is used.
-pub const INNER_COUNTERS: usize = 32;
+pub const INNER_COUNTERS: usize = 30;
 /// How many columns (counters included) a segment can describe.
-pub const MAX_COLUMNS: usize = 66;
+pub const MAX_COLUMNS: usize = 64;
