@@ -63,8 +63,13 @@ fn known(case: &Case) {
             // It also writes the file, and reads the clock.
             assert!(close(rank.parts[RankPart::Computing], computed), "{what}: {computed} ns: {rank:?}");
             assert!(close(rank.parts[RankPart::PointToPoint], waited), "{what}: {waited} ns: {rank:?}");
-            let asleep = what == "asleep" && rank.rank == 1;
-            assert_eq!(rank.parts[RankPart::Asleep] > 60.0 * 3e6, asleep, "{what}: {rank:?}");
+            // Of several switches between two looks only their number is known, so a sleep counts in part as preempted.
+            let [asleep, preempted] = [RankPart::Asleep, RankPart::Preempted].map(|part| rank.parts[part]);
+            if what == "asleep" && rank.rank == 1 {
+                assert!(asleep > 0.0 && asleep + preempted > 60.0 * 3e6, "{what}: {rank:?}");
+            } else {
+                assert!(asleep < 60.0 * 3e6, "{what}: {rank:?}");
+            }
         }
     }
 }
