@@ -1,4 +1,4 @@
-//! What a delay costs a real job, as predicted from its trace, against the job without the delay:
+//! Gains predicted from traces of real jobs, against the same job without the delay:
 //! `cargo bench --bench gain_programs`.
 //!
 //! Four programs (benches/gain_programs.c), 2 ranks, of which rank 1 is delayed by sleeping or by a loop, run untraced with

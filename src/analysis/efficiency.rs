@@ -47,8 +47,8 @@ struct Time {
 /// Those of the time between MPI_Init and MPI_Finalize. `None`: it has no length, or no rank is useful.
 pub fn whole_run(account: &Account) -> Option<Efficiency> {
     let times = account.ranks.iter().map(|rank| {
-        let whole = rank.wall_ns - rank.parts.of(&[RankPart::Init, RankPart::Finalize]);
-        Time { whole, useful: whole - rank.parts.of(&RankPart::MPI) - rank.parts[RankPart::Tracer] }
+        let whole = rank.wall_ns - rank.parts.sum_of(&[RankPart::Init, RankPart::Finalize]);
+        Time { whole, useful: whole - rank.parts.sum_of(&RankPart::MPI) - rank.parts[RankPart::Tracer] }
     });
     efficiency(times)
 }
@@ -56,7 +56,7 @@ pub fn whole_run(account: &Account) -> Option<Efficiency> {
 /// Those of each region, by name. None where ranks are in MPI for more than collective calls, since these have no times of
 /// day: then it is not known in which region they are.
 pub fn regions(trace: &Trace, clock: &Clock, account: &Account) -> Vec<RegionEfficiency> {
-    let beside: f64 = account.ranks.iter().map(|rank| rank.parts.of(&BESIDE)).sum();
+    let beside: f64 = account.ranks.iter().map(|rank| rank.parts.sum_of(&BESIDE)).sum();
     if beside > NEGLIGIBLE * account.rank_ns() {
         return Vec::new();
     }

@@ -55,7 +55,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// What [`CommunicatorEntry::flags`] say of it.
+    /// Its [`CommunicatorEntry::flags`].
     pub fn flags(&self) -> u32 {
         match (self.remote, self.is_first) {
             (0, _) => 0,

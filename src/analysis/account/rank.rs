@@ -32,7 +32,7 @@ pub struct RankAccount {
     /// The world rank with which it was for more than half of its time in point-to-point calls that can wait; of other
     /// communicators than MPI_COMM_WORLD it is not looked for.
     pub partner: Option<u32>,
-    /// Whether calls that can wait were timed, beside collectives.
+    /// True if calls that can wait were timed, beside collectives.
     pub is_timed: bool,
     /// Whether the thread's processor time is known: without it all outside of the calls is [`RankPart::Other`].
     pub is_divided: bool,
@@ -63,7 +63,7 @@ struct Thread {
 }
 
 impl Thread {
-    fn of(part: &Part, clock: &RankClock) -> Thread {
+    fn new(part: &Part, clock: &RankClock) -> Thread {
         let ns = |ticks: u64| clock.ticks_ns(ticks);
         let mut thread = Thread::default();
         if let Some(times) = part.rank_times() {
@@ -131,11 +131,11 @@ pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &[OperationAcco
     }
     let parts = trace.parts.iter().enumerate().map(|(index, part)| (part, clock.of_part(index)));
     parallel::map(parts.collect(), |(part, clock)| {
-        of(part, clock, complete.get(&part.rank()).copied().unwrap_or_default())
+        account(part, clock, complete.get(&part.rank()).copied().unwrap_or_default())
     })
 }
 
-fn of(part: &Part, clock: &RankClock, complete: Parts) -> RankAccount {
+fn account(part: &Part, clock: &RankClock, complete: Parts) -> RankAccount {
     let info = part.info();
     let finalized = part.rank_times().map_or(0, |times| times.finalize_enter);
     let last = part.last_tick().max(info.last_anchor.tick).max(finalized).max(info.first_anchor.tick);
@@ -148,7 +148,7 @@ fn of(part: &Part, clock: &RankClock, complete: Parts) -> RankAccount {
     let in_collectives = |thread| clock.ticks_ns(in_collectives(part, thread) + not_kept).min(wall_ns);
     let collectives_ns = in_collectives(None);
     let of_thread = if part.threads().len() < 2 { collectives_ns } else { in_collectives(Some(init_thread)) };
-    let thread = Thread::of(part, clock);
+    let thread = Thread::new(part, clock);
     RankAccount {
         rank: part.rank(),
         wall_ns,
@@ -285,7 +285,7 @@ mod tests {
         };
         let complete = Parts { run_time: 150.0, waiting: 60.0, interrupted: 10.0, ..Parts::default() };
         let parts = thread.divide(1000.0, 180.0, complete);
-        assert_eq!(parts.of(&RankPart::COLLECTIVES), 180.0);
+        assert_eq!(parts.sum_of(&RankPart::COLLECTIVES), 180.0);
         assert_eq!((parts[RankPart::Waiting], parts[RankPart::Communication]), (60.0, 110.0));
         // Of 180 + 210 ns in calls it was off its processor for 170.
         assert_eq!(parts[RankPart::Computing], 500.0 - 220.0 - 10.0);
@@ -322,7 +322,7 @@ mod tests {
             let complete = Parts { run_time, waiting, interrupted, perturbed, communication, ..Parts::default() };
             let parts = thread.divide(1e10, collectives, complete);
             prop_assert!((parts.sum() - 1e10).abs() < 1e-3);
-            prop_assert!((parts.of(&RankPart::COLLECTIVES) - collectives).abs() < 1e-3);
+            prop_assert!((parts.sum_of(&RankPart::COLLECTIVES) - collectives).abs() < 1e-3);
             let others = RankPart::ALL.iter().filter(|&&part| part != RankPart::Other);
             prop_assert!(others.clone().all(|&part| parts[part] >= -1e-6), "{:?}", parts);
         }

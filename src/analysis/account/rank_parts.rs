@@ -91,7 +91,7 @@ pub struct RankParts([f64; 16]);
 
 impl RankParts {
     /// Some of them together, ns.
-    pub fn of(&self, parts: &[RankPart]) -> f64 {
+    pub fn sum_of(&self, parts: &[RankPart]) -> f64 {
         parts.iter().map(|&part| self[part]).sum()
     }
 

@@ -30,7 +30,7 @@ pub fn regions(trace: &Trace, clock: &Clock, operations: &Operations) -> Vec<Reg
     let mut regions: Vec<RegionAccount> = Vec::new();
     let labels = trace.parts.iter().enumerate();
     let labels: Vec<Labels> =
-        labels.map(|(index, part)| Labels::of(part, clock.of_part(index), &mut regions)).collect();
+        labels.map(|(index, part)| Labels::new(part, clock.of_part(index), &mut regions)).collect();
     if regions.is_empty() {
         return regions;
     }
@@ -38,7 +38,7 @@ pub fn regions(trace: &Trace, clock: &Clock, operations: &Operations) -> Vec<Reg
         for_each_call(trace, clock, operation, |spent| {
             let run_time = spent.init_ns + spent.may_wait_ns;
             let parts = Parts::split(run_time, Some(spent.waiting_ns), spent.interrupted_ns);
-            labels[spent.part].at(spent.enter_ns).iter().for_each(|&region| regions[region].calls += parts);
+            labels[spent.part].regions_during(spent.enter_ns).iter().for_each(|&region| regions[region].calls += parts);
         });
     }
     regions.sort_by(|one, other| one.name.cmp(&other.name));
@@ -54,7 +54,7 @@ struct Labels {
 }
 
 impl Labels {
-    fn of(part: &Part, clock: &RankClock, regions: &mut Vec<RegionAccount>) -> Labels {
+    fn new(part: &Part, clock: &RankClock, regions: &mut Vec<RegionAccount>) -> Labels {
         let mut labels = Labels { from: Vec::new(), sets: vec![Vec::new()] };
         let mut known: HashMap<Vec<usize>, usize> = HashMap::from([(Vec::new(), 0)]);
         // With their ends, in the order in which they were begun.
@@ -94,7 +94,7 @@ impl Labels {
         labels
     }
 
-    fn at(&self, ns: f64) -> &[usize] {
+    fn regions_during(&self, ns: f64) -> &[usize] {
         let place = self.from.partition_point(|&(from, _)| from <= ns);
         place.checked_sub(1).map_or(&[], |place| &self.sets[self.from[place].1])
     }

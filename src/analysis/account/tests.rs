@@ -123,7 +123,7 @@ fn what_the_others_waited_is_lost_to_the_last_rank_and_why_it_was_late_is_said()
     assert_eq!(account.losses_in_turns(), expected[..2]);
     let parts = account.rank_parts();
     assert_eq!((parts[RankPart::Preempted], parts[RankPart::Waiting]), (12_000.0, 100_000.0));
-    assert_eq!((parts.sum(), parts.of(&RankPart::COLLECTIVES)), (account.rank_ns(), 130_000.0));
+    assert_eq!((parts.sum(), parts.sum_of(&RankPart::COLLECTIVES)), (account.rank_ns(), 130_000.0));
     let sum = account.sum();
     assert_eq!((sum.run_time, sum.waiting, sum.communication), (130_000.0, 100_000.0, 30_000.0));
     assert_eq!(account.ranks[0].collectives_ns, 60_000.0);

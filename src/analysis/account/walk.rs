@@ -71,7 +71,7 @@ impl<'a> Walk<'a> {
 
     /// Has room for a repetition.
     pub fn step(&self) -> Step<'a> {
-        Step::with(self.members.iter().map(Member::read).collect())
+        Step::new(self.members.iter().map(Member::read).collect())
     }
 
     /// The records of a repetition.
@@ -99,10 +99,10 @@ pub(super) fn is_comparable(clock: &Clock) -> bool {
 impl<'a> Step<'a> {
     /// For the operations of all these parts, whose calls are looked at in about their order.
     pub fn of_parts(trace: &'a Trace) -> Step<'a> {
-        Step::with(trace.parts.iter().map(Records::new).collect())
+        Step::new(trace.parts.iter().map(Records::new).collect())
     }
 
-    fn with(read: Vec<Records<'a>>) -> Step<'a> {
+    fn new(read: Vec<Records<'a>>) -> Step<'a> {
         Step {
             read,
             records: Vec::new(),

@@ -91,7 +91,7 @@ fn refusal(trace: &Trace, account: &Account, operations: &Operations) -> Option<
     let members: usize = account.operations.iter().map(|operation| operation.ranks.len()).sum();
     let threads = |part: &Part| part.runs().iter().filter(|run| run.count > 0).map(|run| run.thread).max() > Some(0);
     let not_kept = |part: &Part| part.dropped() > 0 || part.paused() > 0;
-    let between: f64 = account.ranks.iter().map(|rank| rank.parts.of(&WAITS)).sum();
+    let between: f64 = account.ranks.iter().map(|rank| rank.parts.sum_of(&WAITS)).sum();
     match () {
         () if !trace.complete => Some("the trace is not complete"),
         () if trace.parts.iter().any(not_kept) => Some("not all calls are kept"),

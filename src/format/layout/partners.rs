@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 /// Values of [`PartnerEntry::partner`], of [`AwaitedMessage::partner`] and of the column [`super::P2P_PARTNER`].
 pub mod partner {
-    /// Nobody: MPI_PROC_NULL, or a request that was complete when it was made.
+    /// No rank: MPI_PROC_NULL, or a request that was complete when it was made.
     pub const NONE: u64 = 0;
     /// Not known.
     pub const UNKNOWN: u64 = 1;

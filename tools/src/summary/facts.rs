@@ -161,7 +161,7 @@ impl Summary {
             seconds: longest / NS,
             rank_seconds: rank_ns / NS,
             collectives_share: Share::new(account, |rank| rank.collectives_ns),
-            mpi_share: Share::new(account, |rank| rank.parts.of(&RankPart::MPI)),
+            mpi_share: Share::new(account, |rank| rank.parts.sum_of(&RankPart::MPI)),
             calls_timed: account.ranks.iter().all(|rank| rank.is_timed),
             divided: account.ranks.iter().all(|rank| rank.is_divided),
             collectives_s: sum.run_time / NS,

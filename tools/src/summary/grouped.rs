@@ -158,7 +158,7 @@ pub fn write(groups: &[Group], by: By, top: usize, output: &mut dyn Write, style
                 let [computing, messages, waiting, communication] =
                     [RankPart::Computing, RankPart::PointToPoint, RankPart::Waiting, RankPart::Communication]
                         .map(|part| percent(parts[part] / parts.sum()));
-                let off = percent(parts.of(&RankPart::OFF) / parts.sum());
+                let off = percent(parts.sum_of(&RankPart::OFF) / parts.sum());
                 row.extend([text::time(parts.sum()), computing, off, messages, share, waiting, communication]);
             }
             (By::Region, _) => {

@@ -138,7 +138,7 @@ impl Summary {
 
     /// The parts of the ranks' time, the largest first, as far as there is room.
     fn parts(&self) -> String {
-        let ns = |parts: &[RankPart]| self.parts.of(parts);
+        let ns = |parts: &[RankPart]| self.parts.sum_of(parts);
         let off = ns(&RankPart::OFF);
         // While a rank waits in a call it may yield its processor.
         let is_least = self.calls.known_most().is_none_or(|most| most - self.calls.interrupted > 0.05 * off);

@@ -152,7 +152,7 @@ impl ThreadRef {
         self.keep_processor_time(tick);
     }
 
-    /// What has happened since the last look counts as work of the tracer's: it is no interruption of the program.
+    /// Counts interruptions since the last look as the tracer's own, not as the program's.
     pub fn skip_interruptions(self, tick: u64) {
         if self.is_interrupted() {
             let _ = self.watch(|watch| watch.look(tick));

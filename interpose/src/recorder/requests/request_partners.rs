@@ -35,7 +35,7 @@ impl Message {
         Message { partner, tag: tag as i32, flags, bytes: 0 }
     }
 
-    /// Whether a call can wait for it: a persistent request that is not started is complete.
+    /// True if a call can wait for it: a persistent request that is not started is complete.
     pub fn is_under_way(&self) -> bool {
         self.flags & (PERSISTENT | ACTIVE) != PERSISTENT
     }

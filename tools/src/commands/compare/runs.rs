@@ -117,7 +117,7 @@ impl Opened {
         let Some(Traced { trace, clock, .. }) = self.0.traced() else { return Vec::new() };
         let ranks = Account::of_operations(trace, clock, Vec::new()).ranks;
         let longest = ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
-        let in_mpi: f64 = ranks.iter().map(|rank| rank.parts.of(&RankPart::MPI)).sum();
+        let in_mpi: f64 = ranks.iter().map(|rank| rank.parts.sum_of(&RankPart::MPI)).sum();
         let calls = if ranks.iter().all(|rank| rank.is_timed) { identity::MPI } else { identity::COLLECTIVES };
         let times = [(identity::JOB, longest), (calls, in_mpi / ranks.len() as f64)];
         let times = times.into_iter().filter(|(_, ns)| *ns > 0.0);
