@@ -101,11 +101,12 @@ pub fn in_brackets(known: Option<&impl ToString>) -> String {
     known.map(|known| format!(" ({})", printable(&known.to_string()))).unwrap_or_default()
 }
 
-/// The text in lines of at most this many characters, if its words are no longer; those after the first are indented.
+/// The text in lines of at most this many characters, if its words are no longer; those after the first are indented. A
+/// number stays with its percent sign.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     const INDENT: &str = "  ";
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
+    for word in text.replace(" %", "\u{a0}%").split(' ') {
         match lines.last_mut() {
             Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');
@@ -115,7 +116,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
             None => lines.push(word.to_owned()),
         }
     }
-    lines
+    lines.into_iter().map(|line| line.replace('\u{a0}', " ").trim_end().to_owned()).collect()
 }
 
 /// The text as a field of CSV (RFC 4180).
@@ -181,6 +182,7 @@ mod tests {
     #[test]
     fn lines_are_broken_between_words() {
         assert_eq!(wrapped("one two three four", 9), ["one two", "  three", "  four"]);
+        assert_eq!(wrapped("of it 94.9 %", 10), ["of it", "  94.9 %"]);
         assert_eq!(wrapped("", 9), [""]);
     }
 
