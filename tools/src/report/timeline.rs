@@ -19,6 +19,10 @@ const COLUMNS: usize = 480;
 const OPERATIONS: usize = 6;
 /// What is shown before and after a repetition, as a share of its run time.
 const AROUND: f64 = 0.5;
+/// Columns of the ranks of a repetition together, and of a rank at most: what is shorter than a column is summed in it,
+/// since 10^5 calls may lie around a slow one.
+const CELLS: usize = 8000;
+const FINEST: usize = 1000;
 
 /// The whole run, and some repetitions.
 #[derive(Debug, Serialize)]
@@ -47,8 +51,52 @@ pub struct Detail {
     /// World ranks that are shown.
     pub ranks: Vec<u32>,
     /// What a rank (by its place in `ranks`) did, from and to, ns after `from_ns`: `w`aiting, `c`ommunicating or `o`ff
-    /// its processor.
+    /// its processor. What is shorter than a column is drawn together, as what took most of it.
     pub bars: Vec<(usize, i64, i64, char)>,
+    /// Of each rank and column the time of what is shorter than a column, ns.
+    #[serde(skip)]
+    short: Vec<[f64; 3]>,
+}
+
+impl Detail {
+    fn width_ns(&self) -> f64 {
+        (self.to_ns - self.from_ns) / self.columns() as f64
+    }
+
+    fn columns(&self) -> usize {
+        (CELLS / self.ranks.len().max(1)).clamp(1, FINEST)
+    }
+
+    /// A rank, by its place, does this between two times of the detail.
+    fn add(&mut self, rank: usize, from: f64, to: f64, doing: Doing) {
+        let (width, columns) = (self.width_ns(), self.columns());
+        let (from, to) = (from - self.from_ns, to - self.from_ns);
+        if to - from >= width {
+            self.bars.push((rank, from.round() as i64, to.round() as i64, doing.letter()));
+            return;
+        }
+        let column = ((0.5 * (from + to) / width) as usize).min(columns - 1);
+        self.short.resize(self.ranks.len() * columns, [0.0; 3]);
+        self.short[rank * columns + column][doing as usize] += to - from;
+    }
+
+    /// Draws what is shorter than a column.
+    fn finish(mut self) -> Detail {
+        let (width, columns) = (self.width_ns(), self.columns());
+        for (place, took) in std::mem::take(&mut self.short).into_iter().enumerate() {
+            let Some(most) =
+                Doing::ALL.into_iter().max_by(|&one, &other| took[one as usize].total_cmp(&took[other as usize]))
+            else {
+                continue;
+            };
+            if took[most as usize] > 0.0 {
+                let from = (place % columns) as f64 * width;
+                let to = from + took.iter().sum::<f64>().min(width);
+                self.bars.push((place / columns, from.round() as i64, to.round() as i64, most.letter()));
+            }
+        }
+        self
+    }
 }
 
 /// What a rank does.
@@ -57,6 +105,14 @@ enum Doing {
     Waiting,
     Communicating,
     Off,
+}
+
+impl Doing {
+    const ALL: [Doing; 3] = [Doing::Waiting, Doing::Communicating, Doing::Off];
+
+    fn letter(self) -> char {
+        ['w', 'c', 'o'][self as usize]
+    }
 }
 
 impl Timeline {
@@ -147,8 +203,7 @@ impl Maker {
         for (place, detail) in &mut self.details {
             let (from, to) = (begin.max(detail.from_ns), end.min(detail.to_ns));
             if let Some(Some(rank)) = place.get(index).filter(|_| from < to) {
-                let after = |ns: f64| (ns - detail.from_ns).round() as i64;
-                detail.bars.push((*rank, after(from), after(to), ['w', 'c', 'o'][doing as usize]));
+                detail.add(*rank, from, to, doing);
             }
         }
     }
@@ -170,7 +225,7 @@ impl Maker {
             waiting: map(Doing::Waiting),
             communicating: map(Doing::Communicating),
             off_processor: map(Doing::Off),
-            details: self.details.into_iter().map(|(_, detail)| detail).collect(),
+            details: self.details.into_iter().map(|(_, detail)| detail.finish()).collect(),
         }
     }
 }
@@ -230,6 +285,7 @@ fn details(traced: &Traced, numbers: &[u32]) -> Vec<(Vec<Option<usize>>, Detail)
                 to_ns: to + around,
                 ranks: parts.iter().map(|&part| numbers[part]).collect(),
                 bars: Vec::new(),
+                short: Vec::new(),
             };
             details.push((shown, detail));
         }
@@ -258,4 +314,39 @@ fn window(traced: &Traced, operation: &Operation, row: usize) -> (f64, f64) {
         window.1 = window.1.max(clock.nanoseconds(exit));
     }
     window
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn detail() -> Detail {
+        Detail {
+            operation: 0,
+            repetition: 0,
+            title: String::new(),
+            from_ns: 1000.0,
+            to_ns: 1_001_000.0,
+            ranks: vec![0, 1],
+            bars: Vec::new(),
+            short: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn calls_shorter_than_a_column_are_drawn_together() {
+        let mut detail = detail();
+        detail.add(0, 1000.0, 501_000.0, Doing::Waiting);
+        for call in 0..50_000 {
+            let from = 501_000.0 + 10.0 * f64::from(call);
+            detail.add(1, from, from + 6.0, Doing::Communicating);
+            detail.add(1, from + 6.0, from + 9.0, Doing::Waiting);
+        }
+        detail.add(0, 1_000_500.0, 1_000_600.0, Doing::Off);
+        let bars = detail.finish().bars;
+        assert_eq!(bars.len(), 1 + 500 + 1);
+        assert_eq!(bars[0], (0, 0, 500_000, 'w'));
+        assert_eq!(bars[1], (0, 999_000, 999_100, 'o'));
+        assert_eq!(bars[2], (1, 500_000, 500_900, 'c'));
+    }
 }
