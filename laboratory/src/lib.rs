@@ -2,7 +2,7 @@
 //!
 //! The formulas by which benchmarks process their times ([`schemes`]), how they synchronise their ranks
 //! ([`synchronisation_check`]), the metrics by which a warm-up was looked for ([`metrics`]), and how many repetitions
-//! and runs are enough ([`enough`]). Traces are read and shown by the library of the companion; [`commands`] has a
+//! and runs are enough ([`enough`]). Traces are read and shown by the library of the companion; `commands` has a
 //! file for each command.
 
 mod commands;

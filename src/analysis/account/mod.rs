@@ -55,12 +55,17 @@ impl Account {
     /// The account of all operations; `rule` finds their categories.
     pub fn of(trace: &Trace, clock: &Clock, operations: &Operations, rule: Rule) -> Account {
         let of_operation = |operation| OperationAccount::of(trace, clock, operation, rule);
-        Account::of_operations(trace, clock, operations.operations.iter().map(of_operation).collect())
+        Account::of_operations(trace, clock, operations, operations.operations.iter().map(of_operation).collect())
     }
 
     /// The same, where the accounts of the operations are known.
-    pub fn of_operations(trace: &Trace, clock: &Clock, operations: Vec<OperationAccount>) -> Account {
-        Account { ranks: rank::accounts(trace, clock, &operations), operations }
+    pub fn of_operations(
+        trace: &Trace,
+        clock: &Clock,
+        operations: &Operations,
+        accounts: Vec<OperationAccount>,
+    ) -> Account {
+        Account { ranks: rank::accounts(trace, clock, operations, &accounts), operations: accounts }
     }
 
     /// The account of one operation.

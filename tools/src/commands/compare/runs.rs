@@ -114,8 +114,8 @@ impl Opened {
     /// The time of the longest rank, and that of a rank in MPI in the mean, ns; where only collectives are timed in those.
     /// Nothing, if it was not traced.
     pub fn whole(&self) -> Vec<(Identity, f64)> {
-        let Some(Traced { trace, clock, .. }) = self.0.traced() else { return Vec::new() };
-        let ranks = Account::of_operations(trace, clock, Vec::new()).ranks;
+        let Some(Traced { trace, operations, clock, .. }) = self.0.traced() else { return Vec::new() };
+        let ranks = Account::of_operations(trace, clock, operations, Vec::new()).ranks;
         let longest = ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
         let in_mpi: f64 = ranks.iter().map(|rank| rank.parts.sum_of(&RankPart::MPI)).sum();
         let calls = if ranks.iter().all(|rank| rank.is_timed) { identity::MPI } else { identity::COLLECTIVES };

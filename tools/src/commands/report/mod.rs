@@ -216,7 +216,7 @@ fn run_facts(source: &Source, name: &str) -> Run {
 fn only_summary(source: &Source, name: &str) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
     let accounts = (0..traced.operations.operations.len()).map(|number| traced.account(number, Rule::default(), None));
-    let account = Account::of_operations(&traced.trace, &traced.clock, accounts.collect());
+    let account = Account::of_operations(&traced.trace, &traced.clock, &traced.operations, accounts.collect());
     let summary = Summary::of_account(&account, &traced.trace, &traced.operations, &traced.clock, name).lines();
     Run { summary, ..Run::default() }
 }
