@@ -1,6 +1,6 @@
 //! The account of traces whose waits and losses are known.
 
-use mpitrace_format::layout::{InterruptionEntry, interruption_flags, interruptions_by};
+use mpitrace_format::layout::{InterruptionEntry, PartnerEntry, interruption_flags, interruptions_by, partner};
 
 use super::operation::categories;
 use super::{Account, Because, CallAccount, CallAccounts, Kind, Loss, RankPart};
@@ -418,4 +418,25 @@ fn a_region_has_its_time_and_the_calls_in_it() {
         ("step", (20, 100_000.0, 10.0 * (500.0 + 200.0), 3000.0)),
     ];
     assert_eq!(found, expected);
+}
+
+/// On a communicator of the same ranks in reverse order, and on the world.
+#[test]
+fn the_partner_of_a_rank_is_a_rank_of_the_world() {
+    let mut ranks = world(3);
+    let reversed: Vec<u32> = (0..).zip(&mut ranks).map(|(at, rank)| rank.communicator(7, 3, 2 - at, None)).collect();
+    let entry = |communicator, rank, ticks| PartnerEntry {
+        partner: partner::known(communicator, rank),
+        ticks,
+        calls: 1,
+        ..Default::default()
+    };
+    // Rank 0 waits for rank 2 on both, and for rank 1 for less than half; rank 1 for each of two.
+    ranks[0].partners = vec![entry(reversed[0], 0, 30), entry(0, 2, 30), entry(0, 1, 50)];
+    ranks[1].partners = vec![entry(reversed[1], 0, 30), entry(0, 0, 30)];
+    ranks[2].partners = vec![entry(reversed[2], 1, 70), PartnerEntry { partner: partner::UNKNOWN, ..entry(0, 0, 60) }];
+    let barrier: Vec<u32> = ranks.iter_mut().map(|rank| rank.operation("MPI_Barrier", 0, 0)).collect();
+    ranks.iter_mut().zip(barrier).for_each(|(rank, barrier)| rank.call(barrier, 10, 20));
+    let account = account("partners", &ranks);
+    assert_eq!([0, 1, 2].map(|rank| account.partner(rank)), [Some(2), None, Some(1)]);
 }

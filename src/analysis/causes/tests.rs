@@ -174,6 +174,12 @@ fn ranks_that_are_late_in_turns_are_one_cause_without_a_rank() {
     assert_eq!(names(&found), [(Kind::LateRank, None, "steady")], "{found:?}");
     has(&found.causes[0], 300_000.0 * REPETITIONS as f64, REPETITIONS as usize);
     assert!(found.causes[0].share > 0.95, "{found:?}");
+    // The same where one of them is later by so little that it makes a mode of its own, which loses next to nothing.
+    let late = |rank, k: u64| Event {
+        late: if k % 2 == u64::from(rank) { 300_000 + 1000 * u64::from(rank) } else { 0 },
+        ..Event::default()
+    };
+    assert_eq!(names(&causes("modes", &run(2, late))), [(Kind::LateRank, None, "steady")]);
     // Two thirds of it, and one rank is late.
     let late = |rank, k: u64| Event { late: if (k % 10 < 7) == (rank == 1) { 300_000 } else { 0 }, ..Event::default() };
     let found = causes("most", &run(2, late));

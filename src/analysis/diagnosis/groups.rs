@@ -19,7 +19,8 @@ pub enum Kind {
     Warmup,
     /// The outliers, against all good ones.
     Outlier,
-    /// The good ones around this run time (ns), against those of the fastest mode of substance.
+    /// The good ones around this run time (ns), against those of the fastest mode of substance and of modes
+    /// next to it.
     Mode(f64),
 }
 
@@ -47,6 +48,10 @@ pub struct Group {
 /// others.
 const SUBSTANCE: f64 = 0.1;
 
+/// A mode is slower than the fastest one if it lies higher by this share: of ranks that are late in turns each makes a
+/// mode of its own on an idle machine, less than 0.2 % from the other, and no cause would be worth its name.
+const SLOWER: f64 = 0.02;
+
 /// Finds the groups.
 pub(crate) fn groups(repetitions: &Repetitions<'_>) -> Vec<Group> {
     let of = |category: Category| (0..).zip(repetitions.category).filter(move |(_, found)| **found == category);
@@ -72,9 +77,16 @@ fn mode_groups(repetitions: &Repetitions<'_>, good: &[u32]) -> Vec<Group> {
     let Some(fastest) = found.iter().filter(has_substance).min_by(|one, other| one.peak.total_cmp(&other.peak)) else {
         return Vec::new();
     };
-    let fast = rows(fastest.range);
-    let slower = found.iter().filter(|mode| mode.peak > fastest.peak);
-    slower.filter_map(|mode| Group::new(repetitions, Kind::Mode(mode.peak), &rows(mode.range), &fast)).collect()
+    let (slower, fast): (Vec<&Mode>, Vec<&Mode>) = found
+        .iter()
+        .filter(|mode| mode.peak >= fastest.peak)
+        .partition(|mode| mode.peak > (1.0 + SLOWER) * fastest.peak);
+    let mut fast: Vec<u32> = fast.into_iter().flat_map(|mode| rows(mode.range)).collect();
+    fast.sort_unstable();
+    slower
+        .into_iter()
+        .filter_map(|mode| Group::new(repetitions, Kind::Mode(mode.peak), &rows(mode.range), &fast))
+        .collect()
 }
 
 impl Group {

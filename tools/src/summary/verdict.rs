@@ -200,12 +200,33 @@ fn point_to_point(account: &Account) -> String {
             text::time(longer)
         );
     }
-    let partner = account.partner(waits.rank).map_or_else(String::new, |rank| format!(", mostly for rank {rank}"));
+    let partner = account.partner(waits.rank).and_then(|rank| account.ranks.iter().find(|one| one.rank == rank));
+    let whom = partner.map_or_else(String::new, |partner| {
+        let why = partner_was_off(waits, partner).unwrap_or_default();
+        format!(", mostly for rank {}{why}", partner.rank)
+    });
     format!(
-        "Rank {} is {} of its time in point-to-point calls that can wait{partner}.",
+        "Rank {} is {} of its time in point-to-point calls that can wait{whom}.",
         waits.rank,
         percent(ns / waits.wall_ns)
     )
+}
+
+/// Why a rank's partner was off its processor outside of MPI calls, if it was so for most of the time for which the rank
+/// may have waited for it.
+fn partner_was_off(waits: &RankAccount, partner: &RankAccount) -> Option<String> {
+    let reasons = [
+        (Because::Asleep, partner.parts[RankPart::Asleep]),
+        (Because::Preempted, partner.parts[RankPart::Preempted]),
+        (Because::Throttled, partner.parts[RankPart::Throttled]),
+    ];
+    let all: f64 = reasons.iter().map(|(_, ns)| ns).sum();
+    if all <= MOST * waits.parts[RankPart::PointToPoint] {
+        return None;
+    }
+    let (because, ns) = reasons.into_iter().find(|(_, ns)| *ns > MOST * all)?;
+    let (was, advice) = (reason::brief(because, false), reason::advice(because));
+    Some(format!(", which {was} for {}: {advice}", text::time(ns)))
 }
 
 /// Slow repetitions, and the cause of most of their loss; without one, the next step.
@@ -296,4 +317,40 @@ pub(super) fn percent(share: f64) -> String {
 /// Seconds as people read them.
 pub(super) fn seconds(seconds: f64) -> String {
     text::time(1e9 * seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use mpitrace::account::RankParts;
+
+    use super::*;
+
+    /// Ranks of a second each, with these parts in ms; rank 0 is in point-to-point calls mostly with rank 1.
+    fn sentence(parts: &[&[(RankPart, f64)]]) -> String {
+        let rank = |(rank, given): (u32, &&[(RankPart, f64)])| {
+            let mut parts = RankParts::default();
+            given.iter().for_each(|&(part, ms)| parts[part] = 1e6 * ms);
+            RankAccount { rank, wall_ns: 1e9, parts, partner: (rank == 0).then_some(1), ..RankAccount::default() }
+        };
+        point_to_point(&Account { ranks: (0..).zip(parts).map(rank).collect(), ..Account::default() })
+    }
+
+    #[test]
+    fn why_a_rank_is_in_point_to_point_calls_is_said() {
+        use RankPart::{Asleep, Computing, PointToPoint, Preempted};
+        let waits: &[(RankPart, f64)] = &[(Computing, 300.0), (PointToPoint, 400.0)];
+        assert_eq!(
+            sentence(&[waits, &[(Computing, 700.0)]]),
+            "Rank 1 computes 400.0 ms longer than the others, which are in point-to-point calls: give it less work."
+        );
+        assert_eq!(
+            sentence(&[waits, &[(Computing, 300.0), (Asleep, 350.0), (Preempted, 20.0)]]),
+            "Rank 0 is 40.0 % of its time in point-to-point calls that can wait, mostly for rank 1, which slept for \
+             350.0 ms: find the sleep, lock or file."
+        );
+        // Not for most of the time, or for two reasons.
+        let plain = "Rank 0 is 40.0 % of its time in point-to-point calls that can wait, mostly for rank 1.";
+        assert_eq!(sentence(&[waits, &[(Computing, 300.0), (Asleep, 150.0)]]), plain);
+        assert_eq!(sentence(&[waits, &[(Computing, 300.0), (Asleep, 150.0), (Preempted, 150.0)]]), plain);
+    }
 }
