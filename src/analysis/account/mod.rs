@@ -11,6 +11,7 @@ mod losses;
 pub(crate) mod member;
 mod off;
 mod operation;
+mod partner;
 mod parts;
 mod rank;
 mod rank_parts;
@@ -26,6 +27,7 @@ pub use losses::{ALONE, Because, Kind, Loss, alone};
 pub use off::Off;
 pub(crate) use operation::MOST_AT_ONCE;
 pub use operation::{Excess, OperationAccount};
+pub use partner::PartnerAccount;
 pub use parts::{OffProcessor, Parts};
 pub use rank::RankAccount;
 pub use rank_parts::{RankPart, RankParts};
@@ -49,6 +51,8 @@ pub struct Account {
     pub ranks: Vec<RankAccount>,
     /// By number.
     pub operations: Vec<OperationAccount>,
+    /// By rank and partner.
+    pub partners: Vec<PartnerAccount>,
 }
 
 impl Account {
@@ -65,7 +69,11 @@ impl Account {
         operations: &Operations,
         accounts: Vec<OperationAccount>,
     ) -> Account {
-        Account { ranks: rank::accounts(trace, clock, operations, &accounts), operations: accounts }
+        Account {
+            ranks: rank::accounts(trace, clock, &accounts),
+            operations: accounts,
+            partners: partner::accounts(trace, clock, operations),
+        }
     }
 
     /// The account of one operation.
@@ -105,7 +113,7 @@ impl Account {
     /// The rank with which this rank was in most of its point-to-point calls that can wait; `None`: no single one, or not
     /// known.
     pub fn partner(&self, rank: u32) -> Option<u32> {
-        self.ranks.iter().find(|one| one.rank == rank)?.partner
+        partner::of_most(&self.partners, rank)
     }
 
     /// What was lost, the largest first.

@@ -11,9 +11,7 @@ use super::off::Off;
 use super::parts::Parts;
 use super::rank_parts::{RankPart, RankParts};
 use crate::clock::{Clock, RankClock};
-use crate::operations::Operations;
 use crate::parallel;
-use crate::partners::Partners;
 use crate::reader::{Part, Trace};
 
 /// The time of one rank.
@@ -30,8 +28,6 @@ pub struct RankAccount {
     pub collectives_ns: f64,
     /// The time of the thread that called MPI_Init; these add up to `wall_ns`.
     pub parts: RankParts,
-    /// The world rank with which it was for more than half of its time in point-to-point calls that can wait.
-    pub partner: Option<u32>,
     /// True if calls that can wait were timed, beside collectives.
     pub is_timed: bool,
     /// Whether the thread's processor time is known: without it all outside of the calls is [`RankPart::Other`].
@@ -124,24 +120,14 @@ impl Thread {
 }
 
 /// Those of all parts, whose operations have these accounts.
-pub(super) fn accounts(
-    trace: &Trace,
-    clock: &Clock,
-    operations: &Operations,
-    accounts: &[OperationAccount],
-) -> Vec<RankAccount> {
+pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &[OperationAccount]) -> Vec<RankAccount> {
     let mut complete: HashMap<u32, Parts> = HashMap::new();
-    for (&(rank, parts), &beside) in accounts.iter().flat_map(|of| of.ranks.iter().zip(&of.beside)) {
+    for (&(rank, parts), &beside) in operations.iter().flat_map(|of| of.ranks.iter().zip(&of.beside)) {
         *complete.entry(rank).or_default() += parts.without(beside);
     }
-    let partners = Partners::new(trace, operations);
-    let parts = trace.parts.iter().enumerate().map(|(index, part)| (index, part, clock.of_part(index)));
-    parallel::map(parts.collect(), |(index, part, clock)| {
-        let complete = complete.get(&part.rank()).copied().unwrap_or_default();
-        RankAccount {
-            partner: partner(part, |partner| partners.world_rank(index, partner)),
-            ..account(part, clock, complete)
-        }
+    let parts = trace.parts.iter().enumerate().map(|(index, part)| (part, clock.of_part(index)));
+    parallel::map(parts.collect(), |(part, clock)| {
+        account(part, clock, complete.get(&part.rank()).copied().unwrap_or_default())
     })
 }
 
@@ -165,21 +151,9 @@ fn account(part: &Part, clock: &RankClock, complete: Parts) -> RankAccount {
         collectives_ns,
         end_is_known: !part.incomplete(),
         parts: thread.divide(wall_ns, of_thread, complete),
-        partner: None,
         is_timed: part.rank_times().is_some_and(|times| times.flags & rank_times_flags::STAMPED != 0),
         is_divided: thread.on_processor.is_some(),
     }
-}
-
-/// The one that has more than half of the ticks, over all communicators.
-fn partner(part: &Part, world_rank: impl Fn(u64) -> Option<u32>) -> Option<u32> {
-    let mut ticks: HashMap<Option<u32>, u64> = HashMap::new();
-    for entry in part.partners() {
-        let sum = ticks.entry(world_rank(entry.partner)).or_default();
-        *sum = sum.saturating_add(entry.ticks);
-    }
-    let all = ticks.values().fold(0u64, |all, &ticks| all.saturating_add(ticks));
-    ticks.into_iter().find(|&(_, ticks)| ticks > all / 2)?.0
 }
 
 /// The index of the thread that called MPI_Init; in traces of earlier versions the process' first one, unless there is none.

@@ -439,4 +439,15 @@ fn the_partner_of_a_rank_is_a_rank_of_the_world() {
     ranks.iter_mut().zip(barrier).for_each(|(rank, barrier)| rank.call(barrier, 10, 20));
     let account = account("partners", &ranks);
     assert_eq!([0, 1, 2].map(|rank| account.partner(rank)), [Some(2), None, Some(1)]);
+    let times: Vec<(u32, Option<u32>, f64, u64)> =
+        account.partners.iter().map(|of| (of.rank, of.partner, of.ns, of.calls)).collect();
+    let expected = [
+        (0, Some(1), 50.0, 1),
+        (0, Some(2), 60.0, 2),
+        (1, Some(0), 30.0, 1),
+        (1, Some(2), 30.0, 1),
+        (2, None, 60.0, 1),
+        (2, Some(1), 70.0, 1),
+    ];
+    assert_eq!(times, expected);
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use mpitrace::account::{Account, Parts, RankPart, RankParts, RegionAccount};
+use mpitrace::account::{Account, PartnerAccount, Parts, RankPart, RankParts, RegionAccount};
 use mpitrace::operations::{CallSite, Operations};
 use serde::Serialize;
 
@@ -30,6 +30,8 @@ pub enum By {
     Site,
     /// All operations of a rank.
     Rank,
+    /// A rank and a partner of its point-to-point calls.
+    Partner,
     /// A region of the program (`mpitrace_region`), with the operations in it.
     Region,
 }
@@ -54,6 +56,7 @@ pub struct Group {
     /// The operation's number, the function, and so on.
     pub name: String,
     pub operations: usize,
+    /// Of a partner: point-to-point calls that can wait.
     pub repetitions: usize,
     /// In these calls; of a region the time in it.
     pub seconds: f64,
@@ -64,6 +67,9 @@ pub struct Group {
     /// Of a rank: the time of the thread that called MPI_Init in its parts.
     #[serde(rename = "parts")]
     pub time: Option<RankParts>,
+    /// Of a partner: messages that were sent to it, and their bytes.
+    pub messages: Option<u64>,
+    pub bytes: Option<u64>,
     /// Time that other ranks waited for this rank; in other rows the same as `waiting_s`.
     pub caused_s: f64,
 }
@@ -78,6 +84,7 @@ pub fn groups(
 ) -> Vec<Group> {
     let mut groups = match by {
         By::Region => of_regions(regions(), account.rank_ns()),
+        By::Partner => of_partners(account),
         _ => of_operations(account, operations, by),
     };
     let value = |group: &Group| match sort {
@@ -102,6 +109,23 @@ fn of_regions(regions: Vec<RegionAccount>, rank_ns: f64) -> Vec<Group> {
     regions.into_iter().map(group).collect()
 }
 
+fn of_partners(account: &Account) -> Vec<Group> {
+    let group = |of: &PartnerAccount| {
+        let partner = of.partner.map_or_else(|| "several or not known".to_owned(), |rank| format!("rank {rank}"));
+        let whole = account.ranks.iter().find(|rank| rank.rank == of.rank).map_or(0.0, |rank| rank.wall_ns);
+        Group {
+            name: format!("rank {} with {partner}", of.rank),
+            repetitions: of.calls as usize,
+            seconds: of.ns / NS,
+            share: if whole > 0.0 { of.ns / whole } else { 0.0 },
+            messages: Some(of.messages),
+            bytes: Some(of.bytes),
+            ..Group::default()
+        }
+    };
+    account.partners.iter().map(group).collect()
+}
+
 fn of_operations(account: &Account, operations: &Operations, by: By) -> Vec<Group> {
     let mut sums = Sums::default();
     if by == By::Rank {
@@ -122,7 +146,7 @@ fn of_operations(account: &Account, operations: &Operations, by: By) -> Vec<Grou
             By::Communicator => communicator.clone(),
             By::Size => format!("{}{bytes}", key.function),
             By::Site => key.call_site.as_ref().map_or_else(|| "not recorded".to_owned(), CallSite::to_string),
-            By::Region | By::Rank => {
+            By::Region | By::Partner | By::Rank => {
                 for (&(rank, parts), late) in of.ranks.iter().zip(&of.late) {
                     sums.add(format!("rank {rank}"), of.repetitions, parts, late.waiting_ns);
                 }
@@ -141,10 +165,11 @@ pub fn write(groups: &[Group], by: By, top: usize, output: &mut dyn Write, style
         By::Rank => {
             &["time", "computing", "off processor", "point-to-point", "collectives", "waiting", "communication"]
         }
+        By::Partner => &["calls that can wait", "time in them", "of its time", "messages sent", "bytes"],
         By::Region => &["repetitions", "time", "of all", "waiting", "off processor", "communication"],
         _ => &["operations", "repetitions", "time", "of all", "waiting", "off processor", "tracer", "communication"],
     };
-    let others = (by != By::Region).then_some(number("others wait"));
+    let others = (!matches!(by, By::Region | By::Partner)).then_some(number("others wait"));
     let columns = [text("in")].into_iter().chain(head.iter().map(|name| number(name))).chain(others);
     let mut table = Table::new(&columns.collect::<Vec<_>>());
     let shown = if top == 0 { groups.len() } else { top.min(groups.len()) };
@@ -160,6 +185,10 @@ pub fn write(groups: &[Group], by: By, top: usize, output: &mut dyn Write, style
                         .map(|part| percent(parts[part] / parts.sum()));
                 let off = percent(parts.sum_of(&RankPart::OFF) / parts.sum());
                 row.extend([text::time(parts.sum()), computing, off, messages, share, waiting, communication]);
+            }
+            (By::Partner, _) => {
+                let sent = [group.messages, group.bytes].map(|sent| sent.unwrap_or(0).to_string());
+                row.extend([repetitions, time, share].into_iter().chain(sent));
             }
             (By::Region, _) => {
                 row.extend([repetitions, time, share]);

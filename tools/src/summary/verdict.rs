@@ -58,6 +58,7 @@ impl Verdict {
         };
         let next = match (largest.kind, largest.operations.first()) {
             (_, Some((operation, _))) => format!("diagnose {name} --operation {operation}"),
+            (Kind::PointToPoint, _) => format!("summary {name} --by partner"),
             _ => format!("summary {name} --by rank"),
         };
         Verdict { sentence, next: command(next) }
@@ -321,7 +322,7 @@ pub(super) fn seconds(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mpitrace::account::RankParts;
+    use mpitrace::account::{PartnerAccount, RankParts};
 
     use super::*;
 
@@ -330,9 +331,10 @@ mod tests {
         let rank = |(rank, given): (u32, &&[(RankPart, f64)])| {
             let mut parts = RankParts::default();
             given.iter().for_each(|&(part, ms)| parts[part] = 1e6 * ms);
-            RankAccount { rank, wall_ns: 1e9, parts, partner: (rank == 0).then_some(1), ..RankAccount::default() }
+            RankAccount { rank, wall_ns: 1e9, parts, ..RankAccount::default() }
         };
-        point_to_point(&Account { ranks: (0..).zip(parts).map(rank).collect(), ..Account::default() })
+        let partners = vec![PartnerAccount { rank: 0, partner: Some(1), ns: 1.0, ..PartnerAccount::default() }];
+        point_to_point(&Account { ranks: (0..).zip(parts).map(rank).collect(), partners, ..Account::default() })
     }
 
     #[test]

@@ -160,6 +160,8 @@ pub fn groups(groups: &[Group]) -> Result<RecordBatch> {
         )
         .numbers("unsplit_s", numbers(|group| group.parts.unsplit / NS))
         .optional("parts", rank_parts(groups)?)
+        .optional("messages", UInt64Array::from_iter(groups.iter().map(|group| group.messages)))
+        .optional("bytes", UInt64Array::from_iter(groups.iter().map(|group| group.bytes)))
         .numbers("caused_s", numbers(|group| group.caused_s))
         .batch(HashMap::new())
 }

@@ -1,6 +1,6 @@
 //! The summary of runs whose losses are known.
 
-use mpitrace_format::layout::{InterruptionEntry, interruption_flags, interruptions_by};
+use mpitrace_format::layout::{InterruptionEntry, PartnerEntry, interruption_flags, interruptions_by, partner};
 use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::{Value, json};
 
@@ -146,6 +146,27 @@ fn the_account_is_a_table_by_whatever_is_asked_for() {
         assert!((number("seconds") - 0.048).abs() < 1e-6 && (number("waiting_s") - 0.024).abs() < 1e-9, "{rows:?}");
     }
     assert_eq!(mpitrace(&["summary", &file, "--top", "3"]).code, 2, "without --by");
+}
+
+#[test]
+fn the_partners_of_a_rank_are_rows() {
+    let mut ranks = imbalanced();
+    let entry = |partner, ticks, calls| PartnerEntry { partner, ticks, calls, messages: 7, bytes: 700, threads: 0 };
+    ranks[0].partners = vec![entry(partner::known(0, 2), 30_000_000, 5), entry(partner::SEVERAL, 1_000_000, 1)];
+    ranks[2].partners = vec![entry(partner::known(0, 0), 10_000_000, 4)];
+    let folder = Folder::new();
+    let file = folder.trace(&ranks);
+    let table = mpitrace(&["summary", &file, "--by", "partner"]);
+    assert_eq!((table.code, table.stderr.as_str()), (0, ""));
+    let expected = "\
+in                                calls that can wait  time in them  of its time  messages sent  bytes
+rank 0 with rank 2                                  5      30.00 ms       15.0 %              7    700
+rank 2 with rank 0                                  4      10.00 ms        5.0 %              7    700
+rank 0 with several or not known                    1      1.000 ms        0.5 %              7    700
+";
+    assert_eq!(table.stdout, expected);
+    let rows = mpitrace(&["summary", &file, "--by", "partner", "--json"]).json();
+    assert_eq!([&rows[0]["messages"], &rows[0]["bytes"]], [7, 700]);
 }
 
 /// Two ranks on one clock, whose interruptions are known.

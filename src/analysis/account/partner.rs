@@ -1,0 +1,51 @@
+//! The time of each rank in point-to-point calls that can wait, by partner, and what it sent to each.
+
+use std::collections::BTreeMap;
+
+use crate::clock::Clock;
+use crate::operations::Operations;
+use crate::partners::Partners;
+use crate::reader::Trace;
+
+/// A rank and one of its partners, over the whole run and all communicators.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PartnerAccount {
+    /// The world rank.
+    pub rank: u32,
+    /// The partner's world rank; `None`: several ranks in one call, no rank, or not known.
+    pub partner: Option<u32>,
+    /// In point-to-point calls that can wait, all threads together, ns.
+    pub ns: f64,
+    /// Such calls.
+    pub calls: u64,
+    /// Messages sent to it, ...
+    pub messages: u64,
+    /// ... and their bytes.
+    pub bytes: u64,
+}
+
+/// Those of all ranks, by rank and partner.
+pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &Operations) -> Vec<PartnerAccount> {
+    let partners = Partners::new(trace, operations);
+    let of_part = |(index, part): (usize, &crate::reader::Part)| {
+        let mut accounts: BTreeMap<Option<u32>, PartnerAccount> = BTreeMap::new();
+        for entry in part.partners() {
+            let partner = partners.world_rank(index, entry.partner);
+            let none = PartnerAccount { rank: part.rank(), partner, ..PartnerAccount::default() };
+            let account = accounts.entry(partner).or_insert(none);
+            account.ns += clock.of_part(index).ticks_ns(entry.ticks);
+            account.calls = account.calls.saturating_add(entry.calls);
+            account.messages = account.messages.saturating_add(entry.messages);
+            account.bytes = account.bytes.saturating_add(entry.bytes);
+        }
+        accounts.into_values()
+    };
+    trace.parts.iter().enumerate().flat_map(of_part).collect()
+}
+
+/// The partner with which a rank was for more than half of that time.
+pub(super) fn of_most(accounts: &[PartnerAccount], rank: u32) -> Option<u32> {
+    let of_rank = || accounts.iter().filter(|account| account.rank == rank);
+    let all: f64 = of_rank().map(|account| account.ns).sum();
+    of_rank().find(|account| account.ns > all / 2.0)?.partner
+}
