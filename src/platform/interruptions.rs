@@ -10,20 +10,15 @@ use std::ffi::c_int;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::perf::{self, Attributes, flag};
+use crate::perf::{self, Attributes, MappedPage, flag};
 
-/// Bytes of a page of an event.
-const PAGE: usize = 4096;
 /// Where the word lies in it: `lock`, which goes up by [`PER_SWITCH`] when the kernel has written to the page.
 const LOCK: usize = 8;
 const PER_SWITCH: u32 = 2;
 
 /// The page of an event of the thread that has opened it. It is not mapped in a child that is forked off.
 #[derive(Debug)]
-pub struct EventPage(NonNull<u8>);
-
-// SAFETY: the mapping is the process', and is only read.
-unsafe impl Send for EventPage {}
+pub struct EventPage(MappedPage);
 
 impl EventPage {
     /// Opens the event for the calling thread and maps its page. The event's descriptor is closed again; the kernel goes
@@ -36,31 +31,21 @@ impl EventPage {
         let flags = flag::EXCLUDE_KERNEL | flag::EXCLUDE_HYPERVISOR;
         let attributes = Attributes { flags, ..Attributes::new(perf::SOFTWARE, perf::DUMMY) };
         let event = perf::open(&attributes, None, perf::CLOSE_ON_EXEC)?;
-        // SAFETY: maps the first page of the event, at a place of the kernel's choice.
-        let page = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, libc::PROT_READ, libc::MAP_SHARED, event, 0) };
-        let error = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
+        let page = MappedPage::new(event);
         // SAFETY: the descriptor was opened above and is not used elsewhere.
         unsafe { libc::close(event) };
-        let page = if page == libc::MAP_FAILED { None } else { NonNull::new(page.cast()) };
-        page.map(EventPage).ok_or(error)
+        page.map(EventPage)
     }
 
     /// The word, as long as the page is mapped.
     pub fn word(&self) -> &AtomicU32 {
         // SAFETY: the word lies within the mapping, aligned; the kernel writes to it as a whole.
-        unsafe { self.0.add(LOCK).cast().as_ref() }
+        unsafe { self.0.start().add(LOCK).cast().as_ref() }
     }
 
     /// Context switches between two values of the word.
     pub fn switches(before: u32, after: u32) -> u32 {
         after.wrapping_sub(before) / PER_SWITCH
-    }
-}
-
-impl Drop for EventPage {
-    fn drop(&mut self) {
-        // SAFETY: mapped in `open` with this length.
-        unsafe { libc::munmap(self.0.as_ptr().cast(), PAGE) };
     }
 }
 

@@ -1,6 +1,7 @@
 //! Counters of the processor and of the kernel, as perf_event_open(2) is asked for them (linux/perf_event.h).
 
 use std::ffi::{c_int, c_ulong};
+use std::ptr::NonNull;
 
 /// Hardware events by the kernel's generic names (`PERF_TYPE_HARDWARE`).
 pub const HARDWARE: u32 = 0;
@@ -99,6 +100,50 @@ pub fn open(attributes: &Attributes, leader: Option<c_int>, options: c_ulong) ->
     match event {
         ..0 => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)),
         event => Ok(event as c_int),
+    }
+}
+
+/// Bytes of the part of an event's page that has its fields (`perf_event_mmap_page`).
+const PAGE: usize = 4096;
+
+/// The first page of an event, mapped, without the buffer of samples that would follow; unmapped when it is dropped. In
+/// a child that is forked off it is not mapped: the kernel leaves it out.
+///
+/// The system calls are made directly: UCX puts functions of its own in the place of the C library's, which hold a spin
+/// lock. A thousand threads that unmap their pages at the same time stood for minutes on two processors.
+#[derive(Debug)]
+pub struct MappedPage(NonNull<u8>);
+
+// SAFETY: the mapping is the process', and is only read.
+unsafe impl Send for MappedPage {}
+
+impl MappedPage {
+    /// Maps the page of the event, whose descriptor may be closed afterwards.
+    ///
+    /// # Errors
+    /// The number of errno.h: the user's processes have mapped as many pages as they may
+    /// (`kernel.perf_event_mlock_kb`).
+    pub fn new(event: c_int) -> Result<MappedPage, c_int> {
+        // SAFETY: a new mapping at a place of the kernel's choice, which changes no other.
+        let address =
+            unsafe { libc::syscall(libc::SYS_mmap, 0usize, PAGE, libc::PROT_READ, libc::MAP_SHARED, event, 0usize) };
+        match NonNull::new(address as *mut u8) {
+            Some(page) if address != -1 => Ok(MappedPage(page)),
+            _ => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)),
+        }
+    }
+
+    /// Where it lies: aligned to a page, and mapped as long as `self` lives. The kernel changes it at any time.
+    #[inline(always)]
+    pub fn start(&self) -> NonNull<u8> {
+        self.0
+    }
+}
+
+impl Drop for MappedPage {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new` with this length.
+        unsafe { libc::syscall(libc::SYS_munmap, self.0.as_ptr(), PAGE) };
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
+use mpitrace_platform::perf::MappedPage;
+
 /// The part of the page from which the counter is read.
 #[repr(C)]
 #[derive(Debug, Default)]
@@ -41,6 +43,13 @@ pub struct Page {
 const _: () = assert!(size_of::<Page>() == 96);
 const _: () = assert!(std::mem::offset_of!(Page, offset) == 16 && std::mem::offset_of!(Page, capabilities) == 40);
 const _: () = assert!(std::mem::offset_of!(Page, time_mult) == 52 && std::mem::offset_of!(Page, time_mask) == 88);
+
+/// The fields of a mapped page.
+#[inline(always)]
+pub fn fields(page: &MappedPage) -> &Page {
+    // SAFETY: mapped as long as `page` lives, aligned to a page; all fields are atomics.
+    unsafe { page.start().cast().as_ref() }
+}
 
 /// Bits of [`Page::capabilities`]. Bit 0 is deprecated and says nothing.
 pub mod capability {

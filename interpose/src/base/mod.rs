@@ -3,7 +3,6 @@
 pub mod allocator;
 pub mod batch;
 pub mod errno;
-pub mod event_mapping;
 pub mod event_page;
 #[cfg(test)]
 pub mod event_page_tests;

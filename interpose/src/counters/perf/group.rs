@@ -4,7 +4,8 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 
-use crate::base::event_mapping::Mapping;
+use mpitrace_platform::perf::MappedPage;
+
 use crate::base::event_page::{self, Instructions};
 use crate::base::processor;
 use crate::base::system::descriptor;
@@ -53,7 +54,7 @@ pub struct Group {
     /// The leader's descriptor was found to be the program's: it is not touched again.
     lost: Cell<bool>,
     /// One for each descriptor, or none at all.
-    pub(super) pages: Vec<Mapping>,
+    pub(super) pages: Vec<MappedPage>,
     columns: Vec<Column>,
 }
 
@@ -72,7 +73,7 @@ impl Group {
         };
         if hardware {
             // The page of a software event has no counter behind it, and its offset is not kept up to date.
-            group.pages = group.descriptors.iter().map_while(|&event| Mapping::new(event)).collect();
+            group.pages = group.descriptors.iter().map_while(|&event| MappedPage::new(event).ok()).collect();
             if !group.pages_agree() {
                 group.pages.clear();
             }
@@ -124,12 +125,12 @@ impl Group {
     pub(super) fn read_pages(&self, words: &mut [u64]) -> Option<()> {
         let [leader, members @ ..] = self.pages.as_slice() else { return None };
         let [enabled, running, first, others @ ..] = words else { return None };
-        let reading = event_page::read(leader.page(), &Processor)?;
+        let reading = event_page::read(event_page::fields(leader), &Processor)?;
         (*enabled, *running, *first) = (reading.enabled, reading.running, reading.count);
         // The group is on its counters as a whole, so that the leader's times are those of all.
         let (mut members, mut others) = (members, others);
         while let ([member, more @ ..], [count, places @ ..]) = (members, others) {
-            *count = event_page::count(member.page(), &Processor)?;
+            *count = event_page::count(event_page::fields(member), &Processor)?;
             (members, others) = (more, places);
         }
         Some(())

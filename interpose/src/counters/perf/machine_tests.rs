@@ -48,7 +48,7 @@ impl Group {
 
     /// The number of the processor's counter that the leader is on; `None`: it is on none, or there is no page.
     fn counter_of_leader(&self) -> Option<u32> {
-        let index = self.pages.first()?.page().index.load(Ordering::Relaxed);
+        let index = event_page::fields(self.pages.first()?).index.load(Ordering::Relaxed);
         index.checked_sub(1)
     }
 
