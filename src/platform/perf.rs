@@ -110,9 +110,13 @@ const PAGE: usize = 4096;
 /// a child that is forked off it is not mapped: the kernel leaves it out.
 ///
 /// The system calls are made directly: UCX puts functions of its own in the place of the C library's, which hold a spin
-/// lock. A thousand threads that unmap their pages at the same time stood for minutes on two processors.
+/// lock.
 #[derive(Debug)]
-pub struct MappedPage(NonNull<u8>);
+pub struct MappedPage {
+    start: NonNull<u8>,
+    /// The process that has mapped it.
+    process: c_int,
+}
 
 // SAFETY: the mapping is the process', and is only read.
 unsafe impl Send for MappedPage {}
@@ -128,7 +132,8 @@ impl MappedPage {
         let address =
             unsafe { libc::syscall(libc::SYS_mmap, 0usize, PAGE, libc::PROT_READ, libc::MAP_SHARED, event, 0usize) };
         match NonNull::new(address as *mut u8) {
-            Some(page) if address != -1 => Ok(MappedPage(page)),
+            // SAFETY: getpid takes nothing and cannot fail.
+            Some(start) if address != -1 => Ok(MappedPage { start, process: unsafe { libc::getpid() } }),
             _ => Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(0)),
         }
     }
@@ -136,14 +141,19 @@ impl MappedPage {
     /// Where it lies: aligned to a page, and mapped as long as `self` lives. The kernel changes it at any time.
     #[inline(always)]
     pub fn start(&self) -> NonNull<u8> {
-        self.0
+        self.start
     }
 }
 
 impl Drop for MappedPage {
     fn drop(&mut self) {
-        // SAFETY: mapped in `new` with this length.
-        unsafe { libc::syscall(libc::SYS_munmap, self.0.as_ptr(), PAGE) };
+        // SAFETY: getpid takes nothing. The page was mapped in `new` with this length; in a child something else may
+        // lie there.
+        unsafe {
+            if libc::getpid() == self.process {
+                libc::syscall(libc::SYS_munmap, self.start.as_ptr(), PAGE);
+            }
+        }
     }
 }
 

@@ -178,6 +178,8 @@ impl ThreadRef {
     /// From now on the thread's interruptions are seen, where they can be.
     #[cold]
     pub(super) fn begin_to_watch(self) {
+        // The page of the thread that had this state before is unmapped first: the kernel bounds their number.
+        self.watch(|place| *place = Watch::none());
         let (watch, means) = Watch::open();
         self.watch(|place| *place = watch);
         let entry = self.entry();
