@@ -1,7 +1,8 @@
 /* What a tracer of MPI_Allreduce costs at least: a wrapper written by hand, to be preloaded. A guard, a one-entry cache of
  * the operation, two ordered stamps, and 24 bytes a call in three arrays of a shared mapping. With PROTOTYPE=fresh the memory
- * is taken chunk by chunk as the arrays fill, else all at once before. Of MPI_Sendrecv: a guard, a word that says where the
- * thread is, two ordered stamps, and their difference added to a sum, both in the shared mapping. */
+ * is taken chunk by chunk as the arrays fill, else all at once before. Of MPI_Sendrecv: a guard; in the shared mapping a
+ * word that says where the thread is, the partner and tag of both messages, a sum of the differences of two ordered stamps,
+ * and a table by partner: time and calls with the one that sends, messages and bytes to the other one. */
 #define _GNU_SOURCE
 #include "stamp.h"
 #include <fcntl.h>
@@ -19,6 +20,14 @@ static uint64_t *entries, *exits, *operations, calls;
 /* Where the thread is, and the sum of its time there. */
 static volatile uint64_t *place;
 static uint64_t *waited;
+/* A communicator and a rank in it. */
+static struct message {
+    uint64_t partner, tag;
+} *awaited;
+enum { PARTNERS = 1024 };
+static struct partner {
+    uint64_t partner, ticks, calls, messages, bytes;
+} *partners;
 static size_t next, end;
 static int file, fresh;
 static char *base;
@@ -51,7 +60,7 @@ static __attribute__((noinline)) void draw(void)
 __attribute__((constructor)) static void begin(void)
 {
     char name[] = "/dev/shm/mpitrace-prototype.XXXXXX", *how = getenv("PROTOTYPE");
-    size_t bytes = (size_t) CHUNKS * CHUNK * RECORD, page = 4096;
+    size_t bytes = (size_t) CHUNKS * CHUNK * RECORD, page = 4096 + PARTNERS * sizeof(struct partner);
     fresh = how && !strcmp(how, "fresh");
     file = mkstemp(name);
     unlink(name);
@@ -62,6 +71,8 @@ __attribute__((constructor)) static void begin(void)
     take(bytes, page);
     place = (uint64_t *) (base + bytes);
     waited = (uint64_t *) (base + bytes) + 8;
+    awaited = (struct message *) (base + bytes) + 8;
+    partners = (struct partner *) (base + bytes + 4096);
 }
 
 int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
@@ -87,18 +98,39 @@ int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_O
     return result;
 }
 
+/* The entry of a rank; the partners of these programs are fewer than the entries. */
+static struct partner *find(MPI_Comm comm, int rank)
+{
+    uint64_t partner = ((uint64_t) (uintptr_t) comm << 16) + rank + 1, at = partner * 0x9e3779b97f4a7c15 >> 40;
+    while (partners[at % PARTNERS].partner != partner) {
+        if (!partners[at % PARTNERS].partner) partners[at % PARTNERS].partner = partner;
+        else at++;
+    }
+    return partners + at % PARTNERS;
+}
+
 int MPI_Sendrecv(const void *sent, int sends, MPI_Datatype send_type, int dest, int send_tag, void *received, int receives,
                  MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm, MPI_Status *status)
 {
     if (inside)
         return PMPI_Sendrecv(sent, sends, send_type, dest, send_tag, received, receives, receive_type, source, receive_tag,
                              comm, status);
+    struct partner *from = find(comm, source), *to = find(comm, dest);
+    int size = 0;
     *place = 1;
+    awaited[0] = (struct message) {from->partner, receive_tag};
+    awaited[1] = (struct message) {to->partner, send_tag};
     inside = 1;
     uint64_t enter = stamp();
     int result = PMPI_Sendrecv(sent, sends, send_type, dest, send_tag, received, receives, receive_type, source,
                                receive_tag, comm, status);
-    *waited += stamp() - enter;
+    uint64_t ticks = stamp() - enter;
+    *waited += ticks;
+    from->ticks += ticks;
+    from->calls++;
+    PMPI_Type_size(send_type, &size);
+    to->messages++;
+    to->bytes += (uint64_t) sends * size;
     inside = 0;
     *place = 0;
     return result;

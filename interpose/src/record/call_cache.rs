@@ -104,6 +104,12 @@ pub fn generation() -> u64 {
     GENERATION.load(Ordering::Acquire)
 }
 
+/// True if no handle was outdated since this generation.
+#[inline(always)]
+pub fn is_present(generation: u64) -> bool {
+    GENERATION.load(Ordering::Relaxed) == generation
+}
+
 /// What is cached of this handle is no longer good. To be called under the registry's lock.
 pub fn outdate(handle: usize) {
     let next = GENERATION.load(Ordering::Relaxed) + 1;

@@ -47,6 +47,9 @@ impl Activity {
             let _within = Within::enter(thread, word);
             return forward();
         }
+        if !mode::is_on() {
+            return forward();
+        }
         self.aside(here, otherwise)
     }
 
@@ -60,6 +63,9 @@ impl Activity {
         {
             let _within = Within::enter(thread, word);
             let _waiting = Waiting::begin(thread, here, self.class);
+            return forward();
+        }
+        if !mode::is_on() {
             return forward();
         }
         self.aside(here, otherwise)

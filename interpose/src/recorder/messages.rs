@@ -11,6 +11,7 @@ use crate::identity::{datatype, registry};
 use crate::mpi::abi;
 use crate::record::call_cache;
 use crate::record::communicator::Communicator;
+use crate::record::thread::sends::{Destination, Sent};
 use crate::record::thread::{self, ThreadRef, attention, partners};
 use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT, RequestPartners};
 
@@ -58,12 +59,10 @@ fn find_communicator(thread: ThreadRef, handle: usize) -> Option<u32> {
     Some(known.number())
 }
 
-/// The bytes of a message that MPI has accepted.
+/// The bytes of the data type behind a handle that MPI has accepted.
 #[inline(always)]
-fn bytes<W: Width>(thread: ThreadRef, count: usize, datatype: usize) -> u64 {
-    let handle = abi::get().handle(datatype);
-    let size = thread.size_of_type(handle).unwrap_or_else(|| find_size(thread, handle));
-    size.wrapping_mul(W::count(count) as u64)
+fn size(thread: ThreadRef, handle: usize) -> u64 {
+    thread.size_of_type(handle).unwrap_or_else(|| find_size(thread, handle))
 }
 
 #[cold]
@@ -91,20 +90,49 @@ fn own(here: usize) -> Option<ThreadRef> {
 }
 
 /// A message was sent.
-#[inline(never)]
+#[inline(always)]
 pub fn sent<W: Width>(count: usize, datatype: usize, dest: usize, comm: usize) {
-    if partners::are_counted()
-        && let Some(thread) = own(processor::frame())
-    {
-        count_sent::<W>(thread, partner(thread, comm, dest), count, datatype);
+    if partners::are_counted() {
+        sent_from_here::<W>(count, datatype, dest, comm);
     }
 }
 
-#[inline(always)]
-fn count_sent<W: Width>(thread: ThreadRef, partner: u64, count: usize, datatype: usize) {
-    if partner != partner::NONE {
-        partners::sent(thread, partner, bytes::<W>(thread, count, datatype));
+#[inline(never)]
+fn sent_from_here<W: Width>(count: usize, datatype: usize, dest: usize, comm: usize) {
+    if let Some(thread) = own(processor::frame()) {
+        count_sent::<W>(thread, count, datatype, dest, comm);
     }
+}
+
+/// Counts a message that the thread sends. Its partner.
+#[inline(always)]
+fn count_sent<W: Width>(thread: ThreadRef, count: usize, datatype: usize, dest: usize, comm: usize) -> u64 {
+    let abi = abi::get();
+    let destination = Destination { comm: abi.handle(comm), datatype: abi.handle(datatype), rank: dest as c_int };
+    match thread.found_destination(destination) {
+        Some(found) => {
+            found.entry.sent(found.size.wrapping_mul(W::count(count) as u64));
+            found.partner
+        }
+        None => count_and_keep(thread, W::count(count) as u64, destination),
+    }
+}
+
+#[inline(never)]
+fn count_and_keep(thread: ThreadRef, count: u64, destination: Destination) -> u64 {
+    let generation = call_cache::generation();
+    let Destination { comm, datatype, rank } = destination;
+    let partner = partner(thread, comm, rank as usize);
+    if partner != partner::NONE {
+        let size = size(thread, datatype);
+        let entry = partners::sent(thread, partner, size.wrapping_mul(count));
+        // What is not kept of a handle may change without being seen.
+        let is_kept = partner::place(partner).is_some() && thread.size_of_type(datatype).is_some();
+        if let Some(entry) = entry.filter(|_| is_kept) {
+            thread.keep_destination(destination, generation, Sent { partner, size, entry });
+        }
+    }
+    partner
 }
 
 /// Stores the message of the request that a call has made.
@@ -148,11 +176,7 @@ pub fn no_message(request: usize) {
 /// A message is being sent.
 #[inline(never)]
 pub fn sending<W: Width>(request: usize, count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
-    keep(request, |thread| {
-        let partner = partner(thread, comm, dest);
-        count_sent::<W>(thread, partner, count, datatype);
-        Message::new(partner, tag, awaited::SEND)
-    });
+    keep(request, |thread| Message::new(count_sent::<W>(thread, count, datatype, dest, comm), tag, awaited::SEND));
 }
 
 /// A message is being received.
@@ -173,9 +197,8 @@ pub fn exchanging<W: Width>(
     comm: usize,
 ) {
     keep(request, |thread| {
-        let [to, from] = [dest, source].map(|rank| partner(thread, comm, rank));
-        count_sent::<W>(thread, to, count, datatype);
-        Message::new(together(to, from), recvtag, awaited::SEND | awaited::RECEIVE)
+        let to = count_sent::<W>(thread, count, datatype, dest, comm);
+        Message::new(together(to, partner(thread, comm, source)), recvtag, awaited::SEND | awaited::RECEIVE)
     });
 }
 
@@ -194,7 +217,8 @@ pub fn together(one: u64, other: u64) -> u64 {
 pub fn preparing_send<W: Width>(request: usize, count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
     keep(request, |thread| {
         let message = Message::new(partner(thread, comm, dest), tag, awaited::SEND | PERSISTENT);
-        Message { bytes: bytes::<W>(thread, count, datatype), ..message }
+        let size = size(thread, abi::get().handle(datatype));
+        Message { bytes: size.wrapping_mul(W::count(count) as u64), ..message }
     });
 }
 

@@ -84,7 +84,8 @@ pub fn exchange(
     status: usize,
 ) -> c_int {
     let Some(thread) = own(here) else { return forward(status) };
-    let [from, to] = [source, dest].map(|rank| partner(thread, comm, rank));
+    let from = partner(thread, comm, source);
+    let to = if dest as c_int == source as c_int { from } else { partner(thread, comm, dest) };
     thread.await_message(1, to, sendtag as i32, awaited::SEND);
     thread.await_message(0, from, recvtag as i32, awaited::RECEIVE | awaited::MORE);
     receive_from(thread, forward, if from == partner::NONE { to } else { from }, status)

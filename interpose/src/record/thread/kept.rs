@@ -7,6 +7,7 @@ use mpitrace_format::layout::{AwaitedMessage, awaited};
 use crate::base::errno;
 use crate::record::call_cache::{Found, Key, Lasts};
 use crate::record::communicator::Communicator;
+use crate::record::thread::sends::{Destination, Sent};
 use crate::record::thread::state::ThreadRef;
 
 impl ThreadRef {
@@ -72,6 +73,19 @@ impl ThreadRef {
     pub fn add_to_interval(self, partner: u64, ticks: u64) {
         // SAFETY: this thread's own state, of which nothing is borrowed.
         unsafe { (*self.0.as_ptr()).interval.add(partner, ticks) };
+    }
+
+    /// What was found for a destination, where that is still good.
+    #[inline(always)]
+    pub fn found_destination(self, destination: Destination) -> Option<Sent> {
+        // SAFETY: this thread's own state; what is found is copied.
+        unsafe { (*self.0.as_ptr()).sends.find(destination) }
+    }
+
+    /// Keeps what was found for a destination in this generation of the handles.
+    pub fn keep_destination(self, destination: Destination, generation: u64, found: Sent) {
+        // SAFETY: this thread's own state, of which nothing is borrowed.
+        unsafe { (*self.0.as_ptr()).sends.keep(destination, generation, found) };
     }
 
     /// The partner with the most of them, as [`Interval::take`] says.

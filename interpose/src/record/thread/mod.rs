@@ -3,8 +3,10 @@
 mod interval;
 mod kept;
 mod nesting;
+mod partner_entry;
 pub mod partners;
 mod pool;
+pub mod sends;
 mod stamps;
 mod state;
 mod sums;

@@ -5,8 +5,9 @@
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 
-use mpitrace_format::layout::{MOST_PARTNERS, OTHER_PARTNERS, PARTNER_ENTRIES, PartnerEntry, partner};
+use mpitrace_format::layout::{MOST_PARTNERS, OTHER_PARTNERS, PARTNER_ENTRIES, partner};
 
+use crate::record::thread::partner_entry::SharedEntry;
 use crate::record::thread::state::ThreadRef;
 use crate::record::trace_buffer::TraceBuffer;
 
@@ -17,19 +18,6 @@ const TRIES: usize = 8;
 
 /// The first entry; null: there is none.
 static TABLE: AtomicPtr<SharedEntry> = AtomicPtr::new(std::ptr::null_mut());
-
-/// A [`PartnerEntry`].
-#[repr(C)]
-struct SharedEntry {
-    partner: AtomicU64,
-    ticks: AtomicU64,
-    calls: AtomicU64,
-    messages: AtomicU64,
-    bytes: AtomicU64,
-    threads: AtomicU64,
-}
-
-const _: () = assert!(size_of::<SharedEntry>() == size_of::<PartnerEntry>());
 
 /// Counts from now on.
 pub fn start(buffer: &TraceBuffer) {
@@ -76,20 +64,25 @@ pub fn waited(thread: ThreadRef, partner: u64, ticks: u64) {
     change(thread, partner, [|entry| &entry.ticks, |entry| &entry.calls], [ticks, 1]);
 }
 
-/// This thread has sent a message of so many bytes.
-#[inline(always)]
-pub fn sent(thread: ThreadRef, partner: u64, bytes: u64) {
-    change(thread, partner, [|entry| &entry.messages, |entry| &entry.bytes], [1, bytes]);
+/// This thread has sent a message of so many bytes. The partner's entry, if this thread alone changes it.
+pub fn sent(thread: ThreadRef, partner: u64, bytes: u64) -> Option<&'static SharedEntry> {
+    change(thread, partner, [|entry| &entry.messages, |entry| &entry.bytes], [1, bytes])
 }
 
 #[inline(always)]
-fn change(thread: ThreadRef, partner: u64, fields: [fn(&SharedEntry) -> &AtomicU64; 2], values: [u64; 2]) {
+fn change(
+    thread: ThreadRef,
+    partner: u64,
+    fields: [fn(&SharedEntry) -> &AtomicU64; 2],
+    values: [u64; 2],
+) -> Option<&'static SharedEntry> {
     // Beyond the bound on threads they have no number of their own.
     let is_alone = thread.index() == 0 && thread.buffer().is_some();
     let half = entries(if is_alone { 0 } else { HALF });
-    if !half.is_empty() {
-        add(half, partner, is_alone, fields, values);
+    if half.is_empty() {
+        return None;
     }
+    Some(add(half, partner, is_alone, fields, values)).filter(|_| is_alone)
 }
 
 #[inline(always)]
@@ -99,7 +92,7 @@ fn add(
     is_alone: bool,
     fields: [fn(&SharedEntry) -> &AtomicU64; 2],
     values: [u64; 2],
-) {
+) -> &SharedEntry {
     let entry = find(half, partner, is_alone);
     for (field, value) in fields.into_iter().zip(values) {
         let field = field(entry);
@@ -109,6 +102,7 @@ fn add(
             field.fetch_add(value, Relaxed);
         }
     }
+    entry
 }
 
 /// The entry of a partner, made where there is none yet.

@@ -15,6 +15,7 @@ use crate::record::chunk::{Columns, Place};
 use crate::record::drawn::Drawn;
 use crate::record::entry::Entry;
 use crate::record::thread::interval::Interval;
+use crate::record::thread::sends::Sends;
 use crate::record::thread::sums::Sums;
 use crate::record::thread::tls;
 use crate::record::ticks;
@@ -55,6 +56,8 @@ pub(super) struct Thread {
     partner: u64,
     /// Partners since the record before.
     pub(super) interval: Interval,
+    /// To whom it has sent lately.
+    pub(super) sends: Sends,
     /// Sums of the user counters on this thread.
     pub(super) sums: Sums,
     /// Where chunks are drawn from; `None`: this thread's calls cannot be kept.
@@ -157,6 +160,7 @@ impl Thread {
                 waits_taken: 0,
                 partner: partner::NONE,
                 interval: Interval::NEW,
+                sends: Sends::NEW,
                 sums: Sums::ZERO,
                 buffer: buffer,
                 found_last: None,

@@ -1,0 +1,62 @@
+//! To whom a thread sends which data types, as it was found lately: most programs send to the same few ranks again.
+
+use std::ffi::c_int;
+
+use crate::record::call_cache;
+use crate::record::thread::partner_entry::SharedEntry;
+
+/// So many are kept, each at the place of its rank.
+const KEPT: usize = 4;
+
+/// What a message of the program is known by: communicator, data type and rank.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Destination {
+    /// Its handle.
+    pub comm: usize,
+    /// Its handle.
+    pub datatype: usize,
+    /// In the communicator.
+    pub rank: c_int,
+}
+
+/// What was found for a destination.
+#[derive(Clone, Copy)]
+pub struct Sent {
+    /// One of `layout::partner`.
+    pub partner: u64,
+    /// Bytes of the data type.
+    pub size: u64,
+    /// The partner's entry, which the thread changes alone.
+    pub entry: &'static SharedEntry,
+}
+
+#[derive(Clone, Copy)]
+struct Kept {
+    destination: Destination,
+    /// The generation of the handles in which it was found.
+    generation: u64,
+    found: Option<Sent>,
+}
+
+/// Those of a thread.
+pub struct Sends([Kept; KEPT]);
+
+impl Sends {
+    /// None yet.
+    pub const NEW: Sends =
+        Sends([Kept { destination: Destination { comm: 0, datatype: 0, rank: -1 }, generation: 0, found: None }; KEPT]);
+}
+
+impl Sends {
+    /// What was found for a destination, where that is still good.
+    #[inline(always)]
+    pub fn find(&self, destination: Destination) -> Option<Sent> {
+        let kept = &self.0[destination.rank as usize % KEPT];
+        (kept.destination == destination && call_cache::is_present(kept.generation)).then_some(kept.found)?
+    }
+
+    /// Keeps what was found for a destination in this [`call_cache::generation`].
+    pub fn keep(&mut self, destination: Destination, generation: u64, found: Sent) {
+        self.0[destination.rank as usize % KEPT] = Kept { destination, generation, found: Some(found) };
+    }
+}
