@@ -31,6 +31,7 @@ macro_rules! broken {
                 .on(On::Only(&["ompi4", "mpich4"])).second_tier(),
             Test::new("no_cycle_through_a_request_that_is_not_waited_for", overlapped).on(LIBRARIES),
             Test::new("the_line_of_the_others_is_named", line_of_the_others).on(On::Only(&["ompi4", "mpich4"])),
+            Test::new("a_straggler_is_named_while_the_job_moves", straggler).on(LIBRARIES),
             Test::new("a_job_is_found_by_its_processes", job_is_found).on(On::Any),
             Test::new("no_job_is_one_clear_line", no_job).on(On::Any),
         ];
@@ -138,7 +139,20 @@ pub struct Look {
     #[serde(rename = "where")]
     pub places: Vec<Place>,
     pub mismatches: Vec<Mismatch>,
+    waiting: Waiting,
     pub stuck: Option<Stuck>,
+}
+
+#[derive(Deserialize, Debug)]
+struct Waiting {
+    since_start: bool,
+    stragglers: Vec<Straggler>,
+}
+
+#[derive(Deserialize, Debug)]
+struct Straggler {
+    rank: u32,
+    waiting_s: f64,
 }
 
 /// The other keys of `info` on a trace.
@@ -359,6 +373,21 @@ fn overlapped(case: &Case) {
     }
     assert!(running.stderr().contains("done"), "{}", running.stderr());
     println!("{in_receive} looks at rank 0 in its receive");
+}
+
+/// Rank 1 is late by 150 ms in every tenth call, 20 times.
+fn straggler(case: &Case) {
+    let mut running = case.launch(2, "late.c").trace().start();
+    let mut last = None;
+    while !running.has_ended() {
+        last = look(case, STUCK_S).map(|look| look.waiting).or(last);
+    }
+    let waiting = last.expect("a look");
+    println!("{waiting:?}");
+    assert!(waiting.since_start, "all records are seen");
+    let of = |rank| waiting.stragglers.iter().find(|one| one.rank == rank).map_or(0.0, |one| one.waiting_s);
+    // Of either rank a busy machine may take the processor away, but rank 0 stands for rank 1 in each of its sleeps.
+    assert!(of(1) >= 0.15 && waiting.stragglers[0].rank == 1, "{waiting:?}");
 }
 
 /// A job is named by its key, the start of it, and each of its processes; the list shows it.

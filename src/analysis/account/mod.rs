@@ -16,6 +16,7 @@ mod parts;
 mod rank;
 mod rank_parts;
 mod region;
+mod since;
 #[cfg(test)]
 mod tests;
 pub(crate) mod waits;
@@ -32,6 +33,7 @@ pub use parts::{OffProcessor, Parts};
 pub use rank::RankAccount;
 pub use rank_parts::{RankPart, RankParts};
 pub use region::{RegionAccount, regions};
+pub use since::{WaitsSince, waits_since};
 
 use crate::categories::{Category, Rule};
 use crate::clock::{Clock, RankClock};

@@ -12,6 +12,7 @@ mod place_tests;
 pub mod process;
 mod process_end;
 pub mod snapshot;
+mod stragglers;
 pub mod verdict;
 #[cfg(test)]
 mod verdict_tests;
@@ -20,4 +21,5 @@ pub use look::{Job, Look, jobs, with_records};
 pub use movement::Movement;
 pub use process_end::ProcessEnd;
 pub use snapshot::{Snapshot, State};
+pub use stragglers::{Straggler, Stragglers, Waiting};
 pub use verdict::{Kind, Stuck, verdict};

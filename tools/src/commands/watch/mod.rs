@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
-use mpitrace::live::{self, Job, Look, Movement, Snapshot, State, Stuck};
+use mpitrace::live::{self, Job, Look, Movement, Snapshot, State, Stragglers, Stuck, Waiting};
 use mpitrace::operations::Mismatch;
 use serde::Serialize;
 
@@ -76,6 +76,7 @@ struct Facts {
     #[serde(rename = "where")]
     places: Vec<WhereFacts>,
     mismatches: Vec<Mismatch>,
+    waiting: Waiting,
     stuck: Option<StuckFacts>,
 }
 
@@ -86,6 +87,7 @@ struct Seen {
     world_size: Option<u32>,
     look: Look,
     snapshot: Snapshot,
+    waiting: Waiting,
     stuck: Option<Stuck>,
 }
 
@@ -96,6 +98,7 @@ struct Watcher {
     stuck_s: f64,
     began: Instant,
     movement: Movement,
+    stragglers: Stragglers,
     /// Of each rank.
     records: u64,
     nodes: Nodes,
@@ -201,7 +204,16 @@ impl Watcher {
             }
         };
         let (stuck_s, began) = (arguments.stuck, Instant::now());
-        Ok(Watcher { folders, key, stuck_s, began, movement: Movement::new(), records, nodes })
+        Ok(Watcher {
+            folders,
+            key,
+            stuck_s,
+            began,
+            movement: Movement::new(),
+            stragglers: Stragglers::default(),
+            records,
+            nodes,
+        })
     }
 
     /// Looks at the job. `None`: it has ended.
@@ -221,8 +233,9 @@ impl Watcher {
         let look = Look::new(&copies, starting, unreadable)?;
         let mut snapshot = look.snapshot();
         self.movement.add(&look, self.seconds(), &mut snapshot);
+        let waiting = self.stragglers.add(&look, self.seconds());
         let stuck = live::verdict(&snapshot, self.stuck_s);
-        Ok(Some(Seen { job: self.key.clone(), world_size, look, snapshot, stuck }))
+        Ok(Some(Seen { job: self.key.clone(), world_size, look, snapshot, waiting, stuck }))
     }
 
     /// True if there would be a verdict if all ranks without a movement had not moved for long.
@@ -258,6 +271,7 @@ impl Facts {
             ranks: seen.world_size,
             places,
             mismatches: seen.look.operations.mismatches.clone(),
+            waiting: seen.waiting.clone(),
             stuck: seen.stuck.as_ref().map(|stuck| StuckFacts::new(&seen.snapshot, stuck)),
         }
     }

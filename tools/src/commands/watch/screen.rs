@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use mpitrace::account::Account;
+use mpitrace::account::{ALONE, Account};
 use mpitrace::categories::Rule;
-use mpitrace::live::Movement;
 use mpitrace::live::place::Seen as SeenProcess;
 use mpitrace::live::snapshot::{RankNow, State, Wait};
+use mpitrace::live::{Movement, Waiting};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
 
@@ -48,6 +48,9 @@ pub fn write(seen: &Seen, movement: &Movement, output: &mut dyn Write, style: St
         writeln!(output)?;
         slowest(seen).write(output, style)?;
         writeln!(output, "{}", account(seen))?;
+        if let Some(line) = stragglers(&seen.waiting) {
+            writeln!(output, "{}", style.paint(Attribute::Bold, &line))?;
+        }
     }
     Ok(())
 }
@@ -255,4 +258,24 @@ fn account(seen: &Seen) -> String {
         text::time(sum.waiting),
         100.0 * waiting
     )
+}
+
+/// The rank that others wait for, since the start and in the last seconds.
+fn stragglers(waiting: &Waiting) -> Option<String> {
+    let first = waiting.stragglers.first()?;
+    let all: f64 = waiting.stragglers.iter().map(|one| one.waiting_s).sum();
+    let since = if waiting.since_start { "so far" } else { "in the calls that were seen" };
+    let (rank, longest, share) = (first.rank, text::time(first.waiting_s * NS), 100.0 * first.waiting_s / all);
+    let mut line = match first.waiting_s >= ALONE * all {
+        true => format!("rank {rank} is the straggler: others waited {longest} for it {since} ({share:.0} %)"),
+        false => format!("ranks are late in turns: others waited {longest} for rank {rank} {since} ({share:.0} %)"),
+    };
+    let recent =
+        waiting.stragglers.iter().max_by(|one, other| one.recent_waiting_s.total_cmp(&other.recent_waiting_s))?;
+    if recent.recent_waiting_s > 0.0 {
+        let of = if recent.rank == rank { String::new() } else { format!(" for rank {}", recent.rank) };
+        let waited = text::time(recent.recent_waiting_s * NS);
+        line.push_str(&format!(", {waited}{of} in the last {:.0} s", waiting.recent_s));
+    }
+    Some(line)
 }
