@@ -78,13 +78,19 @@ fn run(program: &Path, [name, us, delay]: [&str; 3], trace: Option<&Path>) -> f6
     text.trim().parse().unwrap_or_else(|_| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The gain without all that makes rank 1 late, seconds.
+/// The gain without all that makes rank 1 late, or without what rank 0 waits for it in point-to-point calls, where that is
+/// more; seconds.
 fn predicted(trace: &Path) -> Result<f64, &'static str> {
     let trace = Trace::open(&[trace]).expect("a trace");
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
     let account = Account::of(&trace, &clock, &operations, Rule::default());
     let is_late = |loss: &Loss| loss.kind == Kind::LateRank && loss.rank == Some(1);
-    let losses: Vec<Loss> = account.losses().into_iter().filter(is_late).collect();
+    let awaits = |loss: &Loss| loss.kind == Kind::PointToPoint && loss.partner == Some(1);
+    let [late, awaited] = [account.losses(), account.losses()];
+    let late: Vec<Loss> = late.into_iter().filter(is_late).collect();
+    let awaited: Vec<Loss> = awaited.into_iter().filter(awaits).take(1).collect();
+    let sum = |losses: &[Loss]| losses.iter().map(|loss| loss.ns).sum::<f64>();
+    let losses = if sum(&awaited) > sum(&late) { awaited } else { late };
     let gains = replay::gains(&trace, &clock, &operations, &account, &losses);
     gains.iter().map(|gain| gain.seconds.ok_or(gain.unknown.unwrap_or("unknown"))).sum()
 }

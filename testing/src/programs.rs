@@ -82,6 +82,40 @@ pub fn bulk_synchronous(random: &mut Random, noise: &mut Random) -> Delayed {
     work.done(program)
 }
 
+/// All compute, exchange messages with their neighbours in a ring, and meet.
+pub fn halo(random: &mut Random, noise: &mut Random) -> Delayed {
+    exchanging(random, noise, 1)
+}
+
+/// The same, and they meet after two to five such steps.
+pub fn several_halos(random: &mut Random, noise: &mut Random) -> Delayed {
+    let steps = 2 + (random.uniform() * 4.0) as usize;
+    exchanging(random, noise, steps)
+}
+
+fn exchanging(random: &mut Random, noise: &mut Random, steps: usize) -> Delayed {
+    let ranks = 2 + (random.uniform() * 7.0) as usize;
+    let mut program = Program::new(ranks);
+    let work = Work::new(random, ranks);
+    let meet = program.operation("MPI_Allreduce", None, (0..ranks).collect());
+    let cost = between(random, 2e3, 1e5);
+    for step in 0..100 + (random.uniform() * 300.0) as usize {
+        for rank in 0..ranks {
+            let action = work.action(noise, rank);
+            let mut neighbours = vec![(rank + ranks - 1) % ranks, (rank + 1) % ranks];
+            neighbours.dedup();
+            let actions = &mut program.ranks[rank];
+            actions.push(action);
+            actions.extend(neighbours.iter().map(|&to| Action::Send(to, noisy(noise, cost, 0.1))));
+            actions.extend(neighbours.iter().map(|&from| Action::Receive(from)));
+        }
+        if step % steps == 0 {
+            program.all(meet, || noisy(noise, cost, 0.1));
+        }
+    }
+    work.done(program)
+}
+
 /// All compute and meet; in some steps, or in all, the root broadcasts along a tree, or all reduce to it, or both.
 pub fn rooted(random: &mut Random, noise: &mut Random) -> Delayed {
     let ranks = 2 + (random.uniform() * 7.0) as usize;

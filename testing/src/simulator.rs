@@ -1,7 +1,7 @@
 //! Programs that run in a model of a machine: ranks that compute, call collectives and send messages, and delays that can
 //! be taken out. What a delay costs the job is the difference of two runs, so that it is known without any analysis.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use mpitrace_format::layout::{InterruptionEntry, interruption_flags};
 
@@ -54,6 +54,8 @@ struct Running {
     entered: Option<(usize, f64)>,
     /// Off its processor since it left a call, ns.
     off: f64,
+    /// In receives outside of calls since then, by rank: ns, and how many.
+    received: BTreeMap<usize, (f64, u64)>,
     met: usize,
 }
 
@@ -117,8 +119,11 @@ impl Program {
     /// # Panics
     /// The program does not come to its end.
     pub fn run(&self, delayed: bool) -> Run {
-        let mut ranks: Vec<Running> =
-            self.ranks.iter().map(|_| Running { now: 1e6, next: 0, entered: None, off: 0.0, met: 0 }).collect();
+        let mut ranks: Vec<Running> = self
+            .ranks
+            .iter()
+            .map(|_| Running { now: 1e6, next: 0, entered: None, off: 0.0, received: BTreeMap::new(), met: 0 })
+            .collect();
         let mut traces: Vec<SyntheticRank> = (0..)
             .zip(&self.ranks)
             .map(|(rank, _)| SyntheticRank::new(rank, self.ranks.len() as u32).stamped())
@@ -160,6 +165,10 @@ impl Program {
                             let Some(there) = messages.get_mut(&(*from, rank)).and_then(VecDeque::pop_front) else {
                                 break;
                             };
+                            if own.entered.is_none() {
+                                let (ns, calls) = own.received.entry(*from).or_default();
+                                (*ns, *calls) = (*ns + (there - own.now).max(0.0), *calls + 1);
+                            }
                             own.now = own.now.max(there);
                         }
                         Action::Leave => {
@@ -180,6 +189,9 @@ impl Program {
                                     });
                                 }
                                 own.off = 0.0;
+                                for (from, (ns, calls)) in std::mem::take(&mut own.received) {
+                                    trace.exchanged(from as u32, ns.round() as u64, calls);
+                                }
                             }
                         }
                     }

@@ -36,6 +36,8 @@ pub struct SyntheticRank {
     operation: Vec<u32>,
     /// Of the request of each call, zeros where it has none.
     requests: Vec<SyntheticRequest>,
+    /// Ticks in point-to-point calls before each call.
+    point_to_point: Vec<u64>,
     interruptions: Vec<InterruptionEntry>,
     histograms: Vec<HistogramEntry>,
     /// Its sums of time.
@@ -92,6 +94,7 @@ impl SyntheticRank {
             repetition: Vec::new(),
             operation: Vec::new(),
             requests: Vec::new(),
+            point_to_point: Vec::new(),
             interruptions: Vec::new(),
             histograms: Vec::new(),
             times: Times::default(),
@@ -198,6 +201,7 @@ impl SyntheticRank {
         self.repetition.push(repetition);
         self.operation.push(operation);
         self.requests.push(SyntheticRequest::default());
+        self.point_to_point.push(0);
         if let Some(run) = self.runs.last_mut() {
             run.count += 1;
         }
@@ -211,6 +215,22 @@ impl SyntheticRank {
         self.call(operation, enter, exit);
         self.requests.pop();
         self.requests.push(request);
+    }
+
+    /// Before the call kept last the rank was for so many ticks in point-to-point calls with a rank of MPI_COMM_WORLD.
+    pub fn exchanged(&mut self, rank: u32, ticks: u64, calls: u64) {
+        let with = partner::known(0, rank);
+        if let Some(sum) = self.point_to_point.last_mut() {
+            *sum += ticks;
+        }
+        self.times.rank.thread = 1;
+        if let Some(thread) = self.times.threads.first_mut() {
+            thread.ticks[wait_class::POINT_TO_POINT] += ticks;
+        }
+        match self.partners.iter_mut().find(|entry| entry.partner == with) {
+            Some(entry) => (entry.ticks, entry.calls) = (entry.ticks + ticks, entry.calls + calls),
+            None => self.partners.push(PartnerEntry { partner: with, ticks, calls, ..PartnerEntry::zeroed() }),
+        }
     }
 
     /// Marks the call kept last as one that the tracer may have delayed.
@@ -233,6 +253,10 @@ impl SyntheticRank {
         let between = entry.flags & interruption_flags::BETWEEN != 0;
         *operation |= if between { INTERRUPTED_BEFORE } else { INTERRUPTED };
         let thread = self.runs.last().map_or(0, |run| run.thread);
+        if let Some(times) = self.times.threads.get_mut(thread as usize) {
+            let off = &mut times.off_ns[if between { off_place::BETWEEN } else { off_place::IN_COLLECTIVE }];
+            off.iter_mut().zip(entry.off_by_reason()).for_each(|(sum, ns)| *sum += ns);
+        }
         let place = self.interruptions.partition_point(|other| other.record <= entry.record);
         self.interruptions.insert(place, InterruptionEntry { thread, ..entry });
     }
@@ -313,6 +337,7 @@ impl SyntheticRank {
         self.interruptions.sort_by_key(|entry| entry.record);
         self.operation.rotate_right(count);
         self.requests.rotate_right(count);
+        self.point_to_point.rotate_right(count);
     }
 
     fn count(&mut self, operation: u32) -> (u64, u64) {
@@ -345,6 +370,14 @@ impl SyntheticRank {
                 [ticks(|one| one.init), ticks(|one| one.test), ticks(|one| one.wait), ticks(|one| one.tests.into())];
             others = (column::OTHERS..).zip(values).collect();
             names.extend(REQUEST_COLUMNS);
+        }
+        if self.point_to_point.iter().any(|ticks| *ticks > 0) {
+            let first = column::OTHERS + others.len() as u32;
+            let ticks = self.point_to_point.clone();
+            let partners =
+                ticks.iter().map(|&ticks| if ticks > 0 { partner::SEVERAL } else { partner::NONE }).collect();
+            others.extend([(first, ticks), (first + 1, partners)]);
+            names.extend(WAIT_COLUMNS);
         }
         let rows = Rows {
             enter: self.enter.clone(),

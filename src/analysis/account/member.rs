@@ -213,7 +213,7 @@ impl<'a> Member<'a> {
     }
 
     /// Time in point-to-point calls that can wait, since the thread's kept call before, ns; `None`: not timed.
-    pub(super) fn point_to_point_before(&self, record: u32) -> Option<f64> {
+    pub fn point_to_point_before(&self, record: u32) -> Option<f64> {
         Some(self.point_to_point?.map_or(0.0, |column| self.clock.ticks_ns(column.get(record as usize))))
     }
 

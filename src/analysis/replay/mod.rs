@@ -12,18 +12,20 @@ mod shifts;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use crate::account::waits::Order;
 use crate::account::walk::{Step, Walk};
-use crate::account::{Account, Loss, RankPart};
+use crate::account::{Account, Kind, Loss, RankPart};
 use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::{Part, Trace};
 use order::{Sequence, Sequences};
 use origin::Origins;
 use removal::{Removal, Repetition};
-use shifts::{Bound, Shifts, Taken};
+use shifts::{Bound, Exchange, Shifts, Taken};
 
 pub use origin::Origin;
 
@@ -50,9 +52,17 @@ pub struct Gain {
 
 /// Members of all operations together beyond which nothing is replayed: 200 bytes each.
 const MOST_MEMBERS: usize = 1 << 20;
-/// Calls in which a rank may wait for another one that is not known, and so much of the ranks' time that may lie in them.
-const WAITS: [RankPart; 2] = [RankPart::PointToPoint, RankPart::OneSided];
+/// So much of the ranks' time may lie in calls in which they wait for others that are not known.
 const BETWEEN: f64 = 0.01;
+/// Where more of it lies in point-to-point calls, at least so many repetitions have to be of all ranks: between two of them
+/// it is known how long a rank waited, and not when.
+const JOINT: usize = 20;
+/// More calls with each partner between two of these, in the mean, are several exchanges one after the other.
+const ONE_EXCHANGE: f64 = 1.5;
+/// A chain of ranks that wait for each other between two calls is followed over so many of them, ...
+const HOPS: usize = 8;
+/// ... until one came that late that this share of a rank's time in point-to-point calls is waiting for it.
+const EXPLAINED: f64 = 0.5;
 /// The end of the unchanged replay may differ from the recorded one by this share of the run.
 const TOLERANCE: f64 = 0.001;
 /// Of so many of the repetitions it may be not known which ranks wait: along the tree of a broadcast they wait for others
@@ -64,19 +74,22 @@ pub fn gains(trace: &Trace, clock: &Clock, operations: &Operations, account: &Ac
     if losses.is_empty() {
         return Vec::new();
     }
-    let (shifts, origins) = match refusal(trace, account, operations) {
+    let (shifts, inexact, origins) = match refusal(trace, account, operations) {
         None => {
             let mut replay = Replay::new(trace, clock, operations, account, losses);
-            (replay.run(account), replay.origins)
+            (replay.run(account), replay.inexact, replay.origins)
         }
-        Some(why) => (Err(why), Origins::new(losses, 0)),
+        Some(why) => (Err(why), None, Origins::new(losses, 0)),
     };
     let seconds = |ns: f64| Some(ns.max(0.0) / 1e9);
     let gain = |lane: usize| match (&shifts, losses[lane].operation) {
         (Err(why), _) => Gain { unknown: Some(why), ..Gain::default() },
-        (_, None) => Gain { unknown: Some("outside of collective calls"), ..Gain::default() },
+        (_, None) if !is_between(&losses[lane]) => {
+            Gain { unknown: Some("outside of collective calls"), ..Gain::default() }
+        }
         (Ok([least, likely, most]), _) => Gain {
-            seconds: seconds(likely[lane]),
+            seconds: seconds(likely[lane]).filter(|_| inexact.is_none()),
+            unknown: inexact,
             least: seconds(least[lane].min(likely[lane])),
             most: seconds(most[lane].max(likely[lane])),
             ..Gain::default()
@@ -86,19 +99,28 @@ pub fn gains(trace: &Trace, clock: &Clock, operations: &Operations, account: &Ac
     (0..).map(gain).zip(chains).map(|(gain, origin)| Gain { origin, ..gain }).collect()
 }
 
+/// True: the loss lies between the collective calls of a rank, and is known call by call.
+fn is_between(loss: &Loss) -> bool {
+    match loss.kind {
+        Kind::PointToPoint => loss.rank.is_some() && loss.partner.is_some(),
+        Kind::Interrupted => loss.operation.is_none() && loss.rank.is_some(),
+        _ => false,
+    }
+}
+
 /// Why a run cannot be replayed.
 fn refusal(trace: &Trace, account: &Account, operations: &Operations) -> Option<&'static str> {
     let members: usize = account.operations.iter().map(|operation| operation.ranks.len()).sum();
     let threads = |part: &Part| part.runs().iter().filter(|run| run.count > 0).map(|run| run.thread).max() > Some(0);
     let not_kept = |part: &Part| part.dropped() > 0 || part.paused() > 0;
-    let between: f64 = account.ranks.iter().map(|rank| rank.parts.sum_of(&WAITS)).sum();
+    let one_sided = account.rank_parts()[RankPart::OneSided];
     match () {
         () if !trace.complete => Some("the trace is not complete"),
         () if trace.parts.iter().any(not_kept) => Some("not all calls are kept"),
         () if operations.mismatched() > 0 => Some("some calls do not match"),
         () if !trace.parts.iter().all(Part::waits_are_stamped) => Some("point-to-point calls were not timed"),
         () if trace.parts.iter().any(threads) => Some("several threads of a rank make collective calls"),
-        () if between > BETWEEN * account.rank_ns() => Some("other MPI calls lie between the collective ones"),
+        () if one_sided > BETWEEN * account.rank_ns() => Some("one-sided calls lie between the collective ones"),
         () if members > MOST_MEMBERS => Some("too many ranks and operations"),
         () => None,
     }
@@ -119,6 +141,14 @@ struct Replay<'a> {
     likely: Shifts,
     origins: Origins,
     ranks: Vec<u32>,
+    /// For each part its time in point-to-point calls before calls of it alone, ns.
+    pending: Vec<f64>,
+    /// Time in point-to-point calls whose partners are not in the next collective call, ns.
+    elsewhere_ns: f64,
+    /// Why only the least and the most are known.
+    inexact: Option<&'static str>,
+    /// For each part those that send it messages.
+    senders: Vec<Vec<usize>>,
     /// The other models, from where on they differ.
     bounds: Option<[Shifts; 2]>,
 }
@@ -140,8 +170,9 @@ impl<'a> Replay<'a> {
         let mut sequences = Vec::new();
         let mut removals = Vec::new();
         for (number, operation) in operations.operations.iter().enumerate() {
-            let is_lost = |loss: &Loss| loss.operation == Some(number);
-            if account.operations[number].ranks.len() < 2 && !losses.iter().any(is_lost) {
+            let is_lost = |loss: &Loss| loss.operation == Some(number) || is_between(loss);
+            let has_exchanges = account.rank_parts()[RankPart::PointToPoint] > 0.0;
+            if account.operations[number].ranks.len() < 2 && !has_exchanges && !losses.iter().any(is_lost) {
                 continue;
             }
             let Some(walk) = Walk::over(trace, clock, operation).filter(|_| !operation.key.is_region) else { continue };
@@ -160,7 +191,54 @@ impl<'a> Replay<'a> {
             likely: Shifts::new(trace.parts.len(), losses.len()),
             origins: Origins::new(losses, trace.parts.len()),
             ranks: trace.parts.iter().map(Part::rank).collect(),
+            pending: vec![0.0; trace.parts.len()],
+            elsewhere_ns: 0.0,
+            inexact: None,
+            senders: senders(trace, account),
             bounds: None,
+        }
+    }
+
+    /// The point-to-point calls of the members of a repetition before it, where they took time.
+    /// What lies before a call of a single rank counts before its next one.
+    fn exchanges(&mut self, slot: usize, calls: &[Taken], exchanges: &mut Vec<Exchange>) {
+        exchanges.clear();
+        for (at, (member, call)) in self.sequences.all[slot].walk.members.iter().zip(calls).enumerate() {
+            let pending = &mut self.pending[call.part];
+            *pending += member.point_to_point_before(self.step.record(at)).unwrap_or(0.0);
+            if calls.len() > 1 && *pending > 0.0 {
+                let ns = std::mem::take(pending);
+                exchanges.push(Exchange { part: call.part, arrival: call.enter - ns, ns, awaited: Vec::new() });
+            }
+        }
+        if exchanges.is_empty() {
+            return;
+        }
+        let mut arrivals = vec![f64::NEG_INFINITY; self.left.len()];
+        calls.iter().for_each(|call| arrivals[call.part] = call.enter);
+        exchanges.iter().for_each(|exchange| arrivals[exchange.part] = exchange.arrival);
+        for exchange in exchanges {
+            // Several messages may lie between two calls: a rank waits for one that waits for another one.
+            let mut reached = vec![exchange.part];
+            let mut begin = 0;
+            for _ in 0..HOPS {
+                let end = reached.len();
+                for at in begin..end {
+                    let new: Vec<usize> =
+                        self.senders[reached[at]].iter().copied().filter(|part| !reached.contains(part)).collect();
+                    reached.extend(new);
+                }
+                begin = end;
+                let last = reached[1..].iter().map(|&part| arrivals[part]).fold(f64::NEG_INFINITY, f64::max);
+                if last >= exchange.arrival + EXPLAINED * exchange.ns {
+                    exchange.awaited = reached[1..].iter().map(|&part| (part, arrivals[part])).collect();
+                    break;
+                }
+            }
+            let is_elsewhere = |&part: &usize| !calls.iter().any(|call| call.part == part);
+            if exchange.awaited.is_empty() && self.senders[exchange.part].iter().any(is_elsewhere) {
+                self.elsewhere_ns += exchange.ns;
+            }
         }
     }
 
@@ -168,10 +246,11 @@ impl<'a> Replay<'a> {
     /// known.
     fn run(&mut self, account: &Account) -> Result<[Vec<f64>; 3], &'static str> {
         let (mut calls, mut before, mut inside) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut exchanges, mut joint) = (Vec::new(), 0);
         // Of them those in which it is not known which ranks wait.
         let (mut repetitions, mut uncertain) = (0usize, 0usize);
         while let Some(slot) = self.sequences.pop() {
-            let Sequence { number, walk, rows, place, .. } = &self.sequences.all[slot];
+            let Sequence { walk, rows, place, .. } = &self.sequences.all[slot];
             self.step.look(walk, rows.get(*place));
             calls.clear();
             calls.extend(walk.members.iter().enumerate().map(|(at, member)| {
@@ -184,21 +263,28 @@ impl<'a> Replay<'a> {
             }
             before.clear();
             inside.clear();
+            self.exchanges(slot, &calls, &mut exchanges);
+            let Sequence { number, walk, place, .. } = &self.sequences.all[slot];
             let (step, left, account) = (&self.step, &self.left[..], &account.operations[*number]);
-            let repetition = Repetition { walk, step, calls: &calls, account, place: *place, left };
+            let repetition =
+                Repetition { walk, step, calls: &calls, account, place: *place, left, exchanges: &exchanges };
             for removal in &mut self.removals[slot] {
                 removal.of_repetition(&repetition, &mut before, &mut inside);
             }
             let (order, parts) = (walk.order, self.left.len());
             repetitions += 1;
-            if !Shifts::is_certain(order, calls.len()) {
-                uncertain += 1;
+            joint += usize::from(calls.len() == parts && matches!(order, Some(Order::All | Order::MostlyAll)));
+            let is_certain = Shifts::is_certain(order, calls.len());
+            uncertain += usize::from(!is_certain);
+            if !is_certain || !exchanges.is_empty() {
                 let bounded = |bound| self.likely.bounded(bound);
                 self.bounds.get_or_insert_with(|| [Bound::Least, Bound::Most].map(bounded));
             }
-            self.likely.call(order, &calls, &before, &inside);
+            self.likely.call(order, &calls, &exchanges, &before, &inside);
             if let Some([least, most]) = &mut self.bounds {
-                [&mut *least, &mut *most].into_iter().for_each(|one| one.call(order, &calls, &before, &inside));
+                [&mut *least, &mut *most]
+                    .into_iter()
+                    .for_each(|one| one.call(order, &calls, &exchanges, &before, &inside));
                 // All have waited for all: nothing is left of what was not known.
                 if calls.len() == parts && least.agrees(most) && most.agrees(&self.likely) {
                     self.bounds = None;
@@ -218,6 +304,21 @@ impl<'a> Replay<'a> {
         if uncertain as f64 > UNCERTAIN * repetitions as f64 {
             return Err("too many calls in which it is not known which ranks wait");
         }
+        let point_to_point = account.rank_parts()[RankPart::PointToPoint] > BETWEEN * account.rank_ns();
+        if point_to_point && joint < JOINT {
+            return Err("too few collective calls lie between the point-to-point ones");
+        }
+        let mut exchanged: HashMap<u32, (u64, u64)> = HashMap::new();
+        for entry in account.partners.iter().filter(|entry| entry.partner.is_some() && entry.calls > 0) {
+            let (calls, partners) = exchanged.entry(entry.rank).or_default();
+            (*calls, *partners) = (*calls + entry.calls, *partners + 1);
+        }
+        let several = |&(calls, partners): &(u64, u64)| calls as f64 > ONE_EXCHANGE * (partners * joint as u64) as f64;
+        if self.elsewhere_ns > BETWEEN * account.rank_ns() {
+            self.inexact = Some("messages and collective calls are of different ranks");
+        } else if point_to_point && exchanged.values().any(several) {
+            self.inexact = Some("several exchanges of messages lie between two collective calls");
+        }
         let at_end = |shifts: &mut Shifts| shifts.at_end(&self.ends);
         let likely = at_end(&mut self.likely);
         Ok(match &mut self.bounds {
@@ -225,6 +326,29 @@ impl<'a> Replay<'a> {
             Some([least, most]) => [at_end(least), likely, at_end(most)],
         })
     }
+}
+
+/// For each part those that send it messages, or that it waits for.
+fn senders(trace: &Trace, account: &Account) -> Vec<Vec<usize>> {
+    let part_of: HashMap<u32, usize> = trace.parts.iter().enumerate().map(|(at, part)| (part.rank(), at)).collect();
+    let mut senders = vec![Vec::new(); trace.parts.len()];
+    for entry in &account.partners {
+        let Some((own, other)) = part_of.get(&entry.rank).zip(entry.partner.and_then(|rank| part_of.get(&rank))) else {
+            continue;
+        };
+        if entry.calls > 0 {
+            senders[*own].push(*other);
+        }
+        if entry.messages > 0 {
+            senders[*other].push(*own);
+        }
+    }
+    for (part, of_part) in senders.iter_mut().enumerate() {
+        of_part.sort_unstable();
+        of_part.dedup();
+        of_part.retain(|other| *other != part);
+    }
+    senders
 }
 
 /// Replays a call without any change. `all`: no rank leaves it before all have entered.

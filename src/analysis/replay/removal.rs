@@ -1,6 +1,6 @@
 //! How much of a repetition is due to a loss: what a rank would not do without it, before the call and in it.
 
-use super::shifts::{Removed, Taken};
+use super::shifts::{Exchange, Removed, Taken};
 use crate::account::waits::Order;
 use crate::account::walk::{Step, Walk};
 use crate::account::{Because, Kind, Loss, OperationAccount};
@@ -16,6 +16,8 @@ pub(super) struct Repetition<'r, 'a> {
     pub place: usize,
     /// When each part left its call before.
     pub left: &'r [[f64; 2]],
+    /// The point-to-point calls of its members before it.
+    pub exchanges: &'r [Exchange],
 }
 
 /// What is removed of the calls of an operation for one loss.
@@ -25,6 +27,10 @@ pub(super) struct Removal {
     because: Option<Because>,
     /// The member that the loss is of; `None`: all.
     member: Option<usize>,
+    /// The member that it was in most of its point-to-point calls with.
+    partner: Option<usize>,
+    /// The loss is between the calls of all operations.
+    is_outside: bool,
     usual: Usual,
 }
 
@@ -81,19 +87,32 @@ impl Usual {
 }
 
 impl Removal {
-    /// `None`: the rank takes no part.
+    /// `None`: the rank or its partner takes no part.
     pub fn new(lane: usize, loss: &Loss, walk: &Walk, rank_of: impl Fn(usize) -> u32) -> Option<Removal> {
         let place = |rank| walk.members.iter().position(|member| rank_of(member.index) == rank);
         let member = match loss.rank {
             Some(rank) => Some(place(rank)?),
             None => None,
         };
-        Some(Removal { lane, kind: loss.kind, because: loss.because, member, usual: Usual::default() })
+        let partner = match loss.partner {
+            Some(rank) => Some(place(rank)?),
+            None => None,
+        };
+        let is_outside = loss.operation.is_none();
+        Some(Removal {
+            lane,
+            kind: loss.kind,
+            because: loss.because,
+            member,
+            partner,
+            is_outside,
+            usual: Usual::default(),
+        })
     }
 
     /// What is removed before the call and inside of it.
     pub fn of_repetition(&mut self, repetition: &Repetition, before: &mut Vec<Removed>, inside: &mut Vec<Removed>) {
-        let Repetition { walk, step, calls, account, place, left } = *repetition;
+        let Repetition { walk, step, calls, account, place, left, exchanges } = *repetition;
         let lane = self.lane;
         let removed = |member, ns| Removed { lane, member, ns };
         let beyond = |at: usize| (step.parts[at].communication - f64::from(account.usual[at])).max(0.0);
@@ -115,12 +134,33 @@ impl Removal {
                         }
                     }
                 };
-                before.extend((ns > 0.0).then(|| removed(member, ns)));
+                // What made it late there is the one that it waited for.
+                let exchange = exchanges.iter().find(|exchange| exchange.part == calls[member].part);
+                let exchange = exchange.filter(|_| self.because == Some(Because::PointToPoint));
+                let last = exchange.and_then(|one| one.awaited.iter().max_by(|one, other| one.1.total_cmp(&other.1)));
+                let last = last.and_then(|(part, _)| calls.iter().position(|call| call.part == *part));
+                before.extend((ns > 0.0).then(|| removed(last.unwrap_or(member), ns)));
             }
             (Kind::LateRank, None) => {
                 let mean = calls.iter().map(|call| call.enter).sum::<f64>() / calls.len() as f64;
                 let late = step.late.iter().map(|&(at, _)| (at, calls[at].enter - mean));
                 before.extend(late.filter(|(_, ns)| *ns > 0.0).map(|(at, ns)| removed(at, ns)));
+            }
+            (Kind::PointToPoint, Some(member)) => {
+                let Some(partner) = self.partner else { return };
+                let arrival = |at: usize| {
+                    let exchange = exchanges.iter().find(|exchange| exchange.part == calls[at].part);
+                    exchange.map_or(calls[at].enter, |exchange| exchange.arrival)
+                };
+                let own = arrival(member);
+                self.usual.other(own - left[calls[member].part][0]);
+                let ns = self.usual.delay(arrival(partner) - own, 1.0);
+                before.extend((ns > 0.0).then(|| removed(partner, ns)));
+            }
+            (Kind::Interrupted, Some(member)) if self.is_outside => {
+                let off = step.off_before(walk, member).zip(self.because);
+                let ns = off.map_or(0.0, |(off, because)| off.due_to(because));
+                before.extend((ns > 0.0).then(|| removed(member, ns)));
             }
             (Kind::Interrupted, Some(member)) => {
                 let Some(because) = self.because else { return };
@@ -141,7 +181,7 @@ impl Removal {
             (Kind::Tracer, _) => {
                 inside.extend((0..calls.len()).filter(|&at| step.is_disturbed(at)).map(|at| removed(at, beyond(at))));
             }
-            (Kind::Interrupted, None) | (Kind::PointToPoint, _) => {}
+            (Kind::Interrupted | Kind::PointToPoint, None) => {}
         }
     }
 }

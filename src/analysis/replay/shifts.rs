@@ -36,6 +36,18 @@ pub(super) struct Removed {
     pub ns: f64,
 }
 
+/// What a part did in point-to-point calls before a call.
+#[derive(Clone, Debug)]
+pub(super) struct Exchange {
+    pub part: usize,
+    /// When it would have come to the call without them, global time, ns.
+    pub arrival: f64,
+    /// How long it was in them, ns.
+    pub ns: f64,
+    /// The parts that it waited for, with their own arrivals; none: nobody was late enough.
+    pub awaited: Vec<(usize, f64)>,
+}
+
 /// For each part and each loss, a lane, how much earlier the part is without it, ns.
 #[derive(Clone, Debug)]
 pub(super) struct Shifts {
@@ -76,12 +88,21 @@ impl Shifts {
         self.of_parts == other.of_parts
     }
 
-    /// Carries them through a call whose members lose this time `before` it and in it.
-    pub fn call(&mut self, order: Option<Order>, calls: &[Taken], before: &[Removed], inside: &[Removed]) {
+    /// Carries them through a call whose members lose this time `before` it and in it, and through what they exchanged
+    /// before it.
+    pub fn call(
+        &mut self,
+        order: Option<Order>,
+        calls: &[Taken],
+        exchanges: &[Exchange],
+        before: &[Removed],
+        inside: &[Removed],
+    ) {
         let lanes = self.lanes;
         for removed in before {
             self.of_parts[calls[removed.member].part * lanes + removed.lane] += removed.ns;
         }
+        self.exchange(exchanges);
         let mut leaving = std::mem::take(&mut self.leaving);
         self.leave(order, calls, &mut leaving);
         if self.bound != Bound::Likely && !Shifts::is_certain(order, calls.len()) {
@@ -96,6 +117,32 @@ impl Shifts {
             self.of_parts[call.part * lanes..][..lanes].copy_from_slice(leaving);
         }
         self.leaving = leaving;
+    }
+
+    /// In the likely model a rank leaves its point-to-point calls when all that it waited for have come. The least one has
+    /// no waiting there, and in the most each has waited for all.
+    fn exchange(&mut self, exchanges: &[Exchange]) {
+        if exchanges.is_empty() || self.bound == Bound::Least {
+            return;
+        }
+        let lanes = self.lanes;
+        let own = self.of_parts.clone();
+        for Exchange { part, arrival, ns, awaited } in exchanges {
+            let last = awaited.iter().map(|(_, arrival)| *arrival).fold(*arrival, f64::max);
+            for lane in 0..lanes {
+                let of = |part: usize| own[part * lanes + lane];
+                let shift = match self.bound {
+                    Bound::Most => (0..own.len() / lanes).map(of).fold(0.0, f64::max).min(of(*part) + ns),
+                    _ if awaited.is_empty() => continue,
+                    _ => {
+                        let earlier = awaited.iter().map(|&(part, arrival)| arrival - of(part));
+                        last - earlier.fold(arrival - of(*part), f64::max)
+                    }
+                };
+                let place = &mut self.of_parts[part * lanes + lane];
+                *place = if self.bound == Bound::Most { place.max(shift) } else { shift };
+            }
+        }
     }
 
     /// How much earlier the ranks end together, for each lane, of parts that end at these times.
@@ -186,7 +233,7 @@ mod tests {
     fn leave(order: Option<Order>, bound: Bound) -> [f64; 2] {
         let calls = [(0, 0.0), (1, 100.0)].map(|(part, enter)| Taken { part, enter, waits_from: enter, exit: 110.0 });
         let mut shifts = Shifts::new(2, 1).bounded(bound);
-        shifts.call(order, &calls, &[Removed { lane: 0, member: 1, ns: 70.0 }], &[]);
+        shifts.call(order, &calls, &[], &[Removed { lane: 0, member: 1, ns: 70.0 }], &[]);
         [shifts.of_parts[0], shifts.of_parts[1]]
     }
 
@@ -212,7 +259,7 @@ mod tests {
         let calls = [0, 1, 2].map(|part| Taken { part, enter: enter[part], waits_from: enter[part], exit: 110.0 });
         let mut shifts = Shifts::new(3, 2);
         let removed = [Removed { lane: 0, member: 1, ns: 70.0 }, Removed { lane: 1, member: 2, ns: 10.0 }];
-        shifts.call(Some(Order::All), &calls, &removed, &[]);
+        shifts.call(Some(Order::All), &calls, &[], &removed, &[]);
         assert_eq!(shifts.of_parts, [20.0, 0.0, 20.0, 0.0, 20.0, 0.0]);
         assert_eq!(shifts.at_end(&[200.0, 195.0, 190.0]), [20.0, 0.0]);
     }

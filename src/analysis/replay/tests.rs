@@ -150,3 +150,58 @@ fn a_loss_begins_where_the_chain_of_waits_does() {
     let chain: Vec<_> = gains[place].origin.iter().map(|origin| (origin.rank, origin.because)).collect();
     assert_eq!(chain, [(Some(1), Some(Because::EarlierCall)), (Some(2), Some(Because::Computing))]);
 }
+
+/// The truth of programs whose ranks exchange messages between their calls, and the gain without what waits for the delayed
+/// rank.
+fn of_exchange(delayed: &Delayed) -> Option<(f64, Gain)> {
+    let truth = (delayed.program.run(true).end - delayed.program.run(false).end) / 1e9;
+    let awaits = |loss: &Loss| loss.kind == Kind::PointToPoint && loss.partner == Some(delayed.rank as u32);
+    let gain = predicted(&delayed.program.run(true).ranks, awaits).into_iter().next();
+    gain.map(|gain| (truth, gain))
+}
+
+#[test]
+fn waiting_for_a_message_costs_what_its_sender_is_late() {
+    let mut random = Random::new(11);
+    let found: Vec<_> =
+        (0..30).filter_map(|seed| of_exchange(&programs::halo(&mut random, &mut Random::new(seed)))).collect();
+    let close = |(truth, gain): &&(f64, Gain)| (gain.seconds.unwrap() - truth).abs() < 0.1 * truth;
+    assert!(found.len() > 20, "{}", found.len());
+    assert!(10 * found.iter().filter(close).count() >= 9 * found.len(), "{found:?}");
+    let held = |(truth, gain): &(f64, Gain)| (0.9 * gain.least.unwrap()..=1.1 * gain.most.unwrap()).contains(truth);
+    assert!(found.iter().all(held), "{found:?}");
+}
+
+/// Only how long a rank waited in all is known there.
+#[test]
+fn of_several_exchanges_between_two_calls_the_limits_are_known() {
+    let delayed = programs::several_halos(&mut Random::new(3), &mut Random::new(4));
+    let (truth, gain) = of_exchange(&delayed).unwrap();
+    assert_eq!(
+        (gain.seconds, gain.unknown),
+        (None, Some("several exchanges of messages lie between two collective calls"))
+    );
+    assert!((gain.least.unwrap()..=1.05 * gain.most.unwrap()).contains(&truth), "{gain:?} for {truth}");
+}
+
+/// Rank 0 waits for rank 1 before a call of its own, and then both meet.
+#[test]
+fn waiting_before_a_call_of_one_rank_counts_before_its_next_one() {
+    let ranks = [0u64, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number as u32, 2).stamped();
+        let own = rank.communicator(77 + number, 1, 0, None);
+        let [alone, together] = [rank.operation("MPI_Allreduce", own, 8), rank.operation("MPI_Allreduce", 0, 8)];
+        for k in 1..=50u64 {
+            let begin = 1_000_000 * k + 900_000;
+            rank.call(alone, begin, begin + 1000);
+            if number == 0 {
+                rank.exchanged(1, 500_000, 1);
+            }
+            rank.call(together, begin + 2000, begin + 10_000);
+        }
+        rank
+    });
+    let awaits = |loss: &Loss| loss.kind == Kind::PointToPoint && loss.partner == Some(1);
+    let [gain] = &predicted(&ranks, awaits)[..] else { panic!("rank 0 waits") };
+    assert!((gain.seconds.unwrap() - 50.0 * 500e-6).abs() < 1e-3, "{gain:?}");
+}
