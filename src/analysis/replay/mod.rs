@@ -5,14 +5,13 @@
 //! would be earlier without each of them. Where it is not known for which ranks a call waits, two further models give the
 //! least and the most.
 
+mod exchanges;
 mod order;
 mod origin;
 mod removal;
 mod shifts;
 #[cfg(test)]
 mod tests;
-
-use std::collections::HashMap;
 
 use serde::Serialize;
 
@@ -22,10 +21,11 @@ use crate::account::{Account, Kind, Loss, RankPart};
 use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::{Part, Trace};
+use exchanges::Exchanges;
 use order::{Sequence, Sequences};
 use origin::Origins;
 use removal::{Removal, Repetition};
-use shifts::{Bound, Exchange, Shifts, Taken};
+use shifts::{Bound, Shifts, Taken};
 
 pub use origin::Origin;
 
@@ -57,12 +57,6 @@ const BETWEEN: f64 = 0.01;
 /// Where more of it lies in point-to-point calls, at least so many repetitions have to be of all ranks: between two of them
 /// it is known how long a rank waited, and not when.
 const JOINT: usize = 20;
-/// More calls with each partner between two of these, in the mean, are several exchanges one after the other.
-const ONE_EXCHANGE: f64 = 1.5;
-/// A chain of ranks that wait for each other between two calls is followed over so many of them, ...
-const HOPS: usize = 8;
-/// ... until one came that late that this share of a rank's time in point-to-point calls is waiting for it.
-const EXPLAINED: f64 = 0.5;
 /// The end of the unchanged replay may differ from the recorded one by this share of the run.
 const TOLERANCE: f64 = 0.001;
 /// Of so many of the repetitions it may be not known which ranks wait: along the tree of a broadcast they wait for others
@@ -141,14 +135,9 @@ struct Replay<'a> {
     likely: Shifts,
     origins: Origins,
     ranks: Vec<u32>,
-    /// For each part its time in point-to-point calls before calls of it alone, ns.
-    pending: Vec<f64>,
-    /// Time in point-to-point calls whose partners are not in the next collective call, ns.
-    elsewhere_ns: f64,
     /// Why only the least and the most are known.
     inexact: Option<&'static str>,
-    /// For each part those that send it messages.
-    senders: Vec<Vec<usize>>,
+    exchanges: Exchanges,
     /// The other models, from where on they differ.
     bounds: Option<[Shifts; 2]>,
 }
@@ -191,54 +180,9 @@ impl<'a> Replay<'a> {
             likely: Shifts::new(trace.parts.len(), losses.len()),
             origins: Origins::new(losses, trace.parts.len()),
             ranks: trace.parts.iter().map(Part::rank).collect(),
-            pending: vec![0.0; trace.parts.len()],
-            elsewhere_ns: 0.0,
             inexact: None,
-            senders: senders(trace, account),
+            exchanges: Exchanges::new(trace, account),
             bounds: None,
-        }
-    }
-
-    /// The point-to-point calls of the members of a repetition before it, where they took time.
-    /// What lies before a call of a single rank counts before its next one.
-    fn exchanges(&mut self, slot: usize, calls: &[Taken], exchanges: &mut Vec<Exchange>) {
-        exchanges.clear();
-        for (at, (member, call)) in self.sequences.all[slot].walk.members.iter().zip(calls).enumerate() {
-            let pending = &mut self.pending[call.part];
-            *pending += member.point_to_point_before(self.step.record(at)).unwrap_or(0.0);
-            if calls.len() > 1 && *pending > 0.0 {
-                let ns = std::mem::take(pending);
-                exchanges.push(Exchange { part: call.part, arrival: call.enter - ns, ns, awaited: Vec::new() });
-            }
-        }
-        if exchanges.is_empty() {
-            return;
-        }
-        let mut arrivals = vec![f64::NEG_INFINITY; self.left.len()];
-        calls.iter().for_each(|call| arrivals[call.part] = call.enter);
-        exchanges.iter().for_each(|exchange| arrivals[exchange.part] = exchange.arrival);
-        for exchange in exchanges {
-            // Several messages may lie between two calls: a rank waits for one that waits for another one.
-            let mut reached = vec![exchange.part];
-            let mut begin = 0;
-            for _ in 0..HOPS {
-                let end = reached.len();
-                for at in begin..end {
-                    let new: Vec<usize> =
-                        self.senders[reached[at]].iter().copied().filter(|part| !reached.contains(part)).collect();
-                    reached.extend(new);
-                }
-                begin = end;
-                let last = reached[1..].iter().map(|&part| arrivals[part]).fold(f64::NEG_INFINITY, f64::max);
-                if last >= exchange.arrival + EXPLAINED * exchange.ns {
-                    exchange.awaited = reached[1..].iter().map(|&part| (part, arrivals[part])).collect();
-                    break;
-                }
-            }
-            let is_elsewhere = |&part: &usize| !calls.iter().any(|call| call.part == part);
-            if exchange.awaited.is_empty() && self.senders[exchange.part].iter().any(is_elsewhere) {
-                self.elsewhere_ns += exchange.ns;
-            }
         }
     }
 
@@ -246,11 +190,11 @@ impl<'a> Replay<'a> {
     /// known.
     fn run(&mut self, account: &Account) -> Result<[Vec<f64>; 3], &'static str> {
         let (mut calls, mut before, mut inside) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut exchanges, mut joint) = (Vec::new(), 0);
+        let mut joint = 0;
         // Of them those in which it is not known which ranks wait.
         let (mut repetitions, mut uncertain) = (0usize, 0usize);
         while let Some(slot) = self.sequences.pop() {
-            let Sequence { walk, rows, place, .. } = &self.sequences.all[slot];
+            let Sequence { number, walk, rows, place, .. } = &self.sequences.all[slot];
             self.step.look(walk, rows.get(*place));
             calls.clear();
             calls.extend(walk.members.iter().enumerate().map(|(at, member)| {
@@ -263,11 +207,10 @@ impl<'a> Replay<'a> {
             }
             before.clear();
             inside.clear();
-            self.exchanges(slot, &calls, &mut exchanges);
-            let Sequence { number, walk, place, .. } = &self.sequences.all[slot];
+            self.exchanges.look(walk, &self.step, &calls);
             let (step, left, account) = (&self.step, &self.left[..], &account.operations[*number]);
             let repetition =
-                Repetition { walk, step, calls: &calls, account, place: *place, left, exchanges: &exchanges };
+                Repetition { walk, step, calls: &calls, account, place: *place, left, exchanges: &self.exchanges };
             for removal in &mut self.removals[slot] {
                 removal.of_repetition(&repetition, &mut before, &mut inside);
             }
@@ -276,15 +219,15 @@ impl<'a> Replay<'a> {
             joint += usize::from(calls.len() == parts && matches!(order, Some(Order::All | Order::MostlyAll)));
             let is_certain = Shifts::is_certain(order, calls.len());
             uncertain += usize::from(!is_certain);
-            if !is_certain || !exchanges.is_empty() {
+            if !is_certain || !self.exchanges.all.is_empty() {
                 let bounded = |bound| self.likely.bounded(bound);
                 self.bounds.get_or_insert_with(|| [Bound::Least, Bound::Most].map(bounded));
             }
-            self.likely.call(order, &calls, &exchanges, &before, &inside);
+            self.likely.call(order, &calls, &self.exchanges, &before, &inside);
             if let Some([least, most]) = &mut self.bounds {
                 [&mut *least, &mut *most]
                     .into_iter()
-                    .for_each(|one| one.call(order, &calls, &exchanges, &before, &inside));
+                    .for_each(|one| one.call(order, &calls, &self.exchanges, &before, &inside));
                 // All have waited for all: nothing is left of what was not known.
                 if calls.len() == parts && least.agrees(most) && most.agrees(&self.likely) {
                     self.bounds = None;
@@ -308,15 +251,9 @@ impl<'a> Replay<'a> {
         if point_to_point && joint < JOINT {
             return Err("too few collective calls lie between the point-to-point ones");
         }
-        let mut exchanged: HashMap<u32, (u64, u64)> = HashMap::new();
-        for entry in account.partners.iter().filter(|entry| entry.partner.is_some() && entry.calls > 0) {
-            let (calls, partners) = exchanged.entry(entry.rank).or_default();
-            (*calls, *partners) = (*calls + entry.calls, *partners + 1);
-        }
-        let several = |&(calls, partners): &(u64, u64)| calls as f64 > ONE_EXCHANGE * (partners * joint as u64) as f64;
-        if self.elsewhere_ns > BETWEEN * account.rank_ns() {
+        if self.exchanges.elsewhere_ns > BETWEEN * account.rank_ns() {
             self.inexact = Some("messages and collective calls are of different ranks");
-        } else if point_to_point && exchanged.values().any(several) {
+        } else if point_to_point && exchanges::are_several(account, joint) {
             self.inexact = Some("several exchanges of messages lie between two collective calls");
         }
         let at_end = |shifts: &mut Shifts| shifts.at_end(&self.ends);
@@ -326,29 +263,6 @@ impl<'a> Replay<'a> {
             Some([least, most]) => [at_end(least), likely, at_end(most)],
         })
     }
-}
-
-/// For each part those that send it messages, or that it waits for.
-fn senders(trace: &Trace, account: &Account) -> Vec<Vec<usize>> {
-    let part_of: HashMap<u32, usize> = trace.parts.iter().enumerate().map(|(at, part)| (part.rank(), at)).collect();
-    let mut senders = vec![Vec::new(); trace.parts.len()];
-    for entry in &account.partners {
-        let Some((own, other)) = part_of.get(&entry.rank).zip(entry.partner.and_then(|rank| part_of.get(&rank))) else {
-            continue;
-        };
-        if entry.calls > 0 {
-            senders[*own].push(*other);
-        }
-        if entry.messages > 0 {
-            senders[*other].push(*own);
-        }
-    }
-    for (part, of_part) in senders.iter_mut().enumerate() {
-        of_part.sort_unstable();
-        of_part.dedup();
-        of_part.retain(|other| *other != part);
-    }
-    senders
 }
 
 /// Replays a call without any change. `all`: no rank leaves it before all have entered.

@@ -1,6 +1,7 @@
 //! How much of a repetition is due to a loss: what a rank would not do without it, before the call and in it.
 
-use super::shifts::{Exchange, Removed, Taken};
+use super::exchanges::Exchanges;
+use super::shifts::{Removed, Taken};
 use crate::account::waits::Order;
 use crate::account::walk::{Step, Walk};
 use crate::account::{Because, Kind, Loss, OperationAccount};
@@ -17,7 +18,7 @@ pub(super) struct Repetition<'r, 'a> {
     /// When each part left its call before.
     pub left: &'r [[f64; 2]],
     /// The point-to-point calls of its members before it.
-    pub exchanges: &'r [Exchange],
+    pub exchanges: &'r Exchanges,
 }
 
 /// What is removed of the calls of an operation for one loss.
@@ -135,9 +136,10 @@ impl Removal {
                     }
                 };
                 // What made it late there is the one that it waited for.
-                let exchange = exchanges.iter().find(|exchange| exchange.part == calls[member].part);
+                let exchange = exchanges.of_part(calls[member].part);
                 let exchange = exchange.filter(|_| self.because == Some(Because::PointToPoint));
-                let last = exchange.and_then(|one| one.awaited.iter().max_by(|one, other| one.1.total_cmp(&other.1)));
+                let awaited = exchange.map_or(&[][..], |exchange| exchanges.awaited(exchange));
+                let last = awaited.iter().max_by(|one, other| one.1.total_cmp(&other.1));
                 let last = last.and_then(|(part, _)| calls.iter().position(|call| call.part == *part));
                 before.extend((ns > 0.0).then(|| removed(last.unwrap_or(member), ns)));
             }
@@ -149,7 +151,7 @@ impl Removal {
             (Kind::PointToPoint, Some(member)) => {
                 let Some(partner) = self.partner else { return };
                 let arrival = |at: usize| {
-                    let exchange = exchanges.iter().find(|exchange| exchange.part == calls[at].part);
+                    let exchange = exchanges.of_part(calls[at].part);
                     exchange.map_or(calls[at].enter, |exchange| exchange.arrival)
                 };
                 let own = arrival(member);

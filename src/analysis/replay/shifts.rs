@@ -4,6 +4,7 @@
 //! smallest `max(..) - (a_j - s_j)` of those that it waits for, since c stays as it is. So a shift is carried through a
 //! call with the recorded times alone.
 
+use super::exchanges::{Exchange, Exchanges};
 use crate::account::waits::Order;
 
 /// Which of two models counts where it is not known for which ranks a call waits.
@@ -34,18 +35,6 @@ pub(super) struct Removed {
     pub lane: usize,
     pub member: usize,
     pub ns: f64,
-}
-
-/// What a part did in point-to-point calls before a call.
-#[derive(Clone, Debug)]
-pub(super) struct Exchange {
-    pub part: usize,
-    /// When it would have come to the call without them, global time, ns.
-    pub arrival: f64,
-    /// How long it was in them, ns.
-    pub ns: f64,
-    /// The parts that it waited for, with their own arrivals; none: nobody was late enough.
-    pub awaited: Vec<(usize, f64)>,
 }
 
 /// For each part and each loss, a lane, how much earlier the part is without it, ns.
@@ -94,7 +83,7 @@ impl Shifts {
         &mut self,
         order: Option<Order>,
         calls: &[Taken],
-        exchanges: &[Exchange],
+        exchanges: &Exchanges,
         before: &[Removed],
         inside: &[Removed],
     ) {
@@ -121,13 +110,15 @@ impl Shifts {
 
     /// In the likely model a rank leaves its point-to-point calls when all that it waited for have come. The least one has
     /// no waiting there, and in the most each has waited for all.
-    fn exchange(&mut self, exchanges: &[Exchange]) {
-        if exchanges.is_empty() || self.bound == Bound::Least {
+    fn exchange(&mut self, exchanges: &Exchanges) {
+        if exchanges.all.is_empty() || self.bound == Bound::Least {
             return;
         }
         let lanes = self.lanes;
-        let own = self.of_parts.clone();
-        for Exchange { part, arrival, ns, awaited } in exchanges {
+        let mut own = std::mem::take(&mut self.other);
+        own.clone_from(&self.of_parts);
+        for exchange in &exchanges.all {
+            let (Exchange { part, arrival, ns, .. }, awaited) = (exchange, exchanges.awaited(exchange));
             let last = awaited.iter().map(|(_, arrival)| *arrival).fold(*arrival, f64::max);
             for lane in 0..lanes {
                 let of = |part: usize| own[part * lanes + lane];
@@ -143,6 +134,7 @@ impl Shifts {
                 *place = if self.bound == Bound::Most { place.max(shift) } else { shift };
             }
         }
+        self.other = own;
     }
 
     /// How much earlier the ranks end together, for each lane, of parts that end at these times.
@@ -233,7 +225,7 @@ mod tests {
     fn leave(order: Option<Order>, bound: Bound) -> [f64; 2] {
         let calls = [(0, 0.0), (1, 100.0)].map(|(part, enter)| Taken { part, enter, waits_from: enter, exit: 110.0 });
         let mut shifts = Shifts::new(2, 1).bounded(bound);
-        shifts.call(order, &calls, &[], &[Removed { lane: 0, member: 1, ns: 70.0 }], &[]);
+        shifts.call(order, &calls, &Exchanges::default(), &[Removed { lane: 0, member: 1, ns: 70.0 }], &[]);
         [shifts.of_parts[0], shifts.of_parts[1]]
     }
 
@@ -259,7 +251,7 @@ mod tests {
         let calls = [0, 1, 2].map(|part| Taken { part, enter: enter[part], waits_from: enter[part], exit: 110.0 });
         let mut shifts = Shifts::new(3, 2);
         let removed = [Removed { lane: 0, member: 1, ns: 70.0 }, Removed { lane: 1, member: 2, ns: 10.0 }];
-        shifts.call(Some(Order::All), &calls, &[], &removed, &[]);
+        shifts.call(Some(Order::All), &calls, &Exchanges::default(), &removed, &[]);
         assert_eq!(shifts.of_parts, [20.0, 0.0, 20.0, 0.0, 20.0, 0.0]);
         assert_eq!(shifts.at_end(&[200.0, 195.0, 190.0]), [20.0, 0.0]);
     }

@@ -1,0 +1,163 @@
+//! Point-to-point calls between collective ones: how long each rank was in them is known, and with which ranks over the
+//! whole run. A rank that comes to a call late because of them has waited for one that came to them later.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::shifts::Taken;
+use crate::account::Account;
+use crate::account::walk::{Step, Walk};
+use crate::reader::Trace;
+
+/// More calls with each partner between two of these, in the mean, are several exchanges one after the other.
+const ONE_EXCHANGE: f64 = 1.5;
+/// A chain of ranks that wait for each other between two calls is followed over so many of them, ...
+const HOPS: usize = 8;
+/// ... until one came that late that this share of a rank's time in point-to-point calls is waiting for it.
+const EXPLAINED: f64 = 0.5;
+
+/// What a part did in point-to-point calls before a call.
+#[derive(Clone, Debug)]
+pub(super) struct Exchange {
+    pub part: usize,
+    /// When it would have come to the call without them, global time, ns.
+    pub arrival: f64,
+    /// How long it was in them, ns.
+    pub ns: f64,
+    /// In [`Exchanges::awaited`].
+    awaited: Range<usize>,
+}
+
+/// Those of the members of a repetition.
+#[derive(Debug, Default)]
+pub(super) struct Exchanges {
+    pub all: Vec<Exchange>,
+    /// Time of the whole run before calls in which those that send to the rank have no part, ns.
+    pub elsewhere_ns: f64,
+    awaited: Vec<(usize, f64)>,
+    /// For each part those that send it messages.
+    senders: Vec<Vec<usize>>,
+    /// For each part its time in point-to-point calls before calls of it alone, ns.
+    pending: Vec<f64>,
+    /// For each part when it would have come to this call without them, ns.
+    arrivals: Vec<f64>,
+    /// Parts that messages may have come from, and for each part whether it is one.
+    reached: Vec<usize>,
+    is_reached: Vec<bool>,
+}
+
+impl Exchanges {
+    pub fn new(trace: &Trace, account: &Account) -> Exchanges {
+        let parts = trace.parts.len();
+        Exchanges {
+            senders: senders(trace, account),
+            pending: vec![0.0; parts],
+            arrivals: vec![f64::NEG_INFINITY; parts],
+            is_reached: vec![false; parts],
+            ..Exchanges::default()
+        }
+    }
+
+    /// The parts that one waited for, with their own arrivals; none: no one was late enough.
+    pub fn awaited(&self, exchange: &Exchange) -> &[(usize, f64)] {
+        &self.awaited[exchange.awaited.clone()]
+    }
+
+    /// That of a part.
+    pub fn of_part(&self, part: usize) -> Option<&Exchange> {
+        self.all.iter().find(|exchange| exchange.part == part)
+    }
+
+    /// Looks at a repetition. What lies before a call of a single rank counts before its next one.
+    pub fn look(&mut self, walk: &Walk, step: &Step, calls: &[Taken]) {
+        self.all.clear();
+        self.awaited.clear();
+        for (at, (member, call)) in walk.members.iter().zip(calls).enumerate() {
+            let pending = &mut self.pending[call.part];
+            *pending += member.point_to_point_before(step.record(at)).unwrap_or(0.0);
+            if calls.len() > 1 && *pending > 0.0 {
+                let ns = std::mem::take(pending);
+                self.all.push(Exchange { part: call.part, arrival: call.enter - ns, ns, awaited: 0..0 });
+            }
+        }
+        if self.all.is_empty() {
+            return;
+        }
+        calls.iter().for_each(|call| self.arrivals[call.part] = call.enter);
+        self.all.iter().for_each(|exchange| self.arrivals[exchange.part] = exchange.arrival);
+        let mut all = std::mem::take(&mut self.all);
+        for exchange in &mut all {
+            exchange.awaited = self.find_awaited(exchange);
+            let is_elsewhere = |part: &usize| self.arrivals[*part] == f64::NEG_INFINITY;
+            if exchange.awaited.is_empty() && self.senders[exchange.part].iter().any(is_elsewhere) {
+                self.elsewhere_ns += exchange.ns;
+            }
+        }
+        self.all = all;
+        calls.iter().for_each(|call| self.arrivals[call.part] = f64::NEG_INFINITY);
+    }
+
+    /// Several messages may lie between two calls: a rank waits for one that waits for another one.
+    fn find_awaited(&mut self, exchange: &Exchange) -> Range<usize> {
+        self.reached.clear();
+        self.reached.push(exchange.part);
+        self.is_reached[exchange.part] = true;
+        let (mut begin, first) = (0, self.awaited.len());
+        for _ in 0..HOPS {
+            let end = self.reached.len();
+            for at in begin..end {
+                for &part in &self.senders[self.reached[at]] {
+                    if !std::mem::replace(&mut self.is_reached[part], true) {
+                        self.reached.push(part);
+                    }
+                }
+            }
+            begin = end;
+            let arrivals = self.reached[1..].iter().map(|&part| (part, self.arrivals[part]));
+            let last = arrivals.clone().map(|(_, arrival)| arrival).fold(f64::NEG_INFINITY, f64::max);
+            if last >= exchange.arrival + EXPLAINED * exchange.ns {
+                self.awaited.extend(arrivals);
+                break;
+            }
+            if self.reached.len() == end {
+                break;
+            }
+        }
+        self.reached.iter().for_each(|&part| self.is_reached[part] = false);
+        first..self.awaited.len()
+    }
+}
+
+/// For each part those that send it messages, or that it waits for.
+fn senders(trace: &Trace, account: &Account) -> Vec<Vec<usize>> {
+    let part_of: HashMap<u32, usize> = trace.parts.iter().enumerate().map(|(at, part)| (part.rank(), at)).collect();
+    let mut senders = vec![Vec::new(); trace.parts.len()];
+    for entry in &account.partners {
+        let Some((own, other)) = part_of.get(&entry.rank).zip(entry.partner.and_then(|rank| part_of.get(&rank))) else {
+            continue;
+        };
+        if entry.calls > 0 {
+            senders[*own].push(*other);
+        }
+        if entry.messages > 0 {
+            senders[*other].push(*own);
+        }
+    }
+    for (part, of_part) in senders.iter_mut().enumerate() {
+        of_part.sort_unstable();
+        of_part.dedup();
+        of_part.retain(|other| *other != part);
+    }
+    senders
+}
+
+/// True: a rank has several exchanges of messages, one after the other, between two of so many calls.
+pub(super) fn are_several(account: &Account, calls: usize) -> bool {
+    let mut exchanged: HashMap<u32, (u64, u64)> = HashMap::new();
+    for entry in account.partners.iter().filter(|entry| entry.partner.is_some() && entry.calls > 0) {
+        let (calls, partners) = exchanged.entry(entry.rank).or_default();
+        (*calls, *partners) = (*calls + entry.calls, *partners + 1);
+    }
+    let of_one = |partners: u64| ONE_EXCHANGE * (partners * calls as u64) as f64;
+    exchanged.values().any(|&(calls, partners)| calls as f64 > of_one(partners))
+}
