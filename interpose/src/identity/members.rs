@@ -2,9 +2,9 @@
 //!
 //! MPI's only way to ask is `MPI_Group_translate_ranks`, which in Open MPI compares each rank that is asked about with
 //! one rank of the other group after the other: all P ranks of a group in a world of P take P^2/2 comparisons, 10 s at
-//! 10^5 ranks. Most groups hold their ranks in the order of the world. Then the middle rank of the group splits the
-//! world in two parts, in which the ranks before it and those behind it are looked for: about P log P comparisons. Any
-//! rank that is not found in its part is looked for in the whole world, so the answer is exact for every order.
+//! 10^5 ranks. Most groups hold their ranks in the order of the world. So the next ranks of a group are looked for in
+//! one part of the world after the other: about 50 P comparisons. Any rank that is not found in this way is looked for
+//! in the whole world, so the answer is exact for every order.
 
 use std::ffi::c_int;
 use std::ops::Range;
@@ -13,8 +13,8 @@ use crate::identity::registry;
 use crate::mpi::{self, world};
 use crate::record::communicator::mix;
 
-/// So many comparisons are left to the library at once: as long as it takes to make a group of a part of the world.
-const AT_ONCE: u64 = 1 << 12;
+/// Ranks of a part of the world, and ranks that are looked for there: all that can be in it.
+const PART: u32 = 64;
 
 /// All ranks of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,70 +67,31 @@ impl Ranks for mpi::Group {
 
 /// The world ranks of all `size` ranks of a group, negative for those of other worlds.
 fn world_ranks<G: Ranks>(group: &G, size: u32, world: &G, world_size: u32) -> Option<Vec<c_int>> {
-    let mut search = Search { group, world, world_size, found: vec![-1; size as usize] };
-    search.find_within(0..size, world, 0..world_size)?;
-    Some(search.found)
-}
-
-struct Search<'g, G> {
-    group: &'g G,
-    world: &'g G,
-    world_size: u32,
-    /// World ranks; negative: of another world, or not found yet.
-    found: Vec<c_int>,
-}
-
-impl<G: Ranks> Search<'_, G> {
-    /// Looks for these ranks of the group in `part`, which holds the ranks `place` of the world, and for those that are
-    /// not there in the whole world.
-    fn find_within(&mut self, ranks: Range<u32>, part: &G, place: Range<u32>) -> Option<()> {
-        let (count, width) = (ranks.end - ranks.start, place.end - place.start);
-        if count == 0 {
-            return Some(());
+    let mut found = vec![-1; size as usize];
+    // The rank behind the last one that was found, and ranks before it that were not where they should be.
+    let (mut next, mut elsewhere) = (0, Vec::new());
+    for start in (0..world_size).step_by(PART as usize) {
+        let asked = next..size.min(next + PART);
+        if asked.is_empty() {
+            break;
         }
-        let at_once = u64::from(count) * u64::from(width) <= AT_ONCE;
-        let middle = ranks.start + count / 2;
-        let asked = if at_once { ranks.clone() } else { middle..middle + 1 };
-        let translated = self.group.translate(asked.clone(), part)?;
-        let mut all = true;
-        for (rank, &at) in asked.zip(&translated) {
-            if at >= 0 {
-                self.found[rank as usize] = place.start as c_int + at;
-            } else if at_once && width < self.world_size {
-                self.find_anywhere(rank..rank + 1)?;
-            } else {
-                all = false;
+        let part = world.range(start..world_size.min(start + PART))?;
+        let translated = group.translate(asked, &part)?;
+        let behind = translated.iter().rposition(|&at| at >= 0).map_or(0, |last| last + 1);
+        for (rank, &at) in (next..).zip(&translated[..behind]) {
+            match at {
+                0.. => found[rank as usize] = start as c_int + at,
+                _ => elsewhere.push(rank),
             }
         }
-        match translated.first() {
-            _ if at_once => Some(()),
-            Some(&at) if all => {
-                let at = at as u32;
-                self.find_beside(ranks.start..middle, part, 0..at, place.start)?;
-                self.find_beside(middle + 1..ranks.end, part, at + 1..width, place.start)
-            }
-            // Not in the order of the world, or of another one.
-            _ => self.find_anywhere(ranks),
-        }
+        next += behind as u32;
     }
-
-    /// Looks for these ranks in a part of a part that begins at this rank of the world.
-    fn find_beside(&mut self, ranks: Range<u32>, part: &G, of_part: Range<u32>, start: u32) -> Option<()> {
-        if ranks.is_empty() {
-            return Some(());
-        }
-        if ranks.len() > of_part.len() {
-            return self.find_anywhere(ranks);
-        }
-        let narrower = part.range(of_part.clone())?;
-        self.find_within(ranks, &narrower, start + of_part.start..start + of_part.end)
+    let single = elsewhere.into_iter().map(|rank| rank..rank + 1);
+    for ranks in single.chain(std::iter::once(next..size)).filter(|ranks| !ranks.is_empty()) {
+        let translated = group.translate(ranks.clone(), world)?;
+        found[ranks.start as usize..ranks.end as usize].copy_from_slice(&translated);
     }
-
-    fn find_anywhere(&mut self, ranks: Range<u32>) -> Option<()> {
-        let translated = self.group.translate(ranks.clone(), self.world)?;
-        self.found[ranks.start as usize..ranks.end as usize].copy_from_slice(&translated);
-        Some(())
-    }
+    Some(found)
 }
 
 #[cfg(test)]
