@@ -107,7 +107,6 @@ impl Sequence {
 }
 
 /// The restartable sequence that glibc has registered with the kernel for this thread.
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn registered_area() -> Option<*mut u8> {
     let symbol = |name: &std::ffi::CStr| {
         // SAFETY: the name is a C string.
@@ -118,12 +117,6 @@ fn registered_area() -> Option<*mut u8> {
     let (offset, size) =
         unsafe { (symbol(c"__rseq_offset")?.cast::<isize>().read(), symbol(c"__rseq_size")?.cast::<u32>().read()) };
     (size != 0).then(|| thread_pointer().wrapping_byte_offset(offset))
-}
-
-/// Elsewhere no sequence is known.
-#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
-fn registered_area() -> Option<*mut u8> {
-    None
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -192,17 +185,11 @@ core::arch::global_asm!(
 );
 
 /// The address of the descriptor.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn descriptor() -> usize {
     unsafe extern "C" {
         static mpitrace_sequence: u8;
     }
     (&raw const mpitrace_sequence).addr()
-}
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn descriptor() -> usize {
-    1
 }
 
 /// True if the kernel changes the word when this thread sleeps for a moment.

@@ -16,9 +16,3 @@ pub fn now() -> Option<u64> {
     unsafe { core::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) ticks, options(nostack)) };
     Some(ticks)
 }
-
-/// The counter now; `None`: this processor has none that user space reads.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub fn now() -> Option<u64> {
-    None
-}

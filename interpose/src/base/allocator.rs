@@ -37,46 +37,11 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     }
 
     #[inline]
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise.
-        let place = unsafe { self.0.alloc_zeroed(layout) };
-        if !place.is_null() {
-            return place;
-        }
-        let place = exhausted(layout);
-        if !place.is_null() {
-            // SAFETY: the block has so many bytes.
-            unsafe { place.write_bytes(0, layout.size()) };
-        }
-        place
-    }
-
-    #[inline]
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         if !is_exhausted() || !reserve().give_back(place, layout) {
             // SAFETY: it is not the reserve's; for the rest the caller's promise.
             unsafe { self.0.dealloc(place, layout) };
         }
-    }
-
-    #[inline]
-    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if !is_exhausted() || !reserve().holds(place) {
-            // SAFETY: it is not the reserve's; for the rest the caller's promise.
-            let moved = unsafe { self.0.realloc(place, layout, size) };
-            if !moved.is_null() {
-                return moved;
-            }
-        }
-        // SAFETY: the caller promises that the layout is one.
-        let moved = exhausted(unsafe { Layout::from_size_align_unchecked(size, layout.align()) });
-        if !moved.is_null() {
-            // SAFETY: both blocks have so many bytes, and are different ones.
-            unsafe { moved.copy_from_nonoverlapping(place, layout.size().min(size)) };
-            // SAFETY: the caller's block, which it gives up.
-            unsafe { self.dealloc(place, layout) };
-        }
-        moved
     }
 }
 

@@ -9,13 +9,12 @@ use crate::base::event_page::{self, Instructions, Page, PageReading, capability,
 pub(crate) struct Machine {
     pub(crate) page: Page,
     counters: [AtomicU64; 4],
-    ticks: AtomicU64,
     width: u32,
 }
 
 impl Machine {
     pub(crate) fn new(width: u32) -> Machine {
-        let machine = Machine { page: Page::default(), counters: Default::default(), ticks: AtomicU64::new(0), width };
+        let machine = Machine { page: Page::default(), counters: Default::default(), width };
         machine.page.capabilities.store(capability::COUNTER, Ordering::Relaxed);
         machine.page.counter_width.store(width as u16, Ordering::Relaxed);
         machine
@@ -65,11 +64,6 @@ impl Machine {
         self.counters[counter].store(raw.wrapping_add(more) & self.mask(), Ordering::SeqCst);
     }
 
-    /// The clock now.
-    pub(crate) fn set_ticks(&self, ticks: u64) {
-        self.ticks.store(ticks, Ordering::Relaxed);
-    }
-
     pub(crate) fn read(&self) -> Option<PageReading> {
         read(&self.page, self)
     }
@@ -83,10 +77,6 @@ impl Machine {
 impl Instructions for Machine {
     fn counter(&self, number: u32) -> Option<u64> {
         Some(self.counters.get(number as usize)?.load(Ordering::SeqCst))
-    }
-
-    fn ticks(&self) -> u64 {
-        self.ticks.load(Ordering::SeqCst)
     }
 }
 
@@ -105,10 +95,6 @@ impl<F: Fn(&Machine)> Instructions for Interrupted<'_, F> {
             (self.interrupt)(self.machine);
         }
         self.machine.counter(number)
-    }
-
-    fn ticks(&self) -> u64 {
-        self.machine.ticks()
     }
 }
 
@@ -180,7 +166,7 @@ fn the_kernel_is_asked_where_the_page_does_not_come_to_rest_or_does_not_tell() {
 }
 
 #[test]
-fn times_of_a_multiplexed_event_go_on_with_the_clock() {
+fn times_of_a_multiplexed_event_are_asked_of_the_kernel() {
     let machine = Machine::new(48);
     machine.schedule(600, 1, 1 << 47);
     machine.update(|page| {
@@ -189,43 +175,8 @@ fn times_of_a_multiplexed_event_go_on_with_the_clock() {
     });
     assert_eq!(machine.read(), None, "the page alone does not know the time");
     assert_eq!(machine.read_count(), Some(600), "it is the leader whose times count");
-    machine.page.capabilities.fetch_or(capability::TIME, Ordering::Relaxed);
-    machine.update(|page| {
-        // 2.5 GHz: 0.4 ns a tick, as 1717986918 / 2^32. The page was written at tick 2^60, and ticks * mult does not
-        // fit.
-        page.time_shift.store(32, Ordering::Relaxed);
-        page.time_mult.store(1_717_986_918, Ordering::Relaxed);
-        let then = (((1u128 << 60) * 1_717_986_918) >> 32) as u64;
-        page.time_offset.store(then.wrapping_neg(), Ordering::Relaxed);
-    });
-    machine.ticks.store((1 << 60) + 5_000, Ordering::Relaxed);
-    let expected = PageReading { count: 600, enabled: 11_999, running: 5_999 };
-    assert_eq!(machine.read(), Some(expected));
-    machine.deschedule(600);
-    assert_eq!(machine.read(), Some(PageReading { running: 4_000, ..expected }), "off its counter");
     machine.update(|page| page.time_running.store(10_000, Ordering::Relaxed));
-    assert_eq!(
-        machine.read(),
-        Some(PageReading { enabled: 10_000, running: 10_000, count: 600 }),
-        "no need of a clock"
-    );
-}
-
-#[test]
-fn a_clock_with_few_bits_may_wrap_once_since_the_page_was_written() {
-    let machine = Machine::new(64);
-    machine.page.capabilities.fetch_or(capability::TIME | capability::SHORT_TIME, Ordering::Relaxed);
-    machine.update(|page| {
-        page.time_enabled.store(2, Ordering::Relaxed);
-        page.time_running.store(1, Ordering::Relaxed);
-        // 56 bits at 1 GHz; written 10 ticks before the clock wraps, after many turns of it.
-        page.time_mult.store(1, Ordering::Relaxed);
-        page.time_mask.store((1 << 56) - 1, Ordering::Relaxed);
-        page.time_cycles.store((7 << 56) - 10, Ordering::Relaxed);
-        page.time_offset.store(((7u64 << 56) - 10).wrapping_neg(), Ordering::Relaxed);
-    });
-    machine.ticks.store(5, Ordering::Relaxed);
-    assert_eq!(machine.read(), Some(PageReading { count: 0, enabled: 17, running: 1 }));
+    assert_eq!(machine.read(), Some(PageReading { times: 10_000, count: 600 }));
 }
 
 #[test]

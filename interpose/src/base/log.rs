@@ -1,10 +1,11 @@
 //! The few lines that the tracer says, on the standard error of one rank.
 
+use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use mpitrace_format::layout::NO_RANK;
 
-use crate::base::{first_on_node, standard_error};
+use crate::base::{errno, first_on_node, system};
 
 /// `MPITRACE_VERBOSE`.
 static VERBOSE: AtomicU8 = AtomicU8::new(1);
@@ -39,7 +40,23 @@ fn in_one_line(text: &str) -> String {
 
 fn at_level(level: u8, text: &str) {
     if VERBOSE.load(Ordering::Relaxed) >= level {
-        standard_error::write(format!("mpitrace: {text}\n").as_bytes());
+        let line = format!("mpitrace: {text}\n");
+        // A pipe that is closed at its other end raises SIGPIPE, which ends the process by default.
+        errno::kept(|| system::without_signal(libc::SIGPIPE, || write(line.as_bytes())));
+    }
+}
+
+/// Writes to the standard error in one piece, so that lines of several ranks do not mix. Where that cannot be written to
+/// the text is lost.
+fn write(mut text: &[u8]) {
+    while !text.is_empty() {
+        // SAFETY: the bytes are the slice's.
+        let written = unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+        match usize::try_from(written) {
+            Ok(written) => text = &text[written.min(text.len())..],
+            Err(_) if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
     }
 }
 

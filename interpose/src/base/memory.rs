@@ -163,10 +163,7 @@ impl NodeFile {
 
     /// Takes memory for a range. False where there is none, or the file is gone.
     pub fn allocate(&mut self, offset: u64, length: u64) -> bool {
-        match self.current() {
-            Some(_) => leaves_room(&self.path, &self.file, length) && allocate(&self.file, offset, length),
-            None => false,
-        }
+        self.current().is_some() && self.has_room(length) && allocate(&self.file, offset, length)
     }
 
     /// Gives the memory of a range of whole pages back, where its folder can do that.
@@ -229,32 +226,20 @@ fn identity(file: &File) -> Option<(u64, u64)> {
 
 /// Makes and maps a file, with memory for its first page, where its folder has room for `least` bytes.
 pub fn map_file(path: &Path, length: u64, least: u64) -> Option<(Mapping, NodeFile)> {
-    let file = system::out_of_the_way(private_options().create_new(true).open(path).ok()?);
-    let mapping = if leaves_room(path, &file, least) && allocate(&file, 0, PAGE) {
-        Mapping::of_file(&file, length)
-    } else {
-        None
+    let file = NodeFile::create(path).ok()?;
+    let has_memory = file.has_room(least) && allocate(&file.file, 0, PAGE);
+    let Some(mapping) = has_memory.then(|| Mapping::of_file(&file.file, length)).flatten() else {
+        let _ = std::fs::remove_file(path);
+        return None;
     };
-    match mapping.zip(identity(&file)) {
-        Some((mapping, identity)) => {
-            // Marks it as being of a living process; the kernel takes the mark off when the process ends.
-            let _ = system::lock(&file, false);
-            Some((mapping, NodeFile { path: path.to_owned(), file, identity }))
-        }
-        None => {
-            let _ = std::fs::remove_file(path);
-            None
-        }
-    }
+    // Marks it as being of a living process; the kernel takes the mark off when the process ends.
+    let _ = system::lock(&file.file, false);
+    Some((mapping, file))
 }
 
 /// Takes memory for a range of the file. False where there is none, or the process may not have so large a file.
 pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
-    if system::file_size_limit().is_some_and(|limit| offset + length > limit) {
-        // Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program.
-        return false;
-    }
-    system::allocate(file, offset, length)
+    system::check_size(offset + length).is_ok() && system::allocate(file, offset, length)
 }
 
 /// Whole pages that processes share, used through atomics only.

@@ -9,6 +9,7 @@ pub mod event_page_tests;
 pub mod first_on_node;
 #[cfg(target_arch = "x86_64")]
 pub mod kernel_clock;
+pub mod lock;
 pub mod log;
 pub mod memory;
 pub mod mode;
@@ -17,7 +18,6 @@ pub mod preloaded;
 pub mod process;
 pub mod processor;
 pub mod program;
-pub mod standard_error;
 pub mod suggest;
 pub mod symbol;
 pub mod system;

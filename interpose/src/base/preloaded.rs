@@ -41,11 +41,11 @@ pub fn say_namesakes(speaks: bool) {
         if !name.starts_with("libmpitrace.so") || Some(object.base) == own {
             continue;
         }
-        match symbol::defines(&object.path, c"mpitrace_version") {
-            true => log::line(&format!("{file} is a second copy of the tracer: it records nothing")),
-            false => {
-                log::line(&format!("{file} is another tool's library of the same name; both see the program's calls"))
-            }
-        }
+        let what = if object.defines(c"mpitrace_version") {
+            "a second copy of the tracer: it records nothing"
+        } else {
+            "another tool's library of the same name; both see the program's calls"
+        };
+        log::line(&format!("{file} is {what}"));
     }
 }

@@ -20,37 +20,6 @@ pub fn ticks_in_order() -> u64 {
     ticks
 }
 
-/// Where no counter is known, the system's clock is used.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub fn ticks_in_order() -> u64 {
-    crate::base::system::nanoseconds(libc::CLOCK_MONOTONIC_RAW)
-}
-
-/// The counter without an order, as the kernel's pages of perf_event want it.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub fn ticks() -> u64 {
-    // SAFETY: every x86-64 processor has rdtsc; where user space may not execute it no page says that time is made of
-    // it.
-    unsafe { core::arch::x86_64::_rdtsc() }
-}
-
-/// The counter without an order, as the kernel's pages of perf_event want it.
-#[cfg(target_arch = "aarch64")]
-#[inline(always)]
-pub fn ticks() -> u64 {
-    let ticks;
-    // SAFETY: reads a counter that user space may read.
-    unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nostack, preserves_flags)) };
-    ticks
-}
-
-/// Elsewhere no page is read.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub fn ticks() -> u64 {
-    0
-}
-
 /// Ticks per second of [`ticks_in_order`], as the processor has them in a register.
 #[cfg(target_arch = "aarch64")]
 pub fn hz() -> u64 {
@@ -74,11 +43,6 @@ pub fn frame() -> usize {
     unsafe {
         core::arch::asm!("mov {}, sp", out(reg) here, options(nomem, nostack, preserves_flags))
     };
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        let marker = 0u8;
-        here = (&raw const marker).addr();
-    }
     here
 }
 
@@ -141,10 +105,4 @@ pub fn performance_counter(number: u32) -> Option<u64> {
         };
     }
     among!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30)
-}
-
-/// Elsewhere there is no instruction for any.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub fn performance_counter(_: u32) -> Option<u64> {
-    None
 }

@@ -83,7 +83,7 @@ impl Symbol {
         // An absence is remembered only when a library was there to be searched: mpi4py and Julia load theirs late.
         if !found.is_null() {
             self.keep(found);
-        } else if any_library() {
+        } else if libraries().next().is_some() {
             self.keep(ABSENT);
         }
         (!found.is_null()).then_some(found)
@@ -114,12 +114,8 @@ fn next_definition(name: &CStr) -> *mut c_void {
     if !found.is_null() {
         return found;
     }
-    let mut found = std::ptr::null_mut();
-    for_each_library(&mut |path| {
-        found = look_up_in(path, name);
-        found.is_null()
-    });
-    found
+    let found = libraries().map(|library| look_up_in(&library.path, name)).find(|found| !found.is_null());
+    found.unwrap_or(std::ptr::null_mut())
 }
 
 /// A data symbol of the MPI library, such as the objects behind Open MPI's predefined handles. The program may hold a
@@ -162,26 +158,13 @@ pub fn starting_at(address: usize) -> Option<(&'static CStr, &'static CStr)> {
     Some(unsafe { (CStr::from_ptr(info.dli_sname), CStr::from_ptr(info.dli_fname)) })
 }
 
-fn any_library() -> bool {
-    let mut any = false;
-    for_each_library(&mut |_| {
-        any = true;
-        false
-    });
-    any
-}
-
-/// Calls `visit` with the file of each loaded MPI library until it returns false: of all that defines `PMPI_Init`,
-/// which this library does too. The file's name says nothing: Cray's is `libmpi_gnu_91.so.12`, Spectrum's
-/// `libmpi_ibm.so`.
-fn for_each_library(visit: &mut dyn FnMut(&CStr) -> bool) {
-    let ours = object_of(for_each_library as *const () as usize);
-    for object in loaded_objects() {
-        let is_mpi = || !object.path.is_empty() && Some(object.base) != ours && defines_in(&object, c"PMPI_Init");
-        if is_mpi() && !visit(&object.path) {
-            return;
-        }
-    }
+/// The loaded MPI libraries: all that defines `PMPI_Init`, which this library does too. The file's name says nothing:
+/// Cray's is `libmpi_gnu_91.so.12`, Spectrum's `libmpi_ibm.so`.
+fn libraries() -> impl Iterator<Item = Object> {
+    let ours = object_of(libraries as *const () as usize);
+    let is_mpi =
+        move |object: &Object| !object.path.is_empty() && Some(object.base) != ours && object.defines(c"PMPI_Init");
+    loaded_objects().into_iter().filter(is_mpi)
 }
 
 /// An object that the loader has mapped.
@@ -190,6 +173,14 @@ pub struct Object {
     pub path: CString,
     /// The number that is added to its addresses.
     pub base: usize,
+}
+
+impl Object {
+    /// True if it defines the symbol itself, and not one that it depends on.
+    pub fn defines(&self, name: &CStr) -> bool {
+        let found = look_up_in(&self.path, name);
+        !found.is_null() && object_of(found.addr()) == Some(self.base)
+    }
 }
 
 /// All that the loader has mapped, in its order.
@@ -253,16 +244,6 @@ fn for_each_object(mut visit: &mut Visit<'_>) {
 /// The base of the object that holds this address.
 pub fn object_of(address: usize) -> Option<usize> {
     information(address).map(|info| info.dli_fbase.addr())
-}
-
-/// True if this loaded object itself defines the symbol, and not one that it depends on.
-pub fn defines(path: &CStr, name: &CStr) -> bool {
-    loaded_objects().into_iter().find(|object| object.path.as_c_str() == path).is_some_and(|o| defines_in(&o, name))
-}
-
-fn defines_in(object: &Object, name: &CStr) -> bool {
-    let found = look_up_in(&object.path, name);
-    !found.is_null() && object_of(found.addr()) == Some(object.base)
 }
 
 /// Looks a symbol up in an object that is loaded already, and what it depends on.

@@ -111,12 +111,10 @@ pub fn boot_id() -> [u8; 16] {
     u128::from_str_radix(&text.trim_end().replace('-', ""), 16).map(u128::to_be_bytes).unwrap_or_default()
 }
 
-/// Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program.
-pub fn check_size(end: u64) -> std::io::Result<()> {
-    match file_size_limit() {
-        Some(limit) if end > limit => Err(std::io::Error::from_raw_os_error(libc::EFBIG)),
-        _ => Ok(()),
-    }
+/// True if a file may end there: beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program.
+pub fn check_size(end: u64) -> io::Result<()> {
+    let is_beyond = file_size_limit().is_some_and(|limit| end > limit);
+    if is_beyond { Err(io::Error::from_raw_os_error(libc::EFBIG)) } else { Ok(()) }
 }
 
 /// The time now, where the program runs, in a format of strftime.
@@ -140,35 +138,66 @@ fn limit(resource: libc::__rlimit_resource_t) -> libc::rlim_t {
 }
 
 /// How large a file this process may write, bytes; `None`: any.
-pub fn file_size_limit() -> Option<u64> {
+fn file_size_limit() -> Option<u64> {
     Some(limit(libc::RLIMIT_FSIZE)).filter(|&limit| limit != libc::RLIM_INFINITY)
 }
 
 /// Does something of the tracer's own that may have other code write to files. Where files have a size limit the kernel
-/// sends SIGXFSZ to whoever writes beyond it, which ends the program: meanwhile the write fails, and that is all.
+/// sends SIGXFSZ to whoever writes beyond it: meanwhile the write fails, and that is all.
 pub fn without_file_size_signal<T>(work: impl FnOnce() -> T) -> T {
-    if file_size_limit().is_none() {
-        return work();
-    }
-    // SAFETY: a signal set is made of integers.
-    let (mut set, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { std::mem::zeroed() };
+    if file_size_limit().is_none() { work() } else { without_signal(libc::SIGXFSZ, work) }
+}
+
+fn no_signals() -> libc::sigset_t {
+    // SAFETY: a signal set is made of integers, of which zeros are the empty one.
+    unsafe { std::mem::zeroed() }
+}
+
+/// Does something with another mask of signals on this thread: one that `how` combines with the present one.
+fn with_mask<T>(how: c_int, signals: &libc::sigset_t, work: impl FnOnce() -> T) -> T {
+    let mut before = no_signals();
     // SAFETY: both sets outlive the calls, which change this thread's mask alone.
-    let blocked = unsafe {
-        libc::sigemptyset(&raw mut set);
-        libc::sigaddset(&raw mut set, libc::SIGXFSZ);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before) == 0
-    };
+    let is_changed = unsafe { libc::pthread_sigmask(how, signals, &raw mut before) } == 0;
     let done = work();
-    // SAFETY: `before` was filled in above where it is looked at; all sets outlive the calls.
-    unsafe {
-        // Where the program blocks the signal itself, one that is pending may be its own.
-        if blocked && libc::sigismember(&raw const before, libc::SIGXFSZ) == 0 {
-            let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-            libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const at_once);
-            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-        }
+    if is_changed {
+        // SAFETY: `before` was filled in above.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
     }
     done
+}
+
+/// Does something for which the kernel may send this thread a signal whose default action ends the program, and takes
+/// the signal back. One that was pending before is the program's and stays pending.
+pub fn without_signal<T>(signal: c_int, work: impl FnOnce() -> T) -> T {
+    let mut signals = no_signals();
+    // SAFETY: the set outlives the call, which changes nothing else.
+    unsafe { libc::sigaddset(&raw mut signals, signal) };
+    let was_pending = is_pending(signal);
+    with_mask(libc::SIG_BLOCK, &signals, || {
+        let done = work();
+        let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // What is pending for the thread, as this one is, comes before what is pending for the process.
+        // SAFETY: the set and the time outlive the call, which may be given no place for what it finds.
+        while unsafe { libc::sigtimedwait(&raw const signals, std::ptr::null_mut(), &raw const at_once) } < 0
+            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
+        if was_pending && !is_pending(signal) {
+            // The one from before was the thread's too, and both were one.
+            // SAFETY: the signal is blocked, so that nothing runs now.
+            unsafe { libc::raise(signal) };
+        }
+        done
+    })
+}
+
+/// True if a signal is pending, for this thread or for the process.
+fn is_pending(signal: c_int) -> bool {
+    let mut pending = no_signals();
+    // SAFETY: the set outlives the calls.
+    unsafe {
+        libc::sigpending(&raw mut pending);
+        libc::sigismember(&raw const pending, signal) == 1
+    }
 }
 
 /// How much more address space this process may take, bytes; `None`: it is not limited.
@@ -237,19 +266,10 @@ pub fn write_from(file: &File, memory: *const u8, length: usize, offset: u64) ->
 /// Does something while this thread takes no signals; what comes meanwhile is delivered behind it. A thread that is
 /// made meanwhile takes none for ever.
 pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
-    // SAFETY: a signal set is made of integers.
-    let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { std::mem::zeroed() };
-    // SAFETY: both sets outlive the calls, which change this thread's mask alone.
-    let blocked = unsafe {
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before) == 0
-    };
-    let done = work();
-    if blocked {
-        // SAFETY: `before` was filled in above.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
-    }
-    done
+    let mut all = no_signals();
+    // SAFETY: the set outlives the call, which changes nothing else.
+    unsafe { libc::sigfillset(&raw mut all) };
+    with_mask(libc::SIG_SETMASK, &all, work)
 }
 
 /// Starts a thread with a stack of so many bytes, which runs `work` with the argument.

@@ -20,7 +20,6 @@ mod schedule;
 mod synchronise;
 mod time;
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use mpitrace_format::layout::CommunicatorEntry;
@@ -52,12 +51,17 @@ struct Clocks {
     clock: LocalClock,
     scale: Scale,
     /// Empty on ranks that lead no domain, and where there is but one.
-    leaders: Option<Mutex<Leaders>>,
-    schedule: Mutex<Schedule>,
+    leading: Option<Mutex<Leading>>,
+}
+
+/// A leader's part in the synchronisations.
+struct Leading {
+    leaders: Leaders,
+    schedule: Schedule,
     /// How tight the probes were so far.
-    widths: Mutex<Widths>,
+    widths: Widths,
     /// Meetings that not all leaders came to in time.
-    missed: AtomicU32,
+    missed: u32,
 }
 
 static CLOCKS: OnceLock<Clocks> = OnceLock::new();
@@ -124,6 +128,7 @@ pub fn start(
         (rank.leader, rank.domain, rank.measured_hz) = (domain.leader(), number, measured_hz);
     });
     let leaders = leaders.filter(|leaders| leaders.count() > 1 && how.method != Method::None);
+    let schedule = Schedule::new(resync_seconds, hz);
     published_map::start(domain.page().map(DomainPage::map));
     let mut clocks = Clocks {
         buffer,
@@ -132,10 +137,7 @@ pub fn start(
         domain,
         clock,
         scale: Scale { zero: epoch, hz },
-        leaders: leaders.map(Mutex::new),
-        schedule: Mutex::new(Schedule::new(resync_seconds, hz)),
-        widths: Mutex::default(),
-        missed: AtomicU32::new(0),
+        leading: leaders.map(|leaders| Mutex::new(Leading { leaders, schedule, widths: Widths::default(), missed: 0 })),
     };
     clocks.synchronise_first();
     if let Some(page) = clocks.domain.page().filter(|_| !one_domain) {
@@ -154,8 +156,7 @@ pub fn start(
 /// Lets the first call after which clocks are synchronised be known: once MPI_COMM_WORLD is registered.
 pub fn watch_world() -> Option<()> {
     let clocks = CLOCKS.get()?;
-    let first =
-        clocks.lock_schedule().first().filter(|_| clocks.leaders.is_some() && clocks.how.method == Method::Joint)?;
+    let first = clocks.lock()?.schedule.first().filter(|_| clocks.how.method == Method::Joint)?;
     // No call on MPI_COMM_WORLD can be under way before Init has returned.
     world_entry()?.set_sync_at(first);
     Some(())
@@ -191,11 +192,11 @@ pub fn finish() -> Option<()> {
             rank.domain_step = rank.domain_step.max(step);
         });
     }
-    let leaders = clocks.lock_leaders()?;
-    let missed = clocks.missed.load(Ordering::Relaxed);
-    if missed > 0 && leaders.number() == 0 {
+    let leading = clocks.lock()?;
+    if leading.missed > 0 && leading.leaders.number() == 0 {
         log::line(&format!(
-            "{missed} synchronisations of the clocks while the program ran were abandoned: a rank was late"
+            "{} synchronisations of the clocks while the program ran were abandoned: a rank was late",
+            leading.missed
         ));
     }
     Some(())

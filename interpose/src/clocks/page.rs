@@ -31,6 +31,17 @@ mod line {
     pub const TESTS: [(usize, usize); 2] = [(2, 3), (4, 5)];
 }
 
+/// The words of [`line::REGISTRATION`].
+mod word {
+    /// Ranks that have the page, and those whose clocks agree.
+    pub const REGISTERED: usize = 0;
+    pub const FITTING: usize = 1;
+    /// u32::MAX less the lowest world rank of these.
+    pub const LOWEST: usize = 2;
+    /// 1 more than the number of the leader's method, once it has done what it has to do in Init.
+    pub const READY: usize = 3;
+}
+
 /// Which of the two tests.
 #[derive(Clone, Copy, Debug)]
 pub enum When {
@@ -69,44 +80,45 @@ impl DomainPage {
         self.page.line(line::MAP)
     }
 
-    fn registration(&self) -> Registration<'_> {
-        let [registered, fitting, lowest, ready, ..] = self.page.line(line::REGISTRATION);
-        Registration { registered, fitting, lowest, ready }
+    fn registration(&self, word: usize) -> &AtomicU64 {
+        &self.page.line(line::REGISTRATION)[word]
     }
 
     /// Registers this rank: its number among those that have the page.
     pub fn register(&self) -> u32 {
-        self.registration().registered.fetch_add(1, Ordering::AcqRel) as u32
+        self.registration(word::REGISTERED).fetch_add(1, Ordering::AcqRel) as u32
     }
 
     /// How many ranks have registered: all of them, once the ranks of the world have met.
     pub fn registered(&self) -> u32 {
-        self.registration().registered.load(Ordering::Acquire) as u32
+        self.registration(word::REGISTERED).load(Ordering::Acquire) as u32
     }
 
     /// Registers this rank among those whose clocks agree; its number among them.
     pub fn register_fitting(&self, rank: u32) -> u32 {
-        let registration = self.registration();
-        registration.lowest.fetch_max(u64::from(u32::MAX - rank), Ordering::AcqRel);
-        registration.fitting.fetch_add(1, Ordering::AcqRel) as u32
+        self.registration(word::LOWEST).fetch_max(u64::from(u32::MAX - rank), Ordering::AcqRel);
+        self.registration(word::FITTING).fetch_add(1, Ordering::AcqRel) as u32
     }
 
     /// How many ranks have clocks that agree, and the lowest world rank of them.
     pub fn fitting(&self) -> (u32, u32) {
-        let registration = self.registration();
-        let lowest = u32::MAX - registration.lowest.load(Ordering::Acquire) as u32;
-        (registration.fitting.load(Ordering::Acquire) as u32, lowest)
+        let [lowest, fitting] =
+            [word::LOWEST, word::FITTING].map(|word| self.registration(word).load(Ordering::Acquire));
+        (fitting as u32, u32::MAX - lowest as u32)
     }
 
     /// The leader has done what it has to do in Init, by the method of this number.
     pub fn set_ready(&self, method: u32) {
-        self.registration().ready.store(u64::from(method) + 1, Ordering::Release);
+        self.registration(word::READY).store(u64::from(method) + 1, Ordering::Release);
     }
 
     /// Waits until the leader has, but not without an end: the method's number.
     pub fn wait_until_ready(&self, patience: Duration, meanwhile: &dyn Fn()) -> Option<u32> {
-        let ready = self.registration().ready;
-        wait_while(|| ready.load(Ordering::Acquire) == 0, patience, meanwhile);
+        let ready = self.registration(word::READY);
+        let mut pause = Pause::default();
+        while ready.load(Ordering::Acquire) == 0 && pause.pause() < patience {
+            meanwhile();
+        }
         ready.load(Ordering::Acquire).checked_sub(1).map(|method| method as u32)
     }
 
@@ -156,31 +168,11 @@ impl DomainPage {
     }
 }
 
-/// The words by which the ranks are counted.
-struct Registration<'p> {
-    /// Ranks that have the page.
-    registered: &'p AtomicU64,
-    /// Those whose clocks agree.
-    fitting: &'p AtomicU64,
-    /// u32::MAX less the lowest world rank of them.
-    lowest: &'p AtomicU64,
-    /// 1 more than the number of the leader's method, once it has done what it has to do in Init.
-    ready: &'p AtomicU64,
-}
-
 /// Sets the outcome, where there is none yet: the one that counts for all ranks.
 fn settle(outcome: &AtomicU64, to: u64) -> u64 {
     match outcome.compare_exchange(0, to, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => to,
         Err(settled) => settled,
-    }
-}
-
-/// Waits with pauses, but not without an end.
-fn wait_while(condition: impl Fn() -> bool, patience: Duration, meanwhile: &dyn Fn()) {
-    let mut pause = Pause::default();
-    while condition() && pause.pause() < patience {
-        meanwhile();
     }
 }
 

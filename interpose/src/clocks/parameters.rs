@@ -50,3 +50,16 @@ impl Parameters {
         Some(Parameters { how, resync_seconds: f64::from_bits(resync), epoch, hz: f64::from_bits(hz) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_survive_the_message() {
+        let how = Synchronisation { max_ppm: 101.0, wander_ppb: 0.1, ..Synchronisation::new(Method::Hca3) };
+        let said = Parameters { how, resync_seconds: -1.0, epoch: u64::MAX - 5, hz: 2.5e9 };
+        assert_eq!(Parameters::of_words(&said.to_words()), Some(said));
+        assert_eq!(Parameters::of_words(&[99, 0, 0, 0, 0, 0, 0, 0]), None);
+    }
+}

@@ -26,8 +26,6 @@ pub const NAMES: [&str; 9] = [
 ];
 /// The number of the time, behind those that count.
 const TIME: usize = 8;
-/// ns per tick, as the bits of a float.
-static PERIOD: AtomicU64 = AtomicU64::new(0);
 /// Where the sums of the threads are, and the entry of the time, which holds the total.
 static TIMED: OnceLock<(&TraceBuffer, Entry<CounterEntry>)> = OnceLock::new();
 
@@ -119,7 +117,6 @@ impl Kind for MessageCounters {
         for (&number, &entry) in planned().iter().zip(started.entries) {
             thread::attend_to(attention::COUNTERS);
             if number == TIME {
-                PERIOD.store((1e9 / ticks::roughly_hz()).to_bits(), Ordering::Relaxed);
                 entry.and_then(|entry| TIMED.set((started.buffer, entry)).ok());
                 continue;
             }
@@ -133,9 +130,9 @@ impl Kind for MessageCounters {
     /// The total of the time gets what came behind the last collective of each thread.
     fn finish(&self) -> Option<&'static str> {
         let (buffer, entry) = TIMED.get()?;
-        let ticks = |class| buffer.thread_times().map(|times| times.ticks(class)).sum::<u64>();
-        let all = (0..wait_class::REQUESTS).map(ticks).sum();
-        entry.total().store(nanoseconds(all), Ordering::Relaxed);
+        let sum = |class| buffer.thread_times().map(|times| times.ticks(class)).sum::<u64>();
+        let all = (0..wait_class::REQUESTS).map(sum).sum();
+        entry.total().store(ticks::nanoseconds_of(all), Ordering::Relaxed);
         None
     }
 }
@@ -150,15 +147,11 @@ pub fn take(mut store: impl FnMut(usize, u64)) {
 
 /// The time in calls that can wait since it was taken last on this thread, ns.
 fn take_time() -> u64 {
-    let ns = thread::current().map_or(0, |thread| nanoseconds(thread.take_waits()));
+    let ns = thread::current().map_or(0, |thread| ticks::nanoseconds_of(thread.take_waits()));
     if let Some((_, entry)) = TIMED.get() {
         entry.total().fetch_add(ns, Ordering::Relaxed);
     }
     ns
-}
-
-fn nanoseconds(ticks: u64) -> u64 {
-    (ticks as f64 * f64::from_bits(PERIOD.load(Ordering::Relaxed))).round() as u64
 }
 
 fn total(counter: usize) -> &'static AtomicU64 {

@@ -4,11 +4,12 @@
 //! Adding is a store to the thread's own sums, which only ever grow; the recorder takes the difference over each call
 //! and region. Names come with the first use, before MPI_Init too.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use mpitrace_format::layout::{CounterEntry, INNER_COUNTERS, counter_source};
 
+use crate::base::lock::lock;
 use crate::base::log;
 use crate::counters::source::{At, Kind, Plan, Source, Started, Wanted};
 use crate::identity::registry;
@@ -34,16 +35,10 @@ static NAMES: Mutex<Names> = Mutex::new(Names { slots: Vec::new(), live: None })
 /// How many slots of the threads' sums have a name, and which of them are timers, a bit each.
 static SLOTS: AtomicU32 = AtomicU32::new(0);
 static TIMERS: AtomicU32 = AtomicU32::new(0);
-/// ns per tick, as the bits of a float.
-static PERIOD: AtomicU64 = AtomicU64::new(0);
-
-fn lock() -> MutexGuard<'static, Names> {
-    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The slot of a counter, or a timer, of this name; `None`, and one line, where there is no room for another.
 pub fn slot(name: &str, unit: &str, timer: bool) -> Option<usize> {
-    let mut names = lock();
+    let mut names = lock(&NAMES);
     if let Some(slot) = names.slots.iter().position(|named| named.name == name && named.timer == timer) {
         return Some(slot);
     }
@@ -64,7 +59,7 @@ pub fn slot(name: &str, unit: &str, timer: bool) -> Option<usize> {
 
 /// The column of a slot; `None` before the run has begun.
 pub fn column(slot: usize) -> Option<usize> {
-    let names = lock();
+    let names = lock(&NAMES);
     names.live.filter(|_| slot < names.slots.len()).map(|(_, column)| column + slot)
 }
 
@@ -90,8 +85,7 @@ impl Kind for UserCounters {
 
     /// Enters those that have a name already in the table.
     fn start(&self, started: Started) {
-        PERIOD.store((1e9 / ticks::roughly_hz()).to_bits(), Ordering::Relaxed);
-        let mut names = lock();
+        let mut names = lock(&NAMES);
         names.live = Some((started.buffer, started.column));
         (0..names.slots.len()).for_each(|slot| names.enter(slot));
     }
@@ -113,10 +107,10 @@ impl Source for UserCounters {
 
     fn values(&self, before: &[u64], after: &[u64], values: &mut [u64]) -> usize {
         let slots = SLOTS.load(Ordering::Relaxed) as usize;
-        let (timers, period) = (TIMERS.load(Ordering::Relaxed), f64::from_bits(PERIOD.load(Ordering::Relaxed)));
+        let timers = TIMERS.load(Ordering::Relaxed);
         for (slot, value) in values.iter_mut().take(slots).enumerate() {
             let added = after[slot].wrapping_sub(before[slot]);
-            *value = if timers & 1 << slot != 0 { (added as f64 * period).round() as u64 } else { added };
+            *value = if timers & 1 << slot != 0 { ticks::nanoseconds_of(added) } else { added };
         }
         slots
     }

@@ -106,7 +106,8 @@ pub fn put(
 
 /// The communicator behind a handle that a call has just succeeded on: MPI is asked about it if it is new.
 pub fn identified(handle: usize) -> Option<&'static Communicator> {
-    if let Some(known) = known_or_provisional(handle)?.identified() {
+    let known = known_or_provisional(handle)?;
+    if known.is_identified() {
         return Some(known);
     }
     let (group, members) = group_and_members(handle)?;

@@ -160,9 +160,7 @@ impl<W: Width> Message<W> {
             (Some(Role::Root), Some(known)) if known.is_inter() => self.sum(recvcounts, recvtype, known.peers()),
             // The root's own block lies in place already.
             (Some(Role::Root), Some(known)) if sendbuf == abi::get().in_place && recvcounts != 0 => {
-                // Significant at the root, one count for each rank.
-                let own = W::element(recvcounts, known.rank() as usize);
-                self.elements(own, recvtype)
+                self.own_block(recvcounts, recvtype, known)
             }
             (Some(Role::Root | Role::Other), _) => self.elements(W::count(sendcount), sendtype),
             (Some(Role::Beside), _) => self.nothing(),
@@ -194,15 +192,10 @@ impl<W: Width> Message<W> {
         if sendbuf != abi::get().in_place {
             return self.elements(W::count(sendcount), sendtype);
         }
-        match self.known() {
-            Some(known) if recvcounts != 0 => {
-                // The array has one count for each rank.
-                let own = W::element(recvcounts, known.rank() as usize);
-                self.elements(own, recvtype)
-            }
-            Some(_) => self.nothing(),
-            None => self.unknown(),
-        }
+        self.by_communicator(|call, known| match recvcounts {
+            0 => call.nothing(),
+            _ => call.own_block(recvcounts, recvtype, known),
+        })
     }
 
     /// The data that this rank sends to all its peers.
@@ -217,10 +210,7 @@ impl<W: Width> Message<W> {
     ) -> Call {
         let in_place = sendbuf == abi::get().in_place;
         let (counts, datatype) = if in_place { (recvcounts, recvtype) } else { (sendcounts, sendtype) };
-        match self.known() {
-            Some(known) => self.sum(counts, datatype, known.peers()),
-            None => self.unknown(),
-        }
+        self.by_communicator(|call, known| call.sum(counts, datatype, known.peers()))
     }
 
     /// As [`Message::exchanged`], with a data type for each peer.
@@ -235,37 +225,40 @@ impl<W: Width> Message<W> {
     ) -> Call {
         let in_place = sendbuf == abi::get().in_place;
         let (counts, datatypes) = if in_place { (recvcounts, recvtypes) } else { (sendcounts, sendtypes) };
-        match self.known() {
-            Some(known) => self.by_peer(counts, datatypes, known.peers()),
-            None => self.unknown(),
-        }
+        self.by_communicator(|call, known| call.by_peer(counts, datatypes, known.peers()))
     }
 
     /// The data that this rank sends to its neighbours in a topology.
     #[inline(always)]
     pub fn sent_to_neighbours(self, sendcounts: usize, sendtype: usize) -> Call {
-        match self.known() {
-            Some(known) => self.sum(sendcounts, sendtype, known.destinations()),
-            None => self.unknown(),
-        }
+        self.by_communicator(|call, known| call.sum(sendcounts, sendtype, known.destinations()))
     }
 
     /// As [`Message::sent_to_neighbours`], with a data type for each.
     #[inline(always)]
     pub fn sent_to_neighbours_by_type(self, sendcounts: usize, sendtypes: usize) -> Call {
-        match self.known() {
-            Some(known) => self.by_peer(sendcounts, sendtypes, known.destinations()),
-            None => self.unknown(),
-        }
+        self.by_communicator(|call, known| call.by_peer(sendcounts, sendtypes, known.destinations()))
     }
 
     /// The sum of what all ranks of the group get.
     #[inline(always)]
     pub fn summed(self, recvcounts: usize, datatype: usize) -> Call {
+        self.by_communicator(|call, known| call.sum(recvcounts, datatype, known.size() as usize))
+    }
+
+    /// The call by what is known of its communicator; nothing may be.
+    #[inline(always)]
+    fn by_communicator(self, size: impl FnOnce(Self, &'static Communicator) -> Call) -> Call {
         match self.known() {
-            Some(known) => self.sum(recvcounts, datatype, known.size() as usize),
+            Some(known) => size(self, known),
             None => self.unknown(),
         }
+    }
+
+    /// This rank's block, by an array that has one count for each rank.
+    #[inline(always)]
+    fn own_block(self, counts: usize, datatype: usize, known: &Communicator) -> Call {
+        self.elements(W::element(counts, known.rank() as usize), datatype)
     }
 
     #[inline(always)]

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use mpitrace_format::layout::CommunicatorEntry;
 
+use crate::base::lock;
 use crate::record::call_cache::Declared;
 use crate::record::call_site;
 use crate::record::communicator::Communicator;
@@ -137,7 +138,7 @@ pub fn start(live: &'static TraceBuffer, world: World) {
 /// The registry, where tracing has started.
 pub fn lock() -> Option<MutexGuard<'static, Registry>> {
     // A panic while it was held has ended the tracing; what it holds is still whole enough to be written.
-    REGISTRY.get().map(|registry| registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    REGISTRY.get().map(lock::lock)
 }
 
 /// The communicator behind a handle, where it is known.

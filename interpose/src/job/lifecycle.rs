@@ -64,11 +64,11 @@ fn started(library: u64) -> Option<()> {
     stuck::start(run);
     let thread = thread::current()?;
     let tick = ticks::now();
-    live.set_times(RankTimes {
+    live.header.set_times(RankTimes {
         thread: thread.index() + 1,
         init: tick.wrapping_sub(ticks::first_anchor().tick),
         init_library: library,
-        ..live.times()
+        ..live.header.times()
     });
     thread.begin_times(tick);
     Some(())
@@ -254,7 +254,7 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
     own(&|run, world| {
         exit_writer::mark(run, state::FINALIZING);
         if let (Some(live), Some(thread)) = (run.live.get(), thread::current()) {
-            live.set_times(RankTimes { finalize_enter: enter, ..live.times() });
+            live.header.set_times(RankTimes { finalize_enter: enter, ..live.header.times() });
             thread.end_times(enter);
         }
         if !world::any_session() {

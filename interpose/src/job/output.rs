@@ -9,7 +9,6 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use mpitrace_format::TraceError;
 use mpitrace_format::file;
@@ -17,11 +16,20 @@ use mpitrace_format::layout::{FinalizeTimes, PartEntry, state};
 use mpitrace_format::part::Content;
 
 use crate::base::allocator::{self, Held};
+use crate::base::lock::lock;
 use crate::base::{first_on_node, log, system};
 use crate::clocks;
 use crate::job::output_name::{make_folder_of, path_of, with_name};
 use crate::job::run::{Run, World};
 use crate::job::writers::{Lost, Writers, WrittenPart};
+
+/// The trace as this rank writes its part of it.
+struct Trace<'r> {
+    run: &'r Run,
+    world: &'r World,
+    /// `None`: nothing was recorded, or it cannot be read.
+    content: Option<Content<'r>>,
+}
 
 /// Writes this rank's part, together with the other ranks of the world. Where that fails on any rank there is no file,
 /// the segments stay, and one line says why. Where not all ranks come any more, each writes a file of its own.
@@ -29,20 +37,21 @@ pub fn write(run: &Run, world: &World) {
     run.live.get().inspect(|live| live.pack_all());
     let held = memory_for(run);
     let content = held.as_ref().and_then(|_| all_of(run));
+    let trace = Trace { run, world, content };
     let path = path_of(&run.settings, &run.folder, run.process);
     let all = Writers::of_world(run, world);
     if all.size == 1 && run.world_size > 1 {
         let speaks = world.traced_ranks.speaks();
-        return write_alone(run, world, path, content.as_ref(), speaks, "; each traced rank has written such a file");
+        return trace.write_alone(path, speaks, "; each traced rank has written such a file");
     }
-    match write_all(run, world, &all, path.clone(), content.as_ref()) {
+    match trace.write_all(&all, path.clone()) {
         Ok((written, files)) => {
             say_result(run, run.rank == 0, written, files);
             all.free_unless(clocks::has_unreceived());
         }
         Err(Lost) => {
             let files = format!("; {}, each other rank has written such a file", why_lost(run, world));
-            write_alone(run, world, path, content.as_ref(), first_on_node::is_first("lost"), &files);
+            trace.write_alone(path, first_on_node::is_first("lost"), &files);
         }
     }
 }
@@ -60,57 +69,174 @@ fn why_lost(run: &Run, world: &World) -> String {
     }
 }
 
-/// One of several ranks that cannot agree on anything: each takes a name of its own.
-fn write_alone(run: &Run, world: &World, path: PathBuf, content: Option<&Content<'_>>, speaks: bool, files: &str) {
-    let path = with_name(&path, &format!("rank{}", run.rank));
-    if let Ok(written) = write_together(run, world, &Writers::alone(), &path, content) {
-        say_result(run, speaks, written, files);
-    }
-}
-
-/// What all ranks have written together, and what else is to be said of it.
-fn write_all(
-    run: &Run,
-    world: &World,
-    all: &Writers,
-    path: PathBuf,
-    content: Option<&Content<'_>>,
-) -> Result<(Written, &'static str), Lost> {
-    let path = all.agree_on(path)?;
-    let mut written = write_together(run, world, all, &path, content)?;
-    let mut files = "";
-    if matches!(written, Written::NotShared) {
-        (written, files) = write_by_node(run, world, all, &path, content)?;
-    }
-    if let (Written::Failed { all_kept, .. }, "") = (&mut written, files) {
-        *all_kept = all.all(*all_kept)?;
-    }
-    Ok((written, files))
-}
-
-/// The folder is another one on some node: a file for each node, and where not even the ranks of a node share it, for
-/// each rank.
-fn write_by_node(
-    run: &Run,
-    world: &World,
-    all: &Writers,
-    path: &Path,
-    content: Option<&Content<'_>>,
-) -> Result<(Written, &'static str), Lost> {
-    if let Some(by_node) = all.of_node()? {
-        let path = by_node.agree_on(with_name(path, &system::host()))?;
-        let written = write_together(run, world, &by_node, &path, content)?;
-        by_node.free();
-        if all.all(!matches!(written, Written::NotShared))? {
-            return Ok((written, "; the folder is not one for all nodes: each node has written such a file"));
-        }
-        if !matches!(written, Written::NotShared) {
-            return Ok((written, "; the folder is not one for all ranks: some have written a file of their own"));
+impl Trace<'_> {
+    /// One of several ranks that cannot agree on anything: each takes a name of its own.
+    fn write_alone(&self, path: PathBuf, speaks: bool, files: &str) {
+        if let Ok(written) = self.write_own(&path) {
+            say_result(self.run, speaks, written, files);
         }
     }
-    let path = with_name(path, &format!("rank{}", run.rank));
-    let written = write_together(run, world, &Writers::alone(), &path, content)?;
-    Ok((written, "; the folder is not one for all ranks: some have written a file of their own"))
+
+    /// A file of this rank alone.
+    fn write_own(&self, path: &Path) -> Result<Written, Lost> {
+        self.write_together(&Writers::alone(), &with_name(path, &format!("rank{}", self.run.rank)))
+    }
+
+    /// What all ranks have written together, and what else is to be said of it.
+    fn write_all(&self, all: &Writers, path: PathBuf) -> Result<(Written, &'static str), Lost> {
+        let path = all.agree_on(path)?;
+        let mut written = self.write_together(all, &path)?;
+        let mut files = "";
+        if matches!(written, Written::NotShared) {
+            (written, files) = self.write_by_node(all, &path)?;
+        }
+        if let (Written::Failed { all_kept, .. }, "") = (&mut written, files) {
+            *all_kept = all.all(*all_kept)?;
+        }
+        Ok((written, files))
+    }
+
+    /// The folder is another one on some node: a file for each node, and where not even the ranks of a node share it,
+    /// for each rank.
+    fn write_by_node(&self, all: &Writers, path: &Path) -> Result<(Written, &'static str), Lost> {
+        let of_rank = "; the folder is not one for all ranks: some have written a file of their own";
+        if let Some(by_node) = all.of_node()? {
+            let path = by_node.agree_on(with_name(path, &system::host()))?;
+            let written = self.write_together(&by_node, &path)?;
+            by_node.free();
+            if all.all(!matches!(written, Written::NotShared))? {
+                return Ok((written, "; the folder is not one for all nodes: each node has written such a file"));
+            }
+            if !matches!(written, Written::NotShared) {
+                return Ok((written, of_rank));
+            }
+        }
+        Ok((self.write_own(path)?, of_rank))
+    }
+
+    fn write_together(&self, writers: &Writers, path: &Path) -> Result<Written, Lost> {
+        let token: String = self.world.token().iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut created = None;
+        let mut why = None;
+        if writers.rank == 0 {
+            let create = || file::create_new(path, &token);
+            let made = writers.at_files(|| {
+                create().or_else(|error| match error.kind() {
+                    // A folder on another node than rank 0's, or with the time in its name.
+                    io::ErrorKind::NotFound => make_folder_of(path, &self.run.folder).and_then(|()| create()),
+                    _ => Err(error),
+                })
+            });
+            match made {
+                Ok(made) => created = Some(made),
+                Err(error) => why = Some((self.run.rank, error)),
+            }
+        }
+        let partial = created.as_ref().map(|(taken, _)| file::partial_name(taken, &token));
+        let written = self.write_into(writers, (path, &token), created, why);
+        if let (Err(Lost), Some(partial)) = (&written, partial) {
+            let _ = std::fs::remove_file(partial);
+        }
+        written
+    }
+
+    /// The same, once the first rank has made the file, or failed to.
+    fn write_into(
+        &self,
+        writers: &Writers,
+        (path, token): (&Path, &str),
+        created: Option<(PathBuf, File)>,
+        why: Option<(u32, io::Error)>,
+    ) -> Result<Written, Lost> {
+        let run = self.run;
+        let taken = writers.agree_on(created.as_ref().map_or_else(PathBuf::new, |(taken, _)| taken.clone()))?;
+        if taken.as_os_str().is_empty() {
+            return Ok(Written::failed(run, path.to_owned(), why));
+        }
+        let partial = file::partial_name(&taken, token);
+        let opened = match created {
+            Some((_, file)) => Some(file),
+            None => writers.at_files(|| open_partial(&partial)).ok(),
+        };
+        if !writers.all(opened.is_some())? {
+            if writers.rank == 0 {
+                let _ = std::fs::remove_file(&partial);
+            }
+            return Ok(Written::NotShared);
+        }
+
+        let part = self.write_part(writers, opened)?;
+        let parts = writers.gather(part)?;
+        let mut published = Err(None);
+        if writers.rank == 0 {
+            published = match parts.iter().find_map(|part| Some((part.rank as u32, part.failure()?))) {
+                Some(failed) => Err(Some(failed)),
+                None => writers
+                    .at_files(|| self.finish_file(&partial, &parts).and_then(|()| file::publish(path, &taken, token)))
+                    .map_err(|error| Some((run.rank, error))),
+            };
+            if published.is_err() {
+                let _ = std::fs::remove_file(&partial);
+            }
+        }
+        match writers.all(published.is_ok() || writers.rank != 0) {
+            Ok(false) => return Ok(Written::failed(run, taken, published.err().flatten())),
+            // Where the file has its name it is whole, whatever has become of the first rank since.
+            Err(Lost) if !taken.exists() => return Err(Lost),
+            _ => {}
+        }
+        let records = parts.iter().map(|part| part.records).sum();
+        Ok(Written::Whole { path: published.unwrap_or(taken), ranks: writers.size, records })
+    }
+
+    /// Writes this rank's part, and sees it on disk.
+    fn write_part(&self, writers: &Writers, opened: Option<File>) -> Result<WrittenPart, Lost> {
+        let (run, content) = (self.run, self.content.as_ref());
+        let length = content.map_or(0, Content::length);
+        let offset = file::parts_start(writers.size) + writers.sum_before(length)?;
+        let write = |file: File| {
+            if content.is_none() && run.live.get().is_some() {
+                let error = if allocator::is_exhausted() { libc::ENOMEM } else { libc::EIO };
+                return Err(io::Error::from_raw_os_error(error));
+            }
+            system::check_size(offset + length)?;
+            if let Some(content) = content {
+                content.write_at(&file, offset)?;
+                let place = content.finalize_times_offset().map(|place| offset + place);
+                *lock(&run.unfinished) = file.try_clone().ok().zip(place);
+                file::settle(file)?;
+            }
+            Ok(())
+        };
+        let wrote = writers.at_files(|| opened.map_or(Ok(()), write));
+        Ok(WrittenPart {
+            rank: run.rank.into(),
+            offset,
+            length,
+            records: content.map_or(0, Content::records),
+            finalized: content.is_some_and(|content| content.rank.state == state::FINALIZED).into(),
+            error: wrote.err().map_or(0, |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO) as u64),
+        })
+    }
+
+    /// Writes header and table of a file whose parts are there.
+    fn finish_file(&self, partial: &Path, parts: &[WrittenPart]) -> io::Result<()> {
+        let entry = |part: &WrittenPart| PartEntry {
+            offset: part.offset,
+            length: part.length,
+            rank: part.rank as u32,
+            padding: 0,
+        };
+        let entries: Vec<PartEntry> = parts.iter().map(entry).collect();
+        let start = file::parts_start(entries.len() as u32);
+        let end = parts.iter().map(|part| part.offset + part.length).max().unwrap_or(start);
+        system::check_size(start)?;
+        let file = open_partial(partial)?;
+        file::write_part_entries(&file, 0, &entries)?;
+        let complete = parts.iter().all(|part| part.finalized == 1);
+        file::write_header(&file, self.world.token(), self.run.world_size, entries.len() as u32, end, complete)?;
+        file::settle(file)
+    }
 }
 
 /// Whether it is so on any rank of the world; where the ranks cannot be asked, on this one.
@@ -194,149 +320,16 @@ pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
     }
 }
 
-fn write_together(
-    run: &Run,
-    world: &World,
-    writers: &Writers,
-    path: &Path,
-    content: Option<&Content<'_>>,
-) -> Result<Written, Lost> {
-    let token: String = world.token().iter().map(|byte| format!("{byte:02x}")).collect();
-    let mut created = None;
-    let mut why = None;
-    if writers.rank == 0 {
-        let create = || file::create_new(path, &token);
-        let made = writers.at_files(|| {
-            create().or_else(|error| match error.kind() {
-                // A folder on another node than rank 0's, or with the time in its name.
-                io::ErrorKind::NotFound => make_folder_of(path, &run.folder).and_then(|()| create()),
-                _ => Err(error),
-            })
-        });
-        match made {
-            Ok(made) => created = Some(made),
-            Err(error) => why = Some((run.rank, error)),
-        }
-    }
-    let partial = created.as_ref().map(|(taken, _)| file::partial_name(taken, &token));
-    let written = write_into(run, world, writers, (path, &token), created, why, content);
-    if let (Err(Lost), Some(partial)) = (&written, partial) {
-        let _ = std::fs::remove_file(partial);
-    }
-    written
-}
-
-/// The same, once the first rank has made the file, or failed to.
-fn write_into(
-    run: &Run,
-    world: &World,
-    writers: &Writers,
-    (path, token): (&Path, &str),
-    created: Option<(PathBuf, File)>,
-    why: Option<(u32, io::Error)>,
-    content: Option<&Content<'_>>,
-) -> Result<Written, Lost> {
-    let taken = writers.agree_on(created.as_ref().map_or_else(PathBuf::new, |(taken, _)| taken.clone()))?;
-    if taken.as_os_str().is_empty() {
-        return Ok(Written::failed(run, path.to_owned(), why));
-    }
-    let partial = file::partial_name(&taken, token);
-    let opened = match created {
-        Some((_, file)) => Some(file),
-        None => writers.at_files(|| open_partial(&partial)).ok(),
-    };
-    if !writers.all(opened.is_some())? {
-        if writers.rank == 0 {
-            let _ = std::fs::remove_file(&partial);
-        }
-        return Ok(Written::NotShared);
-    }
-
-    let part = write_part(run, writers, opened, content)?;
-    let parts = writers.gather(part)?;
-    let mut published = Err(None);
-    if writers.rank == 0 {
-        published = match parts.iter().find_map(|part| Some((part.rank, part.failure()?))) {
-            Some(failed) => Err(Some(failed)),
-            None => writers
-                .at_files(|| {
-                    finish_file(run, world, &partial, &parts).and_then(|()| file::publish(path, &taken, token))
-                })
-                .map_err(|error| Some((run.rank, error))),
-        };
-        if published.is_err() {
-            let _ = std::fs::remove_file(&partial);
-        }
-    }
-    match writers.all(published.is_ok() || writers.rank != 0) {
-        Ok(false) => return Ok(Written::failed(run, taken, published.err().flatten())),
-        // Where the file has its name it is whole, whatever has become of the first rank since.
-        Err(Lost) if !taken.exists() => return Err(Lost),
-        _ => {}
-    }
-    let records = parts.iter().map(|part| part.records).sum();
-    Ok(Written::Whole { path: published.unwrap_or(taken), ranks: writers.size, records })
-}
-
 /// Opens the file that rank 0 has made; a link under its name is another's.
 fn open_partial(partial: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(partial)
 }
 
-/// Writes this rank's part, and sees it on disk.
-fn write_part(
-    run: &Run,
-    writers: &Writers,
-    opened: Option<File>,
-    content: Option<&Content<'_>>,
-) -> Result<WrittenPart, Lost> {
-    let length = content.map_or(0, Content::length);
-    let offset = file::parts_start(writers.size) + writers.sum_before(length)?;
-    let write = |file: File| {
-        if content.is_none() && run.live.get().is_some() {
-            let error = if allocator::is_exhausted() { libc::ENOMEM } else { libc::EIO };
-            return Err(io::Error::from_raw_os_error(error));
-        }
-        system::check_size(offset + length)?;
-        if let Some(content) = content {
-            content.write_at(&file, offset)?;
-            let place = content.finalize_times_offset().map(|place| offset + place);
-            *run.unfinished.lock().unwrap_or_else(PoisonError::into_inner) = file.try_clone().ok().zip(place);
-            file::settle(file)?;
-        }
-        Ok(())
-    };
-    let wrote = writers.at_files(|| opened.map_or(Ok(()), write));
-    Ok(WrittenPart {
-        rank: run.rank,
-        offset,
-        length,
-        records: content.map_or(0, Content::records),
-        finalized: content.is_some_and(|content| content.rank.state == state::FINALIZED),
-        error: wrote.err().map_or(0, |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO)),
-    })
-}
-
 /// MPI_Finalize has returned: its time is added to the trace, where this rank has written one. A kill before leaves it
 /// unknown.
 pub fn add_finalize_times(run: &Run, times: FinalizeTimes) {
-    run.live.get().inspect(|live| live.set_finalize_times(times));
-    if let Some((file, offset)) = run.unfinished.lock().unwrap_or_else(PoisonError::into_inner).take() {
+    run.live.get().inspect(|live| live.header.set_finalize(times));
+    if let Some((file, offset)) = lock(&run.unfinished).take() {
         let _ = file.write_all_at(bytemuck::bytes_of(&times), offset);
     }
-}
-
-/// Writes header and table of a file whose parts are there.
-fn finish_file(run: &Run, world: &World, partial: &Path, parts: &[WrittenPart]) -> io::Result<()> {
-    let entry =
-        |part: &WrittenPart| PartEntry { offset: part.offset, length: part.length, rank: part.rank, padding: 0 };
-    let entries: Vec<PartEntry> = parts.iter().map(entry).collect();
-    let start = file::parts_start(entries.len() as u32);
-    let end = parts.iter().map(|part| part.offset + part.length).max().unwrap_or(start);
-    system::check_size(start)?;
-    let file = open_partial(partial)?;
-    file::write_part_entries(&file, 0, &entries)?;
-    let complete = parts.iter().all(|part| part.finalized);
-    file::write_header(&file, world.token(), run.world_size, entries.len() as u32, end, complete)?;
-    file::settle(file)
 }

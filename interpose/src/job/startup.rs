@@ -136,7 +136,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         log::warn_on_node("memory", "no memory for the records; this rank is not traced");
         return None;
     };
-    live.set_run(run.settings.run);
+    live.header.set_run(run.settings.run);
     say_other_folder(&run.settings, live.folder());
     if who.speaks && live.rank().capacity < run.settings.capacity {
         log::line(&format!(
@@ -151,7 +151,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     watch::set_hz(ticks::roughly_hz());
     let recorded = metadata::all(&run.settings, rank == 0, run.world.get().is_some());
     let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
-    live.set_metadata(reference);
+    live.header.set_metadata(reference);
     if run.settings.full == full::SPILL {
         let path = output_name::block_file(&run.settings, &run.folder, rank);
         // A copy of the buffers is to outlive the node: what was written before has to.
@@ -159,7 +159,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     }
     live.change_rank(|rank| rank.last_anchor = ticks::anchor());
     let flags = if run.settings.p2p { rank_times_flags::STAMPED } else { 0 };
-    live.set_times(RankTimes { flags, ..RankTimes::default() });
+    live.header.set_times(RankTimes { flags, ..RankTimes::default() });
     if who.speaks {
         let library = mpi::library_version().unwrap_or_default();
         log::detail(&format!(

@@ -11,7 +11,7 @@ use std::io;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use mpitrace_format::file;
@@ -19,6 +19,7 @@ use mpitrace_format::layout::{communicator_flags, state};
 use mpitrace_functions::Form;
 use mpitrace_platform::node_files;
 
+use crate::base::lock::lock;
 use crate::base::{log, system};
 use crate::job::launcher::Job;
 use crate::job::output_name;
@@ -44,7 +45,7 @@ static WAKE: Condvar = Condvar::new();
 /// Starts the thread, where it is asked for and does not run.
 pub fn start(run: &'static Run) {
     let (Some(limit), Some(&live)) = (run.settings.stuck, run.live.get()) else { return };
-    let mut helper = HELPER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut helper = lock(&HELPER);
     if helper.is_some() || STOPPED.load(Ordering::Acquire) {
         return;
     }
@@ -70,11 +71,11 @@ extern "C" fn observe(observer: *mut c_void) -> *mut c_void {
 /// Ends the thread: no call waits for other ranks any more. Not to be called in a child that was forked off, which has
 /// no such thread.
 pub fn stop() {
-    let asleep = ASLEEP.lock().unwrap_or_else(PoisonError::into_inner);
+    let asleep = lock(&ASLEEP);
     STOPPED.store(true, Ordering::Release);
     drop(asleep);
     WAKE.notify_all();
-    let helper = HELPER.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let helper = lock(&HELPER).take();
     helper.inspect(|&helper| system::join_thread(helper));
 }
 
@@ -97,7 +98,7 @@ impl Observer {
         let pause = (self.limit / LOOKS).min(SELDOM);
         while !STOPPED.load(Ordering::Acquire) {
             self.look();
-            let asleep = ASLEEP.lock().unwrap_or_else(PoisonError::into_inner);
+            let asleep = lock(&ASLEEP);
             drop(WAKE.wait_timeout_while(asleep, pause, |()| !STOPPED.load(Ordering::Acquire)));
         }
     }
@@ -123,7 +124,7 @@ impl Observer {
 
     /// The calls that may wait for other ranks.
     fn calls(&self) -> Vec<InProgress> {
-        if self.live.state() == state::FINALIZING {
+        if self.live.header.state_word().load(Ordering::Relaxed) == state::FINALIZING {
             let call = Call::Other { same: true };
             return vec![InProgress { thread: FINALIZING, function: "MPI_Finalize".to_owned(), call }];
         }

@@ -4,6 +4,8 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
+use bytemuck::{Pod, Zeroable};
+
 use crate::job::run::{Run, World};
 use crate::mpi::collectives::Collectives;
 
@@ -20,38 +22,26 @@ pub struct Writers {
 #[derive(Clone, Copy, Debug)]
 pub struct Lost;
 
-/// What a rank has written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a rank has written, in the words that it sends.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct WrittenPart {
     /// World rank.
-    pub rank: u32,
+    pub rank: u64,
     /// Where in the file the part lies, and how long it is, bytes.
     pub offset: u64,
     pub length: u64,
     pub records: u64,
-    /// Whether the rank has reached MPI_Finalize with all that it recorded.
-    pub finalized: bool,
+    /// 1: the rank has reached MPI_Finalize with all that it recorded.
+    pub finalized: u64,
     /// The error number of what failed; 0: the part is on disk.
-    pub error: i32,
+    pub error: u64,
 }
 
 impl WrittenPart {
-    const WORDS: usize = 6;
-
-    fn to_words(self) -> [u64; WrittenPart::WORDS] {
-        let error = self.error as u32;
-        [self.rank.into(), self.offset, self.length, self.records, self.finalized.into(), error.into()]
-    }
-
-    fn of_words(words: &[u64; WrittenPart::WORDS]) -> WrittenPart {
-        let [rank, offset, length, records, finalized, error] = *words;
-        let (rank, error) = (rank as u32, error as i32);
-        WrittenPart { rank, offset, length, records, finalized: finalized != 0, error }
-    }
-
     /// Why it could not be written.
     pub fn failure(&self) -> Option<io::Error> {
-        (self.error != 0).then(|| io::Error::from_raw_os_error(self.error))
+        (self.error != 0).then(|| io::Error::from_raw_os_error(self.error as i32))
     }
 }
 
@@ -133,8 +123,8 @@ impl Writers {
     pub fn gather(&self, here: WrittenPart) -> Result<Vec<WrittenPart>, Lost> {
         let Some(together) = self.together else { return Ok(vec![here]) };
         let ranks = if self.rank == 0 { self.size as usize } else { 0 };
-        let words = together.gather(&here.to_words(), ranks).ok_or(Lost)?;
-        Ok(words.iter().map(WrittenPart::of_words).collect())
+        let words = together.gather::<{ size_of::<WrittenPart>() / 8 }>(&bytemuck::cast(here), ranks).ok_or(Lost)?;
+        Ok(words.into_iter().map(bytemuck::cast).collect())
     }
 
     /// Does something that may take as long as a file system needs for it.
@@ -143,17 +133,5 @@ impl Writers {
             Some(together) => together.at_files(work),
             None => work(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_rank_has_written_survives_the_message() {
-        let part = WrittenPart { rank: 7, offset: 1 << 40, length: 4096, records: 5, finalized: true, error: 122 };
-        assert_eq!(WrittenPart::of_words(&part.to_words()), part);
-        assert_eq!(part.failure().and_then(|error| error.raw_os_error()), Some(122));
     }
 }

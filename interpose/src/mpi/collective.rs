@@ -30,6 +30,10 @@ fn completed<T: Pod>(mut values: Vec<T>, begin: impl FnOnce(usize, usize) -> boo
     }
 }
 
+/// A function that reduces: where the values and the result lie, how many and of which type, by which operator, on which
+/// communicator, with the request at this address.
+type Reduction = unsafe fn(usize, usize, usize, usize, usize, usize, usize) -> bool;
+
 impl Comm {
     /// A duplicate of the tracer's own, which all ranks make. It inherits MPI_ERRORS_ARE_FATAL from the world; this one
     /// returns errors.
@@ -71,40 +75,31 @@ impl Comm {
         Some(all)
     }
 
-    /// The least of all ranks' integers in each place. All ranks come here together.
-    pub fn least<const N: usize>(self, here: &[i64; N]) -> Option<[i64; N]> {
-        let abi = abi::get();
-        let reduced = completed([*here, [0; N]].concat(), |place, request| {
-            let result = place + size_of_val(here);
-            // SAFETY: int MPI_Iallreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *); N
-            // 64-bit integers lie in both places.
-            unsafe { iallreduce(place, result, N, abi.int64, abi.min, self.0, request) }
-        })?;
-        reduced.last_chunk().copied()
-    }
-
-    /// The sum of all ranks' integers in each place. All ranks come here with as many.
-    pub fn sum(self, mut integers: Vec<i64>) -> Option<Vec<i64>> {
+    /// What a reduction gives of all ranks' integers, which come here with as many.
+    fn reduced(self, function: Reduction, operator: usize, mut integers: Vec<i64>) -> Option<Vec<i64>> {
         let (abi, count) = (abi::get(), integers.len());
         integers.resize(2 * count, 0);
         let mut reduced = completed(integers, |place, request| {
             let result = place + count * size_of::<i64>();
-            // SAFETY: int MPI_Iallreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *); so
-            // many 64-bit integers lie in both places.
-            unsafe { iallreduce(place, result, count, abi.int64, abi.sum, self.0, request) }
+            // SAFETY: int MPI_Iallreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *), and
+            // MPI_Iexscan the same; so many 64-bit integers lie in both places.
+            unsafe { function(place, result, count, abi.int64, operator, self.0, request) }
         })?;
         Some(reduced.split_off(count))
     }
 
+    /// The least of all ranks' integers in each place. All ranks come here together.
+    pub fn least<const N: usize>(self, here: &[i64; N]) -> Option<[i64; N]> {
+        self.reduced(iallreduce, abi::get().min, here.to_vec())?.try_into().ok()
+    }
+
+    /// The sum of all ranks' integers in each place. All ranks come here with as many.
+    pub fn sum(self, integers: Vec<i64>) -> Option<Vec<i64>> {
+        self.reduced(iallreduce, abi::get().sum, integers)
+    }
+
     /// The sum of the integers of the ranks before this one; what the first rank gets is not defined.
     pub fn sum_before(self, here: i64) -> Option<i64> {
-        let abi = abi::get();
-        let reduced = completed(vec![here, 0], |place, request| {
-            let result = place + size_of_val(&here);
-            // SAFETY: int MPI_Iexscan(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *); a
-            // 64-bit integer lies in both places.
-            unsafe { iexscan(place, result, 1, abi.int64, abi.sum, self.0, request) }
-        });
-        reduced.map(|reduced| reduced[1])
+        self.reduced(iexscan, abi::get().sum, vec![here])?.pop()
     }
 }

@@ -23,8 +23,7 @@ pub mod world;
 pub use comm::Comm;
 
 macro_rules! functions {
-    ($($(#[$doc:meta])* fn $name:ident = $symbol:literal ( $($argument:ident),* );)*) => { $(
-        $(#[$doc])*
+    ($(fn $name:ident = $symbol:literal ( $($argument:ident),* );)*) => { $(
         #[doc = concat!("`", $symbol, "`.")]
         ///
         /// False where the library lacks the function or reports an error.

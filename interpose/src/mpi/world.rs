@@ -1,8 +1,9 @@
 //! The ranks of the world, and by what right this one may ask about them: MPI_COMM_WORLD, or a session that is open.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
+use crate::base::lock::lock;
 use crate::mpi::{Comm, Group};
 
 /// A session that the program has open.
@@ -16,7 +17,7 @@ static OPEN: Mutex<Vec<Session>> = Mutex::new(Vec::new());
 
 /// The sessions that the program has open.
 pub fn sessions() -> MutexGuard<'static, Vec<Session>> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&OPEN)
 }
 
 /// True if the program has a session open.

@@ -145,8 +145,7 @@ pub enum Lasts {
 }
 
 const ENTRIES: usize = 256;
-const COMMUNICATORS: usize = 8;
-const SIZES: usize = 8;
+const LATELY: usize = 8;
 
 /// The operations and communicators that a thread used lately. 256 entries of 96 bytes: 24 KiB, within a first-level
 /// cache for a program that calls few operations, and no more than they touch.
@@ -154,9 +153,30 @@ pub struct Cache {
     /// The operation that was found last: that of the call before.
     last: *const Kept,
     entries: [Kept; ENTRIES],
-    communicators: [(usize, u64, Option<&'static Communicator>); COMMUNICATORS],
+    communicators: Lately<Option<&'static Communicator>>,
     /// Data types with their sizes.
-    sizes: [(usize, u64, u64); SIZES],
+    sizes: Lately<u64>,
+}
+
+/// What was found lately behind handles, each with its [`generation`].
+struct Lately<T>([(usize, u64, T); LATELY]);
+
+impl<T: Copy> Lately<T> {
+    #[inline(always)]
+    fn find(&mut self, handle: usize) -> Option<T> {
+        let (of, generation, found) = &mut self.0[handle_index(handle) % LATELY];
+        if *of != handle {
+            return None;
+        }
+        if *generation != GENERATION.load(Ordering::Relaxed) {
+            *generation = unchanged_since(*generation, [handle; 2])?;
+        }
+        Some(*found)
+    }
+
+    fn keep(&mut self, handle: usize, found: T, generation: u64) {
+        self.0[handle_index(handle) % LATELY] = (handle, generation, found);
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -200,8 +220,8 @@ impl Cache {
         // SAFETY: the caller's promise; each write is within the cache.
         unsafe {
             (&raw mut (*place).last).write(&raw const NOWHERE.0);
-            (&raw mut (*place).communicators).write([(0, 0, None); COMMUNICATORS]);
-            (&raw mut (*place).sizes).write([(0, 0, 0); SIZES]);
+            (&raw mut (*place).communicators).write(Lately([(0, 0, None); LATELY]));
+            (&raw mut (*place).sizes).write(Lately([(0, 0, 0); LATELY]));
             let entries = (&raw mut (*place).entries).cast::<Kept>();
             (0..ENTRIES).for_each(|entry| entries.add(entry).write(Kept::NONE));
         }
@@ -261,37 +281,23 @@ impl Cache {
     /// The communicator behind a handle, where it was kept lately.
     #[inline(always)]
     pub fn communicator(&mut self, handle: usize) -> Option<&'static Communicator> {
-        let slot = &mut self.communicators[handle_index(handle) % COMMUNICATORS];
-        if slot.0 != handle {
-            return None;
-        }
-        if slot.1 != GENERATION.load(Ordering::Relaxed) {
-            slot.1 = unchanged_since(slot.1, [handle; 2])?;
-        }
-        slot.2
+        self.communicators.find(handle)?
     }
 
     /// Keeps the communicator that was found behind a handle in this [`generation`].
     pub fn keep_communicator(&mut self, handle: usize, known: &'static Communicator, generation: u64) {
-        self.communicators[handle_index(handle) % COMMUNICATORS] = (handle, generation, Some(known));
+        self.communicators.keep(handle, Some(known), generation);
     }
 
     /// The bytes of the data type behind a handle, where they were kept lately.
     #[inline(always)]
     pub fn size_of_type(&mut self, handle: usize) -> Option<u64> {
-        let slot = &mut self.sizes[handle_index(handle) % SIZES];
-        if slot.0 != handle {
-            return None;
-        }
-        if slot.1 != GENERATION.load(Ordering::Relaxed) {
-            slot.1 = unchanged_since(slot.1, [handle; 2])?;
-        }
-        Some(slot.2)
+        self.sizes.find(handle)
     }
 
     /// Keeps the bytes of the data type that was found behind a handle in this [`generation`].
     pub fn keep_size_of_type(&mut self, handle: usize, size: u64, generation: u64) {
-        self.sizes[handle_index(handle) % SIZES] = (handle, generation, size);
+        self.sizes.keep(handle, size, generation);
     }
 }
 

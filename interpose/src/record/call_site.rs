@@ -6,9 +6,10 @@
 
 use std::collections::HashMap;
 use std::ffi::CString;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::base::lock::lock;
 use crate::base::{symbol, unwind};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
@@ -47,16 +48,12 @@ struct Sites {
 
 static SITES: Mutex<Option<Sites>> = Mutex::new(None);
 
-fn lock() -> MutexGuard<'static, Option<Sites>> {
-    SITES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The place from which the wrapper that stands at `here` was called.
 #[cold]
 #[inline(never)]
 pub fn number(here: usize, distance: &Distance) -> Number {
     let far = distance.0.load(Ordering::Relaxed) as usize;
-    let mut sites = lock();
+    let mut sites = lock(&SITES);
     let sites = sites.get_or_insert_with(|| Sites { known: HashMap::new(), within: Vec::new(), texts: Vec::new() });
     if far != 0 {
         let address = unwind::return_address(here + far);
@@ -85,7 +82,7 @@ pub fn number(here: usize, distance: &Distance) -> Number {
 
 /// What a place is called in the trace: module, build id, offset.
 pub fn text(number: Number) -> Option<String> {
-    lock().as_ref()?.texts.get(number.checked_sub(1)? as usize).cloned()
+    lock(&SITES).as_ref()?.texts.get(number.checked_sub(1)? as usize).cloned()
 }
 
 impl Sites {

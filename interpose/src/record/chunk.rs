@@ -1,5 +1,6 @@
 //! A chunk of the arrays, as the thread that fills it sees it.
 
+use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
 
 use mpitrace_format::layout::{
@@ -16,7 +17,7 @@ use crate::record::publication;
 /// others have a [`Place`].
 #[derive(Clone, Copy)]
 pub struct Columns {
-    /// Ticks at the entry.
+    /// Ticks at the entry. The chunk begins with them.
     pub(super) enter: *mut u64,
     /// Ticks from the entry to the exit, as a live segment has them.
     pub(super) duration: *mut u32,
@@ -26,28 +27,8 @@ pub struct Columns {
     pub(super) repetition: *mut u32,
     /// Operations.
     pub(super) operation: *mut u32,
-    /// The first counter, the others behind it.
-    counters: *mut u64,
-    /// Records from one counter's column to the next one's.
-    stride: usize,
-    /// How many counters there are.
-    count: usize,
-    /// The first counter of code inside the stack, the others behind it; only with `chunk_flags::INNER`.
-    inner: *mut u64,
-    /// Of non-blocking calls: ticks that starting took.
-    init: *mut u64,
-    /// Ticks spent in Test calls.
-    test: *mut u64,
-    /// Ticks spent in Wait calls.
-    wait: *mut u64,
-    /// Test calls.
-    tests: *mut u32,
-    /// Upper halves of positions that are not counted on the communicator.
-    above: *mut u32,
-    /// Ticks in calls that can wait; only with `chunk_flags::WAITED`.
-    p2p: *mut u64,
-    /// The partner with the most of them.
-    partner: *mut u64,
+    /// Has the places of all columns; null: there is no chunk.
+    header: *const SegmentHeader,
     /// The number of the chunk's draw.
     draw: u64,
 }
@@ -63,17 +44,7 @@ impl Columns {
         position: std::ptr::null_mut(),
         repetition: std::ptr::null_mut(),
         operation: std::ptr::null_mut(),
-        counters: std::ptr::null_mut(),
-        stride: 0,
-        count: 0,
-        inner: std::ptr::null_mut(),
-        init: std::ptr::null_mut(),
-        test: std::ptr::null_mut(),
-        wait: std::ptr::null_mut(),
-        tests: std::ptr::null_mut(),
-        above: std::ptr::null_mut(),
-        p2p: std::ptr::null_mut(),
-        partner: std::ptr::null_mut(),
+        header: std::ptr::null(),
         draw: 0,
     };
 
@@ -83,34 +54,45 @@ impl Columns {
     }
 
     /// The columns of the chunk that lies at this offset, in its draw of this number.
-    pub fn of(memory: &'static Mapping, start: u64, header: &SegmentHeader, draw: u64) -> Columns {
+    pub fn of(memory: &'static Mapping, start: u64, header: &'static SegmentHeader, draw: u64) -> Columns {
         let place = memory.range(start, header.chunk_bytes);
-        // They are `LIVE_COLUMNS`, the counters, `LIVE_REQUEST_COLUMNS`, the counters of code inside the stack and
-        // `WAIT_COLUMNS`, in that order.
         let at = |column: usize| place.wrapping_add(header.columns[column].offset as usize);
-        let waits = header.rank.columns as usize - WAIT_COLUMNS.len();
-        let inner = waits - INNER_COUNTERS;
-        let requests = inner - LIVE_REQUEST_COLUMNS.len();
         Columns {
             enter: at(0).cast(),
             duration: at(1).cast(),
             position: at(2).cast(),
             repetition: at(3).cast(),
             operation: at(4).cast(),
-            counters: at(LIVE_COLUMNS.len()).cast(),
-            // A chunk has 16 records or more, so a column of 8 bytes a record is aligned as the next one has to be.
-            stride: header.chunk_records as usize,
-            count: requests - LIVE_COLUMNS.len(),
-            inner: at(inner).cast(),
-            init: at(requests).cast(),
-            test: at(requests + 1).cast(),
-            wait: at(requests + 2).cast(),
-            tests: at(requests + 3).cast(),
-            above: at(requests + 4).cast(),
-            p2p: at(waits).cast(),
-            partner: at(waits + 1).cast(),
+            header,
             draw,
         }
+    }
+
+    /// Where a column starts of which not every call has a value. They are `LIVE_COLUMNS`, the counters,
+    /// `LIVE_REQUEST_COLUMNS`, the counters of code inside the stack and `WAIT_COLUMNS`, in that order.
+    fn column<T>(&self, number: usize) -> *mut T {
+        // SAFETY: that of the trace buffer, which lasts, since a record lies in the chunk.
+        let header = unsafe { &*self.header };
+        self.enter.wrapping_byte_add(header.columns[number].offset as usize).cast()
+    }
+
+    /// How many columns there are in front of the last ones, of which there are so many.
+    fn before_last(&self, last: usize) -> usize {
+        // SAFETY: as above.
+        unsafe { (*self.header).rank.columns as usize - last }
+    }
+
+    /// The number of the first column of `WAIT_COLUMNS`, of the counters inside the stack, and of requests.
+    fn waits(&self) -> usize {
+        self.before_last(WAIT_COLUMNS.len())
+    }
+
+    fn inner(&self) -> usize {
+        self.waits() - INNER_COUNTERS
+    }
+
+    fn requests(&self) -> usize {
+        self.inner() - LIVE_REQUEST_COLUMNS.len()
     }
 }
 
@@ -123,6 +105,7 @@ pub struct Place {
     of_request: bool,
 }
 
+/// All functions that store count on the promise of [`Place::new`], and on the memory of columns that get it on demand.
 impl Place {
     /// # Safety
     /// The columns are those of a chunk that the caller's thread has drawn, and the record lies in it.
@@ -135,6 +118,20 @@ impl Place {
     #[inline(always)]
     pub(super) fn with_requests(self, of_request: bool) -> Place {
         Place { of_request, ..self }
+    }
+
+    /// The record's value in a column.
+    #[inline(always)]
+    fn value<T>(&self, column: *mut T) -> &Cell<T> {
+        // SAFETY: the record lies in the chunk (`new`), whose columns are aligned and stay mapped. A column has the type
+        // that its name asks for, and memory: one thread at a time stores to a record.
+        unsafe { &*column.add(self.record).cast() }
+    }
+
+    /// The record's value in a column of requests, where these have memory.
+    #[inline(always)]
+    fn of_request<T>(&self, column: usize) -> Option<&Cell<T>> {
+        self.of_request.then(|| self.value(self.columns.column(self.columns.requests() + column)))
     }
 
     /// Stores the tick at the entry, which makes the record count.
@@ -157,8 +154,7 @@ impl Place {
     /// The tick at the entry.
     #[inline(always)]
     pub fn enter(&self) -> u64 {
-        // SAFETY: the record lies in the chunk (`new`).
-        unsafe { self.columns.enter.add(self.record).read() }
+        self.value(self.columns.enter).get()
     }
 
     /// Stores the tick at the exit of the call, which was entered at `enter`: what must be kept beside the record where
@@ -186,8 +182,7 @@ impl Place {
 
     /// The duration as it is stored.
     pub fn duration(&self) -> u32 {
-        // SAFETY: the record lies in the chunk (`new`).
-        unsafe { self.columns.duration.add(self.record).read() }
+        self.value(self.columns.duration).get()
     }
 
     /// The record among all of this rank.
@@ -198,55 +193,45 @@ impl Place {
     /// Stores what call it is of.
     #[inline(always)]
     pub fn describe(&self, position: u64, repetition: u64, operation: u32) {
-        // SAFETY: the record lies in the chunk (`new`), whose columns have this type.
-        unsafe {
-            self.columns.position.add(self.record).write(position as u32);
-            self.columns.repetition.add(self.record).write(repetition as u32);
-            self.columns.operation.add(self.record).write(operation);
-        }
+        self.value(self.columns.position).set(position as u32);
+        self.value(self.columns.repetition).set(repetition as u32);
+        self.value(self.columns.operation).set(operation);
     }
 
     /// Stores the upper half of a position that is not counted on the communicator.
     pub fn set_above(&self, position: u64) {
-        if self.of_request {
-            // SAFETY: the record lies in the chunk (`new`), and the column has memory.
-            unsafe { self.columns.above.add(self.record).write((position >> 32) as u32) };
+        if let Some(above) = self.of_request(4) {
+            above.set((position >> 32) as u32);
         }
     }
 
     /// Which operation it is of.
     pub fn operation(&self) -> u32 {
-        // SAFETY: the record lies in the chunk (`new`).
-        unsafe { self.columns.operation.add(self.record).read() & OPERATION_MASK }
+        self.value(self.columns.operation).get() & OPERATION_MASK
     }
 
     /// Gives it another operation; what is marked at it stays.
     pub fn change_operation(&self, number: u32, repetition: u64) {
-        // SAFETY: the record lies in the chunk (`new`), whose columns have this type.
-        unsafe {
-            let operation = self.columns.operation.add(self.record);
-            operation.write(number | operation.read() & !OPERATION_MASK);
-            self.columns.repetition.add(self.record).write(repetition as u32);
-        }
+        let operation = self.value(self.columns.operation);
+        operation.set(number | operation.get() & !OPERATION_MASK);
+        self.value(self.columns.repetition).set(repetition as u32);
     }
 
     /// Gives it another operation, of another communicator.
     pub fn move_to(&self, number: u32, repetition: u64, position: u64) {
         self.change_operation(number, repetition);
-        // SAFETY: the record lies in the chunk (`new`), whose column has this type.
-        unsafe { self.columns.position.add(self.record).write(position as u32) };
+        self.value(self.columns.position).set(position as u32);
     }
 
     /// Marks it with flags of the column of operations.
     pub fn mark(&self, flags: u32) {
-        // SAFETY: the record lies in the chunk (`new`).
-        unsafe { *self.columns.operation.add(self.record) |= flags };
+        let operation = self.value(self.columns.operation);
+        operation.set(operation.get() | flags);
     }
 
     /// Whether it is marked with any of these flags.
     pub fn is_marked(&self, flags: u32) -> bool {
-        // SAFETY: the record lies in the chunk (`new`).
-        unsafe { self.columns.operation.add(self.record).read() & flags != 0 }
+        self.value(self.columns.operation).get() & flags != 0
     }
 
     /// The tracer has delayed it.
@@ -257,66 +242,57 @@ impl Place {
     /// Stores a counter.
     #[inline(always)]
     pub fn set_counter(&self, column: usize, value: u64) {
-        if column < self.columns.count {
-            // SAFETY: the chunk has so many columns of counters, one behind the other, and the record lies in it
-            // (`new`).
-            unsafe { self.columns.counters.add(column * self.columns.stride + self.record).write(value) };
+        if LIVE_COLUMNS.len() + column < self.columns.requests() {
+            self.value(self.columns.column(LIVE_COLUMNS.len() + column)).set(value);
         }
     }
 
     /// Stores what starting it took, ticks.
     #[inline(always)]
     pub fn set_init(&self, ticks: u64) {
-        if self.of_request {
-            // SAFETY: the record lies in the chunk (`new`), and the column has memory.
-            unsafe { self.columns.init.add(self.record).write(ticks) };
+        if let Some(init) = self.of_request(0) {
+            init.set(ticks);
         }
     }
 
     /// The program is in a Wait that does not return before it is complete.
     pub fn begin_wait(&self) {
-        if self.of_request {
-            // SAFETY: the record lies in the chunk (`new`), and the column has memory.
-            unsafe { *self.columns.wait.add(self.record) |= WAITED_FOR };
+        if let Some(wait) = self.of_request::<u64>(2) {
+            wait.set(wait.get() | WAITED_FOR);
         }
     }
 
     /// Adds time spent in a Wait for it, ticks; the Wait has returned.
     pub fn add_wait(&self, ticks: u64) {
-        if self.of_request {
-            // SAFETY: the record lies in the chunk (`new`), and the column has memory.
-            let wait = unsafe { &mut *self.columns.wait.add(self.record) };
-            *wait = (*wait & !WAITED_FOR).wrapping_add(ticks);
+        if let Some(wait) = self.of_request::<u64>(2) {
+            wait.set((wait.get() & !WAITED_FOR).wrapping_add(ticks));
         }
     }
 
     /// Adds a Test for it and the time that it took, ticks.
     pub fn add_test(&self, ticks: u64) {
-        if self.of_request {
-            // SAFETY: the record lies in the chunk (`new`), and both columns have memory.
-            unsafe {
-                *self.columns.test.add(self.record) += ticks;
-                *self.columns.tests.add(self.record) += 1;
-            }
+        if let (Some(test), Some(tests)) = (self.of_request::<u64>(1), self.of_request::<u32>(3)) {
+            test.set(test.get() + ticks);
+            tests.set(tests.get() + 1);
         }
     }
 
     /// Adds time in point-to-point calls before it, ticks, most of it with this partner. The columns have memory.
     pub fn add_p2p(&self, ticks: u64, longest: u64) {
-        // SAFETY: the record lies in the chunk (`new`), and the caller has given the columns memory.
-        let (sum, partner) =
-            unsafe { (&mut *self.columns.p2p.add(self.record), &mut *self.columns.partner.add(self.record)) };
+        let waits = self.columns.waits();
+        let sum = self.value::<u64>(self.columns.column(waits));
+        let partner = self.value::<u64>(self.columns.column(waits + 1));
         // A record in its place was taken back.
-        *partner = if *sum == 0 || *partner == longest { longest } else { partner::SEVERAL };
-        *sum += ticks;
+        let is_known = sum.get() == 0 || partner.get() == longest;
+        partner.set(if is_known { longest } else { partner::SEVERAL });
+        sum.set(sum.get() + ticks);
     }
 
     /// Stores a counter of code inside the stack. Their columns have memory.
     #[inline(always)]
     pub fn set_inner(&self, slot: usize, value: u64) {
         if slot < INNER_COUNTERS {
-            // SAFETY: every chunk has a column for each slot, and the caller has given them memory.
-            unsafe { self.columns.inner.add(slot * self.columns.stride + self.record).write(value) };
+            self.value(self.columns.column(self.columns.inner() + slot)).set(value);
         }
     }
 }

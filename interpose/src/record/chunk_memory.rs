@@ -9,12 +9,6 @@ use crate::base::log;
 use crate::record::layout::{CHUNKS, ENTRY_SIZES, chunks_at_once, range_of};
 use crate::record::trace_buffer::{IN_PRIVATE_MEMORY, State, TraceBuffer};
 
-/// That columns of a chunk are in use, which not every record uses.
-pub struct Extended {
-    /// Memory was taken for them just now (some 10 us a chunk), or they were cleared (1 us).
-    pub took_long: bool,
-}
-
 /// Columns that most chunks use where one does.
 const AHEAD: [u32; 2] = [chunk_flags::EXTENDED, chunk_flags::WAITED];
 
@@ -37,46 +31,51 @@ impl TraceBuffer {
             state.private[index as usize] = private;
             state.given = index + 1;
         }
-        let in_use = std::mem::take(&mut state.in_use);
+        let (given, in_use) = (first..state.given, std::mem::take(&mut state.in_use));
         for flag in AHEAD.into_iter().filter(|flag| in_use & flag != 0) {
-            self.give_ahead(state, flag, first..state.given);
+            self.give_ahead(state, flag, given.clone());
         }
         state.given > first
     }
 
-    /// Takes the columns of a chunk that are used with this one of the `chunk_flags` into use, cleared. `None`: there is
-    /// no memory for them. Those of [`AHEAD`] get theirs together with those of the next chunks.
-    pub fn extend_chunk(&self, chunk: u32, flag: u32) -> Option<Extended> {
+    /// Takes the columns of a chunk that are used with this one of the `chunk_flags` into use, which are 0: true where
+    /// memory was taken for them just now (some 10 us a chunk). `None`: there is none. Those of [`AHEAD`] get theirs
+    /// together with those of the next chunks.
+    pub fn extend_chunk(&self, chunk: u32, flag: u32) -> Option<bool> {
         let mut state = self.lock();
-        let index = chunk as usize;
-        let (start, length) = self.place_of(chunk.into(), flag);
+        let takes_memory = state.extended[chunk as usize] & flag == 0;
         let mut private = false;
-        let (extended, ahead) = (state.extended[index] & flag != 0, state.ahead[index] & flag != 0);
-        if extended {
-            // Drawn again: what it held is gone.
-            self.memory.fill(start, length, 0);
-        } else if !ahead {
+        if takes_memory {
+            let (start, length) = self.place_of(chunk.into(), flag);
             if !self.give_memory(&mut state, start, length, &mut private) {
                 return None;
             }
+            state.extended[chunk as usize] |= flag;
             if AHEAD.contains(&flag) {
                 let behind = u64::from(chunk) + 1..state.given;
                 self.give_ahead(&mut state, flag, behind);
             }
         }
-        state.ahead[index] &= !flag;
-        state.extended[index] |= flag;
         state.in_use |= flag;
         let entry = self.chunk(chunk);
         entry.set_flags(entry.flags() | flag | if private { chunk_flags::PRIVATE } else { 0 });
-        Some(Extended { took_long: !ahead })
+        Some(takes_memory)
+    }
+
+    /// Clears the columns of a chunk that not every record uses: it is drawn again, and what it held is gone.
+    pub(super) fn clear_extended(&self, state: &State, chunk: u64) {
+        let extended = state.extended[chunk as usize];
+        for flag in chunk_flags::ON_DEMAND.into_iter().filter(|flag| extended & flag != 0) {
+            let (start, length) = self.place_of(chunk, flag);
+            self.memory.fill(start, length, 0);
+        }
     }
 
     /// Gives the columns with this flag of these chunks memory ahead of their use, as far as there is some.
     fn give_ahead(&self, state: &mut State, flag: u32, chunks: Range<u64>) {
         for chunk in chunks {
             let index = chunk as usize;
-            if (state.extended[index] | state.ahead[index]) & flag != 0 {
+            if state.extended[index] & flag != 0 {
                 continue;
             }
             let (start, length) = self.place_of(chunk, flag);
@@ -85,7 +84,7 @@ impl TraceBuffer {
             {
                 return;
             }
-            state.ahead[index] |= flag;
+            state.extended[index] |= flag;
         }
     }
 
@@ -93,7 +92,7 @@ impl TraceBuffer {
     /// private memory.
     pub(super) fn give_back(&self, state: &mut State, chunk: u64) {
         // Private memory counts against the program's limits: only what the chunk has used is replaced.
-        let used = state.extended[chunk as usize] | state.ahead[chunk as usize];
+        let used = state.extended[chunk as usize];
         for flag in [0].into_iter().chain(chunk_flags::ON_DEMAND).filter(|flag| used & flag == *flag) {
             let (start, length) = self.place_of(chunk, flag);
             if self.memory.replace(start, length)

@@ -1,6 +1,6 @@
 //! What this rank knows of a communicator, and the identity that all its ranks derive alike.
 
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{CommunicatorEntry, communicator_flags};
 
@@ -16,23 +16,27 @@ pub struct Communicator {
     entry: AtomicPtr<CommunicatorEntry>,
     /// For as long as it has no entry in the table of its own.
     unlisted: Entry<CommunicatorEntry>,
-    folded: AtomicBool,
-    rank: AtomicU32,
-    size: AtomicU32,
-    remote: AtomicU32,
-    destinations: AtomicU32,
-    here: AtomicU32,
-    leader: AtomicU64,
-    is_first: AtomicBool,
+    /// The words of a [`Group`].
+    group: [AtomicU64; Group::WORDS],
     key: [AtomicU64; 2],
-    predefined: AtomicBool,
-    identified: AtomicBool,
-    /// The table has an operation on it.
-    called: AtomicBool,
+    /// Bits of [`is`].
+    is: AtomicU32,
     /// Communicators made from this one.
     children: AtomicU64,
     /// Persistent collectives made on it.
     persistent: AtomicU64,
+}
+
+/// What a communicator is.
+mod is {
+    /// It has no entry of its own in the table.
+    pub const FOLDED: u32 = 1;
+    /// MPI_COMM_WORLD and MPI_COMM_SELF, which are never freed.
+    pub const PREDEFINED: u32 = 2;
+    /// MPI has been asked about it.
+    pub const IDENTIFIED: u32 = 4;
+    /// The table has an operation on it.
+    pub const CALLED: u32 = 8;
 }
 
 /// What is known of a communicator's ranks.
@@ -44,10 +48,10 @@ pub struct Group {
     pub size: u32,
     /// Ranks in the remote group; 0: an intracommunicator.
     pub remote: u32,
-    /// Ranks of both groups that are of this world: a spawned one writes a trace of its own.
-    pub here: u32,
     /// Neighbours that this rank sends to in the communicator's topology.
     pub destinations: u32,
+    /// Ranks of both groups that are of this world: a spawned one writes a trace of its own.
+    pub here: u32,
     /// World rank of the first member, the lower one of both groups; u64::MAX: of another world.
     pub leader: u64,
     /// Of an intercommunicator: the local group is the one of that member.
@@ -55,6 +59,13 @@ pub struct Group {
 }
 
 impl Group {
+    const WORDS: usize = 7;
+
+    fn to_words(self) -> [u64; Group::WORDS] {
+        let Group { rank, size, remote, destinations, here, leader, is_first } = self;
+        [rank.into(), size.into(), remote.into(), destinations.into(), here.into(), leader, is_first.into()]
+    }
+
     /// Its [`CommunicatorEntry::flags`].
     pub fn flags(&self) -> u32 {
         match (self.remote, self.is_first) {
@@ -73,18 +84,9 @@ impl Communicator {
             number: AtomicU32::new(0),
             entry: AtomicPtr::new(unlisted.as_ptr()),
             unlisted,
-            folded: AtomicBool::new(false),
-            rank: AtomicU32::new(0),
-            size: AtomicU32::new(0),
-            remote: AtomicU32::new(0),
-            destinations: AtomicU32::new(0),
-            here: AtomicU32::new(0),
-            leader: AtomicU64::new(0),
-            is_first: AtomicBool::new(false),
-            key: [AtomicU64::new(0), AtomicU64::new(0)],
-            predefined: AtomicBool::new(false),
-            identified: AtomicBool::new(false),
-            called: AtomicBool::new(false),
+            group: [const { AtomicU64::new(0) }; _],
+            key: [const { AtomicU64::new(0) }; _],
+            is: AtomicU32::new(0),
             children: AtomicU64::new(0),
             persistent: AtomicU64::new(0),
         }))
@@ -92,8 +94,7 @@ impl Communicator {
 
     /// Becomes a communicator that was made now and that MPI need not be asked about. Its entry is set apart.
     pub fn renew(&self, key: [u64; 2], group: &Group, predefined: bool) {
-        self.predefined.store(predefined, Ordering::Relaxed);
-        self.called.store(false, Ordering::Relaxed);
+        self.is.store(if predefined { is::PREDEFINED } else { 0 }, Ordering::Relaxed);
         self.children.store(0, Ordering::Relaxed);
         self.persistent.store(0, Ordering::Relaxed);
         self.identify(key, group);
@@ -101,31 +102,25 @@ impl Communicator {
 
     /// MPI has said this of it.
     pub fn identify(&self, key: [u64; 2], group: &Group) {
-        self.rank.store(group.rank, Ordering::Relaxed);
-        self.size.store(group.size, Ordering::Relaxed);
-        self.remote.store(group.remote, Ordering::Relaxed);
-        self.destinations.store(group.destinations, Ordering::Relaxed);
-        self.here.store(group.here, Ordering::Relaxed);
-        self.leader.store(group.leader, Ordering::Relaxed);
-        self.is_first.store(group.is_first, Ordering::Relaxed);
-        self.key[0].store(key[0], Ordering::Relaxed);
-        self.key[1].store(key[1], Ordering::Relaxed);
-        self.identified.store(true, Ordering::Release);
+        let places = self.group.iter().chain(&self.key);
+        places
+            .zip(group.to_words().into_iter().chain(key))
+            .for_each(|(place, word)| place.store(word, Ordering::Relaxed));
+        self.is.fetch_or(is::IDENTIFIED, Ordering::Release);
     }
 
     /// Has this entry of the table from now on.
     pub fn set_listed(&self, number: u32, entry: Entry<CommunicatorEntry>) {
         self.number.store(number, Ordering::Relaxed);
         self.entry.store(entry.as_ptr(), Ordering::Relaxed);
-        self.folded.store(false, Ordering::Relaxed);
+        self.is.fetch_and(!is::FOLDED, Ordering::Relaxed);
     }
 
     /// Counts its calls apart from the table, of which the entry with this number stands for many such.
     pub fn set_folded(&self, number: u32, entry: CommunicatorEntry) {
         self.unlisted.write(entry);
-        self.number.store(number, Ordering::Relaxed);
-        self.entry.store(self.unlisted.as_ptr(), Ordering::Relaxed);
-        self.folded.store(true, Ordering::Relaxed);
+        self.set_listed(number, self.unlisted);
+        self.is.fetch_or(is::FOLDED, Ordering::Relaxed);
     }
 
     /// Index in the trace buffer's table.
@@ -135,64 +130,65 @@ impl Communicator {
 
     /// Where its calls are counted.
     pub fn entry(&self) -> Entry<CommunicatorEntry> {
-        // SAFETY: the place of an entry, which lasts: only `leak`, `set_listed` and `set_folded` store it.
+        // SAFETY: the place of an entry, which lasts: only `leak` and `set_listed` store it.
         unsafe { Entry::at(self.entry.load(Ordering::Relaxed)) }
     }
 
-    /// Whether it has no entry of its own in the table.
+    /// True if it is so, of [`is`].
+    fn is(&self, what: u32) -> bool {
+        self.is.load(Ordering::Acquire) & what != 0
+    }
+
+    /// True if it has no entry of its own in the table.
     pub fn is_folded(&self) -> bool {
-        self.folded.load(Ordering::Relaxed)
+        self.is(is::FOLDED)
     }
 
     /// The table has an operation on it.
     pub fn set_called(&self) {
-        self.called.store(true, Ordering::Relaxed);
+        self.is.fetch_or(is::CALLED, Ordering::Relaxed);
     }
 
-    /// Whether the table has an operation on it.
+    /// True if the table has an operation on it.
     pub fn is_called(&self) -> bool {
-        self.called.load(Ordering::Relaxed)
+        self.is(is::CALLED)
+    }
+
+    /// One of the first words of [`Group::to_words`].
+    #[inline(always)]
+    fn of_group(&self, place: usize) -> u32 {
+        self.group[place].load(Ordering::Relaxed) as u32
+    }
+
+    /// Its ranks, which are also those of a duplicate.
+    pub fn group(&self) -> Group {
+        let [rank, size, remote, destinations, here, leader, is_first] =
+            self.group.each_ref().map(|word| word.load(Ordering::Relaxed));
+        let [rank, size, remote, destinations, here] = [rank, size, remote, destinations, here].map(|word| word as u32);
+        Group { rank, size, remote, destinations, here, leader, is_first: is_first != 0 }
     }
 
     /// This rank's rank in its (local) group.
     #[inline(always)]
     pub fn rank(&self) -> u32 {
-        self.rank.load(Ordering::Relaxed)
+        self.of_group(0)
     }
 
     /// Ranks in the (local) group.
     #[inline(always)]
     pub fn size(&self) -> u32 {
-        self.size.load(Ordering::Relaxed)
-    }
-
-    /// Ranks in the remote group; 0: an intracommunicator.
-    #[inline(always)]
-    fn remote(&self) -> u32 {
-        self.remote.load(Ordering::Relaxed)
+        self.of_group(1)
     }
 
     /// The same on all its ranks, and on no other communicator.
     pub fn key(&self) -> [u64; 2] {
-        [self.key[0].load(Ordering::Relaxed), self.key[1].load(Ordering::Relaxed)]
+        self.key.each_ref().map(|word| word.load(Ordering::Relaxed))
     }
 
-    /// Its ranks, which are also those of a duplicate.
-    pub fn group(&self) -> Group {
-        Group {
-            rank: self.rank(),
-            size: self.size(),
-            remote: self.remote(),
-            here: self.here.load(Ordering::Relaxed),
-            destinations: self.destinations.load(Ordering::Relaxed),
-            leader: self.leader.load(Ordering::Relaxed),
-            is_first: self.is_first.load(Ordering::Relaxed),
-        }
-    }
-
-    /// Whether all its ranks are of this world. Then so are those of what is made from it.
+    /// True if all its ranks are of this world. Then so are those of what is made from it.
     pub fn is_all_here(&self) -> bool {
-        self.group().here == self.size() + self.remote()
+        let Group { here, size, remote, .. } = self.group();
+        here == size + remote
     }
 
     /// The number of a communicator that is made from it now.
@@ -200,27 +196,22 @@ impl Communicator {
         self.children.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// MPI has not been asked about it yet.
-    pub fn set_unidentified(&self) {
-        self.identified.store(false, Ordering::Relaxed);
-    }
-
-    /// Whether it has two groups.
+    /// True if it has two groups.
     #[inline(always)]
     pub fn is_inter(&self) -> bool {
-        self.remote() > 0
+        self.of_group(2) > 0
     }
 
     /// The ranks that a call exchanges blocks with.
     #[inline(always)]
     pub fn peers(&self) -> usize {
-        if self.is_inter() { self.remote() as usize } else { self.size() as usize }
+        self.of_group(if self.is_inter() { 2 } else { 1 }) as usize
     }
 
     /// Neighbours that this rank sends to, where the communicator has a topology.
     #[inline(always)]
     pub fn destinations(&self) -> usize {
-        self.destinations.load(Ordering::Relaxed) as usize
+        self.of_group(3) as usize
     }
 
     /// The number of a persistent collective that is made on it now. Making them is ordered, as all collective calls
@@ -229,19 +220,19 @@ impl Communicator {
         self.persistent.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// MPI_COMM_WORLD and MPI_COMM_SELF, which are never freed.
+    /// True for MPI_COMM_WORLD and MPI_COMM_SELF.
     pub fn is_predefined(&self) -> bool {
-        self.predefined.load(Ordering::Relaxed)
+        self.is(is::PREDEFINED)
     }
 
-    /// Itself, where MPI has been asked about it.
-    pub fn identified(&'static self) -> Option<&'static Communicator> {
-        self.is_identified().then_some(self)
+    /// MPI has not been asked about it yet.
+    pub fn set_unidentified(&self) {
+        self.is.fetch_and(!is::IDENTIFIED, Ordering::Relaxed);
     }
 
-    /// Whether MPI has been asked about it.
+    /// True if MPI has been asked about it.
     pub fn is_identified(&self) -> bool {
-        self.identified.load(Ordering::Acquire)
+        self.is(is::IDENTIFIED)
     }
 }
 

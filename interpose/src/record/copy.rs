@@ -25,24 +25,10 @@ impl TraceBuffer {
         let used = self.tables.map(|table| table.used());
         let mut copied = *header;
         copied.rank = RankHeader { last_anchor: ticks::anchor(), ..self.rank() };
-        (copied.metadata, copied.run, copied.blocks) = self.named();
-        (copied.times, copied.finalize) = (self.times(), self.header.finalize());
-        let regions = [
-            &mut copied.strings,
-            &mut copied.communicators,
-            &mut copied.operations,
-            &mut copied.threads,
-            &mut copied.counters,
-            &mut copied.syncs,
-            &mut copied.probes,
-            &mut copied.interruptions,
-            &mut copied.long_calls,
-            &mut copied.histograms,
-            &mut copied.thread_times,
-            &mut copied.partners,
-            &mut copied.chunks,
-        ];
-        for (region, used) in regions.into_iter().zip(used) {
+        (copied.metadata, copied.run, copied.blocks) =
+            (self.header.metadata(), self.header.run(), self.header.blocks());
+        (copied.times, copied.finalize) = (self.header.times(), self.header.finalize());
+        for (region, used) in regions_of(&mut copied).into_iter().zip(used) {
             region.used = used;
         }
         for (region, (used, size)) in self.layout.regions.iter().zip(used.into_iter().zip(ENTRY_SIZES)).take(CHUNKS) {

@@ -2,6 +2,7 @@
 
 use mpitrace_format::layout::{ChunkEntry, LongCallEntry};
 
+use crate::record::chunk::Place;
 use crate::record::entry::Entry;
 use crate::record::publication;
 use crate::record::trace_buffer::TraceBuffer;
@@ -19,19 +20,6 @@ impl Drawn {
     pub fn now(buffer: &'static TraceBuffer, chunk: u32) -> Drawn {
         let entry = buffer.chunk(chunk);
         Drawn { buffer, entry, draw: entry.draw() }
-    }
-
-    /// Keeps what does not fit into a record, or came when the record was in a file already.
-    #[inline(always)]
-    pub fn keep(&self, long_call: Option<LongCallEntry>) {
-        if let Some(long_call) = long_call {
-            self.buffer.add_long_call(long_call);
-        }
-    }
-
-    /// Whether the records of a chunk that is drawn again are written to a file.
-    pub fn is_spilled(&self) -> bool {
-        !self.buffer.is_ring()
     }
 
     /// Whether both are of one drawing.
@@ -54,5 +42,18 @@ impl Drawn {
             }
             current
         })
+    }
+
+    /// Stores the exit of a call in its record, which lies in the chunk; beside it, where the record is in a file
+    /// already. False: the record is gone.
+    pub fn store_exit(&self, place: &Place, tick: u64) -> bool {
+        let mut long_call = None;
+        let is_current = self.while_current(|| long_call = place.set_exit(place.enter(), tick));
+        let is_spilled = !is_current && !self.buffer.is_ring();
+        if is_spilled {
+            long_call = Some(LongCallEntry { record: place.number(), exit: tick });
+        }
+        long_call.into_iter().for_each(|long_call| self.buffer.add_long_call(long_call));
+        is_current || is_spilled
     }
 }

@@ -60,9 +60,12 @@ impl<T> Entry<T> {
     }
 }
 
-/// Reads and writes single fields.
+/// Reads and writes single fields; those behind the semicolon are words that several threads or processes use at once,
+/// and that are used in this way only while the program runs.
 macro_rules! fields {
-    ($($entry:ident { $($field:ident $set:ident: $kind:ty),* })*) => { $(
+    ($($entry:ident {
+        $($field:ident $set:ident: $kind:ty),* $(; $($word:ident: $atomic:ident = $($place:ident).+),*)?
+    })*) => { $(
         impl Entry<$entry> { $(
             #[inline(always)]
             #[allow(dead_code, reason = "not every field is both read and written")]
@@ -77,7 +80,15 @@ macro_rules! fields {
                 // SAFETY: the place is valid (`Entry::at`); only the field is written, by one thread at a time.
                 unsafe { (&raw mut (*self.0.as_ptr()).$field).write(value) };
             }
-        )* }
+        )*
+        $($(
+            #[inline(always)]
+            pub fn $word(self) -> &'static $atomic {
+                // SAFETY: the place is valid for as long as the process lasts (`Entry::at`), and aligned.
+                unsafe { $atomic::from_ptr(&raw mut (*self.0.as_ptr()).$($place).+) }
+            }
+        )*)?
+        }
     )* };
 }
 
@@ -88,19 +99,23 @@ fields! {
     }
     OperationEntry {
         calls set_calls: u64, communicator set_communicator: u32, function set_function: u32,
-        histogram set_histogram: u32, timed set_timed: u64, positions_from set_positions_from: u32
+        histogram set_histogram: u32, timed set_timed: u64, positions_from set_positions_from: u32;
+        calls_word: AtomicU64 = calls, timed_word: AtomicU64 = timed, ticks_word: AtomicU64 = ticks
     }
     LongCallEntry { record set_record: u64, exit set_exit: u64 }
     ThreadEntry {
         tid set_tid: u32, paused set_paused: u64, failed set_failed: u64, untracked set_untracked: u64,
         failed_in_place set_failed_in_place: u64, interruptions_by set_interruptions_by: u16,
-        without_page set_without_page: u16, first_processor set_first_processor: u32
+        without_page set_without_page: u16, first_processor set_first_processor: u32;
+        activity_word: AtomicU32 = activity
     }
-    CounterEntry { flags set_flags: u32 }
-    ChunkEntry { draw set_draw: u64, thread set_thread: u32, flags set_flags: u32 }
+    CounterEntry { flags set_flags: u32; total: AtomicU64 = total }
+    ChunkEntry { draw set_draw: u64, thread set_thread: u32, flags set_flags: u32; draw_word: AtomicU64 = draw }
+    Region { ; used_word: AtomicU64 = used }
     SegmentHeader {
         rank set_rank: RankHeader, metadata set_metadata: u32, run set_run: u32, blocks set_blocks: [u32; BLOCK_FILES],
-        times set_times: RankTimes, finalize set_finalize: FinalizeTimes
+        times set_times: RankTimes, finalize set_finalize: FinalizeTimes;
+        state_word: AtomicU32 = rank.state
     }
 }
 
@@ -118,41 +133,16 @@ impl Entry<CommunicatorEntry> {
     }
 }
 
-impl Entry<SegmentHeader> {
-    /// How far the rank got, as it is at this moment.
-    pub fn state(self) -> u32 {
-        // SAFETY: the place is valid (`Entry::at`) and aligned; other threads may store a whole word there.
-        let place = unsafe { AtomicU32::from_ptr(&raw mut (*self.0.as_ptr()).rank.state) };
-        place.load(Ordering::Relaxed)
-    }
-}
-
 impl Entry<OperationEntry> {
     /// Counts a start of a persistent request: its repetition. Threads may start several of one operation at once.
     pub fn count_start(self) -> u64 {
-        self.starts().fetch_add(1, Ordering::Relaxed)
+        self.calls_word().fetch_add(1, Ordering::Relaxed)
     }
 
     /// Takes back a start that was counted as this repetition. False: another thread has counted one since, and it
     /// stays.
     pub fn take_back_start(self, repetition: u64) -> bool {
-        self.starts().compare_exchange(repetition + 1, repetition, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-    }
-
-    /// The calls that were not kept and are counted with their time, and the ticks that they took.
-    pub fn unkept_words(&self) -> [&AtomicU64; 2] {
-        // SAFETY: the place is valid (`Entry::at`) and aligned; both are changed in this way only while the program
-        // runs.
-        unsafe {
-            let place = self.0.as_ptr();
-            [AtomicU64::from_ptr(&raw mut (*place).timed), AtomicU64::from_ptr(&raw mut (*place).ticks)]
-        }
-    }
-
-    fn starts(&self) -> &AtomicU64 {
-        // SAFETY: the place is valid (`Entry::at`) and aligned; calls of an operation whose requests are persistent are
-        // counted in this way only while the program runs.
-        unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).calls) }
+        self.calls_word().compare_exchange(repetition + 1, repetition, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -179,13 +169,6 @@ impl Entry<ThreadEntry> {
         let marked = word | activity::SEEN;
         let _ = self.activity_word().compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed);
         (word, false)
-    }
-
-    #[inline(always)]
-    fn activity_word(&self) -> &AtomicU32 {
-        // SAFETY: the place is valid (`Entry::at`) and aligned; the word is used in this way only while the program
-        // runs.
-        unsafe { AtomicU32::from_ptr(&raw mut (*self.0.as_ptr()).activity) }
     }
 
     /// Counts an interruption that has no entry of its own, with the time off the processor, ns.
@@ -233,15 +216,6 @@ impl Entry<ThreadTimes> {
     }
 }
 
-impl Entry<CounterEntry> {
-    /// The total, to which any thread may add.
-    pub fn total(&self) -> &'static AtomicU64 {
-        // SAFETY: the place is valid (`Entry::at`) for as long as the process lasts, and aligned; no other code uses the
-        // total in another way while the program runs.
-        unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).total) }
-    }
-}
-
 impl Entry<Region> {
     /// How many entries count.
     pub fn used(self) -> u64 {
@@ -251,20 +225,6 @@ impl Entry<Region> {
     /// So many entries count, which are stored.
     pub fn set_used(self, used: u64) {
         publication::publish(self.used_word(), used);
-    }
-
-    fn used_word(&self) -> &AtomicU64 {
-        // SAFETY: the place is valid (`Entry::at`) and aligned; the number is used in this way only.
-        unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).used) }
-    }
-}
-
-impl Entry<ChunkEntry> {
-    /// The number of its draw, as [`crate::record::publication`] has it: another thread may just be changing it.
-    #[inline(always)]
-    pub fn draw_word(&self) -> &AtomicU64 {
-        // SAFETY: the place is valid (`Entry::at`) and aligned; draws are stored in this way only.
-        unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).draw) }
     }
 }
 

@@ -41,9 +41,8 @@ struct Sum {
 
 impl Sum {
     fn store(&self) {
-        let [timed, ticks] = self.operation.unkept_words();
-        add(timed, self.calls, false);
-        add(ticks, self.ticks, false);
+        add(self.operation.timed_word(), self.calls, false);
+        add(self.operation.ticks_word(), self.ticks, false);
     }
 }
 
@@ -79,7 +78,11 @@ impl TraceBuffer {
             known if !self.may_get_own(operation, known) => known,
             _ => self.histogram_of(&mut self.lock(), operation),
         };
-        self.add_to(operation, histogram, ticks, alone);
+        add(operation.timed_word(), 1, alone);
+        add(operation.ticks_word(), ticks, alone);
+        if let Some(bucket) = self.bucket(histogram, bucket_of(ticks)) {
+            add(bucket, 1, alone && histogram != SHARED_HISTOGRAM);
+        }
     }
 
     /// Whether an operation with this histogram is to get one of its own.
@@ -95,16 +98,6 @@ impl TraceBuffer {
     /// Whether there may be histograms left.
     fn has_histograms(&self) -> bool {
         self.tables[HISTOGRAMS].used() < self.layout.regions[HISTOGRAMS].capacity
-    }
-
-    #[inline(always)]
-    fn add_to(&self, operation: Entry<OperationEntry>, histogram: u32, ticks: u64, alone: bool) {
-        let [timed, sum] = operation.unkept_words();
-        add(timed, 1, alone);
-        add(sum, ticks, alone);
-        if let Some(bucket) = self.bucket(histogram, bucket_of(ticks)) {
-            add(bucket, 1, alone && histogram != SHARED_HISTOGRAM);
-        }
     }
 
     /// The histogram that an operation gets: one of its own, or the one that it shares with others. 0: there is no
@@ -177,10 +170,7 @@ impl TraceBuffer {
             if sum.as_ref().is_none_or(|sum| sum.number != number) {
                 sum.take().inspect(Sum::store);
                 let operation = self.operation(number);
-                let histogram = match operation.histogram() {
-                    known if !self.may_get_own(operation, known) => known,
-                    _ => self.histogram_of(state, operation),
-                };
+                let histogram = self.histogram_of(state, operation);
                 sum = Some(Sum { number, operation, histogram, calls: 0, ticks: 0 });
             }
             if let Some(sum) = &mut sum {

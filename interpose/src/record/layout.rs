@@ -53,22 +53,24 @@ pub const ENTRY_SIZES: [usize; REGIONS] = [
     size_of::<PartnerEntry>(),
     size_of::<ChunkEntry>(),
 ];
-/// Where the header says of each how far it is used.
-pub const PLACES: [usize; REGIONS] = [
-    std::mem::offset_of!(SegmentHeader, strings),
-    std::mem::offset_of!(SegmentHeader, communicators),
-    std::mem::offset_of!(SegmentHeader, operations),
-    std::mem::offset_of!(SegmentHeader, threads),
-    std::mem::offset_of!(SegmentHeader, counters),
-    std::mem::offset_of!(SegmentHeader, syncs),
-    std::mem::offset_of!(SegmentHeader, probes),
-    std::mem::offset_of!(SegmentHeader, interruptions),
-    std::mem::offset_of!(SegmentHeader, long_calls),
-    std::mem::offset_of!(SegmentHeader, histograms),
-    std::mem::offset_of!(SegmentHeader, thread_times),
-    std::mem::offset_of!(SegmentHeader, partners),
-    std::mem::offset_of!(SegmentHeader, chunks),
-];
+/// What the header says of each.
+pub fn regions_of(header: &mut SegmentHeader) -> [&mut Region; REGIONS] {
+    [
+        &mut header.strings,
+        &mut header.communicators,
+        &mut header.operations,
+        &mut header.threads,
+        &mut header.counters,
+        &mut header.syncs,
+        &mut header.probes,
+        &mut header.interruptions,
+        &mut header.long_calls,
+        &mut header.histograms,
+        &mut header.thread_times,
+        &mut header.partners,
+        &mut header.chunks,
+    ]
+}
 
 /// A layout: what the header says at first, which but for the state of the rank and of the tables stays so.
 pub struct Layout {
@@ -131,21 +133,9 @@ impl Layout {
             end = round_up(end + region.capacity * size as u64, PAGE);
         }
         regions[STRINGS].used = strings::FIRST;
-        [
-            header.strings,
-            header.communicators,
-            header.operations,
-            header.threads,
-            header.counters,
-            header.syncs,
-            header.probes,
-            header.interruptions,
-            header.long_calls,
-            header.histograms,
-            header.thread_times,
-            header.partners,
-            header.chunks,
-        ] = regions;
+        for (said, region) in regions_of(&mut header).into_iter().zip(regions) {
+            *said = region;
+        }
         header.records_offset = end;
         let length = end + chunks.checked_mul(header.chunk_bytes)?;
         let least = PAGE * (REGIONS as u64 + 1) + chunks_at_once(&header).min(chunks) * range_of(&header, 0).1;

@@ -86,10 +86,7 @@ impl BlockFile {
     /// Writes behind what there is.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let end = self.end + bytes.len() as u64;
-        if system::file_size_limit().is_some_and(|limit| end > limit) {
-            // Beyond it the kernel would send SIGXFSZ, which ends the program.
-            return Err(io::Error::from_raw_os_error(libc::EFBIG));
-        }
+        system::check_size(end)?;
         if let Some(allocated) = self.allocated.filter(|&allocated| allocated < end) {
             let room = (end - allocated).max(ROOM);
             if !self.file.has_room(room + LEFT) || !self.file.allocate(allocated, room) {

@@ -69,10 +69,6 @@ pub fn nominal_hz() -> u64 {
     {
         processor::hz()
     }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        1_000_000_000
-    }
 }
 
 /// The first reading of the clocks, before MPI is initialised.
@@ -96,6 +92,12 @@ pub fn roughly_hz() -> f64 {
         }),
         hz => hz as f64,
     }
+}
+
+/// So many ticks in ns, at [`roughly_hz`].
+pub fn nanoseconds_of(ticks: u64) -> u64 {
+    static PERIOD: OnceLock<f64> = OnceLock::new();
+    (ticks as f64 * PERIOD.get_or_init(|| 1e9 / roughly_hz())).round() as u64
 }
 
 /// Reads the counter and the system's clocks together: of 16 tries the one that took the fewest ticks.

@@ -11,13 +11,14 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use mpitrace_format::layout::*;
 use mpitrace_format::part::Content;
 use mpitrace_format::{TraceError, segment};
 use mpitrace_platform::node_files;
 
+use crate::base::lock::lock;
 use crate::base::memory::{Mapping, NodeFile, map_file};
 use crate::base::system;
 use crate::record::chunk::Columns;
@@ -31,9 +32,9 @@ pub struct TraceBuffer {
     pub(super) memory: &'static Mapping,
     /// Where it lies; `None`: all of it lies in private memory.
     path: Option<PathBuf>,
-    pub(super) layout: Layout,
+    pub(super) layout: &'static Layout,
     /// The header in the mapping. Its fields are reached one by one: the companion reads them at any time.
-    pub(super) header: Entry<SegmentHeader>,
+    pub header: Entry<SegmentHeader>,
     /// The tables, as the header has them.
     pub(super) tables: [Entry<Region>; REGIONS],
     state: Mutex<State>,
@@ -55,10 +56,8 @@ pub(super) struct State {
     pub(super) private: Vec<bool>,
     /// The chunks that are full and may be drawn again, with the numbers of their draws: the lowest first.
     filled: BinaryHeap<Reverse<(u64, u32)>>,
-    /// For each chunk, which of the columns that not every record uses have memory, and which of these have it ahead of
-    /// their first use: `chunk_flags`.
+    /// For each chunk, which of the columns that not every record uses have memory: `chunk_flags`.
     pub(super) extended: Vec<u32>,
-    pub(super) ahead: Vec<u32>,
     /// Which of them have come into use since chunks got memory.
     pub(super) in_use: u32,
     /// Where the blocks of full chunks go; `None`: nowhere.
@@ -115,16 +114,21 @@ impl TraceBuffer {
             None => (Mapping::private(layout.length)?, None),
         };
         let memory: &'static Mapping = Box::leak(Box::new(memory));
+        let layout: &'static Layout = Box::leak(Box::new(layout));
         let header: Entry<SegmentHeader> = memory.entry(0);
         header.write(layout.header);
-        let tables = PLACES.map(|place| memory.entry(place as u64));
+        // The same regions, in the header that lies in the mapping.
+        let mut copied = layout.header;
+        let start = (&raw const copied).addr();
+        let tables =
+            regions_of(&mut copied).map(|region| memory.entry((std::ptr::from_mut(region).addr() - start) as u64));
         let chunks = layout.chunks as usize;
-        let (private, extended, ahead) = (of_chunks(chunks)?, of_chunks(chunks)?, of_chunks(chunks)?);
+        let (private, extended) = (of_chunks(chunks)?, of_chunks(chunks)?);
         // Room for all of them: no call asks for memory when a chunk is full.
         let mut filled = BinaryHeap::new();
         filled.try_reserve(chunks).ok()?;
         let path = file.as_ref().map(|file| file.path().to_owned());
-        let state = State { file, private, filled, extended, ahead, ..State::default() };
+        let state = State { file, private, filled, extended, ..State::default() };
         let full = AtomicBool::new(chunks == 0);
         let buffer = TraceBuffer { memory, path, layout, header, tables, state: Mutex::new(state), full };
         // A record whose operation lies in private memory is lost in a kill. So these come before what may take all room.
@@ -180,11 +184,6 @@ impl TraceBuffer {
         self.header.rank()
     }
 
-    /// How far the rank got: one of [`state`]. No lock is taken.
-    pub fn state(&self) -> u32 {
-        self.header.state()
-    }
-
     /// Changes what is known of the rank.
     pub fn change_rank(&self, change: impl FnOnce(&mut RankHeader)) {
         let _state = self.lock();
@@ -196,36 +195,6 @@ impl TraceBuffer {
         let mut rank = self.header.rank();
         change(&mut rank);
         self.header.set_rank(rank);
-    }
-
-    /// The times of the rank.
-    pub fn times(&self) -> RankTimes {
-        self.header.times()
-    }
-
-    /// Stores the times of the rank.
-    pub fn set_times(&self, times: RankTimes) {
-        self.header.set_times(times);
-    }
-
-    /// Stores the time of MPI_Finalize.
-    pub fn set_finalize_times(&self, times: FinalizeTimes) {
-        self.header.set_finalize(times);
-    }
-
-    /// Names the run metadata, which [`TraceBuffer::add_string`] has stored.
-    pub fn set_metadata(&self, reference: u32) {
-        self.header.set_metadata(reference);
-    }
-
-    /// Names the job by the number that `mpitrace run` gave it.
-    pub fn set_run(&self, run: u32) {
-        self.header.set_run(run);
-    }
-
-    /// The reference of the run metadata, the number that names the job, and the references of the block files.
-    pub(super) fn named(&self) -> (u32, u32, [u32; BLOCK_FILES]) {
-        (self.header.metadata(), self.header.run(), self.header.blocks())
     }
 
     /// Memory that reading and writing what it holds takes at most, bytes: copies of the tables, and the blocks of the
@@ -313,6 +282,7 @@ impl TraceBuffer {
             // The entry counts as never drawn until what the chunk held is gone: a kill in between leaves no record
             // twice.
             publication::withdraw(entry.draw_word());
+            self.clear_extended(&state, index);
             for column in &header.columns[..2] {
                 self.memory.fill(start + column.offset, header.chunk_records * u64::from(column.element_size), 0);
             }
@@ -343,7 +313,7 @@ impl TraceBuffer {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

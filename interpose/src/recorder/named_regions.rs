@@ -4,10 +4,11 @@
 
 use std::cell::RefCell;
 use std::mem::ManuallyDrop;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use mpitrace_format::layout::{NO_ROOT, OperationEntry};
 
+use crate::base::lock::lock;
 use crate::base::{allocator, mode};
 use crate::identity::registry;
 use crate::mpi::abi;
@@ -36,13 +37,9 @@ thread_local! {
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-fn lock() -> MutexGuard<'static, Vec<Named>> {
-    REGIONS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The number of the region of this name.
 pub fn number(name: &str) -> Option<usize> {
-    let mut regions = lock();
+    let mut regions = lock(&REGIONS);
     if let Some(known) = regions.iter().position(|region| region.name == name) {
         return Some(known);
     }
@@ -71,7 +68,7 @@ fn positions_from(name: &str) -> u32 {
 
 /// The number of a region's operation; `None` before it was begun.
 pub fn operation_number(number: usize) -> Option<u32> {
-    Some(lock().get(number)?.found?.number)
+    Some(lock(&REGIONS).get(number)?.found?.number)
 }
 
 /// Begins a repetition. One that is in progress on this thread already goes on instead. `inside` a recorded call it is
@@ -81,7 +78,7 @@ pub fn begin(number: usize, inside: bool) -> Option<()> {
         return None;
     }
     let (found, repetition) = {
-        let mut regions = lock();
+        let mut regions = lock(&REGIONS);
         let region = regions.get_mut(number)?;
         let place = match region.found {
             Some(place) => place,

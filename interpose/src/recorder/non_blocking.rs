@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use mpitrace_format::layout::{LongCallEntry, OperationEntry};
+use mpitrace_format::layout::OperationEntry;
 
 use crate::base::mode;
 use crate::counters::per_call;
@@ -164,25 +164,26 @@ impl Started {
         Started { returned, kept, unkept, complete: Cell::new(false) }
     }
 
+    /// Stores something in its record, where that is still in its chunk.
+    fn in_record(&self, store: impl FnOnce(&Place)) {
+        if let Some(Kept { place, chunk }) = &self.kept {
+            chunk.while_current(|| store(place));
+        }
+    }
+
     /// The program is in a Wait that does not return before it is complete.
     pub fn begin_wait(&self) {
-        if let Some(Kept { place, chunk }) = &self.kept {
-            chunk.while_current(|| place.begin_wait());
-        }
+        self.in_record(Place::begin_wait);
     }
 
     /// Adds time that the program spent in a Wait for it, ticks.
     pub fn add_wait(&self, ticks: u64) {
-        if let Some(Kept { place, chunk }) = &self.kept {
-            chunk.while_current(|| place.add_wait(ticks));
-        }
+        self.in_record(|place| place.add_wait(ticks));
     }
 
     /// Adds a Test for it and the time that it took, ticks.
     pub fn add_test(&self, ticks: u64) {
-        if let Some(Kept { place, chunk }) = &self.kept {
-            chunk.while_current(|| place.add_test(ticks));
-        }
+        self.in_record(|place| place.add_test(ticks));
     }
 
     /// It was found complete at this tick; the first time counts. Where its record is gone it is counted as one that is
@@ -191,15 +192,7 @@ impl Started {
         if self.complete.replace(true) {
             return;
         }
-        let is_kept = self.kept.as_ref().is_some_and(|Kept { place, chunk }| {
-            let mut long_call = None;
-            let current = chunk.while_current(|| long_call = place.set_exit(place.enter(), tick));
-            if !current && chunk.is_spilled() {
-                long_call = Some(LongCallEntry { record: place.number(), exit: tick });
-            }
-            chunk.keep(long_call);
-            current || chunk.is_spilled()
-        });
+        let is_kept = self.kept.as_ref().is_some_and(|Kept { place, chunk }| chunk.store_exit(place, tick));
         if !is_kept {
             Unkept { exit: tick, ..self.unkept }.count(false);
         }

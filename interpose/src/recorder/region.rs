@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use mpitrace_format::layout::LongCallEntry;
-
 use crate::base::mode;
 use crate::counters::counter_reader::Reading;
 use crate::counters::per_call;
@@ -78,18 +76,13 @@ impl Region {
     /// Ends it.
     pub fn end(self) {
         let exit = ticks::now();
-        if let Some(kept) = self.kept.as_ref().filter(|kept| !kept.chunk.is_current() && kept.chunk.is_spilled()) {
-            return kept.chunk.keep(Some(LongCallEntry { record: kept.place.number(), exit }));
-        }
-        let kept = self.kept.filter(|kept| kept.chunk.is_current());
-        let is_kept = kept.is_some_and(|Kept { place, record, reading, number, chunk }| {
-            if let Some(thread) = thread::current() {
+        let is_kept = self.kept.is_some_and(|Kept { place, record, reading, number, chunk }| {
+            if chunk.is_current()
+                && let Some(thread) = thread::current()
+            {
                 per_call::end_region(thread, reading, number, record, &place);
             }
-            let mut long_call = None;
-            let current = chunk.while_current(|| long_call = place.set_exit(place.enter(), exit));
-            chunk.keep(long_call);
-            current
+            chunk.store_exit(&place, exit)
         });
         if !is_kept {
             Unkept { exit, ..self.unkept }.count(false);

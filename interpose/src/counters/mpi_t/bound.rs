@@ -1,8 +1,9 @@
 //! The handles of variables that are bound to communicators, found by the communicator's handle without a lock.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use crate::base::lock::lock;
 use crate::counters::mpi_t::interface::Handle;
 use crate::record::published::Published;
 
@@ -45,7 +46,7 @@ pub fn find(communicator: usize) -> Option<Handles> {
 
 /// Keeps the handles of a communicator. False: there is no room.
 pub fn keep(communicator: usize, handles: Vec<Handle>) -> bool {
-    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _changing = lock(&CHANGING);
     let free = |slot: &&Slot| slot.communicator.load(Ordering::Relaxed) == 0;
     let Some(slot) = slots(communicator).iter().find(free) else { return false };
     slot.handles.set(Box::leak(Box::new(handles)));
@@ -55,7 +56,7 @@ pub fn keep(communicator: usize, handles: Vec<Handle>) -> bool {
 
 /// Forgets a communicator and its handles, which are not found any more.
 pub fn remove(communicator: usize) -> Option<Handles> {
-    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _changing = lock(&CHANGING);
     let handles = find(communicator)?;
     let slot = slots(communicator).iter().find(|slot| slot.communicator.load(Ordering::Relaxed) == communicator)?;
     slot.communicator.store(0, Ordering::Release);

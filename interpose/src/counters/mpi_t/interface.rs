@@ -13,39 +13,24 @@ use crate::counters::mpi_t::kinds::{CLASSES, Class};
 use crate::mpi::{self, abi, functions};
 
 functions! {
-    /// Begins the use of the interface.
     fn init_thread = "MPI_T_init_thread"(required, provided);
-    /// Ends the use of the interface.
     fn finalize = "MPI_T_finalize"();
-    /// How many performance variables there are; their indices go up to that, with gaps.
     fn pvar_get_num = "MPI_T_pvar_get_num"(count);
-    /// Describes a performance variable.
     fn pvar_get_info = "MPI_T_pvar_get_info"(
         index, name, name_length, verbosity, class, datatype, enumeration, text, text_length, bind, read_only, continuous, atomic
     );
-    /// Makes a session, within which variables are read.
     fn pvar_session_create = "MPI_T_pvar_session_create"(session);
-    /// Binds a variable to an object.
     fn pvar_handle_alloc = "MPI_T_pvar_handle_alloc"(session, index, object, handle, count);
-    /// Gives the handle back.
     fn pvar_handle_free = "MPI_T_pvar_handle_free"(session, handle);
-    /// Starts a variable that does not count all the time.
     fn pvar_start = "MPI_T_pvar_start"(session, handle);
-    /// How many control variables there are.
     fn cvar_get_num = "MPI_T_cvar_get_num"(count);
-    /// Describes a control variable.
     fn cvar_get_info = "MPI_T_cvar_get_info"(
         index, name, name_length, verbosity, datatype, enumeration, text, text_length, bind, scope
     );
-    /// Binds a control variable to an object.
     fn cvar_handle_alloc = "MPI_T_cvar_handle_alloc"(index, object, handle, count);
-    /// Gives the handle back.
     fn cvar_handle_free = "MPI_T_cvar_handle_free"(handle);
-    /// The value of a control variable.
     fn cvar_read = "MPI_T_cvar_read"(handle, buffer);
-    /// How many items an enumeration has.
     fn enum_get_info = "MPI_T_enum_get_info"(enumeration, count, name, name_length);
-    /// An item of an enumeration.
     fn enum_get_item = "MPI_T_enum_get_item"(enumeration, index, value, name, name_length);
 }
 

@@ -1,12 +1,10 @@
 //! The arithmetic of direct reading against a model in 128 bits: counters of every width that start below 0 and wrap,
-//! events that lose their counter and get another one, and the clock of the page.
-
-use std::sync::atomic::Ordering;
+//! and events that lose their counter and get another one.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::base::event_page::{PageReading, capability};
+use crate::base::event_page::PageReading;
 use crate::base::event_page_tests::Machine;
 
 /// A change of the event between two readings. Numbers are brought into their range by the model.
@@ -78,60 +76,9 @@ proptest! {
         let mut model = Model { width, count: first, place: None };
         for (number, step) in steps.into_iter().enumerate() {
             model.apply(step, &machine);
-            let expected = PageReading { count: model.count, enabled: 0, running: 0 };
+            let expected = PageReading { count: model.count, times: 0 };
             prop_assert_eq!(machine.read(), Some(expected), "after step {}: {:?}", number, step);
             prop_assert_eq!(machine.read_count(), Some(model.count), "after step {}: {:?}", number, step);
         }
-    }
-
-    #[test]
-    fn the_time_since_the_page_was_written_is_that_of_128_bits(
-        ticks: u64, mult in 1..=u32::MAX, shift in 0..=32u16, offset: u64, running in 0..1u64 << 50, more in 1..1u64 << 50,
-        on_counter: bool,
-    ) {
-        let machine = Machine::new(48);
-        machine.page.capabilities.fetch_or(capability::TIME, Ordering::Relaxed);
-        if on_counter {
-            machine.schedule(7, 1, 1 << 40);
-        } else {
-            machine.deschedule(7);
-        }
-        machine.update(|page| {
-            page.time_mult.store(mult, Ordering::Relaxed);
-            page.time_shift.store(shift, Ordering::Relaxed);
-            page.time_offset.store(offset, Ordering::Relaxed);
-            page.time_running.store(running, Ordering::Relaxed);
-            page.time_enabled.store(running + more, Ordering::Relaxed);
-        });
-        machine.set_ticks(ticks);
-        let since = offset.wrapping_add(((u128::from(ticks) * u128::from(mult)) >> shift) as u64);
-        let expected = PageReading {
-            count: 7,
-            enabled: (running + more).wrapping_add(since),
-            running: running.wrapping_add(if on_counter { since } else { 0 }),
-        };
-        prop_assert_eq!(machine.read(), Some(expected));
-    }
-
-    /// The register's upper bits may hold anything.
-    #[test]
-    fn a_clock_with_few_bits_goes_on_where_it_wraps(
-        bits in 32..=62u32, last in 0..1u64 << 63, since: u64, above: u64, mult in 1..1000u32, shift in 0..=10u16,
-    ) {
-        let mask = (1u64 << bits) - 1;
-        let now = last + (since & mask) % (mask >> 1);
-        let machine = Machine::new(64);
-        machine.page.capabilities.fetch_or(capability::TIME | capability::SHORT_TIME, Ordering::Relaxed);
-        machine.update(|page| {
-            page.time_enabled.store(1, Ordering::Relaxed);
-            page.time_mult.store(mult, Ordering::Relaxed);
-            page.time_shift.store(shift, Ordering::Relaxed);
-            page.time_cycles.store(last, Ordering::Relaxed);
-            page.time_mask.store(mask, Ordering::Relaxed);
-        });
-        machine.set_ticks((now & mask) | (above & !mask));
-        let since = ((u128::from(now) * u128::from(mult)) >> shift) as u64;
-        let expected = PageReading { count: 0, enabled: since.wrapping_add(1), running: 0 };
-        prop_assert_eq!(machine.read(), Some(expected));
     }
 }

@@ -1,7 +1,7 @@
 //! Events of perf_event as a kind of counters.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use mpitrace_format::layout::{CounterEntry, NO_VALUE, counter_flags, counter_source};
 
@@ -10,6 +10,7 @@ use super::event::Event;
 use super::group::Quality;
 use super::names::parse;
 use super::opening::Note;
+use crate::base::lock::lock;
 use crate::counters::source::{At, Counter, Kind, Plan, Source, Started, Wanted, no_column};
 use crate::record::entry::Entry;
 use crate::record::thread::{self, attention};
@@ -70,7 +71,7 @@ impl Kind for Events {
         for (event, entry) in planned().iter().zip(started.entries) {
             thread::attend_to(attention::SAMPLED);
             if let Some(entry) = entry.filter(|_| event.is_hardware()) {
-                OF_PROCESSOR.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+                lock(&OF_PROCESSOR).push(entry);
             }
         }
     }
@@ -82,7 +83,7 @@ impl Kind for Events {
 
     fn finish(&self) -> Option<&'static str> {
         if SCALED.load(Ordering::Relaxed) {
-            for entry in OF_PROCESSOR.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            for entry in lock(&OF_PROCESSOR).iter() {
                 entry.set_flags(entry.flags() | counter_flags::SCALED);
             }
         }

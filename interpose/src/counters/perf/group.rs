@@ -21,11 +21,6 @@ impl Instructions for Processor {
     fn counter(&self, number: u32) -> Option<u64> {
         processor::performance_counter(number)
     }
-
-    #[inline(always)]
-    fn ticks(&self) -> u64 {
-        processor::ticks()
-    }
 }
 
 /// Words of a reading before the counts: time enabled and time running, ns.
@@ -126,7 +121,7 @@ impl Group {
         let [leader, members @ ..] = self.pages.as_slice() else { return None };
         let [enabled, running, first, others @ ..] = words else { return None };
         let reading = event_page::read(event_page::fields(leader), &Processor)?;
-        (*enabled, *running, *first) = (reading.enabled, reading.running, reading.count);
+        (*enabled, *running, *first) = (reading.times, reading.times, reading.count);
         // The group is on its counters as a whole, so that the leader's times are those of all.
         let (mut members, mut others) = (members, others);
         while let ([member, more @ ..], [count, places @ ..]) = (members, others) {

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::base::event_page::{self, Instructions, Page, capability};
+use crate::base::processor;
 use crate::counters::perf::group::{Group, Processor};
 use crate::counters::perf::names::parse;
 use crate::counters::perf::system;
@@ -436,11 +437,7 @@ struct Clock;
 
 impl Instructions for Clock {
     fn counter(&self, _: u32) -> Option<u64> {
-        Some(Processor.ticks())
-    }
-
-    fn ticks(&self) -> u64 {
-        Processor.ticks()
+        Some(processor::ticks_in_order())
     }
 }
 

@@ -16,7 +16,5 @@ pub mod waits;
 pub use crate::base::processor::frame;
 pub use nesting::{catch_panic, guarded, is_nested, is_passing, timed};
 pub use pool::{create, current_or_new, start};
-pub use state::{
-    PLACE_OF_ATTENTION, PLACE_OF_ENTRY, PLACE_OF_ERROR, Record, ThreadRef, at_end, attend_to, attention, current,
-};
+pub use state::{Record, ThreadRef, at_end, attend_to, attention, current};
 pub use waits::Waiting;

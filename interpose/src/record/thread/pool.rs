@@ -1,15 +1,18 @@
 //! The states of threads: made for those that make their first call, taken from those that have ended.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use mpitrace_format::layout::{ThreadEntry, ThreadTimes};
 
+use crate::base::lock::lock;
 use crate::base::{errno, system};
 use crate::record::entry::Entry;
 use crate::record::thread::state::{Thread, ThreadRef, current};
 use crate::record::thread::tls;
 use crate::record::trace_buffer::TraceBuffer;
-use std::ptr::NonNull;
 
 static THREADS: Mutex<Threads> = Mutex::new(Threads { buffer: None, idle: Vec::new() });
 
@@ -26,7 +29,7 @@ unsafe impl Send for Idle {}
 
 /// Gives threads a trace buffer to draw their chunks from, this one the first: not within its first call.
 pub fn start(buffer: &'static TraceBuffer) {
-    threads().buffer = Some(buffer);
+    lock(&THREADS).buffer = Some(buffer);
     if let Some(thread) = current_or_new() {
         thread.draw();
     }
@@ -36,7 +39,7 @@ pub fn start(buffer: &'static TraceBuffer) {
 /// memory for it.
 fn adopt() -> Option<Box<Thread>> {
     let tid = system::thread();
-    let mut threads = threads();
+    let mut threads = lock(&THREADS);
     if let Some(Idle(idle)) = threads.idle.pop() {
         idle.entry().set_tid(tid);
         return Some(idle);
@@ -51,7 +54,7 @@ fn adopt() -> Option<Box<Thread>> {
 
 /// Takes the state of a thread that has ended.
 fn release(thread: Box<Thread>) {
-    let idle = &mut threads().idle;
+    let idle = &mut lock(&THREADS).idle;
     match idle.try_reserve(1) {
         Ok(()) => idle.push(Idle(thread)),
         Err(_) => std::mem::forget(thread),
@@ -68,20 +71,48 @@ pub fn current_or_new() -> Option<ThreadRef> {
 #[inline(never)]
 pub fn create() -> Option<ThreadRef> {
     let thread = NonNull::from(Box::leak(errno::kept(adopt)?));
-    tls::set(thread.as_ptr().cast(), ended);
+    tls::set(thread.as_ptr().cast());
+    if let Some(key) = exit_key() {
+        // SAFETY: the key was made by pthread_key_create; its destructor takes what is stored here.
+        unsafe { libc::pthread_setspecific(key, thread.as_ptr().cast()) };
+    }
     let thread = ThreadRef(thread);
     thread.begin_to_watch();
     Some(thread)
 }
 
+/// The key whose destructor gives a thread's state back when the thread ends. `None`: the program has used up all keys,
+/// and the state of a thread that ends is not used again.
+fn exit_key() -> Option<libc::pthread_key_t> {
+    const UNMADE: u32 = u32::MAX;
+    static KEY: AtomicU32 = AtomicU32::new(UNMADE);
+    unsafe extern "C" fn at_end(state: *mut c_void) {
+        tls::set(std::ptr::null_mut());
+        ended(state);
+    }
+    let known = KEY.load(Ordering::Acquire);
+    if known != UNMADE {
+        return Some(known);
+    }
+    let mut key = 0;
+    // SAFETY: `key` outlives the call; the destructor gets what `create` stored.
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(at_end)) } != 0 {
+        return None;
+    }
+    match KEY.compare_exchange(UNMADE, key, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => Some(key),
+        Err(other) => {
+            // SAFETY: no thread has used the key that lost the race.
+            unsafe { libc::pthread_key_delete(key) };
+            Some(other)
+        }
+    }
+}
+
 /// Gives the state of this thread, which ends, to the next one.
-fn ended(thread: *mut std::ffi::c_void) {
+fn ended(thread: *mut c_void) {
     let Some(thread) = NonNull::new(thread.cast::<Thread>()) else { return };
     ThreadRef(thread).give_up();
     // SAFETY: `create` has leaked the box, and the thread whose state it was has ended.
     release(unsafe { Box::from_raw(thread.as_ptr()) });
-}
-
-fn threads() -> MutexGuard<'static, Threads> {
-    THREADS.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -112,13 +112,6 @@ pub mod attention {
     pub const AFTER: u8 = COUNTED | HANDLED;
 }
 
-/// Where the place of a thread's entry lies in its state, bytes: for code that is no Rust.
-pub const PLACE_OF_ENTRY: usize = std::mem::offset_of!(Thread, entry);
-/// The same of its error.
-pub const PLACE_OF_ERROR: usize = std::mem::offset_of!(Thread, error);
-/// The same of what its records need.
-pub const PLACE_OF_ATTENTION: usize = std::mem::offset_of!(Thread, attention);
-
 /// Writes each field of a [`Thread`] but the cache; one that is missing is an error.
 macro_rules! fill {
     ($place:ident, $($field:ident: $value:expr,)*) => {
@@ -191,10 +184,9 @@ pub struct Record(pub(super) usize);
 #[derive(Clone, Copy)]
 pub struct ThreadRef(pub(super) NonNull<Thread>);
 
-/// Reads and writes single fields.
+/// Reads and writes single fields of a [`Thread`].
 macro_rules! fields {
-    ($($(#[$doc:meta])* $field:ident $set:ident: $kind:ty;)*) => { $(
-        $(#[$doc])*
+    ($($field:ident $set:ident: $kind:ty;)*) => { $(
         #[inline(always)]
         pub fn $field(self) -> $kind {
             // SAFETY: this thread's own state, which lasts as long as the thread; the field is copied.
@@ -212,35 +204,20 @@ macro_rules! fields {
 
 impl ThreadRef {
     fields! {
-        /// Where the outermost wrapper stands that is now in an MPI call; 0: none.
         guard set_guard: usize;
-        /// Index of the next record in the chunk.
         next set_next: usize;
-        /// Index at which the chunk ends.
         end set_end: usize;
-        /// The columns of the chunk.
         columns set_columns: Columns;
-        /// The chunk's number; `None` before the first.
         chunk set_chunk: Option<u32>;
-        /// Which of the columns that not every record uses have memory in the chunk.
         extended set_extended: u32;
-        /// Further work for a record, bits of [`attention`].
         attention set_attention: u8;
-        /// The error code that an error handler of the program was called with last.
         error set_error: c_int;
-        /// Where chunks are drawn from.
         buffer set_buffer: Option<&'static TraceBuffer>;
-        /// The thread's entry.
         entry set_entry: Entry<ThreadEntry>;
-        /// The thread's sums.
         times set_times: Entry<ThreadTimes>;
-        /// The thread's number.
         index set_index: u32;
-        /// The sum of ticks in point-to-point calls that was stored in records.
         p2p_stored set_p2p_stored: u64;
-        /// The sum of ticks in calls that can wait that was taken for a counter.
         waits_taken set_waits_taken: u64;
-        /// The partner of the call that can wait which the thread is in, or has left.
         partner set_partner: u64;
     }
 
@@ -365,10 +342,10 @@ impl ThreadRef {
     pub fn extend_at(self, record: Record, flag: u32) -> bool {
         if self.extended() & flag == 0 {
             if let (Some(buffer), Some(chunk)) = (self.buffer(), self.chunk())
-                && let Some(extended) = self.as_tracer(|| buffer.extend_chunk(chunk, flag))
+                && let Some(took_memory) = self.as_tracer(|| buffer.extend_chunk(chunk, flag))
             {
                 self.set_extended(self.extended() | flag);
-                if !extended.took_long {
+                if !took_memory {
                     return true;
                 }
             }
