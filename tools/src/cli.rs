@@ -61,7 +61,6 @@ pub enum Command<B: Benchmark> {
     Overhead(overhead::Arguments),
     WatchNode(watch::node::Arguments),
     ProbeMpi(doctor::probe::Arguments),
-    TryMpi(overhead::calls::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
 }
@@ -88,7 +87,6 @@ impl<B: Benchmark> Command<B> {
             Command::Overhead(arguments) => overhead::run(&arguments, output),
             Command::WatchNode(arguments) => watch::node::run(&arguments, output),
             Command::ProbeMpi(arguments) => doctor::probe::run(&arguments),
-            Command::TryMpi(arguments) => overhead::calls::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments, Cli::<B>::command(), output),
             Command::Man(arguments) => man::run(&arguments, Cli::<B>::command(), output),
         }

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use mpitrace_platform::abi::{self, Handle};
-use mpitrace_platform::mpi_t::{self, FirstValues, TYPES, Type};
+use mpitrace_platform::mpi_t;
 use serde::{Deserialize, Serialize};
 
 use super::library::Library;
@@ -66,27 +66,12 @@ impl Family {
         })
     }
 
-    /// Where its enumerations begin (mpi.h of each).
-    pub fn first_values(self) -> FirstValues {
+    /// MPI_T_PVAR_CLASS_STATE, where the enumeration of classes begins (mpi.h of each).
+    pub fn first_class(self) -> c_int {
         match self {
-            Family::OpenMpi => mpi_t::OPENMPI,
-            Family::Mpich => mpi_t::MPICH,
-            Family::Standard => mpi_t::STANDARD,
+            Family::OpenMpi => mpi_t::OPENMPI.class,
+            Family::Mpich => mpi_t::MPICH.class,
+            Family::Standard => mpi_t::STANDARD.class,
         }
-    }
-
-    /// The name of a data type that a variable can have; its handle in hexadecimal where it is another.
-    pub fn type_name(self, library: &Library, handle: usize) -> String {
-        let of_table =
-            |same: &dyn Fn(&Type) -> bool| TYPES.iter().find(|kind| same(kind)).map(|kind| kind.name.to_owned());
-        let known = match self {
-            Family::OpenMpi => library
-                .name_at(handle)
-                .and_then(|name| Some(format!("MPI_{}", name.strip_prefix("ompi_mpi_")?.to_ascii_uppercase()))),
-            // An int handle: what lies above it is undefined.
-            Family::Mpich => of_table(&|kind| kind.mpich == handle & abi::MPICH.handle_mask),
-            Family::Standard => of_table(&|kind| kind.standard == handle),
-        };
-        known.unwrap_or_else(|| format!("{handle:#x}"))
     }
 }

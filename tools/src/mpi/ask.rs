@@ -1,6 +1,7 @@
 //! The child that asks a library what it is and what it offers. It answers in steps, so that what was found out before
 //! a crash or an exit of the library is kept.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::abi::Family;
-use super::child::{Ending, PROBE, child};
+use super::child::{Ending, child};
 use super::library::{Finalize, Init, Library};
 use super::variables::{Performance, ToolInterface};
 
@@ -51,12 +52,8 @@ const INIT: &str = "--init";
 /// No temporary folder.
 pub fn about(path: &Path) -> Result<Ending<About>> {
     let folder = tempfile::Builder::new().prefix("mpitrace-probe-").tempdir().context("no temporary folder")?;
-    let ask = |options: &[&str]| {
-        let mut words = vec![PROBE.into(), path.into()];
-        words.extend(options.iter().map(Into::into));
-        child::<About>(&[], &words, &[], folder.path(), LIMIT)
-    };
-    let ending = ask(&[INIT])?;
+    let ask = |options: &[OsString]| child::<About>(&[], path, options, &[], folder.path(), LIMIT);
+    let ending = ask(&[INIT.into()])?;
     if ending.answer.as_ref().is_some_and(|about| about.runs_alone || about.not_loaded.is_some()) {
         return Ok(ending);
     }

@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 
-/// The hidden commands.
-pub const PROBE: &str = "probe-mpi";
-pub const TRY: &str = "try-mpi";
+/// The hidden command.
+const PROBE: &str = "probe-mpi";
 
 /// How long to wait between two looks at a child.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -31,14 +30,15 @@ pub struct Ending<T> {
     pub stderr: String,
 }
 
-/// Runs this program with `words`, to which `--answer FILE` is added, behind `launcher` where there is one. The
+/// Runs the hidden command for a library with these options, behind `launcher` where there is one. The
 /// environment is this process' without the tracer's variables and without LD_PRELOAD, and with `variables`.
 ///
 /// # Errors
 /// No temporary folder, or this program cannot be found.
 pub fn child<T: DeserializeOwned>(
     launcher: &[OsString],
-    words: &[OsString],
+    library: &Path,
+    options: &[OsString],
     variables: &[(OsString, OsString)],
     folder: &Path,
     limit: Duration,
@@ -54,8 +54,8 @@ pub fn child<T: DeserializeOwned>(
             variables.iter().map(|(name, value)| [name.as_os_str(), "=".as_ref(), value].into_iter().collect()),
         );
     }
-    line.push(program.into_os_string());
-    line.extend_from_slice(words);
+    line.extend([program.into_os_string(), PROBE.into(), library.into()]);
+    line.extend_from_slice(options);
     line.extend(["--answer".into(), answer.clone().into_os_string()]);
 
     let variables = if launcher.is_empty() { variables } else { &[] };
@@ -154,14 +154,14 @@ mod tests {
         // The words behind the script are this program and its arguments, which it ignores.
         let launcher = ["sh", "-c", script].map(OsString::from);
         let variables = [("MPITRACE_CHILD".into(), "a value".into())];
-        child(&launcher, &[], &variables, folder.path(), limit).unwrap()
+        child(&launcher, Path::new("/library"), &[], &variables, folder.path(), limit).unwrap()
     }
 
     #[test]
     fn the_answer_is_a_file_and_the_variables_come_behind_the_launcher() {
-        // $0 is env, $1 the variable, $2 the program, $4 the file.
+        // $0 is env, $1 the variable, $2 the program, $3 the command, $4 the library, $6 the file.
         let ending =
-            script("test \"$1\" = 'MPITRACE_CHILD=a value' && echo noise && echo 42 > $4", Duration::from_secs(20));
+            script("test \"$1\" = 'MPITRACE_CHILD=a value' && echo noise && echo 42 > $6", Duration::from_secs(20));
         assert_eq!((ending.answer, ending.failure), (Some(42), None));
     }
 
@@ -169,7 +169,7 @@ mod tests {
     fn a_crash_a_failure_and_a_hang_are_one_line_each() {
         let limit = Duration::from_secs(20);
         assert_eq!(script("kill -SEGV $$", limit).failure.unwrap(), "ended by signal 11");
-        let failed = script("echo 7 > $4; echo 'no such fabric' >&2; echo ------ >&2; exit 3", limit);
+        let failed = script("echo 7 > $6; echo 'no such fabric' >&2; echo ------ >&2; exit 3", limit);
         assert_eq!(
             (failed.answer, failed.failure.unwrap().as_str()),
             (Some(7), "exit code 3; it says: no such fabric")

@@ -73,19 +73,6 @@ impl Library {
         (!address.is_null()).then(|| unsafe { as_function(address) })
     }
 
-    /// The name of the symbol that starts at this address.
-    pub fn name_at(&self, address: usize) -> Option<String> {
-        // SAFETY: a Dl_info of zeros is a valid value.
-        let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-        // SAFETY: dladdr takes any address; `info` outlives the call.
-        let found = unsafe { libc::dladdr(std::ptr::without_provenance(address), &raw mut info) } != 0;
-        if !found || info.dli_sname.is_null() || info.dli_saddr.addr() != address {
-            return None;
-        }
-        // SAFETY: points into a loaded object, which stays.
-        Some(unsafe { CStr::from_ptr(info.dli_sname) }.to_string_lossy().into_owned())
-    }
-
     /// The library's own name and version. May be asked before MPI_Init.
     pub fn version(&self) -> Option<String> {
         // SAFETY: this is the function's type.

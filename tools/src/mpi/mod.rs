@@ -14,7 +14,7 @@ mod variables;
 
 pub use abi::Family;
 pub use ask::{about, ask};
-pub use search::{Installed, cached_namesakes, search};
+pub use search::{Installed, search};
 pub use trial::Setup;
 pub use try_calls::{Request, Tried, try_calls};
 pub use variables::Performance;

@@ -117,21 +117,6 @@ fn below_prefix_of(launcher: &Path) -> Vec<PathBuf> {
     folders.flat_map(|folder| libraries_in(&folder)).collect()
 }
 
-/// Other libraries of the tracer's name where the loader looks for libraries: Extrae and IBM's tracer bring one.
-pub fn cached_namesakes(own: Option<&Path>) -> Vec<PathBuf> {
-    const NAME: &str = "libmpitrace.so";
-    let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let mut paths: Vec<PathBuf> = env::split_paths(&variable).map(|folder| folder.join(NAME)).collect();
-    let cache = cache();
-    let lines = cache.lines().filter_map(|line| Some(PathBuf::from(line.split_once(" => ")?.1.trim())));
-    paths.extend(lines.filter(|path| stem(path).is_some_and(|stem| format!("{stem}.so") == NAME)));
-    let own = own.and_then(|own| own.canonicalize().ok());
-    paths.retain(|path| path.canonicalize().is_ok_and(|file| Some(file) != own));
-    paths.sort();
-    paths.dedup();
-    paths
-}
-
 /// The output of `ldconfig -p`: the loader's cache.
 fn cache() -> String {
     ["ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use mpitrace::reader::Trace;
 
-use super::child::{self, TRY};
+use super::child;
 use super::try_calls::{Request, Tried};
 
 /// MPI_Init of a process by itself takes less than 2 s wherever it works; beyond this it never comes back.
@@ -61,15 +61,8 @@ impl Setup<'_> {
             variables.extend(self.events.map(|events| ("MPITRACE_EVENTS".into(), events.into())));
         }
         let Request { turns, calls } = self.request;
-        let words: Vec<OsString> = vec![
-            TRY.into(),
-            self.library.into(),
-            "--turns".into(),
-            turns.to_string().into(),
-            "--calls".into(),
-            calls.to_string().into(),
-        ];
-        let ending = child::child::<Tried>(self.launcher, &words, &variables, folder.path(), LIMIT)?;
+        let options = ["--turns".into(), turns.to_string().into(), "--calls".into(), calls.to_string().into()];
+        let ending = child::child::<Tried>(self.launcher, self.library, &options, &variables, folder.path(), LIMIT)?;
         let lines = ending.stderr.lines().filter_map(|line| line.strip_prefix("mpitrace: "));
         let of_trial = |line: &&str| ![" traced into ", "mpitrace recover"].iter().any(|other| line.contains(other));
         let said: Vec<String> = lines.filter(of_trial).map(str::to_owned).collect();

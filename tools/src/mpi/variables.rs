@@ -15,19 +15,11 @@ pub struct Performance {
     pub name: String,
     /// `counter`, `timer`, `level`, ...
     pub class: String,
-    /// The object that a handle for it is bound to: `none`, `communicator`, ...
-    pub binding: String,
-    /// The type of its values.
-    pub datatype: String,
-    /// True if it runs all the time, and cannot be started and stopped.
-    pub continuous: bool,
-    /// True if it cannot be set back.
-    pub readonly: bool,
     /// The library's description.
     pub description: String,
 }
 
-/// In the standard's order, as are the following.
+/// In the standard's order.
 const CLASSES: [&str; 10] = [
     "state",
     "level",
@@ -39,21 +31,6 @@ const CLASSES: [&str; 10] = [
     "aggregate",
     "timer",
     "generic",
-];
-/// Objects that a variable can belong to.
-const BINDINGS: [&str; 12] = [
-    "none",
-    "communicator",
-    "datatype",
-    "error handler",
-    "file",
-    "group",
-    "operator",
-    "request",
-    "window",
-    "message",
-    "info",
-    "session",
 ];
 
 type InitThread = unsafe extern "C" fn(c_int, *mut c_int) -> c_int;
@@ -76,21 +53,6 @@ type PerformanceInfo = unsafe extern "C" fn(
 
 /// Longer names and descriptions are cut by the library.
 const LONGEST: usize = 1 << 14;
-
-/// A name and a description, as the library fills them in.
-struct Texts {
-    name: Vec<u8>,
-    name_length: c_int,
-    description: Vec<u8>,
-    description_length: c_int,
-}
-
-impl Texts {
-    fn new() -> Texts {
-        let length = LONGEST as c_int;
-        Texts { name: vec![0; LONGEST], name_length: length, description: vec![0; LONGEST], description_length: length }
-    }
-}
 
 /// The interface of a library, initialised. Never finalised: that crashes some versions of MPICH before MPI_Finalize,
 /// and the process ends anyway.
@@ -126,47 +88,41 @@ impl<'l> ToolInterface<'l> {
         let Some(info) = (unsafe { self.library.function::<PerformanceInfo>(c"MPI_T_pvar_get_info") }) else {
             return Vec::new();
         };
-        let first = self.family.first_values();
         let of = |index: c_int| {
-            let mut texts = Texts::new();
-            let (mut verbosity, mut class, mut bind, mut readonly, mut continuous, mut atomic) = (0, 0, 0, 0, 0, 0);
-            let (mut datatype, mut enumeration) = (0, 0);
+            let [mut name, mut description] = [vec![0u8; LONGEST], vec![0u8; LONGEST]];
+            let [mut name_length, mut description_length] = [LONGEST as c_int; 2];
+            let (mut class, mut number) = (0, 0);
+            let mut ignored = 0;
             // SAFETY: the buffers are as long as said; a data type takes at most a machine word, and all outlive the
             // call.
             let result = unsafe {
                 info(
                     index,
-                    texts.name.as_mut_ptr().cast(),
-                    &raw mut texts.name_length,
-                    &raw mut verbosity,
+                    name.as_mut_ptr().cast(),
+                    &raw mut name_length,
+                    &raw mut number,
                     &raw mut class,
-                    &raw mut datatype,
-                    &raw mut enumeration,
-                    texts.description.as_mut_ptr().cast(),
-                    &raw mut texts.description_length,
-                    &raw mut bind,
-                    &raw mut readonly,
-                    &raw mut continuous,
-                    &raw mut atomic,
+                    &raw mut ignored,
+                    &raw mut ignored,
+                    description.as_mut_ptr().cast(),
+                    &raw mut description_length,
+                    &raw mut number,
+                    &raw mut number,
+                    &raw mut number,
+                    &raw mut number,
                 )
             };
             // A component that was closed leaves its numbers behind.
-            (result == 0).then(|| Performance {
-                name: text_of(&texts.name),
-                class: named(&CLASSES, class - first.class),
-                binding: named(&BINDINGS, bind - first.bind),
-                datatype: self.family.type_name(self.library, datatype),
-                continuous: continuous != 0,
-                readonly: readonly != 0,
-                description: text_of(&texts.description),
+            (result == 0).then(|| {
+                let class = class - self.family.first_class();
+                let known = usize::try_from(class).ok().and_then(|index| CLASSES.get(index));
+                Performance {
+                    name: text_of(&name),
+                    class: known.map_or_else(|| class.to_string(), |class| (*class).to_owned()),
+                    description: text_of(&description),
+                }
             })
         };
         (0..self.number(c"MPI_T_pvar_get_num")).filter_map(of).collect()
     }
-}
-
-/// The name with this number; the number where there is none.
-fn named(names: &[&str], number: c_int) -> String {
-    let name = usize::try_from(number).ok().and_then(|index| names.get(index));
-    name.map_or_else(|| number.to_string(), |name| (*name).to_owned())
 }

@@ -1,16 +1,14 @@
 //! The results of `doctor`.
 
-use std::ffi::{CString, OsStr};
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use serde::Serialize;
 
 use super::clock::Clock;
 use super::counters::Counters;
-use super::interruptions::Interruptions;
-use crate::mpi::{self, Family, Installed, Performance, Request, Setup};
+use crate::mpi::{self, Family, Installed, Request, Setup};
 
 /// All of it.
 #[derive(Debug, Serialize)]
@@ -27,14 +25,8 @@ pub struct Facts {
     pub clock: Clock,
     /// The kernel's counters.
     pub counters: Counters,
-    /// The detection of interruptions of calls.
-    pub interruptions: Interruptions,
-    /// Where the trace buffers lie.
-    pub memory: Option<Memory>,
     /// LD_PRELOAD as it is set here.
     pub preloaded: Vec<String>,
-    /// Other libraries named libmpitrace.so where the loader looks for libraries.
-    pub namesakes: Vec<PathBuf>,
 }
 
 /// An MPI library.
@@ -53,19 +45,8 @@ pub struct Mpi {
     pub problem: Option<String>,
     /// True if MPI_T can be initialised.
     pub tool_interface: bool,
-    /// Its performance variables.
-    pub performance_variables: Vec<Performance>,
-}
-
-/// A folder in memory.
-#[derive(Debug, Serialize)]
-pub struct Memory {
-    /// The folder.
-    pub folder: PathBuf,
-    /// Its size, bytes.
-    pub bytes: u64,
-    /// Free bytes.
-    pub free_bytes: u64,
+    /// How many performance variables it has.
+    pub performance_variables: usize,
 }
 
 /// How many calls show whether tracing works.
@@ -96,18 +77,14 @@ impl Facts {
             }),
             (Ok(_), None) => None,
         };
-        let tracer = tracer.ok().map(PathBuf::from);
         Ok(Facts {
             works: reason.is_none(),
             reason,
             mpi,
             clock: Clock::of_machine(),
             counters: Counters::of_machine(),
-            interruptions: Interruptions::of_machine(),
-            memory: memory(),
             preloaded: preloaded(),
-            namesakes: mpi::cached_namesakes(tracer.as_deref()),
-            tracer,
+            tracer: tracer.ok().map(PathBuf::from),
         })
     }
 }
@@ -140,32 +117,10 @@ impl Mpi {
             traced,
             problem,
             tool_interface: about.tool_interface,
-            performance_variables: about.performance,
+            performance_variables: about.performance.len(),
             installed,
         })
     }
-}
-
-/// The folder that the trace buffers go to: what MPITRACE_SEGMENT_DIR names, else /dev/shm.
-fn live_folder() -> PathBuf {
-    let folder = std::env::var_os("MPITRACE_SEGMENT_DIR").filter(|folder| !folder.is_empty());
-    folder.map_or_else(|| PathBuf::from("/dev/shm"), PathBuf::from)
-}
-
-fn memory() -> Option<Memory> {
-    let folder = live_folder();
-    let (bytes, free_bytes) = size_and_free(&folder)?;
-    Some(Memory { folder, bytes, free_bytes })
-}
-
-/// Bytes of the file system of a folder, and those that this user may take.
-fn size_and_free(folder: &Path) -> Option<(u64, u64)> {
-    let path = CString::new(folder.as_os_str().as_bytes()).ok()?;
-    // SAFETY: zeros are a valid statvfs.
-    let mut system: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the path is a C string, and the structure outlives the call.
-    let result = unsafe { libc::statvfs(path.as_ptr(), &raw mut system) };
-    (result == 0).then(|| (system.f_blocks * system.f_frsize, system.f_bavail * system.f_frsize))
 }
 
 /// The libraries in LD_PRELOAD; the loader splits it at blanks and colons.

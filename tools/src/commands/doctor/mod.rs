@@ -3,7 +3,6 @@
 mod clock;
 mod counters;
 mod facts;
-mod interruptions;
 mod page;
 pub mod probe;
 mod variables;
@@ -18,8 +17,7 @@ use crate::launcher;
 use crate::mpi::{self, Installed};
 use crate::output::{self, Output};
 
-/// Show what works here: MPI libraries, clock, counters and what forbids them, memory, and other tools that are
-/// preloaded
+/// Show what works here: MPI libraries, clock, counters and what forbids them, and other tools that are preloaded
 ///
 /// Each MPI library is loaded and tried in a process of its own, with the tracer. Ends with exit code 1 where tracing
 /// will not work; the first line says why.

@@ -36,15 +36,10 @@ fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     if facts.mpi.is_empty() {
         lines.push(("MPI", "no library found".to_owned()));
     }
-    lines.extend(clock(facts).into_iter().map(|line| ("clock", line)));
+    lines.push(("clock", clock(facts)));
     lines.extend(counters(&facts.counters).into_iter().map(|line| ("counters", line)));
-    lines.push(("interrupts", facts.interruptions.line()));
-    lines.push(("memory", memory(facts)));
     let preloaded = Some(facts.preloaded.join(", ")).filter(|list| !list.is_empty());
     lines.push(("preloaded", preloaded.unwrap_or_else(|| "nothing else".to_owned())));
-    lines.extend(facts.namesakes.iter().map(|path| {
-        ("preloaded", format!("{} has the tracer's name: give LD_PRELOAD the whole path, as run does", path.display()))
-    }));
     lines
 }
 
@@ -61,13 +56,13 @@ fn library(mpi: &Mpi) -> Vec<String> {
     lines.push(format!("  found by {}", mpi.installed.found_by.join(", ")));
     lines.extend(mpi.problem.as_ref().map(|problem| format!("  {problem}")));
     if mpi.tool_interface {
-        let performance = text::count(mpi.performance_variables.len() as u64, "performance variable");
+        let performance = text::count(mpi.performance_variables as u64, "performance variable");
         lines.push(format!("  MPI_T: {performance}"));
     }
     lines
 }
 
-fn clock(facts: &Facts) -> Vec<String> {
+fn clock(facts: &Facts) -> String {
     let clock = &facts.clock;
     let source = match clock.source {
         Source::Tsc => "the processor's time stamp counter",
@@ -79,13 +74,8 @@ fn clock(facts: &Facts) -> Vec<String> {
         [] => String::new(),
         _ => format!("; the processor lacks {}", lacking.join(", ")),
     };
-    let kernel = clock.clocksource.as_ref().map(|name| {
-        let others: Vec<&str> = clock.available.iter().map(String::as_str).filter(|other| other != name).collect();
-        let others = if others.is_empty() { String::new() } else { format!(", and has {}", others.join(", ")) };
-        format!("the kernel reads {name}{others}")
-    });
-    let boot = clock.boot_id.as_ref().map(|id| format!("boot id {id}"));
-    [Some(format!("{source}{lacking}")), kernel, boot].into_iter().flatten().collect()
+    let offered = (!clock.available.is_empty()).then(|| format!("; the kernel offers {}", clock.available.join(", ")));
+    format!("{source}{lacking}{}", offered.unwrap_or_default())
 }
 
 fn counters(counters: &Counters) -> Vec<String> {
@@ -106,17 +96,4 @@ fn counters(counters: &Counters) -> Vec<String> {
     }
     lines.extend(counters.hint.clone());
     lines
-}
-
-fn memory(facts: &Facts) -> String {
-    /// Bytes of a MiB.
-    const MIB: f64 = 1048576.0;
-    match &facts.memory {
-        None => "no /dev/shm: the trace buffers go to the temporary folder".to_owned(),
-        Some(memory) => {
-            let mib = |bytes: u64| bytes as f64 / MIB;
-            let (free, all) = (mib(memory.free_bytes), mib(memory.bytes));
-            format!("{}: {free:.0} of {all:.0} MiB free for trace buffers", memory.folder.display())
-        }
-    }
 }

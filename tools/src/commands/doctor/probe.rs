@@ -1,4 +1,5 @@
-//! The hidden command that `doctor` starts itself as: loads an MPI library and asks it.
+//! The hidden command that `doctor` and `overhead` start this program as: loads an MPI library, and asks it or makes calls
+//! of it.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -6,24 +7,34 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use crate::mpi;
+use crate::mpi::{self, Request};
 
-/// Ask an MPI library what it offers; `doctor` runs this as a child, for the case that the library crashes
+/// Ask an MPI library what it offers, or make calls of it, as a child for the case that the library crashes
 #[derive(Debug, Args)]
 #[command(hide = true)]
 pub struct Arguments {
     /// The library
     library: PathBuf,
-    /// Call MPI_Init before
+    /// Call MPI_Init before it is asked
     #[arg(long)]
     init: bool,
+    /// Make so many blocks of calls, traced and untraced in turn
+    #[arg(long, value_name = "N", requires = "calls")]
+    turns: Option<u32>,
+    /// Calls a block
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    calls: u32,
     /// Where the answer goes
     #[arg(long, value_name = "FILE")]
     answer: PathBuf,
 }
 
-/// Asks.
+/// Does it.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    mpi::ask(&arguments.library, arguments.init, &arguments.answer)?;
+    let Arguments { library, init, turns, calls, answer } = arguments;
+    match *turns {
+        Some(turns) => mpi::try_calls(library, Request { turns, calls: *calls }, answer)?,
+        None => mpi::ask(library, *init, answer)?,
+    }
     Ok(ExitCode::SUCCESS)
 }

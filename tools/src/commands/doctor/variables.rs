@@ -66,18 +66,9 @@ pub fn write(lists: &[List], output: &mut dyn Write, style: Style) -> io::Result
 }
 
 fn performance(variables: &[Performance]) -> Table<'static> {
-    let titles = ["performance variable", "class", "bound to", "type", "runs", "reset", "description"];
-    let mut table = Table::new(&titles.map(text));
+    let mut table = Table::new(&["performance variable", "class", "description"].map(text));
     for variable in variables {
-        table.row(vec![
-            variable.name.clone(),
-            variable.class.clone(),
-            variable.binding.clone(),
-            variable.datatype.clone(),
-            (if variable.continuous { "always" } else { "when started" }).to_owned(),
-            (if variable.readonly { "no" } else { "yes" }).to_owned(),
-            shown(&variable.description),
-        ]);
+        table.row(vec![variable.name.clone(), variable.class.clone(), shown(&variable.description)]);
     }
     table
 }

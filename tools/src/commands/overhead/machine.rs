@@ -1,107 +1,60 @@
-//! The machine of a measurement: its processor, and other load during the measurement.
+//! The machine of a measurement: its processor, and the load on it before the measurement.
 
 use std::fs;
+use std::thread;
+use std::time::Duration;
 
 use serde::Serialize;
 
 /// Other programs that use more than this share of the processors' time perturb the measurement.
 const BUSY: f64 = 0.1;
-/// The same for the share of time that the hypervisor steals.
-const STOLEN: f64 = 0.01;
+/// For so long the load is looked at: the system counts in steps of 10 ms.
+const LOOK: Duration = Duration::from_millis(300);
 /// The key of the processor's name in /proc/cpuinfo: on x86-64, on some other processors.
 const MODEL: [&str; 2] = ["model name", "Model"];
 
-/// The processor, and other load on it during a measurement.
+/// The processor, and other load on it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Machine {
     /// As the system names it.
     pub processor: Option<String>,
-    /// The share of all processors' time that other programs used; null where the system does not say.
+    /// The share of all processors' time that other programs and the hypervisor used; null where the system does not say.
     pub others_share: Option<f64>,
-    /// The share that a virtual machine had to wait for.
-    pub stolen_share: Option<f64>,
 }
 
 impl Machine {
-    /// Runs the work, and measures other load during it.
-    pub fn during<T>(work: impl FnOnce() -> T) -> (Machine, T) {
-        let before = Times::now();
-        let result = work();
-        let spent = before.zip(Times::now()).map(|(before, after)| after.since(before));
-        let machine = Machine {
+    /// This machine, while this program does nothing.
+    pub fn looked_at() -> Machine {
+        let now = || fs::read_to_string("/proc/stat").ok().and_then(|stat| times(&stat));
+        let before = now();
+        thread::sleep(LOOK);
+        Machine {
             processor: fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| model(&text)),
-            others_share: spent.and_then(Times::others_share),
-            stolen_share: spent.and_then(Times::stolen_share),
-        };
-        (machine, result)
-    }
-
-    /// Warnings about other load during the measurement.
-    pub fn warnings(&self) -> Vec<String> {
-        let percent = |share: f64| (100.0 * share).round();
-        let others = self.others_share.filter(|&share| share > BUSY).map(|share| {
-            format!("other programs used {} % of the processors: measure again on an idle machine", percent(share))
-        });
-        let stolen = self.stolen_share.filter(|&share| share > STOLEN).map(|share| {
-            format!("this virtual machine waited for its processors {} % of the time", percent(share).max(1.0))
-        });
-        others.into_iter().chain(stolen).collect()
-    }
-}
-
-/// Processor time since the system's start, in the system's units, all processors together.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Times {
-    all: f64,
-    /// Of any program.
-    busy: f64,
-    stolen: f64,
-    /// Of this program and those that it has started and waited for.
-    own: f64,
-}
-
-impl Times {
-    fn now() -> Option<Times> {
-        let own = [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].into_iter().map(seconds).sum::<Option<f64>>()?;
-        // SAFETY: sysconf has no preconditions.
-        let units = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
-        Times::new(&fs::read_to_string("/proc/stat").ok()?, own * units)
-    }
-
-    /// From the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal (proc(5)).
-    fn new(stat: &str, own: f64) -> Option<Times> {
-        let words = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
-        let times: Vec<f64> = words.map_while(|word| word.parse().ok()).take(8).collect();
-        let [user, nice, system, idle, waiting, interrupts, soft, stolen] = times[..] else { return None };
-        let busy = user + nice + system + interrupts + soft;
-        Some(Times { all: busy + idle + waiting + stolen, busy, stolen, own })
-    }
-
-    fn since(self, before: Times) -> Times {
-        Times {
-            all: self.all - before.all,
-            busy: self.busy - before.busy,
-            stolen: self.stolen - before.stolen,
-            own: self.own - before.own,
+            others_share: before.zip(now()).and_then(|(before, now)| busy(before, now)),
         }
     }
 
-    fn others_share(self) -> Option<f64> {
-        (self.all > 0.0).then(|| ((self.busy - self.own) / self.all).clamp(0.0, 1.0))
-    }
-
-    fn stolen_share(self) -> Option<f64> {
-        (self.all > 0.0).then(|| (self.stolen / self.all).clamp(0.0, 1.0))
+    /// A warning about other load.
+    pub fn warning(&self) -> Option<String> {
+        let share = self.others_share.filter(|&share| share > BUSY)?;
+        let percent = (100.0 * share).round();
+        Some(format!("other programs use {percent} % of the processors: measure again on an idle machine"))
     }
 }
 
-/// Processor time of this process, or of its children that have ended.
-fn seconds(of: libc::c_int) -> Option<f64> {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: getrusage writes to the structure that it is given, which is valid in all its bytes anyway.
-    let usage = unsafe { (libc::getrusage(of, usage.as_mut_ptr()) == 0).then(|| usage.assume_init()) }?;
-    let time = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
-    Some(time(usage.ru_utime) + time(usage.ru_stime))
+/// Processor time since the system's start: all, and that in which no program ran. From the first line of /proc/stat:
+/// user, nice, system, idle, iowait, irq, softirq, steal (proc(5)).
+fn times(stat: &str) -> Option<(f64, f64)> {
+    let words = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
+    let times: Vec<f64> = words.map_while(|word| word.parse().ok()).take(8).collect();
+    let [_, _, _, idle, waiting, ..] = times[..] else { return None };
+    Some((times.iter().sum(), idle + waiting))
+}
+
+/// The share of the time between that programs had; `None`: no time has passed.
+fn busy(before: (f64, f64), now: (f64, f64)) -> Option<f64> {
+    let all = now.0 - before.0;
+    (all > 0.0).then(|| (1.0 - (now.1 - before.1) / all).clamp(0.0, 1.0))
 }
 
 fn model(text: &str) -> Option<String> {
@@ -115,28 +68,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_those_of_the_time_between() {
-        let before = Times::new("cpu  100 0 50 800 40 5 5 0 7 0\ncpu0 1 2", 10.0).unwrap();
-        let after = Times::new("cpu  160 10 70 890 40 5 5 20 7 0\n", 70.0).unwrap();
-        let spent = after.since(before);
-        assert_eq!(spent, Times { all: 200.0, busy: 90.0, stolen: 20.0, own: 60.0 });
-        assert_eq!((spent.others_share(), spent.stolen_share()), (Some(0.15), Some(0.1)));
-        assert_eq!(before.since(before).others_share(), None);
-        assert_eq!(Times::new("intr 1 2 3", 0.0), None);
+    fn the_share_is_that_of_the_time_between() {
+        let before = times("cpu  100 0 50 800 40 5 5 0 7 0\ncpu0 1 2").unwrap();
+        let now = times("cpu  160 10 70 890 40 5 5 20 7 0\n").unwrap();
+        assert_eq!(busy(before, now), Some(0.55));
+        assert_eq!(busy(before, before), None);
+        assert_eq!(times("intr 1 2 3"), None);
     }
 
     #[test]
     fn a_busy_machine_is_said_to_be_one() {
-        let machine = |others, stolen| Machine { processor: None, others_share: Some(others), stolen_share: stolen };
-        assert!(machine(0.1, Some(0.01)).warnings().is_empty());
-        assert!(machine(0.02, None).warnings().is_empty());
-        assert_eq!(
-            machine(0.374, Some(0.013)).warnings(),
-            [
-                "other programs used 37 % of the processors: measure again on an idle machine",
-                "this virtual machine waited for its processors 1 % of the time"
-            ]
-        );
+        let machine = |share| Machine { processor: None, others_share: Some(share) };
+        assert_eq!(machine(0.1).warning(), None);
+        let warning = machine(0.374).warning();
+        let expected = "other programs use 37 % of the processors: measure again on an idle machine";
+        assert_eq!(warning.as_deref(), Some(expected));
     }
 
     #[test]
@@ -146,9 +92,8 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_measured() {
-        let (machine, result) = Machine::during(|| 3);
-        assert_eq!(result, 3);
+    fn this_machine_is_looked_at() {
+        let machine = Machine::looked_at();
         assert!(machine.others_share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{machine:?}");
     }
 }

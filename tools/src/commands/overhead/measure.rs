@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
 use mpitrace::statistics::median;
@@ -20,16 +20,10 @@ const REQUEST: Request = Request { turns: 300, calls: 500 };
 /// The costs of tracing. The first three keys, and `with_counters`, are those that others rely on.
 #[derive(Debug, Serialize)]
 pub struct Costs {
-    /// Two bare time stamps, ns.
-    pub timestamp_pair_ns: f64,
-    /// The time that a traced call takes beyond the same call untraced, ns.
-    pub traced_call_ns: f64,
-    /// The latter in pairs of time stamps.
-    pub ratio: f64,
+    #[serde(flatten)]
+    pub cost: Cost,
     /// With counters, by the value of MPITRACE_EVENTS.
-    pub with_counters: BTreeMap<String, WithCounters>,
-    /// The call untraced, ns.
-    pub untraced_call_ns: f64,
+    pub with_counters: BTreeMap<String, Cost>,
     /// The MPI library.
     pub library: String,
     /// Its file.
@@ -40,13 +34,16 @@ pub struct Costs {
     pub machine: Machine,
 }
 
-/// The costs of tracing with counters.
+/// The cost of tracing a call: medians over the processes.
 #[derive(Debug, Serialize)]
-pub struct WithCounters {
+pub struct Cost {
     /// The counters that were read.
-    pub counters: Vec<String>,
-    /// Two bare time stamps in these processes, ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Vec<String>>,
+    /// Two bare time stamps, ns.
     pub timestamp_pair_ns: f64,
+    /// The call untraced, ns.
+    pub untraced_call_ns: f64,
     /// The time that a traced call takes beyond the same call untraced, ns.
     pub traced_call_ns: f64,
     /// The latter in pairs of time stamps.
@@ -58,53 +55,37 @@ pub struct WithCounters {
 /// # Errors
 /// None of them works; events of which no counter comes.
 pub fn costs(tracer: &OsStr, libraries: &[PathBuf], launcher: &[OsString], events: &[String]) -> Result<Costs> {
-    let (machine, costs) = Machine::during(|| measured(tracer, libraries, launcher, events));
-    Ok(Costs { machine, ..costs? })
-}
-
-fn measured(tracer: &OsStr, libraries: &[PathBuf], launcher: &[OsString], events: &[String]) -> Result<Costs> {
     let mut failures = Vec::new();
     for library in libraries {
         let setup = Setup { tracer: Some(tracer), library, launcher, events: None, request: REQUEST };
         match setup.run()?.times {
-            Ok(_) => return of_library(&setup, library, events),
+            Ok(_) => return of_library(&setup, events),
             Err(failure) => failures.push(format!("{}: {failure}", library.display())),
         }
     }
     bail!("no calls could be traced: {}", failures.join("; "))
 }
 
-fn of_library(setup: &Setup, library: &Path, events: &[String]) -> Result<Costs> {
-    let mut cases: Vec<Case> = vec![Case { events: None, counters: Vec::new(), runs: Vec::new() }];
-    cases.extend(events.iter().map(|events| Case { events: Some(events), counters: Vec::new(), runs: Vec::new() }));
+fn of_library(setup: &Setup, events: &[String]) -> Result<Costs> {
+    let machine = Machine::looked_at();
+    let of_events = events.iter().map(|events| Some(events.as_str()));
+    let case = |events| Case { events, counters: Vec::new(), runs: Vec::new() };
+    let mut cases: Vec<Case> = [None].into_iter().chain(of_events).map(case).collect();
     for process in 0..PROCESSES {
         for case in &mut cases {
             case.run(setup, process == 0)?;
         }
     }
-    let (plain, with_counters) = cases.split_first().context("no case")?;
-    let with_counters = with_counters.iter().map(|case| {
-        let middle = case.middle();
-        let row = WithCounters {
-            counters: case.counters.clone(),
-            timestamp_pair_ns: middle.timestamp_pair_ns,
-            traced_call_ns: middle.traced_call_ns,
-            ratio: middle.ratio,
-        };
-        (case.events.unwrap_or_default().to_owned(), row)
-    });
-    let plain = plain.middle();
-    let about = crate::mpi::about(library)?.answer.unwrap_or_default();
+    let mut costs = cases.into_iter().map(|case| (case.events.unwrap_or_default().to_owned(), case.cost()));
+    let (_, cost) = costs.next().context("no case")?;
+    let about = crate::mpi::about(setup.library)?.answer.unwrap_or_default();
     Ok(Costs {
-        timestamp_pair_ns: plain.timestamp_pair_ns,
-        traced_call_ns: plain.traced_call_ns,
-        ratio: plain.ratio,
-        with_counters: with_counters.collect(),
-        untraced_call_ns: plain.untraced_call_ns,
+        cost: Cost { counters: None, ..cost },
+        with_counters: costs.collect(),
         library: about.name(),
-        path: library.display().to_string(),
+        path: setup.library.display().to_string(),
         abi: about.abi,
-        machine: Machine::default(),
+        machine,
     })
 }
 
@@ -131,16 +112,15 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The medians over the processes.
-    fn middle(&self) -> Tried {
-        let of =
-            |what: fn(&Tried) -> f64| median(&mut self.runs.iter().map(what).collect::<Vec<_>>()).unwrap_or(f64::NAN);
-        Tried {
-            intercepted: true,
-            timestamp_pair_ns: of(|run| run.timestamp_pair_ns),
-            untraced_call_ns: of(|run| run.untraced_call_ns),
-            traced_call_ns: of(|run| run.traced_call_ns),
-            ratio: of(|run| run.ratio),
+    fn cost(self) -> Cost {
+        let middle =
+            |of: fn(&Tried) -> f64| median(&mut self.runs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN);
+        Cost {
+            timestamp_pair_ns: middle(|run| run.timestamp_pair_ns),
+            untraced_call_ns: middle(|run| run.untraced_call_ns),
+            traced_call_ns: middle(|run| run.traced_call_ns),
+            ratio: middle(|run| run.ratio),
+            counters: Some(self.counters),
         }
     }
 }

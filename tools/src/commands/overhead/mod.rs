@@ -1,6 +1,5 @@
 //! `mpitrace overhead`: what the tracer costs here.
 
-pub mod calls;
 mod machine;
 mod measure;
 
@@ -56,7 +55,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         bail!("no MPI library was found; put its mpirun on the PATH, or name it with --mpi");
     }
     let costs = costs(&tracer, &libraries, &arguments.launcher, &arguments.events)?;
-    for warning in costs.machine.warnings() {
+    if let Some(warning) = costs.machine.warning() {
         eprintln!("mpitrace: {warning}");
     }
     if arguments.json {
@@ -69,10 +68,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     let mut table = Table::new(&[text("a call"), number("ns"), number("of two time stamps")]);
     let row = |name: String, ns: f64, ratio: f64| vec![name, format!("{ns:.1}"), format!("{ratio:.2}")];
-    let pair = costs.timestamp_pair_ns;
+    let pair = costs.cost.timestamp_pair_ns;
     table.row(row("two bare time stamps".to_owned(), pair, 1.0));
-    table.row(row("untraced".to_owned(), costs.untraced_call_ns, costs.untraced_call_ns / pair));
-    table.row(row("traced, added".to_owned(), costs.traced_call_ns, costs.ratio));
+    table.row(row("untraced".to_owned(), costs.cost.untraced_call_ns, costs.cost.untraced_call_ns / pair));
+    table.row(row("traced, added".to_owned(), costs.cost.traced_call_ns, costs.cost.ratio));
     for (events, cost) in &costs.with_counters {
         table.row(row(format!("traced with {events}, added"), cost.traced_call_ns, cost.ratio));
     }
