@@ -88,7 +88,6 @@ fn page(case: &Case) {
         "histogram-good",
         "ecdf",
         "box",
-        "metrics",
         "autocorrelation",
         "counter-messages-sent",
         "counter-messages-sent-repetition",
@@ -184,7 +183,7 @@ fn hovers(browser: &mut Browser) {
     ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
-    for name in ["histogram", "ecdf", "box", "metrics", "autocorrelation", "arrival"] {
+    for name in ["histogram", "ecdf", "box", "autocorrelation", "arrival"] {
         let svg = format!("document.querySelector('figure[data-plot={name}] svg')");
         browser.mouse("mouseMoved", (1.0, 1.0));
         let (x, y) = place(browser, &svg, None);

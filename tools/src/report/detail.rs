@@ -25,8 +25,6 @@ pub struct Detail {
     pub bins: usize,
     /// Steps of a distribution function.
     pub steps: usize,
-    /// Repetitions of the metrics.
-    pub metrics: usize,
     /// Rows and columns of a heat map.
     pub cells: (usize, usize),
     /// Numbers that only JSON has, too.
@@ -44,7 +42,6 @@ impl Detail {
             points: (BYTES / operations.max(1) / (PLACED + 40 + (PLACED + 24) * counters)).clamp(FEWEST, MOST),
             bins: of(120, 30),
             steps: of(240, 60),
-            metrics: of(240, 60),
             // Half of the saving from either side.
             cells: ((64.0 * share.sqrt()) as usize, (240.0 * share.sqrt()) as usize),
             every_number,

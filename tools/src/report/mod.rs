@@ -4,7 +4,6 @@
 //! a [`page`], as static [`pictures`] or in the [`terminal`]. Each of them only draws: every number comes out of
 //! [`make`].
 
-mod cumulative_median;
 pub mod detail;
 pub mod file;
 pub mod fingerprint;
@@ -19,4 +18,3 @@ pub mod terminal;
 pub mod thin;
 pub mod timed;
 pub mod timeline;
-pub mod tracer;

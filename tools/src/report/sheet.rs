@@ -19,7 +19,7 @@ const SIZE: f64 = 11.0;
 const ROW: f64 = 290.0;
 /// Characters of a fact that are shown, so that it stays left of the numbers.
 const LONGEST: usize = 88;
-/// The plots of the sheet that are not of a counter and not of the metrics.
+/// The plots of the sheet that are not of a counter.
 const SHOWN: [&str; 8] =
     ["run-time", "run-time-good", "histogram", "histogram-good", "ecdf", "box", "arrival", "rank-time"];
 

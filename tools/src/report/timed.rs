@@ -4,14 +4,10 @@ use mpitrace::categories::{Categories, Category, Found, NotFinite, Rule};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::{Sample, Series, Summary, Wanted};
 
-use super::cumulative_median::CumulativeMedian;
 use super::detail::Detail;
-use super::fingerprint::{Cut, Ecdf, Metrics, NamedBox, Timed};
+use super::fingerprint::{Cut, Ecdf, NamedBox, Timed};
 use super::histogram::{Histogram, place};
 use mpitrace::categories::NotOneLevel;
-
-/// The window of the running mean and median: k in figure 4.8 of Roth's thesis.
-const WINDOW: usize = 21;
 
 /// The categories by the rule that colours, whether its good ones are one level, and the cuts of all rules that find a warm-up, that one's first.
 fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Option<NotOneLevel>, Vec<Cut>), NotFinite> {
@@ -38,7 +34,7 @@ fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Option<NotOneL
 /// # Errors
 /// A run time that is not finite, where the rule needs all of them.
 pub fn make(rule: Rule, detail: &Detail, time: RunTime, series: Series) -> Result<(Timed, Vec<Category>), NotFinite> {
-    let Series { repetition, run_time_ns, .. } = series;
+    let run_time_ns = series.run_time_ns;
     let (Categories { category, .. }, not_one_level, cuts) = categorize(rule, &series)?;
     let counts = Category::ALL.map(|wanted| category.iter().filter(|&&category| category == wanted).count());
     let of_category =
@@ -73,7 +69,6 @@ pub fn make(rule: Rule, detail: &Detail, time: RunTime, series: Series) -> Resul
         histogram_good: Histogram::new([&[], warmup, &[], of_good_ones], detail.bins),
         ecdf: Ecdf::new(&union, detail.steps),
         ecdf_good: Ecdf::new(sample_of_good, detail.steps),
-        metrics: metrics(repetition, run_time_ns, union.sorted(), detail.metrics),
         not_finite: run_time_ns.len() - all.run_time_ns.len(),
     };
     Ok((timed, category))
@@ -106,41 +101,6 @@ impl Columns {
         let Columns { repetition, run_time_ns, enter_ns } = self;
         Series { repetition, run_time_ns, enter_ns: enter_ns.as_deref() }
     }
-}
-
-/// The metrics of the thesis at so many of the repetitions. Beyond both ends the window takes the outermost value.
-fn metrics(repetition: &[u64], run_time_ns: &[f64], sorted: &[f64], kept: usize) -> Metrics {
-    let mut found = Metrics::default();
-    let count = run_time_ns.len();
-    // Closer at the start, where the warm-up is: every one of the first third.
-    let early = kept / 3;
-    let places = (0..kept).map(|step| match step.checked_sub(early) {
-        None => step,
-        Some(late) => early + count.saturating_sub(early) * late / (kept - early - 1),
-    });
-    let mut places: Vec<usize> = places.map(|place| place.min(count.saturating_sub(1))).collect();
-    places.dedup();
-    let (mut minimum, mut sum, mut next) = (f64::INFINITY, 0.0, 0);
-    let mut median = CumulativeMedian::new(sorted);
-    for (index, &x) in run_time_ns.iter().enumerate() {
-        minimum = minimum.min(x);
-        sum += x;
-        median.add(x);
-        if places.get(next) != Some(&index) {
-            continue;
-        }
-        next += 1;
-        let half = WINDOW as isize / 2;
-        let clamped = |place: isize| run_time_ns[place.clamp(0, count as isize - 1) as usize];
-        let mut window: Vec<f64> = (index as isize - half..=index as isize + half).map(clamped).collect();
-        found.repetition.push(repetition[index]);
-        found.cumulative_minimum.push(minimum);
-        found.cumulative_mean.push(sum / (index + 1) as f64);
-        found.cumulative_median.push(median.value());
-        found.running_mean.push(window.iter().sum::<f64>() / window.len() as f64);
-        found.running_median.push(mpitrace::statistics::median(&mut window).unwrap_or(f64::NAN));
-    }
-    found
 }
 
 #[cfg(test)]
@@ -192,40 +152,6 @@ mod tests {
     }
 
     #[test]
-    fn the_metrics_are_those_of_the_thesis() {
-        let x = series();
-        let (timed, _) = made(&x);
-        let metrics = &timed.metrics;
-        let at = |wanted: u64| metrics.repetition.iter().position(|&k| k == wanted).unwrap();
-        assert_eq!(metrics.cumulative_minimum[at(59)], 50.0);
-        assert_eq!(metrics.cumulative_minimum[at(60)], 25.0);
-        assert_eq!(metrics.cumulative_median[at(4)], 51.0);
-        // Ten times x_0 stands in for what lies before the start.
-        assert!((metrics.running_mean[0] - (10.0 * 50.0 + x[..11].iter().sum::<f64>()) / 21.0).abs() < 1e-9);
-        let last = metrics.repetition.len() - 1;
-        assert_eq!(metrics.repetition[last], 299);
-        assert!((metrics.cumulative_mean[last] - x.iter().sum::<f64>() / 300.0).abs() < 1e-9);
-        for (place, &number) in metrics.repetition.iter().enumerate() {
-            let number = number as usize;
-            let mut until = x[..=number].to_vec();
-            let around = |step: usize| x[(number + step).saturating_sub(10).min(299)];
-            let mut around: Vec<f64> = (0..21).map(around).collect();
-            let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-            let median = |values: &mut [f64]| mpitrace::statistics::median(values).unwrap();
-            let minimum = until.iter().copied().fold(f64::INFINITY, f64::min);
-            for (found, expected) in [
-                (metrics.cumulative_minimum[place], minimum),
-                (metrics.cumulative_mean[place], mean(&until)),
-                (metrics.cumulative_median[place], median(&mut until)),
-                (metrics.running_mean[place], mean(&around)),
-                (metrics.running_median[place], median(&mut around)),
-            ] {
-                assert!((found - expected).abs() < 1e-9, "at {number}: {found} is not {expected}");
-            }
-        }
-    }
-
-    #[test]
     fn a_period_shows_in_the_autocorrelation() {
         let x: Vec<f64> = (0..1001).map(|i| if i % 5 == 0 { 30.0 } else { 20.0 }).collect();
         let good = made(&x).0.good;
@@ -247,6 +173,6 @@ mod tests {
     fn nothing_and_one_repetition_have_a_fingerprint() {
         assert_eq!(made(&[]).0.counts, [0; 4]);
         let (timed, _) = made(&[7.0]);
-        assert_eq!((timed.counts, timed.metrics.repetition), ([1, 0, 0, 0], vec![0]));
+        assert_eq!(timed.counts, [1, 0, 0, 0]);
     }
 }

@@ -19,7 +19,7 @@ use crate::report::detail::{Detail, SHOWN};
 use crate::report::fingerprint::{Fingerprint, Overview, Report, Run};
 use crate::report::measured::Measured;
 use crate::report::timeline::Timeline;
-use crate::report::{file, make, page, pictures, terminal, tracer};
+use crate::report::{file, make, page, pictures, terminal};
 use crate::source::Source;
 use crate::summary::Summary;
 
@@ -204,12 +204,7 @@ fn run_facts(source: &Source, name: &str) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
     let facts = info::facts::Facts::new(&traced.trace, &traced.operations, &traced.clock);
     let lines = info::page::lines(&facts).into_iter().map(|(title, line)| (title.to_owned(), line));
-    Run {
-        facts: lines.collect(),
-        tracer: tracer::facts(&traced.trace, &traced.clock),
-        factors: facts.factors,
-        ..only_summary(source, name)
-    }
+    Run { facts: lines.collect(), factors: facts.factors, ..only_summary(source, name) }
 }
 
 /// The part of it that a terminal has room for.

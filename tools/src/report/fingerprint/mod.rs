@@ -8,7 +8,7 @@ mod serialize;
 mod timed;
 
 pub use points::{Counter, Heat, Points};
-pub use timed::{Cut, Ecdf, Metrics, NamedBox, Timed};
+pub use timed::{Cut, Ecdf, NamedBox, Timed};
 
 use std::collections::BTreeMap;
 
@@ -51,8 +51,6 @@ pub struct Run {
     pub timeline: Option<Timeline>,
     /// Title and text, in order, for people.
     pub facts: Vec<(String, String)>,
-    /// What the tracer itself cost, for people.
-    pub tracer: Vec<(String, String)>,
     /// Everything that the run recorded about itself, by name.
     pub factors: BTreeMap<String, String>,
 }

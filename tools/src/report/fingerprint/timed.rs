@@ -33,8 +33,6 @@ pub struct Timed {
     pub ecdf: Ecdf,
     /// Of the good ones.
     pub ecdf_good: Ecdf,
-    /// The metrics of the thesis' figure 4.8.
-    pub metrics: Metrics,
     /// Run times that are infinite or not a number, and in no number.
     pub not_finite: usize,
 }
@@ -107,17 +105,6 @@ impl Ecdf {
         let (at_ns, share) = steps.into_iter().unzip();
         Ecdf { at_ns, share }
     }
-}
-
-/// Statistics that run along the repetitions (thesis, equations 4.2 to 4.6), at some of them, ns.
-#[derive(Debug, Default, Serialize)]
-pub struct Metrics {
-    pub repetition: Vec<u64>,
-    pub cumulative_minimum: Vec<f64>,
-    pub cumulative_mean: Vec<f64>,
-    pub cumulative_median: Vec<f64>,
-    pub running_mean: Vec<f64>,
-    pub running_median: Vec<f64>,
 }
 
 #[cfg(test)]

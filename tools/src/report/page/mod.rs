@@ -176,13 +176,10 @@ fn facts(pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>) ->
     table(&[], &rows, usize::MAX)
 }
 
-/// What is known of a run, and what the tracer cost.
+/// What is known of a run.
 fn run_facts(run: &Run) -> String {
-    let pair = |pairs: &[(String, String)]| facts(pairs.iter().map(|(title, text)| (title, text)));
-    let mut text = format!("<h3>The run</h3>{}", pair(&run.facts));
-    if !run.tracer.is_empty() {
-        text.push_str(&format!("<h3>What the tracer itself cost</h3>{}", pair(&run.tracer)));
-    }
+    let of_run = run.facts.iter().map(|(title, text)| (title, text));
+    let mut text = format!("<h3>The run</h3>{}", facts(of_run));
     if !run.factors.is_empty() {
         let all = facts(&run.factors);
         text.push_str(&format!("<details><summary>everything recorded about the run</summary>{all}</details>"));

@@ -123,7 +123,6 @@ pub fn by_time(view: View) -> Vec<(String, Plot)> {
         ("histogram-good", distribution::histogram_good(view)),
         ("ecdf", distribution::ecdf(view)),
         ("box", distribution::boxes(view)),
-        ("metrics", run_times::metrics(view)),
         ("autocorrelation", distribution::autocorrelation(view)),
     ]
     .map(|(name, plot)| (name.to_owned(), plot))
