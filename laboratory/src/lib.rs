@@ -1,10 +1,11 @@
 //! `mpitrace benchmark`: commands that serve research on benchmarks.
 //!
 //! The formulas by which benchmarks process their times ([`schemes`]), how they synchronise their ranks
-//! ([`synchronisation_check`]), the metrics by which a warm-up was looked for ([`metrics`]), and how many repetitions
-//! and runs are enough ([`enough`]). Traces are read and shown by the library of the companion; `commands` has a
-//! file for each command.
+//! ([`synchronisation_check`]), what two barriers prove of the time between them ([`barrier_bounds`]), the metrics by
+//! which a warm-up was looked for ([`metrics`]), and how many repetitions and runs are enough ([`enough`]). Traces are
+//! read and shown by the library of the companion; `commands` has a file for each command.
 
+pub mod barrier_bounds;
 mod commands;
 pub mod enough;
 pub mod metrics;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use clap::Args;
 use mpitrace::run_time::RunTime;
+use mpitrace::statistics::median;
 use mpitrace_companion::exit_code;
 use mpitrace_companion::options::Input;
 use mpitrace_companion::output::{self, Attribute, Output};
@@ -14,6 +15,7 @@ use mpitrace_companion::text;
 use mpitrace_functions::Function;
 use serde::Serialize;
 
+use crate::barrier_bounds::{Barriers, Bounds, Verdict};
 use crate::synchronisation_check::{Observed, Spread, Synchronisation, SynchronisationCheck, Window, check};
 
 /// So many numbers of repetitions are listed; `--json` has all.
@@ -59,6 +61,21 @@ struct Checked<'s> {
     #[serde(flatten)]
     description: &'s Description,
     synchronisation_check: Option<Facts>,
+    barrier_bounds: Option<BarrierFacts>,
+}
+
+/// Bounds by barriers before and behind the operation, which need no global clock: medians over the repetitions that
+/// have them, ns.
+#[derive(Serialize)]
+struct BarrierFacts {
+    repetitions: usize,
+    lower_ns: Option<f64>,
+    global_ns: Option<f64>,
+    upper_ns: Option<f64>,
+    /// Repetitions whose global time lies outside of its bounds.
+    contradicted: usize,
+    /// By more than the stated errors of the clocks.
+    contradicted_with_errors: usize,
 }
 
 /// The check, for programs.
@@ -98,7 +115,11 @@ impl<'s> Checked<'s> {
     fn new(source: &'s Source, traced: &Traced, number: usize) -> Self {
         let observed = Observed::new(&traced.trace, &traced.operations, &traced.clock, number);
         let description = &source.operations()[number];
-        Checked { description, synchronisation_check: check(&observed).map(|check| Facts::new(check, description)) }
+        Checked {
+            description,
+            synchronisation_check: check(&observed).map(|check| Facts::new(check, description)),
+            barrier_bounds: BarrierFacts::new(traced, number),
+        }
     }
 
     fn write(&self, output: &mut Output) -> Result<()> {
@@ -111,7 +132,34 @@ impl<'s> Checked<'s> {
             Some(facts) => facts.sentences.iter().try_for_each(|sentence| writeln!(output, "* {sentence}"))?,
             None => writeln!(output, "* fewer than two repetitions: nothing to check")?,
         }
+        if let Some(bounds) = &self.barrier_bounds {
+            let [lower, global, upper] =
+                [bounds.lower_ns, bounds.global_ns, bounds.upper_ns].map(|ns| ns.map(text::time).unwrap_or_default());
+            writeln!(
+                output,
+                "* barriers around {}: work of {lower} to {upper} without a clock, {global} with; contradicted {}, \
+                 beyond the clocks' errors {}",
+                bounds.repetitions, bounds.contradicted, bounds.contradicted_with_errors
+            )?;
+        }
         Ok(())
+    }
+}
+
+impl BarrierFacts {
+    fn new(traced: &Traced, number: usize) -> Option<BarrierFacts> {
+        let barriers = Barriers::new(&traced.trace, &traced.clock, &traced.operations, number)?;
+        let found: Vec<Bounds> = barriers.bounds().map(|(_, bounds)| bounds).collect();
+        let middle = |of: fn(&Bounds) -> f64| median(&mut found.iter().map(of).collect::<Vec<_>>());
+        let count = |is_one: fn(&Verdict) -> bool| found.iter().filter(|bounds| is_one(&bounds.verdict)).count();
+        (!found.is_empty()).then(|| BarrierFacts {
+            repetitions: found.len(),
+            lower_ns: middle(|bounds| bounds.lower_ns),
+            global_ns: middle(|bounds| bounds.global_ns),
+            upper_ns: middle(|bounds| bounds.upper_ns),
+            contradicted: count(|verdict| *verdict != Verdict::Held),
+            contradicted_with_errors: count(|verdict| *verdict == Verdict::Contradicted),
+        })
     }
 }
 

@@ -1,5 +1,5 @@
-//! The times of a repetition, out of when each rank entered and left it: the three completion times, who came and went
-//! last, and what barriers around it tell without any global clock.
+//! The times of a repetition, out of when each rank entered and left it: the three completion times, and who came and
+//! went last.
 //!
 //! With s_r and e_r the global times at which rank r entered and left (Hunold & Carpen-Amarie 2016, 3.2; Lastovetsky et
 //! al. 2008, 2.1):
@@ -10,11 +10,11 @@
 //! T_last = max e_r - max s_r       T_glob = A + T_last,  T_last <= T_loc <= T_glob
 //! ```
 
-mod barriers;
 mod non_blocking;
 pub mod progress;
 
-pub use barriers::{Barriers, Bounds, Verdict};
+use serde::Serialize;
+
 pub use non_blocking::{Overheads, Requests, overlap, overlap_of_osu};
 
 /// No rank alone.
@@ -48,7 +48,7 @@ pub struct CompletionTimes {
 }
 
 /// The check that T_last <= T_loc <= T_glob holds, as it must wherever the times of each rank fit its own clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Ordering {
     /// Repetitions for which it was checked.
     pub checked: usize,

@@ -3,7 +3,6 @@
 use mpitrace::categories::Rule;
 use mpitrace::causality::Causality;
 use mpitrace::clock::{Clock, Truth};
-use mpitrace::completion_times::Barriers;
 use mpitrace::import::Measured;
 use mpitrace::operations::{NO_RECORD, Operation, Operations};
 use mpitrace::reader::{Part, Trace};
@@ -26,15 +25,12 @@ pub fn trace(trace: &Trace) {
     }
     let clock = Clock::new(trace);
     of_clock(trace, &operations, &clock);
-    for (number, operation) in operations.operations.iter().enumerate().take(OPERATIONS) {
+    for operation in operations.operations.iter().take(OPERATIONS) {
         operation.run_times(trace, &clock, RunTime::Global);
         // The two that differ most: no clock's error, and all of it.
         for time in [RunTime::Local, RunTime::Last] {
             let (repetition, run_time_ns) = operation.run_times(trace, &clock, time);
             categories(&repetition, &run_time_ns);
-        }
-        if let Some(barriers) = Barriers::new(trace, &clock, &operations, number) {
-            barriers.bounds().for_each(drop);
         }
     }
     let others = Method::all().filter(|method| *method != clock.method);

@@ -55,3 +55,30 @@ fn what_is_no_trace_cannot_be_checked() {
                 repetition\n";
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (2, "", line));
 }
+
+#[test]
+fn barriers_around_the_work_bound_it_without_a_clock() {
+    let folder = Folder::new();
+    let ranks = [0, 1].map(|number: u32| {
+        let mut rank = SyntheticRank::new(number, 2);
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        let bcast = rank.operation("MPI_Bcast", 0, 8);
+        for i in 0..20 {
+            let at = 1_000_000 + 10_000 * i;
+            rank.call(barrier, at + 40 * u64::from(number), at + 100);
+            rank.call(bcast, at + 110, at + 600);
+        }
+        rank
+    });
+    let found = |operation: &str| {
+        let ran =
+            mpitrace(&["benchmark", "synchronisation", "--json", "--operation", operation, &folder.trace(&ranks)]);
+        ran.json()["rows"][0]["barrier_bounds"].clone()
+    };
+    // The last call has no barrier behind it.
+    let expected = json!({
+        "repetitions": 19, "lower_ns": 9940.0, "global_ns": 9940.0, "upper_ns": 10_060.0, "contradicted": 0,
+        "contradicted_with_errors": 0
+    });
+    assert_eq!((found("1"), found("0")), (expected, json!(null)));
+}

@@ -96,30 +96,6 @@ fn a_period_two_modes_and_the_first_of_them_are_found() {
 }
 
 #[test]
-fn barriers_around_the_work_bound_it_without_a_clock() {
-    let folder = Folder::new();
-    let ranks = [0, 1].map(|number: u32| {
-        let mut rank = SyntheticRank::new(number, 2);
-        let barrier = rank.operation("MPI_Barrier", 0, 0);
-        let bcast = rank.operation("MPI_Bcast", 0, 8);
-        for i in 0..20 {
-            let at = 1_000_000 + 10_000 * i;
-            rank.call(barrier, at + 40 * u64::from(number), at + 100);
-            rank.call(bcast, at + 110, at + 600);
-        }
-        rank
-    });
-    let found = stats(&folder, &ranks, &["--operation", "1"]);
-    // The last call has no barrier behind it.
-    let expected = json!({
-        "repetitions": 19, "lower_ns": 9940.0, "global_ns": 9940.0, "upper_ns": 10_060.0, "contradicted": 0,
-        "contradicted_with_errors": 0
-    });
-    assert_eq!(found["completion"]["barriers"], expected);
-    assert_eq!(stats(&folder, &ranks, &["--operation", "0"])["completion"]["barriers"], json!(null));
-}
-
-#[test]
 fn the_step_of_the_clock_is_said() {
     let folder = Folder::new();
     let found = stats(&folder, &trace(500, |_, i| 200 + 10 * ((i * 7) % 5)), &[]);

@@ -1,12 +1,12 @@
-//! When the ranks entered and left: the completion times of an operation, and what barriers around it show.
+//! When the ranks entered and left: the completion times of an operation.
 
-use mpitrace::completion_times::{Barriers, CompletionTimes, NOBODY, Ordering, RankTimes, Verdict};
+use mpitrace::completion_times::{CompletionTimes, NOBODY, Ordering, RankTimes};
 use mpitrace::statistics::median;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::selection::Selection;
-use crate::source::{Ranks, Source};
+use crate::source::Ranks;
 
 /// Medians over the repetitions that count; ns.
 #[derive(Debug, Serialize)]
@@ -21,9 +21,7 @@ pub struct Completion {
     /// The one that left last most often.
     pub last_out: Option<Most>,
     /// The check that T_last <= T_loc <= T_glob.
-    pub ordering: OrderingFacts,
-    /// Bounds by barriers before and behind the operation, which need no global clock.
-    pub barriers: Option<BarrierFacts>,
+    pub ordering: Ordering,
 }
 
 /// A rank, and in which share of the repetitions it was, alone.
@@ -31,27 +29,6 @@ pub struct Completion {
 pub struct Most {
     pub rank: u32,
     pub share: f64,
-}
-
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct OrderingFacts {
-    pub checked: usize,
-    /// Not checked: a clock stepped within the call.
-    pub split: usize,
-    pub violated: usize,
-}
-
-/// McCalpin's bounds, medians over the repetitions that have barriers on both sides; ns.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct BarrierFacts {
-    pub repetitions: usize,
-    pub lower_ns: Option<f64>,
-    pub global_ns: Option<f64>,
-    pub upper_ns: Option<f64>,
-    /// Repetitions whose global time lies outside of its bounds.
-    pub contradicted: usize,
-    /// By more than the stated errors of the clocks.
-    pub contradicted_with_errors: usize,
 }
 
 /// The entries and exits of all ranks, with no more columns than are needed later.
@@ -154,14 +131,7 @@ fn how_often<'w>(ranks: usize, who: impl Iterator<Item = (&'w u32, &'w bool)>) -
 
 impl Completion {
     /// Of the repetitions that count.
-    pub fn new(
-        source: &Source,
-        number: usize,
-        ranks: &Ranks<'_>,
-        summary: &CompletionSummary,
-        selection: &Selection<'_>,
-    ) -> Completion {
-        let Ordering { checked, split, violated } = summary.ordering;
+    pub fn new(ranks: &Ranks<'_>, summary: &CompletionSummary, selection: &Selection<'_>) -> Completion {
         Completion {
             local_ns: summary.local_ns,
             global_ns: summary.global_ns,
@@ -170,8 +140,7 @@ impl Completion {
             exit_spread_ns: summary.exit_spread_ns,
             last_in: most(ranks, &summary.last_in, selection),
             last_out: most(ranks, &summary.last_out, selection),
-            ordering: OrderingFacts { checked, split, violated },
-            barriers: barriers(source, number, selection),
+            ordering: summary.ordering,
         }
     }
 }
@@ -181,26 +150,4 @@ fn most(ranks: &Ranks<'_>, counts: &[usize], selection: &Selection<'_>) -> Optio
     let (rank, &count) = counts.iter().enumerate().rev().max_by_key(|(_, count)| **count)?;
     let share = count as f64 / selection.run_time_ns.len() as f64;
     (count > 0).then(|| Most { rank: ranks.numbers[rank], share })
-}
-
-fn barriers(source: &Source, number: usize, selection: &Selection<'_>) -> Option<BarrierFacts> {
-    let traced = source.traced()?;
-    let barriers = Barriers::new(&traced.trace, &traced.clock, &traced.operations, number)?;
-    let (mut lower, mut global, mut upper) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut contradicted, mut contradicted_with_errors) = (0, 0);
-    for (_, bounds) in barriers.bounds().filter(|(place, _)| selection.kept[*place]) {
-        lower.push(bounds.lower_ns);
-        global.push(bounds.global_ns);
-        upper.push(bounds.upper_ns);
-        contradicted += usize::from(bounds.verdict != Verdict::Held);
-        contradicted_with_errors += usize::from(bounds.verdict == Verdict::Contradicted);
-    }
-    (!lower.is_empty()).then(|| BarrierFacts {
-        repetitions: lower.len(),
-        lower_ns: median(&mut lower),
-        global_ns: median(&mut global),
-        upper_ns: median(&mut upper),
-        contradicted,
-        contradicted_with_errors,
-    })
 }

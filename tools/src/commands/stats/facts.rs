@@ -95,7 +95,7 @@ impl Facts {
             notes: Vec::new(),
             summary: of_series,
             account,
-            completion: summary.as_ref().map(|summary| Completion::new(source, number, &of_ranks, summary, &selection)),
+            completion: summary.as_ref().map(|summary| Completion::new(&of_ranks, summary, &selection)),
             non_blocking: non_blocking::costs(source, number, &selection)?,
             counters: counters::by_name(source, number, &selection),
             all_calls: source.all_calls().iter().find(|all| all.operation == Some(number)).cloned(),

@@ -217,15 +217,6 @@ fn times_together(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Re
                 100.0 * last_out.share
             )?;
         }
-        if let Some(b) = c.barriers {
-            let (lower, global, upper) = (time(b.lower_ns), time(b.global_ns), time(b.upper_ns));
-            writeln!(
-                output,
-                "barriers     around {}: work of {lower} to {upper} without a clock, {global} with; contradicted {}, \
-                 beyond the clocks' errors {}",
-                b.repetitions, b.contradicted, b.contradicted_with_errors
-            )?;
-        }
     }
     if let Some(n) = &facts.non_blocking {
         let overhead = time(n.overhead_ns);

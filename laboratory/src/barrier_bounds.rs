@@ -9,10 +9,9 @@
 //! that; so each rank's t3 - t0 holds all of the work, of whatever rank. Both ends are differences on one clock. What
 //! global time says lies between them, or it is wrong.
 
-use crate::clock::{Clock, RankClock};
-use crate::operations::{Operation, Operations};
-use crate::parallel;
-use crate::reader::Trace;
+use mpitrace::clock::{Clock, RankClock};
+use mpitrace::operations::{Operation, Operations};
+use mpitrace::reader::Trace;
 
 /// The bounds of one repetition, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,26 +47,6 @@ pub struct Barriers<'a> {
     barriers: Vec<(u64, &'a Operation, usize)>,
 }
 
-/// A repetition between two barriers: its place among the complete ones, and the rows of the barriers.
-struct Enclosed<'a> {
-    place: usize,
-    before: (&'a Operation, usize),
-    behind: (&'a Operation, usize),
-}
-
-/// Repetitions whose bounds are found together, rank by rank.
-const TOGETHER: usize = 1 << 14;
-
-/// A repetition's bounds after some ranks: the lower and the upper one, and the times of global time, ns,
-/// each with its clock and tick.
-#[derive(Clone)]
-struct Known<'a> {
-    lower_ns: f64,
-    upper_ns: f64,
-    first: (f64, Option<(&'a RankClock, u64)>),
-    last: (f64, Option<(&'a RankClock, u64)>),
-}
-
 impl<'a> Barriers<'a> {
     /// The barriers of the communicator of the `number`-th operation; `None` where it has none, and for barriers
     /// themselves.
@@ -89,78 +68,44 @@ impl<'a> Barriers<'a> {
     /// The bounds of each complete repetition that has a barrier before and one behind it, with nothing else between on
     /// the communicator; its place among the complete ones with them.
     pub fn bounds(&self) -> impl Iterator<Item = (usize, Bounds)> + '_ {
-        let mut until = 0;
-        let mut enclosed = self.operation.complete_rows().enumerate().filter_map(move |(place, row)| {
+        self.operation.complete_rows().enumerate().filter_map(|(place, row)| {
             let position = position(self.trace, self.operation, row);
-            let before = self.barrier_at(position.checked_sub(1)?, &mut until)?;
-            let behind = self.barrier_at(position.checked_add(1)?, &mut until)?;
-            Some(Enclosed { place, before, behind })
-        });
-        let some = move || {
-            let next = || Some(enclosed.by_ref().take(TOGETHER).collect()).filter(|some: &Vec<_>| !some.is_empty());
-            let pieces: Vec<Vec<Enclosed>> = std::iter::from_fn(next).take(parallel::processors()).collect();
-            (!pieces.is_empty()).then(|| parallel::map(pieces, |piece| self.bounds_of(&piece)))
-        };
-        std::iter::from_fn(some).flatten().flatten()
+            let before = self.barrier_at(position.checked_sub(1)?)?;
+            let behind = self.barrier_at(position.checked_add(1)?)?;
+            Some((place, self.between(before, behind)))
+        })
     }
 
-    /// The barrier at a position. `until`: how many barriers lie at the position that was asked for last, or before it. In
-    /// the order of the repetitions it is most often the same number for the next position, or one more.
-    fn barrier_at(&self, position: u64, until: &mut usize) -> Option<(&'a Operation, usize)> {
-        let is_behind = |index: usize| self.barriers.get(index).is_none_or(|&(other, ..)| other > position);
-        let fits = |count: usize| is_behind(count) && count.checked_sub(1).is_none_or(|last| !is_behind(last));
-        let near = [*until, *until + 1].into_iter().find(|&count| fits(count));
-        *until = near.unwrap_or_else(|| self.barriers.partition_point(|&(other, ..)| other <= position));
-        let &(found, barrier, row) = self.barriers.get(until.checked_sub(1)?)?;
-        (found == position).then_some((barrier, row))
+    fn barrier_at(&self, position: u64) -> Option<(&'a Operation, usize)> {
+        let found = self.barriers.binary_search_by_key(&position, |&(position, ..)| position).ok()?;
+        let (_, barrier, row) = self.barriers[found];
+        Some((barrier, row))
     }
 
-    /// The bounds of some repetitions, with their places. Rank by rank, since the records of a rank lie together.
-    fn bounds_of(&self, enclosed: &[Enclosed<'a>]) -> Vec<(usize, Bounds)> {
-        let none = Known {
-            lower_ns: f64::NEG_INFINITY,
-            upper_ns: f64::INFINITY,
-            first: (f64::INFINITY, None),
-            last: (f64::NEG_INFINITY, None),
-        };
-        let mut known = vec![none; enclosed.len()];
-        let mut records: Vec<u32> = Vec::with_capacity(2 * enclosed.len());
-        let (mut enter, mut exit) = (Vec::new(), Vec::new());
+    fn between(&self, before: (&Operation, usize), behind: (&Operation, usize)) -> Bounds {
+        let (mut lower_ns, mut upper_ns) = (f64::NEG_INFINITY, f64::INFINITY);
+        // Times of global time, ns, each with its clock and tick.
+        let mut first: (f64, Option<(&RankClock, u64)>) = (f64::INFINITY, None);
+        let mut last: (f64, Option<(&RankClock, u64)>) = (f64::NEG_INFINITY, None);
         // All operations of a communicator have the same ranks.
         for (member, &part) in self.operation.parts.iter().enumerate() {
-            let record = |&(operation, row): &(&Operation, usize)| operation.records(row).get(member);
-            records.clear();
-            records.extend(enclosed.iter().flat_map(|one| [record(&one.before), record(&one.behind)]));
-            self.trace.parts[part].read_times(&records, &mut enter, &mut exit);
+            let times = |(barrier, row): (&Operation, usize)| {
+                self.trace.parts[part].times_of(barrier.records(row).get(member) as usize)
+            };
+            let ((t0, t1), (t2, t3)) = (times(before), times(behind));
             let clock = self.clock.of_part(part);
-            for (known, (enter, exit)) in known.iter_mut().zip(enter.chunks_exact(2).zip(exit.chunks_exact(2))) {
-                known.add(clock, [enter[0], exit[0], enter[1], exit[1]]);
+            lower_ns = lower_ns.max(clock.duration_ns(t1, t2));
+            upper_ns = upper_ns.min(clock.duration_ns(t0, t3));
+            let (start, end) = (clock.nanoseconds(t1), clock.nanoseconds(t2));
+            if start < first.0 {
+                first = (start, Some((clock, t1)));
+            }
+            if end > last.0 {
+                last = (end, Some((clock, t2)));
             }
         }
-        enclosed.iter().zip(known).map(|(one, known)| (one.place, known.bounds())).collect()
-    }
-}
-
-impl<'a> Known<'a> {
-    /// Adds a rank's ticks: t0 to t3.
-    fn add(&mut self, clock: &'a RankClock, [t0, t1, t2, t3]: [u64; 4]) {
-        self.lower_ns = self.lower_ns.max(clock.duration_ns(t1, t2));
-        self.upper_ns = self.upper_ns.min(clock.duration_ns(t0, t3));
-        let (start, end) = (clock.nanoseconds(t1), clock.nanoseconds(t2));
-        if start < self.first.0 {
-            self.first = (start, Some((clock, t1)));
-        }
-        if end > self.last.0 {
-            self.last = (end, Some((clock, t2)));
-        }
-    }
-
-    /// When all ranks were added.
-    fn bounds(self) -> Bounds {
-        let Known { lower_ns, upper_ns, first, last } = self;
         let global_ns = last.0 - first.0;
-        let outside = (lower_ns - global_ns).max(global_ns - upper_ns) - super::tolerance_ns(upper_ns);
-        // The errors take longer than all the rest: they are asked for only where they matter.
+        let outside = (lower_ns - global_ns).max(global_ns - upper_ns) - tolerance_ns(upper_ns);
         let error = |of: Option<(&RankClock, u64)>| of.and_then(|(clock, tick)| clock.error_ns(tick));
         let verdict = match outside {
             outside if outside <= 0.0 => Verdict::Held,
@@ -171,6 +116,12 @@ impl<'a> Known<'a> {
         };
         Bounds { lower_ns, upper_ns, global_ns, verdict }
     }
+}
+
+/// By how much global time and a rank's own clock may differ over a time of this length, ns: the rounding of global
+/// times after some hours (2^-53 of 10^13 ns), and the change of a clock's rate within it.
+fn tolerance_ns(duration_ns: f64) -> f64 {
+    1.0 + 1e-5 * duration_ns.abs()
 }
 
 fn position(trace: &Trace, operation: &Operation, row: usize) -> u64 {
