@@ -1,7 +1,6 @@
 //! `mpitrace clock`: how good the global time is.
 
 mod domain;
-mod errors;
 pub mod facts;
 mod page;
 
