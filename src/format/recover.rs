@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use mpitrace_platform::node_files;
 
 use crate::block_file::BlockFileHeader;
 use crate::layout::*;
+use crate::live::{self, Holder};
 use crate::metadata::{self, Metadata};
 use crate::{TraceError, file, join, part, segment};
 
@@ -322,22 +322,10 @@ fn look_at(path: &Path, uid: Option<u32>) -> Option<Leftover> {
     let map = unsafe { Mmap::map(&file) }.ok()?;
     let &SegmentHeader { rank, run, .. } = segment::header(path, &map).ok()?;
     // Asked after the header was found: a process takes the lock before it writes one.
-    let lives = is_locked(&file);
+    let lives = live::holder(&file) != Holder::Nobody;
     let bytes = metadata.blocks() * 512;
     let (path, modified, uid) = (path.to_owned(), metadata.mtime(), metadata.uid());
     Some(Leftover { path, modified, bytes, rank, run, lives, added: Metadata::new(), uid, map })
-}
-
-/// Whether a living process holds the lock that it takes on its segment. The lock ends with its process, however that
-/// ended, which a process number in the file could not tell across containers.
-fn is_locked(file: &File) -> bool {
-    // SAFETY: a flock of zeros is a valid value; l_start = l_len = 0 means the whole file.
-    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-    lock.l_type = libc::F_WRLCK as _;
-    lock.l_whence = libc::SEEK_SET as _;
-    // SAFETY: the descriptor is open and `lock` outlives the call.
-    let answered = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) } == 0;
-    answered && lock.l_type != libc::F_UNLCK as libc::c_short
 }
 
 #[cfg(test)]

@@ -97,16 +97,6 @@ impl Segment {
         let name = self.path.file_name()?.to_str()?;
         name.strip_suffix(node_files::SEGMENT)?.rsplit('-').nth(1)
     }
-
-    /// Reads the header and the lock again.
-    ///
-    /// # Errors
-    /// The file holds no segment any more.
-    pub fn refresh(&mut self) -> Result<(), TraceError> {
-        self.rank = read_header(&self.path, &self.file)?.rank;
-        self.holder = holder(&self.file);
-        Ok(())
-    }
 }
 
 /// The checked header.
@@ -118,8 +108,8 @@ fn read_header(path: &Path, file: &File) -> Result<SegmentHeader, TraceError> {
 }
 
 /// Which process holds the lock that a traced process takes on its segment. It ends with the process, however that
-/// ended.
-fn holder(file: &File) -> Holder {
+/// ended, which a process number in the file could not tell across containers.
+pub(crate) fn holder(file: &File) -> Holder {
     // SAFETY: a flock of zeros is a valid value; l_start = l_len = 0 means the whole file.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = libc::F_WRLCK as _;

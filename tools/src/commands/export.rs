@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let is_shown = arguments.output.as_os_str() == "-" && io::stdout().is_terminal();
     let calls = if is_shown { calls } else { calls.with_progress(arguments.operation) };
     let exported = exporter.export(&calls, arguments.operation, &mut destination);
-    calls.finished();
+    drop(calls);
     exported?;
     Ok(ExitCode::SUCCESS)
 }

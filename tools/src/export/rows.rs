@@ -1,9 +1,6 @@
 //! The calls of a trace, one after the other: what `dump` lists and every export is made of.
 
-use std::cell::Cell;
-
 use anyhow::Result;
-use indicatif::{ProgressBar, ProgressStyle};
 use mpitrace::account::{CallAccount, CallAccounts};
 use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
@@ -13,6 +10,7 @@ use mpitrace::reader::{Column, Part, Trace};
 use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, UNKNOWN_BYTES};
 use serde::{Serialize, Serializer};
 
+use crate::progress::Progress;
 use crate::source::Traced;
 
 /// One call on one rank.
@@ -98,9 +96,7 @@ pub struct Calls<'t> {
     partners: Partners,
     /// For each operation whether a request stands for its calls.
     has_request: Vec<bool>,
-    progress: ProgressBar,
-    /// Calls visited, for the progress.
-    visited: Cell<u64>,
+    progress: Option<Progress>,
 }
 
 /// A part's columns that are not looked up for every call.
@@ -113,9 +109,6 @@ struct Columns<'t> {
     /// By the index of the counter's name.
     counters: Vec<Option<Column<'t>>>,
 }
-
-/// The progress is told after so many calls.
-const STEP: u64 = 4096;
 
 impl<'t> Calls<'t> {
     /// Those of a trace.
@@ -144,8 +137,7 @@ impl<'t> Calls<'t> {
             rule: Rule::default(),
             parts: trace.parts.iter().zip(&values).map(columns).collect(),
             counter_names,
-            progress: ProgressBar::hidden(),
-            visited: Cell::new(0),
+            progress: None,
         }
     }
 
@@ -160,17 +152,8 @@ impl<'t> Calls<'t> {
             let operation = &self.operations.operations[number];
             (operation.repetition.len() * operation.parts.len()) as u64
         };
-        let bar = ProgressBar::new(operation.map_or(self.trace.records(), of_one));
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent:>3} %  {eta} left") {
-            bar.set_style(style);
-        }
-        self.progress = bar;
+        self.progress = Some(Progress::new(operation.map_or(self.trace.records(), of_one)));
         self
-    }
-
-    /// Takes the progress off the terminal.
-    pub fn finished(&self) {
-        self.progress.finish_and_clear();
     }
 
     /// Visits the calls in the order of the ranks, and each rank's in the order in which it kept them.
@@ -238,10 +221,7 @@ impl<'t> Calls<'t> {
     }
 
     fn step(&self) {
-        self.visited.set(self.visited.get() + 1);
-        if self.visited.get().is_multiple_of(STEP) {
-            self.progress.set_position(self.visited.get());
-        }
+        self.progress.iter().for_each(Progress::step);
     }
 
     /// For each record of a part its operation and the row in that.
