@@ -41,20 +41,36 @@ rm -f "$table"
 if [ -e /etc/debian_version ] && [ "$(uname -m)" = x86_64 ]; then export NOTHING_SKIPPED=1; fi
 # One profile for the linter's crates, the tests and what they test: so every dependency is built once.
 profile=checked
+# Without Parquet and Arrow, which take a third of the time of a build from nothing.
+features=
+if [ $tier != all ]; then features=--no-default-features; fi
+# Tests that compute for long, and find what others find too.
+slow=(of_a_long_series what_only_drifts of_more_than_a_hundred_operations hostile_leftovers)
+
+# Sets `used` to the processor time of all that this script has started and waited for, s. (A subshell has none.)
+processor_seconds() {
+    times >"$target/tests/times"
+    used=$(awk 'NR == 2 { gsub("s", ""); split($1, user, "m"); split($2, kernel, "m")
+        printf "%d", 60 * (user[1] + kernel[1]) + user[2] + kernel[2] }' "$target/tests/times")
+}
 
 # step WORDS COMMAND...: says what it does, does it, and says how long it took. (In a command that is a function of this
 # file `set -e` has no effect, so it returns by itself.)
 step() {
-    local name=$1 started=$SECONDS failed=0
+    local name=$1 started=$SECONDS failed=0 used before
+    processor_seconds
+    before=$used
     shift
     echo "== $name"
     "$@" 2>&1 | tee "$log" || failed=1
     local seconds=$((SECONDS - started))
+    processor_seconds
+    used=$((used - before))
     # The lines of libtest: test result: ok. 12 passed; 0 failed; 3 ignored; ...
-    awk -v name="$name" -v seconds=$seconds '
+    awk -v name="$name" -v seconds=$seconds -v used=$used '
         /^test result: / { for (i = 2; i <= NF; i++) { gsub(";", "", $i); count[$i] += $(i - 1) } tests++ }
         END {
-            row = "| " name " | " seconds " |"
+            row = "| " name " | " seconds " | " used " |"
             if (tests) row = row " " count["passed"] + 0 " | " count["failed"] + 0 " | " count["ignored"] + 0 " |"
             else row = row " | | |"
             print row
@@ -74,8 +90,8 @@ result() {
         echo
         echo "**$1** after $SECONDS s"
         echo
-        echo "| step | s | passed | failed | skipped |"
-        echo "|---|--:|--:|--:|--:|"
+        echo "| step | s | processor s | passed | failed | skipped |"
+        echo "|---|--:|--:|--:|--:|--:|"
         cat "$rows"
         if [ -s "$table" ]; then
             echo
@@ -90,7 +106,7 @@ result() {
 whole_programs() {
     local which=$1
     shift
-    MPITRACE_TESTS=$which cargo test --profile $profile --test whole_programs -- "$@"
+    MPITRACE_TESTS=$which cargo test --profile $profile $features --test whole_programs -- "$@"
 }
 
 # The workspaces that are not part of the first one are built by what needs them.
@@ -111,11 +127,38 @@ lock_files() {
 
 # The whole programs are named each time: plain `cargo test` runs what needs no MPI.
 clippy() {
-    cargo clippy --workspace --all-targets --profile $profile -- -D warnings &&
-        cargo clippy --test whole_programs --profile $profile -- -D warnings
+    cargo clippy --workspace --all-targets --profile $profile $features -- -D warnings &&
+        cargo clippy --workspace --test whole_programs --profile $profile $features -- -D warnings
 }
 
-all_tests() { cargo test --profile $profile --workspace --exclude mpitrace-laboratory && whole_programs $tier; }
+build() {
+    cargo test --profile $profile $features --workspace --exclude mpitrace-laboratory --no-run &&
+        cargo test --profile $profile $features --test whole_programs --no-run &&
+        cargo build --profile $profile $features --workspace
+}
+
+# Many of them wait for a time to pass.
+unit_tests() {
+    local skipped=()
+    if [ $tier = first ]; then skipped=("${slow[@]/#/--skip=}"); fi
+    RUST_TEST_THREADS=$((3 * $(nproc))) cargo test --profile $profile $features --workspace \
+        --exclude mpitrace-laboratory -- "${skipped[@]}"
+}
+
+# The libraries and tools are fetched beside the linter and the compiler.
+install_beside() {
+    rm -f "$target/tests/install.code"
+    {
+        code=0
+        tests/mpi/install.sh $tier >"$target/tests/install.log" 2>&1 || code=$?
+        echo $code >"$target/tests/install.code"
+    } &
+}
+installed() {
+    while [ ! -s "$target/tests/install.code" ]; do sleep 0.2; done
+    cat "$target/tests/install.log"
+    [ "$(cat "$target/tests/install.code")" = 0 ]
+}
 
 laboratory() {
     cargo test --profile $profile -p mpitrace-laboratory && cargo test --profile $profile -p mpitrace-tools --test benchmark
@@ -168,11 +211,14 @@ under_load() {
 
 case $tier in
     first | all)
-        step "MPI libraries and tools" tests/mpi/install.sh $tier
+        install_beside
         step "lock files" lock_files
         step "format" format
         step "clippy" clippy
-        step "tests" all_tests
+        step "build" build
+        step "MPI libraries and tools" installed
+        step "unit tests" unit_tests
+        step "whole programs" whole_programs $tier
         ;;&
     first)
         step "examples" examples_as_tested
@@ -194,7 +240,7 @@ case $tier in
         step "commands in the documentation" tests/documentation.sh all
         ;;
     load)
-        step "whole programs built" cargo test --profile $profile --test whole_programs --no-run
+        step "whole programs built" cargo test --profile $profile $features --test whole_programs --no-run
         for turn in 1 2 3; do
             step "turn $turn" under_load whole_programs first
         done

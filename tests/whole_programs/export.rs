@@ -17,7 +17,10 @@ const PYTHON: &str = "mpi/readers/bin/python";
 const BOTH: On = On::Only(&["ompi4", "mpich4"]);
 
 pub const TESTS: &[Test] = &[
-    Test::new("columns_are_dump_s_and_the_documented_query_gives_the_medians", columns).on(BOTH).needs(PYTHON),
+    Test::new("columns_are_dump_s_and_the_documented_query_gives_the_medians", columns)
+        .on(BOTH)
+        .needs(PYTHON)
+        .second_tier(),
     Test::new("melted_csv_has_the_run_time_of_each_rank_and_the_counters", melted).on(BOTH).needs(PYTHON).second_tier(),
     Test::new("reprompi_s_rows_give_the_run_times", reprompi).on(BOTH).needs(PYTHON),
     Test::new("perfetto_s_schema_knows_every_field_and_every_call_is_a_slice", perfetto).on(BOTH).needs(PYTHON),

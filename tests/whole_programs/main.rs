@@ -73,8 +73,8 @@ mod waits;
 mod whereabouts;
 
 use libtest_mimic::Arguments;
-use std::{fs, thread};
-use support::{TARGET, binaries, litter, tiers};
+use std::thread;
+use support::{binaries, litter, tiers};
 
 fn main() {
     let mut arguments = Arguments::from_args();
@@ -84,7 +84,6 @@ fn main() {
     if !arguments.list {
         binaries::build();
         litter::expect();
-        let _ = fs::remove_dir_all(TARGET.join("tests/companion"));
     }
     let themes = [
         ("counts", counts::TESTS),

@@ -16,8 +16,8 @@ type Libraries = BTreeMap<&'static str, Result<Arc<Mpi>, String>>;
 /// Held by every test, and by one alone that loads the machine.
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// How long each trial took, s.
-static SECONDS: Mutex<Vec<(f64, String)>> = Mutex::new(Vec::new());
+/// How long each trial took, s, and how much processor time the machine's programs had that it started, s.
+static SECONDS: Mutex<Vec<(f64, f64, String)>> = Mutex::new(Vec::new());
 
 /// How much is run.
 #[derive(Clone, Copy, PartialEq)]
@@ -151,12 +151,12 @@ fn runs(name: String, test: &'static Test, mpi: Arc<Mpi>) -> Trial {
     let folder = TARGET.join("tests/runs").join(name.replace("::", "/"));
     Trial::test(name.clone(), move || {
         let case = || {
-            let started = Instant::now();
+            let (started, used) = (Instant::now(), children_s());
             let case = Case::new(&mpi, folder);
             (test.run)(&case);
             assert_eq!(case.segments.left(), Vec::<String>::new(), "live records are left behind");
             let mut seconds = SECONDS.lock().unwrap_or_else(PoisonError::into_inner);
-            seconds.push((started.elapsed().as_secs_f64(), name));
+            seconds.push((started.elapsed().as_secs_f64(), children_s() - used, name));
         };
         // A test that fails panics and poisons the lock, which guards nothing but the quiet.
         if test.alone {
@@ -175,10 +175,22 @@ fn ignored(name: &str, reason: &str, ignored: bool) -> Trial {
     Trial::test(format!("{name} skipped: {reason}"), move || Err(Failed::from(reason))).with_ignored_flag(ignored)
 }
 
-/// How long each trial that passed took, the slowest first, into target/tests/seconds.txt.
+/// Processor time of all that this process has started and waited for, and of what that has, s.
+fn children_s() -> f64 {
+    // SAFETY: a rusage of zeros is a valid value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: getrusage writes to the structure that it is given.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+/// How long each trial that passed took, the slowest first, into target/tests/seconds.txt; behind it the processor time,
+/// which is that of the trial alone with `--test-threads 1`.
 pub fn write_seconds() {
     let mut seconds = SECONDS.lock().unwrap_or_else(PoisonError::into_inner);
     seconds.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let lines: String = seconds.iter().map(|(seconds, name)| format!("{seconds:8.2} {name}\n")).collect();
+    let line = |(wall, processor, name): &(f64, f64, String)| format!("{wall:8.2} {processor:8.2} {name}\n");
+    let lines: String = seconds.iter().map(line).collect();
     let _ = fs::write(TARGET.join("tests/seconds.txt"), lines);
 }
