@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs the MPI libraries and the tools that the tests need. Can be run again at any time: what is there is kept.
 #
-#   Debian packages   Open MPI 4, MPICH 4, Fortran, LAMMPS, OTF2, Chromium, Slurm, two allocators, and not for the first
-#                     tier CP2K; need root or sudo
+#   Debian packages   Open MPI 4, MPICH 4, Fortran, OTF2, Chromium, Slurm, two allocators, and not for the first tier
+#                     LAMMPS and CP2K; need root or sudo
 #   PyPI wheels       MPICH 5, Open MPI 5 and Intel MPI, each in a virtual environment below target/mpi
 #   mpi4py            beside each of them, and for the libraries that have no wheel of their own; its test-suite
 #   libclang          a PyPI wheel as well: reads their headers
@@ -41,12 +41,12 @@ quietly() {
 }
 
 debian_packages() {
-    wanted='gcc g++ libc6-dev valgrind gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev lammps iproute2 otf2-tools'
+    wanted='gcc g++ libc6-dev valgrind gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2 otf2-tools'
     # Slurm on virtual nodes, and file systems that they share: tests/cluster.
     wanted="$wanted chromium slurm-wlm munge procps bindfs sshfs fuse3 libfuse3-dev openssh-sftp-server"
-    # Other allocators; and for the second tier a checker of memory and another application.
+    # Other allocators; and for the second tier applications.
     wanted="$wanted libjemalloc2 libtcmalloc-minimal4"
-    [ "$1" = first ] || wanted="$wanted cp2k"
+    [ "$1" = first ] || wanted="$wanted lammps cp2k"
     # The headers of Python are for mpi4py on the standard ABI, of which there is no wheel.
     case $(command -v python3 || echo /usr/bin/python3) in
         /usr/bin/python3) wanted="$wanted python3 python3-venv python3-dev" ;;
@@ -105,7 +105,7 @@ mpi4py_tests() {
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
     debian_packages "${1:-all}"
 else
-    say "this is no Debian: Open MPI 4, MPICH 4, gfortran, LAMMPS and otf2-tools are not installed from here"
+    say "this is no Debian: Open MPI 4, MPICH 4, gfortran and otf2-tools are not installed from here"
 fi
 
 if ! python3 -m venv --help >/dev/null 2>&1; then

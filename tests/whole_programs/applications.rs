@@ -8,7 +8,7 @@ use std::fs;
 const DEBIAN: On = On::Only(&["ompi4"]);
 
 pub const TESTS: &[Test] = &[
-    Test::new("lammps_computes_the_same", lammps).on(DEBIAN).needs("lmp"),
+    Test::new("lammps_computes_the_same", lammps).on(DEBIAN).needs("lmp").second_tier(),
     Test::new("cp2k_computes_the_same", cp2k).on(DEBIAN).needs("cp2k.psmp").second_tier(),
 ];
 

@@ -20,7 +20,7 @@ pub const TESTS: &[Test] = &[
         .second_tier(),
     Test::new("are_estimated_again_by_other_methods_out_of_the_same_probes", again).on(FAMILIES),
     Test::new("of_four_ranks_in_three_domains_are_found", three_domains),
-    Test::new("of_eight_ranks_are_found_by_every_tree", eight_ranks).on(On::Only(&["ompi4", "ompi5"])),
+    Test::new("of_eight_ranks_are_found_by_every_tree", eight_ranks).on(On::Only(&["ompi4", "ompi5"])).second_tier(),
     Test::new("are_synchronised_while_the_program_runs", resync).on(FAMILIES),
     Test::new("are_synchronised_also_where_a_call_has_failed_on_one_rank_alone", failed_on_one).on(FAMILIES),
     Test::new("end_the_program_well_where_a_rank_was_late_to_a_meeting", late_to_a_meeting).first_on(&["mpich5"]),

@@ -24,7 +24,7 @@ pub const TESTS: &[Test] = &[
     test("gives_one_trace_in_an_allocation", |case| one_trace(case, &allocation(case))).second_tier(),
     test("gives_one_trace_without_a_batch_system", |case| one_trace(case, &over_at(case))).second_tier(),
     test("with_the_tracer_on_one_node_ends_under_srun", |case| one_node(case, &srun(case, &[]))).second_tier(),
-    test("with_the_tracer_on_one_node_ends_in_a_batch_job", |case| one_node(case, &batch(case))).first_on(&["mpich5"]),
+    test("with_the_tracer_on_one_node_ends_in_a_batch_job", |case| one_node(case, &batch(case))).second_tier(),
     test("with_the_tracer_on_one_node_ends_without_a_batch_system", |case| one_node(case, &over_at(case)))
         .second_tier(),
     // Intel MPI ends in MPI_Init there without the tracer too: "unable to allocate shared memory".

@@ -13,7 +13,7 @@ use std::path::Path;
 const FAMILIES: On = On::Only(&["ompi5", "mpich5", "impi"]);
 
 pub const TESTS: &[Test] = &[
-    test("by_scancel_are_recovered_by_a_later_job", |case| recovered(case, "cancel")).first_on(&["mpich5"]),
+    test("by_scancel_are_recovered_by_a_later_job", |case| recovered(case, "cancel")).second_tier(),
     test("at_the_time_limit_are_recovered_by_a_later_job", |case| recovered(case, "limit")).on(FAMILIES).second_tier(),
     test("before_the_time_limit_recover_by_themselves", |case| recovered(case, "warned")).on(FAMILIES).second_tier(),
     test("by_scancel_are_recovered_by_an_epilogue", |case| recovered(case, "epilogue")).on(FAMILIES).second_tier(),

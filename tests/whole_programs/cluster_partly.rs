@@ -12,7 +12,7 @@ pub const TESTS: &[Test] = &[
     test("with_another_version_on_one_node_ends", another_version).second_tier(),
     test("with_the_tracer_disabled_on_one_rank_ends", disabled_on_one_rank).second_tier(),
     test("with_folders_of_their_own_leaves_parts_of_one_run", not_shared).second_tier(),
-    test("that_is_stated_to_be_traced_joins_clocks_without_a_shared_folder", stated).first_on(&["ompi4"]),
+    test("that_is_stated_to_be_traced_joins_clocks_without_a_shared_folder", stated).second_tier(),
     test("with_other_output_names_on_some_ranks_takes_that_of_rank_0", differing_names).second_tier(),
 ];
 

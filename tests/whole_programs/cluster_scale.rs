@@ -33,7 +33,7 @@ pub const TESTS: &[Test] = &[
         operations(case, 3, 2);
     })
     .on(On::Only(&["ompi4", "mpich5"]))
-    .first_on(&["mpich5"]),
+    .second_tier(),
     test("asks_the_shared_folder_for_no_more_with_many_ranks", |case| {
         operations(case, 16, 4);
         operations(case, 16, 16);

@@ -7,12 +7,12 @@ use std::fs;
 
 pub const TESTS: &[Test] = &[
     Test::new("by_sigkill_loses_no_call_that_returned", |case| dies(case, "kill")),
-    Test::new("by_a_wild_pointer_loses_no_call_that_returned", |case| dies(case, "segv")),
-    Test::new("by_abort_loses_no_call_that_returned", |case| dies(case, "abort")),
+    Test::new("by_a_wild_pointer_loses_no_call_that_returned", |case| dies(case, "segv")).second_tier(),
+    Test::new("by_abort_loses_no_call_that_returned", |case| dies(case, "abort")).second_tier(),
     Test::new("by_exit_without_finalize_loses_no_call_that_returned", |case| dies(case, "exit")),
     Test::new("by_abort_of_the_world_with_code_0_is_the_same", |case| aborts(case, "world", 0)),
-    Test::new("by_abort_of_comm_self_is_the_same", |case| aborts(case, "self", 7)),
-    Test::new("by_abort_of_a_part_is_the_same", |case| aborts(case, "part", 7)),
+    Test::new("by_abort_of_comm_self_is_the_same", |case| aborts(case, "self", 7)).second_tier(),
+    Test::new("by_abort_of_a_part_is_the_same", |case| aborts(case, "part", 7)).second_tier(),
     Test::new("by_an_error_that_is_fatal_is_the_same", |case| aborts(case, "error", 2)),
     Test::new("in_a_hang_shows_who_was_where", hang),
     Test::new("leaves_what_the_next_run_names", next_run),

@@ -15,15 +15,16 @@ use std::time::Duration;
 
 pub const TESTS: &[Test] = &[
     Test::new("a_rank_in_a_receive_is_seen_there", |case| point_to_point(case, "recv", "MPI_Recv")),
-    Test::new("a_rank_that_waits_for_a_message_is_seen_there", |case| point_to_point(case, "wait", "MPI_Wait")),
-    Test::new("a_rank_that_probes_is_seen_there", |case| point_to_point(case, "probe", "MPI_Probe")),
+    Test::new("a_rank_that_waits_for_a_message_is_seen_there", |case| point_to_point(case, "wait", "MPI_Wait"))
+        .second_tier(),
+    Test::new("a_rank_that_probes_is_seen_there", |case| point_to_point(case, "probe", "MPI_Probe")).second_tier(),
     Test::new("a_rank_in_finalize_is_seen_there", finalize),
     Test::new("a_rank_in_an_error_handler_is_seen_there", handler),
     Test::new("stuck_ranks_say_so_and_go_on", stuck).second_tier(),
     Test::new("stuck_ranks_leave_a_copy_that_outlives_the_node", copy),
     Test::new("ranks_that_are_in_no_call_for_long_are_not_stuck", not_stuck).second_tier(),
     Test::new("a_job_that_dies_under_run_is_recovered_at_once", |case| dies(case, "kill")),
-    Test::new("a_job_that_aborts_under_run_is_recovered_at_once", |case| dies(case, "abort")),
+    Test::new("a_job_that_aborts_under_run_is_recovered_at_once", |case| dies(case, "abort")).second_tier(),
     Test::new("a_crash_under_run_is_remembered_by_the_trace", crashes).on(LAUNCHERS),
     Test::new("a_job_that_the_library_ends_under_run_is_told_as_that", library_ends).on(LAUNCHERS),
     Test::new("a_job_that_is_ended_under_run_is_recovered_at_once", ended).on(On::Any),

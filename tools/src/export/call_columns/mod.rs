@@ -32,6 +32,7 @@ pub struct CallColumn {
     /// Its value for a call.
     pub value: for<'r> fn(&Row<'r>) -> Value<'r>,
     /// True if every call has a value.
+    #[cfg_attr(not(feature = "arrow"), allow(dead_code, reason = "of tables in memory alone"))]
     pub is_always_known: bool,
     pub is_data: bool,
     /// Only calls with a request have it.
@@ -93,6 +94,7 @@ pub enum Kind {
     Real,
     Flag,
     /// A text of the operation with this number.
+    #[cfg_attr(not(feature = "arrow"), allow(dead_code, reason = "of tables in memory alone"))]
     OfOperation(fn(&Operations, usize) -> &str),
 }
 
