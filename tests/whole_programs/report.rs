@@ -263,7 +263,7 @@ fn drawn(case: &Case) {
     write(&trace, &folder);
     let files: Vec<PathBuf> =
         fs::read_dir(&folder).expect("pictures").map(|entry| entry.expect("an entry").path()).collect();
-    assert_eq!(files.len(), 48, "14 plots, a sheet and the timeline, three times: {files:?}");
+    assert_eq!(files.len(), 45, "13 plots, a sheet and the timeline, three times: {files:?}");
     for file in files {
         let bytes = fs::read(&file).expect("a picture");
         match file.extension().and_then(OsStr::to_str) {
