@@ -1,6 +1,7 @@
 //! `mpitrace benchmark synchronisation`: how an unmodified benchmark is synchronised.
 
 use mpitrace_testing::synthetic::SyntheticRank;
+use serde_json::json;
 
 use crate::support::{Folder, mpitrace};
 
@@ -73,7 +74,7 @@ fn barriers_around_the_work_bound_it_without_a_clock() {
     let found = |operation: &str| {
         let ran =
             mpitrace(&["benchmark", "synchronisation", "--json", "--operation", operation, &folder.trace(&ranks)]);
-        ran.json()["rows"][0]["barrier_bounds"].clone()
+        ran.json()[0]["barrier_bounds"].clone()
     };
     // The last call has no barrier behind it.
     let expected = json!({
