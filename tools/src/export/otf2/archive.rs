@@ -103,11 +103,31 @@ impl<'l> Archive<'l> {
         Ok(Events { archive: self, handle, attributes, count: 0, last: 0 })
     }
 
-    /// After the events of all locations: the definitions that all share. `write` does it with the writer's handle.
-    pub fn global(&self, write: impl FnOnce(Handle) -> Result<()>) -> Result<()> {
-        // SAFETY: the handle is that of the archive, here and below.
-        self.library.check(unsafe { (self.library.close_events)(self.handle) })?;
+    /// After the events of all locations: what each location states of its clock, (time, standard deviation) in ns.
+    pub fn clocks(&self, locations: impl Iterator<Item = (u64, Vec<(u64, f64)>)>) -> Result<()> {
+        let library = self.library;
+        // SAFETY: the handle is that of the archive, here and below; a writer's is used until it is closed.
+        library.check(unsafe { (library.close_events)(self.handle) })?;
         // SAFETY: as above.
+        library.check(unsafe { (library.open_local)(self.handle) })?;
+        for (location, offsets) in locations {
+            // SAFETY: as above.
+            let writer = unsafe { (library.local_writer)(self.handle, location) };
+            ensure!(!writer.is_null(), "OTF2 has no memory for the definitions of a location");
+            for (time, deviation) in offsets {
+                // SAFETY: as above.
+                library.check(unsafe { (library.clock_offset)(writer, time, 0, deviation) })?;
+            }
+            // SAFETY: as above.
+            library.check(unsafe { (library.close_local_writer)(self.handle, writer) })?;
+        }
+        // SAFETY: as above.
+        library.check(unsafe { (library.close_local)(self.handle) })
+    }
+
+    /// The definitions that all locations share: `write` does it with the writer's handle.
+    pub fn global(&self, write: impl FnOnce(Handle) -> Result<()>) -> Result<()> {
+        // SAFETY: the handle is that of the archive.
         let writer = unsafe { (self.library.global_writer)(self.handle) };
         ensure!(!writer.is_null(), "OTF2 has no memory for its definitions");
         write(writer)?;

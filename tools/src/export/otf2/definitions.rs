@@ -103,6 +103,7 @@ impl Definitions {
 
     /// Writes them, after the events.
     pub fn write(mut self, archive: &Archive, calls: &Calls, stamps: &Stamps, counts: &Counts) -> Result<()> {
+        archive.clocks(counts.of_location.keys().map(|&location| (location, clock(calls, stamps, location))))?;
         archive.global(|writer| {
             let library = archive.library;
             let length = counts.last.max(stamps.end()) + 1;
@@ -278,6 +279,25 @@ fn members(calls: &Calls) -> BTreeMap<(usize, usize), (u32, u32)> {
         }
     }
     members
+}
+
+/// Half the width of a 95 % interval in standard deviations.
+const TWO_SIDED_95: f64 = 1.959_964;
+/// So often over the run a location states its clock's error.
+const STATEMENTS: usize = 9;
+
+/// When and how exactly a location's clock was known: nothing where the method states no error.
+fn clock(calls: &Calls, stamps: &Stamps, location: u64) -> Vec<(u64, f64)> {
+    let found = calls.trace.parts.iter().position(|part| part.rank() == location as u32);
+    let Some(index) = found else { return Vec::new() };
+    let (part, clock) = (&calls.trace.parts[index], calls.clock.of_part(index));
+    let Some(last) = part.records().checked_sub(1) else { return Vec::new() };
+    let at = |statement: usize| part.times_of(statement * last / (STATEMENTS - 1)).0;
+    let mut ticks: Vec<u64> = (0..STATEMENTS).map(at).collect();
+    ticks.sort_unstable();
+    ticks.dedup();
+    let stated = |tick| Some((stamps.stamp(clock.nanoseconds(tick)), clock.error_ns(tick)? / TWO_SIDED_95));
+    ticks.into_iter().filter_map(stated).collect()
 }
 
 /// Texts and their references.

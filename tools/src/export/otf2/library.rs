@@ -63,6 +63,10 @@ functions! {
     close_events = c"OTF2_Archive_CloseEvtFiles" (Handle) -> Code;
     event_writer = c"OTF2_Archive_GetEvtWriter" (Handle, u64) -> Handle;
     close_event_writer = c"OTF2_Archive_CloseEvtWriter" (Handle, Handle) -> Code;
+    open_local = c"OTF2_Archive_OpenDefFiles" (Handle) -> Code;
+    close_local = c"OTF2_Archive_CloseDefFiles" (Handle) -> Code;
+    local_writer = c"OTF2_Archive_GetDefWriter" (Handle, u64) -> Handle;
+    close_local_writer = c"OTF2_Archive_CloseDefWriter" (Handle, Handle) -> Code;
     global_writer = c"OTF2_Archive_GetGlobalDefWriter" (Handle) -> Handle;
     close_global_writer = c"OTF2_Archive_CloseGlobalDefWriter" (Handle, Handle) -> Code;
     new_attributes = c"OTF2_AttributeList_New" () -> Handle;
@@ -77,6 +81,7 @@ functions! {
     complete = c"OTF2_EvtWriter_NonBlockingCollectiveComplete"
         (Handle, Handle, u64, u8, u32, u32, u64, u64, u64) -> Code;
     metric = c"OTF2_EvtWriter_Metric" (Handle, Handle, u64, u32, u8, *const u8, *const u64) -> Code;
+    clock_offset = c"OTF2_DefWriter_WriteClockOffset" (Handle, u64, i64, f64) -> Code;
     clock_properties = c"OTF2_GlobalDefWriter_WriteClockProperties" (Handle, u64, u64, u64, u64) -> Code;
     string = c"OTF2_GlobalDefWriter_WriteString" (Handle, u32, *const c_char) -> Code;
     attribute = c"OTF2_GlobalDefWriter_WriteAttribute" (Handle, u32, u32, u32, u8) -> Code;

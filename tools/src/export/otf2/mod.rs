@@ -1,8 +1,8 @@
 //! An OTF2 archive, as Vampir, Scalasca and Cube read it, written by the OTF2 library of the machine.
 //!
-//! Time stamps are global, in ns. A call is ENTER, COLLECTIVE_BEGIN, COLLECTIVE_END, LEAVE. Of one with a request ENTER
-//! and LEAVE enclose the starting call, and it ends with NON_BLOCKING_COLLECTIVE_COMPLETE. A call that did not return
-//! has no end.
+//! Time stamps are global, in ns; the clock offsets that go with them are 0 and state the standard deviation. A call is
+//! ENTER, COLLECTIVE_BEGIN, COLLECTIVE_END, LEAVE. Of one with a request ENTER and LEAVE enclose the starting call, and
+//! it ends with NON_BLOCKING_COLLECTIVE_COMPLETE. A call that did not return has no end.
 
 mod archive;
 mod collective;
