@@ -62,9 +62,12 @@ fn known(case: &Case) {
             let close = |found: f64, known: f64| (found - known).abs() <= 0.02 * known + 0.01 * rank.wall_ns;
             // It also writes the file, and reads the clock.
             assert!(close(rank.parts[RankPart::Computing], computed), "{what}: {computed} ns: {rank:?}");
-            assert!(close(rank.parts[RankPart::PointToPoint], waited), "{what}: {waited} ns: {rank:?}");
+            let [found, asleep, preempted] =
+                [RankPart::PointToPoint, RankPart::Asleep, RankPart::Preempted].map(|part| rank.parts[part]);
+            // On a busy machine the rank is also preempted between the program's stamps and those within them.
+            let is_known = close(found, waited) || (waited - preempted..waited).contains(&found);
+            assert!(is_known, "{what}: {waited} ns: {rank:?}");
             // Of several switches between two looks only their number is known, so a sleep counts in part as preempted.
-            let [asleep, preempted] = [RankPart::Asleep, RankPart::Preempted].map(|part| rank.parts[part]);
             if what == "asleep" && rank.rank == 1 {
                 assert!(asleep > 0.0 && asleep + preempted > 60.0 * 3e6, "{what}: {rank:?}");
             } else {
