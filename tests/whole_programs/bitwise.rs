@@ -4,7 +4,7 @@
 use crate::support::{Case, On, Test, Want, want};
 
 pub const TESTS: &[Test] = &[
-    Test::new("in_c_are_results_and_statuses_the_same", c).first_on(&["ompi4", "mpich5"]),
+    Test::new("in_c_are_results_and_statuses_the_same", c).first_on(&["mpich5"]),
     Test::new("with_registers_whose_upper_halves_are_in_use_are_results_the_same", halves).second_tier(),
     Test::new("by_mpif_h_are_results_and_statuses_the_same", |case| fortran(case, "bitwise_mpif.F90"))
         .on(On::Fortran)
@@ -13,7 +13,8 @@ pub const TESTS: &[Test] = &[
         .on(On::Fortran)
         .second_tier(),
     Test::new("by_use_mpi_f08_are_results_and_statuses_the_same", |case| fortran(case, "bitwise_f08.F90"))
-        .on(On::Fortran08),
+        .on(On::Fortran08)
+        .second_tier(),
 ];
 
 /// The calls of a part of a program, on so many ranks.

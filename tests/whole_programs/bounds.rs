@@ -7,7 +7,7 @@ const ONE: On = On::Only(&["ompi4"]);
 
 pub const TESTS: &[Test] = &[
     Test::new("on_memory_hold_for_communicators_used_once", memory),
-    Test::new("on_communicators_fold_those_used_once_and_keep_those_used_often", folded),
+    Test::new("on_communicators_fold_those_used_once_and_keep_those_used_often", folded).second_tier(),
     Test::new("on_operations_merge_those_beyond", merged).on(ONE).second_tier(),
 ];
 

@@ -26,7 +26,7 @@ pub const TESTS: &[Test] = &[
     test("two_at_once", |case| tries(case, &SCENARIOS[8])),
     test("none", |case| tries(case, &SCENARIOS[9])),
     test("ranks_that_are_late_in_turns", |case| tries(case, &SCENARIOS[10])),
-    Test::new("of_ranks_that_are_late_in_turns_none_is_named", turns),
+    Test::new("of_ranks_that_are_late_in_turns_none_is_named", turns).second_tier(),
     test("another_algorithm_is_named_by_compare", algorithm),
 ];
 

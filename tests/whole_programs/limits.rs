@@ -14,7 +14,9 @@ pub const TESTS: &[Test] = &[
     Test::new("on_open_files_lose_nothing", open_files),
     Test::new("on_address_space_leave_the_program_its_own", address_space),
     Test::new("on_data_end_the_recording_and_not_the_program", data).on(On::Only(&["ompi4", "mpich4"])),
-    Test::new("of_the_tracer_s_memory_at_any_request_end_no_program", each_request).on(On::Only(&["mpich5-abi"])),
+    Test::new("of_the_tracer_s_memory_at_any_request_end_no_program", each_request)
+        .on(On::Only(&["mpich5-abi"]))
+        .second_tier(),
     Test::new("of_the_tracer_s_memory_end_no_rank", requests_of_ranks).second_tier(),
     Test::new("on_perf_events_by_seccomp_are_said", seccomp),
     Test::new("on_perf_events_by_paranoid_are_said", paranoid),

@@ -78,9 +78,9 @@ use support::{binaries, litter, tiers};
 
 fn main() {
     let mut arguments = Arguments::from_args();
-    // Much of a test is a launcher at work; the ranks of a job, up to four, wait by spinning.
+    // Much of a test is a launcher that waits; the ranks of a job, up to four, wait by spinning.
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    arguments.test_threads.get_or_insert((cores / 2).max(2));
+    arguments.test_threads.get_or_insert((cores / 2).max(3));
     if !arguments.list {
         binaries::build();
         litter::expect();

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 pub const TESTS: &[Test] = &[
     Test::new("are_known_in_each_way_of_waiting", every_way),
     Test::new("are_known_of_each_thread", threads),
-    Test::new("are_known_with_mpif_h", |case| fortran(case, "partners_mpif.f90")).on(WITH_FORTRAN),
-    Test::new("are_known_with_use_mpi_f08", |case| fortran(case, "partners_f08.f90")).on(On::Fortran08),
+    Test::new("are_known_with_mpif_h", |case| fortran(case, "partners_mpif.f90")).on(WITH_FORTRAN).second_tier(),
+    Test::new("are_known_with_use_mpi_f08", |case| fortran(case, "partners_f08.f90")).on(On::Fortran08).second_tier(),
     Test::new("are_not_known_where_it_is_switched_off", off),
 ];
 

@@ -55,7 +55,7 @@ fn assert_in_order(trace: &Trace, rank: u64, thread: u64, calls: u64) {
 const AT_THE_END: u64 = 100;
 
 fn every_call(case: &Case) {
-    const CALLS: u64 = 200_000;
+    const CALLS: u64 = 50_000;
     let plain = spilling(case, CALLS, 1).run();
     let traced = spilling(case, CALLS, 1).trace().run();
     traced.same_as(&plain);

@@ -10,7 +10,7 @@ const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "im
 pub const TESTS: &[Test] = &[
     Test::new("that_call_at_the_same_time_are_recorded_apart", at_the_same_time),
     Test::new("a_thousand_of_them_lose_no_call", a_thousand).second_tier(),
-    Test::new("with_16_kib_of_stack_make_calls_of_each_kind", small_stacks).first_on(&["ompi4", "mpich5"]),
+    Test::new("with_16_kib_of_stack_make_calls_of_each_kind", small_stacks).first_on(&["mpich5"]),
     Test::new("that_complete_requests_at_the_same_time_are_recorded_apart", requests),
     Test::new("do_not_take_a_request_for_the_one_that_another_completes", request_completed),
     Test::new("do_not_take_a_message_for_the_one_that_another_completes", message_completed),
