@@ -27,6 +27,11 @@ impl Category {
         }
     }
 
+    /// Its place in [`Category::ALL`].
+    pub fn place(self) -> usize {
+        self as usize
+    }
+
     /// After the warm-up: an outlier or good.
     pub fn is_steady(self) -> bool {
         matches!(self, Category::Outlier | Category::Good)

@@ -184,7 +184,6 @@ impl Chunk {
 
     fn push(&mut self, row: Row, batches: &Batches) {
         let row = batches.accounts.with(row);
-        let category = |category: Category| Category::ALL.iter().position(|other| *other == category);
         self.rows += 1;
         for (column, builder) in &mut self.columns {
             builder.append((column.value)(&row), row.operation);
@@ -192,8 +191,7 @@ impl Chunk {
         for (index, counter) in self.counters.iter_mut().enumerate() {
             counter.append_option(row.counters.get(index));
         }
-        let index = batches.labels.of_row(&row).and_then(category);
-        self.category.append_option(index.map(|index| index as i32));
+        self.category.append_option(batches.labels.of_row(&row).map(|category| category.place() as i32));
     }
 
     fn finish(&mut self, batches: &Batches) -> Result<RecordBatch> {

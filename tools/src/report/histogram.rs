@@ -1,6 +1,5 @@
 //! How many repetitions took how long, by category.
 
-use mpitrace::categories::Category;
 use serde::{Serialize, Serializer};
 
 /// A range that spans more than this factor is divided logarithmically.
@@ -23,7 +22,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Of run times (ns), ascending, of each of [`Category::ALL`]; in so many bins.
+    /// Of run times (ns), ascending, of each of [`Category::ALL`](mpitrace::categories::Category::ALL); in so many bins.
     pub fn new(sorted: [&[f64]; 4], bins: usize) -> Histogram {
         let least = sorted.iter().filter_map(|values| values.first()).copied().reduce(f64::min);
         let most = sorted.iter().filter_map(|values| values.last()).copied().reduce(f64::max);
@@ -66,11 +65,6 @@ impl Histogram {
 fn filled<S: Serializer>(counts: &[[u64; 4]], serializer: S) -> Result<S::Ok, S::Error> {
     let filled = counts.iter().enumerate().filter(|(_, count)| count.iter().any(|&count| count > 0));
     serializer.collect_seq(filled.map(|(bin, count)| [bin as u64, count[0], count[1], count[2], count[3]]))
-}
-
-/// The category's place in [`Category::ALL`].
-pub fn place(category: Category) -> usize {
-    Category::ALL.iter().position(|&other| other == category).unwrap_or(Category::ALL.len() - 1)
 }
 
 #[cfg(test)]

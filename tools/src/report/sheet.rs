@@ -4,7 +4,6 @@
 use mpitrace::categories::Category;
 
 use super::fingerprint::Report;
-use super::histogram::place;
 use super::plots::{self, View};
 use crate::draw::picture;
 use crate::draw::plot::Plot;
@@ -98,7 +97,7 @@ fn shorten(text: &mut String) {
 fn numbers(view: View) -> Vec<[String; 3]> {
     let timed = view.timed();
     let count = |count: usize| count.to_string();
-    let (all, good) = (timed.counts.iter().sum(), timed.counts[place(Category::Good)]);
+    let (all, good) = (timed.counts.iter().sum(), timed.counts[Category::Good.place()]);
     let mut rows = vec![[String::new(), "all".to_owned(), "good".to_owned()]];
     rows.push(["repetitions".to_owned(), count(all), count(good)]);
     let each = numbers::rows(&timed.all).into_iter().zip(numbers::rows(&timed.good));

@@ -6,7 +6,6 @@ use mpitrace::categories::Category;
 use mpitrace::run_time::RunTime;
 
 use super::fingerprint::Report;
-use super::histogram::place;
 use super::plots::{self, View, ink};
 use crate::draw::terminal::{Look, draw};
 use crate::numbers::{self, Row};
@@ -63,7 +62,7 @@ fn counts(report: &Report, view: View, look: Look) -> String {
     let repetitions = text::count(view.fingerprint.subject.operation.repetitions as u64, "repetition");
     let mut line = format!("{repetitions}, {} run time, {}", timed.time.name(), report.method);
     for category in Category::ALL {
-        let count = timed.counts[place(category)];
+        let count = timed.counts[category.place()];
         if count > 0 {
             line.push_str(&format!("  {} {} {count}", look.mark(ink(category)), category.name()));
         }

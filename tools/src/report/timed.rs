@@ -6,7 +6,7 @@ use mpitrace::statistics::{Sample, Series, Summary, Wanted};
 
 use super::detail::Detail;
 use super::fingerprint::{Cut, Ecdf, NamedBox, Timed};
-use super::histogram::{Histogram, place};
+use super::histogram::Histogram;
 use mpitrace::categories::NotOneLevel;
 
 /// The categories by the rule that colours, whether its good ones are one level, and the cuts of all rules that find a warm-up, that one's first.
@@ -38,7 +38,7 @@ pub fn make(rule: Rule, detail: &Detail, time: RunTime, series: Series) -> Resul
     let (Categories { category, .. }, not_one_level, cuts) = categorize(rule, &series)?;
     let counts = Category::ALL.map(|wanted| category.iter().filter(|&&category| category == wanted).count());
     let of_category =
-        |series: &Series, wanted: Category| Columns::new(series, counts[place(wanted)], |row| category[row] == wanted);
+        |series: &Series, wanted: Category| Columns::new(series, counts[wanted.place()], |row| category[row] == wanted);
     // A series is as large as all else together: it is copied only where some of it does not count.
     let is_finite = run_time_ns.iter().all(|x| x.is_finite());
     let finite = (!is_finite).then(|| Columns::new(&series, run_time_ns.len(), |_| true));
@@ -51,7 +51,7 @@ pub fn make(rule: Rule, detail: &Detail, time: RunTime, series: Series) -> Resul
         other => Sample::new(&of_category(&Series { enter_ns: None, ..series }, other).run_time_ns),
     });
     let [first, warmup, outliers, of_good_ones] = samples.each_ref().map(Sample::sorted);
-    let (union, sample_of_good) = (Sample::union(&samples), &samples[place(Category::Good)]);
+    let (union, sample_of_good) = (Sample::union(&samples), &samples[Category::Good.place()]);
     let wanted = |shown: Wanted| if detail.every_number { Wanted::All } else { shown };
     let of_all = Summary::partial(all, &union, wanted(Wanted::Outliers));
     let of_good = Summary::partial(good.series(), sample_of_good, wanted(Wanted::Course));

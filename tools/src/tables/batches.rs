@@ -106,9 +106,7 @@ fn of_repetitions(categorized: &Categorized) -> Columns {
 }
 
 fn categories_column(categorized: &Categorized) -> Result<DictionaryArray<arrow_array::types::Int32Type>> {
-    let index =
-        |category: &Category| Category::ALL.iter().position(|other| other == category).map(|index| index as i32);
-    let keys = Int32Array::from_iter(categorized.category().iter().map(index));
+    let keys = Int32Array::from_iter_values(categorized.category().iter().map(|category| category.place() as i32));
     let names = StringArray::from_iter_values(Category::ALL.iter().map(|category| category.name()));
     Ok(DictionaryArray::try_new(keys, Arc::new(names))?)
 }

@@ -23,9 +23,9 @@ use crate::output::{self, Output};
 /// will not work; the first line says why.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// List the variables of the libraries' tool information interface (MPI_T) instead; with a pattern those whose
-    /// names it matches, * allowed, or contain it
-    #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "*")]
+    /// List the variables of the libraries' tool information interface (MPI_T) instead; with a part of a name those that
+    /// have it
+    #[arg(long, value_name = "PART", num_args = 0..=1, default_missing_value = "")]
     variables: Option<String>,
     /// The MPI library; without, all that are found by mpicc and mpirun, LD_LIBRARY_PATH and the loader
     #[arg(long, value_name = "FILE")]
@@ -48,8 +48,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         None => mpi::search(),
     };
     let style = output.style;
-    if let Some(pattern) = &arguments.variables {
-        let lists = variables::lists(&libraries, pattern)?;
+    if let Some(part) = &arguments.variables {
+        let lists = variables::lists(&libraries, part)?;
         match arguments.json {
             true => output::json_rows(output, "doctor-variables", lists.iter().map(Ok))?,
             false => variables::write(&lists, output, style)?,

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use anyhow::Result;
-use mpitrace::categories::Category;
 
 use super::archive::{About, Archive, End, Events};
 use super::definitions::{self, CATEGORY, Counts, Definitions, OPERATION, REPETITION};
@@ -140,11 +139,10 @@ impl<'a> Thread<'a> {
 
 impl Context<'_> {
     fn about(&self, row: &Row) -> About {
-        let index = |category: Category| Category::ALL.iter().position(|other| *other == category);
-        let category = self.labels.of_row(row).and_then(index);
+        let category = self.labels.of_row(row);
         About {
             numbers: [(OPERATION, row.operation.into()), (REPETITION, row.repetition)],
-            text: category.map(|index| (CATEGORY, self.definitions.categories[index])),
+            text: category.map(|category| (CATEGORY, self.definitions.categories[category.place()])),
         }
     }
 

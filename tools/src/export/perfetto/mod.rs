@@ -118,7 +118,7 @@ impl Packets<'_> {
             }
         }
         let operation = &calls.operations.operations[row.operation as usize];
-        let category = labels.of_row(row).and_then(|label| Category::ALL.iter().position(|other| *other == label));
+        let category = labels.of_row(row).map(Category::place);
         let begin = TrackEvent {
             r#type: Some(SLICE_BEGIN),
             track_uuid: Some(uuid),

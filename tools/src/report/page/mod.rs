@@ -9,7 +9,6 @@ use std::io::Write;
 use anyhow::Result;
 
 use super::fingerprint::{Fingerprint, Overview, Report, Run};
-use super::histogram::place;
 use super::plots;
 use crate::draw::svg::escaped;
 use crate::text;
@@ -126,7 +125,7 @@ fn operations(rows: &[&Overview]) -> String {
         let operation = &row.operation;
         let number = operation.operation.to_string();
         let link = format!("<a href=\"#operation-{number}\">{number}</a>");
-        let counts = Category::ALL.map(|category| row.counts[place(category)].to_string());
+        let counts = Category::ALL.map(|category| row.counts[category.place()].to_string());
         let cells = [
             if row.shown { link } else { number },
             escaped(&operation.function),

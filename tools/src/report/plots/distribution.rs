@@ -8,7 +8,7 @@ use crate::draw::axis::{Kind, extent};
 use crate::draw::plot::{Bar, FAR, Ink, Mark, Plot, Range};
 use crate::draw::scene::Colour;
 use crate::report::fingerprint::Ecdf;
-use crate::report::histogram::{Histogram, place};
+use crate::report::histogram::Histogram;
 
 const PALE: Ink = Ink::of_colour(Colour(0xe4, 0xe4, 0xe4));
 
@@ -34,7 +34,7 @@ fn bars(view: View, title: &str, histogram: &Histogram) -> Plot {
     for category in ORDER {
         let bar = |(&(from, to, counts), below): (&(f64, f64, [u64; 4]), &mut f64)| {
             let low = *below;
-            *below += counts[place(category)] as f64;
+            *below += counts[category.place()] as f64;
             Bar { x: (from, to), y: (low, *below) }
         };
         let bars: Vec<Bar> = bins.iter().zip(&mut below).map(bar).collect();
@@ -83,7 +83,7 @@ pub fn boxes(view: View) -> Plot {
 pub fn autocorrelation(view: View) -> Plot {
     let title = "Autocorrelation of the good repetitions";
     let found = &view.timed().good.autocorrelation;
-    let within = Summary::autocorrelation_band(view.timed().counts[place(Category::Good)]);
+    let within = Summary::autocorrelation_band(view.timed().counts[Category::Good.place()]);
     let values = found.iter().copied().chain([-1.5 * within, 1.5 * within]);
     let Some((low, high)) = extent(values).filter(|_| !found.is_empty()) else { return Plot::empty(title) };
     let lags = found.len() as f64;

@@ -10,7 +10,6 @@ pub use ranks::{detail, timeline};
 use mpitrace::categories::Category;
 
 use super::fingerprint::{Fingerprint, Timed};
-use super::histogram::place;
 use crate::draw::axis::{Kind, extent};
 use crate::draw::plot::{GREY, Ink, Mark, PALETTE, Plot, Range, Shape};
 use crate::draw::scene;
@@ -32,7 +31,7 @@ pub fn ink(category: Category) -> Ink {
         Category::Outlier => ('o', Attribute::Red),
         Category::Good => ('.', Attribute::Cyan),
     };
-    Ink { colour: PALETTE[place(category)], letter, attribute: Some(attribute) }
+    Ink { colour: PALETTE[category.place()], letter, attribute: Some(attribute) }
 }
 
 fn shape(category: Category) -> Shape {
@@ -89,7 +88,7 @@ impl<'a> View<'a> {
 
     /// A category with the number of its repetitions.
     fn counted(&self, category: Category) -> String {
-        format!("{} {}", category.name(), self.timed().counts[place(category)])
+        format!("{} {}", category.name(), self.timed().counts[category.place()])
     }
 
     /// Adds the end of the warm-up by each rule, and changes of the level.
