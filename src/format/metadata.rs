@@ -14,6 +14,10 @@ pub const ENDED: &str = "ended";
 /// The exit code of the launcher, on each rank that has [`ENDED`].
 pub const EXIT_CODE: &str = "exit_code";
 
+/// The stacks of the rank where `mpitrace run` saw that it did not go on: frames on lines of their own, an empty line
+/// between threads.
+pub const STACKS: &str = "stacks";
+
 /// The value that stands for one that cannot be seen from inside the program.
 pub const UNKNOWN: &str = "unknown";
 

@@ -192,13 +192,13 @@ pub struct Stuck {
 }
 
 #[derive(Deserialize, Debug)]
-struct Listed {
-    job: String,
-    processes: Vec<u32>,
+pub struct Listed {
+    pub job: String,
+    pub processes: Vec<u32>,
 }
 
 /// The companion with these words, looking for jobs of this test alone.
-fn mpitrace(case: &Case, words: &[&str]) -> Finished {
+pub fn mpitrace(case: &Case, words: &[&str]) -> Finished {
     static CALLS: AtomicU32 = AtomicU32::new(0);
     let number = CALLS.fetch_add(1, Ordering::Relaxed);
     let mut command = Command::new(companion());
@@ -214,7 +214,7 @@ fn parsed<T: DeserializeOwned>(finished: &Finished) -> T {
 }
 
 /// The jobs of this test. Other jobs of this user may run on the machine.
-fn jobs(case: &Case) -> Vec<Listed> {
+pub fn jobs(case: &Case) -> Vec<Listed> {
     let own = segments(case);
     let mut jobs: Vec<Listed> = parsed(&mpitrace(case, &["watch", "--list", "--json"]));
     jobs.retain(|job| own.iter().any(|name| name.contains(&job.job)));

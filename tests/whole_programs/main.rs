@@ -63,6 +63,7 @@ mod schemas;
 mod sessions;
 mod settings;
 mod spill;
+mod stacks;
 mod suites;
 mod support;
 mod threads;
@@ -136,6 +137,7 @@ fn main() {
         ("doctor", doctor::TESTS),
         ("runs", runs::TESTS),
         ("whereabouts", whereabouts::TESTS),
+        ("stacks", stacks::TESTS),
         ("damage", damage::TESTS),
         ("export", export::TESTS),
         ("schemas", schemas::TESTS),

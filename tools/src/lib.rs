@@ -26,6 +26,7 @@ mod progress;
 mod reason;
 mod report;
 pub mod source;
+mod stacks;
 mod summary;
 pub mod table;
 #[cfg(feature = "arrow")]

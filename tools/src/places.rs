@@ -4,6 +4,7 @@ use mpitrace::live::snapshot::{RankNow, Snapshot, State};
 use mpitrace::live::{Kind, ProcessEnd, Stuck};
 use serde::Serialize;
 
+use crate::stacks::Stack;
 use crate::text;
 
 const NS: f64 = 1e9;
@@ -46,6 +47,8 @@ pub struct StuckFacts {
     pub sequence: Option<u64>,
     /// For so long none of them has moved; null: not known, of a trace.
     pub seconds: Option<f64>,
+    /// Of these ranks, or of all, where that was asked for.
+    pub stacks: Vec<Stack>,
 }
 
 impl WhereFacts {
@@ -86,6 +89,7 @@ impl StuckFacts {
             communicator: snapshot.name(stuck.communicator).map(str::to_owned),
             sequence: stuck.sequence,
             seconds: Some(stuck.seconds).filter(|seconds| seconds.is_finite()),
+            stacks: Stack::all(snapshot),
         }
     }
 }

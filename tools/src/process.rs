@@ -1,6 +1,7 @@
 //! Runs a job the way a shell does: same process group, same standard streams, its exit code.
 
 use std::io;
+use std::os::fd::IntoRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -24,6 +25,33 @@ const ENDING: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, lib
 static JOB: AtomicI32 = AtomicI32::new(0);
 /// True if a signal has come that ends jobs.
 static ENDED: AtomicBool = AtomicBool::new(false);
+
+/// The write end of a pipe that gets the signals that end a job, before the job does; -1: there is none.
+static HELD: AtomicI32 = AtomicI32::new(-1);
+/// Added to a signal in that pipe that has reached the job already.
+const IS_SENT: u8 = 0x80;
+
+/// From now on signals that end the job are held: they come from this pipe, and [`hand_on`] sends them on. Until
+/// [`release`].
+pub fn hold() -> io::Result<io::PipeReader> {
+    let (held, writer) = io::pipe()?;
+    HELD.store(writer.into_raw_fd(), Ordering::Release);
+    Ok(held)
+}
+
+/// Sends a signal to the job that was held.
+pub fn hand_on(signal: u8) {
+    let job = JOB.load(Ordering::Relaxed);
+    if job != 0 && signal & IS_SENT == 0 {
+        // SAFETY: takes numbers; the job has not been waited for.
+        unsafe { libc::kill(job, signal.into()) };
+    }
+}
+
+/// From now on they go to the job at once. The pipe stays open: a handler may be about to write.
+pub fn release() {
+    HELD.store(-1, Ordering::Release);
+}
 
 /// True if this process was asked to end. No other job is to be started then.
 pub fn is_to_end() -> bool {
@@ -85,13 +113,21 @@ extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut l
     if ENDING.contains(&signal) {
         ENDED.store(true, Ordering::Relaxed);
     }
+    // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo.
+    let from_the_kernel = unsafe { (*info).si_code } > 0;
+    let held = HELD.load(Ordering::Acquire);
+    if ENDING.contains(&signal) && held >= 0 {
+        let byte = signal as u8 | if from_the_kernel { IS_SENT } else { 0 };
+        // SAFETY: write is async-signal-safe, and the byte outlives the call.
+        if unsafe { libc::write(held, (&raw const byte).cast(), 1) } == 1 {
+            return;
+        }
+    }
     let job = JOB.load(Ordering::Relaxed);
     // Process 0 would be the whole process group.
     if job == 0 {
         return;
     }
-    // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo.
-    let from_the_kernel = unsafe { (*info).si_code } > 0;
     // Ctrl-C at the terminal has reached the whole process group already; twice would be once too often for launchers
     // that kill their ranks at the second.
     if !from_the_kernel {

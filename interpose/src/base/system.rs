@@ -348,6 +348,13 @@ pub fn in_children(work: extern "C" fn()) {
     unsafe { libc::pthread_atfork(None, None, Some(work)) };
 }
 
+/// Lets every process of this user read this one by ptrace(2), where Yama forbids that. It holds until the process says
+/// something else: the MPI library, which does so for its own ends, comes after this.
+pub fn let_others_trace() {
+    // SAFETY: prctl takes numbers here. A kernel without Yama refuses it, and needs none.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
+}
+
 /// Has the kernel make room for descriptors with high numbers. In a process with threads it waits for all processors
 /// before it uses the larger table (about 10 ms on two of them), and MPI libraries start threads in MPI_Init: so this
 /// is done before.

@@ -43,6 +43,8 @@ pub struct Settings {
     pub interruptions: u8,
     /// `MPITRACE_STUCK`: a rank that is inside one call for so long says so; `None`: never.
     pub stuck: Option<Duration>,
+    /// `MPITRACE_STACKS`: other processes of the user may read the stacks.
+    pub stacks: bool,
     /// `MPITRACE_RUN`: the number that `mpitrace run` gave the job; 0: none. Not for users.
     pub run: u32,
     /// `MPITRACE_VERBOSE`.
@@ -84,6 +86,7 @@ impl Settings {
             pvars: Vec::new(),
             interruptions: means::ANY,
             stuck: None,
+            stacks: false,
             run: 0,
             verbose: 1,
             warnings: Vec::new(),
@@ -118,6 +121,7 @@ impl Settings {
                 ),
                 "MPITRACE_DISABLE" => set(&mut settings.disabled, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_JOINT" => set(&mut settings.joint, chosen(text, &is_set), "0 or 1"),
+                "MPITRACE_STACKS" => set(&mut settings.stacks, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_P2P" => set(&mut settings.p2p, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_CALLSITE" => set(&mut settings.call_site, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_INTERRUPTIONS" => {

@@ -35,6 +35,9 @@ pub fn prepare() -> Option<Prepared> {
     if settings.disabled || preloaded::another_traces() {
         return None;
     }
+    if settings.stacks {
+        system::let_others_trace();
+    }
     system::make_room_for_descriptors();
     let source = ticks::choose_source();
     let header = RankHeader {

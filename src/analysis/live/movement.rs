@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use mpitrace_format::layout::activity;
+use mpitrace_format::live::mix;
 
 use super::look::Look;
 use super::place::Seen;
@@ -113,9 +114,4 @@ impl Movement {
     pub fn calls_per_s(&self, rank: u32) -> Option<f64> {
         self.ranks.get(&rank)?.calls_per_s
     }
-}
-
-/// FNV-1a, a word at a time.
-fn mix(hash: u64, word: u64) -> u64 {
-    (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
 }

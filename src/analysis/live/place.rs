@@ -52,7 +52,10 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
             now.call_site = record.and_then(|record| doing.call_site(record)).map(|site| site.to_string());
         }
         if !is_live {
-            now.ended = metadata::get(&part.metadata(), metadata::ENDED).and_then(|end| end.parse().ok());
+            let known = part.metadata();
+            now.ended = metadata::get(&known, metadata::ENDED).and_then(|end| end.parse().ok());
+            let stacks = metadata::get(&known, metadata::STACKS).into_iter().flat_map(|stacks| stacks.split("\n\n"));
+            now.stacks = stacks.map(|frames| Ok(frames.lines().map(str::to_owned).collect())).collect();
         }
         now
     });

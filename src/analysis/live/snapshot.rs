@@ -47,6 +47,8 @@ pub struct RankNow {
     pub uses_processor: Option<bool>,
     /// The end of its process, as `mpitrace run` saw it; `None`: not known.
     pub ended: Option<ProcessEnd>,
+    /// The stacks of its threads: functions, the outermost first, or why there are none. Empty: they were not asked for.
+    pub stacks: Vec<Result<Vec<String>, String>>,
 }
 
 /// A collective call that a rank waits in, or for whose request it waits.
@@ -128,6 +130,11 @@ impl State {
     pub fn is_alive(self) -> bool {
         !matches!(self, State::Dead | State::Stopped | State::Ended)
     }
+
+    /// True if the rank has a process that may be looked at.
+    pub fn has_process(self) -> bool {
+        !matches!(self, State::Dead | State::Ended)
+    }
 }
 
 impl RankNow {
@@ -146,6 +153,7 @@ impl RankNow {
             unmoved_s: f64::INFINITY,
             uses_processor: None,
             ended: None,
+            stacks: Vec::new(),
         }
     }
 

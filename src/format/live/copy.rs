@@ -87,7 +87,7 @@ impl Segment {
 
     /// The entries of a table from this one on, as far as the file has them. What an entry holds may be changed
     /// meanwhile: a word at a time, and each of them means something by itself.
-    fn table<T: bytemuck::Pod>(&self, region: &Region, first: u64) -> std::io::Result<Vec<T>> {
+    pub(super) fn table<T: bytemuck::Pod>(&self, region: &Region, first: u64) -> std::io::Result<Vec<T>> {
         let count = region.used.min(region.capacity).saturating_sub(first);
         let size = size_of::<T>() as u64;
         let (Some(bytes), Some(offset)) =
@@ -241,7 +241,7 @@ impl Image {
     }
 
     /// Puts a table at the end.
-    fn table<T: bytemuck::Pod>(&mut self, entries: &[T]) -> Region {
+    pub(super) fn table<T: bytemuck::Pod>(&mut self, entries: &[T]) -> Region {
         self.align(64);
         let (offset, count) = (self.length(), entries.len() as u64);
         let bytes: &[u8] = bytemuck::cast_slice(entries);
@@ -264,6 +264,11 @@ impl Copied {
     /// The segment is damaged, or the rank has not come to the end of `MPI_Init`.
     pub fn content(&self) -> Result<Content<'_>, TraceError> {
         segment::read(&self.path, self.bytes(), false)
+    }
+
+    /// The rank, where it is known.
+    pub fn rank(&self) -> Option<u32> {
+        Some(segment::header(&self.path, self.bytes()).ok()?.rank.rank).filter(|&rank| rank != NO_RANK)
     }
 
     /// The bytes of the copy, which [`Copied::of_bytes`] takes.

@@ -8,6 +8,7 @@ pub mod copy;
 #[cfg(test)]
 mod copy_tests;
 pub mod joined;
+mod movement;
 pub mod now;
 
 use std::fs::File;
@@ -20,6 +21,8 @@ use mpitrace_platform::node_files;
 
 use crate::layout::{RankHeader, SegmentHeader};
 use crate::{TraceError, segment};
+
+pub use movement::{Moved, mix};
 
 /// The segment of a process, living or not.
 #[derive(Debug)]

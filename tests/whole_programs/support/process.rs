@@ -62,9 +62,23 @@ impl Running {
         ended
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its standard output so far.
+    pub fn stdout(&self) -> String {
+        self.read("stdout")
+    }
+
     /// Its standard error so far.
     pub fn stderr(&self) -> String {
-        String::from_utf8_lossy(&fs::read(self.folder.join("stderr")).unwrap_or_default()).into_owned()
+        self.read("stderr")
+    }
+
+    fn read(&self, name: &str) -> String {
+        String::from_utf8_lossy(&fs::read(self.folder.join(name)).unwrap_or_default()).into_owned()
     }
 }
 

@@ -11,6 +11,7 @@ use mpitrace::operations::Unfinished;
 use super::facts::{Facts, Settings, TotalFacts};
 use crate::mismatches;
 use crate::output::{Attribute, Style};
+use crate::stacks::Stack;
 use crate::table::{Table, number, text};
 use crate::text;
 use crate::{all_calls, undone};
@@ -324,6 +325,10 @@ pub fn problems(facts: &Facts) -> Vec<String> {
     }
     lines.extend(facts.deaths.iter().cloned());
     lines.extend(facts.verdict.iter().map(|verdict| format!("when it ended: {verdict}")));
+    if let Some(stuck) = &facts.stuck {
+        let stacks = stuck.stacks.iter().filter(|stack| stack.ranks.iter().any(|rank| stuck.ranks.contains(rank)));
+        lines.extend(stacks.take(LISTED).map(Stack::line));
+    }
     lines.extend(facts.unfinished.iter().take(LISTED).map(waiting));
     if facts.unfinished.len() > LISTED {
         lines.push(format!("... and {} more unfinished calls (--json has them all)", facts.unfinished.len() - LISTED));

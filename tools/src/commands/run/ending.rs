@@ -19,6 +19,7 @@ use super::observer::{End, Observed};
 use super::traces;
 use crate::commands::info::{facts::Facts, page};
 use crate::mismatches;
+use crate::stacks::Namer;
 use crate::text;
 
 /// The processes of a job may end a little later than its launcher.
@@ -62,11 +63,16 @@ pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>, observed: &
         );
         return Vec::new();
     }
+    let mut namer = Namer::default();
     for segment in &mut left {
         let end = observed.ends.iter().find(|end| end.segment == segment.path);
+        if let Some(capture) = end.and_then(|end| end.capture.as_ref()) {
+            let stacks = namer.stacks(capture, false).into_iter().flatten().map(|frames| frames.join("\n"));
+            segment.added.push((metadata::STACKS.to_owned(), stacks.collect::<Vec<_>>().join("\n\n")));
+        }
         if let Some(how) = end.and_then(|end| end.how) {
             let of_job = (metadata::EXIT_CODE.to_owned(), code.to_string());
-            segment.added = vec![(metadata::ENDED.to_owned(), how.to_string()), of_job];
+            segment.added.extend([(metadata::ENDED.to_owned(), how.to_string()), of_job]);
         }
     }
     let mut endings = Vec::new();
@@ -280,6 +286,7 @@ mod tests {
             at: at + Duration::from_millis(after),
             place: None,
             how,
+            capture: None,
         };
         let observed = |ends| Observed { began: true, ends };
         let ends = || vec![end("other", 0, None), end("b", 1, Some(ProcessEnd::Signal(9))), end("a", 251, None)];

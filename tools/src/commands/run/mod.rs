@@ -7,6 +7,7 @@ mod observer;
 mod plan;
 mod series;
 mod settings;
+mod standing;
 mod traces;
 
 use std::ffi::{OsStr, OsString};
@@ -21,7 +22,8 @@ use crate::commands::recover;
 use crate::launcher::{self, Flavour, Tracer};
 use crate::process;
 use observer::Observer;
-use settings::{DISABLE, OUTPUT, RUN, SEGMENT_DIR, Settings, VERBOSE};
+use settings::{DISABLE, OUTPUT, RUN, SEGMENT_DIR, STACKS, STUCK, Settings, VERBOSE};
+use standing::Standstill;
 use traces::Traces;
 
 /// The beginning of the name of each of the tracer's variables.
@@ -92,7 +94,9 @@ fn run_once(job: &Job, arguments: &Arguments, library: &OsStr, output: Option<&P
     let output = output.map(Path::to_owned).or_else(|| setting(OUTPUT).map(PathBuf::from));
     let traces = Traces::before(output.as_deref());
     let mut folders = recover::folders_with(setting(SEGMENT_DIR).map(PathBuf::from));
-    let observer = Observer::start(number, &folders);
+    let text = |name| setting(name).map(|value: OsString| value.to_string_lossy().into_owned());
+    let stacks = Standstill::new(text(STACKS).as_deref(), text(STUCK).as_deref());
+    let observer = Observer::start(number, &folders, stacks);
     let code = job.run(&tracer)?;
     let observed = observer.finish();
 

@@ -20,6 +20,10 @@ use mpitrace::live::ProcessEnd;
 use mpitrace_format::live::{Holder, Segment};
 use mpitrace_platform::node_files;
 
+use super::standing::{Standing, Standstill};
+use crate::process;
+use crate::stacks::Capture;
+
 /// A segment has its header and its lock some us after its name: it is looked at again after this time, so often.
 const SOON: Duration = Duration::from_millis(20);
 const LOOKS: u32 = 25;
@@ -49,6 +53,8 @@ pub struct End {
     pub place: Option<u32>,
     /// Its exit code or signal; `None`: not known.
     pub how: Option<ProcessEnd>,
+    /// Its threads, where it had not moved for long, or the job was asked to end.
+    pub capture: Option<Capture>,
 }
 
 /// Observes in a thread of its own.
@@ -62,9 +68,9 @@ pub struct Observer {
 impl Observer {
     /// Begins to observe the job with this number (`MPITRACE_RUN`), whose segments will lie in one of these folders.
     /// Where that is not possible nothing is observed.
-    pub fn start(run: u32, folders: &[PathBuf]) -> Observer {
+    pub fn start(run: u32, folders: &[PathBuf], stacks: Option<Standstill>) -> Observer {
         let stop = Arc::new(AtomicBool::new(false));
-        let (thread, wake) = match Loop::new(run, folders, stop.clone()) {
+        let (thread, wake) = match Loop::new(run, folders, stop.clone(), stacks) {
             Ok((observing, wake)) => {
                 let thread = std::thread::Builder::new().name("observer".to_owned()).spawn(|| observing.run());
                 (thread.ok(), Some(wake))
@@ -99,6 +105,10 @@ struct Loop {
     running: Vec<Running>,
     /// Segments that were closed.
     closed: u32,
+    /// When stacks are taken; `None`: never.
+    stacks: Option<Standstill>,
+    /// The signals that end the job.
+    signals: Option<io::PipeReader>,
     observed: Observed,
 }
 
@@ -110,10 +120,16 @@ struct Running {
     process: OwnedFd,
     /// When its segment was last closed, and at which place.
     closed: Option<(Instant, u32)>,
+    standing: Standing,
 }
 
 impl Loop {
-    fn new(run: u32, folders: &[PathBuf], stop: Arc<AtomicBool>) -> io::Result<(Loop, io::PipeWriter)> {
+    fn new(
+        run: u32,
+        folders: &[PathBuf],
+        stop: Arc<AtomicBool>,
+        stacks: Option<Standstill>,
+    ) -> io::Result<(Loop, io::PipeWriter)> {
         let (woken, wake) = io::pipe()?;
         // SAFETY: takes numbers; the descriptor is new, and this file's alone.
         let files = unsafe { owned(libc::inotify_init1(libc::IN_CLOEXEC | libc::IN_NONBLOCK))? };
@@ -129,7 +145,10 @@ impl Loop {
         let prefix = node_files::prefix(uid);
         let (files, unknown, running) = (File::from(files), Vec::new(), Vec::new());
         let (closed, observed) = (0, Observed::default());
-        Ok((Loop { run, uid, prefix, stop, woken, files, folders, unknown, running, closed, observed }, wake))
+        let signals = stacks.as_ref().map(|_| process::hold()).transpose()?;
+        let running =
+            Loop { run, uid, prefix, stop, woken, files, folders, unknown, running, closed, stacks, signals, observed };
+        Ok((running, wake))
     }
 
     fn run(mut self) -> Observed {
@@ -140,7 +159,7 @@ impl Loop {
                 let all_known = self.running.is_empty() && self.unknown.is_empty();
                 if all_known || Instant::now() >= until {
                     self.observed.ends.sort_by_key(|end| (end.at, end.place));
-                    return self.observed;
+                    return std::mem::take(&mut self.observed);
                 }
             }
             self.wait(until.is_some());
@@ -154,23 +173,48 @@ impl Loop {
         let mut all = vec![polled(self.files.as_raw_fd())];
         // A closed pipe would wake the thread at once, again and again.
         all.push(polled(if stopping { -1 } else { self.woken.as_raw_fd() }));
+        all.push(polled(self.signals.as_ref().map_or(-1, AsRawFd::as_raw_fd)));
         all.extend(self.running.iter().map(|running| polled(running.process.as_raw_fd())));
-        let limit = if stopping || !self.unknown.is_empty() { SOON.as_millis() as c_int } else { -1 };
+        let limit = match &self.stacks {
+            _ if stopping || !self.unknown.is_empty() => SOON.as_millis() as c_int,
+            Some(stacks) if !self.running.is_empty() => stacks.pause().as_millis() as c_int,
+            _ => -1,
+        };
         // SAFETY: the array is as long as it says and outlives the call.
         unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, limit) };
         let at = Instant::now();
         // Before the ends: what has ended now has closed its segment before.
         self.take_files(at);
-        let mut ended = all[2..].iter().map(|polled| polled.revents & libc::POLLIN != 0);
+        self.take_stacks(all[2].revents & libc::POLLIN != 0);
+        let mut ended = all[3..].iter().map(|polled| polled.revents & libc::POLLIN != 0);
         let ends = &mut self.observed.ends;
-        self.running.retain(|running| {
+        self.running.retain_mut(|running| {
             let has_ended = ended.next().unwrap_or(false);
             if has_ended {
                 let (at, place) = running.closed.map_or((at, None), |(at, place)| (at, Some(place)));
-                ends.push(End { segment: running.segment.clone(), at, place, how: running.how() });
+                ends.push(End {
+                    segment: running.segment.clone(),
+                    at,
+                    place,
+                    how: end_of(&running.process, running.pid),
+                    capture: running.standing.last(),
+                });
             }
             !has_ended
         });
+    }
+
+    /// Takes the stacks of ranks that do not go on, or of all, before the signal that ends them is sent on.
+    fn take_stacks(&mut self, is_to_end: bool) {
+        let Some(stacks) = &mut self.stacks else { return };
+        let mut signals = [0; 16];
+        let count = match &mut self.signals {
+            Some(held) if is_to_end => held.read(&mut signals).unwrap_or(0),
+            _ => 0,
+        };
+        let standing = self.running.iter_mut().map(|running| (running.pid, &mut running.standing));
+        stacks.look(standing, count > 0);
+        signals[..count].iter().for_each(|&signal| process::hand_on(signal));
     }
 
     /// Takes the names of the segments that were made and closed, as seen at this moment.
@@ -211,14 +255,16 @@ impl Loop {
         let unknown = std::mem::take(&mut self.unknown);
         for (path, looks) in unknown {
             match Segment::open(&path, self.uid) {
-                Some(Segment { run, holder, .. }) if run == self.run => {
+                Some(segment) if segment.run == self.run => {
                     self.observed.began = true;
-                    let Holder::Process(pid) = holder else {
-                        self.observed.ends.push(End { segment: path, at: Instant::now(), place: None, how: None });
+                    let Holder::Process(pid) = segment.holder else {
+                        let at = Instant::now();
+                        self.observed.ends.push(End { segment: path, at, place: None, how: None, capture: None });
                         continue;
                     };
                     if let Ok(process) = open_process(pid) {
-                        self.running.push(Running { segment: path, pid, process, closed: None });
+                        let standing = Standing::new(segment);
+                        self.running.push(Running { segment: path, pid, process, closed: None, standing });
                     }
                 }
                 // The number comes after the header.
@@ -230,16 +276,22 @@ impl Loop {
     }
 }
 
-impl Running {
-    /// The end of the process. The kernel has it since Linux 6.15; before, /proc does as long as the launcher has
-    /// not asked for it.
-    fn how(&self) -> Option<ProcessEnd> {
-        let status = status_of(&self.process).or_else(|| status_in_proc(self.pid))?;
-        Some(match status & 0x7f {
-            0 => ProcessEnd::Code(status >> 8 & 0xff),
-            signal => ProcessEnd::Signal(signal),
-        })
+impl Drop for Loop {
+    fn drop(&mut self) {
+        if self.signals.is_some() {
+            process::release();
+        }
     }
+}
+
+/// The end of a process. The kernel has it since Linux 6.15; before, /proc does as long as the launcher has not asked
+/// for it.
+fn end_of(process: &OwnedFd, pid: u32) -> Option<ProcessEnd> {
+    let status = status_of(process).or_else(|| status_in_proc(pid))?;
+    Some(match status & 0x7f {
+        0 => ProcessEnd::Code(status >> 8 & 0xff),
+        signal => ProcessEnd::Signal(signal),
+    })
 }
 
 /// The process with this number, by a descriptor that becomes readable at its end.
@@ -298,12 +350,12 @@ mod tests {
         for (script, expected) in [("exit 3", ProcessEnd::Code(3)), ("kill -9 $$", ProcessEnd::Signal(9))] {
             let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
             let process = open_process(child.id()).unwrap();
-            let running = Running { segment: PathBuf::new(), pid: child.id(), process, closed: None };
-            let mut polled = [libc::pollfd { fd: running.process.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+            let pid = child.id();
+            let mut polled = [libc::pollfd { fd: process.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
             // SAFETY: the array is as long as it says and outlives the call.
             unsafe { libc::poll(polled.as_mut_ptr(), 1, -1) };
             // It is a zombie until it is waited for.
-            assert_eq!(running.how(), Some(expected), "{script}");
+            assert_eq!(end_of(&process, pid), Some(expected), "{script}");
             assert!(status_in_proc(child.id()).is_some());
             child.wait().unwrap();
         }
@@ -312,7 +364,7 @@ mod tests {
     #[test]
     fn without_a_rank_nothing_is_observed() {
         let folder = tempfile::tempdir().unwrap();
-        let observer = Observer::start(7, &[folder.path().to_owned(), "/nonexistent".into()]);
+        let observer = Observer::start(7, &[folder.path().to_owned(), "/nonexistent".into()], None);
         std::fs::write(folder.path().join("mpitrace-0-note.segment"), "a note").unwrap();
         let observed = observer.finish();
         assert!(!observed.began && observed.ends.is_empty());

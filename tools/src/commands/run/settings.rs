@@ -41,6 +41,12 @@ pub const RUN: &str = "MPITRACE_RUN";
 /// The variable that silences the tracer.
 pub const VERBOSE: &str = "MPITRACE_VERBOSE";
 
+/// The variable that allows stacks to be taken, or forbids it.
+pub const STACKS: &str = "MPITRACE_STACKS";
+
+/// The variable of the time after which a rank says that it is stuck.
+pub const STUCK: &str = "MPITRACE_STUCK";
+
 /// All settings that have an option, in the order of help. docs/launching.md lists the same.
 #[rustfmt::skip]
 static SETTINGS: [Setting; 4] = [

@@ -4,14 +4,15 @@ mod choice;
 pub mod node;
 mod nodes;
 mod screen;
+mod stacks;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use mpitrace::live::{self, Job, Look, Movement, Snapshot, State, Stragglers, Stuck, Waiting};
 use mpitrace::operations::Mismatch;
@@ -19,8 +20,10 @@ use serde::Serialize;
 
 use self::node::Frame;
 use self::nodes::{Nodes, Way};
+use self::stacks::{Taken, Which};
 use crate::output::{self, Output, Style};
 use crate::places::{StuckFacts, WhereFacts};
+use crate::stacks::Stack;
 
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -61,6 +64,15 @@ pub struct Arguments {
     /// 'mpiexec -n 1 -hosts %n'; under Slurm srun without
     #[arg(long, value_name = "WORDS")]
     by: Option<String>,
+    /// The ranks of which stacks are shown, with source lines
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "waited")]
+    stacks: Which,
+    /// Wait without output until there is a verdict, show it and end with 1; with 0 where the job ends before
+    #[arg(long, conflicts_with_all = ["list", "once"])]
+    until_stuck: bool,
+    /// Run this command of the shell at each new verdict, with the look as JSON on its standard input
+    #[arg(long, value_name = "COMMAND", conflicts_with = "list")]
+    on_stuck: Option<String>,
     /// As JSON, a value for each look
     #[arg(long)]
     json: bool,
@@ -78,6 +90,9 @@ struct Facts {
     mismatches: Vec<Mismatch>,
     waiting: Waiting,
     stuck: Option<StuckFacts>,
+    /// Where they were taken without a verdict.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stacks: Vec<Stack>,
 }
 
 /// A job after a look.
@@ -102,6 +117,7 @@ struct Watcher {
     /// Of each rank.
     records: u64,
     nodes: Nodes,
+    taken: Taken,
 }
 
 /// Shows it.
@@ -143,7 +159,10 @@ fn once(watcher: &mut Watcher) -> Result<Option<Seen>> {
     loop {
         sleep(INTERVAL.min(Duration::from_secs_f64(watcher.stuck_s)));
         let Some(seen) = watcher.look()? else { bail!("the job has ended") };
-        let may_be_stuck = seen.stuck.is_none() && watcher.may_be_stuck(&seen.snapshot);
+        let may_be_stuck = match seen.stuck {
+            None => watcher.may_be_stuck(&seen.snapshot),
+            Some(_) => watcher.taken.are_asked_for(),
+        };
         // Another second, since looks are not taken at the moment.
         if !may_be_stuck || watcher.seconds() > watcher.stuck_s + 2.0 * INTERVAL.as_secs_f64() {
             return Ok(Some(seen));
@@ -158,15 +177,34 @@ fn again_and_again(watcher: &mut Watcher, arguments: &Arguments, output: &mut Ou
             eprintln!("mpitrace: the job has ended");
             return Ok(last);
         };
-        if output.style == Style::Terminal && !arguments.json && std::io::stdout().is_terminal() {
-            // To the top, and nothing below what is written then.
-            write!(output, "\x1b[H\x1b[2J")?;
+        let is_new = seen.stuck.is_some() && last.as_ref().is_none_or(|last: &Seen| last.stuck.is_none());
+        let waits = arguments.until_stuck && (seen.stuck.is_none() || watcher.taken.are_asked_for() && is_new);
+        if !waits {
+            if output.style == Style::Terminal && !arguments.json && std::io::stdout().is_terminal() {
+                // To the top, and nothing below what is written then.
+                write!(output, "\x1b[H\x1b[2J")?;
+            }
+            show(&seen, watcher, arguments, output)?;
+            output.flush()?;
         }
-        show(&seen, watcher, arguments, output)?;
-        output.flush()?;
+        if let Some(command) = arguments.on_stuck.as_ref().filter(|_| is_new) {
+            call(command, &Facts::new(&seen))?;
+        }
         last = Some(seen);
+        if arguments.until_stuck && !waits {
+            return Ok(last);
+        }
         sleep(INTERVAL);
     }
+}
+
+/// Runs a command of the shell, with the look on its standard input. Its exit code says nothing.
+fn call(command: &str, facts: &Facts) -> Result<()> {
+    let mut shell = Command::new("sh").args(["-c", command]).stdin(Stdio::piped()).spawn().context("sh")?;
+    // A command that does not read it ends before it is written.
+    let _ = shell.stdin.take().map(|mut input| output::json(&mut input, "watch", facts).is_ok());
+    shell.wait()?;
+    Ok(())
 }
 
 fn show(seen: &Seen, watcher: &Watcher, arguments: &Arguments, output: &mut Output) -> Result<()> {
@@ -213,6 +251,7 @@ impl Watcher {
             stragglers: Stragglers::default(),
             records,
             nodes,
+            taken: Taken::new(arguments.stacks),
         })
     }
 
@@ -225,16 +264,19 @@ impl Watcher {
             None if self.nodes.seen() > 0 => Frame::default(),
             None => return Ok(None),
         };
+        let here = frame.processes();
         self.nodes.add_to(&mut frame);
         if !frame.lives() {
             return Ok(None);
         }
-        let Frame { world_size, starting, unreadable, copies } = frame;
+        let Frame { world_size, starting, unreadable, copies, .. } = frame;
         let look = Look::new(&copies, starting, unreadable)?;
         let mut snapshot = look.snapshot();
         self.movement.add(&look, self.seconds(), &mut snapshot);
         let waiting = self.stragglers.add(&look, self.seconds());
         let stuck = live::verdict(&snapshot, self.stuck_s);
+        let now = self.seconds();
+        self.taken.add_to(&mut snapshot, stuck.as_ref(), &here, &mut self.nodes, now);
         Ok(Some(Seen { job: self.key.clone(), world_size, look, snapshot, waiting, stuck }))
     }
 
@@ -272,6 +314,7 @@ impl Facts {
             places,
             mismatches: seen.look.operations.mismatches.clone(),
             waiting: seen.waiting.clone(),
+            stacks: if seen.stuck.is_some() { Vec::new() } else { Stack::all(&seen.snapshot) },
             stuck: seen.stuck.as_ref().map(|stuck| StuckFacts::new(&seen.snapshot, stuck)),
         }
     }

@@ -3,9 +3,11 @@
 //! On each other node runs this program, started by the job's launcher, and writes a frame to standard output after
 //! each look: a line of JSON that says how long the copies are, and the copies.
 
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -19,7 +21,9 @@ use mpitrace_format::live::copy::Copied;
 use serde::{Deserialize, Serialize};
 
 use super::choice;
+use super::stacks::Threads;
 use crate::output::Output;
+use crate::stacks::Namer;
 
 /// How long a job that is not there yet is waited for.
 const PATIENCE: Duration = super::PATIENCE;
@@ -43,6 +47,9 @@ struct Head {
     starting: Vec<u32>,
     unreadable: Vec<String>,
     ranks: Vec<RankHead>,
+    /// Of the ranks that were asked for.
+    #[serde(default)]
+    stacks: BTreeMap<u32, Threads>,
 }
 
 /// The line of a rank, before the copy of its segment.
@@ -61,6 +68,8 @@ pub struct Frame {
     pub starting: Vec<u32>,
     pub unreadable: Vec<String>,
     pub copies: Vec<Copy>,
+    /// The stacks of ranks that were asked for since the last look.
+    pub stacks: BTreeMap<u32, Threads>,
 }
 
 /// Writes frames until the job has ended, or no process reads them any more.
@@ -69,13 +78,20 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let folders = crate::commands::recover::usual_folders();
     let began = Instant::now();
     let mut was_there = false;
+    let (mut namer, asked) = (Namer::default(), questions());
     loop {
         // SAFETY: getuid has no preconditions and cannot fail.
         let jobs = live::with_records(&folders, unsafe { libc::getuid() });
         match jobs.into_iter().find(|job| choice::is_named(job, &arguments.job)) {
             Some(job) => {
                 was_there = true;
-                Frame::new(&job, arguments.records).write(output)?;
+                let mut frame = Frame::new(&job, arguments.records);
+                for (ranks, of_all) in asked.try_iter() {
+                    let processes = frame.processes().into_iter().filter(|(rank, _)| ranks.contains(rank));
+                    frame.stacks =
+                        processes.map(|(rank, process)| (rank, namer.of_process(&process, of_all))).collect();
+                }
+                frame.write(output)?;
                 output.flush()?;
             }
             None if was_there || began.elapsed() > PATIENCE => return Ok(ExitCode::SUCCESS),
@@ -85,11 +101,36 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
 }
 
+/// The ranks whose stacks are asked for on standard input, and whether with all of their threads.
+fn questions() -> Receiver<(Vec<u32>, bool)> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let lines = std::io::stdin().lines().map_while(Result::ok);
+        lines.filter_map(|line| serde_json::from_str(&line).ok()).try_for_each(|question| sender.send(question))
+    });
+    receiver
+}
+
 impl Frame {
     /// Of the ranks on this node.
     pub fn new(job: &Job, records: u64) -> Frame {
         let (copies, unreadable) = job.copies(records);
-        Frame { world_size: job.world_size(), starting: job.starting.clone(), unreadable, copies }
+        Frame {
+            world_size: job.world_size(),
+            starting: job.starting.clone(),
+            unreadable,
+            copies,
+            stacks: BTreeMap::new(),
+        }
+    }
+
+    /// The processes of the ranks that live, as long as they are of this node.
+    pub fn processes(&self) -> HashMap<u32, Process> {
+        let process = |copy: &Copy| match &copy.seen {
+            Seen::Lives(process) if process.pid > 0 => Some((copy.copied.rank()?, process.clone())),
+            _ => None,
+        };
+        self.copies.iter().filter_map(process).collect()
     }
 
     /// True if a process of the job is known to live.
@@ -111,6 +152,7 @@ impl Frame {
             starting: self.starting.clone(),
             unreadable: self.unreadable.clone(),
             ranks: self.copies.iter().map(rank).collect(),
+            stacks: self.stacks.clone(),
         };
         serde_json::to_writer(&mut *output, &head)?;
         output.write_all(b"\n")?;
@@ -145,7 +187,13 @@ impl Frame {
             copied.left_out = rank.left_out;
             copies.push(Copy { copied, seen });
         }
-        Ok(Some(Frame { world_size: head.world_size, starting: head.starting, unreadable: head.unreadable, copies }))
+        Ok(Some(Frame {
+            world_size: head.world_size,
+            starting: head.starting,
+            unreadable: head.unreadable,
+            copies,
+            stacks: head.stacks,
+        }))
     }
 }
 
@@ -164,6 +212,7 @@ mod tests {
             starting: vec![3],
             unreadable: vec!["a: is too short".into()],
             copies: vec![copy(Seen::Lives(process.clone())), copy(Seen::Ended)],
+            stacks: [(3, vec![Ok(vec!["main".to_owned()]), Err("why".to_owned())])].into(),
         };
         let mut bytes = Vec::new();
         frame.write(&mut bytes).unwrap();
@@ -175,7 +224,7 @@ mod tests {
                 (found.world_size, &found.starting, &found.unreadable),
                 (Some(4), &frame.starting, &frame.unreadable)
             );
-            assert_eq!(found.copies.len(), 2);
+            assert_eq!((found.copies.len(), &found.stacks), (2, &frame.stacks));
             assert_eq!(found.copies[0].seen, Seen::Lives(process.clone()));
             assert_eq!((&found.copies[1].seen, found.copies[1].copied.bytes()), (&Seen::Ended, &[5; 24][..]));
         }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io::BufReader;
-use std::process::{Child, Command, Stdio};
+use std::io::Write;
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -10,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use mpitrace::live::Job;
 
 use super::node::Frame;
+use super::stacks::Threads;
 use crate::commands::info::nodes::expand;
 
 /// The sign for the name of a node in the words of --by.
@@ -19,6 +21,7 @@ const NODE: &str = "%n";
 #[derive(Debug, Default)]
 pub struct Nodes {
     children: Vec<Child>,
+    inputs: Vec<ChildStdin>,
     /// The last look of each.
     frames: Arc<Mutex<BTreeMap<String, Frame>>>,
 }
@@ -93,11 +96,12 @@ impl Nodes {
             let mut command = Command::new(&words[0]);
             command.args(&words[1..]).arg(&program).args(["watch-node", key, &records.to_string()]);
             let mut child = command
-                .stdin(Stdio::null())
+                .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
                 .with_context(|| format!("{} does not start", words[0]))?;
             let output = child.stdout.take();
+            nodes.inputs.extend(child.stdin.take());
             nodes.children.push(child);
             let (frames, node) = (Arc::clone(&nodes.frames), node.clone());
             thread::spawn(move || {
@@ -127,6 +131,18 @@ impl Nodes {
     /// How many nodes have sent a look, and have not ended.
     pub fn seen(&self) -> usize {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Asks for the stacks of these ranks, or of all of their threads. A node that cannot be asked does not answer.
+    pub fn ask(&mut self, ranks: &[u32], of_all: bool) {
+        let line = serde_json::json!([ranks, of_all]);
+        self.inputs.iter_mut().for_each(|input| drop(writeln!(input, "{line}")));
+    }
+
+    /// The stacks that have come since this was called last.
+    pub fn stacks(&self) -> Vec<(u32, Threads)> {
+        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        frames.values_mut().flat_map(|frame| std::mem::take(&mut frame.stacks)).collect()
     }
 
     /// Adds the last look of each node: it is kept until there is another.

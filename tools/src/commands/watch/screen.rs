@@ -14,6 +14,7 @@ use super::Seen;
 use crate::mismatches;
 use crate::output::{Attribute, Style};
 use crate::places::{self, place};
+use crate::stacks::Stack;
 use crate::table::{Table, number, text};
 use crate::text;
 
@@ -29,6 +30,9 @@ pub fn write(seen: &Seen, movement: &Movement, output: &mut dyn Write, style: St
     if let Some(stuck) = &seen.stuck {
         let line = format!("STUCK: {}", places::sentence(&seen.snapshot, stuck));
         writeln!(output, "{}", style.paint(Attribute::Red, &line))?;
+    }
+    for stack in Stack::all(&seen.snapshot).iter().take(LISTED) {
+        writeln!(output, "{}", stack.line())?;
     }
     let operations = &seen.look.operations;
     for line in mismatches::lines(&operations.mismatches, operations.mismatched()) {

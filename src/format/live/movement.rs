@@ -1,0 +1,39 @@
+//! Whether a rank has moved, without a copy of its records.
+
+use super::{Segment, read_header};
+use crate::TraceError;
+use crate::layout::{CommunicatorEntry, OperationEntry, ThreadEntry, activity};
+
+/// What is needed to see whether a rank has moved.
+pub struct Moved {
+    /// Changes whenever the rank begins or ends a call of MPI.
+    pub number: u64,
+    /// The world rank.
+    pub rank: u32,
+    /// The threads that make its calls, as the kernel numbers them.
+    pub tids: Vec<u32>,
+}
+
+impl Segment {
+    /// Whether the rank has moved.
+    ///
+    /// # Errors
+    /// The file holds no segment any more, or it cannot be read.
+    pub fn moved(&self) -> Result<Moved, TraceError> {
+        let io = |error| TraceError::io(&self.path, error);
+        let header = read_header(&self.path, &self.file)?;
+        let communicators: Vec<CommunicatorEntry> = self.table(&header.communicators, 0).map_err(io)?;
+        let operations: Vec<OperationEntry> = self.table(&header.operations, 0).map_err(io)?;
+        let threads: Vec<ThreadEntry> = self.table(&header.threads, 0).map_err(io)?;
+        let calls = communicators.iter().map(|entry| entry.calls).chain(operations.iter().map(|entry| entry.calls));
+        let words = threads.iter().map(|thread| u64::from(thread.activity & !activity::SEEN));
+        let number = calls.chain(words).chain([header.rank.state.into()]).fold(0, mix);
+        let tids = threads.iter().map(|thread| thread.tid).collect();
+        Ok(Moved { number, rank: header.rank.rank, tids })
+    }
+}
+
+/// FNV-1a, a word at a time.
+pub fn mix(hash: u64, word: u64) -> u64 {
+    (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
+}

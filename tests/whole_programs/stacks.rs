@@ -1,0 +1,226 @@
+//! The stacks of ranks that do not go on, with source lines, and that nothing changes for a rank whose stack is taken.
+
+use crate::broken::{jobs, mpitrace};
+use crate::support::binaries::companion;
+use crate::support::companion::json;
+use crate::support::process::{self, Running};
+use crate::support::{Case, On, Test, build, litter};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+pub const TESTS: &[Test] = &[
+    Test::new("of_ranks_that_others_wait_for_have_lines_and_are_folded", folded).on(LIBRARIES),
+    Test::new("of_a_rank_that_sleeps_and_one_that_computes_have_lines", outside).on(LIBRARIES).second_tier(),
+    Test::new("of_a_fortran_program_have_lines", fortran).on(On::Fortran),
+    Test::new("of_a_python_program_are_pythons", python).on(On::Python),
+    Test::new("are_taken_without_any_change_for_the_rank", unchanged).on(On::Only(&["ompi4"])),
+    Test::new("of_a_rank_under_a_debugger_are_left_alone", debugged).on(On::Only(&["mpich4"])),
+    Test::new("are_in_the_trace_of_a_job_that_was_killed", killed).on(LIBRARIES),
+    Test::new("are_printed_by_run_where_a_rank_is_stuck", stuck).on(On::Only(&["mpich4"])).second_tier(),
+    Test::new("a_watchdog_ends_with_the_verdict_and_runs_a_command", watchdog).on(On::Only(&["ompi4"])),
+];
+
+const LIBRARIES: On = On::Only(&["ompi4", "mpich4"]);
+/// A verdict has to be there by then, on however busy a machine.
+const LIMIT: Duration = Duration::from_secs(100);
+
+/// `name (file:line)` of the line that ends in this mark.
+fn frame(name: &str, file: &str, mark: &str) -> String {
+    let text = fs::read_to_string(build::source(file)).expect("a program");
+    let marks = [format!("/* {mark} */"), format!("! {mark}"), format!("# {mark}")];
+    let is_marked = |line: &str| marks.iter().any(|mark| line.trim_end().trim_end_matches(" {").ends_with(mark));
+    let number = 1 + text.lines().position(is_marked).unwrap_or_else(|| panic!("no {mark} in {file}"));
+    format!("{name} ({file}:{number})")
+}
+
+/// The frames of stands.c.
+fn stands(mark: &str) -> Vec<String> {
+    let again = format!("{} [3 times]", frame("stand", "stands.c", "recursion"));
+    vec![frame("main", "stands.c", "main"), again, frame("stand", "stands.c", mark)]
+}
+
+/// The first look with a verdict.
+fn verdict(case: &Case, running: &mut Running, words: &[&str]) -> Value {
+    let started = Instant::now();
+    loop {
+        assert!(!running.has_ended() && started.elapsed() < LIMIT, "{}", running.stderr());
+        if let Some(job) = jobs(case).pop() {
+            let finished = mpitrace(case, &[&["watch", &job.job, "--once", "--json", "--stuck", "1"], words].concat());
+            if finished.code == 1 && !json(&finished)["stuck"].is_null() {
+                return json(&finished);
+            }
+        }
+        sleep(Duration::from_millis(100));
+    }
+}
+
+fn end(case: &Case, running: Running) {
+    let processes: Vec<u32> = jobs(case).iter().flat_map(|job| job.processes.clone()).collect();
+    processes.iter().for_each(|&process| process::signal(process, libc::SIGKILL));
+    drop(running);
+    litter::sweep();
+    case.segments.empty();
+}
+
+fn strings(value: &Value) -> Vec<&str> {
+    value.as_array().unwrap_or_else(|| panic!("{value}")).iter().filter_map(Value::as_str).collect()
+}
+
+fn stack(look: &Value, rank: u32) -> Vec<&str> {
+    let stacks = look["stuck"]["stacks"].as_array().unwrap_or_else(|| panic!("{look:#}"));
+    let of_rank = stacks.iter().find(|stack| stack["ranks"].as_array().is_some_and(|all| all.contains(&rank.into())));
+    strings(&of_rank.unwrap_or_else(|| panic!("no stack of rank {rank}: {look:#}"))["frames"])
+}
+
+fn folded(case: &Case) {
+    let mut running = case.launch(4, "stands.c").arg("recv").trace().start();
+    let look = verdict(case, &mut running, &[]);
+    let expected = [&stands("recv")[..], &["MPI_Recv".to_owned()]].concat();
+    let stacks = &look["stuck"]["stacks"];
+    assert_eq!(stacks.as_array().map(Vec::len), Some(1), "of the ranks that are waited for: {look:#}");
+    assert_eq!(stacks[0]["ranks"], serde_json::json!([1, 2, 3]), "{look:#}");
+    assert_eq!(strings(&stacks[0]["frames"]), expected);
+    let look = verdict(case, &mut running, &["--stacks", "ranks"]);
+    assert_eq!(stack(&look, 0), [&frame("main", "stands.c", "barrier"), "MPI_Barrier"]);
+    assert_eq!(stack(&look, 3), expected);
+    let look = verdict(case, &mut running, &["--stacks", "none"]);
+    assert_eq!(look["stuck"]["stacks"], serde_json::json!([]));
+    let job = jobs(case).pop().expect("the job").job;
+    let screen = mpitrace(case, &["watch", &job, "--once", "--stuck", "1"]);
+    let line = format!("ranks 1-3: {}", expected.join(" > "));
+    assert!(screen.stdout.lines().any(|found| found == line), "{line}\n{}", screen.stdout);
+    end(case, running);
+}
+
+fn outside(case: &Case) {
+    for (how, ends) in [("sleep", &["sleep"][..]), ("spin", &[])] {
+        let mut running = case.launch(2, "stands.c").arg(how).trace().start();
+        let look = verdict(case, &mut running, &[]);
+        let expected = [stands(how), ends.iter().map(|&name| name.to_owned()).collect()].concat();
+        assert_eq!(stack(&look, 1), expected, "{look:#}");
+        end(case, running);
+    }
+}
+
+fn fortran(case: &Case) {
+    let mut running = case.launch(2, "stands.f90").trace().start();
+    let look = verdict(case, &mut running, &[]);
+    let frames = stack(&look, 1);
+    // The main program has a name of its own in some compilers' data.
+    let expected = [frame("halo::exchange", "stands.f90", "recv"), "MPI_Recv".to_owned()];
+    assert_eq!(frames[frames.len() - 2..], expected, "{look:#}");
+    let main = frame("", "stands.f90", "main");
+    assert!(frames.iter().any(|frame| frame.ends_with(&main)), "{frames:?}");
+    end(case, running);
+}
+
+fn python(case: &Case) {
+    let mut running = case.launch(2, "stands.py").trace().start();
+    let look = verdict(case, &mut running, &[]);
+    let names = [("<module>", "module"), ("main", "main"), ("Solver.step", "step"), ("Solver.exchange", "recv")];
+    let mut expected: Vec<String> = names.iter().map(|(name, mark)| frame(name, "stands.py", mark)).collect();
+    // Before 3.12 a list comprehension is a function.
+    let mut frames: Vec<String> = stack(&look, 1).iter().map(|&frame| frame.to_owned()).collect();
+    frames.retain(|frame| !frame.contains("<listcomp>"));
+    expected.push(frames.last().expect("frames").clone());
+    assert_eq!(frames, expected, "{look:#}");
+    assert!(["MPI_Recv", "MPI_Mprobe"].contains(&frames[4].as_str()), "{frames:?}");
+    end(case, running);
+}
+
+/// What each system call returns, and when, is the same; no signal is lost.
+fn unchanged(case: &Case) {
+    let plain = case.launch(2, "stands.c").arg("calls").run();
+    let mut running = case.launch(2, "stands.c").arg("calls").trace().start();
+    let mut taken = 0;
+    while !running.has_ended() {
+        if let Some(job) = jobs(case).pop() {
+            let words = ["watch", &job.job, "--once", "--json", "--stuck", "0.1", "--stacks", "threads"];
+            taken += u32::from(mpitrace(case, &words).stdout.contains("stands.c"));
+        }
+    }
+    println!("{taken} looks with stacks\n{}", running.stdout());
+    assert!(taken > 2, "{taken}");
+    assert_eq!(running.stdout(), plain.stdout);
+    assert!(!plain.stdout.contains("early") && plain.stdout.contains("signals: all\n"), "{}", plain.stdout);
+}
+
+fn debugged(case: &Case) {
+    let mut running = case.launch(2, "stands.c").arg("recv").trace().start();
+    verdict(case, &mut running, &["--stacks", "none"]);
+    let pid = jobs(case).pop().expect("the job").processes[1];
+    // SAFETY: takes numbers; this thread traces the process from now on, which is not stopped.
+    assert_eq!(unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid as libc::pid_t, 0, 0) }, 0);
+    let look = verdict(case, &mut running, &[]);
+    assert_eq!(look["stuck"]["stacks"][0]["frames"], serde_json::json!([]), "{look:#}");
+    let why = format!("process {} debugs it", std::process::id());
+    // The debugger is named by its thread.
+    let found = look["stuck"]["stacks"][0]["why_not"].as_str().unwrap_or_default().to_owned();
+    assert!(found == why || found.ends_with(" debugs it"), "{found}");
+    end(case, running);
+}
+
+/// `mpitrace run` of stands.c into this trace.
+fn under_run(case: &Case, output: &Path, variable: &str) -> Running {
+    let segments = format!("MPITRACE_SEGMENT_DIR={}", case.segments.0.display());
+    let mut words: Vec<OsString> = vec!["env".into(), segments.into(), variable.into(), companion().into()];
+    words.extend(["run".into(), "-o".into(), output.into(), "--".into()]);
+    words.extend(case.launch(2, "stands.c").arg("recv").command(output));
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).envs(case.mpi.environment.iter().map(|(name, value)| (name, value)));
+    Running::start(command, &case.folder.join("under-run"), LIMIT)
+}
+
+/// Asked to end, as by a time limit: the stacks are taken before the job is.
+fn killed(case: &Case) {
+    let output = case.folder.join("x.mpitrace");
+    let mut running = under_run(case, &output, "MPITRACE_STUCK=0");
+    verdict(case, &mut running, &["--stacks", "none"]);
+    process::signal(running.id(), libc::SIGTERM);
+    while !running.has_ended() {
+        sleep(Duration::from_millis(20));
+    }
+    litter::sweep();
+    let line = format!("rank 1: {} > MPI_Recv", stands("recv").join(" > "));
+    let stderr = running.stderr();
+    assert!(stderr.lines().any(|found| found == format!("mpitrace: {line}")), "{line}\n{stderr}");
+    let info = json(&mpitrace(case, &["info", "--json", &output.display().to_string()]));
+    assert_eq!(stack(&info, 1).last(), Some(&"MPI_Recv"), "{info:#}");
+    assert_eq!(stack(&info, 0), [&frame("main", "stands.c", "barrier"), "MPI_Barrier"]);
+}
+
+fn stuck(case: &Case) {
+    let output = case.folder.join("x.mpitrace");
+    let mut running = under_run(case, &output, "MPITRACE_STUCK=1");
+    let line = format!("mpitrace: rank 1: {} > MPI_Recv", stands("recv").join(" > "));
+    while !running.stderr().lines().any(|found| found == line) {
+        assert!(!running.has_ended(), "{line}\n{}", running.stderr());
+        sleep(Duration::from_millis(100));
+    }
+    end(case, running);
+}
+
+fn watchdog(case: &Case) {
+    let running = case.launch(2, "stands.c").arg("recv").trace().start();
+    let job = loop {
+        match jobs(case).pop() {
+            Some(job) if job.processes.len() == 2 => break job,
+            _ => sleep(Duration::from_millis(100)),
+        }
+    };
+    let kept = case.folder.join("verdict.json");
+    let command = format!("cat > '{}'; kill {}", kept.display(), job.processes[1]);
+    let words = ["watch", &job.job, "--until-stuck", "--stuck", "1", "--json", "--on-stuck", &command];
+    let finished = mpitrace(case, &words);
+    assert_eq!(finished.code, 1, "{}{}", finished.stdout, finished.stderr);
+    assert_eq!(finished.stdout.lines().count(), fs::read_to_string(&kept).expect("the look").lines().count());
+    assert_eq!(stack(&json(&finished), 1).last(), Some(&"MPI_Recv"));
+    let read: Value = serde_json::from_slice(&fs::read(&kept).expect("the look")).expect("JSON");
+    assert_eq!(read["stuck"]["ranks"], serde_json::json!([1]));
+    end(case, running);
+}

@@ -1,0 +1,87 @@
+//! The stacks of ranks of this node that do not go on, taken before the job is killed.
+
+use std::time::{Duration, Instant};
+
+use mpitrace::live::process::Process;
+use mpitrace_format::live::{Moved, Segment};
+
+use crate::stacks::{Capture, Namer, Stack};
+
+/// For so long a rank has begun and ended no call of MPI, where the user has not said it.
+const LONG: Duration = Duration::from_secs(10);
+/// Between two looks.
+const SHORTEST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(2);
+/// A signal is not held for longer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// No more lines.
+const LISTED: usize = 12;
+
+/// When stacks are taken, and whether they are shown at once.
+pub struct Standstill {
+    limit: Duration,
+    shown: Option<Namer>,
+}
+
+/// A rank, and since when it has not moved.
+pub struct Standing {
+    segment: Segment,
+    /// Changes whenever the rank moves.
+    number: u64,
+    since: Instant,
+    is_tried: bool,
+    capture: Option<Capture>,
+}
+
+impl Standstill {
+    /// By the values of `MPITRACE_STACKS` and `MPITRACE_STUCK`. `None`: the user wants no stacks.
+    pub fn new(stacks: Option<&str>, stuck: Option<&str>) -> Option<Standstill> {
+        let given = stuck.and_then(|text| Duration::try_from_secs_f64(text.trim().parse().ok()?).ok());
+        let given = given.filter(|limit| !limit.is_zero());
+        let asked = Standstill { limit: given.unwrap_or(LONG), shown: given.map(|_| Namer::default()) };
+        (stacks != Some("0")).then_some(asked)
+    }
+
+    /// How long to wait until the next look.
+    pub fn pause(&self) -> Duration {
+        (self.limit / 8).clamp(SHORTEST, LONGEST)
+    }
+
+    /// Takes the stacks of ranks, by their processes, that have not moved for long; of all where the job is to end.
+    pub fn look<'r>(&mut self, ranks: impl Iterator<Item = (u32, &'r mut Standing)>, is_to_end: bool) {
+        let began = Instant::now();
+        let mut shown = Vec::new();
+        for (pid, rank) in ranks.take_while(|_| began.elapsed() < PATIENCE) {
+            let Ok(Moved { number, rank: world_rank, tids }) = rank.segment.moved() else { continue };
+            if number != rank.number {
+                (rank.number, rank.since, rank.is_tried, rank.capture) = (number, began, false, None);
+            }
+            if rank.is_tried || !is_to_end && rank.since.elapsed() < self.limit {
+                continue;
+            }
+            rank.is_tried = true;
+            let capture = Capture::take(&Process::read(pid, &tids).unwrap_or_default(), false);
+            match (&capture, self.shown.as_mut().filter(|_| !is_to_end)) {
+                (Ok(capture), Some(namer)) => shown.push((world_rank, namer.stacks(capture, false))),
+                (Err(why), Some(_)) => shown.push((world_rank, vec![Err(why.text())])),
+                (_, None) => {}
+            }
+            rank.capture = capture.ok();
+        }
+        let stacks = Stack::folded(shown.iter().flat_map(|(rank, stacks)| stacks.iter().map(|stack| (*rank, stack))));
+        stacks.iter().take(LISTED).for_each(|stack| eprintln!("mpitrace: {}", stack.line()));
+    }
+}
+
+impl Standing {
+    /// A rank that has moved just now.
+    pub fn new(segment: Segment) -> Standing {
+        Standing { segment, number: 0, since: Instant::now(), is_tried: false, capture: None }
+    }
+
+    /// The stacks, where the rank has not moved since they were taken. Its process has ended.
+    pub fn last(&mut self) -> Option<Capture> {
+        let number = self.segment.moved().ok()?.number;
+        self.capture.take().filter(|_| number == self.number)
+    }
+}

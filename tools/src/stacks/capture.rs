@@ -1,0 +1,198 @@
+//! The registers and the stack of a thread of another process, copied while it stands still.
+//!
+//! A thread that waits in the kernel is not stopped: the kernel has its stack pointer, and that it waits in the same
+//! call after the stack was copied shows that nothing has changed. It is stopped (ptrace(2), `PTRACE_INTERRUPT`, no
+//! signal) where it runs, or waits in a call that the kernel restarts by itself. Other calls would end with EINTR.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use super::memory::{Map, Memory};
+
+/// No more of a stack is copied, in bytes: 512 KiB took 0.1 ms.
+const LONGEST: u64 = 512 << 10;
+/// A thread that has not stopped after this time is let go.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// A thread that goes on from one call to the next while it is copied is tried so often.
+const TRIES: usize = 3;
+/// The calls that a stop does not end: signal(7), and tried with each of them.
+#[rustfmt::skip]
+const RESTARTED: &[libc::c_long] = &[
+    libc::SYS_nanosleep, libc::SYS_clock_nanosleep, libc::SYS_futex, libc::SYS_ppoll, libc::SYS_pselect6,
+    libc::SYS_wait4, libc::SYS_waitid, libc::SYS_restart_syscall,
+    #[cfg(target_arch = "x86_64")] libc::SYS_poll,
+    #[cfg(target_arch = "x86_64")] libc::SYS_select,
+    #[cfg(target_arch = "x86_64")] libc::SYS_pause,
+];
+
+/// Why there is no stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The process has ended.
+    Ended,
+    /// Another process traces it, by its number.
+    Debugged(u32),
+    /// The kernel forbids it.
+    Forbidden,
+    /// It did not stop, or its stack cannot be read.
+    Unreadable,
+}
+
+/// A thread as it stood.
+#[derive(Debug)]
+pub struct Thread {
+    /// The kernel's number.
+    pub tid: u32,
+    /// Where it is.
+    pub registers: Registers,
+    /// The address of the first byte of `stack`: its stack pointer.
+    pub start: u64,
+    /// The bytes from there on.
+    pub stack: Vec<u8>,
+}
+
+/// The registers that a stack is unwound from. Those that are 0 are not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Registers {
+    /// The program counter.
+    pub pc: u64,
+    /// The stack pointer.
+    pub sp: u64,
+    /// The frame pointer.
+    pub fp: u64,
+    /// arm64: the return address.
+    pub lr: u64,
+}
+
+/// What the kernel says of a thread in /proc: the system call, and the registers.
+#[derive(PartialEq)]
+enum Doing {
+    Runs,
+    /// In a call, or -1: stopped outside of one. `text` is all of it, with the arguments.
+    Waits {
+        call: libc::c_long,
+        registers: Registers,
+        text: String,
+    },
+}
+
+/// Copies a thread of the process. `maps` is what it has mapped.
+///
+/// # Errors
+/// Why it cannot be copied; it goes on as before.
+pub fn thread(memory: Memory, tid: u32, maps: &[Map]) -> Result<Thread, Why> {
+    match tracer(memory.pid, tid) {
+        None => return Err(Why::Ended),
+        Some(0) => {}
+        Some(tracer) => return Err(Why::Debugged(tracer)),
+    }
+    for _ in 0..TRIES {
+        let Doing::Waits { call, registers, text } = doing(memory.pid, tid)? else { break };
+        if RESTARTED.contains(&call) {
+            break;
+        }
+        let stack = copy(memory, registers.sp, maps)?;
+        if matches!(doing(memory.pid, tid)?, Doing::Waits { text: after, .. } if after == text) {
+            return Ok(Thread { tid, registers, start: registers.sp, stack });
+        }
+    }
+    stopped(memory, tid, maps)
+}
+
+/// The process that traces a thread; 0: none. `None`: it has ended.
+fn tracer(pid: u32, tid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("TracerPid:")?.trim().parse().ok())
+}
+
+fn doing(pid: u32, tid: u32) -> Result<Doing, Why> {
+    let text = match std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(Why::Forbidden),
+        // A kernel without this file.
+        Err(_) => return Ok(Doing::Runs),
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let address = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
+    match words[..] {
+        [call, .., sp, pc] => match (call.parse(), address(sp), address(pc)) {
+            (Ok(call), Some(sp), Some(pc)) => {
+                Ok(Doing::Waits { call, registers: Registers { pc, sp, ..Registers::default() }, text })
+            }
+            _ => Ok(Doing::Runs),
+        },
+        _ => Ok(Doing::Runs),
+    }
+}
+
+/// The stack from its pointer to the end of what is mapped there.
+fn copy(memory: Memory, sp: u64, maps: &[Map]) -> Result<Vec<u8>, Why> {
+    let end = maps.iter().find(|map| map.range.contains(&sp)).ok_or(Why::Unreadable)?.range.end;
+    memory.read(sp, (end - sp).min(LONGEST) as usize).ok_or(Why::Unreadable)
+}
+
+/// Stops the thread, copies it and lets it go on. In a thread of its own: what that has not let go, the kernel does when
+/// it ends.
+fn stopped(memory: Memory, tid: u32, maps: &[Map]) -> Result<Thread, Why> {
+    std::thread::scope(|scope| {
+        let tracer = scope.spawn(|| {
+            let signal = stop(tid).map_err(|error| match error.raw_os_error() {
+                Some(libc::ESRCH) => Why::Ended,
+                Some(libc::EPERM | libc::EACCES) => Why::Forbidden,
+                _ => Why::Unreadable,
+            })?;
+            let registers = registers(tid);
+            let stack = registers.as_ref().ok().map(|registers| copy(memory, registers.sp, maps));
+            request(libc::PTRACE_DETACH, tid, 0, signal as usize).map_err(|_| Why::Ended)?;
+            let registers = registers.map_err(|_| Why::Unreadable)?;
+            let stack = stack.unwrap_or(Err(Why::Unreadable))?;
+            Ok(Thread { tid, registers, start: registers.sp, stack })
+        });
+        tracer.join().unwrap_or(Err(Why::Unreadable))
+    })
+}
+
+/// Stops a thread: the signal that it was about to take, with which it has to go on; 0: none.
+fn stop(tid: u32) -> io::Result<libc::c_int> {
+    request(libc::PTRACE_SEIZE, tid, 0, 0)?;
+    request(libc::PTRACE_INTERRUPT, tid, 0, 0)?;
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let mut status = 0;
+        // SAFETY: `status` outlives the call. A thread that is traced is waited for as a child is.
+        match unsafe { libc::waitpid(tid as libc::pid_t, &raw mut status, libc::__WALL | libc::WNOHANG) } {
+            -1 => return Err(io::Error::last_os_error()),
+            0 if Instant::now() > until => return Err(io::ErrorKind::TimedOut.into()),
+            // Asleep this process would wake late, and the thread stand for that time.
+            0 => std::thread::yield_now(),
+            _ if !libc::WIFSTOPPED(status) => return Err(io::Error::from_raw_os_error(libc::ESRCH)),
+            _ if status >> 16 == 0 => return Ok(libc::WSTOPSIG(status)),
+            _ => return Ok(0),
+        }
+    }
+}
+
+fn request(request: libc::c_uint, tid: u32, address: usize, data: usize) -> io::Result<()> {
+    // SAFETY: none of the requests that are made here writes to this process but PTRACE_GETREGSET, which gets the
+    // address of a structure that says how large it is and outlives the call.
+    match unsafe { libc::ptrace(request as _, tid as libc::pid_t, address, data) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Of a thread that is stopped.
+fn registers(tid: u32) -> io::Result<Registers> {
+    /// The general registers, of elf.h.
+    const NT_PRSTATUS: usize = 1;
+    // SAFETY: it is made of numbers, for which zeros are valid.
+    let mut set: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+    let mut part = libc::iovec { iov_base: (&raw mut set).cast(), iov_len: size_of_val(&set) };
+    request(libc::PTRACE_GETREGSET, tid, NT_PRSTATUS, &raw mut part as usize)?;
+    #[cfg(target_arch = "x86_64")]
+    return Ok(Registers { pc: set.rip, sp: set.rsp, fp: set.rbp, lr: 0 });
+    #[cfg(target_arch = "aarch64")]
+    return Ok(Registers { pc: set.pc, sp: set.sp, fp: set.regs[29], lr: set.regs[30] });
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    Err(io::ErrorKind::Unsupported.into())
+}

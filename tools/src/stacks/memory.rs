@@ -1,0 +1,74 @@
+//! The memory of another process: what is mapped there, and its bytes.
+
+use std::ops::Range;
+
+/// Part of the memory of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Map {
+    /// Its addresses.
+    pub range: Range<u64>,
+    /// The place of its first byte in the file.
+    pub offset: u64,
+    /// The file, or a name in brackets; empty: memory alone.
+    pub path: String,
+}
+
+/// The memory of a process.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// Its number.
+    pub pid: u32,
+}
+
+impl Memory {
+    /// What it has mapped; nothing where that cannot be read.
+    pub fn maps(self) -> Vec<Map> {
+        let text = std::fs::read(format!("/proc/{}/maps", self.pid)).unwrap_or_default();
+        String::from_utf8_lossy(&text).lines().filter_map(Map::parse).collect()
+    }
+
+    /// So many bytes from this address on, or fewer where there are no more. `None`: there are none, or they may not be
+    /// read.
+    pub fn read(self, address: u64, length: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0u8; length];
+        let to = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: length };
+        let from = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: length };
+        // SAFETY: the kernel writes no more than `length` bytes to `bytes`, and checks the other process' addresses.
+        let read = unsafe { libc::process_vm_readv(self.pid as libc::pid_t, &raw const to, 1, &raw const from, 1, 0) };
+        bytes.truncate(usize::try_from(read).ok()?);
+        (!bytes.is_empty()).then_some(bytes)
+    }
+
+    /// A word.
+    pub fn word(self, address: u64) -> Option<u64> {
+        Some(u64::from_ne_bytes(self.read(address, 8)?.try_into().ok()?))
+    }
+}
+
+impl Map {
+    /// Reads a line of /proc/PID/maps.
+    fn parse(line: &str) -> Option<Map> {
+        let mut words = line.splitn(6, ' ');
+        let (first, end) = words.next()?.split_once('-')?;
+        let [first, end, offset] = [first, end, words.nth(1)?].map(|word| u64::from_str_radix(word, 16).ok());
+        let path = words.nth(2).unwrap_or_default().trim_start().to_owned();
+        Some(Map { range: first?..end?, offset: offset?, path })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_a_process_is_read() {
+        let own = Memory { pid: std::process::id() };
+        let word = 0x1234_5678_9abc_def0u64;
+        let address = &raw const word as u64;
+        assert_eq!((own.word(address), own.word(8)), (Some(word), None));
+        assert!(own.maps().iter().any(|map| map.path == "[stack]" || map.range.contains(&address)));
+        let line = "7f1c00000000-7f1c00021000 r-xp 00001000 08:01 1234    /usr/lib/a b.so";
+        let map = Map { range: 0x7f1c_0000_0000..0x7f1c_0002_1000, offset: 0x1000, path: "/usr/lib/a b.so".into() };
+        assert_eq!(Map::parse(line), Some(map));
+    }
+}

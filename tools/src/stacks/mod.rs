@@ -1,0 +1,179 @@
+//! The stacks of the threads of other processes, with source lines: where a rank is that does not go on.
+
+pub mod capture;
+mod frames;
+mod memory;
+mod python;
+#[cfg(test)]
+mod tests;
+mod unwind;
+
+use std::fs;
+use std::path::Path;
+
+use mpitrace::call_site::Resolver;
+use mpitrace::live::Snapshot;
+use mpitrace::live::process::Process;
+use serde::Serialize;
+
+use capture::Thread;
+pub use capture::Why;
+use memory::{Map, Memory};
+use unwind::Stacks;
+
+use crate::text;
+
+/// What is needed of a process to show its stacks, copied in a moment. It may end then.
+#[derive(Debug)]
+pub struct Capture {
+    maps: Vec<Map>,
+    /// Where the process has other files than this one: the folder in which its own begin.
+    root: String,
+    /// The program's file.
+    program: String,
+    threads: Vec<(Thread, Vec<String>)>,
+}
+
+impl Capture {
+    /// Copies the threads of a process that are known, or all.
+    ///
+    /// # Errors
+    /// Why none of them can be copied.
+    pub fn take(process: &Process, of_all: bool) -> Result<Capture, Why> {
+        let pid = process.pid;
+        let tids = if of_all { threads_of(pid) } else { process.threads.iter().map(|thread| thread.tid).collect() };
+        let memory = Memory { pid };
+        let maps = memory.maps();
+        let threads: Vec<Result<Thread, Why>> = tids.iter().map(|&tid| capture::thread(memory, tid, &maps)).collect();
+        let why = threads.iter().find_map(|thread| thread.as_ref().err().cloned()).unwrap_or(Why::Ended);
+        let interpreter = python::Interpreter::find(memory, &maps, &root_of(pid));
+        let python = |tid| interpreter.as_ref().map(|python| python.frames(tid)).unwrap_or_default();
+        let threads: Vec<_> = threads.into_iter().flatten().map(|thread| (python(thread.tid), thread)).collect();
+        let threads: Vec<_> = threads.into_iter().map(|(python, thread)| (thread, python)).collect();
+        if threads.is_empty() {
+            return Err(why);
+        }
+        let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+        Ok(Capture { maps, root: root_of(pid), program: program.display().to_string(), threads })
+    }
+}
+
+/// Where a process has another file system than this one, its root; else nothing.
+fn root_of(pid: u32) -> String {
+    let root = |pid: &str| {
+        let of = |what: &str| fs::read_link(Path::new("/proc").join(pid).join(what)).ok();
+        (of("ns/mnt"), of("root"))
+    };
+    if root(&pid.to_string()) == root("self") { String::new() } else { format!("/proc/{pid}/root") }
+}
+
+/// All threads of a process.
+pub fn threads_of(pid: u32) -> Vec<u32> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let mut tids: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    tids.sort_unstable();
+    tids
+}
+
+/// Gives places of programs their names. Debug data are read once.
+#[derive(Default)]
+pub struct Namer {
+    stacks: Stacks,
+    resolver: Resolver,
+}
+
+impl Namer {
+    /// The frames of its threads, the outermost first: of those that are in MPI, else of the first one, or of all.
+    pub fn stacks(&mut self, capture: &Capture, of_all: bool) -> Vec<Result<Vec<String>, String>> {
+        let of = |(thread, python): &(Thread, Vec<String>)| {
+            let places = self.stacks.unwind(thread, &capture.maps, &capture.root);
+            let sites = places.iter().map(|place| self.resolver.resolve(&place.module, None, place.offset)).collect();
+            frames::shown(sites, python, &format!("{}{}", capture.root, capture.program))
+        };
+        let mut stacks: Vec<Vec<String>> = capture.threads.iter().map(of).collect();
+        if !of_all {
+            let is_in_mpi = |frames: &Vec<String>| frames.last().is_some_and(|last| last.starts_with("MPI"));
+            match stacks.iter().any(is_in_mpi) {
+                true => stacks.retain(is_in_mpi),
+                false => stacks.truncate(1),
+            }
+        }
+        stacks.into_iter().map(Ok).collect()
+    }
+
+    /// The same of a process that runs, or why there are none.
+    pub fn of_process(&mut self, process: &Process, of_all: bool) -> Vec<Result<Vec<String>, String>> {
+        match Capture::take(process, of_all) {
+            Ok(capture) => self.stacks(&capture, of_all),
+            Err(why) => vec![Err(why.text())],
+        }
+    }
+}
+
+/// The stack of some ranks, by the keys of JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stack {
+    /// The ranks that have it.
+    pub ranks: Vec<u32>,
+    /// Its frames, the outermost first: functions with their lines.
+    pub frames: Vec<String>,
+    /// Why there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why_not: Option<String>,
+}
+
+impl Stack {
+    /// Those that are known of the ranks of a snapshot.
+    pub fn all(snapshot: &Snapshot) -> Vec<Stack> {
+        Stack::folded(snapshot.ranks.iter().flat_map(|rank| rank.stacks.iter().map(|stack| (rank.rank, stack))))
+    }
+
+    /// Those of ranks, equal ones together.
+    pub fn folded<'a>(stacks: impl Iterator<Item = (u32, &'a Result<Vec<String>, String>)>) -> Vec<Stack> {
+        let mut all: Vec<Stack> = Vec::new();
+        for (rank, stack) in stacks {
+            let (frames, why_not) = match stack {
+                Ok(frames) => (frames.clone(), None),
+                Err(why) => (Vec::new(), Some(why.clone())),
+            };
+            match all.iter_mut().find(|known| known.frames == frames && known.why_not == why_not) {
+                Some(known) if known.ranks.last() == Some(&rank) => {}
+                Some(known) => known.ranks.push(rank),
+                None => all.push(Stack { ranks: vec![rank], frames, why_not }),
+            }
+        }
+        all
+    }
+
+    /// `ranks 1, 5-7: main (solver.c:12) > exchange (halo.c:30) > MPI_Recv`.
+    pub fn line(&self) -> String {
+        let ranks = text::named_ranks(&self.ranks);
+        match &self.why_not {
+            Some(why) => format!("{ranks}: no stack: {why}"),
+            None => format!("{ranks}: {}", text::printable(&self.frames.join(" > "))),
+        }
+    }
+}
+
+impl Why {
+    /// The reason, and what helps.
+    pub fn text(&self) -> String {
+        match self {
+            Why::Ended => "the process has ended".to_owned(),
+            Why::Debugged(pid) => format!("process {pid} debugs it"),
+            Why::Unreadable => "it cannot be read".to_owned(),
+            Why::Forbidden => match fs::read_to_string(SCOPE).as_deref().map(str::trim) {
+                Ok("1") => "the kernel lets only the program that started the job read it (ptrace_scope 1): \
+                            start the job by `mpitrace run`, or with MPITRACE_STACKS=1"
+                    .to_owned(),
+                Ok(scope @ ("2" | "3")) => format!("the kernel forbids it here (ptrace_scope {scope})"),
+                _ => {
+                    "the kernel forbids it (a container without the capability SYS_PTRACE, or another user)".to_owned()
+                }
+            },
+        }
+    }
+}
+
+/// Yama's setting.
+const SCOPE: &str = "/proc/sys/kernel/yama/ptrace_scope";

@@ -1,0 +1,114 @@
+//! Stacks of processes that are none of MPI.
+
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use super::*;
+
+/// A child that is killed at the end.
+struct Running(Child);
+
+impl Running {
+    fn start(command: &mut Command) -> Option<Running> {
+        command.spawn().ok().map(Running)
+    }
+
+    /// Its first thread.
+    fn process(&self) -> Process {
+        Process::read(self.0.id(), &[]).unwrap()
+    }
+
+    fn stack(&self) -> Vec<String> {
+        let capture = Capture::take(&self.process(), false).unwrap();
+        Namer::default().stacks(&capture, false).remove(0).unwrap()
+    }
+
+    fn until(&self, is: impl Fn(&Running) -> bool) {
+        let began = Instant::now();
+        while !is(self) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{:?} {:?}", self.process(), self.stack());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn signal(&self, signal: libc::c_int) {
+        // SAFETY: takes numbers; the child has not been waited for.
+        unsafe { libc::kill(self.0.id() as libc::pid_t, signal) };
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_stopped_process_is_looked_at_and_stays_stopped() {
+    let sleeps = Running::start(Command::new("sleep").arg("1000")).unwrap();
+    sleeps.until(|sleeps| sleeps.stack().iter().any(|frame| frame.contains("nanosleep")));
+    sleeps.signal(libc::SIGSTOP);
+    sleeps.until(|sleeps| sleeps.process().is_stopped());
+    for _ in 0..3 {
+        assert!(!sleeps.stack().is_empty());
+    }
+    assert!(sleeps.process().is_stopped());
+    sleeps.signal(libc::SIGCONT);
+    sleeps.until(|sleeps| sleeps.process().sleeps());
+}
+
+#[test]
+fn a_process_that_has_ended_or_is_debugged_has_no_stack() {
+    let sleeps = Running::start(Command::new("sleep").arg("1000")).unwrap();
+    let process = sleeps.process();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // SAFETY: takes numbers; the child goes on, and is let go when this thread ends.
+            assert_eq!(unsafe { libc::ptrace(libc::PTRACE_SEIZE, process.pid as libc::pid_t, 0, 0) }, 0);
+            let why = Capture::take(&process, false).unwrap_err();
+            assert!(matches!(why, Why::Debugged(_)), "{why:?}");
+        });
+    });
+    drop(sleeps);
+    assert_eq!(Capture::take(&process, false).unwrap_err(), Why::Ended);
+}
+
+/// The Python at hand, where its structures are known.
+#[test]
+fn the_frames_of_python_are_its_functions() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("loop.py");
+    let text = "class Loop:\n    def turn(self, left):\n        if left:\n            return self.turn(left - 1)\n        \
+                while True:\n            pass\n\n\ndef größe():\n    return max(Loop().turn(1), 0)\n\n\ngröße()\n";
+    std::fs::write(&script, text).unwrap();
+    let version = Command::new("python3").arg("-V").output();
+    let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    if !["3.11.", "3.12.", "3.13."].iter().any(|known| version.contains(known)) {
+        return println!("skipped: {version}");
+    }
+    let python = Running::start(Command::new("python3").arg(&script)).unwrap();
+    let expected = ["<module> (loop.py:13)", "größe (loop.py:10)", "Loop.turn (loop.py:4)"];
+    python.until(|python| python.stack().len() == 4);
+    let stack = python.stack();
+    assert_eq!(stack[..3], expected, "{version}");
+    assert!(["Loop.turn (loop.py:5)", "Loop.turn (loop.py:6)"].contains(&stack[3].as_str()), "{stack:?}");
+}
+
+/// How long a thread is kept that computes all the time: `cargo test ... -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn how_long_a_thread_stands() {
+    let spins = Running::start(Command::new("sh").args(["-c", "while :; do :; done"])).unwrap();
+    let (memory, tid) = (Memory { pid: spins.0.id() }, spins.0.id());
+    let maps = memory.maps();
+    let mut times: Vec<Duration> = (0..2000)
+        .map(|_| {
+            let began = Instant::now();
+            capture::thread(memory, tid, &maps).unwrap();
+            began.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    println!("median {:?}, 99 % {:?}, longest {:?}", times[1000], times[1980], times[1999]);
+}
