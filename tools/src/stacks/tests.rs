@@ -18,8 +18,9 @@ impl Running {
         Process::read(self.0.id(), &[]).unwrap()
     }
 
+    /// None while it is replaced by another program.
     fn stack(&self) -> Vec<String> {
-        let capture = Capture::take(&self.process(), false).unwrap();
+        let Ok(capture) = Capture::take(&self.process(), false) else { return Vec::new() };
         Namer::default().stacks(&capture, false).remove(0).unwrap()
     }
 

@@ -21,6 +21,7 @@ use mpitrace_format::live::copy::Copied;
 use serde::{Deserialize, Serialize};
 
 use super::choice;
+use super::nodes::{Nodes, Way};
 use super::stacks::Threads;
 use crate::output::Output;
 use crate::stacks::Namer;
@@ -38,11 +39,17 @@ pub struct Arguments {
     job: String,
     /// Records to be copied of each rank
     records: u64,
+    /// Other nodes, whose looks this one passes on
+    nodes: Option<String>,
+    /// The words that start a program on one of them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    launcher: Vec<String>,
 }
 
 /// The line before the copies.
 #[derive(Debug, Default, Deserialize, Serialize)]
 struct Head {
+    nodes: usize,
     world_size: Option<u32>,
     starting: Vec<u32>,
     unreadable: Vec<String>,
@@ -64,6 +71,8 @@ struct RankHead {
 /// One node's share of a look.
 #[derive(Debug, Default)]
 pub struct Frame {
+    /// How many nodes it is of.
+    pub nodes: usize,
     pub world_size: Option<u32>,
     pub starting: Vec<u32>,
     pub unreadable: Vec<String>,
@@ -79,23 +88,32 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let began = Instant::now();
     let mut was_there = false;
     let (mut namer, asked) = (Namer::default(), questions());
+    let mut below = match &arguments.nodes {
+        Some(list) => {
+            let nodes = list.split(',').map(str::to_owned).collect();
+            let way = Way { nodes, launcher: arguments.launcher.clone() };
+            Nodes::start(&way, &arguments.job, arguments.records)?
+        }
+        None => Nodes::default(),
+    };
     loop {
         // SAFETY: getuid has no preconditions and cannot fail.
         let jobs = live::with_records(&folders, unsafe { libc::getuid() });
-        match jobs.into_iter().find(|job| choice::is_named(job, &arguments.job)) {
-            Some(job) => {
-                was_there = true;
-                let mut frame = Frame::new(&job, arguments.records);
-                for (ranks, of_all) in asked.try_iter() {
-                    let processes = frame.processes().into_iter().filter(|(rank, _)| ranks.contains(rank));
-                    frame.stacks =
-                        processes.map(|(rank, process)| (rank, namer.of_process(&process, of_all))).collect();
-                }
-                frame.write(output)?;
-                output.flush()?;
-            }
-            None if was_there || began.elapsed() > PATIENCE => return Ok(ExitCode::SUCCESS),
-            None => {}
+        let job = jobs.into_iter().find(|job| choice::is_named(job, &arguments.job));
+        let mut frame = job.as_ref().map(|job| Frame::new(job, arguments.records)).unwrap_or_default();
+        for (ranks, of_all) in asked.try_iter() {
+            let processes = frame.processes().into_iter().filter(|(rank, _)| ranks.contains(rank));
+            frame.stacks = processes.map(|(rank, process)| (rank, namer.of_process(&process, of_all))).collect();
+            below.ask(&ranks, of_all);
+        }
+        frame.stacks.extend(below.stacks());
+        below.add_to(&mut frame);
+        was_there |= frame.nodes > 0;
+        if frame.nodes > 0 {
+            frame.write(output)?;
+            output.flush()?;
+        } else if was_there || began.elapsed() > PATIENCE {
+            return Ok(ExitCode::SUCCESS);
         }
         sleep(super::INTERVAL);
     }
@@ -116,6 +134,7 @@ impl Frame {
     pub fn new(job: &Job, records: u64) -> Frame {
         let (copies, unreadable) = job.copies(records);
         Frame {
+            nodes: 1,
             world_size: job.world_size(),
             starting: job.starting.clone(),
             unreadable,
@@ -148,6 +167,7 @@ impl Frame {
             },
         };
         let head = Head {
+            nodes: self.nodes,
             world_size: self.world_size,
             starting: self.starting.clone(),
             unreadable: self.unreadable.clone(),
@@ -188,6 +208,7 @@ impl Frame {
             copies.push(Copy { copied, seen });
         }
         Ok(Some(Frame {
+            nodes: head.nodes,
             world_size: head.world_size,
             starting: head.starting,
             unreadable: head.unreadable,
@@ -208,6 +229,7 @@ mod tests {
         let process = Process { pid: 7, threads: vec![Task { tid: 8, state: 'S', waits_in: Some("x".into()) }] };
         let copy = |seen| Copy { copied: Copied::of_bytes("a".into(), &[5; 24]), seen };
         let frame = Frame {
+            nodes: 2,
             world_size: Some(4),
             starting: vec![3],
             unreadable: vec!["a: is too short".into()],
@@ -224,7 +246,7 @@ mod tests {
                 (found.world_size, &found.starting, &found.unreadable),
                 (Some(4), &frame.starting, &frame.unreadable)
             );
-            assert_eq!((found.copies.len(), &found.stacks), (2, &frame.stacks));
+            assert_eq!((found.nodes, found.copies.len(), &found.stacks), (2, 2, &frame.stacks));
             assert_eq!(found.copies[0].seen, Seen::Lives(process.clone()));
             assert_eq!((&found.copies[1].seen, found.copies[1].copied.bytes()), (&Seen::Ended, &[5; 24][..]));
         }

@@ -16,6 +16,8 @@ use crate::commands::info::nodes::expand;
 
 /// The sign for the name of a node in the words of --by.
 const NODE: &str = "%n";
+/// One program starts no more of them: those start the others.
+const BRANCHES: usize = 8;
 
 /// The programs on the other nodes.
 #[derive(Debug, Default)]
@@ -84,17 +86,21 @@ fn short(host: &str) -> &str {
 }
 
 impl Nodes {
-    /// Starts this program on each node; `records`: how many are copied of each rank.
+    /// Starts this program on each node, by way of others where there are many; `records`: how many are copied of each rank.
     ///
     /// # Errors
     /// The launcher cannot be started.
     pub fn start(way: &Way, key: &str, records: u64) -> Result<Nodes> {
         let program = std::env::current_exe().context("the path of this program")?;
         let mut nodes = Nodes::default();
-        for node in &way.nodes {
+        for branch in way.nodes.chunks(way.nodes.len().div_ceil(BRANCHES).max(1)) {
+            let [node, below @ ..] = branch else { continue };
             let words: Vec<String> = way.launcher.iter().map(|word| word.replace(NODE, node)).collect();
             let mut command = Command::new(&words[0]);
             command.args(&words[1..]).arg(&program).args(["watch-node", key, &records.to_string()]);
+            if !below.is_empty() {
+                command.arg(below.join(",")).args(&way.launcher);
+            }
             let mut child = command
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
@@ -130,7 +136,7 @@ impl Nodes {
 
     /// How many nodes have sent a look, and have not ended.
     pub fn seen(&self) -> usize {
-        self.frames.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner).values().map(|frame| frame.nodes).sum()
     }
 
     /// Asks for the stacks of these ranks, or of all of their threads. A node that cannot be asked does not answer.
@@ -149,6 +155,7 @@ impl Nodes {
     pub fn add_to(&self, frame: &mut Frame) {
         let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         for other in frames.values() {
+            frame.nodes += other.nodes;
             frame.world_size = frame.world_size.or(other.world_size);
             frame.starting.extend(&other.starting);
             frame.unreadable.extend(other.unreadable.iter().cloned());
