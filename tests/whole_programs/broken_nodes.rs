@@ -15,6 +15,7 @@ const LIBRARIES: On = On::Only(&["mpich5", "ompi5"]);
 
 pub const TESTS: &[Test] = &[
     test("a_rank_on_another_node_is_named", on_another_node).on(LIBRARIES).second_tier(),
+    test("stacks_of_ranks_on_16_nodes_are_folded", on_16_nodes).on(On::Only(&["mpich5"])).second_tier().alone(),
     test("a_job_is_seen_from_a_node_without_ranks", from_elsewhere).on(LIBRARIES).second_tier(),
     test("ranks_that_wait_for_each_other", |case| {
         are_found(case, &[&ORDER, &CIRCLE, &FEWER, &HALF, &RECEIVES, &NON_BLOCKING]);
@@ -44,9 +45,14 @@ struct Row {
     dead: Option<Info>,
 }
 
-/// Runs these words on the head of a cluster.
+/// Runs these words on the head of a cluster of three nodes.
 fn on_head(case: &Case, words: &[OsString], limit_s: u64) -> Finished {
+    on_head_of(3, case, words, limit_s)
+}
+
+fn on_head_of(nodes: u32, case: &Case, words: &[OsString], limit_s: u64) -> Finished {
     let mut command = Command::new(script("cluster.sh"));
+    command.env("NODES", nodes.to_string());
     command.arg(cluster_folder(case)).args(words);
     command.envs(case.mpi.environment.iter().map(|(name, value)| (name, value)));
     command.env("KEEP", format!("{} {}", root().display(), TARGET.display())).env("FI_PROVIDER", "tcp");
@@ -111,6 +117,33 @@ fn on_another_node(case: &Case) {
     let looks: Vec<Look> = values(&finished);
     assert_eq!(looks.len(), 3, "{looks:?}\n{}", finished.stderr);
     looks.iter().for_each(|look| assert_missing(look, &finished));
+}
+
+/// A rank on each node, of which all but the first wait for a message: `watch` starts itself on 8 nodes, and by way of
+/// them on the others.
+fn on_16_nodes(case: &Case) {
+    let text = "srun --mpi=$3 -N16 --ntasks-per-node=1 env LD_PRELOAD=\"$2\" MPITRACE_SEGMENT_DIR=/dev/shm \
+             MPITRACE_OUTPUT=lost.mpitrace \"$0\" recv &
+         for k in $(seq 40); do
+             sleep 1
+             code=0
+             at n1 \"$1\" watch --once --json --stuck 2 >look || code=$?
+             [ $code != 1 ] || break
+         done
+         scancel --name=env
+         cat look";
+    let mut words: Vec<OsString> = crate::cluster::words(&["bash", "-uc", text]);
+    words.extend([program(case.mpi, "stands.c").into(), binaries::companion().into()]);
+    words.extend([tracer().into(), interface(case).into()]);
+    let finished = on_head_of(16, case, &words, 300);
+    let looks: Vec<serde_json::Value> = values(&finished);
+    let look = looks.last().unwrap_or_else(|| panic!("no look\n{}", finished.stderr));
+    assert_eq!(look["where"].as_array().map(Vec::len), Some(16), "{look:#}\n{}", finished.stderr);
+    let stacks = look["stuck"]["stacks"].as_array().unwrap_or_else(|| panic!("{look:#}\n{}", finished.stderr));
+    assert_eq!(stacks.len(), 1, "{look:#}");
+    assert_eq!(stacks[0]["ranks"], serde_json::json!((1..16).collect::<Vec<u32>>()), "{look:#}");
+    let frames = stacks[0]["frames"].as_array().expect("frames");
+    assert!(frames.len() > 3 && frames.last() == Some(&"MPI_Recv".into()), "{look:#}");
 }
 
 #[track_caller]

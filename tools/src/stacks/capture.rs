@@ -41,8 +41,6 @@ pub enum Why {
 /// A thread as it stood.
 #[derive(Debug)]
 pub struct Thread {
-    /// The kernel's number.
-    pub tid: u32,
     /// Where it is.
     pub registers: Registers,
     /// The address of the first byte of `stack`: its stack pointer.
@@ -93,7 +91,7 @@ pub fn thread(memory: Memory, tid: u32, maps: &[Map]) -> Result<Thread, Why> {
         }
         let stack = copy(memory, registers.sp, maps)?;
         if matches!(doing(memory.pid, tid)?, Doing::Waits { text: after, .. } if after == text) {
-            return Ok(Thread { tid, registers, start: registers.sp, stack });
+            return Ok(Thread { registers, start: registers.sp, stack });
         }
     }
     stopped(memory, tid, maps)
@@ -146,7 +144,7 @@ fn stopped(memory: Memory, tid: u32, maps: &[Map]) -> Result<Thread, Why> {
             request(libc::PTRACE_DETACH, tid, 0, signal as usize).map_err(|_| Why::Ended)?;
             let registers = registers.map_err(|_| Why::Unreadable)?;
             let stack = stack.unwrap_or(Err(Why::Unreadable))?;
-            Ok(Thread { tid, registers, start: registers.sp, stack })
+            Ok(Thread { registers, start: registers.sp, stack })
         });
         tracer.join().unwrap_or(Err(Why::Unreadable))
     })

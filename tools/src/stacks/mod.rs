@@ -41,20 +41,23 @@ impl Capture {
     /// Why none of them can be copied.
     pub fn take(process: &Process, of_all: bool) -> Result<Capture, Why> {
         let pid = process.pid;
-        let tids = if of_all { threads_of(pid) } else { process.threads.iter().map(|thread| thread.tid).collect() };
-        let memory = Memory { pid };
+        let tids: Vec<u32> =
+            if of_all { threads_of(pid) } else { process.threads.iter().map(|thread| thread.tid).collect() };
+        let (memory, root) = (Memory { pid }, root_of(pid));
         let maps = memory.maps();
-        let threads: Vec<Result<Thread, Why>> = tids.iter().map(|&tid| capture::thread(memory, tid, &maps)).collect();
-        let why = threads.iter().find_map(|thread| thread.as_ref().err().cloned()).unwrap_or(Why::Ended);
-        let interpreter = python::Interpreter::find(memory, &maps, &root_of(pid));
-        let python = |tid| interpreter.as_ref().map(|python| python.frames(tid)).unwrap_or_default();
-        let threads: Vec<_> = threads.into_iter().flatten().map(|thread| (python(thread.tid), thread)).collect();
-        let threads: Vec<_> = threads.into_iter().map(|(python, thread)| (thread, python)).collect();
-        if threads.is_empty() {
-            return Err(why);
+        let interpreter = python::Interpreter::find(memory, &maps, &root);
+        let (mut threads, mut why) = (Vec::new(), Why::Ended);
+        for tid in tids {
+            match capture::thread(memory, tid, &maps) {
+                Ok(thread) => {
+                    let python = interpreter.as_ref().map(|python| python.frames(tid));
+                    threads.push((thread, python.unwrap_or_default()));
+                }
+                Err(error) => why = error,
+            }
         }
-        let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-        Ok(Capture { maps, root: root_of(pid), program: program.display().to_string(), threads })
+        let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default().display().to_string();
+        if threads.is_empty() { Err(why) } else { Ok(Capture { maps, root, program, threads }) }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mpitrace::live::process::Process;
+use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::live::{Moved, Segment};
 
 use crate::stacks::{Capture, Namer, Stack};
@@ -56,7 +57,8 @@ impl Standstill {
             if number != rank.number {
                 (rank.number, rank.since, rank.is_tried, rank.capture) = (number, began, false, None);
             }
-            if rank.is_tried || !is_to_end && rank.since.elapsed() < self.limit {
+            // A process in MPI_Init has a segment of its own there.
+            if world_rank == NO_RANK || rank.is_tried || !is_to_end && rank.since.elapsed() < self.limit {
                 continue;
             }
             rank.is_tried = true;
