@@ -6,8 +6,6 @@ pub const ANY_PREFIX: &str = "mpitrace-";
 pub const SEGMENT: &str = ".segment";
 /// The end that the name of a segment gets in that of the file with its blocks.
 pub const BLOCKS: &str = ".blocks";
-/// How the name of a rank's marker ends, by which it is counted in MPI_Init.
-pub const PRESENT: &str = ".present";
 /// How the name of the link ends that says what the count on the node has come to.
 pub const HERE: &str = "-here";
 /// How the name of the link ends that says whether all ranks of the job are traced.
@@ -21,7 +19,7 @@ pub const MEETING: &str = ".meeting";
 /// How the name of the link ends by which a rank states that it cannot open that file.
 pub const REFUSED: &str = "-refused";
 /// All names of what is left only by a job that is killed in MPI_Init.
-pub const LEFT: [&str; 7] = [PRESENT, HERE, ANSWER, LEADER, CLOCK, MEETING, REFUSED];
+pub const LEFT: [&str; 6] = [HERE, ANSWER, LEADER, CLOCK, MEETING, REFUSED];
 
 /// How the names of those of the user `uid` begin.
 pub fn prefix(uid: u32) -> String {

@@ -34,14 +34,14 @@ mod tests {
     use std::time::SystemTime;
 
     #[test]
-    fn only_old_markers_of_this_user_go() {
+    fn only_old_files_of_this_user_go() {
         let folder = tempfile::tempdir().unwrap();
         let make = |name: &str, age: u64| {
             let file = fs::File::create(folder.path().join(name)).unwrap();
             file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
         };
-        let kept = ["mpitrace-7-ab-2.present", "mpitrace-7-ab.segment", "mpitrace-70-ab-1.present"];
-        make("mpitrace-7-ab-1.present", 4000);
+        let kept = ["mpitrace-7-ab-leader", "mpitrace-7-ab.segment", "mpitrace-70-ab-here"];
+        make("mpitrace-7-ab-answer", 4000);
         make("mpitrace-7-ab-here", 4000);
         make(kept[0], 3000);
         make(kept[1], 4000);

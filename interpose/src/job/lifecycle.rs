@@ -36,22 +36,18 @@ pub fn init(forward: &dyn Fn() -> c_int) -> c_int {
     symbol::keep();
     let prepared = thread::catch_panic(|| {
         let prepared = startup::prepare()?;
-        let folders = prepared.settings.segment_folders();
-        let job = Job::read();
-        let starting = Starting::announce(&prepared, job.key, &folders);
-        let traced_ranks = TracedRanks::announce(job, &folders);
+        let (folders, run) = (prepared.settings.segment_folders(), prepared.settings.run);
+        let (traced_ranks, starting) = TracedRanks::announce(Job::read(), prepared.header, run, &folders);
         Some((prepared, traced_ranks, starting))
     });
     let (result, library, _) = thread::timed(forward);
-    if let Some((prepared, mut traced_ranks, starting)) = prepared {
-        if result == 0 {
-            system::without_file_size_signal(|| {
-                thread::catch_panic(|| start(prepared, traced_ranks, starting));
-                thread::catch_panic(|| started(library))
-            });
-        } else {
-            traced_ranks.withdraw_markers();
-        }
+    if let Some((prepared, traced_ranks, starting)) = prepared
+        && result == 0
+    {
+        system::without_file_size_signal(|| {
+            thread::catch_panic(|| start(prepared, traced_ranks, starting));
+            thread::catch_panic(|| started(library))
+        });
     }
     result
 }
@@ -83,7 +79,6 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks, starting: Option<Sta
     } else {
         traced_ranks.all_traced(world_size, &output_name::meeting_folder(&prepared.settings, &prepared.folder))
     };
-    traced_ranks.withdraw_markers();
     let all_traced = matches!(answer, Answer::All { .. });
     let mut comm = OnceLock::new();
     let mut meeting = None;

@@ -1,9 +1,10 @@
-//! Shows other processes that this one is inside `MPI_Init`: a segment of a header alone, which has no rank yet. The
-//! trace buffer takes its place.
+//! Shows other processes that this one is inside `MPI_Init`: a segment of a header alone, which has no rank yet. By these
+//! files the ranks of a job are counted ([`crate::job::traced_ranks`]). The trace buffer takes its place.
 
-use std::fs::File;
+use std::fs::{DirEntry, File};
 use std::io::Write;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use bytemuck::Zeroable;
 use mpitrace_format::layout::{
@@ -12,39 +13,39 @@ use mpitrace_format::layout::{
 use mpitrace_platform::node_files;
 
 use crate::base::system;
-use crate::job::startup::Prepared;
 
 /// The file. It goes when this is dropped.
 pub struct Starting {
     path: PathBuf,
     /// Holds the lock that marks the file as being of a living process.
-    _file: File,
+    file: File,
 }
 
 impl Starting {
-    /// Makes the file in the first of the folders that takes it.
-    pub fn announce(prepared: &Prepared, job_key: u64, folders: &[PathBuf]) -> Option<Starting> {
-        let rank = RankHeader { job: bytemuck::cast([job_key, 0]), ..prepared.header };
-        let header = header(rank, prepared.settings.run);
-        system::check_size(size_of::<SegmentHeader>() as u64).ok()?;
-        let prefix = node_files::prefix(system::user());
-        let name = format!("{prefix}init-{job_key:016x}-{}{}", std::process::id(), node_files::SEGMENT);
-        folders.iter().find_map(|folder| Starting::make(folder.join(&name), &header))
-    }
-
-    fn make(path: PathBuf, header: &SegmentHeader) -> Option<Starting> {
-        let made = system::create_private(&path).ok()?;
-        let mut starting = Starting { path, _file: system::out_of_the_way(made) };
-        // In this order: a segment with a header and without a lock is one that was left behind.
-        let _ = system::lock(&starting._file, false);
-        starting._file.write_all(bytemuck::bytes_of(header)).ok()?;
+    /// Makes the file in the first of the folders that takes it. No other process of the job has this name.
+    pub fn announce(rank: RankHeader, run: u32, job_key: u64, name: &str, folders: &[PathBuf]) -> Option<Starting> {
+        let header = header(RankHeader { job: bytemuck::cast([job_key, 0]), ..rank }, run);
+        let file = format!("{}{name}-{job_key:016x}-{}{}", prefix(), std::process::id(), node_files::SEGMENT);
+        let made = |folder: &PathBuf| Some((folder.join(&file), system::create_private(&folder.join(&file)).ok()?));
+        let (path, file) = folders.iter().find_map(made)?;
+        let mut starting = Starting { path, file: system::out_of_the_way(file) };
+        // In this order: a segment with a header and without a lock is one that was left behind. Where there is no room
+        // for a header the file counts all the same.
+        let _ = system::lock(&starting.file, false);
+        if system::check_size(size_of_val(&header) as u64).is_ok() {
+            let _ = starting.file.write_all(bytemuck::bytes_of(&header));
+        }
         Some(starting)
     }
 
-    /// Where it lies.
-    #[cfg(test)]
-    fn path(&self) -> &std::path::Path {
-        &self.path
+    /// The folder that took it.
+    pub fn folder(&self) -> Option<&Path> {
+        self.path.parent()
+    }
+
+    /// Whose it is, as the file system shows it.
+    pub fn owner(&self) -> Option<u32> {
+        self.file.metadata().ok().map(|made| made.uid())
     }
 }
 
@@ -52,6 +53,23 @@ impl Drop for Starting {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// How the names of all these files begin.
+fn prefix() -> String {
+    format!("{}init-", node_files::prefix(system::user()))
+}
+
+/// How many processes of a job have announced themselves in a folder by files of this owner, under names that begin so.
+pub fn count(folder: &Path, job_key: u64, owner: Option<u32>, beginning: &str) -> u32 {
+    let (prefix, job) = (prefix() + beginning, format!("{job_key:016x}"));
+    let is_of_job = |name: &str| {
+        let mut ends = name.strip_suffix(node_files::SEGMENT).unwrap_or_default().rsplit('-').skip(1);
+        name.starts_with(&prefix) && ends.next() == Some(&job)
+    };
+    let is_ours = |entry: &DirEntry| entry.metadata().ok().map(|found| found.uid()) == owner;
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| is_of_job(&entry.file_name().to_string_lossy()) && is_ours(entry)).count() as u32
 }
 
 /// A header without tables and chunks.
@@ -79,17 +97,27 @@ mod tests {
     #[test]
     fn a_process_in_init_has_a_segment_without_a_rank_and_without_records() {
         let rank = RankHeader { rank: NO_RANK, state: state::STARTING, pid: 7, ..RankHeader::zeroed() };
-        let path = std::env::temp_dir().join(format!("mpitrace-starting-{}", std::process::id()));
-        let starting = Starting::make(path.clone(), &header(rank, 12)).unwrap();
-        assert!(Starting::make(path.clone(), &header(rank, 12)).is_none(), "the name is taken");
-        let words: Vec<u64> =
-            std::fs::read(starting.path()).unwrap().chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
+        let folder = std::env::temp_dir().join(format!("mpitrace-starting-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let announce = || Starting::announce(rank, 12, 0xab, "name", std::slice::from_ref(&folder));
+        let starting = announce().unwrap();
+        assert!(announce().is_none(), "the name is taken");
+        let (path, owner) = (starting.path.clone(), starting.owner());
+        assert_eq!(
+            mpitrace_format::live::Segment::open(&path, system::user()).unwrap().job_key(),
+            Some(&*format!("{:016x}", 0xab))
+        );
+        let words: Vec<u64> = std::fs::read(&path).unwrap().chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
         let bytes: &[u8] = bytemuck::cast_slice(&words);
         let found = segment::header(&path, bytes).unwrap();
         assert_eq!((found.rank.rank, found.rank.pid, found.run), (NO_RANK, 7, 12));
         let content = segment::read(&path, bytes, false).unwrap();
         assert_eq!((content.records(), content.incomplete), (0, true));
+        let counts =
+            [(0xab, owner, ""), (0xab, owner, "name"), (0xab, owner, "other"), (0xa, owner, ""), (0xab, None, "")];
+        assert_eq!(counts.map(|(job, owner, name)| count(&folder, job, owner, name)), [1, 1, 0, 0, 0]);
         drop(starting);
         assert!(!path.exists());
+        std::fs::remove_dir(&folder).unwrap();
     }
 }

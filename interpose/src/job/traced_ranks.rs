@@ -4,9 +4,9 @@
 //! part. A rank without the tracer would never answer a message, and a collective call of the tracer's own would hang
 //! the program. So no rank calls one before it is proven that all ranks are traced (docs/developers/cluster.md):
 //!
-//! 1. Each traced rank leaves a marker in a folder of its node before it enters `MPI_Init`. Afterwards it counts the
-//!    markers.
-//! 2. As many markers as the world has ranks: all are here, and traced. Else the ranks of the node look beyond it.
+//! 1. Each traced rank announces itself in a folder of its node before it enters `MPI_Init` ([`Starting`]). Afterwards it
+//!    counts those that have.
+//! 2. As many as the world has ranks: all are here, and traced. Else the ranks of the node look beyond it.
 //!    Which of the two holds is settled by a symbolic link in the node's folder.
 //! 3. One rank of each node writes the node's count into a folder beside the trace. The one that made the folder adds
 //!    up the counts that are there; the others wait, and look into a second folder, which stays small: so N nodes list
@@ -17,16 +17,17 @@
 //! themselves. Where all ranks run on one kernel, the answer names the file in which they meet from then on
 //! ([`NodeMeeting`]).
 
-use std::fs::DirEntry;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use mpitrace_format::layout::RankHeader;
 use mpitrace_platform::node_files;
 
 use crate::base::system;
 use crate::job::launcher::{Job, Nodes};
 use crate::job::settlement::{is_listed, read, settle};
+use crate::job::starting::{self, Starting};
 use crate::mpi::node_meeting::NodeMeeting;
 use crate::record::communicator::mix;
 use crate::record::ticks;
@@ -72,11 +73,10 @@ pub struct Found {
 pub struct TracedRanks {
     /// The launcher's facts of the job.
     pub job: Job,
-    /// The folder of the node that took the marker. Ranks whose markers lie in one folder are of one node here.
+    /// The folder in which it has announced itself. Ranks that have done so in one folder are of one node here.
     here: Option<PathBuf>,
-    marker: Option<PathBuf>,
-    /// The owner of the marker. Other users may write to the folder, and can guess the names of these files: what is
-    /// not of this owner does not count there.
+    /// The owner of the file that does so. Other users may write to the folder, and can guess the names of these files:
+    /// what is not of this owner does not count there.
     owner: Option<u32>,
     /// A name that no other process of the job has. It begins with the same number on all ranks that can meet in one
     /// file.
@@ -89,24 +89,16 @@ pub struct TracedRanks {
 }
 
 impl TracedRanks {
-    /// Leaves this process' marker in the first of the folders that takes one, before `MPI_Init` is entered.
-    pub fn announce(job: Job, folders: &[PathBuf]) -> TracedRanks {
+    /// Announces this process in the first of the folders that takes its file, before `MPI_Init` is entered. The file
+    /// may go when all ranks are known to be traced, or not.
+    pub fn announce(job: Job, header: RankHeader, run: u32, folders: &[PathBuf]) -> (TracedRanks, Option<Starting>) {
         // Containers may share a folder and have equal process numbers: the time differs.
         let kernel = kernel();
         let name = format!("{kernel:016x}-{}-{}-{:x}", system::host(), std::process::id(), ticks::now());
-        let settlements = Vec::new();
-        let mut traced_ranks =
-            TracedRanks { job, here: None, marker: None, owner: None, name, kernel, settlements, found: None };
-        for folder in folders {
-            let marker =
-                folder.join(format!("{}-{}{}", traced_ranks.job_name(), traced_ranks.name, node_files::PRESENT));
-            if let Ok(file) = system::create_private(&marker) {
-                traced_ranks.owner = file.metadata().ok().map(|made| made.uid());
-                (traced_ranks.here, traced_ranks.marker) = (Some(folder.clone()), Some(marker));
-                break;
-            }
-        }
-        traced_ranks
+        let starting = Starting::announce(header, run, job.key, &name, folders);
+        let here = starting.as_ref().and_then(Starting::folder).map(Path::to_owned);
+        let owner = starting.as_ref().and_then(Starting::owner);
+        (TracedRanks { job, here, owner, name, kernel, settlements: Vec::new(), found: None }, starting)
     }
 
     /// Finds if all ranks of the program are traced: called after `MPI_Init`. All ranks get the same answer, but for
@@ -305,13 +297,6 @@ impl TracedRanks {
         owner.and_then(|owner| settle(link, answer, Some(owner))).unwrap_or_else(|| (self.some(), true))
     }
 
-    /// Removes this process' marker: the ranks that count it have done so.
-    pub fn withdraw_markers(&mut self) {
-        if let Some(marker) = self.marker.take() {
-            let _ = std::fs::remove_file(&marker);
-        }
-    }
-
     /// Removes what was settled, when no rank can ask any more.
     pub fn withdraw_settlements(&self) {
         for path in self.settlements.iter().rev() {
@@ -320,14 +305,10 @@ impl TracedRanks {
         }
     }
 
-    /// Traced ranks of the same user whose markers lie in the same folder as this one's, and whose names begin so; 0:
-    /// this rank has none.
+    /// Traced ranks that have announced themselves in the same folder as this one, under names that begin so; 0: this one
+    /// has not.
     fn count_here(&self, beginning: &str) -> u32 {
-        let prefix = format!("{}-{beginning}", self.job_name());
-        let entries = self.here.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
-        let is_marker = |name: &str| name.starts_with(&prefix) && name.ends_with(node_files::PRESENT);
-        let is_ours = |entry: &DirEntry| entry.metadata().ok().map(|found| found.uid()) == self.owner;
-        entries.filter(|entry| is_marker(&entry.file_name().to_string_lossy()) && is_ours(entry)).count() as u32
+        self.here.as_ref().map_or(0, |here| starting::count(here, self.job.key, self.owner, beginning))
     }
 
     /// How the names of all files of the job begin.

@@ -1,5 +1,10 @@
 use super::*;
 use Nodes::{One, Several, Unknown};
+use bytemuck::Zeroable;
+
+fn announce(key: u64, nodes: Nodes, folder: &PathBuf) -> (TracedRanks, Option<Starting>) {
+    TracedRanks::announce(Job { key, nodes }, RankHeader::zeroed(), 0, std::slice::from_ref(folder))
+}
 
 /// Processes of a job: as many nodes as there are folders, so many ranks on each, all asked at once.
 fn settled(nodes: &[(u32, Nodes)], world_size: u32) -> Vec<Answer> {
@@ -11,18 +16,16 @@ fn settled(nodes: &[(u32, Nodes)], world_size: u32) -> Vec<Answer> {
         let folder = base.join(number.to_string());
         std::fs::create_dir(&folder).unwrap();
         for _ in 0..ranks {
-            all.push(TracedRanks::announce(Job { key: 7, nodes: hint }, std::slice::from_ref(&folder)));
+            all.push(announce(7, hint, &folder));
         }
     }
     let shared = &shared;
     let answers: Vec<Answer> = std::thread::scope(|scope| {
         let asked: Vec<_> =
-            all.iter_mut().map(|rank| scope.spawn(move || rank.all_traced(world_size, shared))).collect();
+            all.iter_mut().map(|(rank, _)| scope.spawn(move || rank.all_traced(world_size, shared))).collect();
         asked.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    for rank in &mut all {
-        rank.withdraw_markers();
-    }
+    let all: Vec<TracedRanks> = all.into_iter().map(|(rank, _)| rank).collect();
     for (rank, answer) in all.iter().zip(&answers) {
         if let (Some(here), Answer::All { meeting: Some(number) }) = (&rank.here, answer) {
             NodeMeeting::discard(here, *number);
@@ -66,7 +69,7 @@ fn ranks_that_are_not_all_traced_agree_on_a_run_and_one_speaks() {
 fn what_another_user_has_made_does_not_count() {
     let folder = std::env::temp_dir().join(format!("mpitrace-owner-{}-{:x}", std::process::id(), ticks::now()));
     std::fs::create_dir(&folder).unwrap();
-    let mut rank = TracedRanks::announce(Job { key: 9, nodes: One }, std::slice::from_ref(&folder));
+    let (mut rank, _starting) = announce(9, One, &folder);
     let link = folder.join("link");
     symlink(ALL, &link).unwrap();
     assert_eq!((rank.count_here(""), read(&link, rank.owner).as_deref()), (1, Some(ALL)));
@@ -81,15 +84,14 @@ fn what_another_user_has_made_does_not_count() {
 fn an_answer_that_another_user_has_made_for_the_job_does_not_count() {
     let base = std::env::temp_dir().join(format!("mpitrace-answer-{}-{:x}", std::process::id(), ticks::now()));
     let (here, shared) = (base.join("here"), base.join("shared"));
-    let rank = |folder: &PathBuf| TracedRanks::announce(Job { key: 11, nodes: Several }, std::slice::from_ref(folder));
     for other in [None, Some(12345)] {
-        let answers = shared.join(format!(".{}", rank(&here).named("-settled")));
+        let answers = shared.join(format!(".{}", announce(11, Several, &here).0.named("-settled")));
         std::fs::create_dir_all(&answers).unwrap();
         std::fs::create_dir_all(&here).unwrap();
         let link = answers.join("answer");
         symlink(ALL, &link).unwrap();
         let changed = std::os::unix::fs::lchown(&link, other, None);
-        let mut rank = rank(&here);
+        let (mut rank, _starting) = announce(11, Several, &here);
         let found = rank.all_traced(2, &shared);
         if other.is_none() || changed.is_ok() {
             assert_eq!(matches!(found, Answer::All { .. }), other.is_none(), "{other:?}: {found:?}");

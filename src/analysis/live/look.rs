@@ -71,21 +71,10 @@ pub fn with_records(folders: &[PathBuf], uid: u32) -> Vec<Job> {
     for segment in live::segments(folders, uid) {
         by_key.entry(segment.job_key().unwrap_or_default().to_owned()).or_default().push(segment);
     }
-    let mut starting: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-    // A job that was killed there leaves its markers.
-    let lives = |(_, pid): &(String, u32)| Process::read(*pid, &[]).is_some();
-    for (key, pid) in live::in_init(folders, uid).into_iter().filter(lives) {
-        by_key.entry(key.clone()).or_default();
-        starting.entry(key).or_default().push(pid);
-    }
     let job = |(key, segments): (String, Vec<Segment>)| {
         let lives = segments.iter().any(|segment| pid_of(segment).is_some());
-        let (segments, without_rank) = one_of_each_rank(segments);
-        let mut starting = starting.remove(&key).unwrap_or_default();
-        starting.extend(without_rank);
+        let (segments, mut starting) = one_of_each_rank(segments);
         starting.sort_unstable();
-        starting.dedup();
-        let lives = lives || !starting.is_empty();
         Job { key, segments, starting, lives }
     };
     by_key.into_iter().map(job).collect()

@@ -66,20 +66,6 @@ pub fn segments(folders: &[PathBuf], uid: u32) -> Vec<Segment> {
     found
 }
 
-/// The processes of the user `uid` that have announced themselves in `MPI_Init` in these folders, each with its job's
-/// key, by which the ranks of one launch know each other. Some may have ended there.
-pub fn in_init(folders: &[PathBuf], uid: u32) -> Vec<(String, u32)> {
-    let prefix = node_files::prefix(uid);
-    let parse = |name: &str| {
-        let name = name.strip_prefix(&prefix)?.strip_suffix(node_files::PRESENT)?;
-        // Key, host, process, time; the host's name may have the sign in between too.
-        let pid = name.rsplit('-').nth(1)?.parse().ok()?;
-        Some((name.split('-').next()?.to_owned(), pid))
-    };
-    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
-    entries.filter_map(|entry| parse(&entry.file_name().to_string_lossy())).collect()
-}
-
 impl Segment {
     /// `None`: not a segment of the user `uid`.
     pub fn open(path: &Path, uid: u32) -> Option<Segment> {
