@@ -30,7 +30,7 @@ pub fn of_line(line: &Line) -> String {
         }
         "guarded" => own(Box::new(|_, _| in_quick_activity(line, "OTHER_MPI", "thread::guarded(forward)"))),
         "observed" => own(Box::new(move |_, _| {
-            let seen = in_activity(line, "OTHER_MPI", &format!("{} {}", stamped(line), by_function()));
+            let seen = in_activity(line, "OTHER_MPI", &format!("{} {}", stamped(line, "OTHER_MPI"), by_function()));
             format!("if !mode::is_on() {{ return forward(); }}\n{}", unhidden(line, &seen))
         })),
         "completing" => own(Box::new(move |_, _| of_requests(line, "completion::any_outstanding()"))),
@@ -328,7 +328,10 @@ fn unhidden(line: &Line, body: &str) -> String {
 
 /// Runs `body` while the thread is seen to be in the function.
 fn in_activity(line: &Line, what: &str, body: &str) -> String {
-    format!("{{ let activity = {}; activity.run(thread::frame(), || {{ {body} }}) }}", activity(line, what))
+    format!(
+        "{{ let (here, activity) = (thread::frame(), {}); activity.run(here, || {{ {body} }}) }}",
+        activity(line, what)
+    )
 }
 
 fn activity(line: &Line, what: &str) -> String {
@@ -349,20 +352,20 @@ fn in_quick_activity(line: &Line, what: &str, otherwise: &str) -> String {
         activity(line, what),
         if line.waits.is_empty() { "run_or" } else { "wait_or" },
         line.into,
-        stamped(line),
+        stamped(line, what),
     )
 }
 
-/// Gives what calls the function time stamps, where its calls can wait.
-fn stamped(line: &Line) -> String {
+/// Gives what calls the function time stamps, where its calls can wait or may be recorded.
+fn stamped(line: &Line, what: &str) -> String {
     let into = &line.into;
     let taken = if into.is_empty() { String::new() } else { format!("{into}: usize") };
-    match line.waits.as_str() {
-        "" => String::new(),
-        _ => format!(
-            "let here = thread::frame(); let forward = move |{taken}| activity.stamped(here, || forward({into}));"
-        ),
-    }
+    let by = match (line.waits.as_str(), what) {
+        ("", "POINT_TO_POINT") => "kept",
+        ("", _) => return String::new(),
+        _ => "stamped",
+    };
+    format!("let forward = move |{taken}| activity.{by}(here, || forward({into}));")
 }
 
 /// A call for requests: handed to a function of ours while any are known.
@@ -372,9 +375,10 @@ fn of_requests(line: &Line, any: &str) -> String {
     // MPICH's collective file access goes on in here, by collectives of its own.
     let other = format!("thread::guarded(move || forward({}))", line.into);
     if line.waits.is_empty() {
-        return in_activity(line, "POINT_TO_POINT", &format!("if {followed} {{ {ours} }} else {{ {other} }}"));
+        let kept = format!("activity.kept(here, || if {followed} {{ {ours} }} else {{ {other} }})");
+        return in_activity(line, "POINT_TO_POINT", &kept);
     }
-    let ours = in_activity(line, "POINT_TO_POINT", &ours);
+    let ours = in_activity(line, "POINT_TO_POINT", &format!("activity.kept(here, || {{ {ours} }})"));
     format!("if {followed} {{ return {ours}; }}\n    {}", in_quick_activity(line, "POINT_TO_POINT", &other))
 }
 

@@ -72,6 +72,7 @@ pub mod import;
 mod invented_tests;
 pub mod large_pages;
 pub mod live;
+pub mod messages;
 pub mod names;
 pub mod operations;
 pub mod partners;

@@ -27,6 +27,9 @@ pub trait LiveTables {
 
     /// The exit of a long call, or of one that returned when its record was in a file already.
     fn exit(&self, record: u64) -> Option<u64>;
+
+    /// Whether there is this operation of message calls.
+    fn has_message(&self, operation: u32) -> bool;
 }
 
 /// A simulated clock, and what it goes by.
@@ -99,13 +102,21 @@ pub fn rows(
     let calls = rows.enter.iter().zip(&rows.operation);
     let numbers = rows.exit.iter_mut().zip(&mut rows.position).zip(&mut rows.repetition);
     for (record, ((enter, operation), ((exit, position), repetition))) in calls.zip(numbers).enumerate() {
-        let counted = counts.find(operation & OPERATION_MASK)?;
+        let operation = operation & OPERATION_MASK;
         *exit = match *exit as u32 {
             NOT_RETURNED => 0,
             // A call of which the entry found no room has no exit that is known.
             LONG => tables.exit(live_record(entry.draw, (first + record as u64) as u32)).unwrap_or(0),
             stored => enter.wrapping_add(u64::from(stored - DURATION_FROM)),
         };
+        if entry.thread & MESSAGES != 0 {
+            if !tables.has_message(operation) {
+                return None;
+            }
+            *position = message_position(*position as u32, *repetition);
+            continue;
+        }
+        let counted = counts.find(operation)?;
         *repetition = number_before(counted.calls, *repetition as u32);
         let above = above.get(record).copied().unwrap_or(0);
         *position = match (counted.positions_from, counted.on_communicator) {
@@ -115,7 +126,11 @@ pub fn rows(
             (from, _) => (u64::from(from) << 32) + (*repetition & ((1 << 40) - 1)),
         };
     }
-    for (index, column) in live.iter().enumerate().skip(LIVE_COLUMNS.len()).filter(|(_, column)| is_in_use(column)) {
+    let of_call = entry.thread & MESSAGES == 0;
+    for (index, column) in live.iter().enumerate().skip(LIVE_COLUMNS.len()) {
+        if !of_call || !is_in_use(column) {
+            continue;
+        }
         if let Some(number) = number_in_part(header, index) {
             rows.others.push((number, load(column)?));
         }
@@ -216,6 +231,10 @@ mod tests {
 
         fn exit(&self, record: u64) -> Option<u64> {
             self.1.iter().find(|call| call.record == record).map(|call| call.exit)
+        }
+
+        fn has_message(&self, operation: u32) -> bool {
+            operation < 2
         }
     }
 

@@ -46,6 +46,10 @@ pub struct Content<'a> {
     pub columns: Vec<StoredColumn>,
     /// The records.
     pub blocks: Blocks,
+    /// [`MessageEntry`]s.
+    pub messages: &'a [u8],
+    /// The records of message calls.
+    pub message_blocks: Blocks,
 }
 
 /// Sums of time of a rank. Without `threads` there are none.
@@ -205,12 +209,13 @@ impl Content<'_> {
     pub fn write_at(&self, file: &File, offset: u64) -> io::Result<()> {
         let columns = self.columns_in_use();
         let (mut directory, end) = self.directory(&columns);
-        for (entry, (kind, _, bytes)) in directory.iter_mut().zip(self.tables(&columns)) {
-            entry.crc = if kind == section::FINALIZE_TIMES { 0 } else { crc32fast::hash(bytes) };
+        let tables = self.tables(&columns);
+        for (entry, (kind, _, bytes)) in directory.iter_mut().zip(&tables) {
+            entry.crc = if *kind == section::FINALIZE_TIMES { 0 } else { crc32fast::hash(bytes) };
             file.write_all_at(bytes, offset + entry.offset)?;
         }
-        if let Some(blocks) = directory.last() {
-            self.blocks.write_at(file, offset + blocks.offset)?;
+        for (entry, blocks) in directory[tables.len()..].iter().zip([&self.blocks, &self.message_blocks]) {
+            blocks.write_at(file, offset + entry.offset)?;
         }
         let length = round_up(end, PAGE);
         let mut header = PartHeader {
@@ -247,10 +252,14 @@ impl Content<'_> {
     /// The sections' places, checksums still 0, the blocks last, and where these end.
     fn directory(&self, columns: &[StoredColumn]) -> (Vec<SectionEntry>, u64) {
         let tables = self.tables(columns);
-        let mut end = size_of::<PartHeader>() as u64 + (tables.len() as u64 + 1) * size_of::<SectionEntry>() as u64;
-        let mut directory = Vec::with_capacity(tables.len() + 1);
         let tables = tables.into_iter().map(|(kind, size, bytes)| (kind, size, bytes.len() as u64));
-        for (kind, size, bytes) in tables.chain([(section::BLOCKS, 1, self.blocks.length())]) {
+        let messages = (section::MESSAGE_BLOCKS, 1, self.message_blocks.length());
+        let blocks = [(section::BLOCKS, 1, self.blocks.length())];
+        let blocks = blocks.into_iter().chain((self.message_blocks.records > 0).then_some(messages));
+        let sections: Vec<(u32, usize, u64)> = tables.chain(blocks).collect();
+        let mut end = size_of::<PartHeader>() as u64 + sections.len() as u64 * size_of::<SectionEntry>() as u64;
+        let mut directory = Vec::with_capacity(sections.len());
+        for (kind, size, bytes) in sections {
             let offset = round_up(end, SECTION_ALIGNMENT);
             let element_size = size as u32;
             directory.push(SectionEntry { kind, element_size, offset, count: bytes / size as u64, crc: 0, padding: 0 });
@@ -280,6 +289,7 @@ impl Content<'_> {
             (section::INTERRUPTIONS, size_of::<InterruptionEntry>(), bytemuck::cast_slice(&self.interruptions)),
             (section::HISTOGRAMS, size_of::<HistogramEntry>(), bytemuck::cast_slice(&self.histograms)),
             (section::PARTNERS, size_of::<PartnerEntry>(), bytemuck::cast_slice(&self.partners)),
+            (section::MESSAGES, size_of::<MessageEntry>(), self.messages),
             (section::RANK_TIMES, size_of::<RankTimes>(), self.of_threads(bytemuck::bytes_of(&self.times.rank))),
             (section::THREAD_TIMES, size_of::<ThreadTimes>(), bytemuck::cast_slice(&self.times.threads)),
             (

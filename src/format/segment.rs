@@ -89,7 +89,7 @@ pub fn read_with<'a>(
             *tick = clock.local(*tick);
         }
     }
-    let Reading { blocks, mut interruptions, behind, .. } = reading;
+    let Reading { blocks, message_blocks, mut interruptions, behind, .. } = reading;
     interruptions.extend(behind.into_iter().flatten().map(|entry| InterruptionEntry { record: NO_RECORD, ..*entry }));
     interruptions.sort_by_key(|entry| (entry.record, entry.flags & interruption_flags::BETWEEN == 0));
     Ok(Content {
@@ -109,6 +109,8 @@ pub fn read_with<'a>(
         histograms: histograms.entries(),
         columns,
         blocks,
+        messages: bytemuck::cast_slice(tables.messages),
+        message_blocks,
     })
 }
 
@@ -120,6 +122,7 @@ struct Tables<'a> {
     threads: &'a [ThreadEntry],
     thread_times: &'a [ThreadTimes],
     partners: &'a [PartnerEntry],
+    messages: &'a [MessageEntry],
     counters: &'a [u8],
     syncs: &'a [u8],
     probes: &'a [u8],
@@ -145,6 +148,7 @@ impl<'a> Tables<'a> {
         let threads = table(&header.threads, size_of::<ThreadEntry>(), "threads")?;
         let thread_times = table(&header.thread_times, size_of::<ThreadTimes>(), "sums of threads")?;
         let partners = table(&header.partners, size_of::<PartnerEntry>(), "partners")?;
+        let messages = table(&header.messages, size_of::<MessageEntry>(), "messages")?;
         let interruptions = table(&header.interruptions, size_of::<InterruptionEntry>(), "interruptions")?;
         let long_calls = table(&header.long_calls, size_of::<LongCallEntry>(), "long calls")?;
         let chunks = table(&header.chunks, size_of::<ChunkEntry>(), "chunks")?;
@@ -156,6 +160,7 @@ impl<'a> Tables<'a> {
             threads: typed(threads, path)?,
             thread_times: typed(thread_times, path)?,
             partners: typed(partners, path)?,
+            messages: typed(messages, path)?,
             counters: table(&header.counters, size_of::<CounterEntry>(), "counters")?,
             syncs: table(&header.syncs, size_of::<SyncEntry>(), "synchronisations")?,
             probes: table(&header.probes, size_of::<ProbeEntry>(), "probes")?,
@@ -246,6 +251,8 @@ struct Reading<'r, 'a> {
     /// Of each thread those behind its last record so far.
     behind: Vec<Vec<&'a InterruptionEntry>>,
     blocks: Blocks,
+    message_numbering: Numbering,
+    message_blocks: Blocks,
 }
 
 impl<'r, 'a> Reading<'r, 'a> {
@@ -276,6 +283,8 @@ impl<'r, 'a> Reading<'r, 'a> {
             interruptions: Vec::new(),
             behind,
             blocks: Blocks::default(),
+            message_numbering: message_numbering(tables.messages.len()),
+            message_blocks: Blocks::default(),
         }
     }
 
@@ -290,10 +299,19 @@ impl<'r, 'a> Reading<'r, 'a> {
         let may_be_lost = !self.own && self.tables.operations.iter().any(|operation| self.tables.is_lost(operation));
         let numbering = std::mem::take(&mut self.numbering);
         self.blocks.add_file(file.try_clone().map_err(unreadable)?);
+        self.message_blocks.add_file(file.try_clone().map_err(unreadable)?);
         let mut reader = BlockReader::new(&file, &self.header.rank, &numbering).map_err(unreadable)?;
         let mut last = None;
         while let Some((offset, block)) = reader.next_block().map_err(unreadable)? {
             let highest = block.highest_operation().map_or(usize::MAX, |highest| highest as usize);
+            if block.header.thread & MESSAGES != 0 {
+                if highest >= self.tables.messages.len() {
+                    break;
+                }
+                self.message_blocks.add_stored(offset, &block);
+                last = Some(block.header.draw);
+                continue;
+            }
             if highest >= numbering.len() || block.header.thread as usize >= self.tables.threads.len() {
                 break;
             }
@@ -318,6 +336,13 @@ impl<'r, 'a> Reading<'r, 'a> {
 
     /// Takes the records of a chunk that lies in memory.
     fn take_chunk(&mut self, kept: &Kept<'_>) -> Result<(), &'static str> {
+        if kept.thread & MESSAGES != 0 {
+            if kept.records > 0 {
+                let rows = self.rows(kept).ok_or("has a message without an operation")?;
+                self.message_blocks.add(&rows, &self.message_numbering, kept.draw, kept.thread);
+            }
+            return Ok(());
+        }
         let interrupted = self.interrupted.remove(&kept.draw);
         if kept.records == 0 {
             self.note(interrupted, kept.first, kept.thread, &[]);
@@ -364,7 +389,7 @@ impl<'r, 'a> Reading<'r, 'a> {
             return Some(Cow::Borrowed(bytemuck::cast_slice(self.tables.operations)));
         }
         let mut operations = self.tables.operations.to_vec();
-        for kept in cut {
+        for kept in cut.iter().filter(|kept| kept.thread & MESSAGES == 0) {
             let rows = self.rows(kept)?;
             for ((enter, exit), number) in rows.enter.into_iter().zip(rows.exit).zip(rows.operation) {
                 let operation = operations.get_mut((number & OPERATION_MASK) as usize);
@@ -394,6 +419,15 @@ impl LiveTables for Reading<'_, '_> {
     fn exit(&self, record: u64) -> Option<u64> {
         self.exits.get(&record).copied()
     }
+
+    fn has_message(&self, operation: u32) -> bool {
+        (operation as usize) < self.tables.messages.len()
+    }
+}
+
+/// What the numbers of message calls follow from: each operation counts for itself.
+pub fn message_numbering(operations: usize) -> Numbering {
+    Numbering::new(vec![0; operations])
 }
 
 /// The records of a block with exits that came later. `None`: none of them did, or it cannot be decoded.
@@ -481,7 +515,10 @@ impl<'a> Kept<'a> {
     /// `None`: the chunk does not hold it.
     fn known(&self, header: &SegmentHeader, tables: &Tables<'_>) -> Option<u64> {
         let numbers = self.values(header, &header.columns[OPERATION])?;
-        let lost = numbers.iter().position(|&number| tables.has_lost(number as u32));
+        let lost = numbers.iter().position(|&number| match self.thread & MESSAGES {
+            0 => tables.has_lost(number as u32),
+            _ => tables.messages.get((number as u32 & OPERATION_MASK) as usize).is_some_and(|entry| entry.calls == 0),
+        });
         Some(lost.unwrap_or(numbers.len()) as u64)
     }
 }

@@ -161,15 +161,18 @@ macro_rules! for_each_function {
                 => completion::wait_some(count, requests, outcount, indices, statuses)
                 around waiting::wait_some(count, requests, outcount, indices, statuses) waits point_to_point;
             completing Test(request, flag, status) into status => completion::test(request, flag, status)
-                then waiting::tested(request, flag);
+                around waiting::test(request, flag, status) then waiting::tested(request, flag);
             completing Testall(count, requests, flag, statuses) into statuses
                 => completion::test_all(count, requests, flag, statuses)
+                around waiting::test_all(count, requests, flag, statuses)
                 then waiting::all_tested(count, requests, flag);
             completing Testany(count, requests, index, flag, status) into status
                 => completion::test_any(count, requests, index, flag, status)
+                around waiting::test_any(count, requests, index, flag, status)
                 then waiting::any_tested(count, requests, index, flag);
             completing Testsome(count, requests, outcount, indices, statuses) into statuses
                 => completion::test_some(count, requests, outcount, indices, statuses)
+                around waiting::test_some(count, requests, outcount, indices, statuses)
                 then waiting::some_tested(count, requests, outcount, indices);
             completing Request_get_status(request, flag, status) into status
                 => completion::get_status(request, flag, status);
@@ -189,16 +192,16 @@ macro_rules! for_each_function {
             // Point-to-point messages.
             counted+c Send(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest)
                 around waiting::send(dest, tag, comm)
-                then messages::sent(count, datatype, dest, comm) waits point_to_point;
+                then messages::sent(count, datatype, dest, tag, comm) waits point_to_point;
             counted+c Bsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest)
                 around waiting::send(dest, tag, comm)
-                then messages::sent(count, datatype, dest, comm) waits point_to_point;
+                then messages::sent(count, datatype, dest, tag, comm) waits point_to_point;
             counted+c Ssend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest)
                 around waiting::send(dest, tag, comm)
-                then messages::sent(count, datatype, dest, comm) waits point_to_point;
+                then messages::sent(count, datatype, dest, tag, comm) waits point_to_point;
             counted+c Rsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest)
                 around waiting::send(dest, tag, comm)
-                then messages::sent(count, datatype, dest, comm) waits point_to_point;
+                then messages::sent(count, datatype, dest, tag, comm) waits point_to_point;
             counted+c Isend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest)
                 then messages::sending(request, count, datatype, dest, tag, comm);
             counted+c Ibsend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest)
@@ -219,19 +222,19 @@ macro_rules! for_each_function {
                 sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status
             ) into status => p2p::exchanged(sendcount, sendtype, dest, status)
                 around waiting::exchange(dest, sendtag, source, recvtag, comm, status)
-                then messages::sent(sendcount, sendtype, dest, comm) waits point_to_point;
+                then messages::sent(sendcount, sendtype, dest, sendtag, comm) waits point_to_point;
             counted+c Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status) into status
                 => p2p::exchanged(count, datatype, dest, status)
                 around waiting::exchange(dest, sendtag, source, recvtag, comm, status)
-                then messages::sent(count, datatype, dest, comm) waits point_to_point;
+                then messages::sent(count, datatype, dest, sendtag, comm) waits point_to_point;
             counted+c Isendrecv(
                 sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
                 comm, request
             ) => p2p::exchanging(sendcount, sendtype, dest, request)
-                then messages::exchanging(request, sendcount, sendtype, dest, source, recvtag, comm);
+                then messages::exchanging(request, sendcount, sendtype, dest, sendtag, source, recvtag, comm);
             counted+c Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
                 => p2p::exchanging(count, datatype, dest, request)
-                then messages::exchanging(request, count, datatype, dest, source, recvtag, comm);
+                then messages::exchanging(request, count, datatype, dest, sendtag, source, recvtag, comm);
             counted+c Send_init(buf, count, datatype, dest, tag, comm, request)
                 => p2p::preparing_send(count, datatype, dest, request)
                 then messages::preparing_send(request, count, datatype, dest, tag, comm);
@@ -255,7 +258,7 @@ macro_rules! for_each_function {
                 then messages::preparing_receive(request, source, tag, comm);
 
             forwarded Probe(source, tag, comm, status) into status
-                around waiting::receive(source, tag, comm, status) waits point_to_point;
+                around waiting::probe(source, tag, comm, status) waits point_to_point;
             forwarded Iprobe(source, tag, comm, flag, status);
             forwarded Mprobe(source, tag, comm, message, status) into status
                 around waiting::find(source, tag, comm, message, status) waits point_to_point;

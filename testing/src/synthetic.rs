@@ -12,7 +12,7 @@ use mpitrace_format::live_records::stored_columns;
 use mpitrace_format::metadata::{self, Metadata};
 use mpitrace_format::packed::{Rows, column};
 use mpitrace_format::part::{Blocks, Content, Times};
-use mpitrace_format::{file, strings};
+use mpitrace_format::{file, segment, strings};
 
 /// Records of a block, as the preloaded library has them.
 const BLOCK: usize = 1024;
@@ -38,6 +38,8 @@ pub struct SyntheticRank {
     requests: Vec<SyntheticRequest>,
     /// Ticks in point-to-point calls before each call.
     point_to_point: Vec<u64>,
+    messages: Vec<MessageEntry>,
+    message_rows: Rows,
     interruptions: Vec<InterruptionEntry>,
     histograms: Vec<HistogramEntry>,
     /// Its sums of time.
@@ -95,6 +97,8 @@ impl SyntheticRank {
             operation: Vec::new(),
             requests: Vec::new(),
             point_to_point: Vec::new(),
+            messages: Vec::new(),
+            message_rows: Rows::default(),
             interruptions: Vec::new(),
             histograms: Vec::new(),
             times: Times::default(),
@@ -352,6 +356,49 @@ impl SyntheticRank {
         (communicator.calls - 1, repetition)
     }
 
+    /// Adds a message call: what it is of, without the function, which `function` names; its bytes, and when it was
+    /// entered and left. `start`: the operation and the number of the call that started it. Its own.
+    pub fn message(
+        &mut self,
+        function: &str,
+        entry: MessageEntry,
+        start: Option<(u32, u32)>,
+        bytes: u32,
+        [enter, exit]: [u64; 2],
+    ) -> (u32, u32) {
+        let entry = MessageEntry { start: start.map_or(0, |(operation, _)| operation + 1), ..entry };
+        let is_same = |known: &MessageEntry| {
+            MessageEntry { calls: 0, function: 0, ..*known } == entry
+                && strings::text(&self.strings, known.function).as_deref() == Some(function)
+        };
+        let operation = match self.messages.iter().position(is_same) {
+            Some(known) => known,
+            None => {
+                let function = self.text(function);
+                self.messages.push(MessageEntry { function, ..entry });
+                self.messages.len() - 1
+            }
+        };
+        let calls = &mut self.messages[operation].calls;
+        let number = start.map_or(*calls as u32, |(_, number)| number);
+        *calls += 1;
+        let rows = &mut self.message_rows;
+        rows.enter.push(enter);
+        rows.exit.push(exit);
+        rows.position.push(message_position(bytes, number.into()));
+        rows.repetition.push(number.into());
+        rows.operation.push(operation as u32);
+        (operation as u32, number)
+    }
+
+    fn message_blocks(&self) -> Blocks {
+        let mut blocks = Blocks::default();
+        if !self.message_rows.enter.is_empty() {
+            blocks.add(&self.message_rows, &segment::message_numbering(self.messages.len()), 1, MESSAGES);
+        }
+        blocks
+    }
+
     fn text(&mut self, text: &str) -> u32 {
         let reference = self.strings.len();
         self.strings.extend_from_slice(&(text.len() as u32).to_le_bytes());
@@ -404,6 +451,8 @@ impl SyntheticRank {
             histograms: self.histograms.clone(),
             columns: stored_columns(&names),
             blocks: Blocks::of_rows(&rows, &self.runs, &self.operations, BLOCK),
+            messages: bytemuck::cast_slice(&self.messages),
+            message_blocks: self.message_blocks(),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! With whom ranks wait in calls that are not recorded, in programs where it is known.
 
 use crate::support::{Case, On, Outcome, Test};
+use mpitrace::clock::Clock;
+use mpitrace::messages::Messages;
 use mpitrace::operations::Operations;
 use mpitrace::partners::Partners;
 use mpitrace::reader;
-use mpitrace_format::layout::{PartnerEntry, partner, wait_class};
+use mpitrace_format::layout::{PartnerEntry, message, partner, wait_class};
 use std::collections::BTreeMap;
 
 pub const TESTS: &[Test] = &[
@@ -13,6 +15,8 @@ pub const TESTS: &[Test] = &[
     Test::new("are_known_with_mpif_h", |case| fortran(case, "partners_mpif.f90")).on(WITH_FORTRAN).second_tier(),
     Test::new("are_known_with_use_mpi_f08", |case| fortran(case, "partners_f08.f90")).on(On::Fortran08).second_tier(),
     Test::new("are_not_known_where_it_is_switched_off", off),
+    Test::new("are_known_of_each_recorded_message", recorded),
+    Test::new("are_known_of_recorded_messages_of_each_thread", recorded_of_threads),
 ];
 
 /// Those with an mpif.h of their own: that of another library has another MPI_ANY_SOURCE.
@@ -115,6 +119,57 @@ fn fortran(case: &Case, program: &str) {
     let partners: Vec<Option<u64>> = at_barriers(&traced, 1).into_iter().map(|(_, partner)| partner).collect();
     let [zero, two] = [Some(0), Some(2)];
     assert_eq!(partners, [None, zero, two, zero, two, zero, two, zero, two]);
+}
+
+/// With message calls as records: the collectives, and the messages.
+fn with_records(case: &Case, ranks: u32, program: &str) -> (Outcome, reader::Trace, Messages) {
+    let plain = case.launch(ranks, program).run();
+    let traced = case.launch(ranks, program).trace().set("MPITRACE_P2P", "records").run();
+    traced.same_as(&plain);
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    let trace = reader::Trace::open(&[&traced.trace.path]).expect("a trace");
+    let messages = Messages::of(&trace, &Clock::new(&trace), &Operations::new(&trace));
+    assert!(messages.unmatched.is_empty(), "{:?}", messages.unmatched);
+    let mut waits = messages.calls.iter().flatten().filter(|call| call.flags & message::COMPLETES != 0);
+    assert!(waits.all(|call| call.start.is_some()), "each completion has a start");
+    let kept: usize = messages.calls.iter().map(Vec::len).sum();
+    assert_eq!(kept as u64, trace.parts.iter().map(reader::Part::message_calls).sum::<u64>());
+    (traced, trace, messages)
+}
+
+fn recorded(case: &Case) {
+    let (traced, trace, messages) = with_records(case, 4, "partners.c");
+    let lines = traced.stdout.lines().filter_map(|line| line.split_once("sent "));
+    let told: Vec<Vec<u64>> =
+        lines.map(|(_, numbers)| numbers.split_whitespace().map(|word| word.parse().unwrap()).collect()).collect();
+    for (rank, told) in (0..).zip(&told) {
+        for (to, told) in (0..).zip(told.chunks(2)) {
+            let sums = messages.messages.iter().fold([0; 2], |[count, bytes], message| {
+                let (part, call) = message.send;
+                let sent = &messages.calls[part][call as usize];
+                let is_wanted = trace.parts[part].rank() == rank && sent.partner == Some(to);
+                let received = &messages.calls[message.receive.0][message.receive.1 as usize];
+                assert_eq!(received.partner, Some(trace.parts[part].rank()));
+                if is_wanted { [count + 1, bytes + sent.record.bytes] } else { [count, bytes] }
+            });
+            assert_eq!(sums, told, "from rank {rank} to rank {to}");
+        }
+    }
+    // Collectives are as without records.
+    let of_collectives = |traced: &Outcome| {
+        let mut rows = traced.trace.dump_of_all(&[]);
+        rows.sort_by(|a, b| (a.rank, a.enter_ns).partial_cmp(&(b.rank, b.enter_ns)).expect("times"));
+        rows.into_iter().map(|row| (row.rank, row.function, row.repetition)).collect::<Vec<_>>()
+    };
+    let without = case.launch(4, "partners.c").trace().run();
+    assert_eq!(of_collectives(&traced), of_collectives(&without));
+}
+
+fn recorded_of_threads(case: &Case) {
+    let (_, _, messages) = with_records(case, 3, "partner_threads.c");
+    // With the line that is reported.
+    let of_rank_1 = messages.messages.iter().filter(|message| message.send.0 == 1);
+    assert_eq!(of_rank_1.count(), 201);
 }
 
 fn off(case: &Case) {

@@ -233,6 +233,8 @@ mod tests {
                 &[OperationEntry::zeroed()],
                 1024,
             ),
+            messages: &[],
+            message_blocks: Blocks::default(),
         }
     }
 

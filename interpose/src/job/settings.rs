@@ -33,8 +33,8 @@ pub struct Settings {
     pub test_clock: Groups,
     /// `MPITRACE_EVENTS`: names.
     pub events: Vec<String>,
-    /// `MPITRACE_P2P`: calls that can wait have time stamps.
-    pub p2p: bool,
+    /// `MPITRACE_P2P`: what is known of point-to-point calls.
+    pub p2p: PointToPoint,
     /// `MPITRACE_CALLSITE`.
     pub call_site: bool,
     /// `MPITRACE_PVARS`: names and patterns.
@@ -51,6 +51,17 @@ pub struct Settings {
     pub verbose: u8,
     /// Rank 0's warnings, a line each.
     pub warnings: Vec<String>,
+}
+
+/// What is known of point-to-point calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub enum PointToPoint {
+    /// Nothing.
+    Off,
+    /// Time and partner of those that can wait, between two collectives.
+    Sums,
+    /// Also a record of each.
+    Records,
 }
 
 /// The most records that a rank may be asked to keep: the index of a record is 32 bits wide in the companion.
@@ -81,7 +92,7 @@ impl Settings {
             resync_seconds: AUTOMATIC_RESYNC,
             test_clock: Groups::default(),
             events: Vec::new(),
-            p2p: true,
+            p2p: PointToPoint::Sums,
             call_site: false,
             pvars: Vec::new(),
             interruptions: means::ANY,
@@ -122,7 +133,10 @@ impl Settings {
                 "MPITRACE_DISABLE" => set(&mut settings.disabled, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_JOINT" => set(&mut settings.joint, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_STACKS" => set(&mut settings.stacks, chosen(text, &is_set), "0 or 1"),
-                "MPITRACE_P2P" => set(&mut settings.p2p, chosen(text, &is_set), "0 or 1"),
+                "MPITRACE_P2P" => {
+                    let all = [("0", PointToPoint::Off), ("1", PointToPoint::Sums), ("records", PointToPoint::Records)];
+                    set(&mut settings.p2p, chosen(text, &all), "0, 1 or records")
+                }
                 "MPITRACE_CALLSITE" => set(&mut settings.call_site, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_INTERRUPTIONS" => {
                     let all = [("0", means::OFF), ("1", means::ANY), ("page", means::PAGE), ("rseq", means::SEQUENCE)];

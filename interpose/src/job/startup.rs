@@ -14,10 +14,10 @@ use crate::counters::source::Wanted;
 use crate::counters::{message_counters, sources};
 use crate::identity::registry;
 use crate::job::run::{RUN, Run, World};
-use crate::job::settings::Settings;
+use crate::job::settings::{PointToPoint, Settings};
 use crate::job::{metadata, output_name};
 use crate::mpi::{self, abi};
-use crate::record::thread::{self, partners, waits};
+use crate::record::thread::{self, messages, partners, waits};
 use crate::record::trace_buffer::{self, TraceBuffer};
 use crate::record::{call_site, quota, ticks, watch};
 
@@ -123,7 +123,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let (rank, world_size, abi) = (who.rank, who.world_size, abi::get().family);
     let header = RankHeader { job: who.job, rank, world_size, abi, ..prepared.header };
     let name = trace_buffer::segment_name(who.job_key);
-    if run.settings.p2p {
+    if run.settings.p2p > PointToPoint::Off {
         waits::start();
     }
     let planned = sources::plan(Wanted {
@@ -161,7 +161,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         live.spill_to(run.settings.stuck.is_none(), path);
     }
     live.change_rank(|rank| rank.last_anchor = ticks::anchor());
-    let flags = if run.settings.p2p { rank_times_flags::STAMPED } else { 0 };
+    let flags = if run.settings.p2p > PointToPoint::Off { rank_times_flags::STAMPED } else { 0 };
     live.header.set_times(RankTimes { flags, ..RankTimes::default() });
     if who.speaks {
         let library = mpi::library_version().unwrap_or_default();
@@ -179,8 +179,11 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     watch::choose(run.settings.interruptions);
     quota::find(Path::new("/"));
     thread::start(live);
-    if run.settings.p2p {
+    if run.settings.p2p > PointToPoint::Off {
         partners::start(live);
+    }
+    if run.settings.p2p == PointToPoint::Records {
+        messages::start();
     }
     Some(run)
 }

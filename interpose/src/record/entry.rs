@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
     AwaitedMessage, BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, FinalizeTimes, LongCallEntry,
-    OperationEntry, ProcessorTime, RankHeader, RankTimes, Region, SegmentHeader, ThreadEntry, ThreadTimes, activity,
+    MessageEntry, OperationEntry, ProcessorTime, RankHeader, RankTimes, Region, SegmentHeader, ThreadEntry,
+    ThreadTimes, activity,
 };
 
 use crate::base::memory::Mapping;
@@ -143,6 +144,15 @@ impl Entry<OperationEntry> {
     /// stays.
     pub fn take_back_start(self, repetition: u64) -> bool {
         self.calls_word().compare_exchange(repetition + 1, repetition, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+}
+
+impl Entry<MessageEntry> {
+    /// Counts a call: how many came before. Threads may make calls of one operation at once.
+    pub fn count(self) -> u64 {
+        // SAFETY: the place is valid (`Entry::at`) and aligned; the count is changed in this way only while the program
+        // runs.
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).calls) }.fetch_add(1, Ordering::Relaxed)
     }
 }
 

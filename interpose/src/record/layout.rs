@@ -5,7 +5,7 @@ use mpitrace_format::layout::*;
 use mpitrace_format::strings;
 
 /// The tables, and the chunks' entries.
-pub const REGIONS: usize = 13;
+pub const REGIONS: usize = 14;
 pub const STRINGS: usize = 0;
 pub const COMMUNICATORS: usize = 1;
 pub const OPERATIONS: usize = 2;
@@ -18,7 +18,8 @@ pub const LONG_CALLS: usize = 8;
 pub const HISTOGRAMS: usize = 9;
 pub const THREAD_TIMES: usize = 10;
 pub const PARTNERS: usize = 11;
-pub const CHUNKS: usize = 12;
+pub const MESSAGE_CALLS: usize = 12;
+pub const CHUNKS: usize = 13;
 
 /// How many entries (bytes, for strings) each table can hold: address space only.
 pub const CAPACITIES: [u64; CHUNKS] = [
@@ -34,7 +35,10 @@ pub const CAPACITIES: [u64; CHUNKS] = [
     MOST_HISTOGRAMS,
     1 << 12,
     PARTNER_ENTRIES as u64,
+    MOST_MESSAGES as u64 + FOLDED_MESSAGES,
 ];
+/// Entries for message calls beyond those that are told apart: one for each function.
+const FOLDED_MESSAGES: u64 = 1 << 8;
 /// Entries of interruptions: 1 MiB of them, which take memory only as there are any.
 pub const MOST_INTERRUPTIONS: u64 = 1 << 14;
 /// Bytes of an entry of each.
@@ -51,6 +55,7 @@ pub const ENTRY_SIZES: [usize; REGIONS] = [
     size_of::<Buckets>(),
     size_of::<ThreadTimes>(),
     size_of::<PartnerEntry>(),
+    size_of::<MessageEntry>(),
     size_of::<ChunkEntry>(),
 ];
 /// What the header says of each.
@@ -68,6 +73,7 @@ pub fn regions_of(header: &mut SegmentHeader) -> [&mut Region; REGIONS] {
         &mut header.histograms,
         &mut header.thread_times,
         &mut header.partners,
+        &mut header.messages,
         &mut header.chunks,
     ]
 }

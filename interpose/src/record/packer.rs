@@ -9,7 +9,7 @@ use mpitrace_format::live_records::{self, Counted, LiveTables, RankClock};
 use mpitrace_format::packed::Numbering;
 
 use crate::base::log;
-use crate::record::layout::{CHUNKS, OPERATIONS, range_of};
+use crate::record::layout::{CHUNKS, MESSAGE_CALLS, OPERATIONS, range_of};
 use crate::record::publication;
 use crate::record::spill::{Spill, When};
 use crate::record::trace_buffer::{State, TraceBuffer};
@@ -90,17 +90,25 @@ impl TraceBuffer {
         }
         let spill = state.spill.as_mut().ok_or(None)?;
         let (header, operations) = (&self.layout.header, self.tables[OPERATIONS].used());
+        let messages = self.tables[MESSAGE_CALLS].used();
         // Copies of the columns, and what each of them is packed as.
-        let takes = (1 << 18) + 128 * header.chunk_records * u64::from(header.rank.columns) + 16 * operations;
+        let takes =
+            (1 << 18) + 128 * header.chunk_records * u64::from(header.rank.columns) + 16 * (operations + messages);
         if !spill.holds(takes.next_power_of_two(), when) {
             return Err(None);
         }
         // The communicator of an operation stays.
         let known = spill.numbering.len() as u32;
         spill.numbering.extend((known..operations as u32).map(|number| self.operation(number).communicator()));
+        let known = spill.message_numbering.len() as u64;
+        spill.message_numbering.extend((known..messages).map(|_| 0));
         // The rank and the process are known before anything is recorded, and stay.
         let rank = self.header.rank();
-        let block = self.packed(chunk, records, &rank, &spill.numbering).ok_or(io::ErrorKind::InvalidData);
+        let numbering = match self.chunk(chunk as u32).thread() & MESSAGES {
+            0 => &spill.numbering,
+            _ => &spill.message_numbering,
+        };
+        let block = self.packed(chunk, records, &rank, numbering).ok_or(io::ErrorKind::InvalidData);
         let written = block.map_err(io::Error::from).and_then(|block| spill.add(&block, &rank, when));
         // A kill from here on finds them. What was written stays part of the trace whatever fails later.
         self.header.set_blocks(written.map_err(Some)?);
@@ -142,6 +150,10 @@ impl LiveTables for TraceBuffer {
 
     fn exit(&self, record: u64) -> Option<u64> {
         self.exit_of(record)
+    }
+
+    fn has_message(&self, operation: u32) -> bool {
+        u64::from(operation) < self.tables[MESSAGE_CALLS].used()
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Spill {
     files: Vec<BlockFile>,
     /// Of the operations that are known.
     pub(super) numbering: Numbering,
+    /// Of those of message calls.
+    pub(super) message_numbering: Numbering,
     /// Memory that is set aside for packing, bytes.
     held: Option<(Held, u64)>,
 }
@@ -104,7 +106,10 @@ impl BlockFile {
 impl Spill {
     /// With these names, of which one is taken when it is needed.
     pub fn new(wanted: Vec<Place>) -> Spill {
-        Spill { wanted, process: std::process::id(), files: Vec::new(), numbering: Numbering::default(), held: None }
+        let numbering = Numbering::default();
+        let message_numbering = Numbering::default();
+        let process = std::process::id();
+        Spill { wanted, process, files: Vec::new(), numbering, message_numbering, held: None }
     }
 
     /// True if the file that is written to, or will be, lies in memory.

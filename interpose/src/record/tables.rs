@@ -69,6 +69,16 @@ impl TraceBuffer {
         Some(self.entry(PARTNERS, 0))
     }
 
+    /// Adds an operation of message calls: its number.
+    pub fn add_message(&self, entry: MessageEntry) -> Option<u32> {
+        self.add(MESSAGE_CALLS, entry).map(|(number, _)| number)
+    }
+
+    /// The place of an operation of message calls.
+    pub fn message(&self, number: u32) -> Entry<MessageEntry> {
+        self.entry(MESSAGE_CALLS, number.into())
+    }
+
     /// Adds a counter: its place.
     pub fn add_counter(&self, entry: CounterEntry) -> Option<Entry<CounterEntry>> {
         self.add(COUNTERS, entry).map(|(_, place)| place)

@@ -271,7 +271,10 @@ impl TraceBuffer {
         let columns = Columns::of(self.memory, start, header, entry.draw());
         let mut took_long = takes_memory;
         if !first_time {
-            took_long |= if self.is_ring() {
+            took_long |= if self.is_ring() && entry.thread() & MESSAGES != 0 {
+                // What the table has counted and is not there has not been kept.
+                false
+            } else if self.is_ring() {
                 self.count_records(&mut state, columns, entry.draw(), header.chunk_records as usize)
             } else if self.spill_chunk(&mut state, index) {
                 true

@@ -12,8 +12,10 @@ use mpitrace_format::layout::{ThreadEntry, activity};
 use crate::base::mode;
 use crate::counters::message_counters;
 use crate::identity::registry;
+use crate::record::call_site::{self, Distance};
 use crate::record::entry::Entry;
-use crate::record::thread::{self, ThreadRef, Waiting};
+use crate::record::thread::{self, ThreadRef, Waiting, messages};
+use crate::record::ticks;
 
 /// A function of MPI and what a thread is doing in it.
 pub struct Activity {
@@ -26,13 +28,16 @@ pub struct Activity {
     name: &'static str,
     /// One of `mpitrace_format::layout::wait_class`, where its calls can wait.
     class: Option<usize>,
+    /// For the call sites of records of messages.
+    distance: Distance,
 }
 
 impl Activity {
     /// The function of this name, as one of [`activity`], and as one of `mpitrace_format::layout::wait_class` where its
     /// calls can wait.
     pub const fn new(what: u32, name: &'static str, class: Option<usize>) -> Activity {
-        Activity { word: AtomicU32::new(0), quick: AtomicU32::new(0), what, name, class }
+        let distance = Distance::unknown();
+        Activity { word: AtomicU32::new(0), quick: AtomicU32::new(0), what, name, class, distance }
     }
 
     /// Runs `forward`, the function, from a wrapper that stands at `here`; or `otherwise`, which does so too, where
@@ -71,11 +76,32 @@ impl Activity {
         self.aside(here, otherwise)
     }
 
-    /// Runs `call`, which can wait, from a wrapper that stands at `here`, between two time stamps.
+    /// Runs `call`, which can wait, from a wrapper that stands at `here`, between two time stamps. The records of its
+    /// messages get these.
     pub fn stamped(&self, here: usize, call: impl FnOnce() -> c_int) -> c_int {
         let thread = thread::current().filter(|thread| mode::is_on() && here >= thread.guard());
-        let _waiting = thread.and_then(|thread| Waiting::begin(thread, here, self.class));
-        call()
+        self.kept(here, || {
+            let _waiting = thread.and_then(|thread| Waiting::begin(thread, here, self.class));
+            call()
+        })
+    }
+
+    /// Runs `call`, the function, from a wrapper that stands at `here`: where message calls are recorded between two time
+    /// stamps.
+    #[inline(always)]
+    pub fn kept(&self, here: usize, call: impl FnOnce() -> c_int) -> c_int {
+        if messages::are_kept() { self.kept_aside(here, call) } else { call() }
+    }
+
+    #[inline(never)]
+    fn kept_aside(&self, here: usize, call: impl FnOnce() -> c_int) -> c_int {
+        let thread = thread::current().filter(|thread| mode::is_on() && here >= thread.guard());
+        let Some(thread) = thread else { return call() };
+        let site = if call_site::asked() { call_site::number(here, &self.distance) } else { 0 };
+        thread.begin_message_call(activity::of(self.word.load(Ordering::Relaxed)).1, site);
+        let result = call();
+        thread.end_message_call(ticks::now());
+        result
     }
 
     /// Off the way of most calls: what `call` is made of is copied here.
@@ -115,8 +141,8 @@ impl Activity {
             let name = thread::catch_panic(|| Some(registry::lock()?.string(self.name)));
             word = activity::in_function(self.what, name.unwrap_or(0));
             self.word.store(word, Ordering::Relaxed);
-            // Whether messages are counted does not change after the beginning.
-            if !message_counters::counting() {
+            // Whether messages are counted or recorded does not change after the beginning.
+            if !message_counters::counting() && !messages::are_kept() {
                 self.quick.store(word, Ordering::Relaxed);
             }
         }

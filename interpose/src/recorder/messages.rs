@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mpitrace_format::layout::{awaited, partner};
+use mpitrace_format::layout::{awaited, message, partner};
 
 use crate::base::width::{Large, Width};
 use crate::base::{processor, program};
@@ -12,7 +12,8 @@ use crate::mpi::abi;
 use crate::record::call_cache;
 use crate::record::communicator::Communicator;
 use crate::record::thread::sends::{Destination, Sent};
-use crate::record::thread::{self, ThreadRef, attention, partners};
+use crate::record::thread::{self, ThreadRef, attention, messages, partners};
+use crate::recorder::message_records;
 use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT, RequestPartners};
 
 /// The messages of the program's requests.
@@ -91,48 +92,54 @@ fn own(here: usize) -> Option<ThreadRef> {
 
 /// A message was sent.
 #[inline(always)]
-pub fn sent<W: Width>(count: usize, datatype: usize, dest: usize, comm: usize) {
+pub fn sent<W: Width>(count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
     if partners::are_counted() {
-        sent_from_here::<W>(count, datatype, dest, comm);
+        sent_from_here::<W>(count, datatype, dest, tag, comm);
     }
 }
 
 #[inline(never)]
-fn sent_from_here<W: Width>(count: usize, datatype: usize, dest: usize, comm: usize) {
+fn sent_from_here<W: Width>(count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
     if let Some(thread) = own(processor::frame()) {
-        count_sent::<W>(thread, count, datatype, dest, comm);
+        let (partner, bytes) = count_sent::<W>(thread, count, datatype, dest, comm);
+        if messages::are_kept() {
+            message_records::keep(thread, Message { bytes, ..Message::new(partner, tag, awaited::SEND) }, 0, None);
+        }
     }
 }
 
-/// Counts a message that the thread sends. Its partner.
+/// Counts a message that the thread sends: its partner and its bytes.
 #[inline(always)]
-fn count_sent<W: Width>(thread: ThreadRef, count: usize, datatype: usize, dest: usize, comm: usize) -> u64 {
+fn count_sent<W: Width>(thread: ThreadRef, count: usize, datatype: usize, dest: usize, comm: usize) -> (u64, u64) {
     let abi = abi::get();
     let destination = Destination { comm: abi.handle(comm), datatype: abi.handle(datatype), rank: dest as c_int };
     match thread.found_destination(destination) {
         Some(found) => {
-            found.entry.sent(found.size.wrapping_mul(W::count(count) as u64));
-            found.partner
+            let bytes = found.size.wrapping_mul(W::count(count) as u64);
+            found.entry.sent(bytes);
+            (found.partner, bytes)
         }
         None => count_and_keep(thread, W::count(count) as u64, destination),
     }
 }
 
 #[inline(never)]
-fn count_and_keep(thread: ThreadRef, count: u64, destination: Destination) -> u64 {
+fn count_and_keep(thread: ThreadRef, count: u64, destination: Destination) -> (u64, u64) {
     let generation = call_cache::generation();
     let Destination { comm, datatype, rank } = destination;
     let partner = partner(thread, comm, rank as usize);
+    let mut bytes = 0;
     if partner != partner::NONE {
         let size = size(thread, datatype);
-        let entry = partners::sent(thread, partner, size.wrapping_mul(count));
+        bytes = size.wrapping_mul(count);
+        let entry = partners::sent(thread, partner, bytes);
         // What is not kept of a handle may change without being seen.
         let is_kept = partner::place(partner).is_some() && thread.size_of_type(datatype).is_some();
         if let Some(entry) = entry.filter(|_| is_kept) {
             thread.keep_destination(destination, generation, Sent { partner, size, entry });
         }
     }
-    partner
+    (partner, bytes)
 }
 
 /// Stores the message of the request that a call has made.
@@ -142,11 +149,20 @@ fn keep(request: usize, message: impl FnOnce(ThreadRef) -> Message) {
         return;
     }
     // The library's own, or one that may not have been made, has none.
-    let message = own(processor::frame()).map(message);
+    let thread = own(processor::frame());
+    let message = thread.map(message);
     if message.is_some_and(|message| message.flags & PERSISTENT != 0) {
         ANY_PERSISTENT.store(true, Ordering::Relaxed);
     }
     replace(request, message);
+    if messages::are_kept() && request != 0 {
+        match thread.zip(message) {
+            Some((thread, message)) if message.flags & PERSISTENT == 0 => {
+                message_records::keep_start(thread, request, message);
+            }
+            _ => message_records::forget_start(request),
+        }
+    }
 }
 
 /// Stores what is known of a request that was made. One that calls share has no slot: it would take that of another.
@@ -170,13 +186,19 @@ pub fn replace(request: usize, message: Option<Message>) {
 pub fn no_message(request: usize) {
     if partners::are_counted() {
         replace(request, None);
+        if messages::are_kept() && request != 0 {
+            message_records::forget_start(request);
+        }
     }
 }
 
 /// A message is being sent.
 #[inline(never)]
 pub fn sending<W: Width>(request: usize, count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
-    keep(request, |thread| Message::new(count_sent::<W>(thread, count, datatype, dest, comm), tag, awaited::SEND));
+    keep(request, |thread| {
+        let (partner, bytes) = count_sent::<W>(thread, count, datatype, dest, comm);
+        Message { bytes, ..Message::new(partner, tag, awaited::SEND) }
+    });
 }
 
 /// A message is being received.
@@ -192,14 +214,24 @@ pub fn exchanging<W: Width>(
     count: usize,
     datatype: usize,
     dest: usize,
+    sendtag: usize,
     source: usize,
     recvtag: usize,
     comm: usize,
 ) {
-    keep(request, |thread| {
-        let to = count_sent::<W>(thread, count, datatype, dest, comm);
-        Message::new(together(to, partner(thread, comm, source)), recvtag, awaited::SEND | awaited::RECEIVE)
-    });
+    if !partners::are_counted() {
+        return;
+    }
+    let Some(thread) = own(processor::frame()) else { return replace(request, None) };
+    let (to, bytes) = count_sent::<W>(thread, count, datatype, dest, comm);
+    let from = partner(thread, comm, source);
+    replace(request, Some(Message::new(together(to, from), recvtag, awaited::SEND | awaited::RECEIVE)));
+    if messages::are_kept() && request != 0 {
+        // What completes the request completes the receive: when the message was sent is not known apart.
+        let sent = Message::new(to, sendtag, message::SEND | message::STARTS);
+        message_records::keep(thread, Message { bytes, ..sent }, 0, None);
+        message_records::keep_start(thread, request, Message::new(from, recvtag, message::RECEIVE));
+    }
 }
 
 /// The partner of two messages.
@@ -250,10 +282,13 @@ pub fn looked_for(message: usize, flag: usize, source: usize, tag: usize, comm: 
 
 /// `MPI_Imrecv`: receives a message that was found.
 pub fn receiving_found(_: usize, forward: impl Fn() -> c_int, message: usize, request: usize) -> c_int {
-    let found = REQUESTS.find(abi::get().read(message));
+    let handle = abi::get().read(message);
+    let found = REQUESTS.find(handle);
+    let start = messages::are_kept().then(|| message_records::start_of(handle));
     let result = forward();
     if result == 0 && partners::are_counted() {
         replace(request, found);
+        start.into_iter().for_each(|start| message_records::move_start(start, request));
     }
     result
 }
@@ -274,6 +309,9 @@ pub fn all_started(count: usize, requests: usize) {
             && message.flags & PERSISTENT != 0
         {
             REQUESTS.store(handle, Message { flags: message.flags | ACTIVE, ..message });
+            if let Some(thread) = own.filter(|_| messages::are_kept()) {
+                message_records::keep_started(thread, handle, message);
+            }
             if let Some(thread) = own.filter(|_| message.flags & awaited::SEND != 0 && message.partner != partner::NONE)
             {
                 partners::sent(thread, message.partner, message.bytes);

@@ -3,9 +3,11 @@
 pub mod activity;
 mod afterwards;
 mod managed;
+pub mod message_records;
 pub mod messages;
 pub mod named_regions;
 mod non_blocking;
+mod own_statuses;
 pub mod p2p;
 mod region;
 pub mod requests;

@@ -3,15 +3,16 @@
 //! Each function here forwards a call. The thread's partner is that of the call when it has returned.
 
 use std::ffi::c_int;
-use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 
-use mpitrace_format::layout::{MOST_AWAITED, awaited, partner};
+use mpitrace_format::layout::{MOST_AWAITED, awaited, message, partner};
 
 use crate::base::program;
 use crate::mpi::abi;
-use crate::record::thread::{self, ThreadRef, attention, partners};
+use crate::record::thread::{self, ThreadRef, attention, messages, partners};
+use crate::recorder::message_records;
 use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, partner, replace, together};
+use crate::recorder::own_statuses::{KEPT, OwnStatuses};
 use crate::recorder::requests::completed::Completed;
 use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT};
 
@@ -48,7 +49,22 @@ pub fn receive(
     let Some(thread) = own(here) else { return forward(status) };
     let partner = partner(thread, comm, source);
     thread.await_message(0, partner, tag as i32, awaited::RECEIVE);
-    receive_from(thread, forward, partner, status)
+    receive_and_keep(thread, forward, Message::new(partner, tag, awaited::RECEIVE), status).0
+}
+
+/// `MPI_Probe`: waits for a message, which stays.
+pub fn probe(
+    here: usize,
+    forward: impl Fn(usize) -> c_int,
+    source: usize,
+    tag: usize,
+    comm: usize,
+    status: usize,
+) -> c_int {
+    let Some(thread) = own(here) else { return forward(status) };
+    let partner = partner(thread, comm, source);
+    thread.await_message(0, partner, tag as i32, awaited::RECEIVE);
+    receive_and_keep(thread, forward, Message::new(partner, tag, message::RECEIVE | message::FINDS), status).0
 }
 
 /// `MPI_Mprobe`: the message that is found is received by a later call.
@@ -61,11 +77,16 @@ pub fn find(
     message: usize,
     status: usize,
 ) -> c_int {
-    let result = receive(here, forward, source, tag, comm, status);
-    if result == 0
-        && let Some(thread) = own(here)
-    {
+    let Some(thread) = own(here) else { return forward(status) };
+    let partner = partner(thread, comm, source);
+    thread.await_message(0, partner, tag as i32, awaited::RECEIVE);
+    let wanted = Message::new(partner, tag, message::RECEIVE | message::FINDS | message::STARTS);
+    let (result, found) = receive_and_keep(thread, forward, wanted, status);
+    if result == 0 {
         replace(message, Some(Message::new(thread.partner(), tag, awaited::RECEIVE)));
+        if let Some(found) = found {
+            message_records::keep_start(thread, message, found);
+        }
     }
     result
 }
@@ -88,15 +109,36 @@ pub fn exchange(
     let to = if dest as c_int == source as c_int { from } else { partner(thread, comm, dest) };
     thread.await_message(1, to, sendtag as i32, awaited::SEND);
     thread.await_message(0, from, recvtag as i32, awaited::RECEIVE | awaited::MORE);
-    receive_from(thread, forward, if from == partner::NONE { to } else { from }, status)
+    if !messages::are_kept() || from == partner::NONE {
+        return receive_from(thread, forward, if from == partner::NONE { to } else { from }, status);
+    }
+    receive_and_keep(thread, forward, Message::new(from, recvtag, awaited::RECEIVE), status).0
 }
 
 /// `MPI_Mrecv`: the message was found by a call before.
 pub fn receive_found(here: usize, forward: impl Fn(usize) -> c_int, message: usize, status: usize) -> c_int {
     let Some(thread) = own(here) else { return forward(status) };
-    let message = REQUESTS.find(abi::get().read(message)).unwrap_or(UNKNOWN);
+    let handle = abi::get().read(message);
+    let message = REQUESTS.find(handle).unwrap_or(UNKNOWN);
     thread.await_message(0, message.partner, message.tag, awaited::RECEIVE);
-    receive_from(thread, forward, message.partner, status)
+    let forward = || receive_from(thread, &forward, message.partner, status);
+    if messages::are_kept() { message_records::receive_found(thread, &forward, handle) } else { forward() }
+}
+
+/// Forwards a call that receives or finds a message, and stores its record where there are any: the result, and the
+/// message that came.
+#[inline(always)]
+fn receive_and_keep(
+    thread: ThreadRef,
+    forward: impl Fn(usize) -> c_int,
+    message: Message,
+    status: usize,
+) -> (c_int, Option<Message>) {
+    if !messages::are_kept() {
+        return (receive_from(thread, forward, message.partner, status), None);
+    }
+    let forward = |status| receive_from(thread, &forward, message.partner, status);
+    message_records::receive(thread, &forward, message, status)
 }
 
 /// Nothing is known of a request.
@@ -131,37 +173,12 @@ fn came_from(communicator: u32, status: usize) -> u64 {
     }
 }
 
-/// As many requests of one call are told apart.
-const KEPT: usize = 64;
-/// Words of the largest status.
-const STATUS_WORDS: usize = 4;
-
-/// Room for statuses in place of those that the program does not want.
-struct OwnStatuses([MaybeUninit<u64>; KEPT * STATUS_WORDS]);
-
-impl OwnStatuses {
-    #[inline(always)]
-    fn new() -> OwnStatuses {
-        OwnStatuses([const { MaybeUninit::uninit() }; _])
-    }
-
-    /// The address of the program's statuses, or of these where it ignores them; at most [`KEPT`].
-    fn instead_of(&mut self, given: usize, count: usize) -> usize {
-        if given != abi::get().status_ignore {
-            return given;
-        }
-        let words = (count * abi::get().status_size).div_ceil(size_of::<u64>());
-        self.0[..words].fill(MaybeUninit::new(0));
-        self.0.as_mut_ptr().expose_provenance()
-    }
-}
-
 /// `MPI_Wait`.
 #[inline(always)]
 pub fn wait(here: usize, forward: impl Fn(usize) -> c_int, request: usize, status: usize) -> c_int {
     let Some(thread) = own(here) else { return forward(status) };
     let message = abi::get().handles(1, request).next().map_or(NONE, under_way);
-    if message.flags & PERSISTENT != 0 || partner::any_source(message.partner).is_some() {
+    if messages::are_kept() || message.flags & PERSISTENT != 0 || partner::any_source(message.partner).is_some() {
         return wait_for(here, &forward, 1, request, status, Completed::All);
     }
     publish(thread, 1, &message, 0);
@@ -208,10 +225,24 @@ pub fn wait_some(
     wait_for(here, &forward, count, requests, statuses, Completed::Some { outcount, indices })
 }
 
+/// A call for several requests, with the records of those that it finds complete where there are any.
+#[inline(always)]
+fn wait_for(
+    here: usize,
+    forward: &dyn Fn(usize) -> c_int,
+    count: usize,
+    requests: usize,
+    statuses: usize,
+    completed: Completed,
+) -> c_int {
+    let forward = |statuses| wait_for_messages(here, forward, count, requests, statuses, completed);
+    look(here, forward, (count, requests, statuses), completed, None)
+}
+
 /// A call for several requests: the partner of those that it waits for is the one that all of these have, where it
 /// returns with one or some that of these.
 #[inline(never)]
-fn wait_for(
+fn wait_for_messages(
     here: usize,
     forward: &dyn Fn(usize) -> c_int,
     count: usize,
@@ -298,6 +329,69 @@ fn under_way(handle: usize) -> Message {
         Some(message) => message,
         None => UNKNOWN,
     }
+}
+
+/// `MPI_Test`: with the records of those that it finds complete where there are any, as those below.
+#[inline(always)]
+pub fn test(here: usize, forward: impl Fn(usize) -> c_int, request: usize, flag: usize, status: usize) -> c_int {
+    test_all(here, forward, 1, request, flag, status)
+}
+
+/// `MPI_Testall`.
+#[inline(always)]
+pub fn test_all(
+    here: usize,
+    forward: impl Fn(usize) -> c_int,
+    count: usize,
+    requests: usize,
+    flag: usize,
+    statuses: usize,
+) -> c_int {
+    look(here, forward, (count, requests, statuses), Completed::All, Some(flag))
+}
+
+/// `MPI_Testany`.
+#[inline(always)]
+pub fn test_any(
+    here: usize,
+    forward: impl Fn(usize) -> c_int,
+    count: usize,
+    requests: usize,
+    index: usize,
+    flag: usize,
+    status: usize,
+) -> c_int {
+    look(here, forward, (count, requests, status), Completed::One { index }, Some(flag))
+}
+
+/// `MPI_Testsome`.
+#[inline(always)]
+pub fn test_some(
+    here: usize,
+    forward: impl Fn(usize) -> c_int,
+    count: usize,
+    requests: usize,
+    outcount: usize,
+    indices: usize,
+    statuses: usize,
+) -> c_int {
+    look(here, forward, (count, requests, statuses), Completed::Some { outcount, indices }, None)
+}
+
+#[inline(always)]
+fn look(
+    here: usize,
+    forward: impl Fn(usize) -> c_int,
+    (count, requests, statuses): (usize, usize, usize),
+    completed: Completed,
+    flag: Option<usize>,
+) -> c_int {
+    if messages::are_kept()
+        && let Some(thread) = own(here)
+    {
+        return message_records::complete(thread, &forward, count, requests, statuses, completed, flag);
+    }
+    forward(statuses)
 }
 
 /// After `MPI_Test`, as after those below: requests that are persistent are not under way where the flag says so.

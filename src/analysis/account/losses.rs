@@ -1,9 +1,11 @@
 //! What was lost, by cause. Losses do not overlap: each is a share of another part of the account.
 
+use std::collections::BTreeMap;
+
 use serde::{Serialize, Serializer};
 
 use super::late::Late;
-use super::{Account, OperationAccount, RankPart};
+use super::{Account, OperationAccount, RankAccount, RankPart};
 use crate::names::names;
 
 /// Time that was lost.
@@ -19,6 +21,9 @@ pub struct Loss {
     pub operation: Option<usize>,
     /// The rank with which it was in most of the point-to-point calls; `None`: not known, or no single one.
     pub partner: Option<u32>,
+    /// Of a rank for which others wait in message calls: the index in [`Account::late_messages`].
+    #[serde(skip)]
+    pub message: Option<usize>,
     /// All ranks together, ns. Outputs state it in seconds.
     #[serde(skip)]
     pub ns: f64,
@@ -144,12 +149,42 @@ pub(super) fn of(account: &Account, in_turns: bool) -> Vec<Loss> {
         add(Kind::Outliers, None, None, of.outliers.ns, of.outliers.repetitions);
         add(Kind::Tracer, None, None, of.sum().perturbed, of.repetitions);
     }
+    late_in_messages(account, in_turns, &mut losses);
     for part in [RankPart::PointToPoint, RankPart::Preempted, RankPart::Asleep, RankPart::Throttled] {
         outside(account, part, in_turns, &mut losses);
     }
     losses.retain(|loss| loss.ns > 0.0);
     losses.sort_by(|one, other| other.ns.total_cmp(&one.ns));
     losses
+}
+
+/// Adds the time that others wait in message calls for each rank. `in_turns`: as one loss where no rank is alone late.
+fn late_in_messages(account: &Account, in_turns: bool, losses: &mut Vec<Loss>) {
+    let late = &account.late_messages;
+    let mut by_rank: BTreeMap<u32, f64> = BTreeMap::new();
+    late.iter().for_each(|late| *by_rank.entry(late.rank).or_default() += late.waiting_ns);
+    let ns: Vec<f64> = by_rank.values().copied().collect();
+    let loss = |index: usize, because, ns| Loss {
+        kind: Kind::LateRank,
+        rank: Some(late[index].rank),
+        because: Some(because),
+        message: Some(index),
+        repetitions: late[index].repetitions,
+        ns,
+        ..Loss::default()
+    };
+    // A rank that waits itself passes on the delay of another one, which is late for all of them.
+    let is_one = alone(&ns).is_some() || late.iter().any(|late| !late.chain.is_empty());
+    if in_turns && !is_one && !late.is_empty() {
+        let (ns, repetitions) = (ns.iter().sum(), late.iter().map(|late| late.repetitions).sum());
+        return losses.push(Loss { rank: None, because: None, repetitions, ..loss(0, Because::Computing, ns) });
+    }
+    for (index, late) in late.iter().enumerate() {
+        losses.push(loss(index, Because::PointToPoint, late.point_to_point_ns));
+        late.off.reasons().into_iter().for_each(|(because, ns)| losses.push(loss(index, because, ns)));
+        let computing = late.waiting_ns - late.point_to_point_ns - late.off.sum();
+        losses.push(loss(index, Because::Computing, computing.max(0.0)));
+    }
 }
 
 /// Adds what the ranks lost in a part of their time outside of collective calls.
@@ -162,7 +197,8 @@ fn outside(account: &Account, part: RankPart, in_turns: bool, losses: &mut Vec<L
     };
     let partner = |rank: Option<u32>| account.partner(rank?).filter(|_| kind == Kind::PointToPoint);
     let loss = |rank, ns| Loss { kind, rank, because, partner: partner(rank), ns, ..Loss::default() };
-    let mut times: Vec<f64> = account.ranks.iter().map(|rank| rank.parts[part]).collect();
+    let waiting = |rank: &RankAccount| if part == RankPart::PointToPoint { rank.message_waiting_ns } else { 0.0 };
+    let mut times: Vec<f64> = account.ranks.iter().map(|rank| (rank.parts[part] - waiting(rank)).max(0.0)).collect();
     if in_turns {
         // Where others waited for the rank because of it, it has a line already.
         for (rank, ns) in account.ranks.iter().zip(&mut times) {

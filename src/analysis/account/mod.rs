@@ -37,6 +37,7 @@ pub use since::{WaitsSince, waits_since};
 
 use crate::categories::{Category, Rule};
 use crate::clock::{Clock, RankClock};
+use crate::messages::{LateMessages, MessageWait, Messages};
 use crate::operations::{Operation, Operations};
 use crate::reader::{Part, Trace};
 
@@ -55,6 +56,8 @@ pub struct Account {
     pub operations: Vec<OperationAccount>,
     /// By rank and partner.
     pub partners: Vec<PartnerAccount>,
+    /// Waiting in message calls that were recorded, by the rank that is late and the call.
+    pub late_messages: Vec<LateMessages>,
 }
 
 impl Account {
@@ -71,11 +74,17 @@ impl Account {
         operations: &Operations,
         accounts: Vec<OperationAccount>,
     ) -> Account {
-        Account {
-            ranks: rank::accounts(trace, clock, &accounts),
-            operations: accounts,
-            partners: partner::accounts(trace, clock, operations),
-        }
+        let messages = Messages::of(trace, clock, operations);
+        let waits = messages.waits(trace, clock);
+        let mut ranks = rank::accounts(trace, clock, &accounts);
+        let late_messages = messages.late_ranks(trace, &waits, &ranks);
+        ranks
+            .iter_mut()
+            .zip(&waits)
+            .for_each(|(rank, waits)| rank.message_waiting_ns = waits.iter().map(MessageWait::ns).sum());
+        let mut partners = partner::accounts(trace, clock, operations);
+        partner::add_waits(&mut partners, trace, &waits);
+        Account { ranks, operations: accounts, partners, late_messages }
     }
 
     /// The account of one operation.

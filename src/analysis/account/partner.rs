@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::clock::Clock;
+use crate::messages::MessageWait;
 use crate::operations::Operations;
 use crate::partners::Partners;
 use crate::reader::Trace;
@@ -16,6 +17,8 @@ pub struct PartnerAccount {
     pub partner: Option<u32>,
     /// In point-to-point calls that can wait, all threads together, ns.
     pub ns: f64,
+    /// Of this time, where message calls were recorded: waiting for the partner, ns.
+    pub waiting_ns: f64,
     /// Such calls.
     pub calls: u64,
     /// Messages sent to it, ...
@@ -41,6 +44,15 @@ pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &Operations) ->
         accounts.into_values()
     };
     trace.parts.iter().enumerate().flat_map(of_part).collect()
+}
+
+/// Adds the time for which ranks waited for their partners.
+pub(super) fn add_waits(accounts: &mut [PartnerAccount], trace: &Trace, waits: &[Vec<MessageWait>]) {
+    for wait in waits.iter().flatten() {
+        let [rank, partner] = [wait.part, wait.late].map(|part| trace.parts[part].rank());
+        let known = accounts.iter_mut().find(|account| account.rank == rank && account.partner == Some(partner));
+        known.into_iter().for_each(|account| account.waiting_ns += wait.ns());
+    }
 }
 
 /// The partner with which a rank was for more than half of that time.

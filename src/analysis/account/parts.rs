@@ -76,7 +76,7 @@ impl Parts {
 
     /// The parts of one call of which the least time off the processor beside the waiting is known already, as exports
     /// have it; `interrupted_most` is that, too, and no time is `untimed`.
-    pub(super) fn split(run_time: f64, waiting: Option<f64>, interrupted: f64) -> Parts {
+    pub fn split(run_time: f64, waiting: Option<f64>, interrupted: f64) -> Parts {
         let waits = waiting.unwrap_or(0.0).clamp(0.0, run_time);
         let communication = run_time - waits - interrupted;
         Parts {

@@ -28,6 +28,8 @@ pub struct RankAccount {
     pub collectives_ns: f64,
     /// The time of the thread that called MPI_Init; these add up to `wall_ns`.
     pub parts: RankParts,
+    /// Of [`RankPart::PointToPoint`], where message calls were recorded: waiting for other ranks, ns.
+    pub message_waiting_ns: f64,
     /// True if calls that can wait were timed, beside collectives.
     pub is_timed: bool,
     /// Whether the thread's processor time is known: without it all outside of the calls is [`RankPart::Other`].
@@ -150,6 +152,7 @@ fn account(part: &Part, clock: &RankClock, complete: Parts) -> RankAccount {
         wall_ns,
         collectives_ns,
         end_is_known: !part.incomplete(),
+        message_waiting_ns: 0.0,
         parts: thread.divide(wall_ns, of_thread, complete),
         is_timed: part.rank_times().is_some_and(|times| times.flags & rank_times_flags::STAMPED != 0),
         is_divided: thread.on_processor.is_some(),

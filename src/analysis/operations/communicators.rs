@@ -22,7 +22,7 @@ pub struct Communicator {
     /// Positions at which the calls of its ranks may not belong together.
     pub mismatches: u64,
     /// The parts whose ranks are in it, with the index that it has there, in the order of their ranks.
-    pub(crate) members: Vec<(usize, usize)>,
+    pub members: Vec<(usize, usize)>,
 }
 
 /// The communicators by number, and for each part the number of each of its entries.

@@ -5,6 +5,7 @@
 //! parts are used, and the trace counts as incomplete.
 
 mod blocks;
+mod messages;
 mod opening;
 mod part;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use mpitrace_format::layout::{FileHeader, state};
 use values::Budget;
 
 pub use blocks::Records;
+pub use messages::MessageRecord;
 pub use part::Part;
 pub(crate) use values::Cursor;
 pub use values::{Column, Request};

@@ -14,6 +14,7 @@ use mpitrace_format::packed::{Block, BlockHeader, Numbering};
 use mpitrace_format::{TraceError, file, part};
 
 use super::blocks::BlockPlace;
+use super::messages;
 use super::part::Part;
 use super::values::{Budget, Decoded};
 use crate::parallel;
@@ -181,6 +182,7 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
     }
     let blocks = directory.iter().find(|entry| entry.kind == section::BLOCKS).ok_or("lacks a section")?;
     let blocks = section(bytes, start, &SectionEntry { element_size: 1, ..*blocks })?;
+    let message_blocks = directory.iter().find(|entry| entry.kind == section::MESSAGE_BLOCKS);
     // It is written later than its checksum could be.
     let finalize_times = directory.iter().find(|entry| entry.kind == section::FINALIZE_TIMES);
     let mut part = Part {
@@ -192,6 +194,11 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
         histograms: find_any(section::HISTOGRAMS, size_of::<HistogramEntry>())?,
         rank_times: find_any(section::RANK_TIMES, size_of::<RankTimes>())?,
         partners: find_any(section::PARTNERS, size_of::<PartnerEntry>())?,
+        messages: find_any(section::MESSAGES, size_of::<MessageEntry>())?,
+        message_blocks: match message_blocks {
+            Some(entry) => section(bytes, start, &SectionEntry { element_size: 1, ..*entry })?,
+            None => 0..0,
+        },
         thread_times: find_any(section::THREAD_TIMES, size_of::<ThreadTimes>())?,
         finalize_times: match finalize_times {
             Some(entry) if entry.element_size as usize == size_of::<FinalizeTimes>() => section(bytes, start, entry)?,
@@ -214,6 +221,7 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
     check_indices(&part)?;
     part.numbering = Numbering::new(part.operations().iter().map(|operation| operation.communicator).collect());
     find_blocks(&mut part, blocks.start)?;
+    messages::check(&part, part.message_blocks.clone())?;
     Ok(part)
 }
 

@@ -31,6 +31,8 @@ pub struct Part {
     pub(super) thread_times: Range<usize>,
     pub(super) partners: Range<usize>,
     pub(super) finalize_times: Range<usize>,
+    pub(super) messages: Range<usize>,
+    pub(super) message_blocks: Range<usize>,
     /// The columns of the records: their names and numbers.
     pub(super) columns: Vec<(String, u32)>,
     /// What the numbers of calls follow from.
@@ -191,7 +193,7 @@ impl Part {
         strings::text(&self.map[self.strings.clone()], reference)
     }
 
-    fn typed<T: Pod>(&self, range: &Range<usize>) -> &[T] {
+    pub(super) fn typed<T: Pod>(&self, range: &Range<usize>) -> &[T] {
         // Size and alignment were checked when the part was opened.
         bytemuck::cast_slice(&self.map[range.clone()])
     }

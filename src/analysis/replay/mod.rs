@@ -89,7 +89,7 @@ pub fn gains(trace: &Trace, clock: &Clock, operations: &Operations, account: &Ac
             ..Gain::default()
         },
     };
-    let chains = origins.chains(losses);
+    let chains = origins.chains(account, losses);
     (0..).map(gain).zip(chains).map(|(gain, origin)| Gain { origin, ..gain }).collect()
 }
 

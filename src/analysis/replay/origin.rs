@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use crate::account::walk::{Step, Walk};
-use crate::account::{Because, Kind, Loss};
+use crate::account::{Account, Because, Kind, Loss};
+use crate::messages::LateMessages;
 
 /// A rank in the chain from a loss to where it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -72,12 +73,15 @@ impl Origins {
 
     /// The chain of each loss: the rank that is late, and where that begins. Its end is unknown if no origin has more than
     /// half of the time.
-    pub fn chains(&self, losses: &[Loss]) -> Vec<Vec<Origin>> {
+    pub fn chains(&self, account: &Account, losses: &[Loss]) -> Vec<Vec<Origin>> {
         let chain = |(lane, loss): (usize, &Loss)| {
             if loss.kind != Kind::LateRank || loss.rank.is_none() {
                 return Vec::new();
             }
             let late = Origin { rank: loss.rank, because: loss.because, operation: loss.operation };
+            if let Some(messages) = loss.message.map(|index| &account.late_messages[index]) {
+                return through_messages(account, late, messages);
+            }
             if loss.because != Some(Because::EarlierCall) {
                 return vec![late];
             }
@@ -88,4 +92,30 @@ impl Origins {
         };
         losses.iter().enumerate().map(chain).collect()
     }
+}
+
+/// The chain of a rank that others wait for in message calls: where it waits itself it goes on to the rank that it waits
+/// for.
+fn through_messages(account: &Account, late: Origin, messages: &LateMessages) -> Vec<Origin> {
+    if late.because != Some(Because::PointToPoint) {
+        return vec![late];
+    }
+    let last = messages.chain.len().saturating_sub(1);
+    let next = messages.chain.iter().enumerate().map(|(at, &rank)| {
+        let because = if at < last { Some(Because::PointToPoint) } else { of_most(account, rank) };
+        Origin { rank: Some(rank), because, operation: None }
+    });
+    let chain: Vec<Origin> = std::iter::once(late).chain(next).collect();
+    if chain.len() > 1 { chain } else { vec![late, Origin::default()] }
+}
+
+/// Why others wait for a rank in message calls, for most of the time for which it does not wait itself.
+fn of_most(account: &Account, rank: u32) -> Option<Because> {
+    let of_rank = account.late_messages.iter().filter(|late| late.rank == rank);
+    let mut reasons = vec![(Because::Computing, 0.0)];
+    for late in of_rank {
+        reasons[0].1 += late.waiting_ns - late.point_to_point_ns - late.off.sum();
+        reasons.extend(late.off.reasons());
+    }
+    reasons.into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).map(|(because, _)| because)
 }

@@ -23,6 +23,8 @@ fn content(job: u8, rank: u32, pid: u32, metadata: &[u8]) -> Content<'_> {
         histograms: Vec::new(),
         columns: Vec::new(),
         blocks: crate::part::Blocks::default(),
+        messages: &[],
+        message_blocks: crate::part::Blocks::default(),
     }
 }
 

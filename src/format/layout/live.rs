@@ -125,6 +125,8 @@ pub struct SegmentHeader {
     pub thread_times: Region,
     /// [`super::PartnerEntry`]s: all [`super::PARTNER_ENTRIES`] of them, or none.
     pub partners: Region,
+    /// [`super::MessageEntry`]s.
+    pub messages: Region,
     /// The times of the rank.
     pub times: RankTimes,
     /// How long MPI_Finalize took.

@@ -48,6 +48,10 @@ pub mod section {
     pub const FINALIZE_TIMES: u32 = 15;
     /// [`crate::layout::PartnerEntry`]s of partners with calls or messages; not where there were none.
     pub const PARTNERS: u32 = 16;
+    /// [`crate::layout::MessageEntry`]s; not where no message calls were recorded.
+    pub const MESSAGES: u32 = 17;
+    /// The records of message calls: blocks, as those of [`BLOCKS`].
+    pub const MESSAGE_BLOCKS: u32 = 18;
 }
 
 /// One section of a part.
@@ -62,8 +66,7 @@ pub struct SectionEntry {
     pub offset: u64,
     /// Elements.
     pub count: u64,
-    /// CRC-32 (IEEE 802.3, as in zlib) of the section's bytes; 0 for [`section::BLOCKS`] and
-    /// [`section::FINALIZE_TIMES`].
+    /// CRC-32 (IEEE 802.3, as in zlib) of the section's bytes; 0 for blocks and [`section::FINALIZE_TIMES`].
     pub crc: u32,
     /// For later versions.
     pub padding: u32,

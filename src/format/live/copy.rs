@@ -49,7 +49,8 @@ impl Segment {
         let header = read_header(&self.path, &self.file)?;
         let entries: Vec<ChunkEntry> = self.table(&header.chunks, 0).map_err(io)?;
         let wanted = wanted(&entries, header.chunk_records, records);
-        let left_out = entries.iter().filter(|entry| entry.draw != 0).count() - wanted.len();
+        let of_calls = |entry: &&ChunkEntry| entry.draw != 0 && entry.thread & MESSAGES == 0;
+        let left_out = entries.iter().filter(of_calls).count() - wanted.len();
         let layout = Layout::of(&header);
         let mut image = Image::new(size_of::<SegmentHeader>());
         let mut chunks = Vec::new();
@@ -149,7 +150,9 @@ impl Segment {
 /// The chunks with about so many of the last records, with the one of each thread that was drawn last; those in private
 /// memory cannot be read.
 fn wanted(entries: &[ChunkEntry], chunk_records: u64, records: u64) -> Vec<usize> {
-    let readable = |entry: &ChunkEntry| entry.draw != 0 && entry.flags & chunk_flags::PRIVATE == 0;
+    // Nothing that is shown of a running job is from the records of message calls.
+    let readable =
+        |entry: &ChunkEntry| entry.draw != 0 && entry.flags & chunk_flags::PRIVATE == 0 && entry.thread & MESSAGES == 0;
     let mut drawn: Vec<usize> = (0..entries.len()).filter(|&index| readable(&entries[index])).collect();
     drawn.sort_by_key(|&index| std::cmp::Reverse(entries[index].draw));
     let most = records.div_ceil(chunk_records.max(1)) as usize;

@@ -8,9 +8,10 @@ use clap::Args;
 use mpitrace::reader::Part;
 
 use crate::export::call_columns::{self, CallColumn, Kind, Value};
+use crate::export::messages::{MessageRow, MessageRows};
 use crate::export::rows::{Calls, Row, Selection};
 use crate::options::TraceInput;
-use crate::output::{JsonRows, Output, Style};
+use crate::output::{self, JsonRows, Output, Style};
 use crate::source::Traced;
 use crate::table::{Rows, number, text};
 use crate::text::{self, csv_field};
@@ -26,6 +27,9 @@ pub struct Arguments {
     /// Only the calls of this rank
     #[arg(long, value_name = "R")]
     rank: Option<u32>,
+    /// The message calls instead, of runs with MPITRACE_P2P=records
+    #[arg(long, conflicts_with = "operation")]
+    messages: bool,
     /// At most this many rows
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -46,6 +50,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         ensure!(known.contains(&rank), "no rank {rank}: this trace has ranks {}", text::ranks(&known));
     }
     let calls = Calls::new(&traced);
+    if arguments.messages {
+        return messages(arguments, &calls, output);
+    }
     super::check_operation(arguments.operation, calls.operations.operations.len())?;
     super::warn_if_incomplete(trace);
     let selection = Selection { operation: arguments.operation, rank: arguments.rank, limit: arguments.limit };
@@ -62,6 +69,40 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         listing.write_table(output, style)?;
     }
     Ok(super::shown(trace))
+}
+
+/// Lists the message calls.
+fn messages(arguments: &Arguments, calls: &Calls, output: &mut Output) -> Result<ExitCode> {
+    let rows = MessageRows::recorded(calls)?;
+    super::warn_if_incomplete(calls.trace);
+    let all = rows.all().filter(|row| arguments.rank.is_none_or(|rank| rank == row.rank));
+    let wanted = all.take(arguments.limit.unwrap_or(usize::MAX));
+    if arguments.json {
+        output::json_rows(output, "dump-messages", wanted.map(Ok))?;
+    } else if arguments.csv {
+        writeln!(output, "{}", MessageRow::NAMES.join(","))?;
+        for row in wanted {
+            let cell = |value| match value {
+                Value::Text(text) => csv_field(text).to_string(),
+                value => value.to_string(),
+            };
+            writeln!(output, "{}", row.values().map(cell).join(","))?;
+        }
+    } else {
+        let style = output.style;
+        let columns = MessageRow::NAMES.iter().zip(MessageRow::WIDTHS);
+        let columns: Vec<_> = columns.map(|(name, width)| (number(name), width)).collect();
+        let mut table = Rows::begin(&columns, output, style)?;
+        for row in wanted {
+            let cell = |value| match value {
+                Value::Real(value) => format!("{value:.1}"),
+                Value::Text(value) => text::printable(value).to_string(),
+                value => value.to_string(),
+            };
+            table.row(output, &row.values().map(cell).each_ref().map(String::as_str))?;
+        }
+    }
+    Ok(super::shown(calls.trace))
 }
 
 /// The calls that are asked for.

@@ -9,6 +9,7 @@ mod csv;
 pub mod destination;
 mod json;
 mod labels;
+pub mod messages;
 mod otf2;
 #[cfg(feature = "columns")]
 mod parquet;
@@ -78,6 +79,23 @@ impl Format {
                  builds it with them"
             ),
         })
+    }
+}
+
+impl Format {
+    /// The exporter of the message calls for it.
+    ///
+    /// # Errors
+    /// A format that has them with the other calls, or none.
+    pub fn exporter_of_messages(self) -> Result<Box<dyn Exporter>> {
+        match self {
+            #[cfg(feature = "columns")]
+            Format::Parquet => Ok(Box::new(table::OfMessages(parquet::Parquet))),
+            #[cfg(feature = "columns")]
+            Format::Arrow => Ok(Box::new(table::OfMessages(arrow::Arrow))),
+            Format::Perfetto | Format::Otf2 => bail!("this format has the message calls with the others"),
+            _ => bail!("message calls go to parquet and arrow; `mpitrace dump --messages` has --csv and --json"),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Global times as whole, unsigned ns: what the formats for timelines count in.
 
+use super::messages::MessageRows;
 use super::rows::Calls;
 
 /// From the global times of a trace to time stamps.
@@ -14,7 +15,7 @@ pub struct Stamps {
 
 impl Stamps {
     /// Looks for the earliest entry and the last exit.
-    pub fn new(calls: &Calls) -> Stamps {
+    pub fn new(calls: &Calls, messages: &MessageRows) -> Stamps {
         let (mut earliest, mut last) = (0.0f64, 0.0f64);
         for (index, part) in calls.trace.parts.iter().enumerate() {
             let clock = calls.clock.of_part(index);
@@ -23,6 +24,9 @@ impl Stamps {
                 earliest = earliest.min(entered);
                 last = last.max(if exit == 0 { entered } else { entered.max(clock.nanoseconds(exit)) });
             }
+        }
+        for call in messages.messages.calls.iter().flatten() {
+            (earliest, last) = (earliest.min(call.enter_ns), last.max(call.exit_ns));
         }
         let shift = (-earliest).ceil();
         let realtime = |part: &mpitrace::reader::Part| {

@@ -149,7 +149,7 @@ impl Summary {
             let place = all.iter().position(|other| other == loss);
             let gain = place.map_or_else(Gain::default, |place| gains[place].clone());
             let origin = gain.origin.iter().map(|&origin| OriginFacts::new(origin, operations)).collect();
-            LossFacts { gain, origin, ..LossFacts::new(loss.clone(), operations, rank_ns) }
+            LossFacts { gain, origin, ..LossFacts::new(loss.clone(), operations, account) }
         };
         let losses = all[..listed].iter().map(facts).collect();
         let shown = shown.iter().map(facts).collect();
@@ -228,14 +228,16 @@ impl OriginFacts {
 }
 
 impl LossFacts {
-    fn new(loss: Loss, operations: &Operations, rank_ns: f64) -> LossFacts {
+    fn new(loss: Loss, operations: &Operations, account: &Account) -> LossFacts {
+        let rank_ns = account.rank_ns();
+        let message = loss.message.map(|index| &account.late_messages[index]);
         let key = loss.operation.map(|operation| &operations.operations[operation].key);
         LossFacts {
             on_processor: loss.because.filter(|_| loss.kind == Kind::LateRank).map(|because| !because.is_off()),
-            function: key.map(|key| key.function.clone()),
+            function: key.map(|key| &key.function).or(message.map(|message| &message.function)).cloned(),
             communicator: key.map(|key| operations.communicators[key.communicator].name.clone()),
             bytes: key.and_then(|key| key.bytes),
-            call_site: key.and_then(|key| key.call_site.clone()),
+            call_site: key.map_or(message.and_then(|message| message.call_site.clone()), |key| key.call_site.clone()),
             seconds: loss.ns / NS,
             share: if rank_ns > 0.0 { loss.ns / rank_ns } else { 0.0 },
             gain: Gain::default(),

@@ -118,6 +118,8 @@ fn of_partners(account: &Account) -> Vec<Group> {
             repetitions: of.calls as usize,
             seconds: of.ns / NS,
             share: if whole > 0.0 { of.ns / whole } else { 0.0 },
+            parts: Parts::split(of.ns, Some(of.waiting_ns), 0.0),
+            caused_s: of.waiting_ns / NS,
             messages: Some(of.messages),
             bytes: Some(of.bytes),
             ..Group::default()

@@ -197,7 +197,10 @@ impl LossFacts {
                 let why = match self.loss.because {
                     Some(Because::Computing) => "computes longer".to_owned(),
                     Some(Because::EarlierCall) => "was still in its call before".to_owned(),
-                    Some(Because::PointToPoint) => "is longer in point-to-point calls".to_owned(),
+                    Some(Because::PointToPoint) => match self.waited_for() {
+                        Some(rank) => format!("waits itself for rank {rank}"),
+                        None => "is longer in point-to-point calls".to_owned(),
+                    },
                     Some(Because::OtherMpi) => "is longer in point-to-point or other MPI calls".to_owned(),
                     Some(Because::OnProcessor) => "is busy longer".to_owned(),
                     Some(off) => reason::brief(off, false).to_owned(),
@@ -225,18 +228,21 @@ impl LossFacts {
         fits.cloned().unwrap_or_default()
     }
 
+    /// With which rank the delay begins, where it goes on through messages.
+    fn waited_for(&self) -> Option<u32> {
+        self.origin.last()?.rank.filter(|_| self.origin.len() > 1)
+    }
+
     /// The names of the operation with its line in the program, the longest first.
     fn places(&self) -> Vec<String> {
-        let Some((operation, function)) = self.loss.operation.zip(self.function.as_ref()) else {
-            return vec![String::new()];
-        };
+        let Some(function) = &self.function else { return vec![String::new()] };
         let bytes = self.bytes.filter(|&bytes| bytes > 0).map(|bytes| format!(" of {}", text::count(bytes, "byte")));
         let bytes = bytes.unwrap_or_default();
         let site = self.call_site.as_ref().map(|site| site.resolve());
         let long = site.as_ref().map_or_else(String::new, |site| format!(" in {site}"));
         let short = site.as_ref().map_or_else(String::new, |site| format!(" at {}", site.line_of_file()));
         let communicator = self.communicator.iter().map(|name| format!(" on {name}")).collect::<String>();
-        let number = format!(" (operation {operation})");
+        let number = self.loss.operation.map_or_else(String::new, |operation| format!(" (operation {operation})"));
         vec![
             format!("{function}{bytes}{communicator}{number}{long}"),
             format!("{function}{bytes}{number}{long}"),

@@ -2,6 +2,7 @@
 
 mod interval;
 mod kept;
+pub mod messages;
 mod nesting;
 mod partner_entry;
 pub mod partners;

@@ -15,6 +15,7 @@ use crate::record::chunk::{Columns, Place};
 use crate::record::drawn::Drawn;
 use crate::record::entry::Entry;
 use crate::record::thread::interval::Interval;
+use crate::record::thread::messages::MessageRecords;
 use crate::record::thread::sends::Sends;
 use crate::record::thread::sums::Sums;
 use crate::record::thread::tls;
@@ -58,6 +59,8 @@ pub(super) struct Thread {
     pub(super) interval: Interval,
     /// To whom it has sent lately.
     pub(super) sends: Sends,
+    /// Where the records of its message calls go.
+    pub(super) messages: MessageRecords,
     /// Sums of the user counters on this thread.
     pub(super) sums: Sums,
     /// Where chunks are drawn from; `None`: this thread's calls cannot be kept.
@@ -154,6 +157,7 @@ impl Thread {
                 partner: partner::NONE,
                 interval: Interval::NEW,
                 sends: Sends::NEW,
+                messages: MessageRecords::NEW,
                 sums: Sums::ZERO,
                 buffer: buffer,
                 found_last: None,

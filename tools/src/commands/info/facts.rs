@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use mpitrace::call_site::Site;
 use mpitrace::clock::Clock;
 use mpitrace::live::{self, Kind, Snapshot, Stuck, place};
+use mpitrace::messages::{self, Messages, Unmatched};
 use mpitrace::operations::{CallSite, Mismatch, Operation, Operations, Undone, Unfinished};
 use mpitrace::reader::{Part, Trace};
 use mpitrace::whole_run::{self, AllCalls};
-use mpitrace_format::layout::{CounterEntry, RankHeader, abi, clock_source, counter_flags, counter_source, full};
+use mpitrace_format::layout::{
+    CounterEntry, RankHeader, abi, clock_source, counter_flags, counter_source, full, message,
+};
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use mpitrace_synchronise::Method;
 use serde::Serialize;
@@ -54,6 +57,8 @@ pub struct Facts {
     pub operations: Vec<OperationFacts>,
     /// Operations of which not all calls were kept, with those that were not.
     pub all_calls: Vec<AllCalls>,
+    /// Message calls, where they were recorded.
+    pub messages: Option<MessageFacts>,
     /// Calls at one position of a communicator that may not belong together, of each communicator the first 64.
     pub mismatches: Vec<Mismatch>,
     /// How many there are.
@@ -78,6 +83,53 @@ pub struct Facts {
     pub ended_by_launcher: bool,
     /// Ranks that did not end well and are in no recorded call.
     pub outside: Vec<u32>,
+}
+
+/// The message calls of a trace.
+#[derive(Debug, Serialize)]
+pub struct MessageFacts {
+    /// Messages whose both ends are known.
+    pub messages: usize,
+    /// Records: one for each message of a call.
+    pub records: usize,
+    /// Records that were not kept.
+    pub dropped: u64,
+    /// Calls whose partner or tag is not known, since too many were met.
+    pub folded: u64,
+    /// Ends of messages without the other one.
+    pub unmatched: Vec<UnmatchedFacts>,
+}
+
+/// Ends of messages without the other one.
+#[derive(Debug, Serialize)]
+pub struct UnmatchedFacts {
+    #[serde(flatten)]
+    pub unmatched: Unmatched,
+    pub communicator: Option<String>,
+}
+
+impl MessageFacts {
+    fn new(trace: &Trace, operations: &Operations, clock: &Clock) -> Option<MessageFacts> {
+        if !messages::are_recorded(trace) {
+            return None;
+        }
+        let Messages { calls, messages, unmatched } = Messages::of(trace, clock, operations);
+        let records = calls.iter().map(Vec::len).sum();
+        let made: u64 = trace.parts.iter().map(Part::message_calls).sum();
+        let entries = trace.parts.iter().flat_map(Part::message_operations);
+        let folded = entries.filter(|entry| entry.flags & message::FOLDED != 0).map(|entry| entry.calls).sum();
+        let named = |unmatched: Unmatched| {
+            let communicator = unmatched.communicator.map(|id| operations.communicators[id].name.clone());
+            UnmatchedFacts { unmatched, communicator }
+        };
+        Some(MessageFacts {
+            messages: messages.len(),
+            records,
+            dropped: made.saturating_sub(records as u64),
+            folded,
+            unmatched: unmatched.into_iter().map(named).collect(),
+        })
+    }
 }
 
 /// The total of a counter.
@@ -184,6 +236,7 @@ impl Facts {
             factors: factors.into_iter().collect(),
             operations: operation_facts(operations),
             all_calls: whole_run::all_calls(trace, operations, clock),
+            messages: MessageFacts::new(trace, operations, clock),
             undone: operations.undone(trace),
             mismatched: operations.mismatched(),
             places: WhereFacts::all(&snapshot),

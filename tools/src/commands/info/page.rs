@@ -8,7 +8,7 @@ use mpitrace_synchronise::Method;
 
 use mpitrace::operations::Unfinished;
 
-use super::facts::{Facts, Settings, TotalFacts};
+use super::facts::{Facts, MessageFacts, Settings, TotalFacts, UnmatchedFacts};
 use crate::mismatches;
 use crate::output::{Attribute, Style};
 use crate::stacks::Stack;
@@ -63,6 +63,7 @@ pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<
 pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     let factors = Known(&facts.factors);
     let mut lines = vec![("ranks", ranks(facts)), ("records", records(facts))];
+    lines.extend(facts.messages.iter().flat_map(messages));
     let mut add = |title, line: Option<String>| lines.extend(line.map(|line| (title, line)));
     add("started", started(facts, &factors));
     add("command", factors.get("command"));
@@ -224,6 +225,27 @@ fn records(facts: &Facts) -> String {
         line.push_str(&format!(", {number} {what}"));
     }
     line
+}
+
+/// The message calls, and the ends of messages without the other one.
+fn messages(facts: &MessageFacts) -> Vec<(&'static str, String)> {
+    let mut first = format!("{} in {}", facts.messages, text::count(facts.records as u64, "record"));
+    for (number, what) in [(facts.dropped, "records not kept"), (facts.folded, "calls with too many tags or partners")]
+    {
+        if number > 0 {
+            first.push_str(&format!(", {number} {what}"));
+        }
+    }
+    let mut lines = vec![("messages", first)];
+    for UnmatchedFacts { unmatched, communicator } in facts.unmatched.iter().take(FEW) {
+        let partner = unmatched.partner.map_or_else(|| "a rank not known".to_owned(), |rank| format!("rank {rank}"));
+        let on = communicator.iter().map(|name| format!(" on {name}")).collect::<String>();
+        let (done, other) =
+            if unmatched.direction == "send" { ("sent to", "not received") } else { ("wanted from", "not sent") };
+        let messages = text::count(unmatched.messages as u64, "message");
+        lines.push(("", format!("{other}: {messages} of rank {} {done} {partner}{on}", unmatched.rank)));
+    }
+    lines
 }
 
 fn started(facts: &Facts, factors: &Known) -> Option<String> {

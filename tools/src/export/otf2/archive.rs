@@ -55,6 +55,20 @@ pub struct End {
     pub received: u64,
 }
 
+/// What a message call says of a message.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageEnd {
+    pub is_send: bool,
+    /// It finds a request complete.
+    pub is_end: bool,
+    pub request: Option<u64>,
+    /// In the communicator.
+    pub partner: u32,
+    pub communicator: u32,
+    pub tag: u32,
+    pub bytes: u64,
+}
+
 /// The attributes of the call that an ENTER begins: their references and values.
 pub struct About {
     pub numbers: [(u32, u64); 2],
@@ -144,15 +158,15 @@ impl<'l> Archive<'l> {
 
 impl Events<'_> {
     /// ENTER.
-    pub fn enter(&mut self, time: u64, region: u32, about: &About) -> Result<()> {
+    pub fn enter(&mut self, time: u64, region: u32, about: Option<&About>) -> Result<()> {
         let library = self.archive.library;
         // SAFETY: the handles are those of this location's writer and of a list of attributes, which is emptied by what
         // is written with it; the same in all functions below.
         unsafe {
-            for (attribute, number) in about.numbers {
+            for (attribute, number) in about.iter().flat_map(|about| about.numbers) {
                 library.check((library.add_number)(self.attributes, attribute, number))?;
             }
-            if let Some((attribute, text)) = about.text {
+            if let Some((attribute, text)) = about.and_then(|about| about.text) {
                 library.check((library.add_string)(self.attributes, attribute, text))?;
             }
         }
@@ -201,6 +215,28 @@ impl Events<'_> {
         // SAFETY: as in `enter`.
         self.event(time, |events, time| unsafe {
             (library.complete)(events, null_mut(), time, number, communicator, root, sent, received, request)
+        })
+    }
+
+    /// MPI_SEND, MPI_ISEND or what ends that, and the same of receives. Without a request the call blocks.
+    pub fn message(&mut self, time: u64, end: MessageEnd) -> Result<()> {
+        let library = self.archive.library;
+        let MessageEnd { is_send, is_end, request, partner, communicator, tag, bytes } = end;
+        // SAFETY: as in `enter`.
+        self.event(time, |events, time| unsafe {
+            let none = null_mut();
+            match (is_send, request, is_end) {
+                (true, None, _) => (library.send)(events, none, time, partner, communicator, tag, bytes),
+                (false, None, _) => (library.receive)(events, none, time, partner, communicator, tag, bytes),
+                (true, Some(request), false) => {
+                    (library.start_send)(events, none, time, partner, communicator, tag, bytes, request)
+                }
+                (true, Some(request), true) => (library.complete_send)(events, none, time, request),
+                (false, Some(request), false) => (library.start_receive)(events, none, time, request),
+                (false, Some(request), true) => {
+                    (library.complete_receive)(events, none, time, partner, communicator, tag, bytes, request)
+                }
+            }
         })
     }
 

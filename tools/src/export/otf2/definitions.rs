@@ -11,6 +11,7 @@ use mpitrace_format::layout::{CommunicatorEntry, OPERATION_MASK, communicator_fl
 use super::archive::Archive;
 use super::collective::Collective;
 use super::library::{Code, Handle, Library};
+use crate::export::messages::MessageRows;
 use crate::export::rows::Calls;
 use crate::export::stamps::Stamps;
 
@@ -49,6 +50,8 @@ pub struct Definitions {
     texts: Texts,
     /// By number of the operation: its region, and its kind.
     pub regions: Vec<(u32, Option<Collective>)>,
+    /// By part and operation of message calls: its region.
+    pub message_regions: Vec<Vec<u32>>,
     functions: Vec<(u32, Option<Collective>)>,
     /// By (communicator, part): the rank in it, and bits of [`communicator_flags`].
     members: BTreeMap<(usize, usize), (u32, u32)>,
@@ -71,22 +74,25 @@ pub fn location(rank: u32, thread: u32) -> u64 {
 
 impl Definitions {
     /// Collects them.
-    pub fn new(calls: &Calls) -> Definitions {
+    pub fn new(calls: &Calls, messages: &MessageRows) -> Definitions {
         let mut texts = Texts::default();
         texts.reference("");
         let mut functions: Vec<(u32, Option<Collective>)> = Vec::new();
-        let mut regions = Vec::new();
-        for operation in &calls.operations.operations {
-            let name = texts.reference(&operation.key.function);
+        let mut region = |function: &str| {
+            let name = texts.reference(function);
             let known = functions.iter().position(|&(other, _)| other == name);
-            let region = known.unwrap_or(functions.len());
             if known.is_none() {
-                functions.push((name, Collective::new(&operation.key.function)));
+                functions.push((name, Collective::new(function)));
             }
-            regions.push((region as u32, functions[region].1));
-        }
+            known.unwrap_or(functions.len() - 1)
+        };
+        let operations = calls.operations.operations.iter();
+        let regions: Vec<usize> = operations.map(|operation| region(&operation.key.function)).collect();
+        let of_messages = messages.functions.iter();
+        let message_regions = of_messages.map(|names| names.iter().map(|name| region(name) as u32).collect()).collect();
+        let regions = regions.into_iter().map(|region| (region as u32, functions[region].1)).collect();
         let categories = Category::ALL.map(|category| texts.reference(category.name()));
-        Definitions { texts, regions, functions, members: members(calls), categories }
+        Definitions { texts, regions, message_regions, functions, members: members(calls, messages), categories }
     }
 
     /// The rank that a part has in a communicator and the reference of that communicator.
@@ -262,8 +268,18 @@ pub fn ranks(calls: &Calls) -> std::ops::Range<u32> {
     0..calls.trace.world_size.max(highest)
 }
 
-fn members(calls: &Calls) -> BTreeMap<(usize, usize), (u32, u32)> {
+fn members(calls: &Calls, messages: &MessageRows) -> BTreeMap<(usize, usize), (u32, u32)> {
     let mut members = BTreeMap::new();
+    let mut of_messages: Vec<usize> =
+        messages.messages.calls.iter().flatten().filter_map(|call| call.communicator).collect();
+    of_messages.sort_unstable();
+    of_messages.dedup();
+    for id in of_messages {
+        for &(part, index) in &calls.operations.communicators[id].members {
+            let entry = &calls.trace.parts[part].communicators()[index];
+            members.insert((id, part), (entry.rank, entry.flags));
+        }
+    }
     for operation in &calls.operations.operations {
         for (member, &part) in operation.parts.iter().enumerate() {
             let place = (operation.key.communicator, part);

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use anyhow::Result;
+use mpitrace::messages::MessageCall;
+use mpitrace_format::layout::{message, partner};
 
-use super::archive::{About, Archive, End, Events};
+use super::archive::{About, Archive, End, Events, MessageEnd};
 use super::definitions::{self, CATEGORY, Counts, Definitions, OPERATION, REPETITION};
 use crate::export::labels::Labels;
+use crate::export::messages::MessageRows;
 use crate::export::rows::{Calls, Row, Selection};
 use crate::export::stamps::Stamps;
 
@@ -19,25 +22,36 @@ const NO_ROOT: u32 = u32::MAX;
 pub fn write(
     archive: &Archive,
     calls: &Calls,
+    messages: &MessageRows,
     operation: Option<usize>,
     labels: &Labels,
     stamps: &Stamps,
     definitions: &Definitions,
 ) -> Result<Counts> {
-    let context = Context { calls, labels, stamps, definitions };
+    let context = Context { calls, messages, labels, stamps, definitions };
     let mut counts = Counts::default();
     for rank in definitions::ranks(calls) {
         // Each rank has a location, as its communicators name it.
-        let mut threads = BTreeMap::from([(0, Thread::open(archive, rank, 0)?)]);
+        let part = calls.trace.parts.iter().position(|part| part.rank() == rank);
+        let open =
+            |number| Thread::open(archive, rank, number, part.map(|part| (part, messages.calls(part).collect())));
+        let mut threads = BTreeMap::from([(0, open(0)?)]);
+        for call in part.into_iter().flat_map(|part| messages.calls(part)) {
+            if let Entry::Vacant(new) = threads.entry(call[0].record.thread) {
+                new.insert(open(call[0].record.thread)?);
+            }
+        }
         let selection = Selection { operation, rank: Some(rank), limit: None };
         calls.each(selection, |row| {
             let thread = match threads.entry(row.thread) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(Thread::open(archive, rank, row.thread)?),
+                Entry::Vacant(new) => new.insert(open(row.thread)?),
             };
+            thread.messages_until(&context, row.enter_ns)?;
             thread.call(&context, &row)
         })?;
-        for (number, thread) in threads {
+        for (number, mut thread) in threads {
+            thread.messages_until(&context, f64::INFINITY)?;
             let (count, last) = thread.close()?;
             counts.of_location.insert(definitions::location(rank, number), count);
             counts.last = counts.last.max(last);
@@ -48,6 +62,7 @@ pub fn write(
 
 struct Context<'c> {
     calls: &'c Calls<'c>,
+    messages: &'c MessageRows<'c>,
     labels: &'c Labels,
     stamps: &'c Stamps,
     definitions: &'c Definitions,
@@ -58,6 +73,9 @@ struct Thread<'a> {
     events: Events<'a>,
     /// The events still to come, by time; at one time the one begun last comes first, as it lies within the others.
     pending: BTreeMap<(u64, Reverse<u64>), Pending>,
+    /// The part, and the message calls of the thread that are still to come, the last first.
+    part: usize,
+    messages: Vec<&'a [MessageCall]>,
     /// How many there have been.
     begun: u64,
     last: u64,
@@ -74,9 +92,39 @@ enum Pending {
 }
 
 impl<'a> Thread<'a> {
-    fn open(archive: &'a Archive, rank: u32, thread: u32) -> Result<Thread<'a>> {
+    /// `calls`: the part, and the message calls of all its threads.
+    fn open(
+        archive: &'a Archive,
+        rank: u32,
+        thread: u32,
+        calls: Option<(usize, Vec<&'a [MessageCall]>)>,
+    ) -> Result<Thread<'a>> {
         let events = archive.events(definitions::location(rank, thread))?;
-        Ok(Thread { events, pending: BTreeMap::new(), begun: 0, last: 0 })
+        let (part, mut messages) = calls.unwrap_or_default();
+        messages.retain(|call| call[0].record.thread == thread);
+        messages.reverse();
+        Ok(Thread { events, pending: BTreeMap::new(), part, messages, begun: 0, last: 0 })
+    }
+
+    /// The message calls that were entered before this time.
+    fn messages_until(&mut self, context: &Context, until_ns: f64) -> Result<()> {
+        while let Some(call) = self.messages.pop_if(|call| call[0].enter_ns < until_ns) {
+            let first = &call[0];
+            let [enter, exit] = [first.enter_ns, first.exit_ns].map(|ns| context.stamps.stamp(ns));
+            let region = context.definitions.message_regions[self.part][first.record.operation as usize];
+            self.end_until(enter)?;
+            self.events.enter(enter, region, None)?;
+            let ends: Vec<(bool, MessageEnd)> = call
+                .iter()
+                .filter_map(|call| Some((call.is_send() && call.start.is_none(), context.message(self.part, call)?)))
+                .collect();
+            // A message is sent when its call begins, and has come when its call ends.
+            ends.iter().filter(|(at_once, _)| *at_once).try_for_each(|(_, end)| self.events.message(enter, *end))?;
+            ends.iter().filter(|(at_once, _)| !at_once).try_for_each(|(_, end)| self.events.message(exit, *end))?;
+            self.events.leave(exit.max(enter), region)?;
+            self.last = self.last.max(exit);
+        }
+        Ok(())
     }
 
     fn call(&mut self, context: &Context, row: &Row) -> Result<()> {
@@ -86,7 +134,7 @@ impl<'a> Thread<'a> {
         let end = context.end(row);
         self.end_until(enter)?;
         self.last = self.last.max(enter);
-        self.events.enter(enter, region, &context.about(row))?;
+        self.events.enter(enter, region, Some(&context.about(row)))?;
         if let (Some(times), Some(end)) = (row.request, end) {
             let request = self.begun;
             self.events.request(enter, request)?;
@@ -144,6 +192,31 @@ impl Context<'_> {
             numbers: [(OPERATION, row.operation.into()), (REPETITION, row.repetition)],
             text: category.map(|category| (CATEGORY, self.definitions.categories[category.place()])),
         }
+    }
+
+    /// What a call says of a message; `None`: it only looks for it, or its partner is not known.
+    fn message(&self, part: usize, call: &MessageCall) -> Option<MessageEnd> {
+        let is_start = call.flags & message::STARTS != 0;
+        if call.flags & message::FINDS != 0 {
+            return None;
+        }
+        let entry = &self.calls.trace.parts[part].message_operations()[call.record.operation as usize];
+        let request = |operation: u32| Some(u64::from(operation) << 32 | u64::from(call.record.number));
+        let is_known = call.start.is_none() || call.message.is_some();
+        let (_, partner) = partner::place(entry.partner).or((is_start && !call.is_send()).then_some((0, 0)))?;
+        Some(MessageEnd {
+            is_send: call.is_send(),
+            is_end: call.start.is_some(),
+            request: match (is_start, entry.start.checked_sub(1)) {
+                (true, _) => request(call.record.operation),
+                (_, Some(start)) => request(start),
+                _ => None,
+            },
+            partner,
+            communicator: self.definitions.member(call.communicator.filter(|_| is_known)?, part).reference,
+            tag: call.tag.max(0) as u32,
+            bytes: self.messages.messages.bytes(call).unwrap_or(0),
+        })
     }
 
     /// `None` for a region of the program.

@@ -80,6 +80,12 @@ functions! {
     request = c"OTF2_EvtWriter_NonBlockingCollectiveRequest" (Handle, Handle, u64, u64) -> Code;
     complete = c"OTF2_EvtWriter_NonBlockingCollectiveComplete"
         (Handle, Handle, u64, u8, u32, u32, u64, u64, u64) -> Code;
+    send = c"OTF2_EvtWriter_MpiSend" (Handle, Handle, u64, u32, u32, u32, u64) -> Code;
+    receive = c"OTF2_EvtWriter_MpiRecv" (Handle, Handle, u64, u32, u32, u32, u64) -> Code;
+    start_send = c"OTF2_EvtWriter_MpiIsend" (Handle, Handle, u64, u32, u32, u32, u64, u64) -> Code;
+    complete_send = c"OTF2_EvtWriter_MpiIsendComplete" (Handle, Handle, u64, u64) -> Code;
+    start_receive = c"OTF2_EvtWriter_MpiIrecvRequest" (Handle, Handle, u64, u64) -> Code;
+    complete_receive = c"OTF2_EvtWriter_MpiIrecv" (Handle, Handle, u64, u32, u32, u32, u64, u64) -> Code;
     metric = c"OTF2_EvtWriter_Metric" (Handle, Handle, u64, u32, u8, *const u8, *const u64) -> Code;
     clock_offset = c"OTF2_DefWriter_WriteClockOffset" (Handle, u64, i64, f64) -> Code;
     clock_properties = c"OTF2_GlobalDefWriter_WriteClockProperties" (Handle, u64, u64, u64, u64) -> Code;

@@ -2,7 +2,8 @@
 //!
 //! Time stamps are global, in ns; the clock offsets that go with them are 0 and state the standard deviation. A call is
 //! ENTER, COLLECTIVE_BEGIN, COLLECTIVE_END, LEAVE. Of one with a request ENTER and LEAVE enclose the starting call, and
-//! it ends with NON_BLOCKING_COLLECTIVE_COMPLETE. A call that did not return has no end.
+//! it ends with NON_BLOCKING_COLLECTIVE_COMPLETE. A call that did not return has no end. Message calls, where they were
+//! recorded, have the events of their messages.
 
 mod archive;
 mod collective;
@@ -15,6 +16,7 @@ use anyhow::{Context, Result};
 use super::Exporter;
 use super::destination::Destination;
 use super::labels::Labels;
+use super::messages::MessageRows;
 use super::rows::Calls;
 use super::stamps::Stamps;
 use archive::Archive;
@@ -30,13 +32,14 @@ impl Exporter for Otf2 {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
         let library = Library::load()?;
         let labels = Labels::new(calls)?;
-        let stamps = Stamps::new(calls);
-        let definitions = Definitions::new(calls);
+        let messages = MessageRows::new(calls);
+        let stamps = Stamps::new(calls, &messages);
+        let definitions = Definitions::new(calls, &messages);
         let path = destination.path();
         destination.folder(|folder| {
             let write = || {
                 let archive = Archive::create(&library, folder)?;
-                let counts = events::write(&archive, calls, operation, &labels, &stamps, &definitions)?;
+                let counts = events::write(&archive, calls, &messages, operation, &labels, &stamps, &definitions)?;
                 definitions.write(&archive, calls, &stamps, &counts)?;
                 archive.close()
             };

@@ -7,8 +7,12 @@
 mod schema;
 mod tracks;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::Result;
 use mpitrace::categories::Category;
+use mpitrace::messages::MessageCall;
+use mpitrace_format::layout::message;
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
@@ -16,6 +20,7 @@ use super::Exporter;
 use super::call_columns::{self, CallColumn, Value};
 use super::destination::{Content, Destination, Sink};
 use super::labels::Labels;
+use super::messages::MessageRows;
 use super::rows::{Calls, Row, Selection};
 use super::stamps::Stamps;
 use schema::{
@@ -30,17 +35,22 @@ pub struct Perfetto;
 impl Exporter for Perfetto {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
         let labels = Labels::new(calls)?;
-        let stamps = Stamps::new(calls);
+        let messages = MessageRows::new(calls);
+        let stamps = Stamps::new(calls, &messages);
         let accounts = calls.accounts();
         destination.stream(Content::Binary, |sink| {
             let mut packets = Packets { sink, buffer: Vec::new() };
-            packets.begin(calls, &stamps)?;
-            for part in &calls.trace.parts {
+            let names = packets.begin(calls, &messages, &stamps)?;
+            for (index, part) in calls.trace.parts.iter().enumerate() {
                 let host = part.metadata().into_iter().find(|(name, _)| name == "host").map(|(_, host)| host);
                 let (mut tracks, described) = Tracks::of_rank(part.rank(), host.as_deref(), &calls.counter_names);
                 described.into_iter().try_for_each(|track| packets.track(track))?;
                 let selection = Selection { operation, rank: Some(part.rank()), limit: None };
                 calls.each(selection, |row| packets.call(calls, &accounts.with(row), &labels, &stamps, &mut tracks))?;
+                for call in messages.calls(index) {
+                    let name = names[&messages.functions[index][call[0].record.operation as usize]];
+                    packets.message_call(call, name, &stamps, &mut tracks)?;
+                }
             }
             Ok(())
         })
@@ -68,8 +78,8 @@ impl Packets<'_> {
         Ok(self.sink.write_all(&self.buffer)?)
     }
 
-    /// The clock, and all texts.
-    fn begin(&mut self, calls: &Calls, stamps: &Stamps) -> Result<()> {
+    /// The clock, and all texts: the numbers of the functions of message calls.
+    fn begin(&mut self, calls: &Calls, messages: &MessageRows, stamps: &Stamps) -> Result<BTreeMap<String, u64>> {
         if let Some(realtime_ns) = stamps.realtime_ns {
             let clock = |clock_id, timestamp| Clock { clock_id: Some(clock_id), timestamp: Some(timestamp) };
             let clocks = vec![clock(BOOTTIME, 0), clock(REALTIME, realtime_ns)];
@@ -77,15 +87,20 @@ impl Packets<'_> {
             self.write(TracePacket { clock_snapshot, timestamp: Some(0), ..packet() })?;
         }
         let operations = calls.operations;
+        let functions: BTreeSet<&String> = messages.functions.iter().flatten().collect();
+        let of_calls = operations.operations.iter().map(|operation| operation.key.function.as_str());
+        let of_messages = (operations.operations.len() as u64 + 1..).zip(&functions);
+        let numbers = of_messages.map(|(number, name)| ((*name).clone(), number)).collect();
         let categories = Category::ALL.iter().map(|category| category.name()).chain([INCOMPLETE]);
         let interned_data = InternedData {
             event_categories: interned(categories),
-            event_names: interned(operations.operations.iter().map(|operation| operation.key.function.as_str())),
+            event_names: interned(of_calls.chain(functions.iter().map(|name| name.as_str()))),
             debug_annotation_names: interned(shown_beside().map(|column| column.name)),
             debug_annotation_string_values: interned(operations.communicators.iter().map(|known| known.name.as_str())),
         };
         let sequence_flags = Some(INCREMENTAL_STATE_CLEARED | NEEDS_INCREMENTAL_STATE);
-        self.write(TracePacket { interned_data: Some(interned_data), sequence_flags, ..packet() })
+        self.write(TracePacket { interned_data: Some(interned_data), sequence_flags, ..packet() })?;
+        Ok(numbers)
     }
 
     fn track(&mut self, track: TrackDescriptor) -> Result<()> {
@@ -136,6 +151,32 @@ impl Packets<'_> {
         let Some(exit) = exit else { return Ok(()) };
         let end = TrackEvent { r#type: Some(SLICE_END), track_uuid: Some(uuid), ..TrackEvent::default() };
         self.event(exit, end)
+    }
+}
+
+impl Packets<'_> {
+    /// A message call on a track of its own, with the arrows of its messages: from the call that sends one to the call
+    /// that has received it.
+    fn message_call(&mut self, call: &[MessageCall], name: u64, stamps: &Stamps, tracks: &mut Tracks) -> Result<()> {
+        let first = &call[0];
+        let (uuid, new) = tracks.messages(first.record.thread);
+        new.map_or(Ok(()), |track| self.track(track))?;
+        let is_end = |call: &&MessageCall| match call.is_send() {
+            true => call.flags & message::COMPLETES == 0,
+            false => call.flags & (message::STARTS | message::FINDS) == 0,
+        };
+        let begin = TrackEvent {
+            r#type: Some(SLICE_BEGIN),
+            track_uuid: Some(uuid),
+            name_iid: Some(name),
+            // Beyond those of repetitions.
+            flow_ids: call.iter().filter(is_end).filter_map(|call| Some(1 << 63 | u64::from(call.message?))).collect(),
+            ..TrackEvent::default()
+        };
+        let enter = stamps.stamp(first.enter_ns);
+        self.event(enter, begin)?;
+        let end = TrackEvent { r#type: Some(SLICE_END), track_uuid: Some(uuid), ..TrackEvent::default() };
+        self.event(stamps.stamp(first.exit_ns).max(enter), end)
     }
 }
 

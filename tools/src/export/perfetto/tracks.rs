@@ -15,6 +15,8 @@ pub struct Tracks {
     rank: u64,
     next: u64,
     threads: BTreeMap<u32, u64>,
+    /// Of the message calls of each thread.
+    messages: BTreeMap<u32, u64>,
     /// By thread: each lane's track, and when its last request was complete.
     lanes: BTreeMap<u32, Vec<(u64, u64)>>,
 }
@@ -26,6 +28,7 @@ impl Tracks {
             rank: u64::from(rank),
             next: FIRST_COUNTER + counters.len() as u64,
             threads: BTreeMap::new(),
+            messages: BTreeMap::new(),
             lanes: BTreeMap::new(),
         };
         let name = match host {
@@ -63,6 +66,17 @@ impl Tracks {
         let new = self.child(format!("thread {thread}"), thread.saturating_mul(2));
         let uuid = new.uuid.unwrap_or_default();
         self.threads.insert(thread, uuid);
+        (uuid, Some(new))
+    }
+
+    /// The track of the message calls of a thread, in the same way.
+    pub fn messages(&mut self, thread: u32) -> (u64, Option<TrackDescriptor>) {
+        if let Some(&known) = self.messages.get(&thread) {
+            return (known, None);
+        }
+        let new = self.child(format!("thread {thread}, messages"), thread.saturating_mul(2).saturating_add(1));
+        let uuid = new.uuid.unwrap_or_default();
+        self.messages.insert(thread, uuid);
         (uuid, Some(new))
     }
 

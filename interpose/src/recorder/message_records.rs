@@ -1,0 +1,241 @@
+//! Message calls as records (`MPITRACE_P2P=records`).
+//!
+//! A call has a record for each message that it sends, receives, starts or finds complete. Those that find a request
+//! complete have the number of the call that started it, so that the companion knows in which order receives were
+//! posted, and which message came. Records are stored when a call has returned: no lock, no allocation and no MPI call,
+//! but for an operation that the thread has not called lately, a full chunk and a list of many requests.
+
+use std::ffi::c_int;
+use std::sync::{Mutex, PoisonError};
+
+use mpitrace_format::layout::{MOST_MESSAGES, MessageEntry, message, partner, stored_bytes};
+
+use crate::base::{mode, program};
+use crate::identity::registry::{self, FastMap};
+use crate::mpi::abi;
+use crate::record::thread::messages::{KnownMessage, MessageKey};
+use crate::record::thread::{self, ThreadRef, attention};
+use crate::record::{call_site, ticks};
+use crate::recorder::own_statuses::{KEPT, OwnStatuses};
+use crate::recorder::requests::completed::Completed;
+use crate::recorder::requests::few::Few;
+use crate::recorder::requests::request_partners::{Message, PERSISTENT, RequestPartners};
+
+/// The starts of requests that are under way, and of messages that were found: as in [`Message`], with the reference of
+/// the start for bytes.
+static STARTS: RequestPartners = RequestPartners::new();
+
+static OPERATIONS: Mutex<Option<FastMap<MessageKey, u32>>> = Mutex::new(None);
+
+/// The operation of a key.
+#[inline(always)]
+fn find(thread: ThreadRef, key: &MessageKey) -> Option<KnownMessage> {
+    thread.known_message(key).or_else(|| find_slowly(thread, key))
+}
+
+#[cold]
+#[inline(never)]
+fn find_slowly(thread: ThreadRef, key: &MessageKey) -> Option<KnownMessage> {
+    thread::catch_panic(|| {
+        let mut operations = OPERATIONS.lock().unwrap_or_else(PoisonError::into_inner);
+        let operations = operations.get_or_insert_default();
+        let is_folded = operations.len() >= MOST_MESSAGES as usize && !operations.contains_key(key);
+        let key = &match is_folded {
+            true => MessageKey {
+                partner: partner::UNKNOWN,
+                flags: key.flags | message::FOLDED,
+                function: key.function,
+                ..MessageKey::default()
+            },
+            false => *key,
+        };
+        let mut registry = registry::lock()?;
+        let number = match operations.get(key) {
+            Some(known) => *known,
+            None => {
+                operations.try_reserve(1).ok()?;
+                let call_site = call_site::text(key.site).map_or(0, |text| registry.string(&text));
+                let MessageKey { partner, tag, flags, start, function, .. } = *key;
+                let entry = MessageEntry { partner, tag, flags, start, function, call_site, ..MessageEntry::default() };
+                let number = registry.live.add_message(entry)?;
+                operations.insert(*key, number);
+                number
+            }
+        };
+        let found = KnownMessage { entry: registry.live.message(number), number };
+        thread.keep_known_message(key, found);
+        Some(found)
+    })
+}
+
+/// The call has returned.
+pub fn end(thread: ThreadRef) {
+    thread.end_message_call(ticks::now());
+}
+
+/// Stores the record of a message of the call that the thread has left, which is the `number`-th start of its operation
+/// where that is given. A reference to it for what completes it, not 0; 0: there is none.
+pub fn keep(thread: ThreadRef, message: Message, start: u32, number: Option<u32>) -> u64 {
+    let Message { partner, tag, flags, bytes } = message;
+    if partner == partner::NONE {
+        return 0;
+    }
+    let key = MessageKey { partner, tag, flags: flags & !PERSISTENT, start, ..MessageKey::default() };
+    let Some(found) = find(thread, &thread.key_of_message_call(key)) else { return 0 };
+    let number = number.unwrap_or(found.entry.count() as u32);
+    if mode::get() == mode::PAUSED {
+        return 0;
+    }
+    thread.store_message(found.number, stored_bytes(bytes), number);
+    (u64::from(found.number) + 1) << 32 | u64::from(number)
+}
+
+/// Stores the record of a call that has started the request, or found the message, at this address.
+pub fn keep_start(thread: ThreadRef, request: usize, message: Message) {
+    let started = Message { flags: message.flags | message::STARTS, ..message };
+    keep_start_of(abi::get().read(request), started, keep(thread, started, 0, None));
+}
+
+/// Remembers the start of a request, by its handle.
+fn keep_start_of(handle: usize, message: Message, reference: u64) {
+    if abi::get().is_complete_request(handle) {
+        return;
+    }
+    match reference {
+        0 => STARTS.clear(handle),
+        _ => STARTS.store(handle, Message { bytes: reference, ..message }),
+    }
+}
+
+/// Stores the records of persistent requests that were started: of this one, with what it is for.
+pub fn keep_started(thread: ThreadRef, handle: usize, message: Message) {
+    let started = Message { flags: message.flags & (message::SEND | message::RECEIVE) | message::STARTS, ..message };
+    let reference = keep(thread, started, 0, None);
+    keep_start_of(handle, Message { flags: started.flags | PERSISTENT, ..started }, reference);
+}
+
+/// A request was made, or is to be started again and again, that no call has started.
+pub fn forget_start(request: usize) {
+    STARTS.clear(abi::get().read(request));
+}
+
+/// True if the status must say which message came.
+fn is_wild(message: &Message) -> bool {
+    message.flags & message::RECEIVE != 0 && (message.tag < 0 || partner::any_source(message.partner).is_some())
+}
+
+/// The message with the source and the tag that came, by the address of its status.
+fn came(message: Message, status: usize) -> Message {
+    if !is_wild(&message) || status == abi::get().status_ignore {
+        return message;
+    }
+    // MPI_TAG lies behind MPI_SOURCE in every interface.
+    let source = status + abi::get().status_source;
+    let [source, tag] = [source, source + size_of::<c_int>()].map(program::int);
+    let partner = match (partner::any_source(message.partner), source) {
+        (None, _) => message.partner,
+        (Some(communicator), rank @ 0..) => partner::known(communicator, rank as u32),
+        (Some(_), rank) if rank == abi::get().proc_null => partner::NONE,
+        (Some(_), _) => partner::UNKNOWN,
+    };
+    Message { partner, tag: if message.tag < 0 { tag } else { message.tag }, ..message }
+}
+
+/// Forwards a call that receives or finds one message, and stores its record: the result, and the message that came.
+pub fn receive(
+    thread: ThreadRef,
+    forward: &dyn Fn(usize) -> c_int,
+    message: Message,
+    status: usize,
+) -> (c_int, Option<Message>) {
+    let mut own = OwnStatuses::new();
+    let status = if is_wild(&message) { own.instead_of(status, 1) } else { status };
+    let result = forward(status);
+    if result != 0 || thread.attention() & attention::HANDLED != 0 {
+        return (result, None);
+    }
+    end(thread);
+    let message = came(message, status);
+    if message.flags & message::STARTS == 0 {
+        keep(thread, message, 0, None);
+    }
+    (result, Some(message))
+}
+
+/// Forwards a call that receives a message that was found, whose handle this is, and stores its record.
+pub fn receive_found(thread: ThreadRef, forward: &dyn Fn() -> c_int, handle: usize) -> c_int {
+    let start = STARTS.find(handle);
+    let result = forward();
+    if result == 0
+        && let Some(start) = start
+    {
+        end(thread);
+        keep_completion(thread, start);
+    }
+    result
+}
+
+/// The request at this address receives the message that was found under a handle.
+pub fn move_start(found: Option<Message>, request: usize) {
+    match found {
+        Some(start) => keep_start_of(abi::get().read(request), start, start.bytes),
+        None => forget_start(request),
+    }
+}
+
+/// The start of the message with this handle.
+pub fn start_of(handle: usize) -> Option<Message> {
+    STARTS.find(handle)
+}
+
+fn keep_completion(thread: ThreadRef, start: Message) {
+    let flags = start.flags & (message::SEND | message::RECEIVE) | message::COMPLETES;
+    let completed = Message { flags, bytes: 0, ..start };
+    keep(thread, completed, (start.bytes >> 32) as u32, Some(start.bytes as u32));
+}
+
+/// Forwards a call that may find requests complete, and stores the records of those. `flag`: the address of its flag.
+pub fn complete(
+    thread: ThreadRef,
+    forward: &dyn Fn(usize) -> c_int,
+    count: usize,
+    requests: usize,
+    statuses: usize,
+    completed: Completed,
+    flag: Option<usize>,
+) -> c_int {
+    let mut starts: Few<(usize, usize, Message)> = Few::new();
+    let mut any_wild = false;
+    for (place, handle) in abi::get().handles(count, requests).enumerate() {
+        if let Some(start) = STARTS.find(handle)
+            && starts.has_room()
+        {
+            any_wild |= is_wild(&start);
+            starts.push((place, handle, start));
+        }
+    }
+    if starts.is_empty() {
+        return forward(statuses);
+    }
+    let count = (count as c_int).max(0) as usize;
+    let of_call = if matches!(completed, Completed::One { .. }) { 1 } else { count };
+    let mut own = OwnStatuses::new();
+    let statuses = if any_wild && of_call <= KEPT { own.instead_of(statuses, of_call) } else { statuses };
+    let result = forward(statuses);
+    let is_done = flag.is_none_or(|flag| flag != 0 && program::int(flag) != 0);
+    if result != 0 || !is_done || thread.attention() & attention::HANDLED != 0 {
+        return result;
+    }
+    end(thread);
+    let ignored = abi::get().status_ignore;
+    completed.each(count, |place, status| {
+        if let Some(&mut (_, handle, start)) = starts.find_by_key(place, |start| start.0) {
+            let status = if statuses == ignored { ignored } else { statuses + status * abi::get().status_size };
+            keep_completion(thread, came(start, status));
+            if start.flags & PERSISTENT != 0 {
+                STARTS.clear(handle);
+            }
+        }
+    });
+    result
+}

@@ -1,0 +1,117 @@
+//! The time that ranks wait in message calls, by the rank that is late and the call in which others wait for it.
+
+use std::collections::HashMap;
+
+use super::waits::within;
+use super::{MessageWait, Messages};
+use crate::account::{Off, RankAccount, RankPart};
+use crate::operations::CallSite;
+use crate::reader::Trace;
+use crate::statistics::median;
+
+/// Time that ranks wait in message calls for one that is late.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LateMessages {
+    /// The world rank that is late.
+    pub rank: u32,
+    /// The function in which the others wait.
+    pub function: String,
+    /// The place in the program that calls it, where that was recorded.
+    pub call_site: Option<CallSite>,
+    /// How long they wait, ns.
+    pub waiting_ns: f64,
+    /// The part for which the late rank waited in message calls itself, ns.
+    pub point_to_point_ns: f64,
+    /// The part for which it was off its processor, ns, as far as it was so longer than the others over the whole run.
+    pub off: Off,
+    /// Calls that waited.
+    pub repetitions: usize,
+    /// The ranks for which it waited itself, one for the other, to the one with which that begins.
+    pub chain: Vec<u32>,
+}
+
+/// A chain of ranks that wait for each other is followed over so many of them.
+const HOPS: usize = 8;
+
+/// The ranks that made a part late between two times: for whom it waited for most of it, and so on.
+pub(crate) fn chain(waits: &[Vec<MessageWait>], mut late: usize, from_ns: f64, until_ns: f64) -> Vec<usize> {
+    let mut chain = Vec::new();
+    while chain.len() < HOPS {
+        let mut by_part: Vec<(usize, f64)> = Vec::new();
+        for (part, ns) in within(&waits[late], from_ns, until_ns) {
+            match by_part.iter_mut().find(|(known, _)| *known == part) {
+                Some((_, sum)) => *sum += ns,
+                None => by_part.push((part, ns)),
+            }
+        }
+        let most = by_part.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+        let Some((part, _)) = most.filter(|(_, ns)| 2.0 * ns > until_ns - from_ns) else { break };
+        if chain.contains(&part) {
+            break;
+        }
+        chain.push(part);
+        late = part;
+    }
+    chain
+}
+
+impl Messages {
+    /// The waits, by late rank and place.
+    pub fn late_ranks(&self, trace: &Trace, waits: &[Vec<MessageWait>], ranks: &[RankAccount]) -> Vec<LateMessages> {
+        let mut found: HashMap<(usize, u32, usize), (LateMessages, HashMap<Vec<usize>, f64>)> = HashMap::new();
+        for wait in waits.iter().flatten() {
+            let operation = self.calls[wait.part][wait.call as usize].record.operation;
+            let (late, chains) = found.entry((wait.late, operation, wait.part)).or_default();
+            let own: f64 = within(&waits[wait.late], wait.from_ns, wait.until_ns).map(|(_, ns)| ns).sum();
+            late.waiting_ns += wait.ns();
+            late.point_to_point_ns += own.min(wait.ns());
+            late.repetitions += 1;
+            *chains.entry(chain(waits, wait.late, wait.from_ns, wait.until_ns)).or_default() += own;
+        }
+        // Of different ranks, and from one place with different tags and partners.
+        let mut places: HashMap<(usize, String, Option<CallSite>), (LateMessages, HashMap<Vec<usize>, f64>)> =
+            HashMap::new();
+        for ((part, operation, waiting), (late, chains)) in found {
+            let waiting = &trace.parts[waiting];
+            let entry = &waiting.message_operations()[operation as usize];
+            let name = waiting.text(entry.function).unwrap_or_default();
+            let call_site = waiting.text(entry.call_site).and_then(|text| CallSite::parse(&text));
+            let (sum, of_place) = places.entry((part, name, call_site)).or_default();
+            sum.waiting_ns += late.waiting_ns;
+            sum.point_to_point_ns += late.point_to_point_ns;
+            sum.repetitions += late.repetitions;
+            chains.into_iter().for_each(|(chain, ns)| *of_place.entry(chain).or_default() += ns);
+        }
+        let mut own_ns = vec![0.0; trace.parts.len()];
+        places.iter().for_each(|((part, ..), (late, _))| own_ns[*part] += late.waiting_ns - late.point_to_point_ns);
+        let all = places.into_iter().map(|((part, function, call_site), (late, chains))| {
+            let own = late.waiting_ns - late.point_to_point_ns;
+            let off = longer_off(ranks, part);
+            let share = if own_ns[part] > 0.0 { own / own_ns[part].max(off.sum()) } else { 0.0 };
+            let most = chains.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+            let chain = most.map_or_else(Vec::new, |(chain, _)| chain);
+            LateMessages {
+                rank: trace.parts[part].rank(),
+                function,
+                call_site,
+                off: off.scaled(share),
+                chain: chain.into_iter().map(|part| trace.parts[part].rank()).collect(),
+                ..late
+            }
+        });
+        let mut all: Vec<LateMessages> = all.collect();
+        all.sort_by(|one, other| other.waiting_ns.total_cmp(&one.waiting_ns).then(one.rank.cmp(&other.rank)));
+        all
+    }
+}
+
+/// By how much longer than the others a rank was off its processor outside of calls.
+fn longer_off(ranks: &[RankAccount], part: usize) -> Off {
+    let longer = |reason: RankPart| {
+        let mut others: Vec<f64> = ranks.iter().map(|rank| rank.parts[reason]).collect();
+        let own = others.swap_remove(part);
+        (own - median(&mut others).unwrap_or(0.0)).max(0.0)
+    };
+    let [preempted, asleep, throttled] = [RankPart::Preempted, RankPart::Asleep, RankPart::Throttled].map(longer);
+    Off { preempted, asleep, throttled, unknown: 0.0 }
+}

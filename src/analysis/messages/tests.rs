@@ -1,0 +1,92 @@
+//! Messages in traces where it is known which are which.
+
+use mpitrace_format::layout::{MessageEntry, communicator_flags, message, partner};
+use mpitrace_testing::synthetic::{self, SyntheticRank};
+
+use super::*;
+
+pub(crate) const SEND: u32 = message::SEND;
+pub(crate) const RECEIVE: u32 = message::RECEIVE;
+
+/// Calls on MPI_COMM_WORLD.
+pub(crate) fn entry(flags: u32, rank: u32, tag: i32) -> MessageEntry {
+    MessageEntry { flags, partner: partner::known(0, rank), tag, ..MessageEntry::default() }
+}
+
+/// Of the ranks, in a trace.
+pub(crate) fn opened(ranks: &[SyntheticRank]) -> (Trace, Clock, Operations) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("messages.mpitrace");
+    synthetic::write(&path, ranks).unwrap();
+    let trace = Trace::open(&[&path]).unwrap();
+    let (clock, operations) = (Clock::new(&trace), Operations::new(&trace));
+    (trace, clock, operations)
+}
+
+fn found(ranks: &[SyntheticRank]) -> Messages {
+    let (trace, clock, operations) = opened(ranks);
+    Messages::of(&trace, &clock, &operations)
+}
+
+fn world(size: u32) -> Vec<SyntheticRank> {
+    (0..size).map(|rank| SyntheticRank::new(rank, size)).collect()
+}
+
+/// Bytes of the messages of the calls of a part.
+fn bytes(messages: &Messages, part: usize) -> Vec<Option<u64>> {
+    messages.calls[part].iter().map(|call| messages.bytes(call)).collect()
+}
+
+#[test]
+fn receives_get_messages_in_the_order_in_which_they_were_posted() {
+    let mut ranks = world(3);
+    // Rank 0 sends 10 and 11 bytes with tag 5, 12 with tag 6; rank 2 sends 20 with tag 5.
+    for (call, (tag, bytes)) in (0..).zip([(5, 10), (5, 11), (6, 12)]) {
+        ranks[0].message("MPI_Send", entry(SEND, 1, tag), None, bytes, [100 * call, 100 * call + 50]);
+    }
+    ranks[2].message("MPI_Send", entry(SEND, 1, 5), None, 20, [1000, 1050]);
+    // Rank 1 posts one from any rank with any tag, and one from rank 0 with tag 5; the second one is complete first.
+    let any = MessageEntry { partner: partner::any(0), tag: -1, ..entry(RECEIVE | message::STARTS, 0, 0) };
+    let wild = ranks[1].message("MPI_Irecv", any, None, 0, [10, 20]);
+    let known = ranks[1].message("MPI_Irecv", entry(RECEIVE | message::STARTS, 0, 5), None, 0, [30, 40]);
+    let done = |rank, tag| entry(RECEIVE | message::COMPLETES, rank, tag);
+    ranks[1].message("MPI_Wait", done(0, 5), Some(known), 0, [50, 160]);
+    ranks[1].message("MPI_Wait", done(0, 5), Some(wild), 0, [170, 180]);
+    // Tag 6 is looked for, then received; then a message that nobody has sent.
+    ranks[1].message("MPI_Probe", entry(RECEIVE | message::FINDS, 0, 6), None, 0, [190, 260]);
+    ranks[1].message("MPI_Recv", entry(RECEIVE, 0, 6), None, 0, [270, 280]);
+    ranks[1].message("MPI_Irecv", entry(RECEIVE | message::STARTS, 2, 9), None, 0, [290, 300]);
+    let messages = found(&ranks);
+    let expected = [10, 11, 11, 10, 12, 12].map(Some).into_iter().chain([None]);
+    assert_eq!(bytes(&messages, 1), expected.collect::<Vec<_>>());
+    assert_eq!(messages.messages.len(), 3);
+    assert_eq!(messages.calls[1][0].partner, Some(0), "as it came");
+    let unmatched: Vec<_> =
+        messages.unmatched.iter().map(|one| (one.rank, one.direction, one.partner, one.messages)).collect();
+    assert_eq!(unmatched.len(), 2);
+    assert!(unmatched.contains(&(1, "receive", Some(2), 1)) && unmatched.contains(&(2, "send", Some(1), 1)));
+}
+
+#[test]
+fn messages_of_two_communicators_and_found_ones_are_kept_apart() {
+    let mut ranks = world(2);
+    let other = [0, 1].map(|rank| ranks[rank as usize].communicator(7, 2, 1 - rank, None));
+    ranks.iter_mut().zip(other).for_each(|(rank, index)| rank.flag_communicator(index, communicator_flags::IDENTIFIED));
+    let on = |index, flags, rank| MessageEntry { partner: partner::known(index, rank), ..entry(flags, 0, 1) };
+    ranks[0].message("MPI_Isend", on(other[0], SEND | message::STARTS, 0), None, 77, [0, 5]);
+    ranks[0].message("MPI_Isend", entry(SEND | message::STARTS, 1, 1), None, 66, [6, 9]);
+    let found_first =
+        ranks[1].message("MPI_Mprobe", entry(RECEIVE | message::FINDS | message::STARTS, 0, 1), None, 0, [10, 20]);
+    ranks[1].message("MPI_Recv", on(other[1], RECEIVE, 1), None, 0, [30, 40]);
+    ranks[1].message("MPI_Mrecv", entry(RECEIVE | message::COMPLETES, 0, 1), Some(found_first), 0, [50, 60]);
+    let messages = found(&ranks);
+    assert_eq!(bytes(&messages, 1), [66, 77, 66].map(Some));
+    assert_eq!(messages.calls[1][2].start, Some(0));
+    assert!(messages.unmatched.is_empty(), "{:?}", messages.unmatched);
+}
+
+#[test]
+fn a_trace_without_records_of_messages_has_none() {
+    let messages = found(&world(2));
+    assert!(messages.calls.is_empty() && messages.unmatched.is_empty());
+}

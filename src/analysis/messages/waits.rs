@@ -1,0 +1,98 @@
+//! For whom a rank waits in message calls: late senders and late receivers [Boehme2016].
+//!
+//! A call that receives waits until the message is being sent, one that sends until its receive is posted, if it has not
+//! returned before. A call for several messages waits for the last of them.
+
+use std::ops::Range;
+
+use mpitrace_format::layout::message;
+use mpitrace_synchronise::Method;
+
+use super::{MessageCall, Messages};
+use crate::account::clock_error_ns;
+use crate::clock::Clock;
+use crate::reader::Trace;
+
+/// That a rank waits for another one in a message call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MessageWait {
+    /// The index of the part that waits, ...
+    pub part: usize,
+    /// ... and of the one that is late.
+    pub late: usize,
+    /// Index of the call that waits.
+    pub call: u32,
+    /// From when ...
+    pub from_ns: f64,
+    /// ... until when, global time.
+    pub until_ns: f64,
+}
+
+impl MessageWait {
+    /// How long.
+    pub fn ns(&self) -> f64 {
+        self.until_ns - self.from_ns
+    }
+}
+
+impl Messages {
+    /// The waits of each part, in order; none where the clocks are not synchronised.
+    pub fn waits(&self, trace: &Trace, clock: &Clock) -> Vec<Vec<MessageWait>> {
+        if clock.domains.len() > 1 && clock.method == Method::None {
+            return vec![Vec::new(); self.calls.len()];
+        }
+        let parts = trace.parts.iter().enumerate();
+        let errors: Vec<f64> = parts.map(|(index, part)| clock_error_ns(part, clock.of_part(index))).collect();
+        let of_part = |(part, calls): (usize, &Vec<MessageCall>)| {
+            each_call(calls)
+                .filter_map(|range| self.wait_of(part, range))
+                .filter(|wait| wait.ns() > errors[wait.part] + errors[wait.late])
+                .collect()
+        };
+        self.calls.iter().enumerate().map(of_part).collect()
+    }
+
+    /// The wait in a call for these messages.
+    fn wait_of(&self, part: usize, range: Range<usize>) -> Option<MessageWait> {
+        let late = range.clone().filter_map(|place| self.late(&self.calls[part][place]));
+        let (late, until_ns) = late.max_by(|one, other| one.1.total_cmp(&other.1))?;
+        let call = &self.calls[part][range.start];
+        let wait = MessageWait {
+            part,
+            late,
+            call: range.start as u32,
+            from_ns: call.enter_ns,
+            until_ns: until_ns.min(call.exit_ns),
+        };
+        (late != part && wait.ns() > 0.0).then_some(wait)
+    }
+
+    /// The part that has the other end of the message of a call that can wait for it, and when it came there.
+    fn late(&self, call: &MessageCall) -> Option<(usize, f64)> {
+        if call.flags & (message::STARTS | message::FINDS) == message::STARTS {
+            return None;
+        }
+        let message = &self.messages[call.message? as usize];
+        let (part, other) = if call.is_send() { message.receive } else { message.send };
+        let came = self.calls[part][other as usize].enter_ns;
+        // A send that returned before the receive was posted has not waited for it.
+        (!call.is_send() || came < call.exit_ns).then_some((part, came))
+    }
+}
+
+/// The places of the messages of each call: they have one entry.
+pub fn each_call(calls: &[MessageCall]) -> impl Iterator<Item = Range<usize>> {
+    let key = |call: &MessageCall| (call.record.enter, call.record.thread);
+    let mut behind = 0;
+    calls.chunk_by(move |one, other| key(one) == key(other)).map(move |group| {
+        behind += group.len();
+        behind - group.len()..behind
+    })
+}
+
+/// The time of these waits, in order, within a span, by the part that is late.
+pub(crate) fn within(waits: &[MessageWait], from_ns: f64, until_ns: f64) -> impl Iterator<Item = (usize, f64)> {
+    let first = waits.partition_point(|wait| wait.until_ns <= from_ns);
+    let among = waits[first..].iter().take_while(move |wait| wait.from_ns < until_ns);
+    among.map(move |wait| (wait.late, wait.until_ns.min(until_ns) - wait.from_ns.max(from_ns)))
+}
