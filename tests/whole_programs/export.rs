@@ -25,6 +25,7 @@ pub const TESTS: &[Test] = &[
     Test::new("reprompi_s_rows_give_the_run_times", reprompi).on(BOTH).needs(PYTHON),
     Test::new("perfetto_s_schema_knows_every_field_and_every_call_is_a_slice", perfetto).on(BOTH).needs(PYTHON),
     Test::new("otf2_print_reads_every_event_without_a_warning", otf2).on(BOTH).needs("otf2-print"),
+    Test::new("messages_have_both_ends_in_each_format", messages).on(BOTH).needs(PYTHON),
     Test::new("otf2_of_a_killed_run_can_be_read", otf2_of_a_killed_run).on(BOTH).needs("otf2-print"),
     Test::new("otf2_that_does_not_fit_leaves_nothing", otf2_too_large).on(On::Any).needs("otf2-print"),
 ];
@@ -311,6 +312,54 @@ fn otf2(case: &Case) {
         assert_eq!(count(&definitions, "LOCATION_GROUP"), info.ranks as usize);
         assert_eq!(count(&definitions, "METRIC_MEMBER"), info.counters.len());
     }
+}
+
+/// Each way of sending and receiving, recorded: read back from columns, as arrows and as events.
+fn messages(case: &Case) {
+    let outcome = case.launch(4, "partners.c").trace().set("MPITRACE_P2P", "records").run();
+    let trace = outcome.trace;
+    let arguments = ["dump".as_ref(), "--messages".as_ref(), "--json".as_ref(), trace.path.as_os_str()];
+    let dumped = companion::json(&mpitrace(&arguments));
+    let rows = dumped["rows"].as_array().expect("rows");
+    assert!(rows.len() > 1000 && rows.iter().all(|row| row["message"].is_u64()), "{} rows", rows.len());
+    let query = case.folder.join("query.sql");
+    fs::write(&query, "SELECT count(DISTINCT message) FROM 'calls.parquet'").expect("a query");
+    let files = ["m.parquet", "m.arrow"].map(|name| case.folder.join(name));
+    export(&trace, "parquet", &files[0], &["--messages"]);
+    export(&trace, "arrow", &files[1], &["--messages"]);
+    let found = read(case, "columns.py", &[&query, &files[0], &files[1]]);
+    let sent: Vec<u64> = {
+        let is_sent = |row: &&Value| row["direction"] == "send" && !waits(row);
+        rows.iter().filter(is_sent).map(|row| row["message"].as_u64().expect("a message")).collect()
+    };
+    for table in found.as_array().expect("tables") {
+        assert_eq!(table["rows"].as_array(), Some(rows));
+        assert_eq!(table["answer"][0][0].as_u64(), Some(sent.len() as u64));
+    }
+    let file = export(&trace, "perfetto", &case.folder.join("m.pftrace"), &[]);
+    let found = read(case, "perfetto_trace.py", &[&file]);
+    let mut ends: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for slice in found["slices"].as_array().expect("slices") {
+        if slice["track"].as_str().is_some_and(|track| track.ends_with("messages")) {
+            for flow in slice["flows"].as_array().expect("flows") {
+                ends.entry(flow.as_u64().expect("a number")).or_default().push(slice["rank"].as_u64().expect("a rank"));
+            }
+        }
+    }
+    assert_eq!(ends.len(), sent.len());
+    assert!(ends.values().all(|ranks| ranks.len() == 2), "an arrow has two ends");
+    if Command::new("otf2-print").arg("--version").output().is_ok() {
+        let events = printed(case, &[], &export(&trace, "otf2", &case.folder.join("m.otf2"), &[]));
+        let [sends, receives] = [["MPI_SEND", "MPI_ISEND"], ["MPI_RECV", "MPI_IRECV"]]
+            .map(|names| names.iter().map(|name| count(&events, name)).sum::<usize>());
+        assert_eq!((sends, receives), (sent.len(), sent.len()));
+    }
+}
+
+/// True: the call finds a request complete.
+fn waits(row: &Value) -> bool {
+    let function = row["function"].as_str().expect("a name");
+    function.starts_with("MPI_Wait") || function.starts_with("MPI_Test")
 }
 
 fn otf2_of_a_killed_run(case: &Case) {

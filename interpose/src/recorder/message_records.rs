@@ -19,11 +19,13 @@ use crate::record::{call_site, ticks};
 use crate::recorder::own_statuses::{KEPT, OwnStatuses};
 use crate::recorder::requests::completed::Completed;
 use crate::recorder::requests::few::Few;
-use crate::recorder::requests::request_partners::{Message, PERSISTENT, RequestPartners};
+use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT, RequestPartners};
 
 /// The starts of requests that are under way, and of messages that were found: as in [`Message`], with the reference of
 /// the start for bytes.
 static STARTS: RequestPartners = RequestPartners::new();
+
+const _: () = assert!((message::FINDS | message::FOLDED) & (PERSISTENT | ACTIVE) == 0);
 
 static OPERATIONS: Mutex<Option<FastMap<MessageKey, u32>>> = Mutex::new(None);
 

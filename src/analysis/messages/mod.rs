@@ -18,6 +18,7 @@ use crate::partners::Partners;
 use crate::reader::{MessageRecord, Part, Trace};
 
 pub use losses::LateMessages;
+pub(crate) use losses::chain;
 pub use matching::Unmatched;
 pub use waits::{MessageWait, each_call};
 

@@ -20,8 +20,10 @@ pub struct MessageWait {
     pub part: usize,
     /// ... and of the one that is late.
     pub late: usize,
-    /// Index of the call that waits.
+    /// Index of the call that waits, ...
     pub call: u32,
+    /// ... and of the one that it waits for.
+    pub late_call: u32,
     /// From when ...
     pub from_ns: f64,
     /// ... until when, global time.
@@ -55,20 +57,27 @@ impl Messages {
     /// The wait in a call for these messages.
     fn wait_of(&self, part: usize, range: Range<usize>) -> Option<MessageWait> {
         let late = range.clone().filter_map(|place| self.late(&self.calls[part][place]));
-        let (late, until_ns) = late.max_by(|one, other| one.1.total_cmp(&other.1))?;
+        let ((late, late_call), until_ns) = late.max_by(|one, other| one.1.total_cmp(&other.1))?;
         let call = &self.calls[part][range.start];
         let wait = MessageWait {
             part,
             late,
             call: range.start as u32,
+            late_call,
             from_ns: call.enter_ns,
             until_ns: until_ns.min(call.exit_ns),
         };
         (late != part && wait.ns() > 0.0).then_some(wait)
     }
 
-    /// The part that has the other end of the message of a call that can wait for it, and when it came there.
-    fn late(&self, call: &MessageCall) -> Option<(usize, f64)> {
+    /// The other end of the message of a call that can wait for it, part and call, and when it came there.
+    fn late(&self, call: &MessageCall) -> Option<((usize, u32), f64)> {
+        let (part, other) = self.awaited(call)?;
+        Some(((part, other), self.calls[part][other as usize].enter_ns))
+    }
+
+    /// The other end of the message of a call that can wait for it: part and call.
+    pub(crate) fn awaited(&self, call: &MessageCall) -> Option<(usize, u32)> {
         if call.flags & (message::STARTS | message::FINDS) == message::STARTS {
             return None;
         }
@@ -76,7 +85,7 @@ impl Messages {
         let (part, other) = if call.is_send() { message.receive } else { message.send };
         let came = self.calls[part][other as usize].enter_ns;
         // A send that returned before the receive was posted has not waited for it.
-        (!call.is_send() || came < call.exit_ns).then_some((part, came))
+        (!call.is_send() || came < call.exit_ns).then_some((part, other))
     }
 }
 

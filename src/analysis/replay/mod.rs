@@ -6,6 +6,7 @@
 //! least and the most.
 
 mod exchanges;
+mod messages;
 mod order;
 mod origin;
 mod removal;
@@ -19,6 +20,7 @@ use crate::account::waits::Order;
 use crate::account::walk::{Step, Walk};
 use crate::account::{Account, Kind, Loss, RankPart};
 use crate::clock::Clock;
+use crate::messages::Messages;
 use crate::operations::Operations;
 use crate::reader::{Part, Trace};
 use exchanges::Exchanges;
@@ -75,8 +77,10 @@ pub fn gains(trace: &Trace, clock: &Clock, operations: &Operations, account: &Ac
         }
         Some(why) => (Err(why), None, Origins::new(losses, 0)),
     };
+    let of_messages = messages::gains(trace, clock, operations, account, losses);
     let seconds = |ns: f64| Some(ns.max(0.0) / 1e9);
     let gain = |lane: usize| match (&shifts, losses[lane].operation) {
+        _ if of_messages[lane].is_some() => of_messages[lane].clone().unwrap_or_default(),
         (Err(why), _) => Gain { unknown: Some(why), ..Gain::default() },
         (_, None) if !is_between(&losses[lane]) => {
             Gain { unknown: Some("outside of collective calls"), ..Gain::default() }
@@ -89,7 +93,7 @@ pub fn gains(trace: &Trace, clock: &Clock, operations: &Operations, account: &Ac
             ..Gain::default()
         },
     };
-    let chains = origins.chains(account, losses);
+    let chains = origins.chains(trace, account, losses);
     (0..).map(gain).zip(chains).map(|(gain, origin)| Gain { origin, ..gain }).collect()
 }
 
@@ -178,7 +182,8 @@ impl<'a> Replay<'a> {
             ends: parts().map(end).collect(),
             run_ns: account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max),
             likely: Shifts::new(trace.parts.len(), losses.len()),
-            origins: Origins::new(losses, trace.parts.len()),
+            origins: Origins::new(losses, trace.parts.len())
+                .through(Messages::of(trace, clock, operations).waits(trace, clock)),
             ranks: trace.parts.iter().map(Part::rank).collect(),
             inexact: None,
             exchanges: Exchanges::new(trace, account),
@@ -233,7 +238,7 @@ impl<'a> Replay<'a> {
                     self.bounds = None;
                 }
             }
-            self.origins.look(*number, walk, &self.step, |part| self.ranks[part]);
+            self.origins.look(*number, walk, &self.step, &self.left, |part| self.ranks[part]);
             go_on(&mut self.left, order == Some(Order::All), &calls);
             self.sequences.advance(slot);
         }

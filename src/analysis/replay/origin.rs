@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use crate::account::walk::{Step, Walk};
 use crate::account::{Account, Because, Kind, Loss};
-use crate::messages::LateMessages;
+use crate::messages::waits::within;
+use crate::messages::{self, MessageWait};
+use crate::reader::Trace;
 
 /// A rank in the chain from a loss to where it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -26,22 +28,50 @@ pub(super) struct Origins {
     kept: Vec<Origin>,
     /// For each of these lanes how long which origin made the rank late, ns.
     found: HashMap<(usize, Origin), f64>,
+    /// The same of ranks that are late because of point-to-point calls, where message calls were recorded.
+    lanes_of_messages: HashMap<(usize, u32), usize>,
+    waits: Vec<Vec<MessageWait>>,
+    /// For each of these lanes how long which parts, each waiting for the next one, made the rank late, ns.
+    chains_of_messages: HashMap<(usize, Vec<usize>), f64>,
 }
 
 impl Origins {
     pub fn new(losses: &[Loss], parts: usize) -> Origins {
-        let is_earlier = |loss: &Loss| loss.kind == Kind::LateRank && loss.because == Some(Because::EarlierCall);
-        let lane =
-            |(lane, loss): (usize, &Loss)| Some(((loss.operation?, loss.rank?), lane)).filter(|_| is_earlier(loss));
+        let lanes = |because: Because| {
+            let is_wanted = |loss: &Loss| loss.kind == Kind::LateRank && loss.because == Some(because);
+            let all = losses.iter().enumerate().filter(|(_, loss)| is_wanted(loss));
+            all.filter_map(|(lane, loss)| Some(((loss.operation?, loss.rank?), lane))).collect()
+        };
         Origins {
-            lanes: losses.iter().enumerate().filter_map(lane).collect(),
+            lanes: lanes(Because::EarlierCall),
+            lanes_of_messages: lanes(Because::PointToPoint),
+            waits: Vec::new(),
+            chains_of_messages: HashMap::new(),
             kept: vec![Origin::default(); parts],
             found: HashMap::new(),
         }
     }
 
-    /// Goes through a repetition of an operation; `rank_of`: of a part.
-    pub fn look(&mut self, number: usize, walk: &Walk, step: &Step, rank_of: impl Fn(usize) -> u32) {
+    /// The same, through messages for which parts waited so.
+    pub fn through(self, waits: Vec<Vec<MessageWait>>) -> Origins {
+        Origins { waits, ..self }
+    }
+
+    /// Goes through a repetition of an operation; `left`: when each part left its call before; `rank_of`: of a part.
+    pub fn look(&mut self, number: usize, walk: &Walk, step: &Step, left: &[[f64; 2]], rank_of: impl Fn(usize) -> u32) {
+        for &(at, late) in step.late.iter().filter(|(_, late)| late.point_to_point_ns > 0.0) {
+            let part = walk.members[at].index;
+            let lane = self.lanes_of_messages.get(&(number, rank_of(part)));
+            if let Some(&lane) = lane.filter(|_| !self.waits.is_empty()) {
+                let longest = within(&self.waits[part], left[part][0], step.call(at).enter)
+                    .max_by(|one, other| one.1.total_cmp(&other.1));
+                let mut chain: Vec<usize> = longest.map(|(other, _)| other).into_iter().collect();
+                if let Some(&other) = chain.first() {
+                    chain.extend(messages::chain(&self.waits, other, left[part][0], step.call(at).enter));
+                }
+                *self.chains_of_messages.entry((lane, chain)).or_default() += late.point_to_point_ns;
+            }
+        }
         if self.lanes.is_empty() {
             return;
         }
@@ -73,14 +103,21 @@ impl Origins {
 
     /// The chain of each loss: the rank that is late, and where that begins. Its end is unknown if no origin has more than
     /// half of the time.
-    pub fn chains(&self, account: &Account, losses: &[Loss]) -> Vec<Vec<Origin>> {
+    pub fn chains(&self, trace: &Trace, account: &Account, losses: &[Loss]) -> Vec<Vec<Origin>> {
         let chain = |(lane, loss): (usize, &Loss)| {
             if loss.kind != Kind::LateRank || loss.rank.is_none() {
                 return Vec::new();
             }
             let late = Origin { rank: loss.rank, because: loss.because, operation: loss.operation };
             if let Some(messages) = loss.message.map(|index| &account.late_messages[index]) {
-                return through_messages(account, late, messages);
+                return through_messages(account, late, &messages.chain);
+            }
+            if loss.because == Some(Because::PointToPoint) && !self.waits.is_empty() {
+                let found = self.chains_of_messages.iter().filter(|((of, _), _)| *of == lane);
+                let most = found.max_by(|one, other| one.1.total_cmp(other.1));
+                let parts = most.map_or(&[][..], |((_, chain), _)| chain);
+                let ranks: Vec<u32> = parts.iter().map(|&part| trace.parts[part].rank()).collect();
+                return through_messages(account, late, &ranks);
             }
             if loss.because != Some(Because::EarlierCall) {
                 return vec![late];
@@ -96,12 +133,12 @@ impl Origins {
 
 /// The chain of a rank that others wait for in message calls: where it waits itself it goes on to the rank that it waits
 /// for.
-fn through_messages(account: &Account, late: Origin, messages: &LateMessages) -> Vec<Origin> {
+fn through_messages(account: &Account, late: Origin, ranks: &[u32]) -> Vec<Origin> {
     if late.because != Some(Because::PointToPoint) {
         return vec![late];
     }
-    let last = messages.chain.len().saturating_sub(1);
-    let next = messages.chain.iter().enumerate().map(|(at, &rank)| {
+    let last = ranks.len().saturating_sub(1);
+    let next = ranks.iter().enumerate().map(|(at, &rank)| {
         let because = if at < last { Some(Because::PointToPoint) } else { of_most(account, rank) };
         Origin { rank: Some(rank), because, operation: None }
     });

@@ -1,6 +1,6 @@
 //! Simulated programs, whose delays are known to cost what they cost.
 
-use mpitrace_format::layout::interruptions_by;
+use mpitrace_format::layout::{MessageEntry, interruptions_by, message, partner};
 use mpitrace_testing::Random;
 use mpitrace_testing::programs::{self, Delayed};
 use mpitrace_testing::synthetic::{self, SyntheticRank};
@@ -204,4 +204,88 @@ fn waiting_before_a_call_of_one_rank_counts_before_its_next_one() {
     let awaits = |loss: &Loss| loss.kind == Kind::PointToPoint && loss.partner == Some(1);
     let [gain] = &predicted(&ranks, awaits)[..] else { panic!("rank 0 waits") };
     assert!((gain.seconds.unwrap() - 50.0 * 500e-6).abs() < 1e-3, "{gain:?}");
+}
+
+/// A pipeline of three ranks that hand on items one by one, as a simulator runs it: each rank takes so long for an item,
+/// rank 1 that much longer for each. When it ends, and its ranks with their message calls.
+fn pipeline(items: u64, delay: u64, random: &mut Random) -> (u64, Vec<SyntheticRank>) {
+    let mut ranks: Vec<SyntheticRank> = (0..3).map(|rank| SyntheticRank::new(rank, 3).stamped()).collect();
+    let mut now = [1_000_000u64; 3];
+    let entry =
+        |flags, rank| MessageEntry { flags, partner: partner::known(0, rank), tag: 1, ..MessageEntry::default() };
+    for _ in 0..items {
+        let mut sent = 0;
+        for rank in 0..3usize {
+            if rank > 0 {
+                let (enter, exit) = (now[rank], now[rank].max(sent) + 2_000);
+                let source = rank as u32 - 1;
+                ranks[rank].message("MPI_Recv", entry(message::RECEIVE, source), None, 0, [enter, exit]);
+                now[rank] = exit;
+            }
+            now[rank] += 100_000 + (2_000.0 * random.uniform()) as u64 + if rank == 1 { delay } else { 0 };
+            if rank < 2 {
+                sent = now[rank];
+                let dest = rank as u32 + 1;
+                ranks[rank].message("MPI_Send", entry(message::SEND, dest), None, 8, [sent, sent + 1_000]);
+                now[rank] = sent + 1_000;
+            }
+        }
+    }
+    let end = *now.iter().max().unwrap();
+    for (rank, now) in ranks.iter_mut().zip(now) {
+        rank.times.rank.finalize_enter = now;
+        rank.header.last_anchor.tick = end;
+        let operation = rank.operation("MPI_Barrier", 0, 0);
+        rank.call(operation, 10, 20);
+    }
+    (end, ranks)
+}
+
+#[test]
+fn a_delay_in_a_pipeline_costs_what_the_job_takes_longer() {
+    for (seed, delay) in (0..).zip([30_000, 60_000, 150_000]) {
+        let (with, ranks) = pipeline(200, delay, &mut Random::new(seed));
+        let (without, _) = pipeline(200, 0, &mut Random::new(seed));
+        let truth = (with - without) as f64 / 1e9;
+        let is_late = |loss: &Loss| loss.message.is_some() && loss.because == Some(Because::Computing);
+        let (losses, gains) = predicted_of(&ranks, |account| {
+            account.losses().into_iter().filter(|loss| is_late(loss) && loss.rank == Some(1)).collect()
+        });
+        assert_eq!(losses.len(), 1, "{losses:?}");
+        let [least, gain, most] = [gains[0].least, gains[0].seconds, gains[0].most].map(Option::unwrap);
+        assert!((gain - truth).abs() < 0.05 * truth, "{delay}: {gain} for {truth}");
+        assert!(least <= 1.02 * truth && most >= 0.98 * truth, "{delay}: {least} to {most} for {truth}");
+    }
+}
+
+/// Rank 2 waits for rank 1, which waits for rank 0: the lateness of rank 1 begins there.
+#[test]
+fn a_late_rank_that_waits_for_a_message_leads_to_the_rank_that_sends_it() {
+    let mut ranks: Vec<SyntheticRank> = (0..3).map(|rank| SyntheticRank::new(rank, 3).stamped()).collect();
+    let entry =
+        |flags, rank| MessageEntry { flags, partner: partner::known(0, rank), tag: 1, ..MessageEntry::default() };
+    for k in 0..20u64 {
+        let at = 1_000_000 * (k + 1);
+        ranks[0].message("MPI_Send", entry(message::SEND, 1), None, 8, [at + 500_000, at + 501_000]);
+        ranks[1].message("MPI_Recv", entry(message::RECEIVE, 0), None, 0, [at, at + 502_000]);
+        ranks[1].message("MPI_Send", entry(message::SEND, 2), None, 8, [at + 510_000, at + 511_000]);
+        ranks[2].message("MPI_Recv", entry(message::RECEIVE, 1), None, 0, [at + 1_000, at + 512_000]);
+    }
+    for rank in &mut ranks {
+        rank.times.rank.finalize_enter = 22_000_000;
+        let operation = rank.operation("MPI_Barrier", 0, 0);
+        rank.call(operation, 10, 20);
+    }
+    let (losses, gains) =
+        predicted_of(&ranks, |account| account.losses().into_iter().filter(|loss| loss.message.is_some()).collect());
+    let origin = |rank| {
+        let place = losses.iter().position(|loss| loss.rank == Some(rank)).unwrap();
+        gains[place].origin.iter().map(|origin| (origin.rank, origin.because)).collect::<Vec<_>>()
+    };
+    let computing = Some(Because::Computing);
+    assert_eq!(origin(0), [(Some(0), computing)]);
+    assert_eq!(origin(1), [(Some(1), Some(Because::PointToPoint)), (Some(0), computing)]);
+    // 499 us of each 500 of rank 2's wait are rank 0's.
+    let waited: f64 = losses.iter().filter(|loss| loss.rank == Some(1)).map(|loss| loss.ns).sum();
+    assert!((waited - 20.0 * 509_000.0).abs() < 1.0, "{losses:?}");
 }

@@ -29,7 +29,7 @@ pub struct MessageEntry {
     pub padding: u32,
 }
 
-/// Bits of [`MessageEntry::flags`].
+/// Bits of [`MessageEntry::flags`]. Those that the tracer has for requests (16, 32) are not among them.
 pub mod message {
     /// A message to this rank.
     pub const RECEIVE: u32 = super::super::awaited::RECEIVE;
@@ -40,9 +40,9 @@ pub mod message {
     /// The call finds a request complete.
     pub const COMPLETES: u32 = 8;
     /// The call finds a message; with [`STARTS`] it takes it, so that no other call receives it.
-    pub const FINDS: u32 = 16;
+    pub const FINDS: u32 = 64;
     /// Calls with many partners or tags, of which the entry has one of each only.
-    pub const FOLDED: u32 = 32;
+    pub const FOLDED: u32 = 128;
 }
 
 /// Operations of message calls that are told apart.

@@ -118,6 +118,17 @@ fn lates(account: &Account) -> (Vec<u32>, Vec<Late>) {
         let ranks = operation.ranks.iter().zip(&operation.late);
         ranks.for_each(|(&(rank, _), &late)| *of_rank.entry(rank).or_default() += late);
     }
+    for late in &account.late_messages {
+        let computing_ns = late.waiting_ns - late.point_to_point_ns - late.off.sum();
+        *of_rank.entry(late.rank).or_default() += Late {
+            waiting_ns: late.waiting_ns,
+            interrupted_ns: late.off.sum(),
+            interrupted_by: late.off,
+            point_to_point_ns: late.point_to_point_ns,
+            computing_ns,
+            ..Late::default()
+        };
+    }
     of_rank.into_iter().unzip()
 }
 

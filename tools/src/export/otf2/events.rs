@@ -200,14 +200,17 @@ impl Context<'_> {
         if call.flags & message::FINDS != 0 {
             return None;
         }
-        let entry = &self.calls.trace.parts[part].message_operations()[call.record.operation as usize];
+        let entries = self.calls.trace.parts[part].message_operations();
+        let entry = &entries[call.record.operation as usize];
+        // That of a message which was found before has no request.
+        let start = entry.start.checked_sub(1).filter(|&start| entries[start as usize].flags & message::FINDS == 0);
         let request = |operation: u32| Some(u64::from(operation) << 32 | u64::from(call.record.number));
         let is_known = call.start.is_none() || call.message.is_some();
         let (_, partner) = partner::place(entry.partner).or((is_start && !call.is_send()).then_some((0, 0)))?;
         Some(MessageEnd {
             is_send: call.is_send(),
-            is_end: call.start.is_some(),
-            request: match (is_start, entry.start.checked_sub(1)) {
+            is_end: start.is_some(),
+            request: match (is_start, start) {
                 (true, _) => request(call.record.operation),
                 (_, Some(start)) => request(start),
                 _ => None,
