@@ -1,7 +1,7 @@
 //! The cost of a traced call: `cargo bench --bench call_cost`.
 //!
 //! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, disabled,
-//! under ring, under spill, with messages counted, with three events of the kernel read around each call,
+//! under ring, under spill, with messages as records or counted, with three events of the kernel read around each call,
 //! with call sites, with counters inside the stack, and with every performance variable that the library has, in turn;
 //! what a row adds is the median of the differences to the untraced run of the same turn, and stands beside two bare
 //! time stamps of the same process. The prototype is a wrapper written by hand, which does the least that a tracer can
@@ -20,11 +20,12 @@ const TURNS: usize = 7;
 /// Name, argument of the program, environment.
 type Case = (&'static str, Option<&'static str>, &'static [(&'static str, &'static str)]);
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 15] = [
     ("untraced", None, &[]),
     ("traced", None, &[]),
     ("paused", Some("paused"), &[]),
     ("disabled", None, &[("MPITRACE_DISABLE", "1")]),
+    ("records", None, &[("MPITRACE_P2P", "records"), ("MPITRACE_CAPACITY", "65536")]),
     ("counting", None, &[("MPITRACE_EVENTS", "messages")]),
     ("events", None, &[("MPITRACE_EVENTS", "task-clock,context-switches,page-faults")]),
     ("sites", None, &[("MPITRACE_CALLSITE", "1")]),

@@ -67,6 +67,7 @@ mod stacks;
 mod suites;
 mod support;
 mod threads;
+mod truths;
 mod unchanged;
 mod undone;
 mod variables;
@@ -132,6 +133,7 @@ fn main() {
         ("settings", settings::TESTS),
         ("output", output::TESTS),
         ("partners", partners::TESTS),
+        ("truths", truths::TESTS),
         ("errors", errors::TESTS),
         ("command_line", command_line::TESTS),
         ("doctor", doctor::TESTS),

@@ -49,7 +49,7 @@ impl Off {
     }
 
     /// The same reasons for a time of this length.
-    pub(crate) fn to(self, ns: f64) -> Off {
+    pub fn to(self, ns: f64) -> Off {
         let sum = self.sum();
         self.scaled(if sum > 0.0 { ns / sum } else { 0.0 })
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use mpitrace::account::{Account, Because, Kind, Late, Off, RankAccount, RankPart, alone};
 use mpitrace::causes::{self, Cause, Causes, Repetitions};
+use mpitrace::messages::LateMessages;
 use mpitrace::statistics::median;
 
 use super::facts::Summary;
@@ -118,18 +119,29 @@ fn lates(account: &Account) -> (Vec<u32>, Vec<Late>) {
         let ranks = operation.ranks.iter().zip(&operation.late);
         ranks.for_each(|(&(rank, _), &late)| *of_rank.entry(rank).or_default() += late);
     }
+    // What a rank passes on counts for the one with which it begins.
+    let own_ns = |late: &LateMessages| late.waiting_ns - late.point_to_point_ns;
     for late in &account.late_messages {
-        let computing_ns = late.waiting_ns - late.point_to_point_ns - late.off.sum();
-        *of_rank.entry(late.rank).or_default() += Late {
-            waiting_ns: late.waiting_ns,
-            interrupted_ns: late.off.sum(),
-            interrupted_by: late.off,
-            point_to_point_ns: late.point_to_point_ns,
-            computing_ns,
-            ..Late::default()
-        };
+        let begins = *late.chain.last().unwrap_or(&late.rank);
+        let of_begin = || account.late_messages.iter().filter(|other| other.rank == begins);
+        let (mut off, all) = (Off::default(), of_begin().map(own_ns).sum::<f64>());
+        of_begin().for_each(|other| off += other.off);
+        *of_rank.entry(late.rank).or_default() += of_messages(own_ns(late), late.off);
+        let passed_on = of_messages(late.point_to_point_ns, off.to(late.point_to_point_ns * off.sum() / all.max(1.0)));
+        *of_rank.entry(begins).or_default() += passed_on;
     }
     of_rank.into_iter().unzip()
+}
+
+/// Waiting in message calls for a rank that was off its processor for a part of it.
+fn of_messages(waiting_ns: f64, off: Off) -> Late {
+    Late {
+        waiting_ns,
+        interrupted_ns: off.sum(),
+        interrupted_by: off,
+        computing_ns: waiting_ns - off.sum(),
+        ..Late::default()
+    }
 }
 
 /// The rank that the others wait for, and the reason for which it is late.

@@ -1,0 +1,76 @@
+//! Small programs with one known loss: what `summary` names first.
+
+use crate::support::companion::{self, mpitrace};
+use crate::support::{Case, On, Test};
+use serde_json::Value;
+
+pub const TESTS: &[Test] = &[
+    Test::new("are_named_by_the_first_loss_and_the_verdict", all).on(BOTH).second_tier(),
+    Test::new("begin_where_a_chain_of_messages_begins", chain).on(BOTH).second_tier(),
+];
+
+const BOTH: On = On::Only(&["ompi4", "mpich4"]);
+
+/// What the program is asked for, the rank that loses most, and reasons of which one has to be stated; none: any. A busy
+/// machine preempts whoever computes.
+const TRUTHS: [(&str, Option<u64>, &[&str]); 11] = [
+    ("sleep", Some(1), &["asleep"]),
+    ("lock", Some(1), &["asleep"]),
+    ("compute", Some(1), &["computing", "preempted"]),
+    ("turns", None, &[]),
+    ("halo", Some(1), &["asleep"]),
+    ("pipeline", Some(1), &["asleep"]),
+    ("workers", Some(2), &["asleep"]),
+    ("receiver", Some(1), &["asleep"]),
+    ("requests", Some(2), &["asleep"]),
+    ("chain", Some(0), &["asleep"]),
+    ("nothing", None, &[]),
+];
+
+fn summary(case: &Case, what: &str) -> Value {
+    let traced = case.launch(3, "truths.c").arg(what).trace().set("MPITRACE_P2P", "records").run();
+    assert_eq!(traced.code, 0, "{what}: {}", traced.stderr);
+    companion::json(&mpitrace(&["summary".as_ref(), "--json".as_ref(), traced.trace.path.as_os_str()]))
+}
+
+/// On a busy machine what is asked for is not always what costs most: one of so many tries has to be right.
+const TRIES: usize = 3;
+
+fn all(case: &Case) {
+    for (what, rank, reasons) in TRUTHS {
+        let tries: Vec<String> = (0..TRIES).map_while(|_| wrong(case, what, rank, reasons)).collect();
+        assert!(tries.len() < TRIES, "{what}: {tries:#?}");
+    }
+}
+
+/// What is wrong with the summary; `None`: nothing.
+fn wrong(case: &Case, what: &str, rank: Option<u64>, reasons: &[&str]) -> Option<String> {
+    let summary = summary(case, what);
+    let verdict = summary["verdict"].as_str().expect("a sentence");
+    let losses = summary["losses"].as_array().expect("losses").iter();
+    let late = losses.filter(|loss| loss["kind"] == "late-rank").find(|loss| loss["because"] != "point-to-point");
+    let is_right = match (what, rank) {
+        ("nothing", _) => !verdict.contains("give it less work"),
+        (_, None) => verdict.contains("in turns"),
+        (_, Some(rank)) => {
+            let because =
+                late.is_some_and(|late| late["rank"] == rank && reasons.iter().any(|one| late["because"] == *one));
+            because && verdict.to_lowercase().contains(&format!("rank {rank}"))
+        }
+    };
+    (!is_right).then(|| format!("{verdict} {late:?}"))
+}
+
+/// Rank 1 passes on what rank 0 loses.
+fn chain(case: &Case) {
+    let found = |_| {
+        let summary = summary(case, "chain");
+        let losses = summary["losses"].as_array().expect("losses").iter();
+        let is_passed_on = |loss: &&Value| loss["rank"] == 1 && loss["because"] == "point-to-point";
+        let mut passed_on = losses.filter(is_passed_on).filter(|loss| loss["function"] == "MPI_Recv");
+        let origin = passed_on.next()?["origin"].as_array()?.clone();
+        Some(origin.iter().filter_map(|one| one["rank"].as_u64()).collect::<Vec<_>>())
+    };
+    let tries: Vec<_> = (0..TRIES).map(found).collect();
+    assert!(tries.contains(&Some(vec![1, 0])), "{tries:?}");
+}
