@@ -30,6 +30,10 @@ pub struct LateMessages {
     pub chain: Vec<u32>,
 }
 
+/// Waiting for a rank, and how long which chains of parts made it late, ns.
+#[derive(Default)]
+struct Sum(LateMessages, HashMap<Vec<usize>, f64>);
+
 /// A chain of ranks that wait for each other is followed over so many of them.
 const HOPS: usize = 8;
 
@@ -58,10 +62,10 @@ pub(crate) fn chain(waits: &[Vec<MessageWait>], mut late: usize, from_ns: f64, u
 impl Messages {
     /// The waits, by late rank and place.
     pub fn late_ranks(&self, trace: &Trace, waits: &[Vec<MessageWait>], ranks: &[RankAccount]) -> Vec<LateMessages> {
-        let mut found: HashMap<(usize, u32, usize), (LateMessages, HashMap<Vec<usize>, f64>)> = HashMap::new();
+        let mut found: HashMap<(usize, u32, usize), Sum> = HashMap::new();
         for wait in waits.iter().flatten() {
             let operation = self.calls[wait.part][wait.call as usize].record.operation;
-            let (late, chains) = found.entry((wait.late, operation, wait.part)).or_default();
+            let Sum(late, chains) = found.entry((wait.late, operation, wait.part)).or_default();
             let own: f64 = within(&waits[wait.late], wait.from_ns, wait.until_ns).map(|(_, ns)| ns).sum();
             late.waiting_ns += wait.ns();
             late.point_to_point_ns += own.min(wait.ns());
@@ -69,22 +73,21 @@ impl Messages {
             *chains.entry(chain(waits, wait.late, wait.from_ns, wait.until_ns)).or_default() += own;
         }
         // Of different ranks, and from one place with different tags and partners.
-        let mut places: HashMap<(usize, String, Option<CallSite>), (LateMessages, HashMap<Vec<usize>, f64>)> =
-            HashMap::new();
-        for ((part, operation, waiting), (late, chains)) in found {
+        let mut places: HashMap<(usize, String, Option<CallSite>), Sum> = HashMap::new();
+        for ((part, operation, waiting), Sum(late, chains)) in found {
             let waiting = &trace.parts[waiting];
             let entry = &waiting.message_operations()[operation as usize];
             let name = waiting.text(entry.function).unwrap_or_default();
             let call_site = waiting.text(entry.call_site).and_then(|text| CallSite::parse(&text));
-            let (sum, of_place) = places.entry((part, name, call_site)).or_default();
+            let Sum(sum, of_place) = places.entry((part, name, call_site)).or_default();
             sum.waiting_ns += late.waiting_ns;
             sum.point_to_point_ns += late.point_to_point_ns;
             sum.repetitions += late.repetitions;
             chains.into_iter().for_each(|(chain, ns)| *of_place.entry(chain).or_default() += ns);
         }
         let mut own_ns = vec![0.0; trace.parts.len()];
-        places.iter().for_each(|((part, ..), (late, _))| own_ns[*part] += late.waiting_ns - late.point_to_point_ns);
-        let all = places.into_iter().map(|((part, function, call_site), (late, chains))| {
+        places.iter().for_each(|((part, ..), Sum(late, _))| own_ns[*part] += late.waiting_ns - late.point_to_point_ns);
+        let all = places.into_iter().map(|((part, function, call_site), Sum(late, chains))| {
             let own = late.waiting_ns - late.point_to_point_ns;
             let off = longer_off(ranks, part);
             let share = if own_ns[part] > 0.0 { own / own_ns[part].max(off.sum()) } else { 0.0 };
