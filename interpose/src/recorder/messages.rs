@@ -209,6 +209,7 @@ pub fn receiving(request: usize, source: usize, tag: usize, comm: usize) {
 
 /// A message is being sent and another one received.
 #[inline(never)]
+#[allow(clippy::too_many_arguments, reason = "those of MPI_Isendrecv that say with whom")]
 pub fn exchanging<W: Width>(
     request: usize,
     count: usize,

@@ -33,17 +33,11 @@ pub struct Arguments {
     /// Only the calls of this operation
     #[arg(long, value_name = "N")]
     operation: Option<usize>,
-    /// The message calls instead, of runs with MPITRACE_P2P=records
-    #[arg(long, conflicts_with = "operation")]
-    messages: bool,
 }
 
 /// Writes them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let exporter = match arguments.messages {
-        true => arguments.format.exporter_of_messages()?,
-        false => arguments.format.exporter()?,
-    };
+    let exporter = arguments.format.exporter()?;
     let traced = Traced::open(&arguments.input.files)?;
     let calls = Calls::new(&traced).with_rule(arguments.rule.rule);
     super::check_operation(arguments.operation, calls.operations.operations.len())?;

@@ -2,24 +2,24 @@
 
 use anyhow::Result;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
-use arrow_schema::SchemaRef;
 
+use super::columns::Batches;
 use super::destination::Sink;
-use super::table::{EachBatch, Table};
+use super::table::Table;
 
 /// Record batches as they are.
 #[derive(Clone, Copy)]
 pub struct Arrow;
 
 impl Table for Arrow {
-    fn write(self, schema: &SchemaRef, each: &mut EachBatch, stream: bool, sink: &mut Sink) -> Result<()> {
+    fn write(self, batches: &Batches, operation: Option<usize>, stream: bool, sink: &mut Sink) -> Result<()> {
         if stream {
-            let mut writer = StreamWriter::try_new(sink, schema)?;
-            each(&mut |batch| Ok(writer.write(batch)?))?;
+            let mut writer = StreamWriter::try_new(sink, &batches.schema)?;
+            batches.each(operation, |batch| Ok(writer.write(batch)?))?;
             writer.finish()?;
         } else {
-            let mut writer = FileWriter::try_new(sink, schema)?;
-            each(&mut |batch| Ok(writer.write(batch)?))?;
+            let mut writer = FileWriter::try_new(sink, &batches.schema)?;
+            batches.each(operation, |batch| Ok(writer.write(batch)?))?;
             writer.finish()?;
         }
         Ok(())

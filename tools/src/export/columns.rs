@@ -4,17 +4,13 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int32Builder, UInt32Builder, UInt64Builder};
-use arrow_array::types::Int32Type;
-use arrow_array::{
-    ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
-};
+use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use mpitrace::categories::Category;
 use mpitrace::operations::Operations;
 
 use super::call_columns::{self, CallColumn, Kind, Value};
 use super::labels::Labels;
-use super::messages::{Form, MessageRow, MessageRows};
 use super::rows::{Accounts, Calls, Row, Selection};
 
 /// Rows of a batch: some 8 MiB.
@@ -105,59 +101,6 @@ fn fields(counters: &[String]) -> Vec<Field> {
     fields.extend(counters.iter().map(|name| Field::new(name, DataType::UInt64, true)));
     fields.push(Field::new("category", texts(), true));
     fields
-}
-
-/// The columns of message calls.
-pub fn message_schema() -> SchemaRef {
-    let field = |(name, form): (&&str, Form)| {
-        let kind = match form {
-            Form::U32 => DataType::UInt32,
-            Form::U64 => DataType::UInt64,
-            Form::I32 => DataType::Int32,
-            Form::Real => DataType::Float64,
-            Form::Text => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
-        };
-        Field::new(*name, kind, true)
-    };
-    Arc::new(Schema::new(MessageRow::NAMES.iter().zip(MessageRow::FORMS).map(field).collect::<Vec<Field>>()))
-}
-
-/// Visits the batches of message calls, as `dump --messages` orders them.
-///
-/// # Errors
-/// Those of `visit`.
-pub fn each_of_messages(
-    rows: &MessageRows,
-    schema: &SchemaRef,
-    visit: &mut dyn FnMut(&RecordBatch) -> Result<()>,
-) -> Result<()> {
-    let mut rows = rows.all().peekable();
-    while rows.peek().is_some() {
-        let batch: Vec<MessageRow> = rows.by_ref().take(BATCH).collect();
-        let column = |index: usize| -> ArrayRef {
-            let values = batch.iter().map(|row| row.values()[index]);
-            let numbers =
-                || values.clone().map(|value| if let Value::Number(value) = value { Some(value) } else { None });
-            match MessageRow::FORMS[index] {
-                Form::U32 => Arc::new(numbers().map(|value| value.map(|value| value as u32)).collect::<UInt32Array>()),
-                Form::U64 => Arc::new(numbers().collect::<UInt64Array>()),
-                Form::I32 => {
-                    let signed = |value| if let Value::Signed(value) = value { Some(value) } else { None };
-                    Arc::new(values.map(signed).collect::<Int32Array>())
-                }
-                Form::Real => {
-                    let real = |value| if let Value::Real(value) = value { Some(value) } else { None };
-                    Arc::new(values.map(real).collect::<Float64Array>())
-                }
-                Form::Text => {
-                    let text = |value| if let Value::Text(value) = value { Some(value) } else { None };
-                    Arc::new(values.map(text).collect::<DictionaryArray<Int32Type>>())
-                }
-            }
-        };
-        visit(&RecordBatch::try_new(schema.clone(), (0..MessageRow::NAMES.len()).map(column).collect())?)?;
-    }
-    Ok(())
 }
 
 /// The values of a column in a batch.

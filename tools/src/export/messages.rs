@@ -1,4 +1,4 @@
-//! The message calls of a trace, one a row for each message: `dump --messages` and the exports of tables.
+//! The message calls of a trace, one a row for each message: as `dump --messages` lists them.
 
 use anyhow::{Result, ensure};
 use mpitrace::clock::Clock;
@@ -84,32 +84,7 @@ impl<'t> MessageRows<'t> {
     }
 }
 
-/// The type of a value.
-#[derive(Clone, Copy)]
-pub enum Form {
-    U32,
-    U64,
-    I32,
-    Real,
-    Text,
-}
-
 impl MessageRow<'_> {
-    /// Of the values.
-    pub const FORMS: [Form; 12] = [
-        Form::U32,
-        Form::U32,
-        Form::Text,
-        Form::Text,
-        Form::Text,
-        Form::U32,
-        Form::I32,
-        Form::U64,
-        Form::Real,
-        Form::Real,
-        Form::Real,
-        Form::U32,
-    ];
     /// Of the values.
     pub const NAMES: [&'static str; 12] = [
         "rank",

@@ -82,23 +82,6 @@ impl Format {
     }
 }
 
-impl Format {
-    /// The exporter of the message calls for it.
-    ///
-    /// # Errors
-    /// A format that has them with the other calls, or none.
-    pub fn exporter_of_messages(self) -> Result<Box<dyn Exporter>> {
-        match self {
-            #[cfg(feature = "columns")]
-            Format::Parquet => Ok(Box::new(table::OfMessages(parquet::Parquet))),
-            #[cfg(feature = "columns")]
-            Format::Arrow => Ok(Box::new(table::OfMessages(arrow::Arrow))),
-            Format::Perfetto | Format::Otf2 => bail!("this format has the message calls with the others"),
-            _ => bail!("message calls go to parquet and arrow; `mpitrace dump --messages` has --csv and --json"),
-        }
-    }
-}
-
 /// The one operation that goes into a file of a format that holds no more.
 fn only_operation(calls: &Calls, wanted: Option<usize>) -> Result<usize> {
     match (wanted, calls.operations.operations.len()) {

@@ -1,13 +1,13 @@
 //! Parquet.
 
 use anyhow::Result;
-use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
+use super::columns::Batches;
 use super::destination::Sink;
-use super::table::{EachBatch, Table};
+use super::table::Table;
 
 /// Record batches, column by column, compressed.
 #[derive(Clone, Copy)]
@@ -17,15 +17,15 @@ pub struct Parquet;
 const GROUP: usize = 1 << 18;
 
 impl Table for Parquet {
-    fn write(self, schema: &SchemaRef, each: &mut EachBatch, _: bool, sink: &mut Sink) -> Result<()> {
+    fn write(self, batches: &Batches, operation: Option<usize>, _: bool, sink: &mut Sink) -> Result<()> {
         let properties = WriterProperties::builder()
             // In pure Rust, and read by everything that has been made since 2023.
             .set_compression(Compression::LZ4_RAW)
             .set_max_row_group_row_count(Some(GROUP))
             .set_created_by(concat!("mpitrace ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
-        let mut writer = ArrowWriter::try_new(sink, schema.clone(), Some(properties))?;
-        each(&mut |batch| Ok(writer.write(batch)?))?;
+        let mut writer = ArrowWriter::try_new(sink, batches.schema.clone(), Some(properties))?;
+        batches.each(operation, |batch| Ok(writer.write(batch)?))?;
         writer.close()?;
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod interval;
 mod kept;
+mod message_state;
 pub mod messages;
 mod nesting;
 mod partner_entry;

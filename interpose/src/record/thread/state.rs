@@ -15,7 +15,7 @@ use crate::record::chunk::{Columns, Place};
 use crate::record::drawn::Drawn;
 use crate::record::entry::Entry;
 use crate::record::thread::interval::Interval;
-use crate::record::thread::messages::MessageRecords;
+use crate::record::thread::message_state::MessageRecords;
 use crate::record::thread::sends::Sends;
 use crate::record::thread::sums::Sums;
 use crate::record::thread::tls;
