@@ -49,7 +49,7 @@
 //! let side = |scale: f64| -> Vec<Run> {
 //!     let run_time_ns = |run: u32, k: u32| scale * (1000.0 + f64::from(run % 3) + f64::from(k % 7));
 //!     let runs = (0..10).map(|run| (0..100).map(|k| run_time_ns(run, k)).collect::<Vec<f64>>());
-//!     runs.filter_map(|ns| Run::new(&ns, &ns)).collect()
+//!     runs.enumerate().filter_map(|(number, ns)| Run::new(number, &ns, &ns)).collect()
 //! };
 //! let comparison = compare(&side(1.0), &side(1.2), Settings::default()).ok_or("a side has no run")?;
 //! assert_eq!(comparison.verdict(), Verdict::A);

@@ -1,23 +1,29 @@
 //! One operation on two sides: the averages of the runs, tested, and what comes of it.
 
 use super::effect::logarithms;
-use super::{Alternative, Crossing, Effect, Relative, Run, SIGNIFICANCE};
+use super::holm::levels;
+use super::permutation::{self, Sample, Tested};
+use super::{Alternative, CONFIDENCE, Crossing, Effect, Relative, Run, SIGNIFICANCE};
 use super::{crossing, hodges_lehmann, holm, mean, rank_sum, relative, superiority, welch};
 use crate::names::names;
 
 /// Which test is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Test {
+    /// By permutation of the runs, of all operations together ([`super::permutation`]); with runs so few that it cannot
+    /// find anything, that of Welch, whose p is then no less than the chance that runs of two equally likely levels
+    /// separate.
+    #[default]
+    Permutation,
     /// Of Wilcoxon, Mann and Whitney (Hunold & Carpen-Amarie 2016, 6.2): on the ranks, so it asks nothing of the
     /// distribution. With few runs a side it cannot find anything.
     Wilcoxon,
-    /// Of Welch: on the means of the logarithms of the runs' averages. These are nearly normal as medians of many
-    /// repetitions, and few runs suffice.
-    #[default]
+    /// Of Welch: on the means of the logarithms of the runs' averages.
     Welch,
 }
 
 names!(Test {
+    Permutation => "permutation",
     Wilcoxon => "wilcoxon",
     Welch => "welch",
 });
@@ -29,6 +35,8 @@ pub struct Settings {
     pub test: Test,
     /// The alternative to "no difference".
     pub alternative: Alternative,
+    /// So many pairs of sides are compared, each of which has its part of the level; 0 as 1.
+    pub pairs: usize,
 }
 
 /// Which side is faster.
@@ -55,12 +63,16 @@ names!(Verdict {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     settings: Settings,
+    /// The test that was made.
+    pub made: Test,
     /// The averages of the runs of A and B, ns.
     pub averages_ns: [Vec<f64>; 2],
+    /// The number of each run on its side.
+    numbers: [Vec<usize>; 2],
     /// The p-value of the test. `None` where both sides have one run; with Welch's test where one has, or where neither
     /// scatters at all.
     pub p_raw: Option<f64>,
-    /// The same after [`correct`]: Holm's correction for all operations that were compared.
+    /// The same, corrected for all operations and pairs of sides that were compared.
     pub p: Option<f64>,
     /// How much longer B takes: the shift of Hodges and Lehmann, with Welch's test the difference of the geometric
     /// means.
@@ -74,34 +86,80 @@ pub struct Comparison {
     pub crossing: Crossing,
 }
 
-/// Compares the runs of an operation on two sides. `None` where a side has none.
+/// Compares the runs of an operation on two sides, by itself. `None` where a side has none.
 pub fn compare(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
+    let mut comparison = measure(a, b, settings)?;
+    test(std::iter::once(&mut comparison));
+    Some(comparison)
+}
+
+/// The same before its [`test`].
+pub fn measure(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
     let averages_ns = [a, b].map(|runs| runs.iter().map(|run| run.median_ns).collect::<Vec<_>>());
     let [of_a, of_b] = &averages_ns;
-    let crossing = crossing(a, b)?;
-    // Of one run against one there is nothing to know.
-    let enough = of_a.len().max(of_b.len()) > 1;
-    let (p_raw, effect, relative) = match settings.test {
-        Test::Wilcoxon => {
-            let tested = rank_sum(of_a, of_b, settings.alternative).filter(|_| enough);
-            (tested.map(|tested| tested.p), hodges_lehmann(of_a, of_b)?, relative(of_a, of_b))
+    Some(Comparison {
+        settings,
+        made: settings.test,
+        numbers: [a, b].map(|runs| runs.iter().map(|run| run.number).collect()),
+        p_raw: None,
+        p: None,
+        effect: hodges_lehmann(of_a, of_b, CONFIDENCE)?,
+        relative: relative(of_a, of_b, CONFIDENCE),
+        superiority: superiority(of_a, of_b),
+        crossing: crossing(a, b)?,
+        averages_ns,
+    })
+}
+
+/// Tests all operations of two sides, corrected for their number: by permutation together, else by Holm's method. Their
+/// intervals leave "no difference" out exactly where the two-sided test finds one.
+pub fn test<'c>(comparisons: impl Iterator<Item = &'c mut Comparison>) {
+    let mut all: Vec<&mut Comparison> = comparisons.collect();
+    let Some(settings) = all.first().map(|comparison| comparison.settings) else { return };
+    let level = SIGNIFICANCE / settings.pairs.max(1) as f64;
+    let runs = |side: usize| all.iter().map(|one| one.averages_ns[side].len()).max().unwrap_or(0);
+    let (a, b) = (runs(0), runs(1));
+    if settings.test == Test::Permutation && permutation_suffices(a, b, settings.alternative) {
+        let sample = |one: &&mut Comparison| Sample::new(&one.averages_ns[0], &one.averages_ns[1], &one.numbers);
+        let samples: Vec<Sample> = all.iter().map(sample).collect();
+        let tested = permutation::test(&samples, settings.alternative, settings.pairs);
+        all.iter_mut().zip(tested).for_each(|(one, tested)| one.take(&tested));
+        return;
+    }
+    let by_permutation = settings.test == Test::Permutation;
+    for one in &mut all {
+        one.made = if by_permutation { Test::Welch } else { settings.test };
+        one.test_at(level);
+    }
+    all.retain(|one| one.p_raw.is_some());
+    let raw: Vec<f64> = all.iter().filter_map(|one| one.p_raw).collect();
+    let corrected = holm(&raw);
+    for ((one, p), level) in all.iter_mut().zip(corrected).zip(levels(&raw, level)) {
+        one.test_at(level);
+        let floor = if by_permutation { levels_by_chance(a + b) } else { 0.0 };
+        one.p = Some((p * settings.pairs.max(1) as f64).min(1.0).max(floor));
+        if floor > SIGNIFICANCE {
+            one.effect.interval_ns = None;
+            one.relative.iter_mut().for_each(|relative| relative.interval = None);
         }
-        Test::Welch => compare_by_welch(of_a, of_b, settings.alternative),
-    };
-    let superiority = superiority(of_a, of_b);
-    Some(Comparison { settings, averages_ns, p_raw, p: p_raw, effect, relative, superiority, crossing })
+    }
 }
 
 /// p-value, effect and relative effect by Welch's test of the logarithms: their means differ by the logarithm of the
 /// ratio of the geometric means, so that no end of an interval is below -1. Of the run times themselves, and without a
 /// relative effect, where one is 0 or less.
-fn compare_by_welch(a: &[f64], b: &[f64], alternative: Alternative) -> (Option<f64>, Effect, Option<Relative>) {
+fn compare_by_welch(
+    a: &[f64],
+    b: &[f64],
+    alternative: Alternative,
+    confidence: f64,
+) -> (Option<f64>, Effect, Option<Relative>) {
     let Some([log_a, log_b]) = both_logarithms(a, b) else {
-        let tested = welch(a, b, alternative);
+        let tested = welch(a, b, alternative, confidence);
         let effect = Effect { shift_ns: mean(b) - mean(a), interval_ns: tested.map(|tested| tested.interval) };
         return (tested.map(|tested| tested.p), effect, None);
     };
-    let tested = welch(&log_a, &log_b, alternative);
+    let tested = welch(&log_a, &log_b, alternative, confidence);
     let share = (mean(&log_b) - mean(&log_a)).exp_m1();
     let interval = tested.map(|tested| tested.interval.map(f64::exp_m1));
     let in_ns = |share: f64| share * mean(&log_a).exp();
@@ -113,17 +171,53 @@ fn both_logarithms(a: &[f64], b: &[f64]) -> Option<[Vec<f64>; 2]> {
     Some([logarithms(a)?, logarithms(b)?])
 }
 
-/// Corrects the p-values of all operations for their number, by Holm's method.
-pub fn correct<'c>(comparisons: impl Iterator<Item = &'c mut Comparison>) {
-    let (mut tested, mut raw): (Vec<&mut Comparison>, Vec<f64>) =
-        comparisons.filter_map(|comparison| comparison.p_raw.map(|p| (comparison, p))).unzip();
-    raw = holm(&raw);
-    for (comparison, p) in tested.iter_mut().zip(raw) {
-        comparison.p = Some(p);
-    }
+/// True if so many runs can differ by permutation.
+pub(super) fn permutation_suffices(a: usize, b: usize, alternative: Alternative) -> bool {
+    permutation::smallest_p(a, b, alternative) <= SIGNIFICANCE
+}
+
+/// The chance that so many runs of two equally likely levels are on one level on either side.
+pub(super) fn levels_by_chance(runs: usize) -> f64 {
+    0.5f64.powi(runs as i32 - 1)
 }
 
 impl Comparison {
+    /// What the test of permutation says.
+    fn take(&mut self, tested: &Tested) {
+        // Of one run against one there is nothing to know.
+        if self.averages_ns.iter().all(|side| side.len() < 2) {
+            return;
+        }
+        (self.p_raw, self.p) = (Some(tested.p_raw), Some(tested.p));
+        let [of_a, of_b] = &self.averages_ns;
+        match both_logarithms(of_a, of_b) {
+            Some([log_a, _]) => {
+                let interval = tested.interval.map(|ends| ends.map(f64::exp_m1));
+                self.relative.iter_mut().for_each(|relative| relative.interval = interval);
+                let typical = mean(&log_a).exp();
+                self.effect.interval_ns = interval.map(|ends| ends.map(|share| share * typical));
+            }
+            None => self.effect.interval_ns = tested.interval,
+        }
+    }
+
+    /// Tests it by itself, with intervals of this level.
+    fn test_at(&mut self, level: f64) {
+        let alternative = self.settings.alternative;
+        let [of_a, of_b] = &self.averages_ns;
+        if self.made == Test::Wilcoxon {
+            let tested = rank_sum(of_a, of_b, alternative);
+            self.p_raw = tested.map(|tested| tested.p).filter(|_| of_a.len().max(of_b.len()) > 1);
+            self.relative = relative(of_a, of_b, 1.0 - level);
+            if let Some(effect) = hodges_lehmann(of_a, of_b, 1.0 - level) {
+                self.effect = effect;
+            }
+        } else {
+            (self.p_raw, self.effect, self.relative) = compare_by_welch(of_a, of_b, alternative, 1.0 - level);
+        }
+        self.p = self.p_raw;
+    }
+
     /// The values of A and B that Welch's test takes for normally distributed: the logarithms of the averages, or the
     /// averages where one is 0 or less.
     pub fn welch_samples(&self) -> [Vec<f64>; 2] {
@@ -140,11 +234,11 @@ impl Comparison {
             return Verdict::None;
         }
         // Two-sided: the side on which the test saw the extreme.
-        let a_is_lower = match (self.settings.alternative, self.settings.test) {
+        let a_is_lower = match (self.settings.alternative, self.made) {
             (Alternative::Less, _) => true,
             (Alternative::Greater, _) => false,
             (Alternative::TwoSided, Test::Wilcoxon) => self.superiority > 0.5,
-            (Alternative::TwoSided, Test::Welch) => self.effect.shift_ns > 0.0,
+            (Alternative::TwoSided, _) => self.effect.shift_ns > 0.0,
         };
         if a_is_lower { Verdict::A } else { Verdict::B }
     }

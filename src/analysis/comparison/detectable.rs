@@ -1,7 +1,7 @@
 //! How large a difference must be to be seen with the runs that there are.
 
 use super::effect::logarithms;
-use super::{Alternative, SIGNIFICANCE, Test, welch};
+use super::{Alternative, SIGNIFICANCE, Test, permutation, welch};
 use crate::statistics::student_quantile;
 
 /// The probability with which a difference of the size that [`detectable`] gives is found.
@@ -15,15 +15,25 @@ pub const POWER: f64 = 0.8;
 ///
 /// `None` with less than two runs on a side, where no run differs from another, and where a run takes no time.
 pub fn detectable(a: &[f64], b: &[f64], test: Test, alternative: Alternative, operations: usize) -> Option<f64> {
-    let (error, freedom) = welch::error(&logarithms(a)?, &logarithms(b)?)?;
+    let (a, b) = (logarithms(a)?, logarithms(b)?);
+    let mut level = SIGNIFICANCE / operations.max(1) as f64;
+    if test == Test::Permutation {
+        // p has steps: of 4 runs a side 0.029 is the largest one at the level of 0.05.
+        let step = permutation::smallest_p(a.len(), b.len(), alternative);
+        level = (level / step).floor().max(1.0) * step;
+    }
     let sides = if alternative == Alternative::TwoSided { 2.0 } else { 1.0 };
-    let level = SIGNIFICANCE / operations.max(1) as f64 / sides;
-    let reach = student_quantile(freedom, 1.0 - level)? + student_quantile(freedom, POWER)?;
-    let of_ranks = match test {
-        Test::Welch => 1.0,
-        Test::Wilcoxon => (std::f64::consts::PI / 3.0).sqrt(),
+    let reach = |(error, freedom): (f64, f64)| {
+        Some(error * (student_quantile(freedom, 1.0 - level / sides)? + student_quantile(freedom, POWER)?))
     };
-    Some((of_ranks * reach * error).exp_m1()).filter(|share| share.is_finite() && *share > 0.0)
+    let of_all = reach(welch::error(&a, &b)?)?;
+    let reach = match test {
+        Test::Welch => of_all,
+        Test::Wilcoxon => of_all * (std::f64::consts::PI / 3.0).sqrt(),
+        // Its statistic is the larger one of two.
+        Test::Permutation => reach(welch::error_of(permutation::errors([&a, &b]))).map_or(of_all, |it| it.min(of_all)),
+    };
+    Some(reach.exp_m1()).filter(|share| share.is_finite() && *share > 0.0)
 }
 
 #[cfg(test)]
@@ -67,7 +77,7 @@ mod tests {
         for _ in 0..2000 {
             let a: Vec<f64> = (0..8).map(|_| run(1000.0)).collect();
             let b: Vec<f64> = (0..8).map(|_| run(1000.0 + reach * error)).collect();
-            let tested = welch(&a, &b, Alternative::TwoSided).unwrap();
+            let tested = welch(&a, &b, Alternative::TwoSided, 0.95).unwrap();
             found += usize::from(tested.p <= SIGNIFICANCE);
             all += 1;
         }

@@ -2,8 +2,8 @@
 
 use statrs::distribution::ContinuousCDF;
 
+use super::normal;
 use super::rank_sum::{Distribution, statistic};
-use super::{CONFIDENCE, normal};
 use crate::statistics::median;
 
 /// How much longer B takes than A.
@@ -11,7 +11,7 @@ use crate::statistics::median;
 pub struct Effect {
     /// ns.
     pub shift_ns: f64,
-    /// Its 95 % interval, ns. `None` where there are too few runs for one.
+    /// Its interval, of 95 % for all operations together, ns. `None` where there are too few runs for one.
     pub interval_ns: Option<[f64; 2]>,
 }
 
@@ -21,17 +21,17 @@ pub struct Effect {
 pub struct Relative {
     /// B over A, less 1.
     pub share: f64,
-    /// Its 95 % interval. `None` where there are too few runs for one.
+    /// Its interval, of 95 % for all operations together. `None` where there are too few runs for one.
     pub interval: Option<[f64; 2]>,
 }
 
 /// The shift of Hodges and Lehmann: the median of the differences between a run of B and one of A, over all pairs. Its
 /// interval holds the shifts that the two-sided rank-sum test does not reject (Hollander and Wolfe, sections 4.2 and
 /// 4.3), so it leaves 0 out where that test does; equal run times make it no narrower. `None` where a side has no run.
-pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<Effect> {
+pub fn hodges_lehmann(a: &[f64], b: &[f64], confidence: f64) -> Option<Effect> {
     let mut differences: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| b - a)).collect();
     let shift_ns = median(&mut differences)?;
-    let outside = outside(&Distribution::new(a.len(), b.len(), 0.0));
+    let outside = outside(&Distribution::new(a.len(), b.len(), 0.0), (1.0 - confidence) / 2.0);
     let interval_ns = (outside > 0).then(|| {
         differences.sort_unstable_by(f64::total_cmp);
         [differences[outside - 1], differences[differences.len() - outside]]
@@ -43,8 +43,8 @@ pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<Effect> {
 /// less one. Ranks know nothing of logarithms: the interval belongs to the test as that of the shift does. A single run
 /// a thousand times as long as its fellows makes no interval reach below -100 %. `None` where a side has no run, or a
 /// run time of 0 or less.
-pub fn relative(a: &[f64], b: &[f64]) -> Option<Relative> {
-    let effect = hodges_lehmann(&logarithms(a)?, &logarithms(b)?)?;
+pub fn relative(a: &[f64], b: &[f64], confidence: f64) -> Option<Relative> {
+    let effect = hodges_lehmann(&logarithms(a)?, &logarithms(b)?, confidence)?;
     Some(Relative { share: effect.shift_ns.exp_m1(), interval: effect.interval_ns.map(|ends| ends.map(f64::exp_m1)) })
 }
 
@@ -53,10 +53,9 @@ pub(super) fn logarithms(runs: &[f64]) -> Option<Vec<f64>> {
     runs.iter().map(|&run_time| (run_time > 0.0).then(|| run_time.ln())).collect()
 }
 
-/// The largest k with P(U <= k - 1) <= 0.025: the interval reaches from the k-th smallest to the k-th largest
+/// The largest k with P(U <= k - 1) <= `tail`: the interval reaches from the k-th smallest to the k-th largest
 /// difference.
-fn outside(distribution: &Distribution) -> usize {
-    let tail = (1.0 - CONFIDENCE) / 2.0;
+fn outside(distribution: &Distribution, tail: f64) -> usize {
     match distribution {
         Distribution::Exact(cumulative) => cumulative.iter().take_while(|&&p| p <= tail).count(),
         Distribution::Normal(mean, deviation) => {

@@ -13,6 +13,7 @@ mod effect;
 mod holm;
 mod needed;
 mod normality;
+mod permutation;
 mod quantile;
 mod rank_sum;
 #[cfg(test)]
@@ -23,7 +24,7 @@ mod verdict_tests;
 mod welch;
 
 pub use alternative::Alternative;
-pub use compared::{Comparison, Settings, Test, Verdict, compare, correct, stars};
+pub use compared::{Comparison, Settings, Test, Verdict, compare, measure, stars, test};
 pub use crossing::{Crossing, crossing};
 pub use detectable::{POWER, detectable};
 pub use effect::{Effect, Relative, hodges_lehmann, relative, superiority};

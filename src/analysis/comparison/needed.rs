@@ -1,24 +1,26 @@
 //! How many runs a test needs before it can find anything.
 
+use super::compared::{levels_by_chance, permutation_suffices};
 use super::rank_sum::smallest_p;
-use super::{Alternative, SIGNIFICANCE, Test};
+use super::{Alternative, SIGNIFICANCE, Test, permutation};
 
-/// The smallest number of runs on each side with which the test can reach 0.05 for one of `operations` operations,
-/// after Holm's correction. The rank-sum test cannot come below 1 in C(2n, n) orders, whatever the run times are;
-/// Welch's needs a variance on each side and has no such floor.
-pub fn runs_needed(test: Test, alternative: Alternative, operations: usize) -> usize {
-    match test {
-        Test::Welch => 2,
-        Test::Wilcoxon => (1..)
-            .find(|&runs| smallest_p(runs, runs, alternative) * operations.max(1) as f64 <= SIGNIFICANCE)
-            .unwrap_or(usize::MAX),
-    }
+/// The smallest number of runs on each side with which the test can reach 0.05 for one of `operations` operations of one
+/// of `pairs` pairs of sides. The rank-sum test cannot come below 1 in C(2n, n) orders, whatever the run times are, and
+/// the test of permutation not below that for all operations together; Welch's needs a variance on each side.
+pub fn runs_needed(test: Test, alternative: Alternative, operations: usize, pairs: usize) -> usize {
+    (2..).find(|&runs| enough_runs(test, alternative, [runs; 2], operations, pairs)).unwrap_or(usize::MAX)
 }
 
-/// True if the test can reach 0.05 with this many runs of A and B for one of `operations` operations.
-pub fn enough_runs(test: Test, alternative: Alternative, a: usize, b: usize, operations: usize) -> bool {
+/// True if the test can reach 0.05 with this many runs of A and B for one of `operations` operations of one of `pairs`
+/// pairs of sides.
+pub fn enough_runs(test: Test, alternative: Alternative, [a, b]: [usize; 2], operations: usize, pairs: usize) -> bool {
+    let level = SIGNIFICANCE / pairs.max(1) as f64;
     match test {
+        Test::Permutation if permutation_suffices(a, b, alternative) => {
+            permutation::smallest_p(a, b, alternative) <= level
+        }
+        Test::Permutation => a.min(b) > 1 && levels_by_chance(a + b) <= SIGNIFICANCE,
         Test::Welch => a.min(b) > 1,
-        Test::Wilcoxon => smallest_p(a, b, alternative) * operations.max(1) as f64 <= SIGNIFICANCE,
+        Test::Wilcoxon => smallest_p(a, b, alternative) * operations.max(1) as f64 <= level,
     }
 }

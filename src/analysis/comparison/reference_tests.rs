@@ -45,7 +45,7 @@ fn rank_sums_shifts_and_means_are_those_of_scipy() {
             assert_near(found.u, &expected["u"], &what);
             assert_near(found.p, &expected["p"][alternative.name()], &what);
         }
-        let effect = hodges_lehmann(&a, &b).unwrap();
+        let effect = hodges_lehmann(&a, &b, 0.95).unwrap();
         assert_near(effect.shift_ns, &pair["shift"]["shift"], &what);
         // Pairs with ties and very large ones have none in the reference.
         if !pair["shift"]["interval"].is_null() || a.len() < 5 {
@@ -55,7 +55,7 @@ fn rank_sums_shifts_and_means_are_those_of_scipy() {
 
         let expected = &pair["welch"];
         for alternative in ALTERNATIVES {
-            let found = welch(&a, &b, alternative);
+            let found = welch(&a, &b, alternative, 0.95);
             assert_eq!(found.is_none(), expected.is_null(), "{what}");
             if let Some(found) = found {
                 assert_near(found.t, &expected["t"], &what);

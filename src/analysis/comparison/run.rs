@@ -7,6 +7,8 @@ use crate::statistics::{Sample, median};
 /// The averages and quantiles of one run, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
+    /// Its number on its side, from 0: in all operations the same.
+    pub number: usize,
     /// The median of the good repetitions.
     pub median_ns: f64,
     /// Their mean.
@@ -19,9 +21,10 @@ pub struct Run {
 
 impl Run {
     /// Of the run times of the good repetitions, and of the good ones and the outliers. `None` where none is good.
-    pub fn new(good_ns: &[f64], settled_ns: &[f64]) -> Option<Run> {
+    pub fn new(number: usize, good_ns: &[f64], settled_ns: &[f64]) -> Option<Run> {
         let settled = Sample::new(settled_ns);
         Some(Run {
+            number,
             median_ns: median(&mut good_ns.to_vec())?,
             mean_ns: mean(good_ns),
             settled_median: quantile_of_sample(&settled, 0.5)?,

@@ -96,7 +96,7 @@ pub fn key(scene: &mut Scene, layer: &Layer, (x, y): (f64, f64)) {
         Mark::Rules { dash, .. } => {
             scene.line((x, y), (x + 14.0, y), Stroke { colour, width: 1.1, dash: Some(*dash) });
         }
-        Mark::Bars(_) | Mark::Band(_) | Mark::BoxPlot { .. } | Mark::Image(_) => {
+        Mark::Bars(_) | Mark::Band(_) | Mark::Labels(_) | Mark::BoxPlot { .. } | Mark::Image(_) => {
             swatch(scene, colour, (x, y));
         }
     }
@@ -162,6 +162,12 @@ impl Frame {
                 let upper = points.iter().rev().map(|&(x, _, high)| (x, high));
                 data = polyline(lower.chain(upper).map(|(x, y)| (self.x.place(x), self.y.place(y)))) + "z";
                 fill = Some(colour);
+            }
+            Mark::Labels(labels) => {
+                for ((x, y), text) in labels.iter().filter(|((x, y), _)| self.x.has(*x) && self.y.has(*y)) {
+                    let at = (self.x.place(*x), self.y.place(*y) - 3.0);
+                    scene.text(at, Anchor::Middle, SMALL, colour, text.as_str());
+                }
             }
             Mark::Rules { at, dash } => {
                 let (top, bottom) = (self.inside.top, self.inside.bottom());

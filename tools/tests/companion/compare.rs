@@ -86,9 +86,11 @@ fn the_slower_side_is_found_with_its_stars_and_its_size() {
     assert!(one["a"]["normality"]["p"].as_f64().unwrap() > 0.05);
     assert_eq!(one["a"]["q_q"].as_array().unwrap().len(), 5);
 
-    // Welch's test, the default, is far surer of five runs that lie so close.
-    let welch = operations(&compare(&a, &b, &["--json"]));
+    // Welch's test is far surer of five runs that lie so close. The default needs no correction for two operations.
+    let welch = operations(&compare(&a, &b, &["--json", "--test", "welch"]));
     assert_eq!((&welch[0]["test"], &welch[0]["stars"]), (&json!("welch"), &json!("***")));
+    let default = operations(&compare(&a, &b, &["--json"]));
+    assert_eq!((&default[0]["test"], &default[0]["p"]), (&json!("permutation"), &json!(2.0 / 252.0)));
     let table = compare(&a, &b, &["--test", "wilcoxon"]);
     assert_eq!(table.code, 1);
     let sentence = "MPI_Allreduce/8/1/-: B is 20 % slower, ";
@@ -102,8 +104,9 @@ operation            runs A  runs B  left out A  left out B  median A  median B 
     assert!(rows[0].starts_with("job ") && rows[1].starts_with("collectives "), "{rows:#?}");
     assert!(rows[0].contains("3.154 ms  3.584 ms      +13.7 %  ") && rows[0].ends_with("A is faster"), "{rows:#?}");
     assert!(rows[1].contains(" +20.0 % ") && rows[1].ends_with("A is faster"), "{rows:#?}");
-    let row = rows[2];
-    assert!(row.contains("10.20 µs  12.24 µs      +20.0 %") && row.ends_with("0.0159  *  A is faster"), "{row}");
+    assert!(rows[2].starts_with("operations ") && rows[2].contains(" +20.0 % "), "{rows:#?}");
+    let row = rows[3];
+    assert!(row.contains("10.20 µs  12.24 µs      +20.0 %") && row.contains("  0.0159  *  "), "{row}");
     let expected = "A: 20 of 1000 repetitions left out: 10 first, 0 warm-up, 10 outliers and 0 incomplete\n";
     assert!(table.stdout.contains(expected), "{}", table.stdout);
 }
@@ -115,8 +118,9 @@ fn effects_and_their_intervals_are_drawn_on_one_scale() {
     let [svg, png, pdf] = ["forest.svg", "forest.png", "forest.pdf"].map(|name| folder.path(name));
     let table = compare(&a, &b, &["-o", &svg]);
     let at = table.stdout.find("\nB against A with intervals of 95 % (* a difference, o none found):\n").expect("rows");
-    let rows: Vec<&str> = table.stdout[at..].lines().skip(2).take(4).collect();
-    for (row, name) in rows.iter().zip(["job", "collectives", "MPI_Allreduce/8/1/-", "MPI_Barrier/0/1/-"]) {
+    let rows: Vec<&str> = table.stdout[at..].lines().skip(2).take(5).collect();
+    for (row, name) in rows.iter().zip(["job", "collectives", "operations", "MPI_Allreduce/8/1/-", "MPI_Barrier/0/1/-"])
+    {
         let place = |letter: char| row.find(letter).unwrap_or_else(|| panic!("no {letter}: {rows:#?}"));
         assert!(row.starts_with(name) && place('|') < place('[') && place('[') < place('*'), "{rows:#?}");
         assert!(place('*') < place(']') && row.len() <= 80, "{rows:#?}");
@@ -132,7 +136,7 @@ fn effects_and_their_intervals_are_drawn_on_one_scale() {
     }
     let refused = compare(&a, &b, &["-o", "forest.html"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
-    assert!(refused.stderr.ends_with("a forest plot is a picture, whose name ends in .svg, .png or .pdf\n"));
+    assert!(refused.stderr.ends_with("the name of a picture ends in .svg, .png or .pdf\n"));
 }
 
 #[test]
@@ -147,7 +151,7 @@ fn the_alternative_and_the_order_of_the_sides_decide() {
         (&slow, &fast, "less", "none", 0),
         (&slow, &fast, "greater", "b", 0),
     ];
-    for test in ["wilcoxon", "welch"] {
+    for test in ["permutation", "wilcoxon", "welch"] {
         for (a, b, alternative, verdict, code) in cases {
             let ran = compare(a, b, &["--json", "--alternative", alternative, "--test", test]);
             assert_eq!(
@@ -157,8 +161,6 @@ fn the_alternative_and_the_order_of_the_sides_decide() {
             );
         }
     }
-    let welch = operations(&compare(&fast, &slow, &["--json"]));
-    assert_eq!(welch[0]["test"], "welch");
 }
 
 #[test]
@@ -177,7 +179,7 @@ fn what_is_left_out_can_be_chosen_and_is_counted() {
 fn one_run_on_each_side_has_no_p_and_says_how_many_it_takes() {
     let folder = Folder::new();
     let (a, b) = (runs(&folder, "a", 1, 10_000), runs(&folder, "b", 1, 20_000));
-    assert_eq!(operations(&compare(&a, &b, &["--json"]))[0]["runs_needed"], 2);
+    assert_eq!(operations(&compare(&a, &b, &["--json"]))[0]["runs_needed"], 3);
     let ran = compare(&a, &b, &["--json", "--test", "wilcoxon"]);
     assert_eq!(ran.code, 0);
     let one = &operations(&ran)[0];
@@ -259,7 +261,7 @@ fn equal_run_times_are_no_difference() {
     let folder = Folder::new();
     let flat = |name: String| trace(&folder, &name, &[5000; 40]);
     let [a, b] = ["a", "b"].map(|side| (0..6).map(|k| flat(format!("{side}{k}"))).collect::<Vec<_>>());
-    for (test, p) in [("wilcoxon", json!(1.0)), ("welch", Value::Null)] {
+    for (test, p) in [("permutation", json!(1.0)), ("wilcoxon", json!(1.0)), ("welch", Value::Null)] {
         let ran = compare(&a, &b, &["--json", "--test", test]);
         let one = &operations(&ran)[0];
         assert_eq!((ran.code, &one["p"], &one["verdict"], &one["effect"]), (0, &p, &json!("none"), &json!(0.0)));
@@ -340,16 +342,20 @@ fn disturbed_runs_make_no_impossible_interval_and_large_differences_are_ratios()
     let b = side("b", &[860, 1_250, 1_327, 1_400, 6_500_000, 19_400_000]);
     let ran = compare(&a, &b, &["--json"]);
     let one = &operations(&ran)[0];
+    // The undisturbed ones decide.
+    let sentence = one["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("B takes 2.7 times as long as A, "), "{sentence}");
+    let one = &operations(&compare(&a, &b, &["--json", "--test", "welch"]))[0];
     let interval: Vec<f64> = serde_json::from_value(one["effect_ci"].clone()).unwrap();
     assert!(-1.0 < interval[0] && interval[0] < 0.0 && interval[1] < 1e5, "{interval:?}");
     assert!(one["shift_ci_ns"][0].as_f64().unwrap() > -500.0, "{one}");
     let sentence = one["sentence"].as_str().unwrap();
     assert!(sentence.starts_with("no difference seen (could have seen one of "), "{sentence}");
     assert!(sentence.ends_with(" times)"), "{sentence}");
-    let page = compare(&a, &b, &[]).stdout;
+    let page = compare(&a, &b, &["--test", "welch"]).stdout;
     assert!(page.contains(" times") && !page.contains("-100.0 %"), "{page}");
     let row = page.lines().find(|line| line.starts_with("MPI_Allreduce")).unwrap();
-    assert!(row.contains(" 50 times  -6") || row.contains(" 51 times  -6"), "{row}");
+    assert!(row.contains(" 50 times  -8") || row.contains(" 51 times  -8"), "{row}");
 
     let slow = side("s", &[5_950, 6_000, 6_010, 6_020, 6_030, 6_050]);
     let one = operations(&compare(&a, &slow, &["--json"]))[0].clone();
@@ -358,6 +364,77 @@ fn disturbed_runs_make_no_impossible_interval_and_large_differences_are_ratios()
     let one = operations(&compare(&slow, &a, &["--json"]))[0].clone();
     let sentence = one["sentence"].as_str().unwrap();
     assert!(sentence.starts_with("A takes 12 times as long as B, 12.0 to 12."), "{sentence}");
+}
+
+/// A and C are equal; B takes a fifth longer.
+#[test]
+fn of_three_sets_the_differences_that_stand_are_listed() {
+    let folder = Folder::new();
+    let [a, b, c] = [("a", 10_000), ("b", 12_000), ("c", 10_000)].map(|(name, level)| runs(&folder, name, 6, level));
+    let with_c = |more: &[&str]| {
+        let mut options = vec!["--c"];
+        options.extend(c.iter().map(String::as_str));
+        options.extend(more);
+        compare(&a, &b, &options)
+    };
+    let ran = with_c(&["--json"]);
+    let found: Vec<(Value, Value, Value)> = operations(&ran)
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["function"] == "MPI_Allreduce")
+        .map(|row| (row["sides"].clone(), row["verdict"].clone(), row["p"].clone()))
+        .collect();
+    // 2 of C(12, 6) = 924 ways, of three pairs.
+    let p = json!(3.0 * 2.0 / 924.0);
+    let expected = [
+        (json!(["A", "B"]), json!("a"), p.clone()),
+        (json!(["A", "C"]), json!("none"), json!(1.0)),
+        (json!(["B", "C"]), json!("b"), p),
+    ];
+    assert_eq!((ran.code, found), (1, expected.to_vec()), "{}", ran.stderr);
+    let page = with_c(&[]).stdout;
+    let expected = "Differences that stand, corrected for 3 pairs of sets:\n";
+    let lines: Vec<&str> = page[page.find(expected).expect("the list")..].lines().collect();
+    assert!(lines.contains(&"MPI_Allreduce/8/1/-: A < B, C < B"), "{lines:#?}");
+    for figure in ["forest", "runs", "distribution"] {
+        let path = folder.path(&format!("{figure}.svg"));
+        assert_eq!(with_c(&["-o", &path, "--plot", figure]).code, 1);
+        assert!(std::fs::read_to_string(&path).unwrap().contains("MPI_Barrier/0/1/-"), "{figure}");
+    }
+    let path = folder.path("sizes.svg");
+    let ran = with_c(&["-o", &path, "--plot", "sizes"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "no function has two sizes");
+    assert!(ran.stderr.ends_with("sizes.svg: nothing to show\n"), "{}", ran.stderr);
+}
+
+/// The medians of each set over the sizes; asterisks where the test finds a difference.
+#[test]
+fn medians_are_drawn_over_message_sizes() {
+    let folder = Folder::new();
+    let side = |name: &str, levels: [u64; 3]| -> Vec<String> {
+        let run = |number: u64| {
+            let mut rank = SyntheticRank::new(0, 1);
+            let mut now = 1_000_000;
+            for (bytes, level) in [8, 1024, 65_536].into_iter().zip(levels) {
+                let operation = rank.operation("MPI_Bcast", 0, bytes);
+                for k in 0..50 {
+                    rank.call(operation, now, now + level * (100 + number) / 100 + k % 7);
+                    now += 2 * level;
+                }
+            }
+            write(&folder, &format!("{name}{number}.mpitrace"), &[rank])
+        };
+        (0..6).map(run).collect()
+    };
+    let (a, b) = (side("a", [1_000, 5_000, 90_000]), side("b", [1_000, 8_000, 60_000]));
+    for (figure, label) in [("sizes", "median over the runs"), ("normalised", "over the median of A")] {
+        let path = folder.path(&format!("{figure}.svg"));
+        assert_eq!(compare(&a, &b, &["-o", &path, "--plot", figure]).code, 1, "B is slower at 1024 bytes");
+        let picture = std::fs::read_to_string(&path).unwrap();
+        assert!(picture.contains(">MPI_Bcast by message size<") && picture.contains(label), "{picture}");
+        assert_eq!(picture.matches(">**<").count(), 2, "of three sizes two differ: {picture}");
+    }
 }
 
 #[test]
@@ -383,7 +460,7 @@ fn run_times_that_were_not_traced_are_compared_too() {
         (0..4).map(|run| csv(&format!("{name}{run}.csv"), level + 50.0 * f64::from(run))).collect()
     };
     let (a, b) = (side("a", 1000.0), side("b", 900.0));
-    let ran = compare(&a, &b, &["--from", "csv", "--json", "--alternative", "greater"]);
+    let ran = compare(&a, &b, &["--from", "csv", "--json", "--alternative", "greater", "--test", "welch"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let one = &operations(&ran)[0];
     assert_eq!((&one["a"]["runs"], &one["verdict"]), (&json!(4), &json!("b")));

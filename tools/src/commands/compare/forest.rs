@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use mpitrace::comparison::stars;
 
+use super::Pair;
 use super::result::Compared;
 use super::share::times;
 use crate::draw::axis::{Axis, Kind};
@@ -37,17 +38,20 @@ pub struct Row {
     found: bool,
 }
 
-/// The rows of those operations that have an effect, in their order.
-pub fn rows(compared: &[Compared]) -> Vec<Row> {
+/// The rows of those operations that have an effect, in their order; of several pairs with the letters of the sets.
+pub fn rows(pairs: &[Pair]) -> Vec<Row> {
     let row = |one: &Compared| {
+        let key = one.identity.key();
+        let [a, b] = one.names;
+        let name = if pairs.len() > 1 { format!("{key} {b}/{a}") } else { key };
         Some(Row {
-            name: text::printable(&one.identity.key()).into_owned(),
+            name: text::printable(&name).into_owned(),
             effect: one.effect().filter(|effect| effect.is_finite() && *effect > -1.0)?,
             interval: one.effect_interval(),
             found: !stars(one.comparison.p).is_empty(),
         })
     };
-    compared.iter().filter_map(row).collect()
+    pairs.iter().flat_map(|pair| &pair.compared).filter_map(row).collect()
 }
 
 /// The range shown, as logarithms of the ratio: all effects and 0, and the intervals as far as they go.
@@ -77,25 +81,25 @@ impl Written {
             Some("svg") => Written::Svg,
             Some("png") => Written::Png,
             Some("pdf") => Written::Pdf,
-            _ => bail!("{}: a forest plot is a picture, whose name ends in .svg, .png or .pdf", path.display()),
+            _ => bail!("{}: the name of a picture ends in .svg, .png or .pdf", path.display()),
         })
     }
 }
 
-/// Draws the rows into a file.
-pub fn write(rows: &[Row], path: &Path, written: Written) -> Result<()> {
-    let scene = draw(rows);
+/// Writes a picture into a file.
+pub fn write(scene: &Scene, path: &Path, written: Written) -> Result<()> {
     file::whole(path, |file| match written {
-        Written::Svg => Ok(file.write_all(svg::text(&scene, "axes").as_bytes())?),
-        Written::Png => png::write(&scene, file),
-        Written::Pdf => pdf::write(&scene, file),
+        Written::Svg => Ok(file.write_all(svg::text(scene, "axes").as_bytes())?),
+        Written::Png => png::write(scene, file),
+        Written::Pdf => pdf::write(scene, file),
     })
 }
 
-fn draw(rows: &[Row]) -> Scene {
+/// The rows as a picture; `names`: of the two sets, if there are no more.
+pub fn draw(rows: &[Row], [a, b]: [&str; 2]) -> Scene {
     let (width, height) = (Format::default().size.0, TOP + ROW * rows.len() as f64 + BOTTOM);
-    let title = "B against A, with intervals of 95 %";
-    let mut scene = Scene::new(width, height, title.to_owned());
+    let title = format!("{b} against {a}, with intervals of 95 %");
+    let mut scene = Scene::new(width, height, title.clone());
     scene.text((8.0, 16.0), Anchor::Start, 12.5, INK, title);
     // Where the names would leave less than half for the plot they go beyond the edge.
     let letters = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
@@ -108,7 +112,8 @@ fn draw(rows: &[Row]) -> Scene {
         scene.text((place, bottom + 14.0), Anchor::Middle, SMALL, INK, label);
     }
     let axis = ((left + right) / 2.0, bottom + 31.0);
-    scene.text(axis, Anchor::Middle, SMALL, FAINT, "B takes less | longer than A: time of B / time of A");
+    let label = format!("{b} takes less | longer than {a}: time of {b} / time of {a}");
+    scene.text(axis, Anchor::Middle, SMALL, FAINT, label);
     let equal = across.place(1.0);
     scene.line((equal, TOP - 14.0), (equal, bottom), Stroke::solid(FAINT, 1.0));
     let step = (bottom - TOP) / rows.len().max(1) as f64;
@@ -223,7 +228,7 @@ mod tests {
     #[test]
     fn a_picture_has_each_operation_and_marks_those_that_differ() {
         let rows = [row("MPI_Bcast/8/2/0", 0.2, Some([0.1, 0.3]), true), row("MPI_Barrier/0/2/-", 0.0, None, false)];
-        let text = svg::text(&draw(&rows), "axes");
+        let text = svg::text(&draw(&rows, ["A", "B"]), "axes");
         for wanted in ["MPI_Bcast/8/2/0", "MPI_Barrier/0/2/-", "with intervals of 95 %", "time of B / time of A"] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
@@ -236,6 +241,6 @@ mod tests {
             assert!(Written::by_name(Path::new(name)).is_ok(), "{name}");
         }
         let refused = Written::by_name(Path::new("forest.html")).unwrap_err().to_string();
-        assert_eq!(refused, "forest.html: a forest plot is a picture, whose name ends in .svg, .png or .pdf");
+        assert_eq!(refused, "forest.html: the name of a picture ends in .svg, .png or .pdf");
     }
 }

@@ -19,10 +19,11 @@ pub struct Identity {
     pub occurrence: usize,
 }
 
-/// The functions of what is no operation: the whole run, and the calls of all operations.
+/// The functions of what is no operation: the whole run, the calls of all operations, and the geometric mean of these.
 pub const JOB: &str = "job";
 pub const MPI: &str = "MPI";
 pub const COLLECTIVES: &str = "collectives";
+pub const OPERATIONS: &str = "operations";
 
 impl Identity {
     /// That of the whole run, or of all its calls.
@@ -41,7 +42,7 @@ impl Identity {
 
     /// `function/bytes/ranks/root`; of what is no operation its name.
     pub fn key(&self) -> String {
-        if [JOB, MPI, COLLECTIVES].contains(&&*self.function) {
+        if [JOB, MPI, COLLECTIVES, OPERATIONS].contains(&&*self.function) {
             return self.function.clone();
         }
         let or = |value: Option<String>, none: &str| value.unwrap_or_else(|| none.to_owned());
@@ -95,12 +96,15 @@ pub struct Paired {
     notes: Vec<String>,
 }
 
+/// The letters of two sides.
+pub type Names = [char; 2];
+
 /// How many operations of one side only are named.
 const NAMED: usize = 8;
 
 /// Finds the pairs, in the order of A: first those that agree in all; then, where the same function, bytes, ranks and
 /// root are left once on either side, these, although the communicator's name or the data type differ.
-pub fn pair(a: Vec<&Identity>, b: Vec<&Identity>) -> Paired {
+pub fn pair(a: Vec<&Identity>, b: Vec<&Identity>, [name_a, name_b]: Names) -> Paired {
     let mut left: Vec<usize> = (0..b.len()).collect();
     let mut take = |fits: &dyn Fn(usize) -> bool| left.iter().position(|&at| fits(at)).map(|place| left.remove(place));
     let mut of_a: Vec<Option<usize>> = a.iter().map(|&identity| take(&|at| b[at] == identity)).collect();
@@ -114,19 +118,23 @@ pub fn pair(a: Vec<&Identity>, b: Vec<&Identity>) -> Paired {
         }
         if let Some(place) = left.iter().position(|&other| b[other].key() == key) {
             let other = left.remove(place);
-            notes.push(format!("{key} is compared although A has it on {} and B on {}", a[at].rest(), b[other].rest()));
+            notes.push(format!(
+                "{key} is compared although {name_a} has it on {} and {name_b} on {}",
+                a[at].rest(),
+                b[other].rest()
+            ));
             of_a[at] = Some(other);
         }
     }
     let only_a: Vec<&Identity> =
         of_a.iter().zip(&a).filter(|(found, _)| found.is_none()).map(|(_, &one)| one).collect();
     let only_b: Vec<&Identity> = left.iter().map(|&at| b[at]).collect();
-    notes.extend([("A", only_a), ("B", only_b)].into_iter().filter_map(|(side, only)| one_sided(side, &only)));
+    notes.extend([(name_a, only_a), (name_b, only_b)].into_iter().filter_map(|(side, only)| one_sided(side, &only)));
     let pairs = of_a.iter().enumerate().filter_map(|(at, &other)| Some((at, other?))).collect();
     Paired { pairs, notes }
 }
 
-fn one_sided(side: &str, only: &[&Identity]) -> Option<String> {
+fn one_sided(side: char, only: &[&Identity]) -> Option<String> {
     let names: Vec<String> = only.iter().take(NAMED).map(|identity| identity.to_string()).collect();
     let more = only.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
@@ -167,20 +175,20 @@ mod tests {
     #[test]
     fn equal_operations_are_paired_whatever_their_order() {
         let (one, two) = (identity(8, "w", "MPI_INT"), identity(8, "w", "MPI_FLOAT"));
-        let paired = pair(vec![&one, &two], vec![&two, &one]);
+        let paired = pair(vec![&one, &two], vec![&two, &one], ['A', 'B']);
         assert_eq!(paired, Paired { pairs: vec![(0, 1), (1, 0)], notes: vec![] });
     }
 
     #[test]
     fn the_only_one_of_its_key_is_paired_and_its_difference_told() {
         let (one, two) = (identity(8, "comm-2", "MPI_INT"), identity(8, "comm-3", "MPI_INT"));
-        let paired = pair(vec![&one], vec![&two]);
+        let paired = pair(vec![&one], vec![&two], ['A', 'B']);
         assert_eq!(paired.pairs, [(0, 0)]);
         let expected = "MPI_Bcast/8/4/0 is compared although A has it on comm-2 MPI_INT and B on comm-3 MPI_INT";
         assert_eq!(paired.notes, [expected]);
         // Of two it cannot be told which is which.
         let third = identity(8, "comm-4", "MPI_INT");
-        let paired = pair(vec![&one], vec![&two, &third]);
+        let paired = pair(vec![&one], vec![&two, &third], ['A', 'B']);
         assert_eq!((paired.pairs.len(), paired.notes.len()), (0, 2));
     }
 
@@ -188,7 +196,7 @@ mod tests {
     fn operations_of_one_side_are_named_and_counted() {
         let (common, first) = (identity(8, "w", "MPI_INT"), identity(0, "w", "MPI_INT"));
         let of_b: Vec<Identity> = (100..110).map(|bytes| identity(bytes, "w", "MPI_INT")).collect();
-        let paired = pair(vec![&first, &common], of_b.iter().chain([&common]).collect());
+        let paired = pair(vec![&first, &common], of_b.iter().chain([&common]).collect(), ['A', 'B']);
         assert_eq!(paired.pairs, [(1, 10)]);
         assert_eq!(paired.notes[0], "only A has MPI_Bcast/0/4/0 (w MPI_INT): left out");
         assert!(paired.notes[1].ends_with("MPI_Bcast/107/4/0 (w MPI_INT), and 2 more: left out"), "{:?}", paired.notes);

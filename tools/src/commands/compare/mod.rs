@@ -1,6 +1,7 @@
-//! `mpitrace compare`: two sets of runs, tested.
+//! `mpitrace compare`: sets of runs, tested two by two.
 
 mod factors;
+mod figures;
 mod forest;
 pub mod identity;
 mod page;
@@ -11,10 +12,11 @@ mod sentence;
 mod share;
 mod side;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use mpitrace::categories::Rule;
 use mpitrace::comparison::{Alternative, Settings, Test, Verdict};
@@ -24,13 +26,18 @@ use super::FINDING;
 use crate::options::{Format, FromOption, ReductionOption, TimeOption, named};
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use side::Side;
+use factors::Factor;
+use figures::Figure;
+use identity::Names;
+use result::Compared;
+use side::{OfOperation, Side};
 
-/// Compare two sets of runs: which is faster, by how much, and is it chance?
+/// Compare sets of runs: which is faster, by how much, and is it chance?
 ///
-/// Each file is a run. The first rows are the whole job, from MPI_Init to MPI_Finalize, and its ranks' time in MPI; then
-/// come the operations. First, warm-up and outliers are left out per run, and counted; each run is one median; the
-/// medians of A and B are tested, corrected for the number of operations by Holm's method: * 0.05, ** 0.01, *** 0.001.
+/// Each file is a run. The first rows are the whole job, from MPI_Init to MPI_Finalize, its ranks' time in MPI, and the
+/// geometric mean of all operations; then come the operations. First, warm-up and outliers are left out per run, and
+/// counted; each run is one median; the medians of A and B are tested, corrected for the number of operations, as are
+/// the intervals: * 0.05, ** 0.01, *** 0.001. Of more than two sets each is compared with each, corrected for that, too.
 /// A crossing is an operation of which one side is faster in the median and slower in the 95th percentile, outliers
 /// included, both by intervals that are apart, with two runs a side or more. What was recorded of the runs and differs
 /// between the sides is listed: it may be the reason. Exit code 1 where B is slower.
@@ -42,11 +49,20 @@ pub struct Arguments {
     /// The runs of B
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     b: Vec<PathBuf>,
+    /// The runs of a third set, up to --f
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    c: Vec<PathBuf>,
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "c", hide = true)]
+    d: Vec<PathBuf>,
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "d", hide = true)]
+    e: Vec<PathBuf>,
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "e", hide = true)]
+    f: Vec<PathBuf>,
     /// The alternative of the test; less: A's run times are less than B's
     #[arg(long, default_value = Alternative::default().name(), value_parser = named::<Alternative>())]
     alternative: Alternative,
-    /// The test: on the means of the logarithms of the runs' numbers (welch), or on their ranks (wilcoxon), which takes
-    /// more runs
+    /// The test: by permutation of the runs, on the means of the logarithms of their numbers (welch), or on their ranks
+    /// (wilcoxon), which takes more runs
     #[arg(long, default_value = Test::default().name(), value_parser = named::<Test>())]
     test: Test,
     #[command(flatten)]
@@ -55,9 +71,12 @@ pub struct Arguments {
     time: TimeOption,
     #[command(flatten)]
     from: FromOption,
-    /// Also a forest plot, of each operation's effect with its interval: FILE.svg, .png or .pdf
+    /// Also a picture: FILE.svg, .png or .pdf
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// What the picture shows
+    #[arg(long, value_enum, default_value_t, requires = "output")]
+    plot: Figure,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -72,9 +91,16 @@ struct Question {
 }
 
 impl Arguments {
-    fn question(&self) -> Question {
+    /// The sets that were given, with their letters.
+    fn sets(&self) -> Vec<(char, &Vec<PathBuf>)> {
+        let all = [&self.a, &self.b, &self.c, &self.d, &self.e, &self.f];
+        ('A'..).zip(all).filter(|(_, files)| !files.is_empty()).collect()
+    }
+
+    fn question(&self, sets: usize) -> Question {
+        let pairs = sets * (sets - 1) / 2;
         Question {
-            settings: Settings { test: self.test, alternative: self.alternative },
+            settings: Settings { test: self.test, alternative: self.alternative, pairs },
             rule: self.rule.rule,
             time: self.time.time,
             from: self.from.format,
@@ -82,53 +108,81 @@ impl Arguments {
     }
 }
 
+/// Two sets, compared.
+struct Pair<'s> {
+    names: Names,
+    /// First what is no operation.
+    compared: Vec<Compared<'s>>,
+    whole: usize,
+    factors: Vec<Factor>,
+}
+
 /// Compares them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let question = arguments.question();
+    let sets = arguments.sets();
+    let question = arguments.question(sets.len());
     // Before anything is computed.
-    let forest = match arguments.output.as_deref() {
+    let picture = match arguments.output.as_deref() {
         Some(path) => Some((path, forest::Written::by_name(path)?)),
         None => None,
     };
-    let runs_a = runs::group("a", &arguments.a, question.from)?;
-    let runs_b = runs::group("b", &arguments.b, question.from)?;
-    let progress = Progress::new((runs_a.len() + runs_b.len()) as u64);
-    let a = Side::read(&runs_a, &question, &progress)?;
-    let b = Side::read(&runs_b, &question, &progress)?;
+    let runs: Vec<Vec<runs::Files>> =
+        sets.iter().map(|(name, files)| runs::group(*name, files, question.from)).collect::<Result<_>>()?;
+    let progress = Progress::new(runs.iter().map(|runs| runs.len() as u64).sum());
+    let sides: Vec<Side> = runs.iter().map(|runs| Side::read(runs, &question, &progress)).collect::<Result<_>>()?;
     drop(progress);
-    let paired = identity::pair(a.identities(), b.identities());
-    if paired.pairs.is_empty() {
-        let of = |side: &Side| side.keys().unwrap_or_else(|| "none".into());
-        bail!("A and B have no operation in common; A has {}, B has {}", of(&a), of(&b));
+    let mut notes: Vec<String> = sets.iter().zip(&sides).flat_map(|((name, _), side)| side.notes(*name)).collect();
+    let places: Vec<(usize, usize)> =
+        (0..sets.len()).flat_map(|one| (one + 1..sets.len()).map(move |other| (one, other))).collect();
+    let mut common: Vec<Vec<[&OfOperation; 2]>> = Vec::new();
+    for &(one, other) in &places {
+        let names = [sets[one].0, sets[other].0];
+        let paired = identity::pair(sides[one].identities(), sides[other].identities(), names);
+        if paired.pairs.is_empty() {
+            let of = |side: &Side| side.keys().unwrap_or_else(|| "none".into());
+            let [a, b] = names;
+            bail!(
+                "{a} and {b} have no operation in common; {a} has {}, {b} has {}",
+                of(&sides[one]),
+                of(&sides[other])
+            );
+        }
+        notes.extend(runs::in_both(sets[one], sets[other]));
+        notes.extend(paired.notes());
+        let both = |&(a, b): &(usize, usize)| [&sides[one].operations[a], &sides[other].operations[b]];
+        common.push(paired.pairs.iter().map(both).collect());
     }
-    let operations = result::compare(&paired.pairs, &a.operations, &b.operations, &question);
-    let factors = factors::between(a.recorded(), b.recorded());
-    let notes = [
-        runs::in_both(&arguments.a, &arguments.b),
-        a.notes("A"),
-        b.notes("B"),
-        paired.notes(),
-        result::notes(&operations, &question),
-    ]
-    .concat();
-    for note in notes {
-        eprintln!("mpitrace: {}", crate::text::printable(&note));
+    let overall: Vec<Option<[OfOperation; 2]>> = common.iter().map(|common| side::overall(common)).collect();
+    let mut pairs: Vec<Pair> = Vec::new();
+    for (&(one, other), (common, overall)) in places.iter().zip(common.iter().zip(&overall)) {
+        let names = [sets[one].0, sets[other].0];
+        // The whole job is one question, not one among those about its operations.
+        let mut alone = sides[one].common(&sides[other]);
+        alone.extend(overall.iter().map(|[a, b]| [a, b]));
+        let mut compared: Vec<Compared> =
+            alone.iter().flat_map(|one| result::compare(&[*one], names, &question)).collect();
+        let whole = compared.len();
+        compared.extend(result::compare(common, names, &question));
+        notes.extend(result::notes(&compared[whole..], &question));
+        let factors = factors::between(sides[one].recorded(), sides[other].recorded());
+        pairs.push(Pair { names, compared, whole, factors });
     }
-    // The whole job is one question, not one among those about its operations.
-    let mut compared = result::compare(&a.common(&b), &a.whole, &b.whole, &question);
-    let whole = compared.len();
-    compared.extend(operations);
-    let rows = forest::rows(&compared);
-    if let Some((path, written)) = forest {
-        ensure!(!rows.is_empty(), "{}: no operation has an effect to show", path.display());
-        forest::write(&rows, path, written)?;
+    let mut said: HashSet<&String> = HashSet::new();
+    for note in notes.iter().filter(|note| said.insert(note)) {
+        eprintln!("mpitrace: {}", crate::text::printable(note));
+    }
+    if let Some((path, written)) = picture {
+        let scene = figures::draw(arguments.plot, &pairs);
+        forest::write(&scene.with_context(|| format!("{}: nothing to show", path.display()))?, path, written)?;
     }
     if arguments.json {
-        output::json_rows(output, "compare", compared.iter().map(|compared| Ok(compared.json(&question, &factors))))?;
+        let rows = pairs.iter().flat_map(|pair| pair.compared.iter().map(|one| Ok(one.json(&question, &pair.factors))));
+        output::json_rows(output, "compare", rows)?;
     } else {
-        page::write(&compared, &rows, &factors, output)?;
+        page::write(&pairs, output)?;
     }
     // A job may be slower for what lies outside of its calls, and for outliers.
-    let slower = compared[whole..].iter().any(|compared| compared.verdict() == Verdict::A);
-    Ok(if slower { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+    let is_slower =
+        |pair: &Pair| pair.names[0] == 'A' && pair.compared[pair.whole..].iter().any(|one| one.verdict() == Verdict::A);
+    Ok(if pairs.iter().any(is_slower) { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }

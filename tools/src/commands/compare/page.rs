@@ -7,48 +7,59 @@ use mpitrace::comparison::{Quantile, Verdict, stars};
 
 use super::factors::Factor;
 use super::forest::{self, Row};
+use super::identity::Names;
 use super::reduce::LeftOut;
 use super::result::{Compared, OfSide};
-use super::sentence;
 use super::share::signed;
+use super::{Pair, sentence};
 use crate::draw::terminal::Look;
 use crate::output::{Attribute, Output, Style};
 use crate::table::{Table, number, text};
 use crate::text;
 
-const SIDES: [&str; 2] = ["A", "B"];
-
 /// Writes it.
-pub fn write(compared: &[Compared], rows: &[Row], factors: &[Factor], output: &mut Output) -> Result<()> {
+pub fn write(pairs: &[Pair], output: &mut Output) -> Result<()> {
+    for (place, pair) in pairs.iter().enumerate() {
+        if pairs.len() > 1 {
+            let [a, b] = pair.names;
+            writeln!(output, "{}{a} and {b}:", if place > 0 { "\n" } else { "" })?;
+        }
+        write_pair(pair, output)?;
+    }
+    if pairs.len() > 1 {
+        writeln!(output, "\nDifferences that stand, corrected for {} pairs of sets:", pairs.len())?;
+        sentence::standing(pairs).iter().try_for_each(|line| writeln!(output, "{}", text::printable(line)))?;
+    }
+    Ok(())
+}
+
+fn write_pair(pair: &Pair, output: &mut Output) -> Result<()> {
+    let Pair { names, compared, factors, .. } = pair;
+    let [a, b] = names;
     let style = output.style;
-    let mut table = Table::new(&[
+    let heads = [("runs", a), ("runs", b), ("left out", a), ("left out", b), ("median", a), ("median", b)];
+    let heads: Vec<String> = heads.iter().map(|(head, name)| format!("{head} {name}")).collect();
+    let against = format!("{b} against {a}");
+    let mut columns = vec![
         text("operation"),
         text("communicator").optional(),
         text("datatype").optional(),
         text("reduction").optional(),
-        number("runs A"),
-        number("runs B"),
-        number("left out A"),
-        number("left out B"),
-        number("median A"),
-        number("median B"),
-        number("B against A"),
-        text("95 %"),
-        number("p"),
-        text(""),
-        text("verdict"),
-    ]);
+    ];
+    columns.extend(heads.iter().map(|head| number(head)));
+    columns.extend([number(&against), text("95 %"), number("p"), text(""), text("verdict")]);
+    let mut table = Table::new(&columns);
     for one in compared {
         table.row(cells(one, compared, style));
     }
     table.write(output, style)?;
     writeln!(output)?;
-    for (side, name) in SIDES.iter().enumerate() {
-        writeln!(output, "{}", left_out(name, compared.iter().map(|compared| &compared.sides[side])))?;
+    for (side, name) in names.iter().enumerate() {
+        writeln!(output, "{}", left_out(*name, compared.iter().map(|compared| &compared.sides[side])))?;
     }
     write_sentences(compared, output)?;
-    write_forest(rows, output)?;
-    write_factors(factors, output)?;
+    write_forest(&forest::rows(std::slice::from_ref(pair)), *names, output)?;
+    write_factors(factors, *names, output)?;
     for crossing in compared.iter().filter(|compared| compared.verdict() == Verdict::Crossing) {
         write_crossing(crossing, output)?;
     }
@@ -67,9 +78,10 @@ fn cells(one: &Compared, all: &[Compared], style: Style) -> Vec<String> {
     let median = |side: usize| text::time(of(side).median_ns);
     let runs = |side: usize| of(side).operation.runs.len().to_string();
     let left_out = |side: usize| of(side).operation.left_out.total().to_string();
+    let [a, b] = one.names;
     let verdict = match one.verdict() {
-        Verdict::A => style.paint(Attribute::Red, "A is faster"),
-        Verdict::B => "B is faster".to_owned(),
+        Verdict::A => style.paint(Attribute::Red, &format!("{a} is faster")),
+        Verdict::B => format!("{b} is faster"),
         Verdict::Crossing => style.paint(Attribute::Yellow, "crossing"),
         Verdict::None => String::new(),
     };
@@ -101,7 +113,7 @@ fn probability(p: f64) -> String {
     format!("{p:.digits$}")
 }
 
-fn left_out<'c>(name: &str, sides: impl Iterator<Item = &'c OfSide<'c>>) -> String {
+fn left_out<'c>(name: char, sides: impl Iterator<Item = &'c OfSide<'c>>) -> String {
     let (mut sum, mut good) = (LeftOut::default(), 0);
     for side in sides {
         sum += side.operation.left_out;
@@ -132,18 +144,18 @@ fn write_sentences(compared: &[Compared], output: &mut Output) -> Result<()> {
 }
 
 /// All operations on one scale, where there are several.
-fn write_forest(rows: &[Row], output: &mut Output) -> Result<()> {
+fn write_forest(rows: &[Row], [a, b]: Names, output: &mut Output) -> Result<()> {
     if rows.len() < 2 || rows.iter().all(|row| row.interval.is_none()) {
         return Ok(());
     }
-    writeln!(output, "\nB against A with intervals of 95 % (* a difference, o none found):")?;
+    writeln!(output, "\n{b} against {a} with intervals of 95 % (* a difference, o none found):")?;
     let width = Look::of_output(output.style).width;
     forest::lines(rows, width).iter().try_for_each(|line| writeln!(output, "{line}"))?;
     Ok(())
 }
 
 /// Recorded differences between the sides.
-fn write_factors(factors: &[Factor], output: &mut Output) -> Result<()> {
+fn write_factors(factors: &[Factor], [a, b]: Names, output: &mut Output) -> Result<()> {
     if factors.is_empty() {
         return Ok(());
     }
@@ -153,7 +165,8 @@ fn write_factors(factors: &[Factor], output: &mut Output) -> Result<()> {
         None => "not set".to_owned(),
     };
     for factor in factors {
-        writeln!(output, "  {}: A {}, B {}", text::printable(&factor.name), value(&factor.a), value(&factor.b))?;
+        let (of_a, of_b) = (value(&factor.a), value(&factor.b));
+        writeln!(output, "  {}: {a} {of_a}, {b} {of_b}", text::printable(&factor.name))?;
     }
     Ok(())
 }
@@ -165,9 +178,10 @@ fn write_crossing(compared: &Compared, output: &mut Output) -> Result<()> {
         format!("{}{}", text::time(quantile.value_ns), interval.unwrap_or_default())
     };
     writeln!(output, "\n{} crosses, outliers included:", text::printable(&compared.identity.key()))?;
-    for (name, [a, b]) in [("median", &crossing.median), ("95th percentile", &crossing.p95)] {
-        let faster = if a.value_ns < b.value_ns { "A" } else { "B" };
-        writeln!(output, "  {name}: A {}, B {}: {faster} is faster", shown(a), shown(b))?;
+    let [a, b] = compared.names;
+    for (name, [of_a, of_b]) in [("median", &crossing.median), ("95th percentile", &crossing.p95)] {
+        let faster = if of_a.value_ns < of_b.value_ns { a } else { b };
+        writeln!(output, "  {name}: {a} {}, {b} {}: {faster} is faster", shown(of_a), shown(of_b))?;
     }
     Ok(())
 }

@@ -43,11 +43,11 @@ pub struct Reduced {
     pub left_out: LeftOut,
 }
 
-/// Reduces the repetitions of an operation in one run.
+/// Reduces the repetitions of an operation in the run of this number.
 ///
 /// # Errors
 /// A run time that is no finite number.
-pub fn reduce(measured: &Measured, rule: Rule) -> Result<Reduced> {
+pub fn reduce(measured: &Measured, number: usize, rule: Rule) -> Result<Reduced> {
     let Measured { times, incomplete } = measured;
     let (repetition, run_time_ns) = (&*times.repetition, &*times.run_time_ns);
     if let Some(row) = run_time_ns.iter().position(|run_time| !run_time.is_finite()) {
@@ -67,5 +67,5 @@ pub fn reduce(measured: &Measured, rule: Rule) -> Result<Reduced> {
     };
     let good = of(|category| category == Category::Good);
     let settled = of(|category| matches!(category, Category::Good | Category::Outlier));
-    Ok(Reduced { run: Run::new(&good, &settled), good: good.len() as u64, left_out })
+    Ok(Reduced { run: Run::new(number, &good, &settled), good: good.len() as u64, left_out })
 }

@@ -1,18 +1,19 @@
 //! The comparison of one operation, and its JSON.
 
 use mpitrace::comparison::{
-    self, Comparison, Quantile, Test, Verdict, detectable, enough_runs, q_q, runs_needed, shapiro_wilk, stars,
+    self, Comparison, Quantile, Settings, Test, Verdict, detectable, enough_runs, q_q, runs_needed, shapiro_wilk, stars,
 };
 use serde_json::{Value, json};
 
 use super::factors::Factor;
-use super::identity::Identity;
+use super::identity::{Identity, Names};
 use super::side::OfOperation;
 use super::{Question, sentence};
 use crate::text;
 
 /// One operation on both sides.
 pub struct Compared<'s> {
+    pub names: Names,
     pub identity: &'s Identity,
     pub comparison: Comparison,
     pub sides: [OfSide<'s>; 2],
@@ -32,21 +33,16 @@ pub struct OfSide<'s> {
     pub mean_ns: f64,
 }
 
-/// Compares each pair and corrects for their number. A pair of which a side has no run is left out: the sides' notes
-/// name it.
-pub fn compare<'s>(
-    pairs: &[(usize, usize)],
-    a: &'s [OfOperation],
-    b: &'s [OfOperation],
-    question: &Question,
-) -> Vec<Compared<'s>> {
-    let mut compared: Vec<Compared> = pairs
+/// Compares each operation on the two sides and corrects for their number. One of which a side has no run is left out:
+/// the sides' notes name it.
+pub fn compare<'s>(operations: &[[&'s OfOperation; 2]], names: Names, question: &Question) -> Vec<Compared<'s>> {
+    let mut compared: Vec<Compared> = operations
         .iter()
-        .filter_map(|&(of_a, of_b)| {
-            let (of_a, of_b) = (&a[of_a], &b[of_b]);
-            let comparison = comparison::compare(&of_a.runs, &of_b.runs, question.settings)?;
+        .filter_map(|&[of_a, of_b]| {
+            let comparison = comparison::measure(&of_a.runs, &of_b.runs, question.settings)?;
             let sides = [OfSide::new(of_a), OfSide::new(of_b)];
             Some(Compared {
+                names,
                 identity: &of_a.identity,
                 comparison,
                 sides,
@@ -56,16 +52,17 @@ pub fn compare<'s>(
             })
         })
         .collect();
-    comparison::correct(compared.iter_mut().map(|compared| &mut compared.comparison));
+    comparison::test(compared.iter_mut().map(|compared| &mut compared.comparison));
     let operations = compared.len();
-    let (test, alternative) = (question.settings.test, question.settings.alternative);
-    let needed = runs_needed(test, alternative, operations);
+    let Settings { test, alternative, pairs } = question.settings;
+    let needed = runs_needed(test, alternative, operations, pairs);
     for compared in &mut compared {
-        let [a, b] = [0, 1].map(|side| compared.sides[side].operation.runs.len());
+        let runs = [0, 1].map(|side| compared.sides[side].operation.runs.len());
         compared.runs_needed = needed;
-        compared.enough = enough_runs(test, alternative, a, b, operations);
-        let [of_a, of_b] = &compared.comparison.averages_ns;
-        compared.detectable = detectable(of_a, of_b, test, alternative, operations).filter(|_| compared.enough);
+        compared.enough = enough_runs(test, alternative, runs, operations, pairs);
+        let Comparison { averages_ns: [of_a, of_b], made, .. } = &compared.comparison;
+        let tests = operations * pairs.max(1);
+        compared.detectable = detectable(of_a, of_b, *made, alternative, tests).filter(|_| compared.enough);
     }
     compared
 }
@@ -106,7 +103,7 @@ pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
             let names = skewed[..skewed.len().min(NAMED)].join(", ");
             notes.push(format!(
                 "Welch's test assumes normally distributed logarithms of the runs' numbers; Shapiro and Wilk's test \
-                 rejects that for {names}{more}: --test wilcoxon does not assume it"
+                 rejects that for {names}{more}: the other tests do not assume it"
             ));
         }
     }
@@ -172,7 +169,8 @@ impl Compared<'_> {
             "ranks": ranks,
             "method": question.rule.name(),
             "time": question.time,
-            "test": question.settings.test,
+            "test": self.comparison.made,
+            "sides": self.names,
             "alternative": question.settings.alternative,
             "a": side(0),
             "b": side(1),

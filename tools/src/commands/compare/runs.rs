@@ -21,7 +21,7 @@ pub type Files = Vec<PathBuf>;
 ///
 /// # Errors
 /// A file that cannot be read, or that comes a second time: it would count as a run that was never made.
-pub fn group(side: &str, files: &[PathBuf], from: Option<Format>) -> Result<Vec<Files>> {
+pub fn group(side: char, files: &[PathBuf], from: Option<Format>) -> Result<Vec<Files>> {
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut runs: Vec<Files> = Vec::new();
     // The run that lacks ranks of a job, and the ranks that it has.
@@ -29,7 +29,7 @@ pub fn group(side: &str, files: &[PathBuf], from: Option<Format>) -> Result<Vec<
     for file in files {
         let path = canonical(file);
         if seen.contains(&path) {
-            bail!("{}: is given twice in --{side}: each file is a separate run", file.display());
+            bail!("{}: is given twice in --{}: each file is a separate run", file.display(), side.to_ascii_lowercase());
         }
         seen.push(path);
         if from.is_some() {
@@ -55,11 +55,12 @@ pub fn group(side: &str, files: &[PathBuf], from: Option<Format>) -> Result<Vec<
 }
 
 /// A line for each file that both sides have: it is compared with itself.
-pub fn in_both(a: &[PathBuf], b: &[PathBuf]) -> Vec<String> {
+pub fn in_both((name_a, a): (char, &Vec<PathBuf>), (name_b, b): (char, &Vec<PathBuf>)) -> Vec<String> {
+    let [name_a, name_b] = [name_a, name_b].map(|name| name.to_ascii_lowercase());
     let of_b: Vec<PathBuf> = b.iter().map(|file| canonical(file)).collect();
     a.iter()
         .filter(|file| of_b.contains(&canonical(file)))
-        .map(|file| format!("{}: is in --a and in --b: it is compared with itself", file.display()))
+        .map(|file| format!("{}: is in --{name_a} and in --{name_b}: it is compared with itself", file.display()))
         .collect()
 }
 

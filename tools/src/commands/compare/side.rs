@@ -7,7 +7,7 @@ use mpitrace::comparison::Run;
 
 use super::Question;
 use super::factors::Recorded;
-use super::identity::Identity;
+use super::identity::{self, Identity};
 use super::reduce::{LeftOut, reduce};
 use super::runs::{Files, Opened};
 use crate::progress::Progress;
@@ -60,6 +60,7 @@ impl Side {
 
     fn read_one(&mut self, files: &Files, question: &Question, places: &mut HashMap<Identity, usize>) -> Result<()> {
         let opened = Opened::open(files, question.from, question.time)?;
+        let number = self.recorded.len();
         self.recorded.push(opened.recorded());
         self.notes.extend(opened.notes(question.time, &files[0]));
         for (identity, ns) in opened.whole() {
@@ -68,11 +69,11 @@ impl Side {
             if place == self.whole.len() {
                 self.whole.push(OfOperation::new(identity));
             }
-            self.whole[place].runs.extend(Run::new(&[ns], &[ns]));
+            self.whole[place].runs.extend(Run::new(number, &[ns], &[ns]));
         }
         for (operation, identity) in opened.identities().into_iter().enumerate() {
             let measured = opened.measured(operation, question.time)?;
-            let reduced = reduce(&measured, question.rule)
+            let reduced = reduce(&measured, number, question.rule)
                 .with_context(|| format!("{}: operation {operation}", files[0].display()))?;
             let place = *places.entry(identity.clone()).or_insert(self.operations.len());
             if place == self.operations.len() {
@@ -86,10 +87,10 @@ impl Side {
         Ok(())
     }
 
-    /// Which of what is no operation both sides have, by their places.
-    pub fn common(&self, other: &Side) -> Vec<(usize, usize)> {
-        let place = |function: &str| other.whole.iter().position(|whole| whole.identity.function == function);
-        self.whole.iter().enumerate().filter_map(|(at, whole)| Some((at, place(&whole.identity.function)?))).collect()
+    /// What is no operation and both sides have.
+    pub fn common<'s>(&'s self, other: &'s Side) -> Vec<[&'s OfOperation; 2]> {
+        let of_other = |function: &str| other.whole.iter().find(|whole| whole.identity.function == function);
+        self.whole.iter().filter_map(|whole| Some([whole, of_other(&whole.identity.function)?])).collect()
     }
 
     pub fn identities(&self) -> Vec<&Identity> {
@@ -109,7 +110,7 @@ impl Side {
     }
 
     /// Notes on its runs.
-    pub fn notes(&self, name: &str) -> Vec<String> {
+    pub fn notes(&self, name: char) -> Vec<String> {
         let mut notes = self.notes.clone();
         let without: Vec<&OfOperation> =
             self.operations.iter().filter(|operation| operation.runs_without > 0).collect();
@@ -128,4 +129,23 @@ impl OfOperation {
     fn new(identity: Identity) -> Self {
         OfOperation { identity, runs: Vec::new(), good: 0, left_out: LeftOut::default(), runs_without: 0 }
     }
+
+    /// All of these operations as one: of each run the geometric mean of its medians. `None` where they are fewer than
+    /// two, or where a run takes no time.
+    fn overall(operations: &[&OfOperation]) -> Option<OfOperation> {
+        let mut all = OfOperation::new(Identity::whole(identity::OPERATIONS, operations.first()?.identity.ranks));
+        for (at, run) in operations[0].runs.iter().enumerate() {
+            let logarithms = operations.iter().map(|operation| operation.runs[at].median_ns.ln());
+            let ns = (logarithms.sum::<f64>() / operations.len() as f64).exp();
+            all.runs.extend(Run::new(run.number, &[ns], &[ns]).filter(|_| ns.is_finite() && ns > 0.0));
+        }
+        (operations.len() > 1 && all.runs.len() == operations[0].runs.len()).then_some(all)
+    }
+}
+
+/// Of two sides the operations that all runs have, as one.
+pub fn overall(common: &[[&OfOperation; 2]]) -> Option<[OfOperation; 2]> {
+    let whole = common.iter().filter(|both| both.iter().all(|one| one.runs_without == 0));
+    let (a, b): (Vec<_>, Vec<_>) = whole.map(|&[a, b]| (a, b)).unzip();
+    Some([OfOperation::overall(&a)?, OfOperation::overall(&b)?])
 }
