@@ -26,8 +26,18 @@ pub struct Intervals<'v> {
 
 /// A series with a smaller effective sample size has no interval: too little is known of its dependence.
 const FEWEST: f64 = 4.0;
-/// A quantile beyond which less than so many independent values lie has none either.
+/// A quantile beyond which less than so many independent values lie has none either, ...
 const FEWEST_BEYOND: f64 = 3.0;
+/// ... nor one beyond the quartiles with less than so many: values may be further from the median for some time, now above
+/// it and now below, and fewer do not show it.
+const FEWEST_FAR: f64 = 24.0;
+/// For the same reason the correlation of a series "beyond this quantile" is taken for no shorter than this share of the
+/// series: ten cosines.
+const FAR_SHARE: f64 = 1.0 / 80.0;
+/// A mean has no interval where a single value holds this share of the sum of squares about the median, and this many
+/// equal parts of it more: of a distribution without variance it holds a constant share, however many values there are.
+const LARGEST: f64 = 0.25;
+const LARGEST_PARTS: f64 = 8.0;
 /// Where fewer lie beyond it, their variance is hardly known from themselves.
 const MANY_BEYOND: f64 = 20.0;
 
@@ -50,8 +60,11 @@ impl<'v> Intervals<'v> {
 
     /// The interval of the mean: Student's, with the variance of a mean of dependent values; of values none of which is
     /// below 0, none that reaches below 0 ([`ends_of_mean`]). `None` for fewer than four
-    /// values, independent ones.
+    /// values, independent ones, and where a single value has most of the variance.
     pub fn mean(&self) -> Option<Interval> {
+        if self.largest_share()? > LARGEST + LARGEST_PARTS / self.values.len() as f64 {
+            return None;
+        }
         let mean = moments(self.sorted)?.mean;
         let found = long_run(&block_means(self.values, |value| value), self.share)?;
         let half = self.student(found.freedom)? * found.variance_of_mean.sqrt();
@@ -59,8 +72,8 @@ impl<'v> Intervals<'v> {
         (self.effective >= FEWEST).then(|| self.interval(lower, upper))
     }
 
-    /// The interval of the quantile at `p`, 0 to 1. `None` where too few independent values lie beyond it: for 95 % of
-    /// confidence, 3 of the effective sample size of the whole series.
+    /// The interval of the quantile at `p`, 0 to 1. `None` where too few independent values lie beyond it: 3 of the
+    /// effective sample size of the whole series, beyond the quartiles 24.
     pub fn quantile(&self, p: f64) -> Option<Interval> {
         if !self.has_interval(p) {
             return None;
@@ -76,9 +89,19 @@ impl<'v> Intervals<'v> {
         std::array::from_fn(|index| self.has_interval(p[index]).then(|| self.woodruff(p[index], &below[index]))?)
     }
 
+    /// The share of the sum of squares about the median that the furthest value has.
+    fn largest_share(&self) -> Option<f64> {
+        let median = quantile(self.sorted, 0.5)?;
+        let squares: f64 = self.sorted.iter().map(|value| (value - median).powi(2)).sum();
+        let ends = [self.sorted.first()?, self.sorted.last()?];
+        let largest = ends.into_iter().map(|end| (end - median).powi(2)).fold(0.0, f64::max);
+        Some(if squares > 0.0 { largest / squares } else { 0.0 })
+    }
+
     /// True if enough independent values lie on either side.
     fn has_interval(&self, p: f64) -> bool {
-        self.effective * p.min(1.0 - p) >= FEWEST_BEYOND && self.effective >= FEWEST
+        let least = if is_far(p) { FEWEST_FAR } else { FEWEST_BEYOND };
+        self.effective * p.min(1.0 - p) >= least && self.effective >= FEWEST
     }
 
     /// The interval of the quantile at `p`; `below`: the share of the values that are not above it, in blocks.
@@ -86,7 +109,8 @@ impl<'v> Intervals<'v> {
         let beyond = self.effective * p.min(1.0 - p);
         let n = self.values.len() as f64;
         let share = below.iter().sum::<f64>() / below.len() as f64;
-        let found = long_run(below, self.share)?;
+        let least = if is_far(p) { FAR_SHARE } else { 0.0 };
+        let found = long_run(below, self.share.max(least))?;
         let of_independent = share * (1.0 - share) / n;
         let ratio = if of_independent > 0.0 { found.variance_of_mean / of_independent } else { 1.0 };
         // Few values far out may be closer together, or further apart, than others would be.
@@ -105,6 +129,11 @@ impl<'v> Intervals<'v> {
     fn student(&self, freedom: f64) -> Option<f64> {
         student_quantile(freedom.min(1e9), f64::midpoint(1.0, self.confidence))
     }
+}
+
+/// Beyond the quartiles.
+fn is_far(p: f64) -> bool {
+    (p - 0.5).abs() > 0.25
 }
 
 /// Between which shares of the values the quantile at `p` of `n` independent ones lies, n being any number from 1 on;
@@ -208,9 +237,37 @@ mod tests {
     fn a_few_huge_values_put_no_mean_below_0() {
         let mut values = vec![100.0; 60];
         (values[7], values[31]) = (40_000.0, 90_000.0);
+        assert_eq!(Intervals::new(&values, &sorted(&values), 0.95).mean(), None, "one value has most of the variance");
+        (values[19], values[43], values[51]) = (50_000.0, 70_000.0, 80_000.0);
         let found = Intervals::new(&values, &sorted(&values), 0.95).mean().unwrap();
         let mean = moments(&values).unwrap().mean;
         assert!(0.0 < found.lower && found.lower < mean && mean < found.upper, "{found:?}");
+    }
+
+    /// Values whose variance changes for some time, but which do not depend on each other otherwise (GARCH .1, .88).
+    #[test]
+    fn intervals_of_far_quantiles_allow_for_a_spread_that_lasts_or_are_not_stated() {
+        let series = |n: usize, seed: u64| -> Vec<f64> {
+            let mut random = Random::new(seed);
+            let (mut variance, mut value) = (1.0, 0.0);
+            let mut next = || {
+                variance = 0.02 + 0.1 * value * value + 0.88 * variance;
+                value = f64::sqrt(variance) * random.normal();
+                value
+            };
+            (0..500).for_each(|_| drop(next()));
+            (0..n).map(|_| next()).collect()
+        };
+        let truth = crate::statistics::quantile(&sorted(&series(2_000_000, 1)), 0.95).unwrap();
+        for (n, least) in [(150, 0), (4000, 182)] {
+            let held = (0..200).filter(|seed| {
+                let values = series(n, 100 + seed);
+                let found = Intervals::new(&values, &sorted(&values), 0.95).quantile(0.95);
+                assert_eq!(found.is_none(), n < 480, "{n}");
+                found.is_some_and(|found| found.lower <= truth && truth <= found.upper)
+            });
+            assert!(held.count() >= least, "of {n}");
+        }
     }
 
     #[test]
