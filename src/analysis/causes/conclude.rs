@@ -135,11 +135,14 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
             rest -= ns;
             of_group.push(counted.cause(repetitions, ns, extra_ns, count));
         }
+        // A rank may lose more than the group, where others are faster than usual: no more than all of it is explained.
+        let whole = of_group.iter().map(|cause| cause.ns).sum::<f64>().max(extra_ns);
+        of_group.iter_mut().for_each(|cause| cause.share = share(cause.ns, whole));
         let (named, small): (Vec<Cause>, Vec<Cause>) =
             of_group.into_iter().filter(|cause| cause.ns > 0.0).partition(|cause| cause.share >= NAMED);
         found.causes.extend(named);
         let late = small.into_iter().filter(|cause| cause.kind == Kind::LateRank);
-        found.causes.extend(in_turns(late, extra_ns, count).filter(|cause| cause.share >= NAMED));
+        found.causes.extend(in_turns(late, whole, count).filter(|cause| cause.share >= NAMED));
         let rest = rest.max(0.0);
         found.groups.push(GroupTime {
             repetitions,

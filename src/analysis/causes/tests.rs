@@ -198,6 +198,21 @@ fn many_ranks_that_are_late_in_turns_in_outliers_are_one_cause() {
     assert!(found.causes[0].share > 0.95, "{found:?}");
 }
 
+/// Each waits for each in turn, so that the waiting for one is usual for none; what is usual of the run times is more.
+#[test]
+fn the_shares_of_a_group_are_no_more_than_all_of_it() {
+    let late = |rank, k: u64| {
+        let late = if k % 25 == 24 { 1_500_000 } else { 300_000 };
+        Event { late: if k % 4 == u64::from(rank) { late } else { 0 }, ..Event::default() }
+    };
+    let found = causes("more-than-all", &run(4, late));
+    let of_group = found.causes.iter().filter(|cause| cause.repetitions == Repetitions::Outlier);
+    let (shares, ns): (Vec<f64>, Vec<f64>) = of_group.map(|cause| (cause.share, cause.ns)).unzip();
+    let outliers = found.groups.iter().find(|group| group.repetitions == Repetitions::Outlier).unwrap();
+    assert!(ns.iter().sum::<f64>() > 1.2 * outliers.extra_ns, "{found:?}");
+    assert!((0.9..1.0 + 1e-9).contains(&shares.iter().sum::<f64>()), "{found:?}");
+}
+
 #[test]
 fn causes_that_share_the_outliers_are_named_by_their_time() {
     let happens = |rank, k: u64| match (rank, k % 100) {
