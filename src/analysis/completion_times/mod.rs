@@ -15,7 +15,7 @@ pub mod progress;
 
 use serde::Serialize;
 
-pub use non_blocking::{Overheads, Requests, overlap, overlap_of_osu};
+pub use non_blocking::{Overheads, Requests, overlap};
 
 /// No rank alone.
 pub const NOBODY: u32 = u32::MAX;

@@ -61,23 +61,14 @@ impl Overheads {
     }
 }
 
-/// The share of a blocking call's time that a non-blocking one has hidden: 1 - t_wait / t_blocking. Below 0 where the
-/// wait alone took longer. `None` where no blocking time is known.
+/// The share of a blocking call's time that a caller of the non-blocking one has for its own work: max(0, 1 - overhead /
+/// blocking), the overhead being t_init + sum t_test + t_wait. `None` where no blocking time is known.
 ///
-/// Our own measure; no seed has one.
-pub fn overlap(wait_ns: f64, blocking_ns: Option<f64>) -> Option<f64> {
+/// So the OSU micro-benchmarks count it (util/osu_util_mpi.c), with t_overall - t_compute for the overhead, and for the
+/// blocking time that of the operation where nothing is computed.
+pub fn overlap(overhead_ns: f64, blocking_ns: Option<f64>) -> Option<f64> {
     let blocking_ns = blocking_ns.filter(|time| *time > 0.0)?;
-    Some(1.0 - wait_ns / blocking_ns).filter(|overlap| overlap.is_finite())
-}
-
-/// The same as the OSU micro-benchmarks count it: max(0, 1 - (t_overall - t_compute) / t_pure), where t_overall is the time
-/// from the start to the end of the wait and t_compute what the program computed in it, without its tests. The
-/// difference is the overhead, t_init + sum t_test + t_wait. t_pure is the time of the operation where nothing is computed:
-/// here that of the blocking operation.
-///
-/// Source: OSU Micro-Benchmarks, util/osu_util_mpi.c.
-pub fn overlap_of_osu(overhead_ns: f64, pure_ns: Option<f64>) -> Option<f64> {
-    overlap(overhead_ns, pure_ns).map(|share| share.max(0.0))
+    Some(1.0 - overhead_ns / blocking_ns).filter(|overlap| overlap.is_finite()).map(|overlap| overlap.max(0.0))
 }
 
 #[cfg(test)]
@@ -109,11 +100,11 @@ mod tests {
 
     /// Of 35 us 32.7 are left, most of them in the start: the wait alone would say that two thirds were hidden.
     #[test]
-    fn the_overlap_of_osu_counts_start_and_tests() {
-        let share = overlap_of_osu(32.7, Some(34.7)).unwrap();
+    fn overlap_counts_start_and_tests() {
+        let share = overlap(32.7, Some(34.7)).unwrap();
         assert!((share - 0.0576).abs() < 1e-3, "{share}");
-        assert_eq!(overlap_of_osu(50.0, Some(34.7)), Some(0.0));
-        assert_eq!(overlap_of_osu(50.0, None), None);
+        assert_eq!(overlap(50.0, Some(34.7)), Some(0.0));
+        assert_eq!(overlap(50.0, None), None);
     }
 
     #[test]

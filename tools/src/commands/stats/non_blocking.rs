@@ -1,7 +1,7 @@
 //! The cost of a non-blocking operation for its caller, its overlap and its progress.
 
 use anyhow::Result;
-use mpitrace::completion_times::{overlap, overlap_of_osu, progress};
+use mpitrace::completion_times::{overlap, progress};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
 use mpitrace_functions::blocking_name;
@@ -22,10 +22,8 @@ pub struct NonBlocking {
     pub blocking_operation: Option<usize>,
     /// Its median (local) run time.
     pub blocking_ns: Option<f64>,
-    /// 1 - wait / blocking; `None` where no blocking time is known.
+    /// max(0, 1 - overhead / blocking); `None` where no blocking time is known.
     pub overlap: Option<f64>,
-    /// max(0, 1 - overhead / blocking), as the OSU micro-benchmarks count it.
-    pub overlap_osu: Option<f64>,
     /// The program's own computation between start and completion.
     pub work_ns: Option<f64>,
     pub tests: Option<f64>,
@@ -45,7 +43,6 @@ pub struct Progress {
     pub wait_ns: f64,
     /// As above.
     pub overlap: Option<f64>,
-    pub overlap_osu: Option<f64>,
 }
 
 /// The overheads of the `number`-th operation; `None` where it is blocking or nothing is known of its requests.
@@ -58,7 +55,6 @@ pub fn costs(source: &Source, number: usize, selection: &Selection<'_>) -> Resul
         Some(blocking) => median(&mut source.run_times(blocking, RunTime::Local)?.run_time_ns),
         None => None,
     };
-    let wait_ns = middle(&overheads.wait_ns);
     let [interval, tests, overhead, wait] =
         [&overheads.interval_ns, &overheads.tests, &overheads.overhead_ns, &overheads.wait_ns]
             .map(|column| only(column));
@@ -68,19 +64,17 @@ pub fn costs(source: &Source, number: usize, selection: &Selection<'_>) -> Resul
         tests: row.tests,
         overhead_ns: row.overhead_ns,
         wait_ns: row.wait_ns,
-        overlap: overlap(row.wait_ns, blocking_ns),
-        overlap_osu: overlap_of_osu(row.overhead_ns, blocking_ns),
+        overlap: overlap(row.overhead_ns, blocking_ns),
     };
     let overhead_ns = middle(&overheads.overhead_ns);
     Ok(Some(NonBlocking {
         overhead_ns,
         init_ns: middle(&overheads.init_ns),
         test_ns: middle(&overheads.test_ns),
-        wait_ns,
+        wait_ns: middle(&overheads.wait_ns),
         blocking_operation,
         blocking_ns,
-        overlap: wait_ns.and_then(|wait| overlap(wait, blocking_ns)),
-        overlap_osu: overhead_ns.and_then(|overhead| overlap_of_osu(overhead, blocking_ns)),
+        overlap: overhead_ns.and_then(|overhead| overlap(overhead, blocking_ns)),
         work_ns: middle(&overheads.work_ns),
         tests: middle(&overheads.tests),
         interval_ns: middle(&overheads.interval_ns),
