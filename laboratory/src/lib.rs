@@ -7,6 +7,7 @@
 
 pub mod barrier_bounds;
 mod commands;
+pub mod counted;
 pub mod enough;
 pub mod metrics;
 pub mod schemes;

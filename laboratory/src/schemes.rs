@@ -2,8 +2,8 @@
 //!
 //! Hunold & Carpen-Amarie (2016, 2) list how benchmarks measure (MS1 to MS4, its table III) and what they make of
 //! it (PS5 to PS8, its table IV, and the text of section 2 on MPIBlib, mpicroscope and OSU, here PS2 to PS4). The
-//! outcome is what a benchmark that measures so would print for these repetitions; releases of today may measure otherwise
-//! (Intel MPI Benchmarks since 2018 add up the times of calls with barriers between them).
+//! outcome is what a benchmark that measures so would print for these repetitions; for what releases of today count see
+//! [`crate::counted`].
 
 use mpitrace::statistics::{Interval, Sample, median, moments, tukey_fences};
 

@@ -1,5 +1,6 @@
 //! The Intel MPI Benchmarks, unmodified, as they come with Intel's wheel: what they say of themselves is in the trace.
 
+use crate::support::companion::{self, mpitrace};
 use crate::support::trace::Info;
 use crate::support::{Case, On, Outcome, TARGET, Test, Trace};
 
@@ -65,6 +66,11 @@ fn assert_agrees(trace: &Trace, info: &Info, line: &Line) {
     let times: Vec<f64> = measured.filter_map(|row| Some(row.exit_ns? - row.enter_ns)).collect();
     assert_eq!(times.len() as u64, 2 * n);
     let mean_us = times.iter().sum::<f64>() / times.len() as f64 / 1e3;
+    let path = trace.path.to_str().expect("a plain path");
+    let counted = mpitrace(&["benchmark", "scheme", path, "--scheme", "imb", "--json", "--operation", &number]);
+    let counted = &companion::json(&counted)[0];
+    assert_eq!(counted["used"], 2 * n, "{counted}");
+    assert!((counted["mean_ns"].as_f64().unwrap() / 1e3 - mean_us).abs() < 1e-6 * mean_us, "{mean_us}: {counted}");
     // IMB prints two decimals.
     assert!(mean_us > 0.0 && mean_us <= average_us + 0.01, "{bytes} bytes: {average_us} us by IMB, {mean_us:.3} by us");
 }

@@ -17,7 +17,9 @@ use mpitrace_companion::text;
 use mpitrace_format::layout::OPERATION_MASK;
 use serde::Serialize;
 
+use crate::counted;
 use crate::schemes::{Measurement, Outcome, Removal, Scheme, Times};
+use crate::synchronisation_check::{Observed, command};
 
 /// One number of each operation, by a data processing scheme of Hunold and Carpen-Amarie
 ///
@@ -91,6 +93,10 @@ enum SchemeName {
     Ps7,
     /// mpptest: the least of the root's loops
     Ps8,
+    /// Intel MPI Benchmarks since 2018: t_min, t_max and t_avg of the calls of the last loop, barriers between them
+    Imb,
+    /// OSU Micro-Benchmarks: the same without the calls that it skips
+    Osu,
 }
 
 /// The measurement schemes that a trace can follow.
@@ -114,7 +120,7 @@ impl From<SchemeName> for Scheme {
     fn from(name: SchemeName) -> Scheme {
         match name {
             SchemeName::Ps2 => Scheme::Ps2,
-            SchemeName::Ps3 => Scheme::Ps3,
+            SchemeName::Ps3 | SchemeName::Imb | SchemeName::Osu => Scheme::Ps3,
             SchemeName::Ps4 => Scheme::Ps4,
             SchemeName::Ps5 => Scheme::Ps5,
             SchemeName::Ps6 => Scheme::Ps6,
@@ -203,7 +209,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
 impl Applied {
     fn new(arguments: &Arguments, source: &Source, name_of: SchemeName, number: usize) -> Result<Applied> {
         let scheme = Scheme::from(name_of);
-        let selection = Selection::new(source, number, RunTime::Local, arguments.rule.rule, arguments.category)?;
+        let mut selection = Selection::new(source, number, RunTime::Local, arguments.rule.rule, arguments.category)?;
+        leave_out_uncounted(source, number, name_of, &mut selection);
         let measurement = arguments.measurement.map_or(scheme.measurement(), Measurement::from);
         let removal = arguments.remove.map_or(scheme.removal(), Removal::from);
         let times = times(arguments, source, number, measurement, &selection)?;
@@ -236,6 +243,25 @@ impl Applied {
             left_out: selection.left_out,
             note,
         })
+    }
+}
+
+/// Leaves out what the benchmark of today does not count.
+fn leave_out_uncounted(source: &Source, number: usize, scheme: SchemeName, selection: &mut Selection<'_>) {
+    let Some(Traced { trace, operations, clock, .. }) =
+        source.traced().filter(|_| matches!(scheme, SchemeName::Imb | SchemeName::Osu))
+    else {
+        return;
+    };
+    let observed = Observed::new(trace, operations, clock, number);
+    let skipped = match scheme {
+        SchemeName::Osu => counted::skipped_by_osu(&command(trace), source.operations()[number].bytes),
+        _ => 0,
+    };
+    let first = observed.repetition.get(counted::last_loop(&observed) + skipped).copied().unwrap_or(u64::MAX);
+    for (kept, &repetition) in selection.kept.iter_mut().zip(&*selection.repetition) {
+        selection.left_out.category += usize::from(*kept && repetition < first);
+        *kept &= repetition >= first;
     }
 }
 

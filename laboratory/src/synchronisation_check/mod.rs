@@ -14,7 +14,7 @@ mod spread;
 mod tests;
 
 pub use hint::asked_for;
-pub use observed::Observed;
+pub use observed::{Observed, command};
 pub use spread::Spread;
 
 use grid::Grid;
@@ -175,7 +175,8 @@ fn has_start_messages(observed: &Observed) -> Option<bool> {
 }
 
 /// True if the ranks wait, after the barrier, for one and the same time. Then when they enter does not depend on when
-/// they have left it. What a rank has in every repetition, as an error of its clock, is left out.
+/// they have left it, and they enter closer together than they have left it: after work of any length between the two
+/// they do not. What a rank has in every repetition, as an error of its clock, is left out.
 fn agrees_on_a_time(observed: &Observed) -> bool {
     let ranks = observed.enter_ns.len();
     if ranks < 2 {
@@ -194,6 +195,11 @@ fn agrees_on_a_time(observed: &Observed) -> bool {
         times.iter().map(of_rank).collect()
     };
     let (left, entered) = (centred(&observed.barrier_exit_ns), centred(&observed.enter_ns));
+    let apart =
+        |times: &[Vec<f64>]| median(&mut widths(times).into_iter().filter(|width| !width.is_nan()).collect::<Vec<_>>());
+    if apart(&entered).zip(apart(&left)).is_none_or(|(entered, left)| entered >= left) {
+        return false;
+    }
     let (mut slopes, mut waits, mut skews) = (Vec::new(), Vec::new(), Vec::new());
     for row in 0..rows {
         let squares: f64 = left.iter().map(|left| left[row].powi(2)).sum();

@@ -76,7 +76,7 @@ impl Observed {
 }
 
 /// The command line of the program; empty where it was not recorded.
-fn command(trace: &Trace) -> String {
+pub fn command(trace: &Trace) -> String {
     let metadata = trace.parts.first().map(|part| part.metadata()).unwrap_or_default();
     metadata.into_iter().find(|(name, _)| name == "command").map(|(_, command)| command).unwrap_or_default()
 }

@@ -137,6 +137,23 @@ fn a_time_agreed_on_after_the_barrier_is_told_from_the_barrier() {
     assert!(start.median_ns < 100.0 && left.median_ns > 1500.0, "{start:?} {left:?}");
 }
 
+/// 20 to 60 us of work on each rank, however far apart the barrier lets the ranks go.
+#[test]
+fn work_after_a_barrier_is_no_agreed_time() {
+    for (seed, skew) in (0..20).flat_map(|seed| [50.0, 300.0, 3000.0, 30_000.0].map(|skew| (seed, skew))) {
+        let mut random = Random::new(100 + seed);
+        let found = benchmark(&format!("work-{seed}-{skew}"), &mut |_, free| {
+            let latest = *free.iter().max().unwrap();
+            let leave = |random: &mut Random| latest + 1000 + (skew * random.uniform()) as u64;
+            let one: Vec<(u64, u64)> = free.iter().map(|&enter| (enter, leave(&mut random))).collect();
+            let work = |random: &mut Random| 20_000 + (40_000.0 * random.uniform()) as u64;
+            let entered = one.iter().map(|(_, exit)| exit + work(&mut random)).collect();
+            (vec![one], entered)
+        });
+        assert_eq!(found.synchronisation, Synchronisation::Barrier, "seed {seed}, skew {skew}");
+    }
+}
+
 #[test]
 fn messages_tell_a_dissemination_barrier_where_they_were_counted() {
     let rows = 40;
