@@ -47,14 +47,13 @@ pub struct Barriers<'a> {
     barriers: Vec<(u64, &'a Operation, usize)>,
 }
 
+/// Calls between two barriers.
+const MOST_CALLS: u64 = 2;
+
 impl<'a> Barriers<'a> {
-    /// The barriers of the communicator of the `number`-th operation; `None` where it has none, and for barriers
-    /// themselves.
+    /// The barriers of the communicator of the `number`-th operation; `None` where it has none.
     pub fn new(trace: &'a Trace, clock: &'a Clock, operations: &'a Operations, number: usize) -> Option<Self> {
         let operation = &operations.operations[number];
-        if operation.key.is_blocking_barrier() {
-            return None;
-        }
         let communicator = operation.key.communicator;
         let mut barriers = Vec::new();
         let is_barrier = |other: &&Operation| other.key.is_blocking_barrier() && other.key.communicator == communicator;
@@ -65,13 +64,19 @@ impl<'a> Barriers<'a> {
         (!barriers.is_empty()).then_some(Barriers { trace, clock, operation, barriers })
     }
 
-    /// The bounds of each complete repetition that has a barrier before and one behind it, with nothing else between on
-    /// the communicator; its place among the complete ones with them.
+    /// The bounds of the work around each complete repetition that has a barrier before and one behind it, with one other
+    /// call at most between them on the communicator; its place among the complete ones with them. Of a barrier, those of
+    /// the work between it and the next one, two calls at most.
     pub fn bounds(&self) -> impl Iterator<Item = (usize, Bounds)> + '_ {
         self.operation.complete_rows().enumerate().filter_map(|(place, row)| {
             let position = position(self.trace, self.operation, row);
-            let before = self.barrier_at(position.checked_sub(1)?)?;
-            let behind = self.barrier_at(position.checked_add(1)?)?;
+            let (before, calls) = match self.operation.key.is_blocking_barrier() {
+                true => ((self.operation, row), 0),
+                false => (1..=MOST_CALLS)
+                    .find_map(|ahead| Some((self.barrier_at(position.checked_sub(ahead)?)?, ahead)))?,
+            };
+            let behind =
+                (1..=MOST_CALLS + 1 - calls).find_map(|after| self.barrier_at(position.checked_add(after)?))?;
             Some((place, self.between(before, behind)))
         })
     }
@@ -171,7 +176,36 @@ mod tests {
         let first = found[0];
         assert_eq!((first.lower_ns, first.global_ns, first.upper_ns), (9940.0, 9940.0, 10_060.0));
         assert!(found.iter().all(|bounds| bounds.verdict == Verdict::Held));
-        assert!(Barriers::new(&trace, &clock, &operations, 1).is_none());
+        // The barriers' own: the same work, between each and the next.
+        let own: Vec<Bounds> = Barriers::new(&trace, &clock, &operations, 1).unwrap().bounds().map(|b| b.1).collect();
+        assert_eq!(own, found);
+    }
+
+    /// McCalpin's program: a barrier, work with no call or with two, a barrier.
+    #[test]
+    fn work_with_no_call_or_two_between_barriers_has_bounds() {
+        for (calls, of_work, of_barriers) in [(0, 0, 3), (1, 3, 3), (2, 6, 3), (3, 0, 0)] {
+            let mut rank = SyntheticRank::new(0, 1);
+            let work = rank.operation("MPI_Bcast", 0, 8);
+            let barrier = rank.operation("MPI_Barrier", 0, 0);
+            for i in 1..=4 {
+                rank.call(barrier, 10_000 * i, 10_000 * i + 100);
+                let at = |call: u64| 10_000 * i + 1000 * (call + 1);
+                (0..if i < 4 { calls } else { 0 }).for_each(|call| rank.call(work, at(call), at(call) + 10));
+            }
+            let path = std::env::temp_dir().join(format!("mpitrace-{}-calls-{calls}", std::process::id()));
+            write(&path, &[rank]).unwrap();
+            let trace = Trace::open(&[&path]).unwrap();
+            std::fs::remove_file(path).unwrap();
+            let (clock, operations) = (Clock::new(&trace), Operations::new(&trace));
+            for (number, operation) in operations.operations.iter().enumerate() {
+                let barriers = Barriers::new(&trace, &clock, &operations, number).unwrap();
+                let bounds: Vec<Bounds> = barriers.bounds().map(|b| b.1).collect();
+                let expected = if operation.key.is_blocking_barrier() { of_barriers } else { of_work };
+                assert_eq!(bounds.len(), expected, "{calls} calls");
+                assert!(bounds.iter().all(|one| (one.lower_ns, one.upper_ns) == (9900.0, 10_100.0)), "{bounds:?}");
+            }
+        }
     }
 
     #[test]
