@@ -68,14 +68,15 @@ pub fn median_at_half(exchanges: &[Exchange], mean_round_trip: f64) -> Option<Of
     (!offsets.is_empty()).then(|| *offsets.select_nth_unstable_by_key(middle, |offset| offset.difference).1)
 }
 
-/// The mean of the round trips without outliers, which are those beyond 1.5 interquartile ranges above the third
-/// quartile (Hunold & Carpen-Amarie 2016, algorithm 17).
+/// The mean of the round trips without outliers, which are those beyond 1.5 interquartile ranges from the quartiles
+/// (Hunold & Carpen-Amarie 2016, 3.5 and algorithm 17).
 pub fn mean_round_trip(exchanges: &[Exchange]) -> f64 {
     let mut trips: Vec<u64> = exchanges.iter().map(Exchange::round_trip).collect();
     trips.sort_unstable();
     let quartile = |k: usize| trips.get(trips.len() * k / 4).copied().unwrap_or(0) as f64;
-    let limit = quartile(3) + 1.5 * (quartile(3) - quartile(1));
-    let kept: Vec<f64> = trips.iter().map(|&trip| trip as f64).filter(|&trip| trip <= limit).collect();
+    let reach = 1.5 * (quartile(3) - quartile(1));
+    let fences = quartile(1) - reach..=quartile(3) + reach;
+    let kept: Vec<f64> = trips.iter().map(|&trip| trip as f64).filter(|trip| fences.contains(trip)).collect();
     kept.iter().sum::<f64>() / kept.len().max(1) as f64
 }
 
@@ -126,6 +127,7 @@ mod tests {
     fn the_mean_round_trip_leaves_out_what_stands_out() {
         let mut all = vec![Exchange { sent: 0, remote: 0, received: 100 }; 20];
         all.push(Exchange { sent: 0, remote: 0, received: 100_000 });
+        all.push(Exchange { sent: 0, remote: 0, received: 1 });
         assert_eq!(mean_round_trip(&all), 100.0);
     }
 }

@@ -1,6 +1,7 @@
 //! The metadata of the run: the experimental factors (Hunold & Carpen-Amarie 2016, table VI), as far as they can be
 //! seen from inside the program.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use mpitrace_format::layout::{abi as family, full};
@@ -86,6 +87,11 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     add("synchronisation", None);
     add("cache_control", None);
     add("cpu_model", line_of(&read("/proc/cpuinfo"), &["model name\t:", "Model\t\t:"]));
+    add("processors", processors(&read("/proc/cpuinfo")));
+    add(
+        "distribution",
+        line_of(&read("/etc/os-release"), &["PRETTY_NAME="]).map(|name| name.trim_matches('"').to_owned()),
+    );
     add("governor", Some(read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")));
     add("frequency_khz", Some(read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq")));
     add("frequency_mhz", line_of(&read("/proc/cpuinfo"), &["cpu MHz\t\t:"]));
@@ -167,7 +173,22 @@ fn thread_level() -> Option<String> {
     Some(names[index].to_owned())
 }
 
-/// The network devices that are up, fast ones first by name; the MPI library's own word where it gives one.
+/// `2 sockets, 64 cores, 128 hardware threads`, as far as the kernel states them.
+fn processors(cpuinfo: &str) -> Option<String> {
+    let of = |name: &str| cpuinfo.lines().filter(|line| line.starts_with(name)).collect::<Vec<_>>();
+    let (threads, sockets, cores) = (of("processor\t"), of("physical id\t"), of("core id\t"));
+    let distinct = |values: Vec<(&&str, &&str)>| values.into_iter().collect::<BTreeSet<_>>().len();
+    let of_sockets = distinct(sockets.iter().zip(&sockets).collect());
+    let of_cores = distinct(sockets.iter().zip(&cores).collect());
+    let known = match of_cores {
+        0 => String::new(),
+        _ => format!("{of_sockets} sockets, {of_cores} cores, "),
+    };
+    (!threads.is_empty()).then(|| format!("{known}{} hardware threads", threads.len()))
+}
+
+/// The network devices that are up, fast ones first by name, with their rates where they state them; the MPI library's own
+/// word where it gives one.
 fn network(version: &str) -> Option<String> {
     if let Some(device) = line_of(version, &["MPICH Device:"]) {
         return Some(device);
@@ -176,9 +197,18 @@ fn network(version: &str) -> Option<String> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     };
-    let mut devices = names("/sys/class/infiniband");
+    let with_rate = |name: &String, rate: String, unit: &str| match rate.trim() {
+        "" | "-1" => name.clone(),
+        rate => format!("{name} ({rate}{unit})"),
+    };
+    let infiniband = names("/sys/class/infiniband");
+    let rate = |name: &String| with_rate(name, read(&format!("/sys/class/infiniband/{name}/ports/1/rate")), "");
+    let mut devices: Vec<String> = infiniband.iter().map(rate).collect();
     devices.extend(names("/sys/class/cxi"));
-    devices.extend(names("/sys/class/net").into_iter().filter(|name| name != "lo"));
+    let mut others = names("/sys/class/net");
+    others.retain(|name| name != "lo" && read(&format!("/sys/class/net/{name}/operstate")) != "down");
+    let rate = |name: &String| with_rate(name, read(&format!("/sys/class/net/{name}/speed")), " Mb/s");
+    devices.extend(others.iter().map(rate));
     (!devices.is_empty()).then(|| devices.join(" "))
 }
 
@@ -202,4 +232,20 @@ fn tsc_flags() -> Option<String> {
     let flags = line_of(&read("/proc/cpuinfo"), &["flags\t\t:"])?;
     let of_clock: Vec<_> = flags.split(' ').filter(|flag| flag.contains("tsc") || *flag == "art").collect();
     Some(of_clock.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sockets_and_cores_are_counted_once() {
+        let processor = |number: u32, socket: u32, core: u32| {
+            format!("processor\t: {number}\nphysical id\t: {socket}\ncore id\t\t: {core}\n\n")
+        };
+        let all: String = (0..8).map(|number| processor(number, number / 4, number % 2)).collect();
+        assert_eq!(processors(&all).as_deref(), Some("2 sockets, 4 cores, 8 hardware threads"));
+        assert_eq!(processors("processor\t: 0\nprocessor\t: 1\n").as_deref(), Some("2 hardware threads"));
+        assert_eq!(processors(""), None);
+    }
 }

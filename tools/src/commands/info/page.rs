@@ -76,10 +76,10 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("", factors.get("library_file"));
     add("threads", factors.get("thread_level"));
     let frequency = if factors.get("frequency_khz").is_some() { "frequency_khz" } else { "frequency_mhz" };
-    add("processor", factors.join(&["cpu_model", frequency, "governor", "turbo"]));
+    add("processor", factors.join(&["cpu_model", "processors", frequency, "governor", "turbo"]));
     add("pinning", pinning(facts));
     add("network", factors.get("network"));
-    add("kernel", factors.get("kernel"));
+    add("kernel", factors.join(&["kernel", "distribution"]));
     add("compiler", factors.get("compiler"));
     add("cache", factors.get("cache_control"));
     add("clock", clock(facts, &factors));
