@@ -59,6 +59,9 @@ fn the_numbers_are_those_of_the_run_times() {
     assert_eq!(completion["ordering"], json!({"checked": 101, "split": 0, "violated": 0}));
     assert_eq!(found["per_rank"][0]["median_ns"], 1051.0);
     assert_eq!((&found["per_rank"][0]["last_in"], &found["per_rank"][1]["last_in"]), (&json!(0), &json!(101)));
+    let exits = [0, 1].map(|rank| found["per_rank"][rank]["exit_after_first_ns"].as_f64().unwrap());
+    assert_eq!(exits, [0.0, 60.0]);
+    assert_eq!(found["per_rank"][1]["exit_after_first_interval_ns"], json!([60.0, 60.0]));
     assert_eq!(found["non_blocking"], json!(null));
 }
 

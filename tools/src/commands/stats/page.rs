@@ -222,15 +222,11 @@ fn times_together(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Re
         let overhead = time(n.overhead_ns);
         let (init, test, wait) = (time(n.init_ns), time(n.test_ns), time(n.wait_ns));
         writeln!(output, "\nnon-blocking overhead {overhead}: start {init}, tests {test}, wait {wait} (medians)")?;
-        match (n.overlap, n.overlap_osu, n.blocking_ns) {
-            (Some(overlap), Some(osu), Some(blocking)) => writeln!(
-                output,
-                "             overlap {:.0} % of {} blocking by the wait alone, {:.0} % by start, tests and wait (as OSU \
-                 counts it)",
-                100.0 * overlap,
-                text::time(blocking),
-                100.0 * osu
-            )?,
+        match (n.overlap, n.blocking_ns) {
+            (Some(overlap), Some(blocking)) => {
+                let (share, blocking) = (100.0 * overlap, text::time(blocking));
+                writeln!(output, "             overlap {share:.0} %: 1 - overhead / {blocking} of the blocking call")?;
+            }
             _ => writeln!(output, "             overlap unknown: no blocking call of the same kind in this trace")?,
         }
         let tests = n.tests.map(|tests| format!("{tests:.0} tests")).unwrap_or_default();
@@ -250,7 +246,7 @@ fn progress(rows: &[Progress], output: &mut dyn Write, style: Style) -> io::Resu
     if rows.len() < 2 {
         return Ok(());
     }
-    let columns = ["interval", "repetitions", "tests", "overhead", "wait", "overlap", "by OSU"].map(number);
+    let columns = ["interval", "repetitions", "tests", "overhead", "wait", "overlap"].map(number);
     let mut table = Table::new(&columns);
     for row in rows {
         table.row(vec![
@@ -260,7 +256,6 @@ fn progress(rows: &[Progress], output: &mut dyn Write, style: Style) -> io::Resu
             text::time(row.overhead_ns),
             text::time(row.wait_ns),
             row.overlap.map(|overlap| format!("{:.0} %", 100.0 * overlap)).unwrap_or_default(),
-            row.overlap_osu.map(|overlap| format!("{:.0} %", 100.0 * overlap)).unwrap_or_default(),
         ]);
     }
     table.write(output, style)
@@ -304,6 +299,8 @@ fn per_rank(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<(
         number("mad"),
         number("last in").optional(),
         number("last out").optional(),
+        number("exit after first").optional(),
+        text("95 %").optional(),
     ]);
     for rank in ranks {
         let d = &rank.description;
@@ -320,6 +317,8 @@ fn per_rank(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<(
             time(d.mad_ns),
             text::optional(rank.last_in),
             text::optional(rank.last_out),
+            time(rank.exit_after_first_ns),
+            rank.exit_after_first_interval_ns.map(|ends| ends.map(text::time).join(" to ")).unwrap_or_default(),
         ]);
     }
     table.write(output, style)

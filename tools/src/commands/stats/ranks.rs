@@ -1,6 +1,6 @@
 //! The numbers of each rank.
 
-use mpitrace::statistics::{CONFIDENCE, Description, Intervals, Sample};
+use mpitrace::statistics::{CONFIDENCE, Description, Intervals, Sample, moments, tukey_fences};
 use serde::Serialize;
 
 use super::completion::CompletionSummary;
@@ -18,22 +18,48 @@ pub struct RankFacts {
     pub last_in: Option<usize>,
     /// In how many it left last.
     pub last_out: Option<usize>,
+    /// How much later than the first one it left in the mean, ns, without the repetitions in which that is beyond Tukey's
+    /// upper fence (Hunold & Carpen-Amarie 2016, figure 10).
+    pub exit_after_first_ns: Option<f64>,
+    /// The ends of its interval.
+    pub exit_after_first_interval_ns: Option<[f64; 2]>,
 }
 
 /// Of each rank.
 pub fn each(ranks: &Ranks<'_>, summary: Option<&CompletionSummary>, selection: &Selection<'_>) -> Vec<RankFacts> {
     let count = ranks.numbers.len();
+    let exits: Option<Vec<Vec<f64>>> =
+        (0..count).map(|index| ranks.exit_ns(index).map(|column| selection.only(column))).collect();
+    let first: Vec<f64> = match exits.as_deref() {
+        Some(all @ [one, ..]) => {
+            let of_row = |row| all.iter().map(|exit: &Vec<f64>| exit[row]).fold(f64::INFINITY, f64::min);
+            (0..one.len()).map(of_row).collect()
+        }
+        _ => Vec::new(),
+    };
     let of_rank = |index: usize| {
         let values = selection.only(ranks.duration_ns(index));
         let sample = Sample::new(&values);
         let intervals = Intervals::new(&values, sample.sorted(), CONFIDENCE);
+        let exit = exits.as_ref().and_then(|exits| after(&exits[index], &first));
         RankFacts {
             rank: ranks.numbers[index],
             repetitions: sample.len(),
             description: Description::new(&sample, [intervals.mean(), intervals.quantile(0.5)]),
             last_in: summary.map(|summary| summary.last_in[index]),
             last_out: summary.map(|summary| summary.last_out[index]),
+            exit_after_first_ns: exit.map(|(mean, _)| mean),
+            exit_after_first_interval_ns: exit.and_then(|(_, interval)| interval),
         }
     };
     (0..count).map(of_rank).collect()
+}
+
+/// The mean of these exits after the first ones, and its interval.
+fn after(exit_ns: &[f64], first_ns: &[f64]) -> Option<(f64, Option<[f64; 2]>)> {
+    let after: Vec<f64> = exit_ns.iter().zip(first_ns).map(|(exit, first)| exit - first).collect();
+    let [_, upper] = tukey_fences(&Sample::new(&after))?;
+    let usual: Vec<f64> = after.into_iter().filter(|after| *after <= upper).collect();
+    let interval = Intervals::new(&usual, Sample::new(&usual).sorted(), CONFIDENCE).mean();
+    Some((moments(&usual)?.mean, interval.map(|interval| [interval.lower, interval.upper])))
 }
