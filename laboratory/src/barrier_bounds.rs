@@ -72,8 +72,9 @@ impl<'a> Barriers<'a> {
             let position = position(self.trace, self.operation, row);
             let (before, calls) = match self.operation.key.is_blocking_barrier() {
                 true => ((self.operation, row), 0),
-                false => (1..=MOST_CALLS)
-                    .find_map(|ahead| Some((self.barrier_at(position.checked_sub(ahead)?)?, ahead)))?,
+                false => {
+                    (1..=MOST_CALLS).find_map(|ahead| Some((self.barrier_at(position.checked_sub(ahead)?)?, ahead)))?
+                }
             };
             let behind =
                 (1..=MOST_CALLS + 1 - calls).find_map(|after| self.barrier_at(position.checked_add(after)?))?;
