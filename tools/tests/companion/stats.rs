@@ -61,7 +61,8 @@ fn the_numbers_are_those_of_the_run_times() {
     assert_eq!((&found["per_rank"][0]["last_in"], &found["per_rank"][1]["last_in"]), (&json!(0), &json!(101)));
     let exits = [0, 1].map(|rank| found["per_rank"][rank]["exit_after_first_ns"].as_f64().unwrap());
     assert_eq!(exits, [0.0, 60.0]);
-    assert_eq!(found["per_rank"][1]["exit_after_first_interval_ns"], json!([60.0, 60.0]));
+    let ends: [f64; 2] = serde_json::from_value(found["per_rank"][1]["exit_after_first_interval_ns"].clone()).unwrap();
+    assert!(ends.iter().all(|end| (end - 60.0).abs() < 1e-9), "{ends:?}");
     assert_eq!(found["non_blocking"], json!(null));
 }
 
@@ -106,11 +107,11 @@ fn the_step_of_the_clock_is_said() {
     assert!(found["notes"].to_string().contains("steps of 10.00 ns"), "{}", found["notes"]);
 }
 
-/// Two run times of 60 are a thousand times as long: Student's interval of the mean would reach below no time at all.
+/// Three run times of 60 are a thousand times as long: Student's interval of the mean would reach below no time at all.
 #[test]
 fn no_interval_of_a_mean_reaches_below_0() {
     let folder = Folder::new();
-    let run_time = |i: usize| if i == 7 || i == 31 { 100_000 } else { 100 + i % 3 };
+    let run_time = |i: usize| if [7, 23, 31].contains(&i) { 100_000 } else { 100 + i % 3 };
     let rows: String = (0..60).map(|i| format!("{i},0,runtime,{}\n", run_time(i))).collect();
     let file = folder.file("huge.csv", rows.as_bytes());
     let of = |options: &[&str]| mpitrace(&[&["stats", "--from", "csv", &file], options].concat());
