@@ -20,6 +20,7 @@ pub const TESTS: &[Test] = &[
     Test::new("of_a_python_program_are_pythons", python).on(On::Python),
     Test::new("are_taken_without_any_change_for_the_rank", unchanged).on(On::Only(&["ompi4"])),
     Test::new("of_a_rank_under_a_debugger_are_left_alone", debugged).on(On::Only(&["mpich4"])),
+    Test::new("may_be_read_by_others_only_where_the_user_asks", permission).on(On::Only(&["mpich4"])),
     Test::new("are_in_the_trace_of_a_job_that_was_killed", killed).on(LIBRARIES),
     Test::new("are_printed_by_run_where_a_rank_is_stuck", stuck).on(On::Only(&["mpich4"])).second_tier(),
     Test::new("a_watchdog_ends_with_the_verdict_and_runs_a_command", watchdog).on(On::Only(&["ompi4"])),
@@ -163,6 +164,17 @@ fn debugged(case: &Case) {
     let found = look["stuck"]["stacks"][0]["why_not"].as_str().unwrap_or_default().to_owned();
     assert!(found == why || found.ends_with(" debugs it"), "{found}");
     end(case, running);
+}
+
+/// Once for each rank, before MPI_Init returns. Debian's MPICH 4 sets nothing of its own.
+fn permission(case: &Case) {
+    for (value, times) in [("0", 0), ("1", 2)] {
+        let ptracer = build::shared_library(case.mpi, "ptracer.c");
+        let launch = case.launch(2, "counts.c").preload(ptracer).set("MPITRACE_STACKS", value).trace();
+        let outcome = launch.run();
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert_eq!(outcome.stderr.matches("PR_SET_PTRACER -1\n").count(), times, "{value}: {}", outcome.stderr);
+    }
 }
 
 /// `mpitrace run` of stands.c into this trace.
