@@ -341,6 +341,8 @@ impl Recorded {
             histograms: Vec::new(),
             columns,
             blocks: Blocks::of_rows(&rows, &runs, std::slice::from_ref(&self.operation), 1024),
+            messages: &[],
+            message_blocks: Blocks::default(),
         }
     }
 }
