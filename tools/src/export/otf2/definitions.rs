@@ -270,14 +270,11 @@ pub fn ranks(calls: &Calls) -> std::ops::Range<u32> {
 
 fn members(calls: &Calls, messages: &MessageRows) -> BTreeMap<(usize, usize), (u32, u32)> {
     let mut members = BTreeMap::new();
-    let mut of_messages: Vec<usize> =
-        messages.messages.calls.iter().flatten().filter_map(|call| call.communicator).collect();
-    of_messages.sort_unstable();
-    of_messages.dedup();
-    for id in of_messages {
-        for &(part, index) in &calls.operations.communicators[id].members {
+    // Messages may be on communicators without a collective; OTF2's readers want definitions without a gap.
+    for communicator in calls.operations.communicators.iter().filter(|_| !messages.messages.calls.is_empty()) {
+        for &(part, index) in &communicator.members {
             let entry = &calls.trace.parts[part].communicators()[index];
-            members.insert((id, part), (entry.rank, entry.flags));
+            members.insert((communicator.id, part), (entry.rank, entry.flags));
         }
     }
     for operation in &calls.operations.operations {
