@@ -116,10 +116,10 @@ pub mod programs {
     pub const STOPS: Broken = program("stops", Expected::Verdict(("stopped-rank", &[1], WORLD)), NOT_COME);
     pub const FINALIZE: Broken = same("finalize", ("missing-rank", &[1], None));
     pub const EARLY_FINALIZE: Broken = same("early_finalize", NOT_COME);
-    pub const RECEIVE: Broken = same("receive", ("point-to-point", &[1], WORLD));
-    pub const REQUEST: Broken = same("request", ("point-to-point", &[1], WORLD));
-    pub const PROBE: Broken = same("probe", ("point-to-point", &[1], WORLD));
-    pub const RECEIVES: Broken = same("receives", ("point-to-point", &[0, 1, 2], None));
+    pub const RECEIVE: Broken = same("receive", ("cycle", &[0, 1], WORLD));
+    pub const REQUEST: Broken = same("request", ("cycle", &[0, 1], WORLD));
+    pub const PROBE: Broken = same("probe", ("cycle", &[0, 1], WORLD));
+    pub const RECEIVES: Broken = same("receives", ("cycle", &[0, 1, 2], None));
     pub const HANDLER: Broken = same("handler", NOT_COME);
     pub const HANDLER_LOOPS: Broken =
         program("handler_loops", Expected::Verdict(("endless-loop", &[1], WORLD)), NOT_COME);
@@ -410,7 +410,7 @@ fn job_is_found(case: &Case) {
     let started = Instant::now();
     loop {
         let screen = mpitrace(case, &["watch", &job.job, "--once", "--stuck", "0.2"]);
-        if screen.stdout.contains("STUCK: point-to-point: ranks 0-1 in MPI_Recv;") {
+        if screen.stdout.contains("STUCK: cycle: ranks 0-1 wait for each other: in MPI_Recv (point-to-point); rank 0 waits for a message of rank 1") {
             assert_eq!(screen.code, 1, "a finding");
             break;
         }

@@ -1,6 +1,6 @@
 //! Where the ranks of a job are and why it does not go on: as JSON and as sentences, of running jobs and of traces.
 
-use mpitrace::live::snapshot::{RankNow, Snapshot, State};
+use mpitrace::live::snapshot::{MessageWait, Partner, RankNow, Snapshot, State, Wait};
 use mpitrace::live::{Kind, ProcessEnd, Stuck};
 use serde::Serialize;
 
@@ -49,6 +49,26 @@ pub struct StuckFacts {
     pub seconds: Option<f64>,
     /// Of these ranks, or of all, where that was asked for.
     pub stacks: Vec<Stack>,
+    /// For what these ranks wait, and the others for them.
+    pub waits: Vec<WaitFacts>,
+}
+
+/// For what a rank waits: a message, or a rank that has not come to a collective call. By the keys of JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WaitFacts {
+    /// The world rank.
+    pub rank: u32,
+    /// The function that it is in.
+    pub function: Option<String>,
+    /// The world rank that it waits for; null: any of several, or not known.
+    pub partner: Option<u32>,
+    /// Of a message; negative: any; null: of a collective call.
+    pub tag: Option<i32>,
+    /// The communicator.
+    pub communicator: Option<String>,
+    /// Of a message to this rank: as many messages the partner has sent it on that communicator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
 }
 
 impl WhereFacts {
@@ -90,7 +110,41 @@ impl StuckFacts {
             sequence: stuck.sequence,
             seconds: Some(stuck.seconds).filter(|seconds| seconds.is_finite()),
             stacks: Stack::all(snapshot),
+            waits: snapshot.ranks.iter().flat_map(|rank| waits_of(snapshot, stuck, rank)).collect(),
         }
+    }
+}
+
+/// The waits of a rank that have to do with a verdict.
+fn waits_of(snapshot: &Snapshot, stuck: &Stuck, rank: &RankNow) -> Vec<WaitFacts> {
+    let is_named = stuck.ranks.contains(&rank.rank);
+    let facts = |partner, communicator| WaitFacts {
+        rank: rank.rank,
+        function: rank.function.clone(),
+        partner,
+        tag: None,
+        communicator: snapshot.name(communicator).map(str::to_owned),
+        sent: None,
+    };
+    let of_message = |message: &MessageWait| {
+        let partner = world_rank(message);
+        let is_of_it = is_named || partner.is_some_and(|partner| stuck.ranks.contains(&partner));
+        let wait = WaitFacts { tag: Some(message.tag), sent: message.sent, ..facts(partner, message.communicator) };
+        is_of_it.then_some(wait)
+    };
+    // In a collective call the first named rank that has not come.
+    let of_call = |wait: &Wait| {
+        let missing = snapshot.missing(rank.rank, *wait).into_iter().find(|other| stuck.ranks.contains(other));
+        missing.map(|other| facts(Some(other), wait.communicator))
+    };
+    rank.messages.iter().filter_map(of_message).chain(rank.waits.iter().flat_map(of_call)).collect()
+}
+
+/// The other rank of a message, where it is one that is known.
+fn world_rank(message: &MessageWait) -> Option<u32> {
+    match message.partner {
+        Partner::Rank(rank) => Some(rank),
+        Partner::Any | Partner::Unknown => None,
     }
 }
 
@@ -104,10 +158,15 @@ pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
         _ => "MPI_Finalize".to_owned(),
     };
     let places = || whereabouts(snapshot, &stuck.ranks);
+    // Others wait for a message of theirs, or they for one.
+    let waiting = messages(snapshot, stuck);
+    let of_message = stuck.sequence.is_none() && !waiting.is_empty();
+    let place = if of_message { "a call for messages".to_owned() } else { place };
     let of_all = at_the_mismatch(snapshot, stuck) == stuck.ranks.len();
     let what = match stuck.kind {
-        Kind::PointToPoint if stuck.communicator.is_none() => with_ranks(snapshot, &stuck.ranks, false),
-        Kind::MissingRank if stuck.communicator.is_none() => with_ranks(snapshot, &stuck.ranks, true),
+        Kind::PointToPoint if stuck.sequence.is_none() => with_ranks(snapshot, &stuck.ranks, false),
+        Kind::MissingRank if stuck.sequence.is_none() => with_ranks(snapshot, &stuck.ranks, true),
+        Kind::EndlessLoop if of_message => format!("{ranks} {is} computing all the time"),
         Kind::MissingRank | Kind::PointToPoint => format!("{ranks} {has} not come to {place}: {}", places()),
         Kind::Mismatch if of_all => format!("the calls of {ranks} at {place} do not belong together"),
         Kind::Mismatch => format!("the calls of {ranks} and of the others at {place} do not belong together"),
@@ -116,7 +175,53 @@ pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
         Kind::StoppedRank => format!("{ranks} {is} stopped, others wait in {place}"),
         Kind::EndlessLoop => format!("{ranks} {has} not come to {place}: computing all the time"),
     };
-    format!("{}: {what}{}", stuck.kind.name(), still(stuck))
+    let waiting: String = waiting.iter().map(|waiting| format!("; {waiting}")).collect();
+    format!("{}: {what}{waiting}{}", stuck.kind.name(), still(stuck))
+}
+
+/// Ranks whose messages a verdict names.
+const NAMED: usize = 4;
+
+/// For which messages the ranks of a verdict wait, and others for them.
+fn messages(snapshot: &Snapshot, stuck: &Stuck) -> Vec<String> {
+    let is_of_it = |rank: &&RankNow, message: &MessageWait| {
+        stuck.ranks.contains(&rank.rank) || world_rank(message).is_some_and(|other| stuck.ranks.contains(&other))
+    };
+    let text = |rank: &RankNow| {
+        let mut messages: Vec<&MessageWait> = rank.messages.iter().filter(|message| is_of_it(&rank, message)).collect();
+        // Those that may be under way are not what it waits for, where there are others.
+        if messages.iter().any(|message| !snapshot.is_matched(rank.rank, message)) {
+            messages.retain(|message| !snapshot.is_matched(rank.rank, message));
+        }
+        let each: Vec<String> = messages.iter().map(|message| message_text(snapshot, message)).collect();
+        (!each.is_empty()).then(|| format!("rank {} waits {}", rank.rank, each.join(" and ")))
+    };
+    let mut texts: Vec<String> = snapshot.ranks.iter().filter_map(text).collect();
+    let others = texts.len().saturating_sub(NAMED);
+    texts.truncate(NAMED);
+    if others > 0 {
+        texts.push(format!("and {others} more (--json has them all)"));
+    }
+    texts
+}
+
+fn message_text(snapshot: &Snapshot, message: &MessageWait) -> String {
+    let partner = match message.partner {
+        Partner::Rank(rank) => format!("rank {rank}"),
+        Partner::Any => "any rank".to_owned(),
+        Partner::Unknown => "a rank that is not known".to_owned(),
+    };
+    let tag = if message.tag < 0 { "any tag".to_owned() } else { format!("tag {}", message.tag) };
+    let communicator = snapshot.name(message.communicator).filter(|name| *name != "MPI_COMM_WORLD");
+    let on = communicator.map(|name| format!(" on {}", text::printable(name))).unwrap_or_default();
+    let so_far = |sent: u64| format!(" ({} from it so far)", text::count(sent, "message"));
+    match (message.receives, message.sends) {
+        (true, true) => format!("to exchange messages with {partner}{on}"),
+        (false, _) => format!("for {partner} to receive a message with {tag}{on}"),
+        (true, false) => {
+            format!("for a message of {partner} with {tag}{on}{}", message.sent.map(so_far).unwrap_or_default())
+        }
+    }
 }
 
 /// For how long nothing has moved, where that is known.
@@ -291,6 +396,41 @@ mod tests {
         for (kind, ranks, expected) in sentences {
             assert_eq!(sentence(&waiting, &stuck(kind, ranks, None)), expected);
         }
+    }
+
+    #[test]
+    fn both_ends_of_messages_are_named() {
+        let message = |partner, tag, sent| MessageWait {
+            partner,
+            tag,
+            communicator: Some(0),
+            receives: true,
+            sends: false,
+            sent,
+        };
+        let with = |messages: Vec<MessageWait>, rank: RankNow| RankNow { messages, ..rank };
+        let zero = with(vec![message(Partner::Rank(1), 7, Some(0))], rank(0, State::OtherMpi, "MPI_Recv"));
+        let one = with(vec![message(Partner::Rank(0), 8, Some(3))], rank(1, State::OtherMpi, "MPI_Recv"));
+        let waiting = snapshot(vec![zero, one.clone()]);
+        let cycle = Stuck { communicator: Some(0), ..stuck(Kind::Cycle, &[0, 1], None) };
+        let expected = "cycle: ranks 0-1 wait for each other: in MPI_Recv (point-to-point); \
+                        rank 0 waits for a message of rank 1 with tag 7 (0 messages from it so far); \
+                        rank 1 waits for a message of rank 0 with tag 8 (3 messages from it so far)";
+        assert_eq!(sentence(&waiting, &cycle), expected);
+        let facts = StuckFacts::new(&waiting, &cycle).waits;
+        assert_eq!(
+            facts.iter().map(|wait| (wait.rank, wait.partner, wait.tag)).collect::<Vec<_>>(),
+            [(0, Some(1), Some(7)), (1, Some(0), Some(8))]
+        );
+        // Of two messages the one that cannot be under way.
+        let sends = MessageWait { receives: false, sends: true, ..message(Partner::Rank(1), 8, None) };
+        let both = vec![sends, message(Partner::Rank(1), -1, None)];
+        let waiting = snapshot(vec![with(both, rank(0, State::OtherMpi, "MPI_Waitall")), one]);
+        let text = sentence(&waiting, &cycle);
+        assert!(text.contains("rank 0 waits for a message of rank 1 with any tag; rank 1"), "{text}");
+        let looping = snapshot(vec![rank(0, State::Computing, ""), waiting.ranks[1].clone()]);
+        let text = sentence(&looping, &Stuck { communicator: Some(0), ..stuck(Kind::EndlessLoop, &[0], None) });
+        assert!(text.starts_with("endless-loop: rank 0 is computing all the time; rank 1 waits for"), "{text}");
     }
 
     #[test]

@@ -3,14 +3,15 @@
 
 use std::collections::HashMap;
 
-use mpitrace_format::layout::{OPERATION_MASK, activity, communicator_flags, state};
+use mpitrace_format::layout::{AwaitedMessage, OPERATION_MASK, activity, awaited, communicator_flags, partner, state};
 use mpitrace_format::metadata;
 use mpitrace_functions::{Form, Function};
 
 use super::process::Process;
-use super::snapshot::{CommunicatorNow, MismatchNow, RankNow, Snapshot, State, Wait};
+use super::snapshot::{CommunicatorNow, MessageWait, MismatchNow, Partner, RankNow, Snapshot, State, Wait};
 use crate::clock::Clock;
 use crate::operations::{CallSite, Operations};
+use crate::partners::Partners;
 use crate::reader::{Part, Trace};
 
 /// The process of a rank, as it was seen.
@@ -40,6 +41,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
         }
     }
     let is_live = !seen.is_empty();
+    let partners = Partners::new(trace, operations);
     let ranks = trace.parts.iter().enumerate().map(|(index, part)| {
         let doing = Doing::new(part);
         let seen = seen.get(index).unwrap_or(&Seen::Nothing);
@@ -50,6 +52,9 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
             let record =
                 doing.earliest().or_else(|| doing.waited_for.first().copied().filter(|_| !now.waits.is_empty()));
             now.call_site = record.and_then(|record| doing.call_site(record)).map(|site| site.to_string());
+        }
+        if now.state == State::OtherMpi && now.in_point_to_point {
+            (now.messages, now.has_more_messages) = messages(trace, index, &partners);
         }
         if !is_live {
             let known = part.metadata();
@@ -236,6 +241,51 @@ fn rank_now(
         unmoved_s: since_s.unwrap_or(f64::INFINITY),
         ..RankNow::new(part.rank(), state)
     }
+}
+
+/// The messages that the rank of a part waits for, and true if there are more. Which of several threads has to wait for
+/// which is not concluded.
+fn messages(trace: &Trace, index: usize, partners: &Partners) -> (Vec<MessageWait>, bool) {
+    let part = &trace.parts[index];
+    let [_] = part.threads() else { return (Vec::new(), false) };
+    let listed = part.awaited(0);
+    let wait = |message: &AwaitedMessage| {
+        let any = partner::any_source(message.partner);
+        let world_rank = partners.world_rank(index, message.partner);
+        let local = any.or_else(|| partner::place(message.partner).map(|(communicator, _)| communicator));
+        let communicator = local.and_then(|local| partners.communicator(index, local));
+        let receives = message.flags & awaited::RECEIVE != 0;
+        MessageWait {
+            partner: match (any, world_rank) {
+                (Some(_), _) => Partner::Any,
+                (None, Some(rank)) => Partner::Rank(rank),
+                (None, None) => Partner::Unknown,
+            },
+            tag: message.tag,
+            communicator,
+            receives,
+            sends: message.flags & awaited::SEND != 0,
+            sent: world_rank
+                .filter(|_| receives)
+                .and_then(|from| sent(trace, partners, from, part.rank(), communicator?)),
+        }
+    };
+    let is_cut = listed.last().is_some_and(|message| message.flags & awaited::CUT != 0);
+    (listed.iter().map(wait).collect(), is_cut)
+}
+
+/// The messages that one rank has sent another on a communicator.
+fn sent(trace: &Trace, partners: &Partners, from: u32, to: u32, communicator: usize) -> Option<u64> {
+    let index = trace.parts.iter().position(|part| part.rank() == from)?;
+    let is_to = |with: u64| {
+        let on = partner::place(with).and_then(|(local, _)| partners.communicator(index, local));
+        partners.world_rank(index, with) == Some(to) && on == Some(communicator)
+    };
+    let entries = trace.parts[index].partners();
+    // Messages to ranks beyond the bound of the table may be to this one.
+    let is_whole =
+        !entries.iter().any(|entry| matches!(entry.partner, partner::UNKNOWN | partner::OTHERS) && entry.messages > 0);
+    is_whole.then(|| entries.iter().filter(|entry| is_to(entry.partner)).map(|entry| entry.messages).sum())
 }
 
 /// True if it is `MPI_Wait` or one of its variants.

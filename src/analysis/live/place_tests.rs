@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use mpitrace_format::layout::{WAITED_FOR, activity, state};
+use mpitrace_format::layout::{AwaitedMessage, PartnerEntry, WAITED_FOR, activity, awaited, partner, state};
 use mpitrace_format::metadata;
 
 use super::place::snapshot;
-use super::snapshot::{Snapshot, State, Wait};
+use super::snapshot::{MessageWait, Partner, Snapshot, State, Wait};
 use super::verdict::{Kind, verdict};
 use crate::clock::Clock;
 use crate::operations::Operations;
@@ -87,4 +87,33 @@ fn how_a_rank_ended_is_known_of_a_trace() {
     assert_eq!(found.exit_code, Some(2));
     let stuck = verdict(&found, 0.0).unwrap();
     assert_eq!((stuck.kind, &stuck.ranks[..]), (Kind::DeadRank, &[0][..]));
+}
+
+/// Rank 0 waits for a message of rank 1 on a communicator where that is rank 0, which has sent it two there.
+#[test]
+fn the_message_that_a_rank_waits_for_is_known() {
+    let mut ranks: Vec<SyntheticRank> = (0..2).map(|rank| SyntheticRank::new(rank, 2).stamped()).collect();
+    for (number, rank) in (0u32..).zip(&mut ranks) {
+        rank.header.state = state::RUNNING;
+        let other = rank.communicator(9, 2, 1 - number, Some("other"));
+        assert_eq!(other, 1);
+    }
+    ranks[0].enter_function(activity::POINT_TO_POINT, "MPI_Waitall");
+    let message = |partner, tag, flags| AwaitedMessage { partner, tag, flags };
+    let listed = [
+        message(partner::known(1, 0), 7, awaited::RECEIVE | awaited::MORE),
+        message(partner::any(0), -1, awaited::RECEIVE | awaited::CUT),
+    ];
+    ranks[0].times.threads[0].awaits[..2].copy_from_slice(&listed);
+    let sent = |partner, messages| PartnerEntry { partner, messages, ..PartnerEntry::default() };
+    ranks[1].partners = vec![sent(partner::known(1, 1), 2), sent(partner::known(0, 0), 40)];
+    let found = snapshot_of_trace("messages", &ranks);
+    let (partner, communicator) = (Partner::Rank(1), Some(1));
+    let first = MessageWait { partner, tag: 7, communicator, receives: true, sends: false, sent: Some(2) };
+    let any = MessageWait { partner: Partner::Any, tag: -1, communicator: Some(0), sent: None, ..first };
+    assert_eq!((&found.ranks[0].messages[..], found.ranks[0].has_more_messages), (&[first, any][..], true));
+    assert!(found.ranks[1].messages.is_empty());
+    // On which of two threads it waits is not concluded.
+    ranks[0].thread();
+    assert!(snapshot_of_trace("threads", &ranks).ranks[0].messages.is_empty());
 }

@@ -39,6 +39,10 @@ pub struct RankNow {
     /// The collective calls that it waits in, or for: non-blocking ones only while it is in a Wait call that does not
     /// return before they are complete.
     pub waits: Vec<Wait>,
+    /// The messages that it waits for in a point-to-point call, as far as they are known.
+    pub messages: Vec<MessageWait>,
+    /// It waits for more messages than are listed.
+    pub has_more_messages: bool,
     /// Since it entered the call that it is in, or left its last recorded one, s.
     pub since_s: Option<f64>,
     /// For so long it is known not to have moved: to have begun or ended no MPI call, s.
@@ -60,6 +64,49 @@ pub struct Wait {
     pub communicator: Option<usize>,
     /// Calls on the communicator before it.
     pub sequence: Option<u64>,
+}
+
+/// A message that a rank waits for, or for whose request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageWait {
+    /// With which rank.
+    pub partner: Partner,
+    /// As the program passed it; negative: any.
+    pub tag: i32,
+    /// Index into [`Snapshot::communicators`]; `None`: not known.
+    pub communicator: Option<usize>,
+    /// It is a message to this rank.
+    pub receives: bool,
+    /// It is a message of this rank.
+    pub sends: bool,
+    /// As many messages the partner has sent this rank on that communicator; `None`: not known.
+    pub sent: Option<u64>,
+}
+
+/// The other rank of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partner {
+    /// This world rank.
+    Rank(u32),
+    /// Any member of the communicator.
+    Any,
+    /// Not known, or of another world.
+    Unknown,
+}
+
+impl Partner {
+    fn may_be(self, rank: u32) -> bool {
+        matches!(self, Partner::Any) || self == Partner::Rank(rank)
+    }
+}
+
+impl MessageWait {
+    /// True if this message, which `rank` sends, can be the one that `receiver` receives by `other`.
+    fn fits(&self, rank: u32, receiver: u32, other: &MessageWait) -> bool {
+        let is_tag = other.tag < 0 || other.tag == self.tag;
+        let are_ends = self.partner.may_be(receiver) && other.partner.may_be(rank);
+        self.sends && other.receives && is_tag && are_ends && self.communicator == other.communicator
+    }
 }
 
 /// How far the ranks of a communicator are.
@@ -149,6 +196,8 @@ impl RankNow {
             in_error_handler: false,
             has_threads: false,
             waits: Vec::new(),
+            messages: Vec::new(),
+            has_more_messages: false,
             since_s: None,
             unmoved_s: f64::INFINITY,
             uses_processor: None,
@@ -161,6 +210,12 @@ impl RankNow {
     pub fn has_died(&self) -> bool {
         let is_over = matches!(self.state, State::Ended | State::Abort);
         !is_over && self.ended.is_some_and(|end| !end.is_sent())
+    }
+
+    /// True if it is in a call that waits for other ranks, and it is not known for which ones.
+    pub fn waits_for_some_rank(&self) -> bool {
+        let is_one_sided = self.function.as_deref().is_some_and(|function| function.starts_with("MPI_Win_"));
+        self.in_point_to_point || self.state == State::OtherMpi && is_one_sided
     }
 
     fn is_in_mpi(&self) -> bool {
@@ -199,6 +254,23 @@ impl Snapshot {
             }
             _ => false,
         }
+    }
+
+    /// Where a rank is, if it is known.
+    pub fn rank(&self, rank: u32) -> Option<&RankNow> {
+        self.ranks.get(self.ranks.binary_search_by_key(&rank, |now| now.rank).ok()?)
+    }
+
+    /// True if the other rank of a message is in a call for it too: it may be under way between them.
+    pub fn is_matched(&self, rank: u32, message: &MessageWait) -> bool {
+        let others = match message.partner {
+            Partner::Rank(other) => self.rank(other).map_or(&[][..], std::slice::from_ref),
+            Partner::Any => &self.ranks[..],
+            Partner::Unknown => &[],
+        };
+        let others = others.iter().filter(|other| other.rank != rank);
+        let mut theirs = others.flat_map(|other| other.messages.iter().map(|message| (other.rank, message)));
+        theirs.any(|(other, theirs)| message.fits(rank, other, theirs) || theirs.fits(other, rank, message))
     }
 
     /// True if there are ranks of which nothing is known, as on nodes that were not looked at.

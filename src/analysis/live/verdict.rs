@@ -1,15 +1,20 @@
 //! Why a job does not go on: a function of a snapshot alone.
 //!
-//! A rank that is inside a collective call waits for the members of the communicator that have not begun theirs. From
-//! each rank that has waited for long enough these ways are followed to the ranks at their ends, which are the cause:
-//! one that has ended, was stopped, waits in a circle, loops, sleeps, or is in a point-to-point call that is not
-//! answered. Of a point-to-point call it is not known which rank it waits for, so that it is a cause only where no
-//! other is found. As long as one of the ranks at the ends moves there is no verdict: the others may be waiting for it.
+//! A rank that is inside a collective call waits for the members of the communicator that have not begun theirs, one
+//! in a point-to-point call for the other ranks of its messages. From each rank that has waited for long enough these
+//! ways are followed to the ranks at their ends, which are the cause: one that has ended, was stopped, waits in a circle,
+//! loops, sleeps, or is in a point-to-point call of which the other rank is not known. As long as one of the ranks at the
+//! ends moves there is no verdict: the others may be waiting for it. Only where ranks wait for each other and for no
+//! other one ([`Graph::knot`]) others may move.
+//!
+//! A call for several messages lists those that are complete already too, so that any one of its partners may be the one
+//! that it waits for: whether it returns with one of them or with all, it is held only if all of its partners are.
 
 use crate::names::names;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::snapshot::{RankNow, Snapshot, State, Wait};
+use super::snapshot::{MessageWait, Partner, RankNow, Snapshot, State, Wait};
+use mpitrace_functions::{Function, Pattern};
 
 /// Why a job does not go on.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +25,7 @@ pub struct Stuck {
     pub ranks: Vec<u32>,
     /// Index into [`Snapshot::communicators`]: where other ranks wait for them.
     pub communicator: Option<usize>,
-    /// The call on that communicator, from 0.
+    /// The call on that communicator, from 0; `None` beside a communicator: a message.
     pub sequence: Option<u64>,
     /// For so long none of the ranks of the verdict has moved, s.
     pub seconds: f64,
@@ -33,7 +38,7 @@ pub enum Kind {
     MissingRank,
     /// Calls that do not belong together.
     Mismatch,
-    /// Ranks wait for each other on several communicators.
+    /// Ranks wait for each other: on several communicators, or for messages.
     Cycle,
     /// The process of a rank has ended.
     DeadRank,
@@ -88,6 +93,27 @@ fn never_comes(rank: &RankNow) -> bool {
     matches!(rank.state, State::Finalize | State::Abort | State::Ended)
 }
 
+/// True if no library leaves the call before all have entered it.
+fn waits_for_all(wait: &Wait) -> bool {
+    wait.function.and_then(Function::named).is_some_and(|function| function.pattern == Pattern::AllToAll)
+}
+
+/// The other ranks of the messages that a rank waits for, each once; `None`: they are not all known.
+fn partners(snapshot: &Snapshot, rank: &RankNow) -> Option<Vec<u32>> {
+    let of = |message: &MessageWait| match message.partner {
+        Partner::Rank(other) => Some(vec![other]),
+        Partner::Any => {
+            let communicator = snapshot.communicators.get(message.communicator?)?;
+            let others = communicator.members.iter().map(|(other, _)| *other).filter(|&other| other != rank.rank);
+            (communicator.members.len() == communicator.size as usize).then(|| others.collect())
+        }
+        Partner::Unknown => None,
+    };
+    let all: Option<Vec<Vec<u32>>> = rank.messages.iter().map(of).collect();
+    let all: BTreeSet<u32> = all?.into_iter().flatten().collect();
+    (!all.is_empty() && !rank.has_more_messages).then(|| all.into_iter().collect())
+}
+
 /// Which rank waits for which.
 struct Graph<'s> {
     snapshot: &'s Snapshot,
@@ -95,34 +121,61 @@ struct Graph<'s> {
     ranks: BTreeMap<u32, &'s RankNow>,
     /// For each rank that waits in collective calls, these with the ranks that have not come.
     missing: BTreeMap<u32, Vec<(Wait, Vec<u32>)>>,
+    /// For each rank that waits for messages, the other ranks of these, where all are known.
+    partners: BTreeMap<u32, Vec<u32>>,
+    /// Ranks of which each message may be under way.
+    transfers: BTreeSet<u32>,
 }
 
 impl<'s> Graph<'s> {
     fn new(snapshot: &'s Snapshot, stuck_s: f64) -> Graph<'s> {
         let ranks: BTreeMap<u32, &RankNow> = snapshot.ranks.iter().map(|rank| (rank.rank, rank)).collect();
-        let missing = snapshot.ranks.iter().filter(|rank| rank.state.is_alive()).map(|rank| {
+        let alive = || snapshot.ranks.iter().filter(|rank| rank.state.is_alive());
+        let missing = alive().map(|rank| {
             let waits = rank.waits.iter().map(|&wait| (wait, snapshot.missing(rank.rank, wait)));
             (rank.rank, waits.collect())
         });
-        Graph { snapshot, stuck_s, missing: missing.collect(), ranks }
+        let is_matched = |rank: &&RankNow| rank.messages.iter().all(|wait| snapshot.is_matched(rank.rank, wait));
+        let transfers = alive().filter(|rank| !rank.messages.is_empty() && !rank.has_more_messages).filter(is_matched);
+        let partners = alive().filter_map(|rank| Some((rank.rank, partners(snapshot, rank)?)));
+        Graph {
+            snapshot,
+            stuck_s,
+            missing: missing.collect(),
+            partners: partners.collect(),
+            transfers: transfers.map(|rank| rank.rank).collect(),
+            ranks,
+        }
     }
 
     fn unmoved(&self, rank: u32) -> f64 {
         self.ranks.get(&rank).map_or(0.0, |rank| rank.unmoved_s)
     }
 
+    /// True if the rank has not moved for long, and no message of its can be under way.
     fn has_stood(&self, rank: u32) -> bool {
-        self.unmoved(rank) >= self.stuck_s
+        self.unmoved(rank) >= self.stuck_s && !self.transfers.contains(&rank)
     }
 
-    /// The ranks that have waited in a collective call for long enough.
+    /// The ranks that have waited for others for long enough.
     fn waiting(&self) -> impl Iterator<Item = u32> + '_ {
-        let waits = self.missing.iter().filter(|(_, waits)| !waits.is_empty());
-        waits.map(|(&rank, _)| rank).filter(|&rank| self.has_stood(rank))
+        let is_waiting = |rank: &u32| {
+            self.partners.contains_key(rank) || self.missing.get(rank).is_some_and(|waits| !waits.is_empty())
+        };
+        self.ranks.keys().copied().filter(is_waiting).filter(|&rank| self.has_stood(rank))
+    }
+
+    fn missing_of(&self, rank: u32) -> impl Iterator<Item = u32> + '_ {
+        self.missing.get(&rank).into_iter().flatten().flat_map(|(_, missing)| missing.iter().copied())
     }
 
     fn waits_for(&self, rank: u32) -> impl Iterator<Item = u32> + '_ {
-        self.missing.get(&rank).into_iter().flatten().flat_map(|(_, missing)| missing.iter().copied())
+        self.missing_of(rank).chain(self.partners.get(&rank).into_iter().flatten().copied())
+    }
+
+    /// The rank of the one message that a rank waits for.
+    fn only_partner(&self, rank: u32) -> Option<u32> {
+        self.partners.get(&rank).filter(|partners| partners.len() == 1)?.first().copied()
     }
 
     /// True if a rank that others wait for waits itself, for ranks that may come. One in Finalize does not come.
@@ -140,16 +193,27 @@ impl<'s> Graph<'s> {
 
     /// All ranks that this one waits for, directly or through others.
     fn reached_from(&self, rank: u32) -> BTreeSet<u32> {
-        self.reached_through(rank, |other| self.goes_on_waiting(other))
+        self.reached_through(rank, |other| self.goes_on_waiting(other), |rank| self.waits_for(rank).collect())
     }
 
-    /// The same, through such others only.
-    fn reached_through(&self, rank: u32, is_passed: impl Fn(u32) -> bool) -> BTreeSet<u32> {
+    /// Those of them without which it does not go on.
+    fn needed_by(&self, rank: u32) -> BTreeSet<u32> {
+        let needed = |rank: u32| self.missing_of(rank).chain(self.only_partner(rank)).collect();
+        self.reached_through(rank, |other| self.goes_on_waiting(other), needed)
+    }
+
+    /// Ranks on the ways from one, which go on from such others only.
+    fn reached_through(
+        &self,
+        rank: u32,
+        is_passed: impl Fn(u32) -> bool,
+        ways: impl Fn(u32) -> Vec<u32>,
+    ) -> BTreeSet<u32> {
         let mut reached = BTreeSet::new();
-        let mut next: Vec<u32> = self.waits_for(rank).collect();
+        let mut next = ways(rank);
         while let Some(other) = next.pop() {
             if reached.insert(other) && is_passed(other) {
-                next.extend(self.waits_for(other));
+                next.extend(ways(other));
             }
         }
         reached
@@ -163,26 +227,81 @@ impl<'s> Graph<'s> {
         if reached.is_empty() {
             return self.gone_from_the_call(waiting);
         }
-        let is = |state: State| self.those(&reached, |rank| rank.state == state);
-        for (state, kind) in [(State::Dead, Kind::DeadRank), (State::Stopped, Kind::StoppedRank)] {
-            if let Some(ranks) = is(state) {
-                return Some(self.stuck(kind, ranks, waiting, &reached));
-            }
+        let needed = self.needed_by(waiting);
+        if let Some((kind, ranks)) = self.gone(&needed) {
+            return Some(self.stuck(kind, ranks, waiting, &reached));
+        }
+        if let Some(knot) = self.knot(&reached) {
+            return Some(self.stuck(Kind::Cycle, knot, waiting, &reached));
         }
         // Not every function waits for all ranks that have not come: one that moves may end the circle.
-        let all_stand = reached.iter().all(|&rank| self.has_stood(rank));
+        let all_stand = reached.iter().all(|&rank| self.has_stood(rank) || !self.is_alive(rank));
         if let Some(circle) = self.circle(waiting, &reached).filter(|_| all_stand) {
             return Some(self.stuck(Kind::Cycle, circle, waiting, &reached));
         }
-        if let Some(ranks) = self.those(&reached, never_comes) {
+        let waiting_there = || needed.iter().copied().chain([waiting]).filter(|&rank| self.has_stood(rank));
+        let absent: BTreeSet<u32> = waiting_there().flat_map(|rank| self.missing_of(rank)).collect();
+        if let Some(ranks) = self.those(&absent, never_comes) {
             return Some(self.stuck(Kind::MissingRank, ranks, waiting, &reached));
+        }
+        // Their message never comes.
+        let is_over = |rank: &RankNow| self.only_partner(rank.rank).is_some_and(|other| self.is_over(other));
+        if let Some(ranks) = self.those(&waiting_there().collect(), is_over) {
+            return Some(self.stuck(Kind::PointToPoint, ranks, waiting, &reached));
         }
         if !all_stand {
             return None;
         }
         let ends: BTreeSet<u32> = reached.iter().copied().filter(|&rank| !self.goes_on_waiting(rank)).collect();
-        let (kind, ranks) = self.cause_among(&ends)?;
+        let (kind, ranks) = self.gone(&ends).or_else(|| self.cause_among(&ends))?;
         Some(self.stuck(kind, ranks, waiting, &reached))
+    }
+
+    fn is_alive(&self, rank: u32) -> bool {
+        self.ranks.get(&rank).is_some_and(|rank| rank.state.is_alive())
+    }
+
+    fn is_over(&self, rank: u32) -> bool {
+        self.ranks.get(&rank).is_some_and(|rank| never_comes(rank))
+    }
+
+    /// Those that have ended, else those that are stopped.
+    fn gone(&self, ranks: &BTreeSet<u32>) -> Option<(Kind, Vec<u32>)> {
+        let is = |state: State| self.those(ranks, |rank| rank.state == state);
+        let dead = is(State::Dead).map(|dead| (Kind::DeadRank, dead));
+        dead.or_else(|| Some((Kind::StoppedRank, is(State::Stopped)?)))
+    }
+
+    /// Ranks among these that wait for each other whatever all others do: no way leads out of them, and each of them
+    /// waits in a call that no library leaves before all have entered it, or for messages of such ranks alone.
+    fn knot(&self, reached: &BTreeSet<u32>) -> Option<Vec<u32>> {
+        let mut held: BTreeSet<u32> = reached.iter().copied().filter(|&rank| self.has_stood(rank)).collect();
+        let ways = |rank: u32, held: &BTreeSet<u32>| -> Vec<u32> {
+            let partners = self.partners.get(&rank).into_iter().flatten();
+            let is_held = self.partners.contains_key(&rank) && partners.clone().all(|other| held.contains(other));
+            let strict = self.missing.get(&rank).into_iter().flatten().filter(|(wait, _)| waits_for_all(wait));
+            let missing = strict.flat_map(|(_, missing)| missing).filter(|other| held.contains(other));
+            missing.chain(partners.filter(|_| is_held)).copied().collect()
+        };
+        loop {
+            let before = held.len();
+            let now: Vec<u32> = held.iter().copied().filter(|&rank| ways(rank, &held).is_empty()).collect();
+            now.iter().for_each(|rank| _ = held.remove(rank));
+            if held.len() == before {
+                break;
+            }
+        }
+        let mut from = held.first().copied()?;
+        loop {
+            let reached = self.reached_through(from, |_| true, |rank| ways(rank, &held));
+            let leaves =
+                |&other: &u32| !self.reached_through(other, |_| true, |rank| ways(rank, &held)).contains(&from);
+            match reached.iter().copied().find(leaves) {
+                // The ways from there lead to fewer ranks.
+                Some(next) => from = next,
+                None => return Some(reached.into_iter().collect()),
+            }
+        }
     }
 
     /// The cause among ranks that do not move.
@@ -242,7 +361,7 @@ impl<'s> Graph<'s> {
     /// Ranks that wait for each other: those of the first circle that is reached, ascending.
     fn circle(&self, waiting: u32, reached: &BTreeSet<u32>) -> Option<Vec<u32>> {
         let is_in_it = |rank: u32| self.has_stood(rank) && self.goes_on_waiting(rank);
-        let reached_from = |rank: u32| self.reached_through(rank, is_in_it);
+        let reached_from = |rank: u32| self.reached_through(rank, is_in_it, |rank| self.waits_for(rank).collect());
         let candidates = reached.iter().copied().chain([waiting]).filter(|&rank| is_in_it(rank));
         // Ranks reach each other where they are in one circle, or in several that share a rank.
         let mut circles = candidates.filter_map(|rank| {
@@ -255,29 +374,40 @@ impl<'s> Graph<'s> {
 
     /// The verdict on these ranks, at the call in which others wait for them.
     fn stuck(&self, kind: Kind, ranks: Vec<u32>, waiting: u32, reached: &BTreeSet<u32>) -> Stuck {
-        let waits_for_them = |rank: &u32| {
-            let waits = self.missing.get(rank)?.iter();
-            let mut waits = waits.filter(|(_, missing)| missing.iter().any(|rank| ranks.contains(rank)));
-            waits.next().map(|(wait, _)| *wait)
-        };
-        let wait = [waiting].iter().chain(reached).find_map(waits_for_them);
+        let places = || [waiting].into_iter().chain(reached.iter().copied());
+        let call = places().find_map(|rank| self.call_that_waits(rank, &ranks));
+        let place = call.or_else(|| places().find_map(|rank| self.message_that_waits(rank, &ranks)));
         // A rank that has ended, or never comes, need not stand still.
         let may_come = |rank: &RankNow| rank.state.is_alive() && !never_comes(rank);
         let seconds = ranks.iter().filter(|rank| self.ranks.get(rank).is_some_and(|rank| may_come(rank)));
         let seconds = seconds.map(|&rank| self.unmoved(rank)).fold(self.unmoved(waiting), f64::min);
-        let (communicator, sequence) = wait.map_or((None, None), |wait| (wait.communicator, wait.sequence));
+        let (communicator, sequence) = place.unwrap_or_default();
         Stuck { kind, ranks, communicator, sequence, seconds }
     }
 
-    /// Where no rank waits in a collective call: all have stood for long, and some of them in a point-to-point call.
+    /// The communicator and the call in which a rank waits for one of these.
+    fn call_that_waits(&self, rank: u32, ranks: &[u32]) -> Option<(Option<usize>, Option<u64>)> {
+        let mut waits = self.missing.get(&rank).into_iter().flatten();
+        let (wait, _) = waits.find(|(_, missing)| missing.iter().any(|rank| ranks.contains(rank)))?;
+        Some((wait.communicator, wait.sequence))
+    }
+
+    /// The communicator of the message by which a rank waits for one of these, or is one of them.
+    fn message_that_waits(&self, rank: u32, ranks: &[u32]) -> Option<(Option<usize>, Option<u64>)> {
+        let message = self.ranks.get(&rank)?.messages.first()?;
+        let mut ends = self.partners.get(&rank)?.iter().chain([&rank]);
+        ends.any(|rank| ranks.contains(rank)).then_some((message.communicator, None))
+    }
+
+    /// Where nothing else is found: all have stood for long, and some of them in a call that waits for some other rank.
     fn cause_without_collectives(&self) -> Option<Stuck> {
         let all: BTreeSet<u32> = self.ranks.keys().copied().collect();
         let is_at_rest = |rank: &&RankNow| rank.unmoved_s >= self.stuck_s || !rank.state.is_alive();
-        let in_point_to_point = |rank: &RankNow| rank.in_point_to_point && rank.state.is_alive();
+        let is_held = |rank: &RankNow| rank.waits_for_some_rank() && rank.state.is_alive();
         if !self.snapshot.ranks.iter().all(|rank| is_at_rest(&rank)) {
             return None;
         }
-        let held = self.those(&all, in_point_to_point)?;
+        let held = self.those(&all, is_held)?;
         let seconds = held.iter().map(|&rank| self.unmoved(rank)).fold(f64::INFINITY, f64::min);
         let is = |state: State| self.those(&all, |rank| rank.state == state);
         let (kind, ranks) = match (is(State::Dead), is(State::Stopped)) {

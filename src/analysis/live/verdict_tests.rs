@@ -1,6 +1,6 @@
 //! A verdict for each kind of cause, and none where a rank moves.
 
-use super::snapshot::{CommunicatorNow, MismatchNow, RankNow, Snapshot, State, Wait};
+use super::snapshot::{CommunicatorNow, MessageWait, MismatchNow, Partner, RankNow, Snapshot, State, Wait};
 use super::verdict::{Kind, verdict};
 
 const STUCK_S: f64 = 10.0;
@@ -19,6 +19,19 @@ fn inside(number: u32, communicator: usize, sequence: u64) -> RankNow {
 
 fn in_receive(number: u32) -> RankNow {
     RankNow { in_point_to_point: true, ..rank(number, State::OtherMpi) }
+}
+
+fn message(partner: Partner, tag: i32, receives: bool) -> MessageWait {
+    MessageWait { partner, tag, communicator: Some(WORLD), receives, sends: !receives, sent: None }
+}
+
+/// In a call that waits for these messages.
+fn in_messages(number: u32, messages: &[MessageWait]) -> RankNow {
+    RankNow { messages: messages.to_vec(), ..in_receive(number) }
+}
+
+fn receives_from(number: u32, partner: u32, tag: i32) -> RankNow {
+    in_messages(number, &[message(Partner::Rank(partner), tag, true)])
 }
 
 fn in_finalize(number: u32) -> RankNow {
@@ -134,7 +147,10 @@ fn two_communicators_in_another_order_make_a_cycle() {
     };
     assert_found(&four(rank(3, State::Computing)), Kind::Cycle, &[0, 1], Some((WORLD, 7)));
     let moving = RankNow { unmoved_s: 0.1, ..rank(3, State::Computing) };
-    assert_eq!(verdict(&four(moving), STUCK_S), None);
+    let mut snapshot = four(moving);
+    assert_found(&snapshot, Kind::Cycle, &[0, 1], Some((WORLD, 7)));
+    snapshot.ranks[0].waits[0].function = Some("MPI_Bcast");
+    assert_eq!(verdict(&snapshot, STUCK_S), None);
 }
 
 #[test]
@@ -265,4 +281,106 @@ fn a_job_that_the_launcher_ended_did_not_wait() {
     };
     assert!(crashed(2) && crashed(14), "the launcher knew of it before");
     assert!(!crashed(11) && !crashed(139), "the launcher has it from the signal");
+}
+
+#[test]
+fn receives_that_wait_for_each_other_are_a_cycle_though_others_move() {
+    let moving = |number| RankNow { unmoved_s: 0.1, ..rank(number, State::Computing) };
+    let ring = |third: RankNow| job(vec![receives_from(0, 1, 7), receives_from(1, 0, 8), third], &[8; 3], &[0; 3]);
+    assert_found(&ring(moving(2)), Kind::Cycle, &[0, 1], None);
+    // The one that waits for them is not of the cycle.
+    assert_found(&ring(receives_from(2, 1, 0)), Kind::Cycle, &[0, 1], None);
+    // One of them moves.
+    let mut snapshot = ring(moving(2));
+    snapshot.ranks[1].unmoved_s = 0.1;
+    assert_eq!(verdict(&snapshot, STUCK_S), None);
+    // Through a collective call that no rank leaves before all have entered; through others only if all stand.
+    let mixed = |function, third: RankNow| {
+        let mut one = inside(1, WORLD, 7);
+        one.waits[0].function = Some(function);
+        job(vec![receives_from(0, 1, 7), one, third], &[7, 8, 8], &[0; 3])
+    };
+    assert_found(&mixed("MPI_Allreduce", moving(2)), Kind::Cycle, &[0, 1], Some((WORLD, 7)));
+    let bcast = mixed("MPI_Bcast", rank(2, State::Ended));
+    assert_found(&bcast, Kind::Cycle, &[0, 1], Some((WORLD, 7)));
+    let mut bcast = mixed("MPI_Bcast", moving(2));
+    bcast.communicators[WORLD].members[2].1 = 7;
+    assert_eq!(verdict(&bcast, STUCK_S), None);
+}
+
+#[test]
+fn a_message_under_way_is_no_cycle() {
+    let sends = |to, tag| message(Partner::Rank(to), tag, false);
+    let receives = |from: Option<u32>, tag| message(from.map_or(Partner::Any, Partner::Rank), tag, true);
+    let pair = |zero: &[MessageWait], one: &[MessageWait]| {
+        let snapshot = job(vec![in_messages(0, zero), in_messages(1, one)], &[8; 2], &[0; 2]);
+        verdict(&snapshot, STUCK_S).map(|stuck| stuck.kind)
+    };
+    let under_way = [
+        ([sends(1, 7)], [receives(Some(0), 7)]),
+        ([sends(1, 7)], [receives(Some(0), -1)]),
+        ([sends(1, 7)], [receives(None, 7)]),
+    ];
+    for (zero, one) in under_way {
+        // That they stand at all may have a reason, but they do not wait for each other.
+        assert_ne!(pair(&zero, &one), Some(Kind::Cycle), "{zero:?} {one:?}");
+    }
+    assert_eq!(pair(&[sends(1, 7)], &[receives(Some(0), 8)]), Some(Kind::Cycle));
+    assert_eq!(pair(&[sends(1, 7)], &[sends(0, 7)]), Some(Kind::Cycle));
+    // Of several messages some may be complete.
+    assert_eq!(
+        pair(&[sends(1, 1), receives(Some(1), 2)], &[receives(Some(0), 1), receives(Some(0), 3)]),
+        Some(Kind::Cycle)
+    );
+}
+
+#[test]
+fn a_call_for_several_messages_is_held_by_all_of_its_partners_only() {
+    let several = [message(Partner::Rank(1), 0, true), message(Partner::Rank(2), 0, true)];
+    let any = [message(Partner::Any, 0, true)];
+    for messages in [&several[..], &any] {
+        let with = |two: RankNow| job(vec![in_messages(0, messages), receives_from(1, 0, 0), two], &[8; 3], &[0; 3]);
+        assert_found(&with(receives_from(2, 0, 0)), Kind::Cycle, &[0, 1, 2], None);
+        // The message of rank 1 may have come, and that of rank 2 not yet.
+        let moving = RankNow { unmoved_s: 0.1, ..rank(2, State::Computing) };
+        assert_eq!(verdict(&with(moving), STUCK_S), None);
+        // A worker that has ended is not waited for while another one works.
+        let mut ended = with(RankNow { unmoved_s: 0.1, ..rank(2, State::Computing) });
+        ended.ranks[1] = rank(1, State::Ended);
+        assert_eq!(verdict(&ended, STUCK_S), None);
+    }
+    // More than are listed: nothing is concluded from those.
+    let mut cut = job(vec![in_messages(0, &several), receives_from(1, 0, 0), receives_from(2, 0, 0)], &[8; 3], &[0; 3]);
+    cut.ranks[0].has_more_messages = true;
+    assert_found(&cut, Kind::PointToPoint, &[0], None);
+}
+
+#[test]
+fn the_rank_whose_message_does_not_come_is_the_cause() {
+    let with = |zero: RankNow| job(vec![zero, receives_from(1, 0, 3)], &[8; 2], &[0; 2]);
+    let looping = RankNow { uses_processor: Some(true), ..rank(0, State::Computing) };
+    let cases = [
+        (rank(0, State::Dead), Kind::DeadRank, 0),
+        (rank(0, State::Stopped), Kind::StoppedRank, 0),
+        (rank(0, State::OffProcessor), Kind::MissingRank, 0),
+        (looping, Kind::EndlessLoop, 0),
+        (in_finalize(0), Kind::PointToPoint, 1),
+        (rank(0, State::Ended), Kind::PointToPoint, 1),
+    ];
+    for (zero, kind, named) in cases {
+        let found = verdict(&with(zero), STUCK_S).expect("a verdict");
+        assert_eq!((found.kind, &found.ranks[..]), (kind, &[named][..]), "{found:?}");
+        // Rank 0 waits in MPI_Finalize for rank 1.
+        assert_eq!(found.sequence, None, "{found:?}");
+    }
+    assert_eq!(verdict(&with(RankNow { unmoved_s: 1.0, ..rank(0, State::Computing) }), STUCK_S), None);
+}
+
+#[test]
+fn calls_on_windows_that_do_not_end_are_found_when_nothing_moves() {
+    let in_start = |number| RankNow { function: Some("MPI_Win_start".into()), ..rank(number, State::OtherMpi) };
+    let mut snapshot = job(vec![in_start(0), in_start(1), rank(2, State::Ended)], &[8; 3], &[0; 3]);
+    assert_found(&snapshot, Kind::MissingRank, &[0, 1], None);
+    snapshot.ranks[2] = RankNow { unmoved_s: 0.1, ..rank(2, State::Computing) };
+    assert_eq!(verdict(&snapshot, STUCK_S), None);
 }
