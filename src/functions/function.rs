@@ -88,6 +88,22 @@ impl Function {
         reprompi: None,
     };
 
+    /// True if the message size of a call has to be the same on all ranks of an intracommunicator: a block of one peer,
+    /// or the sum of counts that each rank passes for all.
+    #[must_use]
+    pub fn amounts_agree(&self) -> bool {
+        let is_summed = self.size == Size::Sum && self.reduction.is_some();
+        (self.size == Size::Block || is_summed) && self.pattern != Pattern::Neighbourhood
+    }
+
+    /// True if all ranks of an intracommunicator have to pass the same type signature, as far as they pass data. Not
+    /// where ranks exchange data that differ from pair to pair.
+    #[must_use]
+    pub fn types_agree(&self) -> bool {
+        let is_exchange = self.size == Size::Sum && self.reduction.is_none();
+        !is_exchange && self.pattern != Pattern::Neighbourhood
+    }
+
     /// True if it is a barrier that blocks. It has no data, and no rank leaves before all have entered.
     #[must_use]
     pub fn is_blocking_barrier(&self) -> bool {

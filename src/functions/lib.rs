@@ -45,6 +45,7 @@
 mod declare;
 mod function;
 mod lookup;
+pub mod types;
 #[doc(hidden)]
 pub mod words;
 

@@ -303,6 +303,291 @@ static void finalizing(void)
     if (world_rank == 1) rest(2 * STEP);
 }
 
+/* Until rank 0 says that it is enough: a message with it, first. */
+static int more_from_0(void)
+{
+    int more = now() - began < seconds;
+    if (world_rank == 0)
+        for (int rank = 1; rank < world_size; rank++) MPI_Send(&more, 1, MPI_INT, rank, 9, MPI_COMM_WORLD);
+    else
+        MPI_Recv(&more, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    stepped();
+    return more;
+}
+
+/* Each rank exchanges messages with both neighbours, of which rank 1 is late. */
+static void halo(void)
+{
+    int next = (world_rank + 1) % world_size, before = (world_rank + world_size - 1) % world_size;
+    while (more_from_0()) {
+        MPI_Request requests[4];
+        if (world_rank == 1) rest(STEP);
+        MPI_Irecv(&sum[0], 1, MPI_INT, before, 1, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(&sum[1], 1, MPI_INT, next, 2, MPI_COMM_WORLD, &requests[1]);
+        MPI_Isend(&value[0], 1, MPI_INT, next, 1, MPI_COMM_WORLD, &requests[2]);
+        MPI_Isend(&value[1], 1, MPI_INT, before, 2, MPI_COMM_WORLD, &requests[3]);
+        MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    }
+}
+
+/* The same by MPI_Sendrecv. */
+static void shifting(void)
+{
+    int next = (world_rank + 1) % world_size, before = (world_rank + world_size - 1) % world_size;
+    while (more_from_0()) {
+        if (world_rank == 1) compute(STEP);
+        MPI_Sendrecv(value, 1, MPI_INT, next, 1, sum, 1, MPI_INT, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+/* The receiver of synchronous sends is slow. */
+static void synchronous(void)
+{
+    while (more_from_0()) {
+        if (world_rank == 1) rest(STEP);
+        if (world_rank == 0) MPI_Ssend(value, 4, MPI_INT, 1, 1, MPI_COMM_WORLD);
+        if (world_rank == 1) MPI_Recv(sum, 4, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Two ranks answer each other as fast as they can, the third one waits for them. */
+static void answering(void)
+{
+    for (int more = 1; world_rank < 2 && more;) {
+        if (world_rank == 0) more = now() - began < seconds;
+        for (int k = 0; k < 2; k++) {
+            if (world_rank == k) MPI_Send(&more, 1, MPI_INT, 1 - k, 1, MPI_COMM_WORLD);
+            else MPI_Recv(&more, 1, MPI_INT, k, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        stepped();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rank 0 hands out work to whoever asks, by requests of which it waits for any. */
+static void handing_out(void)
+{
+    static MPI_Request requests[64];
+    if (world_rank > 0) {
+        for (int more = 1; more;) {
+            rest(STEP / 2 * world_rank);
+            MPI_Send(value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+            MPI_Recv(&more, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            stepped();
+        }
+        return;
+    }
+    for (int rank = 1; rank < world_size; rank++)
+        MPI_Irecv(&sum[0], 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &requests[rank - 1]);
+    for (int open = world_size - 1; open > 0;) {
+        int index, more = now() - began < seconds;
+        MPI_Waitany(world_size - 1, requests, &index, MPI_STATUS_IGNORE);
+        MPI_Send(&more, 1, MPI_INT, index + 1, 2, MPI_COMM_WORLD);
+        if (more) MPI_Irecv(&sum[0], 1, MPI_INT, index + 1, 1, MPI_COMM_WORLD, &requests[index]);
+        else open--;
+        stepped();
+    }
+}
+
+/* Rank 0 sends what takes long to arrive: the message is large, and rank 1 comes late. */
+static void large(void)
+{
+    int count = 1 << 22;
+    int *buffer = calloc(count, sizeof *buffer);
+    while (more_from_0()) {
+        if (world_rank == 1) rest(STEP);
+        if (world_rank == 0) MPI_Send(buffer, count, MPI_INT, 1, 1, MPI_COMM_WORLD);
+        if (world_rank == 1) MPI_Recv(buffer, count, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    free(buffer);
+}
+
+/* Persistent requests, of which the sender is late. */
+static void persistent(void)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (world_rank == 0) MPI_Recv_init(sum, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, &request);
+    if (world_rank == 1) MPI_Send_init(value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, &request);
+    while (more_from_0()) {
+        if (world_rank == 1) rest(STEP);
+        if (world_rank < 2) MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (world_rank < 2) MPI_Request_free(&request);
+}
+
+/* A broadcast under way while ranks exchange messages. */
+static void overlapping(void)
+{
+    while (again(MPI_COMM_WORLD)) {
+        MPI_Request request;
+        MPI_Ibcast(value, 1, MPI_INT, 0, other, &request);
+        if (world_rank == 1) rest(STEP);
+        if (world_rank == 1) MPI_Send(value, 1, MPI_INT, 2, 1, MPI_COMM_WORLD);
+        if (world_rank == 2) MPI_Recv(sum, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Rank 1 tests for a message while it works; rank 0 is late. */
+static void polling(void)
+{
+    while (more_from_0()) {
+        MPI_Request request;
+        if (world_rank == 0) rest(STEP);
+        if (world_rank == 0) MPI_Send(value, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+        if (world_rank != 1) continue;
+        MPI_Irecv(sum, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, &request);
+        for (int done = 0; !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE)) compute(STEP / 20);
+    }
+}
+
+static MPI_Win new_window(void)
+{
+    MPI_Win win;
+    MPI_Win_create(value, sizeof value, sizeof *value, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    return win;
+}
+
+/* Rank 1 keeps a lock for a while, for which others wait. */
+static void locking(void)
+{
+    MPI_Win win = new_window();
+    while (again(MPI_COMM_WORLD)) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        if (world_rank == 1) rest(STEP);
+        MPI_Put(sum, 1, MPI_INT, 0, world_rank, 1, MPI_INT, win);
+        MPI_Win_unlock(0, win);
+    }
+    MPI_Win_free(&win);
+}
+
+/* Rank 1 opens its window late to rank 0. */
+static void posting(void)
+{
+    MPI_Win win = new_window();
+    MPI_Group all, one;
+    int partner = 1 - world_rank;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, world_rank < 2, &partner, &one);
+    while (again(MPI_COMM_WORLD)) {
+        if (world_rank == 1) {
+            rest(STEP);
+            MPI_Win_post(one, 0, win);
+            MPI_Win_wait(win);
+        } else if (world_rank == 0) {
+            MPI_Win_start(one, 0, win);
+            MPI_Put(sum, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+            MPI_Win_complete(win);
+        }
+    }
+    MPI_Group_free(&all);
+    if (world_rank < 2) MPI_Group_free(&one);
+    MPI_Win_free(&win);
+}
+
+/* Both groups of an intercommunicator meet, one of them late; messages go between them. */
+static void between(void)
+{
+    MPI_Comm half, both;
+    MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, world_rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - world_rank % 2, 7, &both);
+    while (again(MPI_COMM_WORLD)) {
+        if (world_rank == 1) rest(STEP);
+        if (world_rank == 1) MPI_Send(value, 1, MPI_INT, 0, 1, both);
+        if (world_rank == 0) MPI_Recv(sum, 1, MPI_INT, 0, 1, both, MPI_STATUS_IGNORE);
+        MPI_Barrier(both);
+    }
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&half);
+}
+
+/* Collective writes to a file, to which rank 1 comes late. */
+static void file(void)
+{
+    char name[64] = "";
+    MPI_File opened;
+    if (world_rank == 0) snprintf(name, sizeof name, "/tmp/healthy_slow.%d", (int)getpid());
+    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                  &opened);
+    while (again(MPI_COMM_WORLD)) {
+        if (world_rank == 1) rest(STEP);
+        MPI_File_write_at_all(opened, world_rank * sizeof value, value, 4, MPI_INT, MPI_STATUS_IGNORE);
+    }
+    MPI_File_close(&opened);
+}
+
+/* Neighbours in a topology, one of them late. */
+static void neighbours(void)
+{
+    MPI_Comm line;
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &world_size, (int[]){1}, 0, &line);
+    while (again(MPI_COMM_WORLD)) {
+        if (world_rank == 1) rest(STEP);
+        MPI_Neighbor_allgather(value, 1, MPI_INT, sum, 1, MPI_INT, line);
+    }
+    MPI_Comm_free(&line);
+}
+
+/* Rank 0 looks for a message of any rank, and the senders are slow in turn. */
+static void finding(void)
+{
+    for (int k = 0; more_from_0(); k++) {
+        int sender = 1 + k % (world_size - 1);
+        MPI_Status status;
+        if (world_rank == sender) {
+            rest(STEP);
+            MPI_Send(value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+        } else if (world_rank == 0) {
+            MPI_Probe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status);
+            MPI_Recv(sum, 1, MPI_INT, status.MPI_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+    }
+}
+
+/* A pipeline of scans: each rank waits for those before it. */
+static void scanning(void)
+{
+    while (again(MPI_COMM_WORLD)) {
+        if (world_rank == 1) rest(STEP);
+        MPI_Scan(value, sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Exscan(value, sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+}
+
+/* A group makes a communicator of its own, one of it late. */
+static void grouping(void)
+{
+    MPI_Group all, two;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 2, (int[]){0, 1}, &two);
+    while (again(MPI_COMM_WORLD)) {
+        MPI_Comm pair;
+        if (world_rank == 1) rest(STEP);
+        if (world_rank > 1) continue;
+        MPI_Comm_create_group(MPI_COMM_WORLD, two, 3, &pair);
+        MPI_Comm_free(&pair);
+    }
+    MPI_Group_free(&two);
+    MPI_Group_free(&all);
+}
+
+/* Rank 0 gathers by requests of some at a time. */
+static void some(void)
+{
+    while (more_from_0()) {
+        MPI_Request requests[8];
+        int count, indices[8];
+        if (world_rank > 0) rest(STEP / 2 * (world_rank - 1));
+        if (world_rank > 0) MPI_Send(value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+        for (int rank = 1; world_rank == 0 && rank < world_size; rank++)
+            MPI_Irecv(&sum[0], 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &requests[rank - 1]);
+        for (int open = world_rank == 0 ? world_size - 1 : 0; open > 0; open -= count)
+            MPI_Waitsome(world_size - 1, requests, &count, indices, MPI_STATUSES_IGNORE);
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -313,6 +598,24 @@ static const struct {
     {"ahead", ahead},         {"gathering", gathering}, {"window", window},     {"paused", paused},
     {"halves", halves},       {"stopping", stopping}, {"threads", threads},     {"writing", writing},
     {"finalizing", finalizing},
+    {"halo", halo},
+    {"shifting", shifting},
+    {"synchronous", synchronous},
+    {"answering", answering},
+    {"handing_out", handing_out},
+    {"large", large},
+    {"persistent", persistent},
+    {"overlapping", overlapping},
+    {"polling", polling},
+    {"locking", locking},
+    {"posting", posting},
+    {"between", between},
+    {"file", file},
+    {"neighbours", neighbours},
+    {"finding", finding},
+    {"scanning", scanning},
+    {"grouping", grouping},
+    {"some", some},
 };
 
 int main(int argc, char **argv)

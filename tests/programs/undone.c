@@ -2,6 +2,8 @@
  *   call      rank 0 leaves out a Reduce to it, for which rank 1 need not wait
  *   request   no rank completes its Ibarrier
  *   types     rank 1 reduces floats where rank 0 reduces integers
+ *   middle    rank 1 leaves out one of many broadcasts
+ *   kept      a communicator and a window are never freed
  *   legal     all calls are made: recording is paused on one rank, not all ranks free a communicator, some ranks make a communicator of their own, requests are completed in all ways */
 #include "report.h"
 
@@ -39,6 +41,28 @@ static void legal(void)
     if (world_rank == 0) MPI_Comm_free(&dup);
 }
 
+/* Three places that broadcast in turn; rank 1 leaves out the second one once. */
+static void middle(void)
+{
+    for (int k = 0; k < 10; k++) {
+        MPI_Bcast(&in, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        if (world_rank == 0 || k != 5)
+            MPI_Bcast(&in, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Bcast(&in, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+}
+
+static void kept(void)
+{
+    MPI_Comm dup, freed;
+    MPI_Win win;
+    MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+    MPI_Comm_dup(MPI_COMM_WORLD, &freed);
+    MPI_Win_create(&in, sizeof in, 1, MPI_INFO_NULL, dup, &win);
+    MPI_Comm_free(&freed);
+    MPI_Barrier(dup);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "legal";
@@ -53,6 +77,8 @@ int main(int argc, char **argv)
         MPI_Reduce(&in, &out, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
     if (!strcmp(how, "types") && world_rank == 1)
         MPI_Reduce(&real_in, &real_out, 1, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (!strcmp(how, "middle")) middle();
+    if (!strcmp(how, "kept")) kept();
     if (!strcmp(how, "legal")) legal();
     MPI_Finalize();
     return 0;

@@ -21,8 +21,35 @@ pub const TESTS: &[Test] = &[
             "MISMATCH (datatype) at call 3 of MPI_COMM_WORLD: rank 0 MPI_Reduce of 4 bytes as MPI_INT",
         )
     }),
+    Test::new("a_call_left_out_in_the_middle_is_stated", |case| {
+        stated(case, "middle", "rank 1 left out call 19 of MPI_COMM_WORLD: rank 0 MPI_Bcast (main at ")
+    })
+    .on(On::Only(&["ompi4", "mpich4", "ompi5"])),
+    Test::new("what_is_never_freed_is_counted", never_freed),
     Test::new("what_is_legal_and_looks_alike_is_not_stated", legal),
+    Test::new("calls_are_compared_before_they_are_entered", compared),
+    Test::new("calls_that_belong_together_are_entered_without_a_word", |case| {
+        let outcome = case.launch(4, "all_collectives.c").set("MPITRACE_CHECK", "1").trace().run();
+        assert!(outcome.code == 0 && !outcome.stderr.contains("MISMATCH"), "{}", outcome.stderr);
+    }),
 ];
+
+/// The last rank that comes to a call says what differs.
+fn compared(case: &Case) {
+    for (how, expected) in [("types", true), ("legal", false)] {
+        let outcome = case.launch(2, "undone.c").arg(how).set("MPITRACE_CHECK", "1").trace().run();
+        let said = outcome.stderr.contains("MISMATCH (datatype) at call 3 of MPI_COMM_WORLD: rank ");
+        assert_eq!((outcome.code, said), (0, expected), "{}", outcome.stderr);
+        assert_eq!(outcome.stderr.matches("MISMATCH").count(), usize::from(expected), "{}", outcome.stderr);
+    }
+}
+
+fn never_freed(case: &Case) {
+    let [info, _] = run(case, "kept");
+    assert_eq!(info.code, 0, "{}", info.stdout);
+    let line = "never freed or closed by some rank: 1 communicator, 1 window";
+    assert!(info.stdout.lines().any(|found| found == line), "{}", info.stdout);
+}
 
 fn run(case: &Case, how: &str) -> [Finished; 2] {
     let outcome = case.launch(2, "undone.c").arg(how).set("MPITRACE_CALLSITE", "1").trace().run();

@@ -1,6 +1,6 @@
 //! Calls left out and requests not completed by a program that ended by itself, as text.
 
-use mpitrace::operations::{CalledAlone, NotCalled, NotCompleted, Undone};
+use mpitrace::operations::{CalledAlone, LeftOut, NeverFreed, NotCalled, NotCompleted, Undone};
 
 use crate::text;
 
@@ -9,21 +9,48 @@ const LISTED: usize = 5;
 
 /// A line for each of the first ones, and one for the others.
 pub fn lines(undone: &Undone) -> Vec<String> {
-    let Undone { not_called, not_completed } = undone;
-    let calls = not_called.iter().take(LISTED).map(not_called_line);
+    let Undone { not_called, not_completed, left_out, never_freed } = undone;
+    // Why the counts differ there is said instead.
+    let is_explained = |found: &&NotCalled| left_out.iter().any(|other| other.communicator == found.communicator);
+    let calls: Vec<&NotCalled> = not_called.iter().filter(|found| !is_explained(found)).collect();
+    let all = left_out.len() + calls.len() + not_completed.len();
+    let left_out = left_out.iter().take(LISTED).map(left_out_line);
+    let calls = calls.into_iter().take(LISTED).map(not_called_line);
     let requests = not_completed.iter().take(LISTED).map(not_completed_line);
-    let mut lines: Vec<String> = calls.chain(requests).collect();
-    let others = not_called.len() + not_completed.len() - lines.len();
+    let mut lines: Vec<String> = left_out.chain(calls).chain(requests).collect();
+    let others = all - lines.len();
     if others > 0 {
         lines.push(format!("... and {others} more (--json has them all)"));
     }
+    lines.extend(never_freed_line(never_freed));
     lines
+}
+
+fn never_freed_line(found: &NeverFreed) -> Option<String> {
+    let kinds = [(found.communicators, "communicator"), (found.windows, "window"), (found.files, "file")];
+    let counted = kinds.iter().filter(|(count, _)| *count > 0).map(|&(count, what)| text::count(count, what));
+    let counted: Vec<String> = counted.collect();
+    (!counted.is_empty()).then(|| format!("never freed or closed by some rank: {}", counted.join(", ")))
 }
 
 /// The first line of each kind.
 pub fn first_lines(undone: &Undone) -> Vec<String> {
     let call = undone.not_called.first().map(not_called_line);
     call.into_iter().chain(undone.not_completed.first().map(not_completed_line)).collect()
+}
+
+fn left_out_line(found: &LeftOut) -> String {
+    let (ranks, communicator) = (text::named_ranks(&found.ranks), text::printable(&found.communicator));
+    let LeftOut { sequence, earliest, .. } = found;
+    let call = match earliest == sequence {
+        true => format!("call {sequence} of {communicator}"),
+        false => format!("one of the calls {earliest} to {sequence} of {communicator}"),
+    };
+    let what = match found.is_additional {
+        true => format!("{ranks} made {call} in addition to the others' calls:"),
+        false => format!("{ranks} left out {call}:"),
+    };
+    format!("{what} {}; all calls after it are matched one off", call_text(&found.call))
 }
 
 fn not_called_line(found: &NotCalled) -> String {
@@ -74,6 +101,8 @@ mod tests {
         let undone = Undone {
             not_called: vec![of(vec![call(Some("MPI_Reduce"), Some(0x57))]), of(vec![call(None, None)])],
             not_completed: vec![request.clone(), NotCompleted { repetitions: 7, ..request }],
+            left_out: Vec::new(),
+            never_freed: NeverFreed::default(),
         };
         let expected = [
             "rank 0 never came to call 0 of MPI_COMM_WORLD: rank 1 MPI_Reduce (x+0x57)",
@@ -84,6 +113,23 @@ mod tests {
         assert_eq!(lines(&undone), expected);
         assert_eq!(first_lines(&undone), [expected[0], expected[2]]);
         assert!(!undone.is_empty() && Undone::default().is_empty());
+        let left_out = LeftOut {
+            communicator: "MPI_COMM_WORLD".into(),
+            sequence: 57,
+            earliest: 57,
+            ranks: vec![0],
+            is_additional: false,
+            call: call(Some("MPI_Bcast"), Some(0x57)),
+        };
+        let explained = Undone { left_out: vec![left_out.clone()], ..undone.clone() };
+        let expected = "rank 0 left out call 57 of MPI_COMM_WORLD: rank 1 MPI_Bcast (x+0x57); all calls after it are matched one off";
+        assert_eq!((lines(&explained).len(), &lines(&explained)[0][..]), (3, expected));
+        let additional = LeftOut { earliest: 55, is_additional: true, ..left_out };
+        let line = left_out_line(&additional);
+        assert!(line.starts_with("rank 0 made one of the calls 55 to 57 of MPI_COMM_WORLD in addition"), "{line}");
+        let freed = Undone { never_freed: NeverFreed { communicators: 2, windows: 0, files: 1 }, ..Undone::default() };
+        assert_eq!(lines(&freed), ["never freed or closed by some rank: 2 communicators, 1 file"]);
+        assert!(freed.is_empty(), "it is no defect");
         let many = Undone { not_called: undone.not_called.iter().cycle().take(8).cloned().collect(), ..undone };
         assert!(lines(&many)[7].contains("3 more"), "{:?}", lines(&many));
     }

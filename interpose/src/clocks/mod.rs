@@ -37,7 +37,7 @@ use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
 use domain::{Domain, Key};
 use local::LocalClock;
-use page::DomainPage;
+pub use page::DomainPage;
 use peers::Leaders;
 use schedule::Schedule;
 
@@ -151,6 +151,11 @@ pub fn start(
     }
     buffer.change_rank(|rank| rank.clock_method = clocks.how.method.number());
     CLOCKS.set(clocks).ok()
+}
+
+/// The page that this rank shares with others of its node; `None`: it shares none.
+pub fn shared_page() -> Option<&'static DomainPage> {
+    CLOCKS.get()?.domain.page()
 }
 
 /// Lets the first call after which clocks are synchronised be known: once MPI_COMM_WORLD is registered.

@@ -18,6 +18,12 @@ use crate::base::system;
 /// How long a rank waits for the one that makes the page to have given it memory.
 const PATIENCE_FOR_MEMORY: Duration = Duration::from_secs(20);
 
+/// The lines of the page itself; behind them come those of calls that are compared.
+const OWN_LINES: usize = PAGE as usize / size_of::<Line>();
+/// As many calls are compared at once.
+pub const CALLS: usize = 256;
+const LENGTH: u64 = PAGE + (CALLS * size_of::<Line>()) as u64;
+
 /// The outcomes that ranks agree on.
 const ALL_CAME: u64 = 1;
 const GIVEN_UP: u64 = 2;
@@ -61,13 +67,13 @@ impl DomainPage {
         let path = folder.join(format!("{}{number:016x}{}", node_files::prefix(system::user()), node_files::CLOCK));
         let file = match private_options().create_new(true).open(&path) {
             // A page without memory behind it would end the program with SIGBUS where the folder is full.
-            Ok(file) => Some(file).filter(|file| allocate(file, 0, PAGE)).or_else(|| {
+            Ok(file) => Some(file).filter(|file| allocate(file, 0, LENGTH)).or_else(|| {
                 let _ = std::fs::remove_file(&path);
                 None
             }),
             Err(_) => private_options().open(&path).ok().filter(is_whole),
         };
-        SharedPages::of_file(&file?, PAGE).map(|page| DomainPage { page, path })
+        SharedPages::of_file(&file?, LENGTH).map(|page| DomainPage { page, path })
     }
 
     /// Removes the name of the file: all ranks that could open it have done so.
@@ -78,6 +84,11 @@ impl DomainPage {
     /// The line for the map that holds while the program runs.
     pub fn map(&self) -> &Line {
         self.page.line(line::MAP)
+    }
+
+    /// The line of a call that the ranks of the domain compare, by a number of the call.
+    pub fn call(&self, number: u64) -> &Line {
+        self.page.line(OWN_LINES + number as usize % CALLS)
     }
 
     fn registration(&self, word: usize) -> &AtomicU64 {
@@ -181,7 +192,7 @@ fn is_whole(file: &File) -> bool {
     let started = Instant::now();
     loop {
         match length_of_own(file) {
-            Some(length) if length >= PAGE => return true,
+            Some(length) if length >= LENGTH => return true,
             Some(_) if started.elapsed() < PATIENCE_FOR_MEMORY => std::thread::sleep(Duration::from_micros(200)),
             _ => return false,
         }

@@ -37,6 +37,8 @@ pub struct Settings {
     pub p2p: PointToPoint,
     /// `MPITRACE_CALLSITE`.
     pub call_site: bool,
+    /// `MPITRACE_CHECK`: each collective is compared with the other ranks' before it is entered.
+    pub check: bool,
     /// `MPITRACE_PVARS`: names and patterns.
     pub pvars: Vec<String>,
     /// `MPITRACE_INTERRUPTIONS`: one of [`means`].
@@ -94,6 +96,7 @@ impl Settings {
             events: Vec::new(),
             p2p: PointToPoint::Sums,
             call_site: false,
+            check: false,
             pvars: Vec::new(),
             interruptions: means::ANY,
             stuck: None,
@@ -137,6 +140,7 @@ impl Settings {
                     let all = [("0", PointToPoint::Off), ("1", PointToPoint::Sums), ("records", PointToPoint::Records)];
                     set(&mut settings.p2p, chosen(text, &all), "0, 1 or records")
                 }
+                "MPITRACE_CHECK" => set(&mut settings.check, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_CALLSITE" => set(&mut settings.call_site, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_INTERRUPTIONS" => {
                     let all = [("0", means::OFF), ("1", means::ANY), ("page", means::PAGE), ("rseq", means::SEQUENCE)];

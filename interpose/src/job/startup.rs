@@ -20,6 +20,7 @@ use crate::mpi::{self, abi};
 use crate::record::thread::{self, messages, partners, waits};
 use crate::record::trace_buffer::{self, TraceBuffer};
 use crate::record::{call_site, quota, ticks, watch};
+use crate::recorder::check;
 
 /// The facts that are found before the library initialises MPI.
 pub struct Prepared {
@@ -190,7 +191,8 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
 
 /// Starts recording, at the end of Init; not where memory was exhausted before.
 pub fn record() {
-    mode::start(!call_site::asked() && !ticks::are_of_the_system());
+    let checks = RUN.get().is_some_and(|run| run.settings.check) && check::start();
+    mode::start(!call_site::asked() && !ticks::are_of_the_system() && !checks);
     if allocator::is_exhausted() {
         mode::stop();
     }

@@ -99,7 +99,7 @@ fields! {
         flags set_flags: u32, sync_at set_sync_at: u64
     }
     OperationEntry {
-        calls set_calls: u64, communicator set_communicator: u32, function set_function: u32,
+        calls set_calls: u64, bytes set_bytes: u64, communicator set_communicator: u32, function set_function: u32,
         histogram set_histogram: u32, timed set_timed: u64, positions_from set_positions_from: u32;
         calls_word: AtomicU64 = calls, timed_word: AtomicU64 = timed, ticks_word: AtomicU64 = ticks
     }

@@ -2,6 +2,7 @@
 
 pub mod activity;
 mod afterwards;
+pub mod check;
 mod managed;
 pub mod message_records;
 pub mod messages;
@@ -65,6 +66,9 @@ fn begin<F: FnOnce() -> c_int, R>(
     let repetition = found.operation.calls();
     found.operation.set_calls(repetition + 1);
 
+    if mode != mode::PLAIN && check::is_on() {
+        check::compare(thread, &call, &found, position);
+    }
     if mode == mode::PAUSED {
         let (result, unkept) = unkept(thread, &found, &call, message, true, blocking, forward);
         return unrecorded(result, unkept);

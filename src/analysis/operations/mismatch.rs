@@ -2,13 +2,15 @@
 //!
 //! MPI 4.1, section 6.2.2 (type matching: amounts are equal) and the arguments that each function wants to be identical
 //! on all ranks: root and reduction operator. Amounts are compared where one rank's call says what all others have to
-//! pass ([`Size::Block`]): not those of the v-variants, not over neighbourhoods, and not on intercommunicators, whose
-//! groups may pass different amounts. Data types are compared where both are predefined and make other signatures
-//! ([`super::types`]).
+//! pass ([`Function::amounts_agree`]): not over neighbourhoods, and not on intercommunicators, whose groups may pass
+//! different amounts. Of the v-variants the amounts are those of one rank alone; only of Scatterv the root has stored the
+//! sum of what all get. Data types are compared where both are predefined and make other signatures
+//! ([`mpitrace_functions::types`]).
 
 use std::collections::BTreeMap;
 
 use mpitrace_format::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES, communicator_flags};
+use mpitrace_functions::types::{self, Basic};
 use mpitrace_functions::{Function, Pattern, Size};
 
 use serde::Serialize;
@@ -16,7 +18,6 @@ use serde::Serialize;
 use super::CallSite;
 use super::communicators::Communicator;
 use super::cursor::ABSENT;
-use super::types::{self, Basic};
 use crate::names::names;
 use crate::reader::{Part, Trace};
 
@@ -100,10 +101,12 @@ impl Signature {
         let name = part.text(entry.function).unwrap_or_default();
         let function = Function::named(&name);
         let compared = |holds: bool| holds && !is_intercommunicator;
-        let amounts_agree = function.is_some_and(|of| of.size == Size::Block && of.pattern != Pattern::Neighbourhood);
+        let amounts_agree = function.is_some_and(Function::amounts_agree);
+        // Ranks beside the root of the other group may pass any operator.
+        let for_all = function.is_some_and(|of| of.pattern == Pattern::AllToAll);
         Signature {
             root: Some(entry.root).filter(|&root| compared(root != NO_ROOT)),
-            reduction: part.text(entry.reduction).filter(|_| compared(true)),
+            reduction: part.text(entry.reduction).filter(|_| compared(true) || for_all),
             bytes: Some(entry.bytes).filter(|&bytes| compared(amounts_agree && bytes != UNKNOWN_BYTES)),
             datatype: function.filter(|of| compared(types_agree(of, flags))).and_then(|_| basic_of(part, entry)),
             function: name,
@@ -130,13 +133,9 @@ impl Signature {
     }
 }
 
-/// True if all ranks of a communicator have to pass the same type signature to a function, as far as they pass data. Not
-/// where ranks exchange data with each other that differs from pair to pair, and not where each has data of its own, in
-/// files and windows.
+/// True if the types of the calls of a function are compared: in files and windows each rank has data of its own.
 fn types_agree(function: &Function, flags: u32) -> bool {
-    let is_on_communicator = flags & (communicator_flags::WINDOW | communicator_flags::FILE) == 0;
-    let is_exchange = function.size == Size::Sum && function.reduction.is_none();
-    is_on_communicator && !is_exchange && function.pattern != Pattern::Neighbourhood
+    flags & (communicator_flags::WINDOW | communicator_flags::FILE) == 0 && function.types_agree()
 }
 
 /// The data type of a call that passes data, if it is one that can be compared.
@@ -168,10 +167,36 @@ pub(super) fn groups(trace: &Trace, communicator: &Communicator, tuple: &[u32]) 
     let signatures: Vec<&Signature> = of_signature.keys().collect();
     let pairs =
         signatures.iter().enumerate().flat_map(|(at, one)| signatures[..at].iter().map(move |other| (one, other)));
-    let kind = pairs.filter_map(|(one, other)| one.differs(other)).min()?;
+    let Some(kind) = pairs.filter_map(|(one, other)| one.differs(other)).min() else {
+        return scattered(trace, communicator, tuple).map(|groups| (MismatchKind::Size, groups));
+    };
     let mut groups: Vec<Vec<usize>> = of_signature.into_values().collect();
     groups.sort();
     Some((kind, groups))
+}
+
+/// The root of a Scatterv and the others, where these get more than it sends to all. What it keeps for itself is not
+/// known, so that they may get less.
+fn scattered(trace: &Trace, communicator: &Communicator, tuple: &[u32]) -> Option<Vec<Vec<usize>>> {
+    let (mut root, mut others, mut got) = (None, Vec::new(), 0u64);
+    for (member, (&(index, local), &operation)) in communicator.members.iter().zip(tuple).enumerate() {
+        let (part, known) = (&trace.parts[index], operation != ABSENT);
+        let here = part.communicators()[local];
+        let entry = known.then(|| part.operations()[operation as usize])?;
+        let function = Function::named(&part.text(entry.function)?)?;
+        let is_of_it = function.size == Size::Received && here.flags & communicator_flags::INTER == 0;
+        if !is_of_it || entry.bytes == UNKNOWN_BYTES {
+            return None;
+        }
+        if entry.root == here.rank as i32 {
+            root = Some((member, entry.bytes));
+        } else {
+            others.push(member);
+            got = got.saturating_add(entry.bytes);
+        }
+    }
+    let (root, sent) = root?;
+    (got > sent).then(|| vec![vec![root], others])
 }
 
 impl Mismatch {

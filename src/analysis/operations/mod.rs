@@ -9,6 +9,7 @@ mod communicators;
 mod complete;
 mod cursor;
 mod finish;
+mod left_out;
 mod matching;
 mod mismatch;
 mod records;
@@ -17,7 +18,6 @@ mod run_times;
 mod stretch;
 #[cfg(test)]
 mod tests;
-mod types;
 mod undone;
 #[cfg(test)]
 mod undone_tests;
@@ -25,9 +25,10 @@ mod unfinished;
 
 pub use communicators::Communicator;
 pub use complete::CompleteRows;
+pub use left_out::LeftOut;
 pub use mismatch::{DESCRIBED, Mismatch, MismatchKind, MismatchedCall};
 pub use rows::{Numbers, Row};
-pub use undone::{CalledAlone, NotCalled, NotCompleted, Undone};
+pub use undone::{CalledAlone, NeverFreed, NotCalled, NotCompleted, Undone};
 pub use unfinished::Unfinished;
 
 use std::cell::RefCell;

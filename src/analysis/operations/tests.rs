@@ -478,6 +478,28 @@ fn roots_operators_and_amounts_have_to_agree() {
 }
 
 #[test]
+fn sums_of_counts_are_compared_where_ranks_have_to_pass_the_same() {
+    let summed = one_call_apart(|rank, number| {
+        let operation = rank.operation("MPI_Reduce_scatter", 0, if number == 1 { 24 } else { 16 });
+        rank.describe(operation, None, "MPI_INT", Some("MPI_SUM"));
+        operation
+    });
+    assert_eq!(mismatch_of("summed", &summed), Some(("size", 1, vec![vec![0, 2], vec![1]])));
+    // The root of a Scatterv sends all; what it keeps is not known.
+    let scattered = |sent: u64| {
+        one_call_apart(move |rank, number| {
+            let operation = rank.operation("MPI_Scatterv", 0, if number == 0 { sent } else { 8 * u64::from(number) });
+            rank.describe(operation, Some(0), "MPI_DOUBLE", None);
+            operation
+        })
+    };
+    assert_eq!(mismatch_of("scattered", &scattered(16)), Some(("size", 1, vec![vec![0], vec![1, 2]])));
+    for sent in [24, 32] {
+        assert_eq!(mismatch_of("scattered", &scattered(sent)), None, "{sent}");
+    }
+}
+
+#[test]
 fn amounts_that_may_differ_are_no_mismatch() {
     for function in ["MPI_Gatherv", "MPI_Alltoallv", "MPI_Allgatherv", "MPI_Neighbor_alltoall"] {
         let ranks = one_call_apart(|rank, number| rank.operation(function, 0, 8 << number));

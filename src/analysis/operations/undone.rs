@@ -14,6 +14,7 @@ use mpitrace_functions::{Function, Pattern};
 use serde::Serialize;
 
 use super::communicators::Communicator;
+use super::left_out::{LeftOut, left_out};
 use super::{CallSite, Operations};
 use crate::reader::{Part, Trace};
 
@@ -24,6 +25,20 @@ pub struct Undone {
     pub not_called: Vec<NotCalled>,
     /// The operations with requests that ranks had not completed when they had come to `MPI_Finalize`.
     pub not_completed: Vec<NotCompleted>,
+    /// Of each communicator the first call that is known to have been left out, or made in addition: why the calls above
+    /// and mismatched ones do not fit. Also of a program that did not end by itself.
+    pub left_out: Vec<LeftOut>,
+    /// What the program made and never freed: no defect where it is little.
+    pub never_freed: NeverFreed,
+}
+
+/// Communicators, windows and files that some rank has not freed or closed when all had come to `MPI_Finalize`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NeverFreed {
+    /// Not those with ranks of another group, which may be the library's own.
+    pub communicators: u64,
+    pub windows: u64,
+    pub files: u64,
 }
 
 /// The first call on a communicator that not all of its ranks made.
@@ -68,7 +83,7 @@ pub struct NotCompleted {
 }
 
 impl Undone {
-    /// True where nothing is left undone.
+    /// True where nothing is left undone. What was left out is so by the others, or by a mismatch.
     pub fn is_empty(&self) -> bool {
         self.not_called.is_empty() && self.not_completed.is_empty()
     }
@@ -77,11 +92,37 @@ impl Undone {
 impl Operations {
     /// The calls left out and the requests not completed; nothing where the program did not end by itself.
     pub fn undone(&self, trace: &Trace) -> Undone {
-        if !has_ended_well(trace) {
-            return Undone::default();
+        let ended_well = has_ended_well(trace);
+        let (mut not_called, mut left_out) = (Vec::new(), Vec::new());
+        for communicator in &self.communicators {
+            let missing = ended_well.then(|| self::not_called(trace, communicator)).flatten();
+            let of_it = self.mismatches.iter().find(|mismatch| mismatch.communicator_id == communicator.id);
+            if missing.is_some() || of_it.is_some() {
+                left_out.extend(self::left_out(trace, communicator, of_it.map(|mismatch| mismatch.sequence)));
+            }
+            not_called.extend(missing);
         }
-        let not_called = self.communicators.iter().filter_map(|communicator| not_called(trace, communicator));
-        Undone { not_called: not_called.collect(), not_completed: self.not_completed(trace) }
+        let not_completed = if ended_well { self.not_completed(trace) } else { Vec::new() };
+        let never_freed = if ended_well { self.never_freed(trace) } else { NeverFreed::default() };
+        Undone { not_called, not_completed, left_out, never_freed }
+    }
+
+    fn never_freed(&self, trace: &Trace) -> NeverFreed {
+        const KEPT: u32 = flags::WORLD | flags::SELF | flags::INTER | flags::FOLDED;
+        let mut found = NeverFreed::default();
+        for communicator in &self.communicators {
+            let members = || communicator.members.iter().map(|&(part, entry)| (&trace.parts[part], entry));
+            let all = members().fold(0, |all, (part, entry)| all | part.communicators()[entry].flags);
+            let is_named = all & (flags::IDENTIFIED | KEPT) == flags::IDENTIFIED;
+            if is_named && !members().all(|member| is_freed(&member)) {
+                match all & (flags::WINDOW | flags::FILE) {
+                    flags::WINDOW => found.windows += 1,
+                    flags::FILE => found.files += 1,
+                    _ => found.communicators += 1,
+                }
+            }
+        }
+        found
     }
 
     fn not_completed(&self, trace: &Trace) -> Vec<NotCompleted> {
@@ -115,6 +156,13 @@ fn has_ended_well(trace: &Trace) -> bool {
         part.operations().iter().any(|entry| part.text(entry.function).is_some_and(|name| name.contains("_from_group")))
     };
     trace.complete && trace.parts.iter().all(|part| part.info().state == state::FINALIZED && !has_session(part))
+}
+
+/// True if the rank has freed it.
+fn is_freed(&(part, communicator): &Member) -> bool {
+    const FREEING: [&str; 4] = ["MPI_Comm_free", "MPI_Comm_disconnect", "MPI_Win_free", "MPI_File_close"];
+    let mut of_it = part.operations().iter().filter(|entry| entry.communicator as usize == communicator);
+    of_it.any(|entry| entry.calls > 0 && part.text(entry.function).is_some_and(|name| FREEING.contains(&&*name)))
 }
 
 /// A member of a communicator: its part, and the entry of the communicator there.

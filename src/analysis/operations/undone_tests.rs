@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use mpitrace_format::layout::{communicator_flags, state};
 
-use super::{CalledAlone, NotCalled, NotCompleted, Operations, Undone};
+use super::{CalledAlone, NeverFreed, NotCalled, NotCompleted, Operations, Undone};
 use crate::reader::Trace;
 use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 
@@ -13,7 +13,7 @@ fn undone(name: &str, ranks: &[SyntheticRank]) -> (Vec<NotCalled>, Vec<NotComple
     synthetic::write(&path, ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let Undone { not_called, not_completed } = Operations::new(&trace).undone(&trace);
+    let Undone { not_called, not_completed, .. } = Operations::new(&trace).undone(&trace);
     (not_called, not_completed)
 }
 
@@ -133,4 +133,75 @@ fn requests_that_were_never_complete_are_found() {
     // A call that was left by longjmp, and a job that did not end well.
     assert_eq!(found([0, 0], "MPI_Barrier", state::FINALIZED), []);
     assert_eq!(found([0, 0], "MPI_Ibarrier", state::RUNNING), []);
+}
+
+/// Three ranks that call the operations with these letters, one after the other: of another function each.
+fn with_calls(of_rank: [&str; 3]) -> Vec<SyntheticRank> {
+    let mut ranks: Vec<SyntheticRank> = (0..3).map(|rank| SyntheticRank::new(rank, 3)).collect();
+    for (rank, calls) in ranks.iter_mut().zip(of_rank) {
+        let functions = [("b", "MPI_Bcast"), ("r", "MPI_Reduce"), ("g", "MPI_Gather")];
+        let known = functions.map(|(letter, function)| (letter, rank.operation(function, 0, 8)));
+        for (at, call) in calls.chars().enumerate() {
+            let operation = known.iter().find(|(letter, _)| letter.starts_with(call)).unwrap().1;
+            rank.call(operation, 10 * at as u64 + 1, 10 * at as u64 + 5);
+        }
+    }
+    ranks
+}
+
+fn left_out(name: &str, ranks: &[SyntheticRank]) -> Option<(u64, u64, Vec<u32>, bool, String)> {
+    let path: PathBuf = std::env::temp_dir().join(format!("mpitrace-left-out-{}-{name}", std::process::id()));
+    synthetic::write(&path, ranks).unwrap();
+    let trace = Trace::open(&[&path]).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let found = Operations::new(&trace).undone(&trace).left_out.pop()?;
+    Some((found.sequence, found.earliest, found.ranks, found.is_additional, found.call.function.unwrap()))
+}
+
+#[test]
+fn the_call_that_was_left_out_is_found_by_the_later_ones() {
+    let (whole, without) = ("brgbrgbrggbrg", "brgbrgbrgbrg");
+    let bcast = |sequence, earliest, rank, more, function: &str| {
+        Some((sequence, earliest, vec![rank], more, function.to_owned()))
+    };
+    // One of two equal calls.
+    assert_eq!(left_out("one", &with_calls([whole, without, whole])), bcast(9, 8, 1, false, "MPI_Gather"));
+    assert_eq!(left_out("more", &with_calls([without, whole, without])), bcast(9, 8, 1, true, "MPI_Gather"));
+    let killed = |calls| {
+        let mut ranks = with_calls(calls);
+        ranks.iter_mut().for_each(|rank| rank.header.state = state::RUNNING);
+        ranks
+    };
+    assert_eq!(left_out("killed", &killed(["brgbrgb", "rgbrgb", "brgbrgb"])), bcast(0, 0, 1, false, "MPI_Bcast"));
+    // The last one, all the same, too few later ones, and calls in another order.
+    for calls in [["brgbrg", "brgbr"], ["bbbbbbbb", "bbbbbbb"], ["brgbr", "brgr"], ["brbrbrgg", "brrbbrgg"]] {
+        assert_eq!(left_out("none", &with_calls([calls[0], calls[1], calls[0]])), None, "{calls:?}");
+    }
+}
+
+#[test]
+fn what_was_never_freed_is_counted() {
+    let mut ranks: Vec<SyntheticRank> = (0..2).map(|rank| SyntheticRank::new(rank, 2)).collect();
+    for (number, rank) in (0u32..).zip(&mut ranks) {
+        let made = [5, 6, 7, 8, 9].map(|key| rank.communicator(key, 2, number, None));
+        rank.is_of(made[2], communicator_flags::WINDOW, 0);
+        rank.is_of(made[3], communicator_flags::FILE, 0);
+        rank.flag_communicator(made[4], communicator_flags::INTER);
+        // The first one by both, the second one by one of them.
+        let free = rank.operation("MPI_Comm_free", made[0], 0);
+        rank.call(free, 10, 15);
+        let more = rank.operation("MPI_Comm_free", made[1], 0);
+        let barrier = rank.operation("MPI_Barrier", made[1], 0);
+        rank.call(if number == 0 { more } else { barrier }, 20, 25);
+    }
+    let path: PathBuf = std::env::temp_dir().join(format!("mpitrace-never-freed-{}", std::process::id()));
+    let found = |ranks: &[SyntheticRank]| {
+        synthetic::write(&path, ranks).unwrap();
+        let trace = Trace::open(&[&path]).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        Operations::new(&trace).undone(&trace).never_freed
+    };
+    assert_eq!(found(&ranks), NeverFreed { communicators: 1, windows: 1, files: 1 });
+    ranks[0].header.state = state::RUNNING;
+    assert_eq!(found(&ranks), NeverFreed::default(), "it was killed");
 }

@@ -6,7 +6,7 @@
 
 /// A type of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Basic {
+pub struct Basic {
     kind: Kind,
     /// Bytes; `None`: the Fortran compiler's options decide.
     bytes: Option<u32>,
@@ -23,15 +23,31 @@ enum Kind {
 }
 
 impl Basic {
+    /// As a number, of which the lowest byte is the width; 0 is none.
+    #[must_use]
+    pub fn code(self) -> u32 {
+        (self.kind as u32 + 1) << 8 | self.bytes.unwrap_or(0)
+    }
+
+    /// True if the types of these numbers are known to be different ones.
+    #[must_use]
+    pub fn codes_differ(one: u32, other: u32) -> bool {
+        let [kinds, widths] = [8, 0].map(|shift| (one >> shift & 0xff, other >> shift & 0xff));
+        let differ = |(one, other): (u32, u32)| one != 0 && other != 0 && one != other;
+        differ(kinds) || kinds.0 == kinds.1 && differ(widths)
+    }
+
     /// True if the two are known to be different types.
+    #[must_use]
     pub fn differs(self, other: Basic) -> bool {
-        self.kind != other.kind || self.bytes.zip(other.bytes).is_some_and(|(one, other)| one != other)
+        Basic::codes_differ(self.code(), other.code())
     }
 }
 
 /// The type of this name, on machines on which int has 4 bytes and long and addresses have 8; `None`: it is not
 /// compared.
-pub(super) fn basic(name: &str) -> Option<Basic> {
+#[must_use]
+pub fn basic(name: &str) -> Option<Basic> {
     use Kind::{Character, Complex, Float, Signed, Unsigned};
     let (kind, bytes) = match name.strip_prefix("MPI_")? {
         "CHAR" | "CHARACTER" | "SIGNED_CHAR" | "UNSIGNED_CHAR" | "INT8_T" | "UINT8_T" | "INTEGER1" => (Character, 1),
@@ -102,6 +118,7 @@ mod tests {
             names.iter().for_each(|c| assert!(!differ(fortran, c), "{fortran} and {c}"));
         }
         assert!(differ("MPI_INTEGER", "MPI_REAL"));
+        assert!(!Basic::codes_differ(0, basic("MPI_INT").unwrap().code()));
         for name in ["MPI_BYTE", "MPI_PACKED", "MPI_2INT", "MPI_DOUBLE_INT", "MPI_C_BOOL", "derived", "mine", ""] {
             assert_eq!(basic(name), None, "{name}");
         }
