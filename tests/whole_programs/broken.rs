@@ -22,11 +22,18 @@ const LIMIT: Duration = Duration::from_secs(100);
 /// Open MPI and MPICH.
 const LIBRARIES: On = On::Only(&["ompi4", "mpich4", "mpich5", "ompi5"]);
 
+const FORTRAN: [&str; 3] = ["fortran_receives", "fortran_request", "fortran_order"];
+const PYTHON: [&str; 3] = ["python_receives", "python_objects", "python_order"];
+
 macro_rules! broken {
     ($(($name:literal, $which:ident, $first:expr),)* then $(($more:literal, $other:ident),)*) => {
         pub const TESTS: &[Test] = &[
             $(Test::new($more, |case| is_found(case, &programs::$other)).on(LIBRARIES).second_tier(),)*
             $(Test { first: $first, ..Test::new($name, |case| is_found(case, &programs::$which)).on(LIBRARIES) },)*
+            Test::new("programs_in_fortran", |case| in_language(case, "broken.f90", FORTRAN))
+                .on(On::Fortran).second_tier(),
+            Test::new("programs_in_python", |case| in_language(case, "broken.py", PYTHON))
+                .on(On::Python).second_tier(),
             Test::new("no_verdict_on_programs_that_are_slow", slow).on(LIBRARIES).second_tier(),
             Test::new("no_verdict_on_a_master_and_a_sleeper", |case| slow_ones(case, &["master", "sleeping"]))
                 .on(On::Only(&["ompi4", "mpich4"])).second_tier(),
@@ -129,7 +136,7 @@ pub mod programs {
     }
 
     /// A program on which both verdicts are the same.
-    const fn same(which: &'static str, verdict: Verdict) -> Broken {
+    pub const fn same(which: &'static str, verdict: Verdict) -> Broken {
         program(which, Expected::Verdict(verdict), verdict)
     }
 
@@ -298,7 +305,21 @@ fn look(case: &Case, stuck_s: f64) -> Option<Look> {
 }
 
 fn is_found(case: &Case, program: &Broken) {
-    let mut running = case.launch(program.ranks, "broken.c").arg(program.which).trace().start();
+    is_found_in(case, "broken.c", program);
+}
+
+/// Programs in another language: those that wait for messages of each other, for one of a rank in a barrier, and on
+/// communicators in another order.
+fn in_language(case: &Case, source: &str, names: [&'static str; 3]) {
+    let expected: [Verdict; 3] = [("cycle", &[0, 1, 2], None), ("cycle", &[0, 1], WORLD), ("cycle", &[0, 1, 2], None)];
+    for (name, verdict) in names.into_iter().zip(expected) {
+        is_found_in(case, source, &programs::same(name, verdict));
+        case.segments.empty();
+    }
+}
+
+fn is_found_in(case: &Case, source: &str, program: &Broken) {
+    let mut running = case.launch(program.ranks, source).arg(program.which).trace().start();
     let looked = until_it_is_found(case, program, &mut running);
     // The ranks are this test's own processes: killed at once, wherever they are.
     let processes: Vec<u32> = jobs(case).iter().flat_map(|job| job.processes.clone()).collect();

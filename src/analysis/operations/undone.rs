@@ -37,7 +37,9 @@ pub struct Undone {
 pub struct NeverFreed {
     /// Not those with ranks of another group, which may be the library's own.
     pub communicators: u64,
+    /// Windows.
     pub windows: u64,
+    /// Files.
     pub files: u64,
 }
 
