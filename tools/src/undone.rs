@@ -9,10 +9,8 @@ const LISTED: usize = 5;
 
 /// A line for each of the first ones, and one for the others.
 pub fn lines(undone: &Undone) -> Vec<String> {
-    let Undone { not_called, not_completed, left_out, never_freed } = undone;
-    // Why the counts differ there is said instead.
-    let is_explained = |found: &&NotCalled| left_out.iter().any(|other| other.communicator == found.communicator);
-    let calls: Vec<&NotCalled> = not_called.iter().filter(|found| !is_explained(found)).collect();
+    let Undone { not_completed, left_out, never_freed, .. } = undone;
+    let calls = unexplained(undone);
     let all = left_out.len() + calls.len() + not_completed.len();
     let left_out = left_out.iter().take(LISTED).map(left_out_line);
     let calls = calls.into_iter().take(LISTED).map(not_called_line);
@@ -26,6 +24,12 @@ pub fn lines(undone: &Undone) -> Vec<String> {
     lines
 }
 
+/// The calls that were not made, but where it is said which one was left out.
+fn unexplained(undone: &Undone) -> Vec<&NotCalled> {
+    let is_explained = |found: &&NotCalled| undone.left_out.iter().any(|one| one.communicator == found.communicator);
+    undone.not_called.iter().filter(|found| !is_explained(found)).collect()
+}
+
 fn never_freed_line(found: &NeverFreed) -> Option<String> {
     let kinds = [(found.communicators, "communicator"), (found.windows, "window"), (found.files, "file")];
     let counted = kinds.iter().filter(|(count, _)| *count > 0).map(|&(count, what)| text::count(count, what));
@@ -35,8 +39,10 @@ fn never_freed_line(found: &NeverFreed) -> Option<String> {
 
 /// The first line of each kind.
 pub fn first_lines(undone: &Undone) -> Vec<String> {
-    let call = undone.not_called.first().map(not_called_line);
-    call.into_iter().chain(undone.not_completed.first().map(not_completed_line)).collect()
+    let left_out = undone.left_out.first().map(left_out_line);
+    let call = unexplained(undone).first().copied().map(not_called_line);
+    let request = undone.not_completed.first().map(not_completed_line);
+    left_out.into_iter().chain(call).chain(request).collect()
 }
 
 fn left_out_line(found: &LeftOut) -> String {
@@ -124,6 +130,7 @@ mod tests {
         let explained = Undone { left_out: vec![left_out.clone()], ..undone.clone() };
         let expected = "rank 0 left out call 57 of MPI_COMM_WORLD: rank 1 MPI_Bcast (x+0x57); all calls after it are matched one off";
         assert_eq!((lines(&explained).len(), &lines(&explained)[0][..]), (3, expected));
+        assert_eq!(first_lines(&explained).len(), 2, "with the first request");
         let additional = LeftOut { earliest: 55, is_additional: true, ..left_out };
         let line = left_out_line(&additional);
         assert!(line.starts_with("rank 0 made one of the calls 55 to 57 of MPI_COMM_WORLD in addition"), "{line}");
