@@ -198,7 +198,7 @@ pub mod programs {
     pub const FILE: Broken = same("file", NOT_COME);
     pub const SPLIT: Broken = same("split", NOT_COME);
     pub const NEIGHBOURS: Broken = same("neighbours", ("missing-rank", &[1], None));
-    pub const MIXED_REQUESTS: Broken = same("mixed_requests", ("cycle", &[0, 1], WORLD));
+    pub const MIXED_REQUESTS: Broken = same("mixed_requests", ("point-to-point", &[1], WORLD));
     pub const HALF: Broken = Broken { ranks: 4, ..same("half", ("missing-rank", &[1], None)) };
 }
 
