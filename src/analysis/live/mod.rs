@@ -4,6 +4,7 @@
 //! traces holds for them. [`place`] says where each rank is, of a running job and of the trace that a dead one left,
 //! [`snapshot`] is that as plain data, and [`mod@verdict`] a function of a snapshot alone. [`movement`] compares looks.
 
+mod knot;
 pub mod look;
 pub mod movement;
 pub mod place;

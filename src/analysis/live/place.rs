@@ -276,7 +276,7 @@ fn messages(trace: &Trace, index: usize, partners: &Partners) -> (Vec<MessageWai
 
 /// The messages that one rank has sent another on a communicator.
 fn sent(trace: &Trace, partners: &Partners, from: u32, to: u32, communicator: usize) -> Option<u64> {
-    let index = trace.parts.iter().position(|part| part.rank() == from)?;
+    let index = trace.parts.binary_search_by_key(&from, |part| part.rank()).ok()?;
     let is_to = |with: u64| {
         let on = partner::place(with).and_then(|(local, _)| partners.communicator(index, local));
         partners.world_rank(index, with) == Some(to) && on == Some(communicator)

@@ -5,7 +5,7 @@
 //! ways are followed to the ranks at their ends, which are the cause: one that has ended, was stopped, waits in a circle,
 //! loops, sleeps, or is in a point-to-point call of which the other rank is not known. As long as one of the ranks at the
 //! ends moves there is no verdict: the others may be waiting for it. Only where ranks wait for each other and for no
-//! other one ([`Graph::knot`]) others may move.
+//! other one ([`super::knot`]) others may move.
 //!
 //! A call for several messages lists those that are complete already too, so that any one of its partners may be the one
 //! that it waits for: whether it returns with one of them or with all, it is held only if all of its partners are.
@@ -13,6 +13,7 @@
 use crate::names::names;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::knot::{knot, reached_through};
 use super::snapshot::{MessageWait, Partner, RankNow, Snapshot, State, Wait};
 use mpitrace_functions::{Function, Pattern};
 
@@ -193,30 +194,13 @@ impl<'s> Graph<'s> {
 
     /// All ranks that this one waits for, directly or through others.
     fn reached_from(&self, rank: u32) -> BTreeSet<u32> {
-        self.reached_through(rank, |other| self.goes_on_waiting(other), |rank| self.waits_for(rank).collect())
+        reached_through(rank, |other| self.goes_on_waiting(other), |rank| self.waits_for(rank).collect())
     }
 
     /// Those of them without which it does not go on.
     fn needed_by(&self, rank: u32) -> BTreeSet<u32> {
         let needed = |rank: u32| self.missing_of(rank).chain(self.only_partner(rank)).collect();
-        self.reached_through(rank, |other| self.goes_on_waiting(other), needed)
-    }
-
-    /// Ranks on the ways from one, which go on from such others only.
-    fn reached_through(
-        &self,
-        rank: u32,
-        is_passed: impl Fn(u32) -> bool,
-        ways: impl Fn(u32) -> Vec<u32>,
-    ) -> BTreeSet<u32> {
-        let mut reached = BTreeSet::new();
-        let mut next = ways(rank);
-        while let Some(other) = next.pop() {
-            if reached.insert(other) && is_passed(other) {
-                next.extend(ways(other));
-            }
-        }
-        reached
+        reached_through(rank, |other| self.goes_on_waiting(other), needed)
     }
 
     fn cause_of(&self, waiting: u32) -> Option<Stuck> {
@@ -272,36 +256,18 @@ impl<'s> Graph<'s> {
         dead.or_else(|| Some((Kind::StoppedRank, is(State::Stopped)?)))
     }
 
-    /// Ranks among these that wait for each other whatever all others do: no way leads out of them, and each of them
-    /// waits in a call that no library leaves before all have entered it, or for messages of such ranks alone.
+    /// Ranks among these that wait for each other whatever all others do: each of them waits in a call that no library
+    /// leaves before all have entered it, or for messages of such ranks alone.
     fn knot(&self, reached: &BTreeSet<u32>) -> Option<Vec<u32>> {
-        let mut held: BTreeSet<u32> = reached.iter().copied().filter(|&rank| self.has_stood(rank)).collect();
+        let standing: BTreeSet<u32> = reached.iter().copied().filter(|&rank| self.has_stood(rank)).collect();
         let ways = |rank: u32, held: &BTreeSet<u32>| -> Vec<u32> {
             let partners = self.partners.get(&rank).into_iter().flatten();
-            let is_held = self.partners.contains_key(&rank) && partners.clone().all(|other| held.contains(other));
+            let is_held = partners.clone().all(|other| held.contains(other));
             let strict = self.missing.get(&rank).into_iter().flatten().filter(|(wait, _)| waits_for_all(wait));
             let missing = strict.flat_map(|(_, missing)| missing).filter(|other| held.contains(other));
             missing.chain(partners.filter(|_| is_held)).copied().collect()
         };
-        loop {
-            let before = held.len();
-            let now: Vec<u32> = held.iter().copied().filter(|&rank| ways(rank, &held).is_empty()).collect();
-            now.iter().for_each(|rank| _ = held.remove(rank));
-            if held.len() == before {
-                break;
-            }
-        }
-        let mut from = held.first().copied()?;
-        loop {
-            let reached = self.reached_through(from, |_| true, |rank| ways(rank, &held));
-            let leaves =
-                |&other: &u32| !self.reached_through(other, |_| true, |rank| ways(rank, &held)).contains(&from);
-            match reached.iter().copied().find(leaves) {
-                // The ways from there lead to fewer ranks.
-                Some(next) => from = next,
-                None => return Some(reached.into_iter().collect()),
-            }
-        }
+        knot(standing, |rank| self.waits_for(rank).collect(), ways)
     }
 
     /// The cause among ranks that do not move.
@@ -361,7 +327,7 @@ impl<'s> Graph<'s> {
     /// Ranks that wait for each other: those of the first circle that is reached, ascending.
     fn circle(&self, waiting: u32, reached: &BTreeSet<u32>) -> Option<Vec<u32>> {
         let is_in_it = |rank: u32| self.has_stood(rank) && self.goes_on_waiting(rank);
-        let reached_from = |rank: u32| self.reached_through(rank, is_in_it, |rank| self.waits_for(rank).collect());
+        let reached_from = |rank: u32| reached_through(rank, is_in_it, |rank| self.waits_for(rank).collect());
         let candidates = reached.iter().copied().chain([waiting]).filter(|&rank| is_in_it(rank));
         // Ranks reach each other where they are in one circle, or in several that share a rank.
         let mut circles = candidates.filter_map(|rank| {
