@@ -29,9 +29,9 @@ const MANY: usize = 100;
 /// The correlation of neighbours is known within so many standard errors, each 1 / sqrt(n).
 const UNSURE: f64 = 1.3;
 /// No correlation of neighbours is higher: a longer memory than that cannot be told from none in a few thousand values.
-const HIGHEST: f64 = 0.98;
+pub const HIGHEST: f64 = 0.98;
 /// Windows that overlap by half have so many degrees of freedom for each one that does not.
-const PER_WINDOW: f64 = 1.5;
+pub const PER_WINDOW: f64 = 1.5;
 /// Divided by the length of the series: degrees of freedom that the model adds.
 const BY_MODEL: f64 = 1500.0;
 /// Values by which the variance of a short side is held to that of all.
@@ -62,8 +62,6 @@ pub struct Change {
     pub behind: usize,
     /// Level before minus level behind.
     pub fall: f64,
-    /// True if the level before is that of the beginning.
-    pub first: bool,
 }
 
 impl Noise {
@@ -111,7 +109,7 @@ impl Noise {
 
     /// The largest difference over its threshold: above 1 the change is more than noise. `chance`: of a false one.
     pub fn strength(&self, change: Change, chance: f64) -> f64 {
-        let Change { at, before, behind, fall, first } = change;
+        let Change { at, before, behind, fall } = change;
         let count = self.len();
         if before < 2 || behind < 2 {
             return 0.0;
@@ -128,7 +126,7 @@ impl Noise {
                     continue;
                 }
                 let difference = fall + self.mean(at - a, at) - self.mean(at, at + b);
-                let places = if first { before as f64 / a as f64 } else { count as f64 / (a + b) as f64 };
+                let places = count as f64 / (a + b) as f64;
                 let Some(square) = self.elsewhere(a, b, difference, REPEATS / places) else { continue };
                 let degrees = degrees(count as f64, (a + b) as f64);
                 let deviations = normal_quantile(1.0 - chance / places.max(1.0));
@@ -226,7 +224,7 @@ pub fn of_difference(phi: f64, a: f64, b: f64) -> f64 {
 }
 
 /// The variance of the mean of so many values of a first-order autoregressive process of variance 1.
-fn of_mean(phi: f64, count: f64) -> f64 {
+pub fn of_mean(phi: f64, count: f64) -> f64 {
     let geometric = (1.0 - phi.powf(count)) / (1.0 - phi);
     (1.0 + 2.0 * phi / (1.0 - phi) * (1.0 - geometric / count)) / count
 }
@@ -247,7 +245,7 @@ mod tests {
     }
 
     fn strength(noise: &Noise, at: usize, fall: f64) -> f64 {
-        let change = Change { at, before: at, behind: noise.len() - at, fall, first: true };
+        let change = Change { at, before: at, behind: noise.len() - at, fall };
         noise.strength(change, 1e-3)
     }
 

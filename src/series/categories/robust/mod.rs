@@ -1,10 +1,12 @@
 //! Our own categories: change points on a robust cost, and a class for the operation.
 //!
-//! run times -> [`scale`] -> [`blocks`] -> [`trellis`] -> [`selection`] ([`spread`], [`jump`], [`memory`]) -> [`place`]
-//! -> [`warmup`] -> [`class`]
+//! run times -> [`scale`] -> [`blocks`] -> [`beginning`] ([`falling`], [`unique`]) -> [`trellis`] -> [`selection`]
+//! ([`spread`], [`jump`], [`memory`]) -> [`place`] -> [`class`]
 
+mod beginning;
 mod blocks;
 mod class;
+mod falling;
 mod jump;
 mod levels;
 mod memory;
@@ -19,7 +21,7 @@ mod tests;
 mod tick;
 mod trellis;
 mod trend;
-mod warmup;
+mod unique;
 
 pub use class::Class;
 
@@ -103,18 +105,42 @@ impl Robust {
         }
         let y = scale::relative(run_time_ns, median_ns);
         let tick = scale::tick(tick::tick(run_time_ns), run_time_ns, median_ns);
-        let found = levels::find(&y, tick, LEAST_DEVIATION, from_the_start);
-        let mut changes = found.changes;
+        let latest = (self.latest_end * length as f64) as usize;
+        let mut end = from_the_start.then(|| beginning::end(&y, tick, LEAST_DEVIATION)).flatten();
+        let mut found = levels::find(&y[end.unwrap_or(0)..], tick, LEAST_DEVIATION);
+        if end.is_none() && from_the_start {
+            end = self.before_slowdown(&y, &found.changes, tick);
+            found.changes.retain(|&at| end.is_none_or(|end| at >= end + beginning::LASTS));
+            found.changes.iter_mut().for_each(|at| *at -= end.unwrap_or(0));
+        }
+        let start = end.unwrap_or(0);
+        // A short slow stretch that is no warm-up, or follows one, is a burst.
+        let is_burst = |&&at: &&usize| {
+            from_the_start
+                && at <= selection::PAIR
+                && unique::middle(&y[start..start + at]) > unique::middle(&y[start + at..])
+        };
+        if found.changes.first().filter(is_burst).is_some() {
+            found.changes.remove(0);
+        }
+        let mut changes: Vec<usize> = end.into_iter().chain(found.changes.iter().map(|at| at + start)).collect();
         let mut levels = place::levels(&y, &changes);
-        self.leave_out_small(&y, &mut changes, &mut levels);
-        let end = if from_the_start { self.warmup(&y, &mut changes, &mut levels) } else { None };
-        let after = end.and_then(|end| changes.iter().position(|&at| at == end)).map_or(0, |index| index + 1);
-        let class = match (found.undecided, found.trend) {
+        // Of a slow decay the beginning is far slower than its median.
+        let slowest = end.map(|end| unique::middle(&y[..end.div_ceil(4)]));
+        self.leave_out_small(&y, &mut changes, &mut levels, slowest);
+        end = end.filter(|&end| end <= latest && changes.first() == Some(&end) && levels[0] > levels[1]);
+        let after = usize::from(end.is_some());
+        let mut class = match (found.undecided && end.is_none(), found.trend) {
             (true, 0) => Class::Undecided,
             (true, 1..) => Class::Slowdown,
             (true, _) => Class::NoSteadyState,
             (false, _) => class::class(end.is_some(), &changes[after..], &levels[after..], length),
         };
+        // Nothing has settled.
+        if class == Class::NoSteadyState && end.take().is_some() {
+            class = class::class(false, &changes, &levels, length);
+        }
+        let after = usize::from(end.is_some());
 
         let settled = end.unwrap_or(usize::from(from_the_start));
         let mut excess: Vec<f64> = Vec::with_capacity(length);
@@ -148,33 +174,37 @@ impl Robust {
         })
     }
 
-    /// Leaves out the changes, smallest first, that are too small to matter.
-    fn leave_out_small(&self, y: &[f64], changes: &mut Vec<usize>, levels: &mut Vec<f64>) {
+    /// Where a warm-up ends that a later slowdown hides: one that rises by less than it fell, and stays.
+    fn before_slowdown(&self, y: &[f64], changes: &[usize], tick: f64) -> Option<usize> {
+        let &rise = changes.last()?;
+        let levels = place::levels(y, changes);
+        let (slow, before) = (levels[levels.len() - 1], levels[levels.len() - 2]);
+        if changes.len() > 2 || slow <= before {
+            return None;
+        }
+        let end = beginning::end(&y[..rise], tick, LEAST_DEVIATION)?;
+        let fall = unique::middle(&y[..end]) - before;
+        (end + beginning::LASTS <= rise && slow - before <= unique::SLOWDOWN * fall).then_some(end)
+    }
+
+    /// Leaves out the changes, smallest first, that are too small to matter. `slowest`: of the level of a warm-up, how slow
+    /// it begins.
+    fn leave_out_small(&self, y: &[f64], changes: &mut Vec<usize>, levels: &mut Vec<f64>, slowest: Option<f64>) {
         let smallest = self.smallest_change.ln_1p();
-        let size = |levels: &[f64], index: usize| (levels[index + 1] - levels[index]).abs();
-        while let Some(index) = (0..changes.len()).min_by(|&a, &b| size(levels, a).total_cmp(&size(levels, b)))
-            && size(levels, index) <= smallest
-        {
+        let warmup = slowest.and(changes.first().copied());
+        let size = |changes: &[usize], levels: &[f64], index: usize| {
+            let is_warmup = index == 0 && changes.first().copied() == warmup;
+            let before = slowest.filter(|_| is_warmup).unwrap_or(levels[index]);
+            (levels[index + 1] - before).abs()
+        };
+        let weakest = |changes: &[usize], levels: &[f64]| {
+            let sizes = (0..changes.len()).map(|index| (index, size(changes, levels, index)));
+            sizes.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, size)| *size <= smallest)
+        };
+        while let Some((index, _)) = weakest(changes, levels) {
             changes.remove(index);
             *levels = place::levels(y, changes);
         }
-    }
-
-    /// The row at which the warm-up ends. A beginning that is one of many bursts is no level: its changes are left out.
-    fn warmup(&self, y: &[f64], changes: &mut Vec<usize>, levels: &mut Vec<f64>) -> Option<usize> {
-        let latest = (self.latest_end * y.len() as f64) as usize;
-        let smallest = self.smallest_change.ln_1p();
-        while let Some(index) = warmup::end(changes, levels, latest, smallest) {
-            let end = changes[index];
-            let level_of = |row: usize| levels[changes.partition_point(|&change| change <= row)];
-            let fall = levels[0].min(levels[index]) - levels[index + 1];
-            if !warmup::is_burst(y.len(), end, fall, |row| y[row] - level_of(row)) {
-                return Some(end);
-            }
-            changes.drain(..=index);
-            *levels = place::levels(y, changes);
-        }
-        None
     }
 }
 

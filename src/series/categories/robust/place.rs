@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::trellis;
 use crate::statistics::median_of;
 
 /// The highest cost of a repetition, in squared sigma: one outlier moves no change.
@@ -31,12 +32,22 @@ pub fn refine(y: &[f64], changes: &mut [usize], sigma: f64, width: usize) {
     }
 }
 
+/// The place near `at`, by a few blocks of this width, from which on values are as those behind rather than before it.
+/// `least`: the smallest standard deviation that can be known.
+pub fn near(y: &[f64], at: usize, width: usize, least: f64) -> usize {
+    let range = (at + 1).saturating_sub(2 * width).max(1)..(at + 2 * width).min(y.len());
+    let [before, after] = levels(&y[range.start - 1..range.end], &[at + 1 - range.start])[..] else { return at };
+    let sigma = trellis::deviation(&y[range.clone()], least);
+    best(y, range, before, after, sigma)
+}
+
 /// How far from a change that was found its place may lie: several blocks.
 fn reach(place: usize, width: usize) -> usize {
     2 * width + (2 + place / 16).min(16)
 }
 
-fn best(y: &[f64], range: Range<usize>, before: f64, after: f64, sigma: f64) -> usize {
+/// The place in this range at which values fit the level before it and the one after it best.
+pub fn best(y: &[f64], range: Range<usize>, before: f64, after: f64, sigma: f64) -> usize {
     let cost = |value: f64, level: f64| ((value - level) / sigma).powi(2).min(LARGEST_COST);
     let (mut place, mut least, mut sum) = (range.start, 0.0, 0.0);
     let last = range.end.saturating_sub(1).max(range.start);

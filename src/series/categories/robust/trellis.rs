@@ -12,7 +12,12 @@ const FAR: f64 = 0.05;
 /// The standard deviation of the values around their level, of few changes: from the upper quartile of the differences
 /// at lags up to 64.
 pub fn deviation(values: &[f64], least: f64) -> f64 {
-    let longest = (values.len() / 16).clamp(1, 64);
+    deviation_up_to(values, least, 64)
+}
+
+/// The same at lags up to `longest`.
+pub fn deviation_up_to(values: &[f64], least: f64, longest: usize) -> f64 {
+    let longest = (values.len() / 16).clamp(1, longest);
     let lags = (0..7).map(|power| 1_usize << power).take_while(|&lag| lag <= longest);
     let at = |lag: usize| {
         let mut differences: Vec<f64> =

@@ -1,0 +1,97 @@
+//! The end of a warm-up: of a beginning that is slower, and falls, at once or gradually, to the level of what follows.
+
+use super::blocks::{BLOCKS, blocks, widths};
+use super::falling::{Level, SETTLED, falling, steps};
+use super::unique::{comes_and_goes, middle, scores};
+use super::{place, trellis};
+
+/// A view says nothing of an end in its last part.
+const SEEN: f64 = 0.75;
+/// A level after a warm-up lasts for so many repetitions at least.
+pub const LASTS: usize = 20;
+/// Scores are those beside the level behind the end that they lead to: so often they are computed again.
+const TURNS: usize = 4;
+
+/// Where the warm-up of these values ends. `tick`: of the clock, on their scale. `least`: the smallest standard deviation
+/// that can be known. The longest warm-up that a view of the values in blocks shows is taken.
+pub fn end(values: &[f64], tick: f64, least: f64) -> Option<usize> {
+    let mut wider: Vec<(usize, Vec<f64>)> = Vec::new();
+    for width in widths(values.len()).into_iter().rev() {
+        let mut seen = blocks(values, width);
+        if width == 1 {
+            // It has a category of its own.
+            seen.remove(0);
+        }
+        let whole = width * BLOCKS >= values.len();
+        let latest = if whole { seen.len() } else { (SEEN * seen.len() as f64) as usize };
+        if let Some((at, fall)) = end_of(&seen, width, tick, least).filter(|(at, _)| *at < latest) {
+            let settles = |(width_of, seen): &(usize, Vec<f64>)| {
+                !comes_and_goes(seen, *width_of, (at * width / width_of).max(1), fall, least, true)
+            };
+            if wider.iter().all(settles) {
+                return Some(if width == 1 { at + 1 } else { place::near(values, at * width, width, least) });
+            }
+        }
+        wider.push((width, seen));
+    }
+    None
+}
+
+/// Where the warm-up of these blocks of this width ends, and by how much they are quicker from there on.
+fn end_of(values: &[f64], width: usize, tick: f64, least: f64) -> Option<(usize, f64)> {
+    if values.len() < SETTLED + 2 {
+        return None;
+    }
+    let last = |levels: &[Level]| levels.last().map_or(0, |level| level.from).min(values.len() - SETTLED);
+    let mut end = last(&falling(&ranks(values)));
+    let mut found = None;
+    for _ in 0..TURNS {
+        let scores = scores(values, end, tick, least);
+        let levels = steps(&scores.usual());
+        let next = match levels.as_slice() {
+            // A burst behind the beginning is no level of it.
+            [.., burst, _] if levels.len() > 2 && scores.is_mixed(burst) => burst.from,
+            _ => last(&levels),
+        };
+        found = (next > 0 && scores.is_unique(next)).then_some((next, levels.len() == 2));
+        if next == end {
+            break;
+        }
+        end = next;
+    }
+    let (end, single) = found?;
+    let end = if single { at_once(values, end, least) } else { end };
+    let fall = middle(&values[..end]) - middle(&values[end..]);
+    (!comes_and_goes(values, width, end, fall, least, single)).then_some((end, fall))
+}
+
+/// Where a level ends that falls at once: sooner than at `end` if what is between the two is mostly as quick as what
+/// follows, but for a burst.
+fn at_once(values: &[f64], end: usize, least: f64) -> usize {
+    let sigma = trellis::deviation(values, least);
+    let [before, after] = [middle(&values[..end]), middle(&values[end..])];
+    // Where only some are slow it ends behind the last of them.
+    if before - after <= 2.0 * sigma {
+        return end;
+    }
+    let at = place::best(values, end / 2 + 1..end + 1, before, after, sigma);
+    let mut between = values[at..end].to_vec();
+    between.sort_unstable_by(f64::total_cmp);
+    let farthest = (0.5 + 3.0 / between.len() as f64) * sigma;
+    let is_quick = between.get(between.len() / 4).is_some_and(|value| value - after <= farthest);
+    if is_quick { at } else { end }
+}
+
+/// The ranks of the values, as shares: the same for equal ones.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_unstable_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut first = 0;
+    for equal in order.chunk_by(|&a, &b| values[a] == values[b]) {
+        let rank = (first as f64 + (equal.len() - 1) as f64 / 2.0) / values.len() as f64;
+        equal.iter().for_each(|&i| ranks[i] = rank);
+        first += equal.len();
+    }
+    ranks
+}
