@@ -1,26 +1,32 @@
-//! Gives the preloaded library a SONAME that no other library has, and writes its wrappers from the table.
+//! Gives the preloaded library a SONAME that no other library has, and writes its wrappers from the table and its stubs from
+//! the list of algorithms.
 //!
 //! Extrae's and IBM's tracers are called `libmpitrace.so`, and the loader takes a library with the SONAME that a program
 //! needs for the one that it needs.
 
+#[path = "build/algorithms.rs"]
+mod algorithms;
 #[path = "build/line.rs"]
 mod line;
 #[path = "build/wrapper.rs"]
 mod wrapper;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libmpitrace-preload.so");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    for (table, wrappers) in [("src/functions/lib.rs", "wrappers.rs"), ("tests/table/invented.rs", "invented.rs")] {
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo"));
+    let write = |table: &str, name: &str, code: &dyn Fn(&str) -> String| {
         let table = root.join(table);
         println!("cargo::rerun-if-changed={}", table.display());
-        let text = std::fs::read_to_string(&table).expect("the table of functions");
-        let code: String = line::lines(&text).iter().map(wrapper::of_line).collect();
-        let out = std::env::var_os("OUT_DIR").expect("set by cargo");
-        std::fs::write(Path::new(&out).join(wrappers), code).expect("the folder for generated code");
-    }
+        let text = std::fs::read_to_string(&table).expect("the table");
+        std::fs::write(out.join(name), code(&text)).expect("the folder for generated code");
+    };
+    let wrappers = |table: &str| line::lines(table).iter().map(wrapper::of_line).collect();
+    write("src/functions/lib.rs", "wrappers.rs", &wrappers);
+    write("tests/table/invented.rs", "invented.rs", &wrappers);
+    write("src/format/algorithms.txt", "algorithms.rs", &algorithms::code);
 }

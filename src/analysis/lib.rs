@@ -58,6 +58,7 @@
 //! ```
 
 pub mod account;
+pub mod algorithms;
 pub mod call_site;
 pub mod categories;
 pub mod causality;

@@ -7,6 +7,7 @@
 //! The preloaded library stands on this crate: no dependency comes in that it should not carry into other people's
 //! processes.
 
+pub mod algorithms;
 pub mod block_file;
 pub mod file;
 mod histograms;

@@ -40,6 +40,8 @@ pub struct SyntheticRank {
     point_to_point: Vec<u64>,
     messages: Vec<MessageEntry>,
     message_rows: Rows,
+    /// Algorithms of the first calls.
+    algorithms: Vec<u64>,
     interruptions: Vec<InterruptionEntry>,
     histograms: Vec<HistogramEntry>,
     /// Its sums of time.
@@ -99,6 +101,7 @@ impl SyntheticRank {
             point_to_point: Vec::new(),
             messages: Vec::new(),
             message_rows: Rows::default(),
+            algorithms: Vec::new(),
             interruptions: Vec::new(),
             histograms: Vec::new(),
             times: Times::default(),
@@ -194,6 +197,12 @@ impl SyntheticRank {
     pub fn thread(&mut self) {
         self.threads.push(ThreadEntry::default());
         self.runs.push(RunEntry { count: 0, thread: self.threads.len() as u32 - 1 });
+    }
+
+    /// Gives the call before its algorithm, as a record has it.
+    pub fn algorithm(&mut self, value: u64) {
+        self.algorithms.resize(self.enter.len() - 1, 0);
+        self.algorithms.push(value);
     }
 
     /// A call that is kept. `exit` 0: it does not return.
@@ -425,6 +434,12 @@ impl SyntheticRank {
                 ticks.iter().map(|&ticks| if ticks > 0 { partner::SEVERAL } else { partner::NONE }).collect();
             others.extend([(first, ticks), (first + 1, partners)]);
             names.extend(WAIT_COLUMNS);
+        }
+        if !self.algorithms.is_empty() {
+            let mut values = self.algorithms.clone();
+            values.resize(self.enter.len(), 0);
+            others.push((names.len() as u32, values));
+            names.push(ALGORITHM);
         }
         let rows = Rows {
             enter: self.enter.clone(),

@@ -6,6 +6,7 @@
 //! machine that forbids it.
 
 mod account;
+mod algorithms;
 mod analysis;
 mod applications;
 mod benchmarks;
@@ -145,6 +146,7 @@ fn main() {
         ("schemas", schemas::TESTS),
         ("benchmarks", benchmarks::TESTS),
         ("account", account::TESTS),
+        ("algorithms", algorithms::TESTS),
         ("analysis", analysis::TESTS),
         ("causes", causes::TESTS),
         ("applications", applications::TESTS),

@@ -45,6 +45,9 @@ pub fn forget() {
 /// In [`Symbol::address`]: looked for, and not found.
 const ABSENT: *mut c_void = std::ptr::without_provenance_mut(1);
 
+/// Where a symbol has its address, bytes from its start; up to 1: it is to be looked for. For code that is no Rust.
+pub const PLACE_OF_ADDRESS: usize = std::mem::offset_of!(Symbol, address);
+
 impl Symbol {
     /// A function that has not been looked for yet. The name ends in a zero byte.
     pub const fn new(name_with_nul: &'static str) -> Symbol {
@@ -89,6 +92,22 @@ impl Symbol {
         (!found.is_null()).then_some(found)
     }
 
+    /// The function's address, also where only a plugin of the MPI library has it.
+    #[cold]
+    pub fn find_in_any_object(&'static self) -> Option<*mut c_void> {
+        if let Some(known) = self.known() {
+            return Some(known);
+        }
+        let found = errno::kept(|| {
+            let found = next_definition(self.name);
+            if found.is_null() { in_any_object(self.name) } else { found }
+        });
+        if !found.is_null() {
+            self.keep(found);
+        }
+        (!found.is_null()).then_some(found)
+    }
+
     /// Keeps what was found, for as long as MPI is in use.
     fn keep(&'static self, found: *mut c_void) {
         if !IN_USE.load(Ordering::Relaxed) {
@@ -116,6 +135,13 @@ fn next_definition(name: &CStr) -> *mut c_void {
     }
     let found = libraries().map(|library| look_up_in(&library.path, name)).find(|found| !found.is_null());
     found.unwrap_or(std::ptr::null_mut())
+}
+
+/// The definition of `name` in the first other object that has one.
+fn in_any_object(name: &CStr) -> *mut c_void {
+    let ours = object_of(in_any_object as *const () as usize);
+    let found = loaded_objects().into_iter().map(|object| look_up_in(&object.path, name));
+    found.into_iter().find(|found| !found.is_null() && object_of(found.addr()) != ours).unwrap_or(std::ptr::null_mut())
 }
 
 /// A data symbol of the MPI library, such as the objects behind Open MPI's predefined handles. The program may hold a
@@ -160,7 +186,7 @@ pub fn starting_at(address: usize) -> Option<(&'static CStr, &'static CStr)> {
 
 /// The loaded MPI libraries: all that defines `PMPI_Init`, which this library does too. The file's name says nothing:
 /// Cray's is `libmpi_gnu_91.so.12`, Spectrum's `libmpi_ibm.so`.
-fn libraries() -> impl Iterator<Item = Object> {
+pub fn libraries() -> impl Iterator<Item = Object> {
     let ours = object_of(libraries as *const () as usize);
     let is_mpi =
         move |object: &Object| !object.path.is_empty() && Some(object.base) != ours && object.defines(c"PMPI_Init");
@@ -218,11 +244,11 @@ pub fn object_with_notes(address: usize) -> Option<(Object, Vec<Vec<u8>>)> {
 }
 
 /// Sees an object's name and base, and its program headers; whether it wants to see another.
-type Visit<'v> = dyn FnMut((&CStr, usize), &[libc::Elf64_Phdr]) -> bool + 'v;
+pub type Visit<'v> = dyn FnMut((&CStr, usize), &[libc::Elf64_Phdr]) -> bool + 'v;
 
 /// Calls `visit` for all that the loader has mapped, in its order, until it returns false. The loader's lock is held
 /// meanwhile: nothing may be opened in there.
-fn for_each_object(mut visit: &mut Visit<'_>) {
+pub fn for_each_object(mut visit: &mut Visit<'_>) {
     unsafe extern "C" fn step(info: *mut libc::dl_phdr_info, _: usize, visit: *mut c_void) -> c_int {
         // SAFETY: `visit` is the reference below, which outlives the iteration and is not used elsewhere meanwhile.
         let visit = unsafe { &mut *visit.cast::<&mut Visit<'_>>() };
@@ -247,7 +273,7 @@ pub fn object_of(address: usize) -> Option<usize> {
 }
 
 /// Looks a symbol up in an object that is loaded already, and what it depends on.
-fn look_up_in(path: &CStr, name: &CStr) -> *mut c_void {
+pub fn look_up_in(path: &CStr, name: &CStr) -> *mut c_void {
     // SAFETY: NOLOAD gives a handle only of what is in the process already.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
     if handle.is_null() {

@@ -11,8 +11,8 @@ use crate::record::thread::ThreadRef;
 use crate::record::trace_buffer::TraceBuffer;
 
 /// Columns for the counters of all kinds together: beside those of all records, those on demand, and the true ticks
-/// under a simulated clock.
-pub const MOST: usize = MAX_COLUMNS - LIVE_COLUMNS.len() - COLUMNS_ON_DEMAND - TRUE_COLUMNS.len();
+/// under a simulated clock. One of those on demand is in no part ([`mpitrace_format::layout::ABOVE`]).
+pub const MOST: usize = MAX_COLUMNS + 1 - LIVE_COLUMNS.len() - COLUMNS_ON_DEMAND - TRUE_COLUMNS.len();
 
 /// The names that the user asked for. Each kind takes its own out of `events`, the last one all that are left.
 #[derive(Default)]

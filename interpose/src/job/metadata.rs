@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use mpitrace_format::algorithms::VISIBLE;
 use mpitrace_format::layout::{abi as family, full};
 use mpitrace_format::metadata::{Metadata, UNKNOWN};
 
@@ -14,6 +15,7 @@ use crate::counters::mpi_t::control;
 use crate::job::launcher::process_above;
 use crate::job::settings::Settings;
 use crate::mpi::{self, abi};
+use crate::recorder::algorithms;
 
 /// Variables of the environment that steer MPI libraries and their transports.
 const TUNING: [&str; 14] = [
@@ -46,6 +48,7 @@ const PLUMBING: [&str; 7] = [
 /// Everything that is recorded of a rank. What is the same for all ranks is kept by rank 0 alone. `has_world`:
 /// MPI_COMM_WORLD can be used.
 pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
+    let visible = algorithms::start();
     let mut metadata = Metadata::new();
     let mut add = |name: &str, value: Option<String>| {
         metadata.push((name.to_owned(), value.filter(|value| !value.is_empty()).unwrap_or_else(|| UNKNOWN.to_owned())));
@@ -83,6 +86,7 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     add("thread_level", thread_level());
     // Not with sessions alone: see mpi_t::planning.
     add("collective_algorithms", if has_world { control::algorithms(!settings.pvars.is_empty()) } else { None });
+    add(VISIBLE, Some(visible));
     add("launcher", launcher());
     add("synchronisation", None);
     add("cache_control", None);

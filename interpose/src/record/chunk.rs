@@ -29,6 +29,8 @@ pub struct Columns {
     pub(super) operation: *mut u32,
     /// Has the places of all columns; null: there is no chunk.
     header: *const SegmentHeader,
+    /// The algorithms; only with `chunk_flags::ALGORITHM`.
+    pub(super) algorithm: *mut u32,
     /// The number of the chunk's draw.
     draw: u64,
 }
@@ -45,6 +47,7 @@ impl Columns {
         repetition: std::ptr::null_mut(),
         operation: std::ptr::null_mut(),
         header: std::ptr::null(),
+        algorithm: std::ptr::null_mut(),
         draw: 0,
     };
 
@@ -64,12 +67,13 @@ impl Columns {
             repetition: at(3).cast(),
             operation: at(4).cast(),
             header,
+            algorithm: at(header.rank.columns as usize - 1).cast(),
             draw,
         }
     }
 
     /// Where a column starts of which not every call has a value. They are `LIVE_COLUMNS`, the counters,
-    /// `LIVE_REQUEST_COLUMNS`, the counters of code inside the stack and `WAIT_COLUMNS`, in that order.
+    /// `LIVE_REQUEST_COLUMNS`, the counters of code inside the stack, `WAIT_COLUMNS` and that of algorithms, in that order.
     fn column<T>(&self, number: usize) -> *mut T {
         // SAFETY: that of the trace buffer, which lasts, since a record lies in the chunk.
         let header = unsafe { &*self.header };
@@ -84,7 +88,7 @@ impl Columns {
 
     /// The number of the first column of `WAIT_COLUMNS`, of the counters inside the stack, and of requests.
     fn waits(&self) -> usize {
-        self.before_last(WAIT_COLUMNS.len())
+        self.before_last(WAIT_COLUMNS.len() + 1)
     }
 
     fn inner(&self) -> usize {

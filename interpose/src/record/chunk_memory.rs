@@ -10,7 +10,7 @@ use crate::record::layout::{CHUNKS, ENTRY_SIZES, chunks_at_once, range_of};
 use crate::record::trace_buffer::{IN_PRIVATE_MEMORY, State, TraceBuffer};
 
 /// Columns that most chunks use where one does.
-const AHEAD: [u32; 2] = [chunk_flags::EXTENDED, chunk_flags::WAITED];
+const AHEAD: [u32; 3] = [chunk_flags::EXTENDED, chunk_flags::WAITED, chunk_flags::ALGORITHM];
 
 impl TraceBuffer {
     /// Gives the next chunks memory for the columns that every record has, as many as hold 16384 records, and for the

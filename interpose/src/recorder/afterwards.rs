@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use mpitrace_format::layout::{CommunicatorEntry, INTERRUPTED, INTERRUPTED_BEFORE, activity};
+use mpitrace_format::layout::{CommunicatorEntry, INTERRUPTED, INTERRUPTED_BEFORE, activity, chunk_flags};
 
 use crate::clocks;
 use crate::counters::per_call;
@@ -49,6 +49,8 @@ pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, bl
 #[inline(never)]
 pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
     let _ = thread.take_error();
+    // Of a call that is not recorded, as MPI_Comm_dup, in which the library makes collectives.
+    let _ = thread.take_algorithm();
     if thread.attention() & attention::COUNTERS != 0 {
         per_call::before(&thread.place(record));
     }
@@ -68,14 +70,21 @@ pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
     }
 }
 
-/// The further work after a recorded call: its counters are read. Returns the outcome, an error code or 0.
+/// The further work after a recorded call: its counters are read, its algorithm is kept. Returns the outcome, an error
+/// code or 0.
 #[cold]
 #[inline(never)]
 pub fn after(thread: ThreadRef, record: Record, communicator: usize, result: c_int) -> c_int {
     if thread.attention() & attention::COUNTED != 0 {
         per_call::end(thread, record, communicator);
     }
-    thread.outcome(result)
+    let outcome = thread.outcome(result);
+    // The record of a call that failed is taken back, and the next one in its place may have none.
+    let is_kept = thread.attention() & attention::ALGORITHM != 0 && outcome == 0;
+    if !is_kept || !thread.extend_at(record, chunk_flags::ALGORITHM) || !thread.keep_algorithm(record) {
+        let _ = thread.take_algorithm();
+    }
+    outcome
 }
 
 /// Dropped only where a C++ exception (an error handler's) passes through a call: it counts as refused. The call was

@@ -2,6 +2,7 @@
 
 pub mod activity;
 mod afterwards;
+pub mod algorithms;
 pub mod check;
 mod managed;
 pub mod message_records;
@@ -160,6 +161,9 @@ fn collective_again(
     thread.set_guard(0);
     thread.go_behind(record);
     if thread.attention() & attention::AFTER != 0 {
+        if result == 0 && thread.attention() == attention::ALGORITHM && thread.keep_algorithm(record) {
+            return result;
+        }
         // Code inside the stack has counted for the first time on this thread, in this call, or the call has failed.
         let outcome = after(thread, record, NO_COMMUNICATOR, result);
         if outcome != 0 {

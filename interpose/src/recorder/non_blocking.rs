@@ -36,6 +36,8 @@ pub fn starting(
         thread.go_behind(record);
         place.set_init(returned.wrapping_sub(enter));
         let mut outcome = result;
+        // What starting has entered is not what completes the collective.
+        let _ = thread.take_algorithm();
         if thread.attention() & attention::AFTER != 0 {
             outcome = after(thread, record, call.key.communicator, result);
         }

@@ -185,8 +185,7 @@ impl Records<'_> {
                 if number == column::ENTER { enter } else { exit }
             }
             column::OPERATION => self.operation().into_iter().map(u64::from).collect(),
-            column::POSITION | column::REPETITION => self.values(number, &self.operation()),
-            _ => self.values(number, &[]),
+            _ => self.values(number, &self.operation()),
         }
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use mpitrace_format::layout::{CounterEntry, P2P, P2P_PARTNER, REQUEST_COLUMNS, TRUE_COLUMNS, WAITED_FOR};
+use mpitrace_format::layout::{ALGORITHM, CounterEntry, P2P, P2P_PARTNER, REQUEST_COLUMNS, TRUE_COLUMNS, WAITED_FOR};
 use mpitrace_format::packed::column;
 
 use super::part::Part;
@@ -157,6 +157,11 @@ impl Part {
     /// The partner with the most of these ticks, one of [`mpitrace_format::layout::partner`]; `None`: no record has any.
     pub fn p2p_partner_column(&self) -> Option<Column<'_>> {
         self.column(P2P_PARTNER, 0)
+    }
+
+    /// The algorithms of the calls ([`mpitrace_format::algorithms`]); `None`: no record has any.
+    pub fn algorithm_column(&self) -> Option<Column<'_>> {
+        self.column(ALGORITHM, 0)
     }
 
     /// Whether the rank was in a Wait call that does not return before the request of this call is complete.

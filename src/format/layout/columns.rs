@@ -46,11 +46,14 @@ pub const WAIT_COLUMNS: [&str; 2] = [P2P, P2P_PARTNER];
 pub const P2P: &str = "p2p";
 /// The second.
 pub const P2P_PARTNER: &str = "p2p partner";
+/// The column of algorithms, live and in a part ([`crate::algorithms`]); the last of a chunk.
+pub const ALGORITHM: &str = "algorithm";
 /// The columns of a chunk that not every record uses.
-pub const COLUMNS_ON_DEMAND: usize = LIVE_REQUEST_COLUMNS.len() + INNER_COUNTERS + WAIT_COLUMNS.len();
+pub const COLUMNS_ON_DEMAND: usize = LIVE_REQUEST_COLUMNS.len() + INNER_COUNTERS + WAIT_COLUMNS.len() + 1;
 
 /// The columns of a chunk of a live segment, their places left open: those that every record has, so many counters, those
-/// of requests, the counters of code inside the stack, whose number is not known beforehand, and those of waits.
+/// of requests, the counters of code inside the stack, whose number is not known beforehand, those of waits and that of
+/// algorithms.
 pub fn live_columns(counters: usize) -> Vec<ColumnEntry> {
     let column = |name: &str, element_size, on_demand| ColumnEntry {
         name: name_bytes(name),
@@ -63,7 +66,8 @@ pub fn live_columns(counters: usize) -> Vec<ColumnEntry> {
     let requests = LIVE_REQUEST_COLUMNS.iter().map(|&(name, size)| column(name, size, chunk_flags::EXTENDED));
     let inner = (0..INNER_COUNTERS).map(|slot| column(&counter_column(counters + slot), 8, chunk_flags::INNER));
     let waits = WAIT_COLUMNS.iter().map(|name| column(name, 8, chunk_flags::WAITED));
-    common.chain(before_all).chain(requests).chain(inner).chain(waits).collect()
+    let algorithm = column(ALGORITHM, 4, chunk_flags::ALGORITHM);
+    common.chain(before_all).chain(requests).chain(inner).chain(waits).chain([algorithm]).collect()
 }
 
 /// The name of the column of the `index`-th counter: [`super::CounterEntry`] has the counter's own.

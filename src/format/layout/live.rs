@@ -29,8 +29,10 @@ pub mod chunk_flags {
     pub const INNER: u32 = 4;
     /// The columns of the time in calls that can wait are in use, as above.
     pub const WAITED: u32 = 8;
+    /// The column of algorithms is in use, as above.
+    pub const ALGORITHM: u32 = 16;
     /// Those that say which columns are in use.
-    pub const ON_DEMAND: [u32; 3] = [EXTENDED, INNER, WAITED];
+    pub const ON_DEMAND: [u32; 4] = [EXTENDED, INNER, WAITED, ALGORITHM];
 }
 
 /// A call that lasted longer than `duration` can hold.

@@ -95,11 +95,11 @@ impl Numbering {
         self.operations.is_empty()
     }
 
-    fn counts(&self, number: u32) -> Option<Counts<'_>> {
+    fn counts(&self, number: u32) -> Counts<'_> {
         match number {
-            column::POSITION => Some(Counts::new(&self.communicators)),
-            column::REPETITION => Some(Counts::new(&self.operations)),
-            _ => None,
+            column::POSITION => Counts::new(&self.communicators, 1),
+            column::REPETITION => Counts::new(&self.operations, 1),
+            _ => Counts::new(&self.operations, 0),
         }
     }
 }
@@ -150,9 +150,9 @@ impl Rows {
         let start = bytes.len();
         put_operations(&mut bytes, &self.operation);
         end_column(&mut bytes, start);
-        for (_, values) in &self.others {
+        for (number, values) in &self.others {
             let start = bytes.len();
-            put_values(&mut bytes, values);
+            put_counted(&mut bytes, *number, values, &self.operation, numbering);
             end_column(&mut bytes, start);
         }
         let (length, records) = (bytes.len() as u32, self.enter.len() as u32);
@@ -186,8 +186,9 @@ impl Rows {
 fn put_counted(bytes: &mut Vec<u8>, number: u32, values: &[u64], operations: &[u32], numbering: &Numbering) {
     let start = bytes.len();
     bytes.push(scheme::COUNTED);
-    if let Some(mut counts) = numbering.counts(number) {
-        counts.put(bytes, values, operations);
+    if !numbering.counts(number).put(bytes, values, operations) {
+        bytes.truncate(start);
+        return put_values(bytes, values);
     }
     if bytes.len() - start > values.len() / 8 + 16 {
         let mut other = Vec::new();
@@ -299,7 +300,7 @@ impl<'b> Block<'b> {
     /// The first of the positions, where each is one more than the one before.
     pub fn first_of_consecutive(&self) -> Option<u64> {
         match self.column(column::POSITION)?.split_first()? {
-            (&scheme::COUNTED, rest) => self.numbering.counts(column::POSITION)?.only(rest),
+            (&scheme::COUNTED, rest) => self.numbering.counts(column::POSITION).only(rest),
             _ => None,
         }
     }
@@ -331,8 +332,8 @@ impl<'b> Block<'b> {
         (entries.is_empty() && exits.is_empty()).then_some(found)
     }
 
-    /// The values of any column but those of times and operations. `operations` are those of the block, for the
-    /// columns that are counted by them.
+    /// The values of any column but those of times and operations. `operations` are those of the block, which values
+    /// follow from.
     pub fn values(&self, number: u32, operations: &[u32]) -> Option<Vec<u64>> {
         let Some(bytes) = self.column(number) else { return Some(vec![0; self.records()]) };
         let (scheme, mut rest) = bytes.split_first()?;
@@ -351,7 +352,7 @@ impl<'b> Block<'b> {
                 let step = number::take(&mut rest)?;
                 found = times::take_steps(&mut rest, self.records(), step)?;
             }
-            scheme::COUNTED => self.numbering.counts(number)?.take(&mut rest, operations, &mut found)?,
+            scheme::COUNTED => self.numbering.counts(number).take(&mut rest, operations, &mut found)?,
             _ => return None,
         }
         rest.is_empty().then_some(found)
@@ -365,7 +366,7 @@ impl<'b> Block<'b> {
         let (position, repetition) = (position?, repetition?);
         let numbers: Range<u32> = column::OTHERS..MAX_COLUMNS as u32;
         let others = numbers.filter(|number| self.header.columns >> number & 1 != 0);
-        let others = others.map(|number| Some((number, self.values(number, &[])?)));
+        let others = others.map(|number| Some((number, self.values(number, &operation)?)));
         let others = others.collect::<Option<_>>()?;
         Some(Rows { enter, exit, position, repetition, operation, others })
     }

@@ -1,4 +1,5 @@
-//! Numbers that follow from counting: sequence numbers on communicators, repetitions of operations.
+//! Numbers that follow from counting: sequence numbers on communicators, repetitions of operations; and values that are
+//! mostly those of the operation's call before, which count by steps of 0.
 //!
 //! A call's number is one more than that of the call before it on the same communicator (or of the same operation) in
 //! the block; the first of each, and what does not follow, is listed. Persistent collectives and regions have sequence
@@ -29,17 +30,21 @@ pub(super) struct Counts<'c> {
     apart: usize,
     /// Whether a number of this block was apart, or so high that counting on may come there.
     some_apart: bool,
+    /// From one number to the next.
+    step: u64,
 }
 
 impl<'c> Counts<'c> {
-    /// `counter_of` gives for each operation what counts its calls.
-    pub fn new(counter_of: &'c [u32]) -> Self {
+    /// `counter_of` gives for each operation what counts its calls, by this step.
+    pub fn new(counter_of: &'c [u32], step: u64) -> Self {
         let apart = counter_of.iter().max().map_or(0, |&highest| highest as usize + 1);
-        Counts { counter_of, next: vec![0; apart + counter_of.len()], apart, some_apart: false }
+        Counts { counter_of, next: vec![0; apart + counter_of.len()], apart, some_apart: false, step }
     }
 
-    /// Appends the numbers of the calls of a block; every operation is in the table.
-    pub fn put(&mut self, bytes: &mut Vec<u8>, numbers: &[u64], operations: &[u32]) {
+    /// Appends the numbers of the calls of a block; every operation is in the table. False, and nothing: they are not
+    /// mostly those of the calls before.
+    pub fn put(&mut self, bytes: &mut Vec<u8>, numbers: &[u64], operations: &[u32]) -> bool {
+        let most = if self.step == 0 { 16 + numbers.len() / 16 } else { numbers.len() };
         let mut exceptions = Vec::new();
         let mut last = 0;
         for (index, (&value, &operation)) in numbers.iter().zip(operations).enumerate() {
@@ -49,9 +54,12 @@ impl<'c> Counts<'c> {
                 expected
             } else {
                 let next = &mut self.next[self.counter_of[(operation & OPERATION_MASK) as usize] as usize];
-                std::mem::replace(next, value + 1)
+                std::mem::replace(next, value + self.step)
             };
             if value != expected {
+                if exceptions.len() == most {
+                    return false;
+                }
                 exceptions.push((index - last, value.wrapping_sub(expected) as i64));
                 last = index;
             }
@@ -62,13 +70,14 @@ impl<'c> Counts<'c> {
             number::put(bytes, since as u64);
             number::put_signed(bytes, above);
         }
+        true
     }
 
     /// Takes the numbers of the calls of a block; `None` where the bytes are no such list.
     pub fn take(&mut self, bytes: &mut &[u8], operations: &[u32], numbers: &mut Vec<u64>) -> Option<()> {
         if let Some(first) = self.only(bytes) {
             *bytes = &[];
-            numbers.extend((first..).take(operations.len()));
+            numbers.extend((0..operations.len() as u64).map(|call| first + call * self.step));
             return Some(());
         }
         let mut left = number::take(bytes)?;
@@ -111,8 +120,7 @@ impl<'c> Counts<'c> {
         }
         numbers.extend(operations.iter().map(|&operation| {
             let next = &mut self.next[self.counter_of[(operation & OPERATION_MASK) as usize] as usize];
-            *next += 1;
-            *next - 1
+            std::mem::replace(next, *next + self.step)
         }));
     }
 
@@ -137,7 +145,7 @@ impl<'c> Counts<'c> {
 
     fn count(&mut self, operation: u32, value: u64) {
         let (counter, apart) = self.places(operation);
-        self.next[if value >= APART { apart } else { counter }] = value.wrapping_add(1);
+        self.next[if value >= APART { apart } else { counter }] = value.wrapping_add(self.step);
         self.some_apart |= value >= NEARLY_APART;
     }
 
@@ -163,7 +171,7 @@ mod tests {
     const COMMUNICATOR: [u32; 5] = [0, 0, 0, 1, 1];
 
     fn there_and_back(numbers: &[u64], operations: &[u32]) -> usize {
-        let mut counts = Counts::new(&COMMUNICATOR);
+        let mut counts = Counts::new(&COMMUNICATOR, 1);
         let mut bytes = Vec::new();
         // The second time: a block does not depend on the one before.
         for _ in 0..2 {
@@ -199,7 +207,7 @@ mod tests {
         fn bytes_that_are_no_list_are_refused_or_are_numbers(bytes: Vec<u8>) {
             let operations = [0, 3, 1, 4, 2, 2, 2];
             let mut found = Vec::new();
-            if Counts::new(&COMMUNICATOR).take(&mut &bytes[..], &operations, &mut found).is_some() {
+            if Counts::new(&COMMUNICATOR, 1).take(&mut &bytes[..], &operations, &mut found).is_some() {
                 prop_assert_eq!(found.len(), operations.len());
             }
         }
@@ -226,5 +234,27 @@ mod tests {
         let numbers: Vec<u64> =
             (0..3000).map(|call| if call % 3 == 2 { APART + call / 3 } else { 5 + call / 3 * 2 + call % 3 }).collect();
         assert!(there_and_back(&numbers, &operations) <= 1 + 2 + 11);
+    }
+
+    #[test]
+    fn values_of_an_operation_take_bytes_where_they_change() {
+        let mut counts = Counts::new(&[0, 1, 2, 3, 4], 0);
+        let operations: Vec<u32> = (0..1024).map(|call| call % 4).collect();
+        let switched = |call: u32| if call < 500 { 40 + u64::from(call % 4) } else { u64::MAX - u64::from(call % 4) };
+        let values: Vec<u64> = (0..1024).map(switched).collect();
+        let mut bytes = Vec::new();
+        assert!(counts.put(&mut bytes, &values, &operations));
+        assert!(bytes.len() < 1 + 8 * 4, "{} bytes", bytes.len());
+        let (mut rest, mut found) = (&bytes[..], Vec::new());
+        counts.take(&mut rest, &operations, &mut found).unwrap();
+        assert_eq!((found, rest), (values, &[][..]));
+        assert!(!counts.put(&mut bytes, &(0..1024).collect::<Vec<u64>>(), &operations));
+        // One operation alone.
+        let mut counts = Counts::new(&[0], 0);
+        bytes.clear();
+        assert!(counts.put(&mut bytes, &[7; 100], &[0; 100]));
+        let mut found = Vec::new();
+        counts.take(&mut &bytes[..], &[0; 100], &mut found).unwrap();
+        assert_eq!((found, bytes.len()), (vec![7; 100], 3));
     }
 }

@@ -124,11 +124,14 @@ impl Listing<'_> {
 
     fn write_table(&self, output: &mut dyn Write, style: Style) -> Result<()> {
         let calls = self.calls;
-        let shown: Vec<&CallColumn> = call_columns::all_columns().filter(|column| column.width.is_some()).collect();
+        let any_algorithm = calls.any_algorithm();
+        let is_shown =
+            |column: &&CallColumn| column.width.is_some() && (any_algorithm || !matches!(column.kind, Kind::Algorithm));
+        let shown: Vec<&CallColumn> = call_columns::all_columns().filter(is_shown).collect();
         let title = |column: &&CallColumn| {
             let width = column.width.map_or(0, |width| width(calls));
             match column.kind {
-                Kind::OfOperation(_) | Kind::Flag => (text(column.name), width),
+                Kind::OfOperation(_) | Kind::Flag | Kind::Algorithm => (text(column.name), width),
                 _ => (number(column.name), width),
             }
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use arrow_array::builder::{BooleanBuilder, Float64Builder, Int32Builder, UInt32Builder, UInt64Builder};
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int32Builder, StringBuilder, UInt32Builder, UInt64Builder};
 use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use mpitrace::categories::Category;
@@ -94,6 +94,7 @@ fn fields(counters: &[String]) -> Vec<Field> {
             Kind::Real => DataType::Float64,
             Kind::Flag => DataType::Boolean,
             Kind::OfOperation(_) => texts(),
+            Kind::Algorithm => DataType::Utf8,
         };
         Field::new(column.name, kind, !column.is_always_known)
     };
@@ -112,6 +113,7 @@ enum Builder {
     Flag(BooleanBuilder),
     /// Operations, and their words.
     Words(Int32Builder, Words),
+    Algorithms(StringBuilder),
 }
 
 impl Builder {
@@ -126,6 +128,7 @@ impl Builder {
                 let texts = (0..operations.operations.len()).map(|number| text(operations, number));
                 Builder::Words(Int32Builder::new(), Words::new(texts))
             }
+            Kind::Algorithm => Builder::Algorithms(StringBuilder::new()),
         }
     }
 
@@ -140,12 +143,14 @@ impl Builder {
             (Builder::Words(builder, words), Value::Text(_)) => {
                 builder.append_value(words.of_operation[operation as usize]);
             }
+            (Builder::Algorithms(builder), Value::Algorithm(value)) => builder.append_value(value.to_string()),
             (Builder::U32(builder), _) => builder.append_null(),
             (Builder::U64(builder), _) => builder.append_null(),
             (Builder::I32(builder), _) => builder.append_null(),
             (Builder::Real(builder), _) => builder.append_null(),
             (Builder::Flag(builder), _) => builder.append_null(),
             (Builder::Words(builder, _), _) => builder.append_null(),
+            (Builder::Algorithms(builder), _) => builder.append_null(),
         }
     }
 
@@ -159,6 +164,7 @@ impl Builder {
             Builder::Words(builder, words) => {
                 Arc::new(DictionaryArray::try_new(builder.finish(), words.words.clone())?)
             }
+            Builder::Algorithms(builder) => Arc::new(builder.finish()),
         })
     }
 }

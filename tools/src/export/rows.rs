@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use mpitrace::account::{CallAccount, CallAccounts};
+use mpitrace::algorithms::{Algorithm, Seen};
 use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::{NO_RECORD, Operations};
@@ -35,6 +36,8 @@ pub struct Row<'a> {
     pub p2p_ns: Option<f64>,
     /// World rank with which most of this time was spent; `None`: not one, or not known.
     pub p2p_partner: Option<u32>,
+    /// The algorithm of the MPI library; `None`: not seen.
+    pub algorithm: Option<Algorithm>,
     /// True if the tracer itself may have delayed the call.
     pub perturbed: bool,
     /// See [`Calls::accounts`].
@@ -96,6 +99,8 @@ pub struct Calls<'t> {
     partners: Partners,
     /// For each operation whether a request stands for its calls.
     has_request: Vec<bool>,
+    /// For each operation whether its algorithms are seen.
+    seen: Vec<Seen>,
     progress: Option<Progress>,
 }
 
@@ -106,6 +111,7 @@ struct Columns<'t> {
     /// Ticks in point-to-point calls; `None`: no call has any.
     p2p: Option<Column<'t>>,
     partner: Option<Column<'t>>,
+    algorithm: Option<Column<'t>>,
     /// By the index of the counter's name.
     counters: Vec<Option<Column<'t>>>,
 }
@@ -126,12 +132,14 @@ impl<'t> Calls<'t> {
             let value = |name| values.iter().find(|(other, _)| other == name).map(|(_, values)| *values);
             let has_requests = part.request_columns().is_some();
             let (p2p, partner) = (part.p2p_column(), part.p2p_partner_column());
-            Columns { part, has_requests, p2p, partner, counters: counter_names.iter().map(value).collect() }
+            let counters = counter_names.iter().map(value).collect();
+            Columns { part, has_requests, p2p, partner, algorithm: part.algorithm_column(), counters }
         };
         Calls {
             trace,
             clock,
             has_request: operations.operations.iter().map(|operation| operation.key.has_request()).collect(),
+            seen: operations.operations.iter().map(|operation| Seen::new(trace, &operation.key.function)).collect(),
             operations,
             partners: Partners::new(trace, operations),
             rule: Rule::default(),
@@ -144,6 +152,11 @@ impl<'t> Calls<'t> {
     /// With the categories of this rule.
     pub fn with_rule(self, rule: Rule) -> Self {
         Calls { rule, ..self }
+    }
+
+    /// True if the algorithms of any operation are seen.
+    pub fn any_algorithm(&self) -> bool {
+        self.seen.iter().any(|seen| matches!(seen, Seen::Visible { .. }))
     }
 
     /// Shows on a terminal how far it is.
@@ -277,6 +290,9 @@ impl<'t> Calls<'t> {
             }),
             p2p_ns: has_p2p.then(p2p),
             p2p_partner: columns.partner.and_then(|partner| self.partners.world_rank(index, partner.get(record))),
+            algorithm: columns
+                .algorithm
+                .and_then(|algorithm| self.seen[number as usize].algorithm(algorithm.get(record))),
             perturbed: own & DISTURBED != 0,
             account: None,
             counters: Counters { names: &self.counter_names, columns: &columns.counters, record },

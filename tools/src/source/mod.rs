@@ -34,6 +34,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use anyhow::{Result, ensure};
+use mpitrace::algorithms::{Algorithm, Seen};
 use mpitrace::run_time::RunTime;
 use mpitrace::whole_run::{self, AllCalls};
 use mpitrace_synchronise::Method;
@@ -217,6 +218,13 @@ impl Source {
             Data::Traced(traced) => whole_run::all_calls(&traced.trace, &traced.operations, &traced.clock),
             Data::Untraced(_) => Vec::new(),
         })
+    }
+
+    /// The algorithm of each of an operation's repetitions; `None`: they are not seen.
+    pub fn algorithms(&self, operation: usize) -> Option<Vec<Option<Algorithm>>> {
+        let Traced { trace, operations, .. } = self.traced()?;
+        let operation = &operations.operations[operation];
+        Seen::new(trace, &operation.key.function).of_repetitions(trace, operation)
     }
 
     /// The trace, its operations and its clocks, where it was traced.

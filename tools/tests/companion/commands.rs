@@ -94,7 +94,7 @@ fn dump_lists_each_rank_s_own_calls() {
         "rank": 0, "thread": 0, "operation": 0, "repetition": 0, "function": "MPI_Allreduce",
         "communicator": "MPI_COMM_WORLD", "bytes": 8, "root": null, "enter_ns": 0.0, "exit_ns": 50_000.0,
         "error_ns": null, "perturbed": true, "waiting_ns": 100.0, "interrupted_ns": null, "interruptions": null,
-        "cpu": null, "p2p_ns": null, "p2p_partner": null, "counters": {}
+        "cpu": null, "algorithm": null, "p2p_ns": null, "p2p_partner": null, "counters": {}
     });
     assert_eq!(rows[0], expected);
     let order: Vec<(u64, u64, u64)> = rows
@@ -121,10 +121,10 @@ fn dump_as_csv_and_as_a_table() {
     assert_eq!(
         lines[0],
         "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,perturbed,\
-         waiting_ns,interrupted_ns,interruptions,cpu,p2p_ns,p2p_partner,init_ns,test_ns,wait_ns,tests"
+         waiting_ns,interrupted_ns,interruptions,cpu,algorithm,p2p_ns,p2p_partner,init_ns,test_ns,wait_ns,tests"
     );
-    assert_eq!(lines[1], "1,0,0,0,MPI_Allreduce,MPI_COMM_WORLD,8,,0,50,,false,0,,,,,,,,,");
-    assert_eq!(lines[5], "1,0,0,4,MPI_Allreduce,MPI_COMM_WORLD,8,,400,,,false,,,,,,,,,,");
+    assert_eq!(lines[1], "1,0,0,0,MPI_Allreduce,MPI_COMM_WORLD,8,,0,50,,false,0,,,,,,,,,,");
+    assert_eq!(lines[5], "1,0,0,4,MPI_Allreduce,MPI_COMM_WORLD,8,,400,,,false,,,,,,,,,,,");
 
     let table = mpitrace(&["dump", "--rank", "1", &trace]).stdout;
     let last: Vec<&str> = table.lines().last().unwrap().split_whitespace().collect();

@@ -18,5 +18,5 @@ pub mod waits;
 pub use crate::base::processor::frame;
 pub use nesting::{catch_panic, guarded, is_nested, is_passing, timed};
 pub use pool::{create, current_or_new, start};
-pub use state::{Record, ThreadRef, at_end, attend_to, attention, current};
+pub use state::{PLACE_OF_ALGORITHM, PLACE_OF_ATTENTION, Record, ThreadRef, at_end, attend_to, attention, current};
 pub use waits::Waiting;

@@ -2,7 +2,7 @@
 
 use mpitrace_format::layout::{
     DURATION_FROM, INTERRUPTED, INTERRUPTED_BEFORE, InterruptionEntry, LONG_FROM, ProcessorTime, ThreadTimes,
-    interruption_flags, live_record, off_place,
+    chunk_flags, interruption_flags, live_record, off_place,
 };
 
 use crate::record::thread::state::{Record, ThreadRef, attention};
@@ -50,6 +50,21 @@ impl ThreadRef {
             self.exit_long_after(record, enter, tick);
         }
         self.look(record, tick);
+    }
+
+    /// Keeps the algorithm that the call of a record has entered. False: the column has no memory yet.
+    #[inline(always)]
+    pub fn keep_algorithm(self, record: Record) -> bool {
+        if self.extended() & chunk_flags::ALGORITHM == 0 {
+            return false;
+        }
+        // SAFETY: as said above; the column has memory.
+        unsafe {
+            let thread = self.0.as_ptr();
+            (*thread).columns.algorithm.add(record.0).write(self.algorithm());
+        }
+        self.set_attention(self.attention() & !attention::ALGORITHM);
+        true
     }
 
     /// Looks, at the tick after the call of a record, whether the thread was interrupted in it.

@@ -47,6 +47,8 @@ pub(super) struct Thread {
     attention: u8,
     /// The error code that an error handler of the program was called with last.
     error: c_int,
+    /// What the call has entered, with [`attention::ALGORITHM`]: the numbers of two functions ([`mpitrace_format::algorithms`]).
+    algorithm: u32,
     /// The reader of the counters around a call, for [`ThreadRef::with_reader`]; `None` before they are needed.
     pub(super) reader: Option<Box<dyn Any>>,
     /// The sum of ticks in point-to-point calls that was stored in records.
@@ -109,11 +111,18 @@ pub mod attention {
     pub const HANDLED: u8 = 32;
     /// A call that can wait has returned since the last record.
     pub const WAITED: u8 = 64;
+    /// A function that is an algorithm of a collective was entered, in this call or before it.
+    pub const ALGORITHM: u8 = 128;
     /// Counters to be read after a call.
     pub const COUNTED: u8 = SAMPLED | INNER;
     /// All further work after a call.
-    pub const AFTER: u8 = COUNTED | HANDLED;
+    pub const AFTER: u8 = COUNTED | HANDLED | ALGORITHM;
 }
+
+/// Where what the call has entered lies in a thread's state, bytes: for code that is no Rust.
+pub const PLACE_OF_ALGORITHM: usize = std::mem::offset_of!(Thread, algorithm);
+/// The same of what its records need.
+pub const PLACE_OF_ATTENTION: usize = std::mem::offset_of!(Thread, attention);
 
 /// Writes each field of a [`Thread`] but the cache; one that is missing is an error.
 macro_rules! fill {
@@ -151,6 +160,7 @@ impl Thread {
                 extended: 0,
                 attention: ATTENTION.load(Ordering::Relaxed),
                 error: 0,
+                algorithm: 0,
                 reader: None,
                 p2p_stored: 0,
                 waits_taken: 0,
@@ -216,6 +226,7 @@ impl ThreadRef {
         extended set_extended: u32;
         attention set_attention: u8;
         error set_error: c_int;
+        algorithm set_algorithm: u32;
         buffer set_buffer: Option<&'static TraceBuffer>;
         entry set_entry: Entry<ThreadEntry>;
         times set_times: Entry<ThreadTimes>;
@@ -250,6 +261,14 @@ impl ThreadRef {
         let handled = self.attention() & attention::HANDLED != 0;
         self.set_attention(self.attention() & !attention::HANDLED);
         handled.then(|| self.error())
+    }
+
+    /// The algorithm that was entered since this was asked last.
+    #[inline(always)]
+    pub fn take_algorithm(self) -> Option<u32> {
+        let entered = self.attention() & attention::ALGORITHM != 0;
+        self.set_attention(self.attention() & !attention::ALGORITHM);
+        entered.then(|| self.algorithm())
     }
 
     /// Undoes [`ThreadRef::take_error`].

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
+use mpitrace::algorithms::Algorithm;
 use mpitrace::categories::{Category, Found, Levels, Rule};
 use mpitrace::run_time::RunTime;
 use serde::Serialize;
@@ -30,6 +31,9 @@ pub struct Categorized<'a> {
     own_work: Option<f64>,
     repetition: Vec<u64>,
     run_time_ns: Vec<f64>,
+    /// The algorithm of each repetition; not there where none is seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    algorithm: Option<Vec<Option<String>>>,
 }
 
 /// So many change points are shown in a table.
@@ -55,12 +59,19 @@ impl<'a> Categorized<'a> {
             own_work: None,
             repetition: run_times.repetition.into_owned(),
             run_time_ns: run_times.run_time_ns,
+            algorithm: None,
         }
     }
 
     /// States how much of the run times is the program's own computation, where that is known.
     pub fn with_own_work(self, own_work: Option<f64>) -> Self {
         Categorized { own_work, ..self }
+    }
+
+    /// With the algorithm of each repetition, where they are seen.
+    pub fn with_algorithms(self, algorithms: Option<Vec<Option<Algorithm>>>) -> Self {
+        let named = |all: Vec<Option<Algorithm>>| all.iter().map(|one| one.map(|one| one.to_string())).collect();
+        Categorized { algorithm: algorithms.map(named), ..self }
     }
 
     /// How much of the run times is the program's own computation, where that is worth a mark.
@@ -134,17 +145,24 @@ impl<'a> Categorized<'a> {
         let last = self.repetition.last().map_or(0, |last| last.to_string().len());
         let longest = self.run_time_ns.iter().copied().fold(0.0, f64::max);
         let width = format!("{longest:.1}").len();
-        let columns = [(number("repetition"), last), (number("run_time_ns"), width), (text("category"), 0)];
-        let mut rows = Rows::begin(&columns, output, style)?;
-        for ((number, category), run_time) in
-            self.repetition.iter().zip(&self.found.categories.category).zip(&self.run_time_ns)
-        {
+        let columns = [
+            (number("repetition"), last),
+            (number("run_time_ns"), width),
+            (text("category"), 0),
+            (text("algorithm"), 0),
+        ];
+        let columns = &columns[..if self.algorithm.is_some() { 4 } else { 3 }];
+        let mut rows = Rows::begin(columns, output, style)?;
+        let repetitions = self.repetition.iter().zip(&self.found.categories.category).zip(&self.run_time_ns);
+        for (row, ((number, category), run_time)) in repetitions.enumerate() {
             let name = match category {
                 Category::First | Category::Warmup => style.paint(Attribute::Yellow, category.name()),
                 Category::Outlier => style.paint(Attribute::Red, category.name()),
                 Category::Good => category.name().to_owned(),
             };
-            rows.row(output, &[&number.to_string(), &format!("{run_time:.1}"), &name])?;
+            let algorithm = self.algorithm.as_ref().and_then(|all| all[row].as_deref()).unwrap_or_default();
+            let cells = [&number.to_string(), &format!("{run_time:.1}"), &name, algorithm];
+            rows.row(output, &cells[..columns.len()])?;
         }
         Ok(())
     }

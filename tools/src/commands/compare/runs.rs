@@ -1,6 +1,6 @@
 //! The runs of a side: which files they are, and their run times.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -109,7 +109,16 @@ impl Opened {
 
     /// Its metadata; nothing, if it was not traced.
     pub fn recorded(&self) -> Recorded {
-        self.0.traced().map(|traced| factors::recorded(&traced.trace)).unwrap_or_default()
+        let Some(traced) = self.0.traced() else { return Recorded::default() };
+        let mut recorded = factors::recorded(&traced.trace);
+        for (number, identity) in self.identities().into_iter().enumerate() {
+            let algorithms = self.0.algorithms(number).unwrap_or_default();
+            let names: BTreeSet<String> = algorithms.into_iter().flatten().map(|one| one.to_string()).collect();
+            if !names.is_empty() {
+                recorded.insert(format!("algorithm of {}", identity.key()), Vec::from_iter(names).join(", "));
+            }
+        }
+        recorded
     }
 
     /// The time of the longest rank, and that of a rank in MPI in the mean, ns; where only collectives are timed in those.

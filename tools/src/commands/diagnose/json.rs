@@ -3,6 +3,7 @@
 use mpitrace::causes::{Cause, GroupTime};
 use serde::Serialize;
 
+use super::switch::Switch;
 use super::{Diagnosed, words};
 use crate::source::Description;
 use mpitrace::categories::NotOneLevel;
@@ -26,6 +27,8 @@ pub struct Operation<'d> {
     causes: &'d [Cause],
     /// The time of the groups that causes are of.
     times: &'d [GroupTime],
+    /// The algorithms of the MPI library, where it took several.
+    algorithm_switch: Option<&'d Switch>,
 }
 
 impl<'d> Operation<'d> {
@@ -41,6 +44,7 @@ impl<'d> Operation<'d> {
             sentences: words::sentences(diagnosed),
             causes: &diagnosed.causes.causes,
             times: &diagnosed.causes.groups,
+            algorithm_switch: diagnosed.switch.as_ref(),
         }
     }
 }

@@ -4,6 +4,7 @@ mod causes;
 mod json;
 mod metrics;
 mod page;
+mod switch;
 mod words;
 
 use std::io::Write;
@@ -23,6 +24,7 @@ use crate::output::{JsonRows, Output};
 use crate::progress::{self, Progress};
 use crate::source::{Description, Source, Traced};
 use mpitrace::categories::NotOneLevel;
+use switch::Switch;
 
 /// Name the causes of slow repetitions, with the time that each one costs
 ///
@@ -56,6 +58,7 @@ struct Diagnosed<'s> {
     not_one_level: Option<NotOneLevel>,
     diagnosis: Diagnosis,
     causes: Causes,
+    switch: Option<Switch>,
 }
 
 /// Diagnoses the operations.
@@ -85,6 +88,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             }
             None => Causes::explained_by_counters(&diagnosis),
         };
+        let algorithms = source.algorithms(number).unwrap_or_default();
+        let switch = Switch::new(&algorithms, &categories.category, &times.run_time_ns);
         progress.step();
         Ok(Diagnosed {
             description: &source.operations()[number],
@@ -95,6 +100,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             not_one_level,
             diagnosis,
             causes,
+            switch,
         })
     });
     if arguments.json {

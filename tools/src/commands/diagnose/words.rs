@@ -4,6 +4,7 @@ use mpitrace::causes;
 use mpitrace::diagnosis::{Diagnosis, Finding, Group, Kind, Metric, Quantity, Separated};
 
 use super::Diagnosed;
+use super::switch::Switch;
 use crate::text;
 
 /// A group with its article: `the 12 outliers`.
@@ -44,7 +45,7 @@ fn place(metric: &Metric) -> String {
 /// cause.
 pub fn sentences(diagnosed: &Diagnosed<'_>) -> Vec<String> {
     let (diagnosis, causes) = (&diagnosed.diagnosis, &diagnosed.causes);
-    let (mut sentences, mut said) = (Vec::new(), Vec::new());
+    let (mut sentences, mut said) = (Vec::from_iter(diagnosed.switch.as_ref().map(Switch::sentence)), Vec::new());
     for cause in &causes.causes {
         let of_cause = |one: &&Finding| {
             let metric = &diagnosis.metrics[one.metric].metric;

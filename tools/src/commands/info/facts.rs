@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mpitrace::algorithms::Seen;
 use mpitrace::call_site::Site;
 use mpitrace::clock::Clock;
 use mpitrace::live::{self, Kind, Snapshot, Stuck, place};
@@ -175,6 +176,11 @@ pub struct OperationFacts {
     /// Repetitions after a mismatch on the communicator.
     #[serde(skip_serializing_if = "is_zero")]
     pub doubtful: u64,
+    /// The algorithms that the MPI library took, with the calls of all ranks: `None` inside where they are not visible,
+    /// not there for what is no collective.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[allow(clippy::option_option, reason = "JSON tells null from what is not there")]
+    pub algorithms: Option<Option<BTreeMap<String, u64>>>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -234,7 +240,7 @@ impl Facts {
             affinity: by_rank(trace, "affinity"),
             settings: first.map_or(Settings::DEFAULT, |part| Settings::new(part.info())),
             factors: factors.into_iter().collect(),
-            operations: operation_facts(operations),
+            operations: operation_facts(trace, operations),
             all_calls: whole_run::all_calls(trace, operations, clock),
             messages: MessageFacts::new(trace, operations, clock),
             undone: operations.undone(trace),
@@ -294,13 +300,21 @@ impl ClockFacts {
     }
 }
 
-fn operation_facts(operations: &Operations) -> Vec<OperationFacts> {
+fn operation_facts(trace: &Trace, operations: &Operations) -> Vec<OperationFacts> {
     let facts = |(description, operation): (Description, &Operation)| OperationFacts {
         description,
         call_site: operation.key.call_site.as_ref().map(SiteFacts::from),
         doubtful: operation.doubtful,
+        algorithms: algorithms(trace, operation),
     };
     Description::all(operations).into_iter().zip(&operations.operations).map(facts).collect()
+}
+
+#[allow(clippy::option_option, reason = "the outer one: it is no collective")]
+fn algorithms(trace: &Trace, operation: &Operation) -> Option<Option<BTreeMap<String, u64>>> {
+    let seen = Seen::new(trace, &operation.key.function);
+    let named = || seen.calls(trace, operation).map(|calls| calls.into_iter().map(|(one, n)| (one.to_string(), n)));
+    (seen != Seen::Never).then(|| named().map(Iterator::collect))
 }
 
 fn abi_name(number: u32) -> Option<&'static str> {

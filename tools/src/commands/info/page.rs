@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use mpitrace_format::algorithms::{NOT_VISIBLE, VISIBLE};
 use mpitrace_format::metadata::UNKNOWN;
 use mpitrace_synchronise::Method;
 
@@ -80,6 +81,7 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("pinning", pinning(facts));
     add("network", factors.get("network"));
     add("kernel", factors.join(&["kernel", "distribution"]));
+    add("algorithms", chosen_algorithms(&factors));
     add("compiler", factors.get("compiler"));
     add("cache", factors.get("cache_control"));
     add("clock", clock(facts, &factors));
@@ -97,6 +99,13 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("preloaded", preloaded(&factors));
     add("not seen", factors.not_seen());
     lines
+}
+
+/// Where no algorithm is visible, what the library states of its choice.
+fn chosen_algorithms(factors: &Known) -> Option<String> {
+    let visible = factors.get(VISIBLE).filter(|visible| visible == NOT_VISIBLE)?;
+    let stated = factors.get("collective_algorithms").map(|stated| format!("; {stated}"));
+    Some(visible + &stated.unwrap_or_default())
 }
 
 /// Totals since MPI_Init, of each rank as long as there are few; a line for each counter that is not 0.
@@ -311,7 +320,9 @@ fn operations(facts: &Facts) -> Table<'_> {
         number("incomplete").optional(),
         number("doubtful").optional(),
         text("called from").optional(),
+        text("algorithm").optional(),
     ]);
+    let any_algorithm = facts.operations.iter().any(|operation| matches!(operation.algorithms, Some(Some(_))));
     for operation in &facts.operations {
         let description = &operation.description;
         table.row(vec![
@@ -327,9 +338,23 @@ fn operations(facts: &Facts) -> Table<'_> {
             text::optional(Some(description.incomplete).filter(|&incomplete| incomplete > 0)),
             text::optional(Some(operation.doubtful).filter(|&doubtful| doubtful > 0)),
             operation.call_site.as_ref().map(|site| text::printable(&site.text).into_owned()).unwrap_or_default(),
+            operation.algorithms.as_ref().filter(|_| any_algorithm).map(algorithms).unwrap_or_default(),
         ]);
     }
     table
+}
+
+/// `ring`; with the calls of all ranks where there are several: `ring (40), recursivedoubling (8)`.
+fn algorithms(seen: &Option<BTreeMap<String, u64>>) -> String {
+    match seen {
+        None => "not visible".to_owned(),
+        Some(one) if one.len() == 1 => one.keys().cloned().collect(),
+        Some(several) => {
+            let mut calls: Vec<(&String, &u64)> = several.iter().collect();
+            calls.sort_by_key(|(_, calls)| std::cmp::Reverse(**calls));
+            calls.iter().map(|(name, calls)| format!("{name} ({calls})")).collect::<Vec<_>>().join(", ")
+        }
+    }
 }
 
 /// Missing ranks and calls, and the ranks that wait for others.

@@ -2,6 +2,7 @@
 //! Perfetto go by the list.
 
 mod account;
+mod algorithm;
 mod call;
 mod processor;
 mod request;
@@ -9,6 +10,7 @@ mod waits;
 
 use std::fmt;
 
+use mpitrace::algorithms::Algorithm;
 use mpitrace::operations::Operations;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -17,7 +19,9 @@ use super::rows::{Calls, Row};
 
 /// All of them, in the order in which a file has them. The counters come behind.
 pub fn all_columns() -> impl Iterator<Item = &'static CallColumn> {
-    [call::COLUMNS, account::COLUMNS, processor::COLUMNS, waits::COLUMNS, request::COLUMNS].into_iter().flatten()
+    [call::COLUMNS, account::COLUMNS, processor::COLUMNS, algorithm::COLUMNS, waits::COLUMNS, request::COLUMNS]
+        .into_iter()
+        .flatten()
 }
 
 /// Those of data: all but what only the table of `dump` has.
@@ -96,6 +100,7 @@ pub enum Kind {
     /// A text of the operation with this number.
     #[cfg_attr(not(feature = "arrow"), allow(dead_code, reason = "of tables in memory alone"))]
     OfOperation(fn(&Operations, usize) -> &str),
+    Algorithm,
 }
 
 /// The value of a call in a column.
@@ -107,6 +112,7 @@ pub enum Value<'a> {
     Real(f64),
     Flag(bool),
     Text(&'a str),
+    Algorithm(Algorithm),
 }
 
 macro_rules! values {
@@ -119,7 +125,7 @@ macro_rules! values {
     )* };
 }
 
-values! { u32 => Number, u64 => Number, i32 => Signed, f64 => Real, bool => Flag }
+values! { u32 => Number, u64 => Number, i32 => Signed, f64 => Real, bool => Flag, Algorithm => Algorithm }
 
 impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     fn from(value: Option<T>) -> Self {
@@ -136,6 +142,7 @@ impl fmt::Display for Value<'_> {
             Value::Real(value) => value.fmt(formatter),
             Value::Flag(value) => value.fmt(formatter),
             Value::Text(value) => value.fmt(formatter),
+            Value::Algorithm(value) => value.fmt(formatter),
         }
     }
 }
@@ -149,6 +156,7 @@ impl Serialize for Value<'_> {
             Value::Real(value) => serializer.serialize_f64(value),
             Value::Flag(value) => serializer.serialize_bool(value),
             Value::Text(value) => serializer.serialize_str(value),
+            Value::Algorithm(value) => serializer.collect_str(&value),
         }
     }
 }

@@ -184,7 +184,8 @@ fn shown_beside() -> impl Iterator<Item = &'static CallColumn> {
     call_columns::data_columns().filter(|column| column.is_beside)
 }
 
-/// The values beside a call, by the numbers of the interned names. The only text is that of its communicator.
+/// The values beside a call, by the numbers of the interned names. The only text that is interned is that of its
+/// communicator.
 fn beside(row: &Row, communicator: usize) -> Vec<DebugAnnotation> {
     let value = |(name, column): (u64, &CallColumn)| {
         let named = DebugAnnotation { name_iid: Some(name), ..DebugAnnotation::default() };
@@ -193,6 +194,7 @@ fn beside(row: &Row, communicator: usize) -> Vec<DebugAnnotation> {
             Value::Number(value) => DebugAnnotation { uint_value: Some(value), ..named },
             Value::Real(value) => DebugAnnotation { double_value: Some(value), ..named },
             Value::Flag(true) => DebugAnnotation { bool_value: Some(true), ..named },
+            Value::Algorithm(algorithm) => DebugAnnotation { string_value: Some(algorithm.to_string()), ..named },
             Value::Text(_) => DebugAnnotation { string_value_iid: Some(communicator as u64 + 1), ..named },
         })
     };

@@ -124,6 +124,8 @@ pub struct DebugAnnotation {
     pub uint_value: Option<u64>,
     #[prost(double, optional, tag = "5")]
     pub double_value: Option<f64>,
+    #[prost(string, optional, tag = "6")]
+    pub string_value: Option<String>,
     #[prost(uint64, optional, tag = "17")]
     pub string_value_iid: Option<u64>,
 }

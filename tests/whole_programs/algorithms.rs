@@ -1,0 +1,230 @@
+//! The algorithm of each collective: what Open MPI was told to take, what its decision functions take, and libraries whose
+//! functions cannot be seen.
+
+use crate::support::{Case, On, Test, build, companion};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+const OPEN_MPI: On = On::Only(&["ompi4", "ompi5"]);
+
+pub const TESTS: &[Test] = &[
+    Test::new("that_an_operation_changes_are_a_finding_with_both_medians", switch).on(OPEN_MPI),
+    Test::new("past_the_tracer_are_said_to_be_not_visible", past).on(On::Only(&["mpich4", "mpich5-abi"])),
+    Test::new("forced_by_number_have_their_names_on_all_numbers_of_ranks", forced).on(OPEN_MPI).second_tier(),
+    Test::new("change_at_the_sizes_of_the_decision_functions", sweep).on(OPEN_MPI).second_tier(),
+];
+
+/// The algorithms of the tuned component by their numbers from 1 on (`ompi_coll_tuned_X_intra_do_this`); the last of
+/// allgather and allgatherv came with version 5.
+const TUNED: [(&str, &[&str]); 14] = [
+    ("allgather", &["basic_linear", "bruck", "recursivedoubling", "ring", "neighborexchange", "two_procs", "sparbit"]),
+    ("allgatherv", &["basic_default", "bruck", "ring", "neighborexchange", "two_procs", "sparbit"]),
+    (
+        "allreduce",
+        &["basic_linear", "nonoverlapping", "recursivedoubling", "ring", "ring_segmented", "redscat_allgather"],
+    ),
+    ("alltoall", &["basic_linear", "pairwise", "bruck", "linear_sync", "two_procs"]),
+    ("alltoallv", &["basic_linear", "pairwise"]),
+    ("barrier", &["basic_linear", "doublering", "recursivedoubling", "bruck", "two_procs", "tree"]),
+    (
+        "bcast",
+        &[
+            "basic_linear",
+            "chain",
+            "pipeline",
+            "split_bintree",
+            "bintree",
+            "binomial",
+            "knomial",
+            "scatter_allgather",
+            "scatter_allgather_ring",
+        ],
+    ),
+    ("exscan", &["linear", "recursivedoubling"]),
+    ("gather", &["basic_linear", "binomial", "linear_sync"]),
+    ("reduce", &["basic_linear", "chain", "pipeline", "binary", "binomial", "in_order_binary", "redscat_gather"]),
+    ("reduce_scatter", &["nonoverlapping", "basic_recursivehalving", "ring", "butterfly"]),
+    ("reduce_scatter_block", &["basic_linear", "recursivedoubling", "recursivehalving", "butterfly"]),
+    ("scan", &["linear", "recursivedoubling"]),
+    ("scatter", &["basic_linear", "binomial", "linear_nb"]),
+];
+
+fn operations(trace: &std::path::Path) -> Vec<Value> {
+    let shown = companion::json(&companion::mpitrace(&["info".as_ref(), trace.as_os_str(), "--json".as_ref()]));
+    shown["operations"].as_array().unwrap().clone()
+}
+
+/// The algorithm's name without what it calls.
+fn first(name: &str) -> &str {
+    name.split(" > ").next().unwrap()
+}
+
+fn forced(case: &Case) {
+    let repetitions = 2u64;
+    let mut refused_of_all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let has = |names: &&[&str], collective: &str, number: usize| {
+        let known = names.len() - usize::from(case.mpi.name == "ompi4" && collective.starts_with("allgather"));
+        number <= known
+    };
+    for ranks in [2, 3, 4, 5, 8] {
+        for number in 1..=9 {
+            let chosen: Vec<&(&str, &[&str])> =
+                TUNED.iter().filter(|(collective, names)| has(names, collective, number)).collect();
+            let launch = || {
+                let launch = case.launch(ranks, "algorithms.c").arg("forced").arg(repetitions.to_string());
+                let launch = launch.set("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
+                let variable = |collective: &str| format!("OMPI_MCA_coll_tuned_{collective}_algorithm");
+                chosen
+                    .iter()
+                    .fold(launch, |launch, (collective, _)| launch.set(&variable(collective), number.to_string()))
+            };
+            let plain = launch().run();
+            let traced = launch().trace().run();
+            traced.same_as(&plain);
+            let refused: Vec<String> = plain
+                .stdout
+                .lines()
+                .filter_map(|line| line.strip_prefix("refused MPI_"))
+                .map(str::to_lowercase)
+                .collect();
+            let mut seen = 0;
+            for operation in operations(&traced.trace.path) {
+                let function = operation["function"].as_str().unwrap().trim_start_matches("MPI_").to_lowercase();
+                let Some((_, names)) = chosen.iter().find(|(collective, _)| *collective == function) else { continue };
+                let what = format!("{function} {number} on {ranks} ranks: {operation}");
+                let algorithms = operation["algorithms"].as_object().unwrap_or_else(|| panic!("{what}"));
+                if refused.contains(&function) {
+                    let known = refused_of_all.entry(format!("{function} {}", names[number - 1])).or_default();
+                    known.push(ranks.to_string());
+                    known.dedup();
+                }
+                let calls: u64 = algorithms.values().filter_map(Value::as_u64).sum();
+                for name in algorithms.keys() {
+                    assert_eq!(first(name), names[number - 1], "{what}");
+                }
+                assert_eq!(calls, operation["repetitions"].as_u64().unwrap() * u64::from(ranks), "{what}");
+                seen += 1;
+            }
+            // An operation of each size, all the calls of which are refused or none is.
+            let expected: usize = chosen.iter().map(|(name, _)| if *name == "barrier" { 1 } else { 2 }).sum();
+            let without = refused.iter().collect::<std::collections::BTreeSet<_>>().len();
+            assert!(
+                seen + 2 * without >= expected,
+                "{seen} of {expected} operations, number {number} on {ranks} ranks"
+            );
+        }
+    }
+    println!("refused by the untraced library, on so many ranks: {refused_of_all:?}");
+}
+
+fn sweep(case: &Case) {
+    /// From the first size on, the algorithm (`ompi_coll_tuned_X_intra_dec_fixed` of versions 4.1 and 5.0).
+    type Switches = &'static [(u64, &'static str)];
+    let tables: [(u32, Switches, Switches); 2] = [
+        (
+            2,
+            &[
+                (1, "ring"),
+                (8, "recursivedoubling"),
+                (4096, "ring"),
+                (8192, "recursivedoubling"),
+                (16384, "ring"),
+                (65536, "ring_segmented"),
+                (262_144, "redscat_allgather"),
+            ],
+            &[],
+        ),
+        (
+            4,
+            &[(1, "ring"), (16, "recursivedoubling"), (8192, "redscat_allgather")],
+            &[
+                (1, "bintree"),
+                (64, "binomial"),
+                (128, "bintree"),
+                (2048, "binomial"),
+                (8192, "basic_linear"),
+                (1_048_576, "chain"),
+            ],
+        ),
+    ];
+    for (ranks, allreduce, bcast) in tables {
+        let mut sizes: Vec<u64> =
+            allreduce.iter().chain(bcast).flat_map(|&(size, _)| [size - 1, size]).filter(|size| *size > 0).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let launch = case.launch(ranks, "algorithms.c").arg("sweep");
+        let launch = sizes.iter().fold(launch, |launch, size| launch.arg(size.to_string()));
+        let outcome = launch.trace().run();
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let mut seen = 0;
+        for operation in operations(&outcome.trace.path) {
+            let switches = match operation["function"].as_str().unwrap() {
+                "MPI_Allreduce" => allreduce,
+                _ => bcast,
+            };
+            let bytes = operation["bytes"].as_u64().unwrap();
+            let Some((_, expected)) = switches.iter().rfind(|(size, _)| *size <= bytes) else { continue };
+            let names: Vec<&String> = operation["algorithms"].as_object().unwrap().keys().collect();
+            assert!(names.iter().all(|name| first(name) == *expected) && !names.is_empty(), "{expected}: {operation}");
+            seen += 1;
+        }
+        assert!(seen >= sizes.len(), "{seen} operations of {} sizes", sizes.len());
+    }
+}
+
+fn switch(case: &Case) {
+    let outcome = case.launch(4, "algorithms.c").arg("switch").arg("30").trace().run();
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let path = &outcome.trace.path;
+    let of =
+        |command: &str| companion::json(&companion::mpitrace(&[command.as_ref(), path.as_os_str(), "--json".as_ref()]));
+    let diagnosed = of("diagnose");
+    let allreduce = diagnosed.as_array().unwrap().iter().find(|row| row["function"] == "MPI_Allreduce").unwrap();
+    let found = &allreduce["algorithm_switch"];
+    assert_eq!(found["kind"], "algorithm-switch", "{allreduce}");
+    let algorithms = found["algorithms"].as_array().unwrap();
+    let names: Vec<&str> = algorithms.iter().map(|one| first(one["algorithm"].as_str().unwrap())).collect();
+    // 32768 bytes on 4 ranks; one that does not commute must not be split.
+    assert_eq!(names, ["recursivedoubling", "redscat_allgather"], "{found}");
+    let repetitions: Vec<u64> = algorithms.iter().map(|one| one["repetitions"].as_u64().unwrap()).collect();
+    assert_eq!(repetitions, [30, 29], "without the first repetition: {found}");
+    assert!(algorithms.iter().all(|one| one["median_ns"].as_f64().unwrap() > 0.0), "{found}");
+    // Each call has its own in the other commands.
+    let rows = of("dump");
+    let rows = rows.as_array().unwrap();
+    for row in rows.iter().filter(|row| row["function"] == "MPI_Allreduce") {
+        let expected = if row["repetition"].as_u64() < Some(30) { names[1] } else { names[0] };
+        assert_eq!(first(row["algorithm"].as_str().unwrap()), expected, "{row}");
+    }
+    let others = rows.iter().filter(|row| row["function"] == "MPI_Comm_dup");
+    assert!(others.clone().count() == 8 && others.into_iter().all(|row| row["algorithm"].is_null()));
+    let categorized = of("categorize");
+    let of_one = categorized.as_array().unwrap().iter().find(|row| row["function"] == "MPI_Allreduce").unwrap();
+    assert_eq!(of_one["algorithm"].as_array().unwrap().len(), 60);
+}
+
+fn past(case: &Case) {
+    let mocks = [
+        ("mock_algorithms.c", Some("ring > recursivedoubling")),
+        ("mock_algorithms_symbolic.c", None),
+        ("mock_algorithms_hidden.c", None),
+    ];
+    for (mock, expected) in mocks {
+        let library = build::shared_library(case.mpi, mock);
+        let outcome = case.launch(2, "repeat.c").arg("100").preload(library).trace().run();
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let operations = operations(&outcome.trace.path);
+        let allreduce = operations.iter().find(|one| one["function"] == "MPI_Allreduce").unwrap();
+        match expected {
+            Some(name) => assert_eq!(allreduce["algorithms"][name], 200, "{mock}: {allreduce}"),
+            None => assert_eq!(allreduce.get("algorithms"), Some(&Value::Null), "{mock}: {allreduce}"),
+        }
+        let rows = companion::json(&companion::mpitrace(&[
+            "dump".as_ref(),
+            outcome.trace.path.as_os_str(),
+            "--json".as_ref(),
+        ]));
+        let shown = rows.as_array().unwrap().iter().filter(|row| row["function"] == "MPI_Allreduce");
+        assert!(shown.clone().count() == 200 && shown.into_iter().all(|row| row["algorithm"].as_str() == expected));
+    }
+}
