@@ -3,6 +3,10 @@
 //! The methods were tuned on [`tuning`]. [`reporting`] makes the same kinds of noise by other generators, with other
 //! numbers; nothing was tuned on it, and the documentation reports what is found there.
 
+#[allow(dead_code)] // Of one benchmark.
+pub mod baselines;
+#[allow(dead_code)] // As above.
+pub mod generators;
 mod random;
 pub mod reporting;
 pub mod tuning;

@@ -37,7 +37,9 @@ fn account(name: &str, ranks: &[SyntheticRank]) -> Account {
 fn of_function(function: &str, times: &[(u64, u64)]) -> Account {
     let mut ranks = world(times.len() as u32);
     for (rank, &(enter, exit)) in ranks.iter_mut().zip(times) {
-        let operation = rank.operation(function, 0, 8);
+        // The root of a Scatterv, rank 1, sends what all of them get.
+        let sends_all = function == "MPI_Scatterv" && rank.header.rank == 1;
+        let operation = rank.operation(function, 0, if sends_all { 8 * times.len() as u64 } else { 8 });
         rank.describe(operation, Some(1).filter(|_| !function.ends_with("can")), "MPI_INT", None);
         (1..=10).for_each(|number| rank.call(operation, 1000 * number + enter, 1000 * number + exit));
     }

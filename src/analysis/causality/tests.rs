@@ -190,7 +190,10 @@ fn any_program_has_the_violations_that_its_pairs_have() {
         let mut operations = Vec::new();
         for (number, rank) in ranks.iter_mut().enumerate() {
             rank.header.domain_error = error;
-            operations.push(rank.operation(function, 0, bytes[number]));
+            // The root of a Scatterv sends what all of them get.
+            let sends_all = function == "MPI_Scatterv" && number == root;
+            let size = if sends_all { bytes.iter().sum() } else { bytes[number] };
+            operations.push(rank.operation(function, 0, size));
             let root = ["MPI_Scatterv", "MPI_Gatherv"].contains(&function).then_some(root as i32);
             rank.describe(operations[number], root, "MPI_BYTE", None);
         }
