@@ -141,7 +141,8 @@ build() {
 unit_tests() {
     local skipped=()
     if [ $tier = first ]; then skipped=("${slow[@]/#/--skip=}"); fi
-    RUST_TEST_THREADS=$((3 * $(nproc))) cargo test --profile $profile $features --workspace \
+    # Tests of the headers build what the whole programs need, with the features of this tier.
+    RUST_TEST_THREADS=$((3 * $(nproc))) MPITRACE_TESTS=$tier cargo test --profile $profile $features --workspace \
         --exclude mpitrace-laboratory -- "${skipped[@]}"
 }
 
