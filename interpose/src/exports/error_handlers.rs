@@ -25,7 +25,7 @@ const COUNT: usize = 16;
 /// The functions that the stubs lead to; 0: none yet.
 static FUNCTIONS: [AtomicUsize; COUNT] = [const { AtomicUsize::new(0) }; COUNT];
 
-/// What MPI is given in place of them.
+/// The functions that MPI gets in place of the handlers.
 static STUBS: [Handler; COUNT] = [
     stub::<0>, stub::<1>, stub::<2>, stub::<3>, stub::<4>, stub::<5>, stub::<6>, stub::<7>, stub::<8>, stub::<9>,
     stub::<10>, stub::<11>, stub::<12>, stub::<13>, stub::<14>, stub::<15>,

@@ -82,7 +82,7 @@ impl Trace<'_> {
         self.write_together(&Writers::alone(), &with_name(path, &format!("rank{}", self.run.rank)))
     }
 
-    /// What all ranks have written together, and what else is to be said of it.
+    /// The file that all ranks have written together, and the remarks on it.
     fn write_all(&self, all: &Writers, path: PathBuf) -> Result<(Written, &'static str), Lost> {
         let path = all.agree_on(path)?;
         let mut written = self.write_together(all, &path)?;

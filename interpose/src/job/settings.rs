@@ -55,7 +55,7 @@ pub struct Settings {
     pub warnings: Vec<String>,
 }
 
-/// What is known of point-to-point calls.
+/// The amount that is recorded of point-to-point calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub enum PointToPoint {
     /// Nothing.

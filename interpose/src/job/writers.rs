@@ -22,7 +22,7 @@ pub struct Writers {
 #[derive(Clone, Copy, Debug)]
 pub struct Lost;
 
-/// What a rank has written, in the words that it sends.
+/// The part that a rank has written, as the words that it sends.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct WrittenPart {

@@ -75,7 +75,7 @@ impl Comm {
         Some(all)
     }
 
-    /// What a reduction gives of all ranks' integers, which come here with as many.
+    /// The reduction of all ranks' integers; every rank passes equally many.
     fn reduced(self, function: Reduction, operator: usize, mut integers: Vec<i64>) -> Option<Vec<i64>> {
         let (abi, count) = (abi::get(), integers.len());
         integers.resize(2 * count, 0);

@@ -158,7 +158,7 @@ pub struct Cache {
     sizes: Lately<u64>,
 }
 
-/// What was found lately behind handles, each with its [`generation`].
+/// The last results of looking up handles, each with its [`generation`].
 struct Lately<T>([(usize, u64, T); LATELY]);
 
 impl<T: Copy> Lately<T> {

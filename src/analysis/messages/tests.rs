@@ -52,7 +52,7 @@ fn receives_get_messages_in_the_order_in_which_they_were_posted() {
     let done = |rank, tag| entry(RECEIVE | message::COMPLETES, rank, tag);
     ranks[1].message("MPI_Wait", done(0, 5), Some(known), 0, [50, 160]);
     ranks[1].message("MPI_Wait", done(0, 5), Some(wild), 0, [170, 180]);
-    // Tag 6 is looked for, then received; then a message that nobody has sent.
+    // Tag 6 is looked for, then received; then a message that no rank has sent.
     ranks[1].message("MPI_Probe", entry(RECEIVE | message::FINDS, 0, 6), None, 0, [190, 260]);
     ranks[1].message("MPI_Recv", entry(RECEIVE, 0, 6), None, 0, [270, 280]);
     ranks[1].message("MPI_Irecv", entry(RECEIVE | message::STARTS, 2, 9), None, 0, [290, 300]);
