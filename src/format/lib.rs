@@ -2,7 +2,7 @@
 //!
 //! [`layout`] holds the fixed structures of both, [`segment`] reads the live file of one rank, [`part`] writes a rank's
 //! part of the trace, [`mod@file`] is the frame around the parts, [`recover`] makes a trace out of the segments that a
-//! killed job left. docs/developers/trace-format.md describes every byte.
+//! killed job left. docs/developers/trace-format.md says how the structures lie in the file.
 //!
 //! The preloaded library stands on this crate: no dependency comes in that it should not carry into other people's
 //! processes.
