@@ -84,11 +84,11 @@ fn rows(lines: impl Iterator<Item = (String, String)>) -> String {
 const ABOVE_SINGLES: &str = "
 ## Communicators, windows and files
 
-The other collective calls of MPI-5.0; `[_c]`: there is a variant with large counts too. Each window and each open file has
-sequence numbers of its own. In outputs it is in the column of communicators: a window as `window of X` (the communicator
-that it was made of) or under its own name, a file under the name with which it was opened. Most libraries make the ranks
-wait for each other in these calls, and none has to: `usually all-to-all` is used to find waiting, never to check clocks. A
-call on `newcomm` is one of the ranks of the new communicator only, and the first one on it.
+The other collective calls of MPI-5.0; `[_c]`: also with large counts. Each window and each open file has sequence numbers
+of its own. Outputs name it in the column of communicators: a window as `window of X` (the communicator that it was made
+of) or by its name, a file by the name with which it was opened. Most libraries make the ranks wait for each other in these
+calls, and none has to: `usually all-to-all` is used to find waiting, never to check clocks. A call on `newcomm` is one of
+the ranks of the new communicator only, and the first one on it.
 
 | functions | on | pattern | root | message size |
 |---|---|---|---|---|
@@ -116,10 +116,8 @@ fn shown(line: &Line) -> String {
 }
 
 const NOT_RECORDED: &str = "
-Not recorded: functions that begin and end the recording; `MPI_Comm_join`, which two processes call that have no
-communicator; input and output of one rank (`MPI_File_read_at` and the like) and synchronisation of windows in which not all
-ranks take part (`MPI_Win_lock_all` and the like), which are no collective calls; extensions of one library (`MPIX_`); all
-that a library or a callback calls inside a recorded call.
+Not recorded: functions that begin and end the recording; `MPI_Comm_join`; input, output and synchronisation of windows in
+which not all ranks take part; extensions of one library (`MPIX_`); calls inside a recorded call.
 ";
 
 const ABOVE_OTHERS: &str = "
