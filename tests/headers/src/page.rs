@@ -11,13 +11,12 @@ pub const COMMAND: &str = "cargo run -q -p mpitrace-headers --example functions 
 #[must_use]
 pub fn page(lines: Vec<Line>) -> String {
     let (collectives, others): (Vec<Line>, Vec<Line>) = lines.into_iter().partition(Line::is_collective);
-    let (singles, others): (Vec<Line>, Vec<Line>) = others.into_iter().partition(Line::is_single);
+    let singles: Vec<Line> = others.into_iter().filter(Line::is_single).collect();
     format!(
-        "{}{}{ABOVE_SINGLES}{}{NOT_RECORDED}{ABOVE_OTHERS}{}",
+        "{}{}{ABOVE_SINGLES}{}{NOT_RECORDED}",
         above_collectives(&collectives),
         table_of_collectives(collectives),
-        table_of_singles(&singles),
-        table_of_others(&others)
+        table_of_singles(&singles)
     )
 }
 
@@ -117,41 +116,6 @@ fn shown(line: &Line) -> String {
 
 const NOT_RECORDED: &str = "
 Not recorded: functions that begin and end the recording; `MPI_Comm_join`; input, output and synchronisation of windows in
-which not all ranks take part; extensions of one library (`MPIX_`); calls inside a recorded call.
+which not all ranks take part; extensions of one library (`MPIX_`); calls inside a recorded call. `src/functions/lib.rs` has
+the functions that are followed for other reasons: to count messages, find requests complete, or see where a thread is.
 ";
-
-const ABOVE_OTHERS: &str = "
-## The rest
-
-Followed for other reasons than to be recorded.
-
-| reason | functions |
-|---|---|
-";
-
-fn table_of_others(others: &[Line]) -> String {
-    if let Some(line) = others.iter().find(|line| REASONS.iter().all(|(kind, _)| *kind != line.kind)) {
-        panic!("MPI_{}: tests/headers/src/page.rs has no reason for a line of the kind `{}`", line.name, line.kind);
-    }
-    let mut table = String::new();
-    for (kind, reason) in REASONS {
-        let names: Vec<String> = others.iter().filter(|line| line.kind == kind).map(shown).collect();
-        if !names.is_empty() {
-            table += &format!("| {reason} | {} |\n", names.join(", "));
-        }
-    }
-    table
-}
-
-/// The reason why functions of each kind are followed, in the order of the page.
-const REASONS: [(&str, &str); 9] = [
-    ("lifecycle", "begins, ends or marks what is recorded"),
-    ("completing", "finds requests complete"),
-    ("starting", "starts persistent requests"),
-    ("freeing", "frees requests"),
-    ("observed", "names a communicator or a window, finds one, makes or frees a data type"),
-    ("counted", "counted, not recorded"),
-    ("forwarded", "only seen: a thread is in it"),
-    ("handling", "makes an error handler: a thread is seen to be in it"),
-    ("guarded", "input, output and windows of one rank: calls of the library inside are not the program's"),
-];
