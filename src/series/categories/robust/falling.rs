@@ -27,6 +27,8 @@ const BY_MODEL: f64 = 6000.0;
 const LEAST: f64 = 0.05;
 /// The variance of a mean times its length grows no faster with each doubling.
 const GROWTH: f64 = 1.5;
+/// Levels that are higher show no noise.
+const CLEAR: f64 = 4.0;
 /// So many lengths of windows next to a step, each twice the one before.
 const WINDOWS: u32 = 10;
 
@@ -125,8 +127,11 @@ struct Noise {
 
 impl Noise {
     fn new(values: &[f64], levels: &[Level]) -> Noise {
+        // What is far is cut off, and shows no noise.
+        let near: Vec<&Level> = levels.iter().filter(|level| level.mean() <= CLEAR).collect();
+        let levels = if near.is_empty() { levels.iter().collect() } else { near };
         let mut residuals = Vec::with_capacity(values.len());
-        for level in levels {
+        for level in &levels {
             residuals.extend(values[level.from..level.to].iter().map(|value| value - level.mean()));
         }
         let count = residuals.len() as f64;
