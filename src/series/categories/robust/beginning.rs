@@ -24,9 +24,10 @@ pub fn end(values: &[f64], tick: f64, least: f64) -> Option<usize> {
         }
         let whole = width * BLOCKS >= values.len();
         let latest = if whole { seen.len() } else { (SEEN * seen.len() as f64) as usize };
-        if let Some((at, fall)) = end_of(&seen, width, tick, least).filter(|(at, _)| *at < latest) {
+        if let Some((at, fall, start)) = end_of(&seen, width, tick, least).filter(|(at, ..)| *at < latest) {
             let settles = |(width_of, seen): &(usize, Vec<f64>)| {
-                !comes_and_goes(seen, *width_of, (at * width / width_of).max(1), fall, least, true)
+                let [at, start] = [at, start].map(|place| place * width / width_of);
+                !comes_and_goes(&seen[start..], *width_of, at.max(1) - start, fall, least, true)
             };
             if wider.iter().all(settles) {
                 return Some(if width == 1 { at + 1 } else { place::near(values, at * width, width, least) });
@@ -37,8 +38,9 @@ pub fn end(values: &[f64], tick: f64, least: f64) -> Option<usize> {
     None
 }
 
-/// Where the warm-up of these blocks of this width ends, and by how much they are quicker from there on.
-fn end_of(values: &[f64], width: usize, tick: f64, least: f64) -> Option<(usize, f64)> {
+/// Where the warm-up of these blocks of this width ends, by how much they are quicker from there on, and from where on
+/// they may not be slower again.
+fn end_of(values: &[f64], width: usize, tick: f64, least: f64) -> Option<(usize, f64, usize)> {
     if values.len() < SETTLED + 2 {
         return None;
     }
@@ -50,19 +52,21 @@ fn end_of(values: &[f64], width: usize, tick: f64, least: f64) -> Option<(usize,
         let levels = steps(&scores.usual());
         let next = match levels.as_slice() {
             // A burst behind the beginning is no level of it.
-            [.., burst, _] if levels.len() > 2 && scores.is_mixed(burst) => burst.from,
+            [.., burst, _] if levels.len() > 2 && scores.is_burst(burst) => burst.from,
             _ => last(&levels),
         };
-        found = (next > 0 && scores.is_unique(next)).then_some((next, levels.len() == 2));
+        let single = (levels.len() == 2, scores.alternates(0, next));
+        found = (next > 0 && scores.is_unique(next)).then_some((next, single));
         if next == end {
             break;
         }
         end = next;
     }
-    let (end, single) = found?;
-    let end = if single { at_once(values, end, least) } else { end };
+    let (end, (single, alternates)) = found?;
+    let end = if single && !alternates { at_once(values, end, least) } else { end };
+    let start = if alternates { end } else { 0 };
     let fall = middle(&values[..end]) - middle(&values[end..]);
-    (!comes_and_goes(values, width, end, fall, least, single)).then_some((end, fall))
+    (!comes_and_goes(&values[start..], width, end - start, fall, least, single)).then_some((end, fall, start))
 }
 
 /// Where a level ends that falls at once: sooner than at `end` if what is between the two is mostly as quick as what

@@ -14,6 +14,8 @@ const SLOW: f64 = 1.0;
 const MIXED: f64 = 1.5;
 /// is no more above what follows.
 const QUICK: f64 = 0.7;
+/// Slow and quick ones change places by this share of what they do at random.
+const RANDOM: f64 = 0.6;
 /// The first quarter of a beginning has this share of its excess.
 const FIRST_QUARTER: f64 = 0.4;
 /// The excess is so many standard deviations of a mean, outliers and all.
@@ -77,10 +79,24 @@ impl Scores {
         self.scores.iter().enumerate().map(of).collect()
     }
 
-    /// True if an eighth of a slow level is no slower than what follows.
-    pub fn is_mixed(&self, level: &Level) -> bool {
-        let quick = self.scores[level.from..level.to].iter().filter(|&&score| score <= QUICK).count() as f64;
-        level.mean() >= MIXED && 8.0 * quick >= level.len()
+    /// True if an eighth of a slow level is no slower than what follows, and together.
+    pub fn is_burst(&self, level: &Level) -> bool {
+        level.mean() >= MIXED && self.is_mixed(level.from, level.to) && !self.alternates(level.from, level.to)
+    }
+
+    /// True if an eighth of them are quick.
+    fn is_mixed(&self, from: usize, to: usize) -> bool {
+        8 * self.scores[from..to].iter().filter(|&&score| score <= QUICK).count() >= to - from
+    }
+
+    /// True if slow and quick ones follow each other as by chance.
+    pub fn alternates(&self, from: usize, to: usize) -> bool {
+        let part = &self.scores[from..to];
+        let count = part.len() as f64;
+        let mean = part.iter().sum::<f64>() / count;
+        let slow = part.iter().filter(|&&score| score > mean).count() as f64 / count;
+        let switches = part.windows(2).filter(|pair| (pair[0] > mean) != (pair[1] > mean)).count() as f64;
+        self.is_mixed(from, to) && mean >= MIXED && switches >= RANDOM * 2.0 * slow * (1.0 - slow) * count
     }
 
     /// True if no later stretch is like the beginning.
@@ -100,7 +116,7 @@ impl Scores {
         if excess < OUTLIERS * (variance / end as f64).sqrt() {
             return false;
         }
-        if end < SCATTERS && self.scattered(end) > SCATTERED * end as f64 {
+        if end < SCATTERS && !self.alternates(0, end) && self.scattered(end) > SCATTERED * end as f64 {
             return false;
         }
         let slow = |part: &[f64]| part.iter().filter(|&&score| score - level >= ALIKE * excess).count();
