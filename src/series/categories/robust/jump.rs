@@ -62,6 +62,8 @@ pub struct Change {
     pub behind: usize,
     /// Level before minus level behind.
     pub fall: f64,
+    /// True if the level before is that of the beginning.
+    pub first: bool,
 }
 
 impl Noise {
@@ -109,7 +111,7 @@ impl Noise {
 
     /// The largest difference over its threshold: above 1 the change is more than noise. `chance`: of a false one.
     pub fn strength(&self, change: Change, chance: f64) -> f64 {
-        let Change { at, before, behind, fall } = change;
+        let Change { at, before, behind, fall, first } = change;
         let count = self.len();
         if before < 2 || behind < 2 {
             return 0.0;
@@ -126,7 +128,7 @@ impl Noise {
                     continue;
                 }
                 let difference = fall + self.mean(at - a, at) - self.mean(at, at + b);
-                let places = count as f64 / (a + b) as f64;
+                let places = if first { before as f64 / a as f64 } else { count as f64 / (a + b) as f64 };
                 let Some(square) = self.elsewhere(a, b, difference, REPEATS / places) else { continue };
                 let degrees = degrees(count as f64, (a + b) as f64);
                 let deviations = normal_quantile(1.0 - chance / places.max(1.0));
@@ -245,7 +247,7 @@ mod tests {
     }
 
     fn strength(noise: &Noise, at: usize, fall: f64) -> f64 {
-        let change = Change { at, before: at, behind: noise.len() - at, fall };
+        let change = Change { at, before: at, behind: noise.len() - at, fall, first: true };
         noise.strength(change, 1e-3)
     }
 

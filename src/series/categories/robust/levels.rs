@@ -23,7 +23,7 @@ pub struct Levels {
 
 /// The changes of the level of these values. `tick`: of the clock, on their scale. `least`: the smallest standard
 /// deviation that can be known.
-pub fn find(values: &[f64], tick: f64, least: f64) -> Levels {
+pub fn find(values: &[f64], tick: f64, least: f64, from_the_start: bool) -> Levels {
     let mut changes: Vec<usize> = Vec::new();
     let mut undecided = false;
     let mut trend = 0;
@@ -31,7 +31,7 @@ pub fn find(values: &[f64], tick: f64, least: f64) -> Levels {
     let mut deviation = least;
     for &width in widths.iter().rev() {
         let seen = blocks(values, width);
-        let selected = Series { values: &seen, tick, least }.select();
+        let selected = Series { values: &seen, tick, least, from_the_start }.select();
         let whole = width * BLOCKS >= values.len();
         if whole {
             undecided = selected.undecided();

@@ -107,24 +107,21 @@ impl Robust {
         let tick = scale::tick(tick::tick(run_time_ns), run_time_ns, median_ns);
         let latest = (self.latest_end * length as f64) as usize;
         let mut end = from_the_start.then(|| beginning::end(&y, tick, LEAST_DEVIATION)).flatten();
-        let mut found = levels::find(&y[end.unwrap_or(0)..], tick, LEAST_DEVIATION);
-        if end.is_none() && from_the_start {
-            end = self.before_slowdown(&y, &found.changes, tick);
-            found.changes.retain(|&at| end.is_none_or(|end| at >= end + beginning::LASTS));
-            found.changes.iter_mut().for_each(|at| *at -= end.unwrap_or(0));
-        }
+        let mut found = levels::find(&y[end.unwrap_or(0)..], tick, LEAST_DEVIATION, from_the_start && end.is_none());
         let start = end.unwrap_or(0);
-        // A short slow stretch that is no warm-up, or follows one, is a burst.
+        // A short slow stretch that follows a warm-up is a burst.
         let is_burst = |&&at: &&usize| {
-            from_the_start
-                && at <= selection::PAIR
-                && unique::middle(&y[start..start + at]) > unique::middle(&y[start + at..])
+            let [slow, after] = [start..start + at, start + at..length].map(|range| unique::middle(&y[range]));
+            end.is_some() && at <= selection::PAIR && slow > after
         };
         if found.changes.first().filter(is_burst).is_some() {
             found.changes.remove(0);
         }
         let mut changes: Vec<usize> = end.into_iter().chain(found.changes.iter().map(|at| at + start)).collect();
         let mut levels = place::levels(&y, &changes);
+        if end.is_none() && from_the_start {
+            end = self.at_once(&y, &mut changes, &mut levels, tick);
+        }
         // Of a slow decay the beginning is far slower than its median.
         let slowest = end.map(|end| unique::middle(&y[..end.div_ceil(4)]));
         self.leave_out_small(&y, &mut changes, &mut levels, slowest);
@@ -174,17 +171,23 @@ impl Robust {
         })
     }
 
-    /// Where a warm-up ends that a later slowdown hides: one that rises by less than it fell, and stays.
-    fn before_slowdown(&self, y: &[f64], changes: &[usize], tick: f64) -> Option<usize> {
-        let &rise = changes.last()?;
-        let levels = place::levels(y, changes);
-        let (slow, before) = (levels[levels.len() - 1], levels[levels.len() - 2]);
-        if changes.len() > 2 || slow <= before {
-            return None;
+    /// Where a warm-up ends that falls at once: the last change before which every level was slower than behind it. The
+    /// changes of one that is like later ones are left out.
+    fn at_once(&self, y: &[f64], changes: &mut Vec<usize>, levels: &mut Vec<f64>, tick: f64) -> Option<usize> {
+        let smallest = self.smallest_change.ln_1p();
+        let slower = |index: usize| levels[..=index].iter().all(|level| level - levels[index + 1] > smallest);
+        let last = (0..changes.len()).rev().find(|&index| slower(index))?;
+        let end = changes[last];
+        let fall = levels[0].min(levels[last]) - levels[last + 1];
+        let is_unique = unique::scores(y, end, tick, LEAST_DEVIATION).is_unique(end);
+        if is_unique && !unique::comes_and_goes(y, 1, end, fall, LEAST_DEVIATION, true) {
+            changes.drain(..last);
+            *levels = place::levels(y, changes);
+            return Some(end);
         }
-        let end = beginning::end(&y[..rise], tick, LEAST_DEVIATION)?;
-        let fall = unique::middle(&y[..end]) - before;
-        (end + beginning::LASTS <= rise && slow - before <= unique::SLOWDOWN * fall).then_some(end)
+        changes.drain(..=last);
+        *levels = place::levels(y, changes);
+        None
     }
 
     /// Leaves out the changes, smallest first, that are too small to matter. `slowest`: of the level of a warm-up, how slow

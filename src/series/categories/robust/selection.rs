@@ -10,24 +10,31 @@ use crate::statistics::median;
 /// So many candidates are tested in a turn: those that explain most.
 const TESTED: usize = 6;
 /// And so many pairs.
-pub const PAIRS: usize = 2;
-/// The least length of a level.
+const PAIRS: usize = 2;
+/// Fewer values at the end are no level; a beginning is followed by at least so many.
+const SETTLED: usize = 8;
+/// The least length of a level that begins later than at the start.
 const LASTS: usize = 20;
+/// Of the early ones as many.
+const EARLY: usize = 64;
 /// A level that comes and goes sooner is a burst.
 pub const PAIR: usize = 50;
 /// A level holds this share of its repetitions at least.
 const USUAL: f64 = 0.55;
+/// So many quick repetitions may come before a slow beginning.
+const QUICK: usize = 3;
 /// At most so many changes.
 const MOST: usize = 30;
 /// The chance of a false change.
 const CHANCE: f64 = 2e-4;
+/// The same of the first one.
+const FIRST_CHANCE: f64 = 8e-4;
 /// Fewer correlation times than this tell no level.
 pub const CORRELATION_TIMES: f64 = 20.0;
 /// The values next behind a change that may show a scatter of their own,
 const BESIDE: usize = 30;
-/// where more than this share, and more than so many, are quicker than any other.
+/// where more than this share is quicker than any other.
 const SCATTERED: f64 = 0.08;
-const QUICK: usize = 3;
 /// So many values show their correlations; fewer are taken to be autoregressive where that is worse.
 const KNOWN: usize = 200;
 /// The factor by which changes of so short a series must be stronger.
@@ -41,6 +48,8 @@ pub struct Series<'a> {
     pub tick: f64,
     /// The smallest standard deviation that can be known.
     pub least: f64,
+    /// True if the first value is that of the beginning.
+    pub from_the_start: bool,
 }
 
 /// The levels of a series.
@@ -121,11 +130,13 @@ impl Series<'_> {
                 pairs.push((gain(at..next, outer), vec![at, next]));
             }
         }
-        for (steps, tested) in [(&mut single, TESTED), (&mut pairs, PAIRS)] {
+        let mut early: Vec<(f64, Vec<usize>)> = single.iter().filter(|(_, step)| step[0] <= EARLY).cloned().collect();
+        for (steps, tested) in [(&mut single, TESTED), (&mut pairs, PAIRS), (&mut early, TESTED)] {
             steps.sort_by(|a, b| b.0.total_cmp(&a.0));
             steps.truncate(tested);
         }
-        [single, pairs].concat().into_iter().map(|(_, step)| step).collect()
+        early.retain(|step| !single.contains(step));
+        [single, pairs, early].concat().into_iter().map(|(_, step)| step).collect()
     }
 
     /// The strength of these changes, beside those that there are: of the weakest.
@@ -147,13 +158,20 @@ impl Series<'_> {
                     before: around.starts[index + 1] - from,
                     behind: to - around.starts[index + 1],
                     fall: around.levels[index] - around.levels[index + 1],
+                    first: index == 0 && self.from_the_start,
+                };
+                let enough = match (change.first, change.fall > 0.0) {
+                    (true, true) => change.behind >= SETTLED,
+                    (true, false) => change.behind >= LASTS && change.before >= SETTLED,
+                    (false, _) => change.behind >= LASTS && change.before >= LASTS,
                 };
                 let start = index.checked_sub(1).map_or(0, |before| all[before]);
-                let enough = change.behind >= LASTS
-                    && change.before >= LASTS
+                let enough = enough
                     && change.before + 2 >= (USUAL * (at - start) as f64 + 2.0) as usize
-                    && !around.scatters_behind(*at, at - start);
-                if enough { noise.strength(change, CHANCE) / demand } else { 0.0 }
+                    && !around.scatters_behind(*at, at - start)
+                    && (!change.first || around.first <= QUICK.min(at / 8));
+                let chance = if change.first { FIRST_CHANCE } else { CHANCE };
+                if enough { noise.strength(change, chance) / demand } else { 0.0 }
             })
             .fold(f64::INFINITY, f64::min)
     }
@@ -173,6 +191,7 @@ impl Series<'_> {
         let spread = Spread::new(&mut residuals.clone(), self.least, self.tick);
         let mut starts = vec![0];
         let mut usual = Vec::with_capacity(values.len());
+        let mut first = values.len();
         let mut quick = Vec::new();
         let mut ends = changes.iter().copied().chain([values.len()]).peekable();
         for (i, &residual) in residuals.iter().enumerate() {
@@ -184,17 +203,20 @@ impl Series<'_> {
                 quick.push(i);
             }
             if spread.holds(residual) {
+                first = first.min(i);
                 usual.push(residual);
             }
         }
         starts.push(usual.len());
-        Around { residuals: usual, quick, places: changes.to_vec(), starts, levels, spread }
+        Around { residuals: usual, first, quick, places: changes.to_vec(), starts, levels, spread }
     }
 }
 
 /// The values around their levels, without outliers.
 struct Around {
     residuals: Vec<f64>,
+    /// The place of the first of them.
+    first: usize,
     /// The places of outliers that are quicker than the others.
     quick: Vec<usize>,
     /// Where the level changes.

@@ -16,6 +16,8 @@ const MIXED: f64 = 1.5;
 const QUICK: f64 = 0.7;
 /// Slow and quick ones change places by this share of what they do at random.
 const RANDOM: f64 = 0.6;
+/// in so many or more, of which none is quicker than what follows.
+const ALTERNATES: usize = 12;
 /// The first quarter of a beginning has this share of its excess.
 const FIRST_QUARTER: f64 = 0.4;
 /// The excess is so many standard deviations of a mean, outliers and all.
@@ -96,7 +98,12 @@ impl Scores {
         let mean = part.iter().sum::<f64>() / count;
         let slow = part.iter().filter(|&&score| score > mean).count() as f64 / count;
         let switches = part.windows(2).filter(|pair| (pair[0] > mean) != (pair[1] > mean)).count() as f64;
-        self.is_mixed(from, to) && mean >= MIXED && switches >= RANDOM * 2.0 * slow * (1.0 - slow) * count
+        let quickest = part.iter().copied().fold(0.0, f64::min);
+        self.is_mixed(from, to)
+            && to - from >= ALTERNATES
+            && quickest >= self.usual[0]
+            && mean >= MIXED
+            && switches >= RANDOM * 2.0 * slow * (1.0 - slow) * count
     }
 
     /// True if no later stretch is like the beginning.
