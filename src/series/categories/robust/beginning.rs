@@ -7,8 +7,6 @@ use super::{place, trellis};
 
 /// A view says nothing of an end in its last part.
 const SEEN: f64 = 0.75;
-/// A level after a warm-up lasts for so many repetitions at least.
-pub const LASTS: usize = 20;
 /// Scores are those beside the level behind the end that they lead to: so often they are computed again.
 const TURNS: usize = 4;
 

@@ -22,6 +22,8 @@ const ALTERNATES: usize = 12;
 const FIRST_QUARTER: f64 = 0.4;
 /// The excess is so many standard deviations of a mean, outliers and all.
 const OUTLIERS: f64 = 3.7;
+/// Of so many behind it, or more.
+const BESIDE: usize = 30;
 /// A beginning that is shorter than this
 const SCATTERS: usize = 25;
 /// and of which more than this share scatters more than noise is a burst.
@@ -118,8 +120,10 @@ impl Scores {
             return false;
         }
         // Outliers of the beginning are no level where there are as many later.
-        let squares = scores[end..].iter().map(|score| (score - level).powi(2));
-        let variance = squares.sum::<f64>() / (scores.len() - end) as f64;
+        let squares = |part: &[f64]| part.iter().map(|score| (score - level).powi(2)).sum::<f64>() / part.len() as f64;
+        // Those next to it may scatter more than all.
+        let beside = (end + end.max(BESIDE)).min(scores.len());
+        let variance = squares(&scores[end..]).max(squares(&scores[end..beside]));
         if excess < OUTLIERS * (variance / end as f64).sqrt() {
             return false;
         }
