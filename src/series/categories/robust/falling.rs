@@ -123,6 +123,8 @@ struct Noise {
     /// means.
     differences: Vec<[Option<f64>; 3]>,
     variance: f64,
+    /// How many values show it.
+    count: f64,
 }
 
 impl Noise {
@@ -167,7 +169,7 @@ impl Noise {
                 (both <= longest.min(residuals.len())).then(|| mean_square(places(both).map(of)))
             }));
         }
-        Noise { sums: sums(values), skew, excess, models, means, differences, variance }
+        Noise { sums: sums(values), skew, excess, models, means, differences, variance, count }
     }
 
     /// The square of the mean of so many values: as seen, and by the model.
@@ -223,7 +225,7 @@ impl Noise {
         let (skew, excess) = (skew.clamp(0.0, 2.0), excess.clamp(0.0, 6.0));
         let z = z + (z * z - 1.0) * skew / 6.0 + (z * z * z - 3.0 * z) * excess / 24.0;
         let seen = (PER_WINDOW * count / window).max(DEGREES);
-        let noise = |square: f64, degrees: f64| square.sqrt() * student(z, degrees.min(count - 3.0).max(3.0));
+        let noise = |square: f64, degrees: f64| square.sqrt() * student(z, degrees.min(self.count - 3.0).max(3.0));
         difference / noise(squares[0], seen).max(noise(squares[1], seen.max(BY_MODEL / count).max(OF_MODEL)))
     }
 }
