@@ -71,6 +71,8 @@ file 644 include/roth_tracing.h include/roth_tracing.h
 file 644 include/mpitrace.f90 share/mpitrace/fortran/mpitrace.f90
 file 644 include/mpitrace_fortran.c share/mpitrace/fortran/mpitrace_fortran.c
 file 644 packaging/mpitrace.schema.json share/mpitrace/mpitrace.schema.json
+file 644 packaging/mpitrace.magic share/mpitrace/mpitrace.magic
+file 644 packaging/mpitrace.mime.xml share/mime/packages/mpitrace.xml
 
 if [ -n "$prefix" ]; then
     template packaging/mpitrace.pc share/pkgconfig/mpitrace.pc
@@ -88,7 +90,8 @@ template packaging/mpitrace-config-version.cmake share/cmake/mpitrace/mpitrace-c
 "$built/mpitrace" completions fish | text share/fish/vendor_completions.d/mpitrace.fish
 mkdir -p "$root/share/man/man1"
 "$built/mpitrace" man --all "$root/share/man/man1"
-chmod 644 "$root"/share/man/man1/mpitrace*.1
+if command -v python3 >/dev/null; then packaging/manual.py "$version" "$root/share/man"; fi
+chmod 644 "$root"/share/man/man?/mpitrace*
 
 for page in README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT; do
     file 644 "$page" "share/doc/mpitrace/$page"

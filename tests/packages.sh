@@ -111,6 +111,9 @@ install() {
     for page in mpitrace mpitrace-run mpitrace-categorize; do
         has "man page $page" "$(head -n 5 "$prefix/share/man/man1/$page.1")" ".TH $page 1"
     done
+    for page in mpitrace.h.3 mpitrace.5 mpitrace.7; do
+        has "man page $page" "$(head -n 1 "$prefix/share/man/man${page##*.}/$page")" ".TH ${page%.*} ${page##*.}"
+    done
     found=$(find "$prefix/share/man" -name '*completions*' -o -name '*try*' -o -name '*help*')
     is "man pages of hidden commands" "" "$found"
     bash -n "$prefix/share/bash-completion/completions/mpitrace"
