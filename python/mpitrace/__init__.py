@@ -9,6 +9,8 @@
     trace.operations()                 # a pyarrow.Table
     trace.calls().to_pandas()          # one row for each call of each rank
     trace.categories(0).to_pandas()    # first, warmup, outlier or good
+    trace.summary()["verdict"]
+    trace.plot(0)                      # by matplotlib
 
 ``categorize`` sorts any series of numbers into the same categories.
 
@@ -19,6 +21,7 @@ nanoseconds, those that end in ``_s`` are seconds; times of calls are global and
 """
 
 from ._categories import Categories, categorize
+from ._companion import compare
 from ._installed import library, program
 from ._mpitrace import TraceError, __version__
 from ._trace import Trace, open
@@ -29,6 +32,7 @@ __all__ = [
     "TraceError",
     "__version__",
     "categorize",
+    "compare",
     "library",
     "open",
     "program",

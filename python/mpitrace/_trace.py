@@ -11,6 +11,8 @@ import pyarrow
 
 from . import _mpitrace
 from ._categories import Categories
+from ._companion import ask
+from ._plot import run_times
 
 
 def open(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Trace:
@@ -26,6 +28,10 @@ def open(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Tr
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     return Trace(paths)
+
+
+def _of(operation: int | None) -> list[str]:
+    return [] if operation is None else ["--operation", str(operation)]
 
 
 class Trace:
@@ -50,10 +56,45 @@ class Trace:
             self._info = json.loads(self._trace.info())
         return self._info
 
-    def summary(self) -> dict[str, Any]:
-        """Where the ranks' time went, what was lost and what to do next; the keys of ``mpitrace summary --json``."""
-        summary: dict[str, Any] = json.loads(self._trace.summary())
-        return summary
+    def summary(self, by: str | None = None) -> Any:
+        """Where the ranks' time went, what was lost and what to do next; the keys of ``mpitrace summary --json``.
+
+        Args:
+            by: ``operation``, ``function``, ``communicator``, ``size``, ``site``, ``rank``, ``partner`` or ``region``:
+                the rows of ``mpitrace summary --by`` instead, the longest first.
+
+        Raises:
+            TraceError: ``by`` is none of these.
+        """
+        if by is None:
+            return json.loads(self._trace.summary())
+        return ask("summary", *self._paths, "--by", by)
+
+    def stats(self, operation: int | None = None) -> list[dict[str, Any]]:
+        """Quantiles with intervals, modes and dependence of each operation, or of one; the rows of ``mpitrace stats
+        --json``."""
+        rows: list[dict[str, Any]] = ask("stats", *self._paths, *_of(operation))
+        return rows
+
+    def diagnose(self, operation: int | None = None) -> list[dict[str, Any]]:
+        """Why repetitions are slow, and what each cause costs; the rows of ``mpitrace diagnose --json``."""
+        rows: list[dict[str, Any]] = ask("diagnose", *self._paths, *_of(operation))
+        return rows
+
+    def plot(self, operation: int = 0, method: str = "robust", time: str = "local", axes: Any = None) -> Any:
+        """Draws the run time of each repetition of an operation, coloured by category; gives the axes of matplotlib.
+
+        Args:
+            axes: Where to draw; a new figure without.
+
+        Raises:
+            ImportError: matplotlib is not installed.
+            TraceError: There is no such operation, method or time.
+        """
+        table = self.categories(operation, method, time)
+        of = self.info["operations"][operation]
+        size = f" of {of['bytes']} bytes" if of["bytes"] else ""
+        return run_times(table, f"{of['function']}{size} on {of['communicator']}", axes)
 
     def clock(self) -> dict[str, Any]:
         """How good the global time is; the keys of ``mpitrace clock --json``."""
@@ -99,11 +140,13 @@ class Trace:
         """
         return pyarrow.table(self._trace.repetitions(operation, method))
 
-    def categories(self, operation: int, method: str = "robust", time: str = "local") -> pyarrow.Table:
-        """The category of each repetition of an operation.
+    def categories(
+        self, operation: int | None = None, method: str = "robust", time: str = "local"
+    ) -> pyarrow.Table:
+        """The category of each repetition of an operation; without its number of all operations, in one table.
 
         Columns: ``operation``, ``repetition``, ``run_time_ns``, ``category``. All else that ``mpitrace categorize
-        --json`` has of the operation is in the metadata of the schema, as JSON under the key ``mpitrace``.
+        --json`` has of one operation is in the metadata of the schema, as JSON under the key ``mpitrace``.
         ``categorize`` gives it as an object.
 
         Args:
@@ -114,14 +157,19 @@ class Trace:
         Raises:
             TraceError: There is no such operation, method or time.
         """
-        return pyarrow.table(self._trace.categories(operation, method, time))
+        if operation is not None:
+            return pyarrow.table(self._trace.categories(operation, method, time))
+        tables = [self.categories(of["operation"], method, time) for of in self.info["operations"]]
+        if not tables:
+            raise _mpitrace.TraceError("no operation was recorded: `mpitrace info` shows what the trace holds")
+        return pyarrow.concat_tables([table.replace_schema_metadata(None) for table in tables])
 
     def categorize(self, operation: int, method: str = "robust", time: str = "local") -> Categories:
         """The same as ``categories``, as an object with the class of the operation and its change points."""
         found = json.loads(self._trace.categorized(operation, method, time))
         return Categories._of(found)
 
-    def account(self, by: str | None = None) -> pyarrow.Table:
+    def account(self) -> pyarrow.Table:
         """Where the time of the ranks in the calls of complete repetitions went.
 
         One row for each rank of each operation: ``operation``, ``rank``, ``repetitions``, and in ns ``run_time_ns`` and
@@ -129,12 +177,5 @@ class Trace:
         ``interrupted_most_ns`` (the most that may have been off the processor; null: not known), ``unsplit_ns`` (the
         part of ``communication_ns`` in calls of which it is not known for which ranks they wait) and ``caused_ns`` (the
         time that other ranks waited for this one).
-
-        Args:
-            by: ``operation``, ``function``, ``communicator``, ``size``, ``site`` or ``rank``: the rows of
-                ``mpitrace summary --by`` instead, in seconds, the longest first.
-
-        Raises:
-            TraceError: ``by`` is none of these.
         """
-        return pyarrow.table(self._trace.account(by))
+        return pyarrow.table(self._trace.account())

@@ -65,12 +65,8 @@ impl Trace {
         one(py.detach(|| self.0.categories(operation, method, time)))
     }
 
-    #[pyo3(signature = (by=None))]
-    fn account(&self, py: Python<'_>, by: Option<&str>) -> PyResult<Stream> {
-        one(py.detach(|| match by {
-            None => self.0.account(),
-            Some(by) => self.0.account_by(by),
-        }))
+    fn account(&self, py: Python<'_>) -> PyResult<Stream> {
+        one(py.detach(|| self.0.account()))
     }
 
     #[pyo3(signature = (operation, method))]

@@ -89,9 +89,36 @@ def test_repetitions_have_all_run_times(trace):
         assert table["category"].to_pylist() == trace.categories(number)["category"].to_pylist()
 
 
-def test_the_account_is_that_of_summary(trace, companion, path):
-    for by in ("operation", "function", "communicator", "size", "site", "rank"):
-        assert trace.account(by=by).to_pylist() == companion("summary", path, "--by", by)
+def test_the_companion_answers(trace, companion, path):
+    for by in ("operation", "rank", "region"):
+        assert trace.summary(by=by) == companion("summary", path, "--by", by)
+    assert trace.stats() == companion("stats", path)
+    assert trace.stats(0) == trace.stats()[:1]
+    assert trace.diagnose(0) == companion("diagnose", path, "--operation", 0)
+    found = mpitrace.compare(path, [path], "--alternative", "less")
+    assert found == companion("compare", "--alternative", "less", "--a", path, "--b", path)
+    with pytest.raises(mpitrace.TraceError, match="no operation 99"):
+        trace.stats(99)
+
+
+def test_categories_of_all_operations_come_in_one_table(trace):
+    table = trace.categories()
+    repetitions = {of["operation"]: of["repetitions"] for of in trace.info["operations"]}
+    assert table.num_rows == sum(repetitions.values())
+    first = table.slice(0, repetitions[0])
+    assert first["run_time_ns"].to_pylist() == trace.categories(0)["run_time_ns"].to_pylist()
+
+
+def test_a_plot_has_all_repetitions(trace):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    axes = trace.plot(0)
+    table = trace.categories(0)
+    assert sum(len(line.get_xdata()) for line in axes.lines) == table.num_rows
+    assert axes.get_xlabel() == "repetition"
+
+
+def test_the_account_adds_up(trace):
     summary = trace.summary()
     rows = trace.account().to_pylist()
     for part in ("waiting", "interrupted", "perturbed", "communication"):
@@ -151,8 +178,8 @@ def test_wrong_arguments_are_refused_in_one_line(trace, path, tmp_path):
         trace.categories(0, method="guess")
     with pytest.raises(mpitrace.TraceError, match="expected local, global, last"):
         trace.categories(0, time="mean")
-    with pytest.raises(mpitrace.TraceError, match="expected operation, function"):
-        trace.account(by="colour")
+    with pytest.raises(mpitrace.TraceError, match="possible values: operation, function"):
+        trace.summary(by="colour")
     with pytest.raises(mpitrace.TraceError, match="no file is named"):
         mpitrace.open([])
     with pytest.raises(FileNotFoundError, match="missing.mpitrace"):

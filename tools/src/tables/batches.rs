@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, StructArray,
-    UInt32Array, UInt64Array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt32Array,
+    UInt64Array,
 };
 use arrow_schema::{Field, Schema};
-use mpitrace::account::{Account, Parts, RankPart};
+use mpitrace::account::{Account, Parts};
 use mpitrace::categories::Category;
 
 use crate::commands::categorize::shown::Categorized;
 use crate::source::Description;
-use crate::summary::grouped::Group;
 
 /// The key of a schema's metadata under which JSON is.
 const METADATA: &str = "mpitrace";
@@ -135,57 +134,4 @@ pub fn account(account: &Account) -> Result<RecordBatch> {
         .numbers("unsplit_ns", parts(|parts| parts.unsplit))
         .numbers("caused_ns", rows.iter().map(|row| row.4))
         .batch(HashMap::new())
-}
-
-/// The rows of `summary --by`.
-pub fn groups(groups: &[Group]) -> Result<RecordBatch> {
-    const NS: f64 = 1e9;
-    let numbers = |of: fn(&Group) -> f64| groups.iter().map(of);
-    let counts = |of: fn(&Group) -> usize| UInt64Array::from_iter_values(groups.iter().map(|group| of(group) as u64));
-    Columns::new()
-        .with("name", StringArray::from_iter_values(groups.iter().map(|group| &group.name)))
-        .with("operations", counts(|group| group.operations))
-        .with("repetitions", counts(|group| group.repetitions))
-        .numbers("seconds", numbers(|group| group.seconds))
-        .numbers("share", numbers(|group| group.share))
-        .numbers("waiting_s", numbers(|group| group.parts.waiting / NS))
-        .numbers("interrupted_s", numbers(|group| group.parts.interrupted / NS))
-        .numbers("perturbed_s", numbers(|group| group.parts.perturbed / NS))
-        .numbers("communication_s", numbers(|group| group.parts.communication / NS))
-        .optional(
-            "interrupted_most_s",
-            Float64Array::from_iter(groups.iter().map(|group| Some(group.parts.known_most()? / NS))),
-        )
-        .numbers("unsplit_s", numbers(|group| group.parts.unsplit / NS))
-        .optional("parts", rank_parts(groups)?)
-        .optional("messages", UInt64Array::from_iter(groups.iter().map(|group| group.messages)))
-        .optional("bytes", UInt64Array::from_iter(groups.iter().map(|group| group.bytes)))
-        .numbers("caused_s", numbers(|group| group.caused_s))
-        .batch(HashMap::new())
-}
-
-/// The parts of the time of the ranks, s; null in rows of something else.
-fn rank_parts(groups: &[Group]) -> Result<StructArray> {
-    let of_part = |&part: &RankPart| -> (Arc<Field>, ArrayRef) {
-        let seconds = groups.iter().map(|group| group.time.map_or(0.0, |parts| parts[part] / 1e9));
-        let column = Float64Array::from_iter_values(seconds);
-        (Arc::new(Field::new(part.name(), column.data_type().clone(), false)), Arc::new(column))
-    };
-    let (fields, columns): (Vec<_>, Vec<_>) = RankPart::ALL.iter().map(of_part).unzip();
-    let is_known: Vec<bool> = groups.iter().map(|group| group.time.is_some()).collect();
-    Ok(StructArray::try_new(fields.into(), columns, Some(is_known.into()))?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_most_that_may_be_off_the_processor_is_null_where_it_is_not_known() {
-        let group =
-            |untimed| Group { parts: Parts { interrupted_most: 3e9, untimed, ..Parts::default() }, ..Group::default() };
-        let batch = groups(&[group(0.0), group(1.0)]).unwrap();
-        let most = batch.column_by_name("interrupted_most_s").unwrap().as_any().downcast_ref::<Float64Array>().unwrap();
-        assert_eq!(most.iter().collect::<Vec<_>>(), [Some(3.0), None]);
-    }
 }

@@ -11,10 +11,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use arrow_array::RecordBatch;
-use clap::ValueEnum;
-use mpitrace::account::{self, Account};
+use mpitrace::account::Account;
 use mpitrace::categories::{Found, Rule};
 use mpitrace::names::Named;
 use mpitrace::run_time::RunTime;
@@ -26,7 +25,6 @@ use crate::commands::{clock, info};
 use crate::output;
 use crate::source::{Source, Traced};
 use crate::summary::Summary;
-use crate::summary::grouped::{self, By, Group, Sort};
 
 /// A trace that is open, its calls matched and its clocks estimated.
 #[derive(Debug)]
@@ -127,22 +125,6 @@ impl Opened {
     /// As of [`Opened::info`].
     pub fn account(&self) -> Result<RecordBatch> {
         batches::account(&self.account_of_all()?)
-    }
-
-    /// The account by something else: the rows of `summary --by`, s.
-    ///
-    /// # Errors
-    /// `by` is no word of that option.
-    pub fn account_by(&self, by: &str) -> Result<RecordBatch> {
-        let Ok(by) = By::from_str(by, false) else {
-            let known = By::value_variants().iter().filter_map(ValueEnum::to_possible_value);
-            let known: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();
-            bail!("by = {by:?}: expected {}", known.join(", "));
-        };
-        let Traced { trace, operations, clock, .. } = self.traced()?;
-        let regions = || account::regions(trace, clock, operations);
-        let groups: Vec<Group> = grouped::groups(&self.account_of_all()?, operations, regions, by, Sort::default());
-        batches::groups(&groups)
     }
 
     /// The calls of all operations or of one, a row each, with the columns of `export --format parquet`: batch by
