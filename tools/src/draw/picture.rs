@@ -11,6 +11,8 @@ const RIGHT: f64 = 14.0;
 /// Beside a scale of colours.
 const RIGHT_OF_MAP: f64 = 78.0;
 const TOP: f64 = 26.0;
+/// Above a plot without a title.
+const UNTITLED: f64 = 8.0;
 const BOTTOM: f64 = 40.0;
 /// The size of labels.
 pub const SMALL: f64 = 10.5;
@@ -37,7 +39,8 @@ pub fn draw(plot: &Plot, scene: &mut Scene, area: Area) -> Option<Frame> {
     }
     let right = if plot.scale.is_some() { RIGHT_OF_MAP } else { RIGHT };
     let (left, width) = (area.left + LEFT, area.width - LEFT - right);
-    let top = area.top + TOP + legend(scene, plot, (left, area.top + TOP), width);
+    let above = area.top + if plot.title.is_empty() { UNTITLED } else { TOP };
+    let top = above + legend(scene, plot, (left, above), width);
     let inside = Area { left, top, width, height: area.top + area.height - BOTTOM - top };
     let ends = (inside.bottom(), inside.top);
     // The first name is at the top.

@@ -18,7 +18,7 @@ use crate::draw::{pdf, picture, png, svg};
 pub struct Format {
     /// Width and height, in units of which 96 are an inch. Texts keep their size.
     pub size: (f64, f64),
-    /// The line above the plot in place of the operation's; empty: none.
+    /// The line above the plot in place of the operation's; empty: none, nor the plot's own title.
     pub title: Option<String>,
 }
 
@@ -68,9 +68,13 @@ fn alone(plot: &Plot, format: &Format, name: String, above: String) -> Scene {
     let (width, height) = format.size;
     let mut scene = Scene::new(width, height, name);
     let title = format.title.clone().unwrap_or(above);
-    let top = if title.is_empty() { 0.0 } else { 20.0 };
+    let (mut plot, mut top) = (plot.clone(), 20.0);
+    if title.is_empty() {
+        // A paper has a caption in its place.
+        (plot.title, top) = (String::new(), 0.0);
+    }
     scene.text((8.0, 16.0), Anchor::Start, 11.0, FAINT, title);
-    picture::draw(plot, &mut scene, Area { left: 0.0, top, width, height: height - top });
+    picture::draw(&plot, &mut scene, Area { left: 0.0, top, width, height: height - top });
     scene
 }
 

@@ -26,7 +26,8 @@ const SHOWN: [&str; 8] =
 pub fn of_operation(report: &Report, view: View) -> Scene {
     let (facts, cells) = (facts(report, view), numbers(view));
     let subject = &view.fingerprint.subject;
-    let plots = plots::all(view).into_iter().filter(|(name, _)| SHOWN.contains(&name.as_str()));
+    let plots =
+        plots::all(view).into_iter().filter(|(name, plot)| SHOWN.contains(&name.as_str()) && !plot.layers.is_empty());
     let plots: Vec<Plot> = plots.map(|(_, plot)| plot).collect();
     let head = 58.0 + LINE * facts.len().max(cells.len()) as f64;
     let rows = plots.len().div_ceil(2) as f64;
@@ -78,7 +79,10 @@ fn facts(report: &Report, view: View) -> Vec<(String, String)> {
         facts.push(("clock's error".into(), format!("{} at most (95 %)", text::time(error.max_ns))));
     }
     if subject.operation.incomplete > 0 {
-        facts.push(("incomplete".into(), format!("{} repetitions, left out", subject.operation.incomplete)));
+        facts.push((
+            "incomplete".into(),
+            format!("{}, left out", text::count(subject.operation.incomplete, "repetition")),
+        ));
     }
     if !fingerprint.points.chosen.is_empty() {
         facts.push(("points".into(), fingerprint.points.chosen.clone()));

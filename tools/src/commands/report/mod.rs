@@ -38,7 +38,7 @@ pub struct Arguments {
     /// Only this operation
     #[arg(long, value_name = "N")]
     operation: Option<usize>,
-    /// Of the pictures this kind alone, such as histogram
+    /// Only this kind of picture, such as histogram
     #[arg(long, value_name = "NAME", requires = "output")]
     plot: Option<String>,
     #[command(flatten)]
@@ -212,8 +212,8 @@ fn only_summary(source: &Source, name: &str) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
     let accounts = (0..traced.operations.operations.len()).map(|number| traced.account(number, Rule::default(), None));
     let account = Account::of_operations(&traced.trace, &traced.clock, &traced.operations, accounts.collect());
-    let summary = Summary::of_account(&account, &traced.trace, &traced.operations, &traced.clock, name).lines();
-    Run { summary, ..Run::default() }
+    let summary = Summary::of_account(&account, &traced.trace, &traced.operations, &traced.clock, name);
+    Run { summary: summary.lines(), verdict: summary.verdict, ..Run::default() }
 }
 
 /// The name of a file, for people.

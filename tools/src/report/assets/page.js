@@ -270,3 +270,19 @@ document.addEventListener("pointerup", (event) => {
 });
 
 document.addEventListener("dblclick", (event) => plotOf(event)?.reset());
+
+/** A plot that has the focus: + zooms in, arrows move what is shown, Escape or - shows all again. */
+document.addEventListener("keydown", (event) => {
+  const plot = event.target.localName === "figure" && !event.ctrlKey && !event.metaKey ? plotOf(event) : null;
+  if (!plot) return;
+  const { x, y } = plot;
+  const [w, h] = [(x.end - x.start) / 4, (y.end - y.start) / 4];
+  const moves = { ArrowLeft: [-w, 0], ArrowRight: [w, 0], ArrowUp: [0, h], ArrowDown: [0, -h] };
+  if (event.key === "+") plot.zoom([x.start + w, y.start + h], [x.end - w, y.end - h]);
+  else if (event.key === "-" || event.key === "Escape") plot.reset();
+  else if (plot.button && moves[event.key]) {
+    const [dx, dy] = moves[event.key];
+    plot.zoom([x.start + dx, y.start + dy], [x.end + dx, y.end + dy]);
+  } else return;
+  event.preventDefault();
+});

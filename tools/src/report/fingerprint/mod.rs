@@ -47,6 +47,9 @@ pub struct Report {
 pub struct Run {
     /// Where the ranks' time went, in lines for people; empty for what was not traced.
     pub summary: Vec<String>,
+    /// The one of these lines that matters most.
+    #[serde(skip)]
+    pub verdict: String,
     /// What each rank did when; `None`: not known, or not asked for.
     pub timeline: Option<Timeline>,
     /// Title and text, in order, for people.
@@ -118,10 +121,10 @@ impl Fingerprint {
 impl Subject {
     /// `MPI_Bcast, 4096 B, root 0, MPI_COMM_WORLD`.
     pub fn title(&self) -> String {
-        let Description { function, communicator, bytes, root, file, .. } = &self.operation;
+        let Description { function, communicator_label: communicator, bytes, root, file, .. } = &self.operation;
         let mut title = file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
         title.push_str(function);
-        if let Some(bytes) = bytes {
+        if let Some(bytes) = bytes.filter(|&bytes| bytes > 0) {
             title.push_str(&format!(", {bytes} B"));
         }
         if let Some(root) = root {

@@ -30,7 +30,11 @@ impl Figures {
         self.figure(name, plot, WIDE, " class=\"wide\"")
     }
 
+    /// Nothing for a plot without marks.
     fn figure(&mut self, name: &str, plot: &Plot, (width, height): (f64, f64), class: &str) -> String {
+        if plot.layers.is_empty() {
+            return String::new();
+        }
         let mut scene = Scene::new(width, height, plot.title.clone());
         let frame = picture::draw(plot, &mut scene, Area { left: 0.0, top: 0.0, width, height });
         self.count += 1;
@@ -39,7 +43,8 @@ impl Figures {
             let layers = plot.layers.iter().map(|layer| values(plot, layer, &frame)).collect::<Vec<_>>();
             json!({"x": axis(&plot.x.label, &frame.x, plot.x.kind), "y": axis(&plot.y.label, &frame.y, plot.y.kind), "layers": layers})
         });
-        format!("<figure{class} data-plot=\"{}\">{svg}{}</figure>\n", svg::escaped(name), data(&values))
+        let name = svg::escaped(name);
+        format!("<figure{class} data-plot=\"{name}\" tabindex=\"0\">{svg}{}</figure>\n", data(&values))
     }
 }
 

@@ -82,8 +82,13 @@ fn header(generator: &str, method: &str, is_complete: bool, notes: &[String]) ->
     text + "</header>\n"
 }
 
+/// The verdict, and what it is taken from.
 fn summary(run: &Run) -> String {
-    if run.summary.is_empty() { String::new() } else { list("answer", &run.summary) }
+    if run.summary.is_empty() {
+        return String::new();
+    }
+    let others: Vec<String> = run.summary.iter().filter(|line| **line != run.verdict).cloned().collect();
+    format!("<p class=\"verdict\">{}</p>\n{}", escaped(&run.verdict), list("answer", &others))
 }
 
 fn list(class: &str, lines: &[String]) -> String {
