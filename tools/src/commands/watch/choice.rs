@@ -1,7 +1,9 @@
 //! Which job is watched.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use mpitrace::live::Job;
@@ -34,9 +36,9 @@ pub fn list(jobs: &[Job], as_json: bool, output: &mut Output) -> Result<()> {
     let mut table = Table::new(&[
         text("job"),
         number("ranks"),
-        number("here"),
+        number("here").spare(2),
         text("batch job").optional(),
-        text("started").optional(),
+        text("started").optional().spare(1),
         text("command").optional(),
     ]);
     for job in &listed {
@@ -110,6 +112,23 @@ fn ancestors(job: &Job) -> BTreeSet<u32> {
         }
     }
     found
+}
+
+/// The folders for live records that are set for a process, and for those that it has started.
+pub fn folders_of(process: u32) -> Vec<PathBuf> {
+    let is_of_it = |&other: &u32| std::iter::successors(Some(other), |&pid| parent(pid)).any(|pid| pid == process);
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let folders: BTreeSet<PathBuf> = processes.filter(is_of_it).filter_map(stated_folder).collect();
+    folders.into_iter().collect()
+}
+
+/// That of the environment with which a process was started.
+fn stated_folder(process: u32) -> Option<PathBuf> {
+    let environment = std::fs::read(format!("/proc/{process}/environ")).ok()?;
+    let value = environment.split(|&byte| byte == 0).find_map(|entry| entry.strip_prefix(b"MPITRACE_SEGMENT_DIR="))?;
+    let folder = Path::new(OsStr::from_bytes(value));
+    std::fs::read_link(format!("/proc/{process}/cwd")).ok()?.join(folder).canonicalize().ok()
 }
 
 fn parent(pid: u32) -> Option<u32> {
