@@ -2,7 +2,7 @@
 
 use mpitrace::whole_run::{AllCalls, Counted};
 
-use crate::table::{Table, number, text};
+use crate::table::{Table, number, text, time};
 use crate::text;
 
 /// The run time at a quantile, where it is known.
@@ -31,29 +31,29 @@ pub fn table(found: &[AllCalls]) -> Table<'static> {
     let mut table = Table::new(&[
         number("operation").optional(),
         text("all calls of"),
-        text("communicator"),
+        text("communicator").spare(1),
         number("bytes"),
         number("calls"),
         number("kept"),
         number("time"),
         number("median"),
-        number("p95"),
-        number("p99"),
+        number("p95").spare(3),
+        number("p99").spare(2),
         number("max"),
     ]);
     for one in found {
         table.row(vec![
-            text::optional(one.operation),
-            text::printable(&one.function).into_owned(),
-            text::printable(&one.communicator).into_owned(),
-            text::optional(one.bytes),
-            one.all.calls.to_string(),
-            one.all.kept.to_string(),
-            text::time(one.all.sum_ns),
-            quantile(&one.all, 0.5),
-            quantile(&one.all, 0.95),
-            quantile(&one.all, 0.99),
-            quantile(&one.all, 1.0),
+            text::optional(one.operation).into(),
+            text::printable(&one.function).into_owned().into(),
+            text::printable(&one.communicator).into_owned().into(),
+            text::optional(one.bytes).into(),
+            one.all.calls.to_string().into(),
+            one.all.kept.to_string().into(),
+            time(one.all.sum_ns),
+            time(one.all.quantile_ns(0.5)),
+            time(one.all.quantile_ns(0.95)),
+            time(one.all.quantile_ns(0.99)),
+            time(one.all.quantile_ns(1.0)),
         ]);
     }
     table

@@ -11,24 +11,26 @@ use crate::commands::{
 };
 use crate::output::Output;
 
-/// Traces the repetitions of MPI operations: starts unmodified programs under the tracer and shows what it recorded.
+/// Traces the MPI calls of unmodified programs, and shows where their time went.
 #[derive(Debug, Parser)]
 #[command(
     name = "mpitrace",
     version,
     subcommand_required = true,
-    arg_required_else_help = false,
-    after_help = "Exit codes: 0 done; 1 after the output, where the trace is incomplete, or calls of it may not \
-                  belong together (info, summary), or a job is stuck \
-                  (watch), or its times contradict themselves (clock), or B is slower \
-                  (compare), or tracing will not work (doctor); 2 wrong usage or a file that cannot be read. `run` \
-                  ends as the job does."
+    arg_required_else_help = true,
+    after_help = "`mpitrace FILE` is `mpitrace summary FILE`. Exit codes: 0: done. 1, after the output: the trace is \
+                  incomplete; calls do not belong together (info, summary); a job is stuck (watch); times contradict \
+                  each other (clock); B is slower (compare); tracing will not work (doctor). 2: wrong usage, or a file \
+                  that cannot be read. `run` has the exit code of the job."
 )]
 // `B` are the commands of the laboratory, which is built on this library.
 pub struct Cli<B: Benchmark> {
     /// The command.
     #[command(subcommand)]
     pub command: Command<B>,
+    /// Print all columns of tables and whole lines, however wide
+    #[arg(long, global = true)]
+    pub wide: bool,
 }
 
 /// `mpitrace benchmark`: commands for research on benchmarks.

@@ -38,7 +38,7 @@ mod usage;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 pub use cli::Benchmark;
 pub use commands::exit_code;
@@ -48,18 +48,23 @@ use output::Output;
 /// Parses the command line of this process, does what it says, and gives the exit code. `B` are the commands of the
 /// laboratory.
 pub fn main<B: Benchmark>() -> ExitCode {
-    let cli = match cli::Cli::<B>::try_parse() {
+    let program = cli::Cli::<B>::command();
+    let arguments = usage::with_command(&program, std::env::args_os().collect());
+    let cli = match cli::Cli::<B>::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
-            if let Some(line) = usage::wrong(&error) {
+            if let Some(line) = usage::wrong(&program, &error) {
                 eprintln!("mpitrace: {line}");
                 return ExitCode::from(commands::UNUSABLE);
             }
             let _ = error.print();
-            return ExitCode::SUCCESS;
+            return if error.use_stderr() { ExitCode::from(commands::UNUSABLE) } else { ExitCode::SUCCESS };
         }
     };
     let mut output = Output::stdout();
+    if cli.wide {
+        output.widen();
+    }
     let result = cli.command.run(&mut output).and_then(|code| {
         output.flush()?;
         Ok(code)

@@ -40,9 +40,7 @@ fn line(mismatch: &Mismatch) -> String {
 
 fn call_text(call: &MismatchedCall, with_type: bool) -> String {
     let mut line = format!("{} {}", text::named_ranks(&call.ranks), text::printable(&call.function));
-    if let Some(bytes) = call.bytes.filter(|&bytes| bytes > 0) {
-        line.push_str(&format!(" of {}", text::count(bytes, "byte")));
-    }
+    line.push_str(&text::of_bytes(call.bytes));
     let datatype = call.datatype.as_deref().filter(|_| with_type);
     line.push_str(&datatype.map(|name| format!(" as {}", text::printable(name))).unwrap_or_default());
     let reduction = call.reduction.as_deref().map(|name| format!(" with {}", text::printable(name)));

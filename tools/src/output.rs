@@ -2,18 +2,24 @@
 //! whole.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use anyhow::Result;
 use mpitrace_synchronise::Method;
 use serde::{Serialize, Serializer};
 
-/// How text may be decorated.
+use crate::text;
+
+/// The width of what is no terminal, unless COLUMNS states one.
+const UNKNOWN_WIDTH: usize = 100;
+
+/// How a page is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// Not at all: a pipe, a file, or NO_COLOR.
-    Plain,
-    /// With the terminal's attributes.
-    Terminal,
+pub struct Style {
+    /// With a terminal's attributes; not in a pipe or a file, nor under NO_COLOR.
+    pub attributes: bool,
+    /// Columns.
+    pub width: usize,
 }
 
 /// The attributes in use.
@@ -32,6 +38,23 @@ pub enum Attribute {
 }
 
 impl Style {
+    /// Without attributes, of the width of what is no terminal.
+    pub const PLAIN: Style = Style { attributes: false, width: UNKNOWN_WIDTH };
+
+    /// As suits a stream of this process.
+    pub fn of(stream: &(impl IsTerminal + AsFd)) -> Style {
+        let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+        let terminal = stream.is_terminal().then(|| terminal_size::terminal_size_of(stream)).flatten();
+        let width = terminal.map(|(width, _)| width.0.into());
+        let stated = || variable("COLUMNS")?.parse().ok();
+        // https://no-color.org: any value but the empty one.
+        let is_dumb = variable("TERM").is_none_or(|terminal| terminal == "dumb");
+        Style {
+            attributes: stream.is_terminal() && variable("NO_COLOR").is_none() && !is_dumb,
+            width: width.or_else(stated).filter(|&width| width > 0).unwrap_or(UNKNOWN_WIDTH),
+        }
+    }
+
     /// The text with the attribute, where this style has any.
     pub fn paint(self, attribute: Attribute, text: &str) -> String {
         let code = match attribute {
@@ -41,45 +64,103 @@ impl Style {
             Attribute::Magenta => 35,
             Attribute::Cyan => 36,
         };
-        match self {
-            Style::Plain => text.to_owned(),
-            Style::Terminal => format!("\x1b[{code}m{text}\x1b[0m"),
-        }
+        if self.attributes { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 }
 
-/// Standard output; in tests a file in its place.
+/// Standard output; in tests a file in its place. Lines of a page that are too wide are wrapped.
 pub struct Output {
     writer: BufWriter<Box<dyn Write + Send>>,
-    /// How text may be decorated.
+    /// The line of a page that has not ended.
+    line: Vec<u8>,
+    is_data: bool,
+    /// How pages are written.
     pub style: Style,
 }
 
 impl Output {
+    fn new(writer: Box<dyn Write + Send>, style: Style) -> Output {
+        Output { writer: BufWriter::with_capacity(1 << 16, writer), line: Vec::new(), is_data: false, style }
+    }
+
     /// The process' standard output.
     pub fn stdout() -> Self {
         let stdout = io::stdout();
-        // https://no-color.org: any value but the empty one.
-        let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
-        let style = if stdout.is_terminal() && !forbidden && !dumb { Style::Terminal } else { Style::Plain };
-        Output { writer: BufWriter::with_capacity(1 << 16, Box::new(stdout)), style }
+        let style = Style::of(&stdout);
+        Output::new(Box::new(stdout), style)
     }
 
     /// A file in its place.
     #[cfg(test)]
     pub fn file(file: std::fs::File) -> Self {
-        Output { writer: BufWriter::new(Box::new(file)), style: Style::Plain }
+        Output::new(Box::new(file), Style::PLAIN)
+    }
+
+    /// Writes pages as wide as they are.
+    pub fn widen(&mut self) {
+        self.style.width = usize::MAX;
     }
 }
 
+/// A place for data, as JSON and CSV, whose lines stay as they are.
+pub trait DataSink {
+    /// It, for all that is written from now on.
+    fn data(&mut self) -> &mut dyn Write;
+}
+
+impl DataSink for Output {
+    fn data(&mut self) -> &mut dyn Write {
+        self.is_data = true;
+        self
+    }
+}
+
+macro_rules! always_data {
+    ($($sink:ty),*) => { $(
+        impl DataSink for $sink {
+            fn data(&mut self) -> &mut dyn Write {
+                self
+            }
+        }
+    )* };
+}
+
+always_data! { Vec<u8>, std::process::ChildStdin, dyn Write + Send + '_ }
+
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer.write(bytes)
+        if self.is_data {
+            return self.writer.write(bytes);
+        }
+        for part in bytes.split_inclusive(|&byte| byte == b'\n') {
+            self.line.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                self.end_line()?;
+            }
+        }
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        self.end_line()?;
         self.writer.flush()
+    }
+}
+
+impl Output {
+    fn end_line(&mut self) -> io::Result<()> {
+        let line = std::mem::take(&mut self.line);
+        let too_wide = std::str::from_utf8(&line).ok().filter(|line| text::columns(line.trim_end()) > self.style.width);
+        match too_wide {
+            // It is copied into a shell.
+            Some(line) if !line.starts_with("Next: ") => text::wrapped(line.trim_end(), self.style.width)
+                .iter()
+                .try_for_each(|line| writeln!(self.writer, "{line}"))?,
+            _ => self.writer.write_all(&line)?,
+        }
+        self.line = line;
+        self.line.clear();
+        Ok(())
     }
 }
 
@@ -109,7 +190,8 @@ fn schema(form: &str) -> String {
 
 /// One value as indented JSON: an object with the value's keys and its schema. `form` is the command's name, and of a
 /// command with several outputs also that of the output: `info`, `watch-list`.
-pub fn json<T: Serialize>(output: &mut dyn Write, form: &str, value: &T) -> Result<()> {
+pub fn json<T: Serialize>(output: &mut (impl DataSink + ?Sized), form: &str, value: &T) -> Result<()> {
+    let output = output.data();
     serde_json::to_writer_pretty(&mut *output, &Envelope { schema: schema(form), value })?;
     writeln!(output)?;
     Ok(())
@@ -128,7 +210,7 @@ pub fn method_name<S: Serializer>(method: &Method, serializer: S) -> Result<S::O
 
 /// A list as JSON: an object with its schema and the list as `rows`, a line each. `form` is as of [`json`].
 pub fn json_rows<T: Serialize>(
-    output: &mut dyn Write,
+    output: &mut (impl DataSink + ?Sized),
     form: &str,
     mut rows: impl Iterator<Item = Result<T>>,
 ) -> Result<()> {
@@ -145,7 +227,8 @@ pub struct JsonRows<'a> {
 
 impl<'a> JsonRows<'a> {
     /// Opens the list.
-    pub fn new(output: &'a mut dyn Write, form: &str) -> Result<Self> {
+    pub fn new(output: &'a mut (impl DataSink + ?Sized), form: &str) -> Result<Self> {
+        let output = output.data();
         write!(output, "{{\"schema\":\"{}\",\"rows\":[", schema(form))?;
         Ok(JsonRows { output, empty: true })
     }

@@ -1,31 +1,47 @@
-//! Tables for people: columns set apart by blanks, numbers to the right, as wide as they must be.
+//! Tables for people: columns set apart by blanks, numbers to the right, as wide as they must be and no wider than the
+//! page: what is wanted least is left out first.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-use unicode_width::UnicodeWidthStr;
-
 use crate::output::{Attribute, Style};
+use crate::text::{self, columns as width_of};
 
 /// Between two columns.
 const GAP: usize = 2;
+/// A column of text is shortened to no less.
+const SHORTEST: usize = 12;
+const CUT: &str = "...";
 
 /// A column's title and the side to which its cells are set.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'t> {
     title: &'t str,
+    /// Of all of its cells; behind the title.
+    unit: &'static str,
     right: bool,
     /// Left out where all cells are empty.
     optional: bool,
+    /// Columns with more are left out first; 0: never.
+    spare: u8,
+    /// Named where it is left out for want of room.
+    named: bool,
+    /// Narrower than its cells, which are shortened.
+    is_cut: bool,
+}
+
+const fn column(title: &str, right: bool) -> Column<'_> {
+    Column { title, unit: "", right, optional: false, spare: 0, named: true, is_cut: false }
 }
 
 /// A column of text.
 pub const fn text(title: &str) -> Column<'_> {
-    Column { title, right: false, optional: false }
+    column(title, false)
 }
 
 /// A column of numbers.
 pub const fn number(title: &str) -> Column<'_> {
-    Column { title, right: true, optional: false }
+    column(title, true)
 }
 
 impl<'t> Column<'t> {
@@ -33,13 +49,74 @@ impl<'t> Column<'t> {
     pub const fn optional(self) -> Column<'t> {
         Column { optional: true, ..self }
     }
+
+    fn heading(&self) -> Cow<'t, str> {
+        if self.unit.is_empty() { self.title.into() } else { format!("{} {}", self.title, self.unit).into() }
+    }
+
+    /// The same, left out where there is no room for all; those with the largest number first.
+    pub const fn spare(self, order: u8) -> Column<'t> {
+        Column { spare: order, ..self }
+    }
+
+    /// The same, not named where it is left out.
+    pub const fn unnamed(self) -> Column<'t> {
+        Column { named: false, ..self }
+    }
+}
+
+/// The value of a row in a column.
+#[derive(Clone, Debug)]
+pub enum Cell {
+    /// As it is.
+    Text(String),
+    /// Nanoseconds, in the unit of their column.
+    Time(f64),
+    /// Both ends of an interval, likewise.
+    Interval([f64; 2]),
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        Cell::Text(text)
+    }
+}
+
+/// A time in the unit of its column, or nothing.
+pub fn time(ns: impl Into<Option<f64>>) -> Cell {
+    ns.into().map_or_else(|| Cell::Text(String::new()), Cell::Time)
+}
+
+/// Both ends of an interval in the unit of its column, or nothing.
+pub fn interval(ns: Option<[f64; 2]>) -> Cell {
+    ns.map_or_else(|| Cell::Text(String::new()), Cell::Interval)
+}
+
+impl Cell {
+    /// What it shows: a time, or the middle of an interval.
+    fn ns(&self) -> Option<f64> {
+        match self {
+            Cell::Text(_) => None,
+            Cell::Time(ns) => Some(*ns),
+            Cell::Interval([lower, upper]) => Some((lower + upper) / 2.0),
+        }
+    }
+
+    fn shown(&self, unit: Option<text::Unit>) -> String {
+        let time = |ns: f64| unit.map_or_else(|| text::time(ns), |unit| unit.number(ns));
+        match self {
+            Cell::Text(text) => text.clone(),
+            Cell::Time(ns) => time(*ns),
+            Cell::Interval(ends) => ends.map(time).join(" to "),
+        }
+    }
 }
 
 /// A table that is laid out when all of its rows are known.
 #[derive(Debug)]
 pub struct Table<'t> {
     columns: Vec<Column<'t>>,
-    rows: Vec<Vec<String>>,
+    rows: Vec<Vec<Cell>>,
 }
 
 impl<'t> Table<'t> {
@@ -49,29 +126,41 @@ impl<'t> Table<'t> {
     }
 
     /// Adds a row: a cell for each column.
-    pub fn row(&mut self, cells: Vec<String>) {
+    pub fn row(&mut self, cells: Vec<impl Into<Cell>>) {
         debug_assert_eq!(cells.len(), self.columns.len());
-        self.rows.push(cells);
+        self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
     /// Writes the titles and the rows.
     pub fn write(&self, output: &mut dyn Write, style: Style) -> io::Result<()> {
-        let shown: Vec<usize> = (0..self.columns.len())
-            .filter(|&index| !self.columns[index].optional || self.rows.iter().any(|row| !row[index].is_empty()))
-            .collect();
-        let columns: Vec<(Column<'_>, usize)> = shown
-            .iter()
-            .map(|&index| {
-                let widest = self.rows.iter().map(|row| row[index].width()).max();
-                (self.columns[index], widest.unwrap_or(0))
-            })
-            .collect();
-        let mut rows = Rows::begin(&columns, output, style)?;
-        for row in &self.rows {
-            let cells: Vec<&str> = shown.iter().map(|&index| row[index].as_str()).collect();
-            rows.row(output, &cells)?;
+        let units: Vec<Option<text::Unit>> = (0..self.columns.len()).map(|index| self.unit(index)).collect();
+        let cells = |row: &Vec<Cell>| row.iter().zip(&units).map(|(cell, unit)| cell.shown(*unit)).collect();
+        let rows: Vec<Vec<String>> = self.rows.iter().map(cells).collect();
+        let kept = |index: &usize| !self.columns[*index].optional || rows.iter().any(|row| !row[*index].is_empty());
+        let kept: Vec<usize> = (0..self.columns.len()).filter(kept).collect();
+        let column = |&index: &usize| {
+            let unit = units[index].map_or("", |unit| unit.name);
+            let widest = rows.iter().map(|row| width_of(&row[index])).max().unwrap_or(0);
+            (Column { unit, ..self.columns[index] }, widest)
+        };
+        let columns: Vec<(Column<'_>, usize)> = kept.iter().map(column).collect();
+        let mut written = Rows::begin(&columns, output, style)?;
+        for row in &rows {
+            let cells: Vec<&str> = kept.iter().map(|&index| row[index].as_str()).collect();
+            written.row(output, &cells)?;
         }
-        Ok(())
+        written.end(output)
+    }
+
+    /// That of a column of times.
+    fn unit(&self, index: usize) -> Option<text::Unit> {
+        let mut times: Vec<f64> = self.rows.iter().filter_map(|row| row[index].ns()).collect();
+        if times.is_empty() {
+            return None;
+        }
+        times.retain(|&ns| ns != 0.0);
+        times.sort_by(f64::total_cmp);
+        Some(text::Unit::of(times.get(times.len() / 2).copied().unwrap_or(0.0)))
     }
 }
 
@@ -79,16 +168,21 @@ impl<'t> Table<'t> {
 #[derive(Debug)]
 pub struct Rows<'t> {
     columns: Vec<(Column<'t>, usize)>,
+    /// Places of the columns for which there is room.
+    shown: Vec<usize>,
     line: String,
+    width: usize,
 }
 
 impl<'t> Rows<'t> {
-    /// Writes the titles.
+    /// Writes the titles of the columns for which there is room.
     pub fn begin(columns: &[(Column<'t>, usize)], output: &mut dyn Write, style: Style) -> io::Result<Rows<'t>> {
-        let columns = columns.iter().map(|&(column, width)| (column, width.max(column.title.width()))).collect();
-        let mut rows = Rows { columns, line: String::new() };
-        let titles: Vec<&str> = rows.columns.iter().map(|(column, _)| column.title).collect();
-        rows.lay_out(&titles);
+        let wide_enough = |&(column, width): &(Column<'t>, usize)| (column, width.max(width_of(&column.heading())));
+        let columns = columns.iter().map(wide_enough).collect();
+        let mut rows = Rows { columns, shown: Vec::new(), line: String::new(), width: style.width };
+        rows.fit();
+        let titles: Vec<Cow<'_, str>> = rows.columns.iter().map(|(column, _)| column.heading()).collect();
+        rows.lay_out(&titles.iter().map(Cow::as_ref).collect::<Vec<_>>());
         writeln!(output, "{}", style.paint(Attribute::Bold, &rows.line))?;
         Ok(rows)
     }
@@ -100,12 +194,54 @@ impl<'t> Rows<'t> {
         output.write_all(self.line.as_bytes())
     }
 
+    /// Names the columns that were left out.
+    pub fn end(&self, output: &mut dyn Write) -> io::Result<()> {
+        let left_out = |place: &usize| !self.shown.contains(place) && self.columns[*place].0.named;
+        let titles = (0..self.columns.len()).filter(left_out).map(|place| self.columns[place].0.title);
+        match titles.collect::<Vec<_>>()[..] {
+            [] => Ok(()),
+            ref titles => writeln!(output, "(not shown: {}; --wide shows all)", titles.join(", ")),
+        }
+    }
+
+    fn taken(&self) -> usize {
+        self.shown.iter().map(|&place| self.columns[place].1 + GAP).sum::<usize>().saturating_sub(GAP)
+    }
+
+    /// Takes the columns for which there is room, the most wanted first, and shortens texts where too much is left.
+    fn fit(&mut self) {
+        let mut wanted: Vec<usize> = (0..self.columns.len()).collect();
+        wanted.sort_by_key(|&place| self.columns[place].0.spare);
+        for place in wanted {
+            self.shown.push(place);
+            if self.columns[place].0.spare > 0 && self.taken() > self.width {
+                self.shown.pop();
+            }
+        }
+        self.shown.sort_unstable();
+        while let Some(over) = self.taken().checked_sub(self.width).filter(|&over| over > 0) {
+            let texts = self.shown.iter().copied().filter(|&place| !self.columns[place].0.right);
+            let Some(widest) = texts.max_by_key(|&place| self.columns[place].1) else { break };
+            let (column, width) = &mut self.columns[widest];
+            if *width <= SHORTEST {
+                break;
+            }
+            column.is_cut = true;
+            *width = width.saturating_sub(over).max(SHORTEST);
+        }
+    }
+
     fn lay_out(&mut self, cells: &[&str]) {
         self.line.clear();
         // Blanks are written before the next cell only, so that no line ends in them.
         let mut blanks = 0;
-        for ((column, width), cell) in self.columns.iter().zip(cells) {
-            let free = width.saturating_sub(cell.width());
+        for &place in &self.shown {
+            let (column, width) = self.columns[place];
+            let cell = match column.is_cut && width_of(cells[place]) > width {
+                true => &text::cut(cells[place], width, CUT),
+                false => cells[place],
+            };
+            let free = width.saturating_sub(width_of(cell));
             let (before, after) = if column.right { (free, 0) } else { (0, free) };
             blanks += before;
             if !cell.is_empty() {
@@ -134,20 +270,48 @@ mod tests {
         table.row(["MPI_Bcast", "8", "", "µs"].map(str::to_owned).to_vec());
         table.row(["x", "123456", "", ""].map(str::to_owned).to_vec());
         let expected = "name         size  unit\nMPI_Bcast       8  µs\nx          123456\n";
-        assert_eq!(rendered(&table, Style::Plain), expected);
+        assert_eq!(rendered(&table, Style::PLAIN), expected);
+    }
+
+    #[test]
+    fn what_is_wanted_least_is_left_out_where_there_is_no_room() {
+        let mut table = Table::new(&[
+            text("name"),
+            number("median").spare(1),
+            number("sd").spare(3),
+            number("max").spare(2).unnamed(),
+        ]);
+        table.row(["MPI_Allreduce on ocean", "10", "2", "11"].map(str::to_owned).to_vec());
+        let of_width = |width| rendered(&table, Style { width, ..Style::PLAIN });
+        let all = "name                    median  sd  max\nMPI_Allreduce on ocean      10   2   11\n";
+        assert_eq!(of_width(39), all);
+        let some =
+            "name                    median\nMPI_Allreduce on ocean      10\n(not shown: sd; --wide shows all)\n";
+        assert_eq!(of_width(33), some);
+        let cut = "name\nMPI_Allreduce on ...\n(not shown: median, sd; --wide shows all)\n";
+        assert_eq!(of_width(20), cut);
+    }
+
+    #[test]
+    fn times_of_a_column_have_one_unit() {
+        let mut table = Table::new(&[number("median").optional(), number("sd").optional()]);
+        for ns in [35.38, 8172.0, 981_800.0] {
+            table.row(vec![time(ns), time(None)]);
+        }
+        assert_eq!(rendered(&table, Style::PLAIN), "median µs\n   0.0354\n     8.17\n      982\n");
     }
 
     #[test]
     fn only_a_terminal_gets_attributes() {
         let table = Table::new(&[text("name")]);
-        assert_eq!(rendered(&table, Style::Terminal), "\x1b[1mname\x1b[0m\n");
+        assert_eq!(rendered(&table, Style { attributes: true, ..Style::PLAIN }), "\x1b[1mname\x1b[0m\n");
     }
 
     #[test]
     fn wide_characters_take_two_places() {
         let mut table = Table::new(&[text("a"), text("b")]);
-        table.row(vec!["通信".into(), "1".into()]);
-        table.row(vec!["x".into(), "2".into()]);
-        assert_eq!(rendered(&table, Style::Plain), "a     b\n通信  1\nx     2\n");
+        table.row(vec!["通信".to_owned(), "1".to_owned()]);
+        table.row(vec!["x".to_owned(), "2".to_owned()]);
+        assert_eq!(rendered(&table, Style::PLAIN), "a     b\n通信  1\nx     2\n");
     }
 }

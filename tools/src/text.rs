@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 /// World ranks as ranges: `0-3, 5`.
 pub fn ranks(ranks: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
@@ -23,35 +25,75 @@ pub fn named_ranks(list: &[u32]) -> String {
     format!("{} {}", if list.len() == 1 { "rank" } else { "ranks" }, ranks(list))
 }
 
+/// The same in a few columns: `ranks 0, 4, 8, ...`.
+pub fn few_ranks(list: &[u32]) -> String {
+    const FEW: usize = 3;
+    let named = named_ranks(list);
+    match named.match_indices(", ").nth(FEW - 1) {
+        Some((end, _)) => format!("{}, ...", &named[..end]),
+        None => named,
+    }
+}
+
+/// A message size behind a function's name: ` of 8 bytes`; nothing for 0.
+pub fn of_bytes(bytes: Option<u64>) -> String {
+    bytes.filter(|&bytes| bytes > 0).map(|bytes| format!(" of {}", count(bytes, "byte"))).unwrap_or_default()
+}
+
 /// `1 rank`, `2 ranks`.
 pub fn count(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{ending}")
 }
 
-/// A time in the unit that suits it, four digits: `812 ns`, `3.214 µs`, `1.200 s`; below 1 ns three digits, as no other
-/// time than 0 is `0 ns`.
+/// A time in the unit that suits it, with three digits that count: `812 ns`, `3.21 µs`, `1.20 s`. No other time than 0
+/// is `0 ns`.
 pub fn time(ns: f64) -> String {
     match ns.abs() {
-        0.0 => return "0 ns".to_owned(),
-        below if below < 0.001 => return format!("{ns:.2e} ns"),
-        below if below < 0.01 => return format!("{ns:.5} ns"),
-        below if below < 0.1 => return format!("{ns:.4} ns"),
-        _ => {}
+        0.0 => "0 ns".to_owned(),
+        below if below < 0.001 => format!("{ns:.2e} ns"),
+        _ => {
+            let unit = Unit::of(ns);
+            format!("{} {}", unit.number(ns), unit.name)
+        }
     }
-    // The limits lie where rounding would give a fifth digit.
-    let (value, unit) = match ns.abs() {
-        below if below < 999.95 => (ns, "ns"),
-        below if below < 999.95e3 => (ns / 1e3, "µs"),
-        below if below < 999.95e6 => (ns / 1e6, "ms"),
-        _ => (ns / 1e9, "s"),
-    };
-    let digits = match value.abs() {
-        below if below < 9.9995 => 3,
-        below if below < 99.995 => 2,
-        _ => 1,
-    };
-    format!("{value:.digits$} {unit}")
+}
+
+/// The unit of the times in a column.
+#[derive(Clone, Copy, Debug)]
+pub struct Unit {
+    /// Its name.
+    pub name: &'static str,
+    ns: f64,
+}
+
+impl Unit {
+    /// The one that suits a time.
+    pub fn of(ns: f64) -> Unit {
+        let (name, ns) = match ns.abs() {
+            below if below < 999.5 => ("ns", 1.0),
+            below if below < 999.5e3 => ("µs", 1e3),
+            below if below < 999.5e6 => ("ms", 1e6),
+            _ => ("s", 1e9),
+        };
+        Unit { name, ns }
+    }
+
+    /// A time in it without its name: three digits that count, as many before the point as there are.
+    pub fn number(self, ns: f64) -> String {
+        let value = ns / self.ns;
+        match value.abs() {
+            0.0 => "0".to_owned(),
+            // The limits lie where rounding gives a further digit.
+            small if small < 0.9995 => {
+                let zeros = -(small * 1.0005).log10().floor() as usize;
+                format!("{value:.*}", (zeros + 2).min(5))
+            }
+            below if below < 9.995 => format!("{value:.2}"),
+            below if below < 99.95 => format!("{value:.1}"),
+            _ => format!("{value:.0}"),
+        }
+    }
 }
 
 /// A size, in the unit that fits: `12.3 MB`.
@@ -64,16 +106,16 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A number that counts something: whole up to a million, else four digits.
+/// A number that counts something: whole up to a million, else with three digits that count.
 pub fn number(value: f64) -> String {
     match value {
         whole if whole.fract() == 0.0 && whole.abs() < 1e6 => format!("{whole:.0}"),
         small if small.abs() >= 1000.0 && small.abs() < 1e6 => format!("{small:.0}"),
         other if (0.01..1000.0).contains(&other.abs()) => {
-            let digits = 3 - other.abs().log10().floor() as i32;
+            let digits = 2 - other.abs().log10().floor() as i32;
             format!("{other:.*}", digits.clamp(0, 5) as usize)
         }
-        other => format!("{other:.3e}"),
+        other => format!("{other:.2e}"),
     }
 }
 
@@ -96,27 +138,76 @@ pub fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
     }
 }
 
+/// The text, of which no more than this many columns are shown, the mark of the cut included.
+pub fn cut(text: &str, width: usize, mark: &str) -> String {
+    let mut taken = columns(mark);
+    let fits = |character: &char| {
+        taken += character.width().unwrap_or(0);
+        taken <= width
+    };
+    text.chars().take_while(fits).chain(mark.chars()).collect()
+}
+
 /// A known value in brackets, behind a blank.
 pub fn in_brackets(known: Option<&impl ToString>) -> String {
     known.map(|known| format!(" ({})", printable(&known.to_string()))).unwrap_or_default()
 }
 
-/// The text in lines of at most this many characters, if its words are no longer; those after the first are indented. A
-/// number stays with its percent sign.
+/// The text in lines of at most this many columns. Lines after the first are indented, behind
+/// a title as far as it reaches. A number stays with its percent sign; attributes take no column.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
-    const INDENT: &str = "  ";
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.replace(" %", "\u{a0}%").split(' ') {
+    let indent = indent(text);
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    let text = text.replace(" %", "\u{a0}%");
+    for word in text.split(' ').flat_map(|word| broken(word, width.saturating_sub(indent).max(1))) {
+        let columns = columns(word);
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+            Some((line, taken)) if *taken + 1 + columns <= width => {
                 line.push(' ');
                 line.push_str(word);
+                *taken += 1 + columns;
             }
-            Some(_) => lines.push(format!("{INDENT}{word}")),
-            None => lines.push(word.to_owned()),
+            Some(_) if word.is_empty() => {}
+            Some(_) => lines.push((format!("{:indent$}{word}", ""), indent + columns)),
+            None => lines.push((word.to_owned(), columns)),
         }
     }
-    lines.into_iter().map(|line| line.replace('\u{a0}', " ").trim_end().to_owned()).collect()
+    lines.into_iter().map(|(line, _)| line.replace('\u{a0}', " ").trim_end().to_owned()).collect()
+}
+
+/// A word in pieces of at most so many columns.
+fn broken(word: &str, width: usize) -> Vec<&str> {
+    if columns(word) <= width || word.contains('\x1b') {
+        return vec![word];
+    }
+    let (mut pieces, mut rest, mut taken) = (Vec::new(), word, 0);
+    for (place, character) in word.char_indices() {
+        let columns = character.width().unwrap_or(0);
+        if taken + columns > width {
+            let (piece, behind) = rest.split_at(place - (word.len() - rest.len()));
+            pieces.push(piece);
+            (rest, taken) = (behind, 0);
+        }
+        taken += columns;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+/// The place of the text behind a title that two blanks set off; else two columns.
+fn indent(text: &str) -> usize {
+    const WIDEST_TITLE: usize = 16;
+    let Some((title, rest)) = text.trim_start().split_once("  ") else { return 2 };
+    let before = text.len() - text.trim_start().len();
+    let place = before + columns(title) + 2 + (rest.len() - rest.trim_start().len());
+    if place <= WIDEST_TITLE { place } else { 2 }
+}
+
+/// The columns of a text in a terminal, without attributes.
+pub fn columns(text: &str) -> usize {
+    let mut parts = text.split("\x1b[");
+    let plain = parts.next().map_or(0, UnicodeWidthStr::width);
+    plain + parts.filter_map(|part| part.split_once('m')).map(|(_, text)| text.width()).sum::<usize>()
 }
 
 /// The text as a field of CSV (RFC 4180).
@@ -144,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_four_digits() {
+    fn times_have_three_digits() {
         let cases = [
             (0.0, "0 ns"),
             (-0.0, "0 ns"),
@@ -152,12 +243,13 @@ mod tests {
             (0.0123, "0.0123 ns"),
             (-0.00123, "-0.00123 ns"),
             (1.234e-5, "1.23e-5 ns"),
-            (812.34, "812.3 ns"),
-            (999.96, "1.000 µs"),
-            (12_345.6, "12.35 µs"),
-            (99_996.0, "100.0 µs"),
-            (1.2e9, "1.200 s"),
-            (-1500.0, "-1.500 µs"),
+            (0.9996, "1.00 ns"),
+            (812.34, "812 ns"),
+            (999.6, "1.00 µs"),
+            (12_345.6, "12.3 µs"),
+            (99_960.0, "100 µs"),
+            (1.2e9, "1.20 s"),
+            (-1500.0, "-1.50 µs"),
         ];
         for (ns, expected) in cases {
             assert_eq!(time(ns), expected);
@@ -165,9 +257,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_whole_or_have_four_digits() {
-        let cases = [(0.0, "0"), (17.0, "17"), (-3.0, "-3"), (999_999.0, "999999"), (0.5, "0.5000"), (268.5, "268.5")];
-        let more = [(1234.5, "1234"), (1_234_567.0, "1.235e6"), (0.001, "1.000e-3"), (99.99, "99.99")];
+    fn numbers_are_whole_or_have_three_digits() {
+        let cases = [(0.0, "0"), (17.0, "17"), (-3.0, "-3"), (999_999.0, "999999"), (0.5, "0.500"), (268.5, "268")];
+        let more = [(1234.5, "1234"), (1_234_567.0, "1.23e6"), (0.001, "1.00e-3"), (12.34, "12.3")];
         for (value, expected) in cases.into_iter().chain(more) {
             assert_eq!(number(value), expected);
         }

@@ -8,7 +8,7 @@ use clap::Args;
 use mpitrace::categories::{Category, Rule};
 use mpitrace_companion::exit_code;
 use mpitrace_companion::options::{Input, RuleOption, TimeOption};
-use mpitrace_companion::output::{self, Output, Style};
+use mpitrace_companion::output::{self, DataSink, Output, Style};
 use mpitrace_companion::source::{RunTimes, Source};
 use mpitrace_companion::table::{Rows, number, text};
 use serde::Serialize;
@@ -151,17 +151,13 @@ fn write(run_times: &RunTimes<'_>, rule: &Rule, window: usize, format: Format, o
         running_median_difference_ns: deltas[4][row],
     });
     match format {
-        Format::Json => write_json(rows, output),
-        Format::Csv => write_csv(rows, output),
+        Format::Json => output::json_rows(output, "benchmark-metrics", rows.map(Ok)),
+        Format::Csv => write_csv(rows, output.data()),
         Format::Table => {
             let style = output.style;
             write_table(rows, output, style)
         }
     }
-}
-
-fn write_json(rows: impl Iterator<Item = Row>, output: &mut dyn Write) -> Result<()> {
-    output::json_rows(output, "benchmark-metrics", rows.map(Ok))
 }
 
 fn write_csv(mut rows: impl Iterator<Item = Row>, output: &mut dyn Write) -> Result<()> {
@@ -191,12 +187,12 @@ const TITLES: [&str; NUMBERS.len()] = [
 
 fn write_table(rows: impl Iterator<Item = Row>, output: &mut dyn Write, style: Style) -> Result<()> {
     let mut columns = vec![(number("repetition"), 0), (text("category"), 7)];
-    columns.extend(TITLES.map(|title| (number(title), 11)));
+    columns.extend(TITLES.iter().zip(0..).map(|(title, order)| (number(title).spare(order), 11)));
     let mut table = Rows::begin(&columns, output, style)?;
     for row in rows {
         let mut cells = vec![row.repetition.to_string(), row.category.to_owned()];
         cells.extend(row.numbers().map(|number| format!("{number:.1}")));
         table.row(output, &cells.iter().map(String::as_str).collect::<Vec<_>>())?;
     }
-    Ok(())
+    Ok(table.end(output)?)
 }

@@ -297,18 +297,18 @@ fn write(all: &[Applied], output: &mut Output) -> Result<()> {
     let mut table = Table::new(&[
         number("operation"),
         text("function"),
-        text("communicator"),
+        text("communicator").spare(3),
         number("bytes"),
-        number("ranks"),
+        number("ranks").spare(4),
         number("used"),
         number("removed"),
-        number("left out").optional(),
-        number("incomplete").optional(),
-        number("min").optional(),
+        number("left out").optional().spare(6),
+        number("incomplete").optional().spare(5),
+        number("min").optional().spare(1),
         number("mean").optional(),
         text("interval").optional(),
         number("median").optional(),
-        number("max").optional(),
+        number("max").optional().spare(2),
     ]);
     for applied in all {
         let operation = &applied.operation;

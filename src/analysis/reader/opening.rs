@@ -109,7 +109,7 @@ pub(super) fn open_file(
     }
     if parts.is_empty() && header.parts > 0 {
         let what = problems.pop().unwrap_or_default();
-        return Err(TraceError::damaged(path, format!("holds no whole part ({what})")));
+        return Err(TraceError::damaged(path, format!("no rank can be read ({what})")));
     }
     Ok((header, parts))
 }
@@ -133,9 +133,10 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
     if entry.length == 0 {
         return Err("is empty: the rank had no memory for its records");
     }
-    let start = usize::try_from(entry.offset).map_err(|_| "leads out of the file")?;
-    let length = usize::try_from(entry.length).map_err(|_| "leads out of the file")?;
-    let bytes = start.checked_add(length).and_then(|end| map.get(start..end)).ok_or("leads out of the file")?;
+    let start = usize::try_from(entry.offset).map_err(|_| "ends beyond the end of the file")?;
+    let length = usize::try_from(entry.length).map_err(|_| "ends beyond the end of the file")?;
+    let bytes =
+        start.checked_add(length).and_then(|end| map.get(start..end)).ok_or("ends beyond the end of the file")?;
     if !entry.offset.is_multiple_of(PAGE) || length < size_of::<PartHeader>() {
         return Err("is misplaced");
     }

@@ -21,6 +21,8 @@ pub fn run(mut command: Command, folder: &Path, limit: Duration) -> Finished {
     fs::create_dir_all(folder).expect("a folder for the output");
     let (out, err) = (folder.join("stdout"), folder.join("stderr"));
     command
+        // Sentences of the companion are looked for as a whole.
+        .env("COLUMNS", "1000")
         .stdin(Stdio::null())
         .stdout(File::create(&out).expect("stdout"))
         .stderr(File::create(&err).expect("stderr"));

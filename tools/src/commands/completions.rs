@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::output::Output;
+use crate::output::{DataSink, Output};
 
 /// Print the completions for a shell
 #[derive(Debug, Args)]
@@ -20,6 +20,6 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, mut program: Command, output: &mut Output) -> Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut program, "mpitrace", &mut script);
-    std::io::Write::write_all(output, &script)?;
+    output.data().write_all(&script)?;
     Ok(ExitCode::SUCCESS)
 }

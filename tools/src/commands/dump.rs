@@ -11,7 +11,8 @@ use crate::export::call_columns::{self, CallColumn, Kind, Value};
 use crate::export::messages::{MessageRow, MessageRows};
 use crate::export::rows::{Calls, Row, Selection};
 use crate::options::TraceInput;
-use crate::output::{self, JsonRows, Output, Style};
+use crate::output::{self, DataSink, JsonRows, Output, Style};
+use crate::progress;
 use crate::source::Traced;
 use crate::table::{Rows, number, text};
 use crate::text::{self, csv_field};
@@ -43,7 +44,7 @@ pub struct Arguments {
 
 /// Lists them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let traced = Traced::open(&arguments.input.files)?;
+    let traced = progress::during("reading", || Traced::open(&arguments.input.files))?;
     let trace = &traced.trace;
     if let Some(rank) = arguments.rank {
         let known: Vec<u32> = trace.parts.iter().map(Part::rank).collect();
@@ -63,7 +64,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         calls.each(selection, |row| list.push(&accounts.with(row)))?;
         list.end()?;
     } else if arguments.csv {
-        listing.write_csv(output)?;
+        listing.write_csv(output.data())?;
     } else {
         let style = output.style;
         listing.write_table(output, style)?;
@@ -80,6 +81,7 @@ fn messages(arguments: &Arguments, calls: &Calls, output: &mut Output) -> Result
     if arguments.json {
         output::json_rows(output, "dump-messages", wanted.map(Ok))?;
     } else if arguments.csv {
+        let output = output.data();
         writeln!(output, "{}", MessageRow::NAMES.join(","))?;
         for row in wanted {
             let cell = |value| match value {
@@ -90,8 +92,8 @@ fn messages(arguments: &Arguments, calls: &Calls, output: &mut Output) -> Result
         }
     } else {
         let style = output.style;
-        let columns = MessageRow::NAMES.iter().zip(MessageRow::WIDTHS);
-        let columns: Vec<_> = columns.map(|(name, width)| (number(name), width)).collect();
+        let columns = MessageRow::NAMES.iter().zip(MessageRow::WIDTHS).zip(MessageRow::SPARE);
+        let columns: Vec<_> = columns.map(|((name, width), order)| (number(name).spare(order), width)).collect();
         let mut table = Rows::begin(&columns, output, style)?;
         for row in wanted {
             let cell = |value| match value {
@@ -101,6 +103,7 @@ fn messages(arguments: &Arguments, calls: &Calls, output: &mut Output) -> Result
             };
             table.row(output, &row.values().map(cell).each_ref().map(String::as_str))?;
         }
+        table.end(output)?;
     }
     Ok(super::shown(calls.trace))
 }
@@ -131,12 +134,12 @@ impl Listing<'_> {
         let title = |column: &&CallColumn| {
             let width = column.width.map_or(0, |width| width(calls));
             match column.kind {
-                Kind::OfOperation(_) | Kind::Flag | Kind::Algorithm => (text(column.name), width),
-                _ => (number(column.name), width),
+                Kind::OfOperation(_) | Kind::Flag | Kind::Algorithm => (text(column.name).spare(column.spare), width),
+                _ => (number(column.name).spare(column.spare), width),
             }
         };
         let mut columns: Vec<_> = shown.iter().map(title).collect();
-        columns.extend(calls.counter_names.iter().map(|name| (number(name), 8)));
+        columns.extend(calls.counter_names.iter().map(|name| (number(name).spare(11), 8)));
         let mut rows = Rows::begin(&columns, output, style)?;
         let accounts = calls.accounts();
         calls.each(self.selection, |row| {
@@ -152,7 +155,8 @@ impl Listing<'_> {
             cells.extend((0..calls.counter_names.len()).map(|index| text::optional(row.counters.get(index))));
             rows.row(output, &cells.iter().map(String::as_str).collect::<Vec<_>>())?;
             Ok(())
-        })
+        })?;
+        Ok(rows.end(output)?)
     }
 }
 

@@ -16,8 +16,8 @@ use crate::source::Traced;
 
 /// Write the calls in a format of other tools
 ///
-/// A file is replaced when the new one is whole. The folder of otf2 must be new; csv and reprompi put a file for each
-/// operation into one that is there.
+/// An existing file is replaced once the new one is complete. The folder of otf2 must be new; csv and reprompi write a
+/// file for each operation into an existing folder.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Command};
 use clap_mangen::Man;
 
-use crate::output::Output;
+use crate::output::{DataSink, Output};
 
 /// Print a manual page, as roff
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments, mut program: Command, output: &mut Output) -> 
         None => program,
         Some(name) => program.find_subcommand(name).with_context(|| format!("no command {name}"))?.clone(),
     };
-    Man::new(page).render(output)?;
+    Man::new(page).render(&mut output.data())?;
     Ok(ExitCode::SUCCESS)
 }
 

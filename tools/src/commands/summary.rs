@@ -12,6 +12,7 @@ use mpitrace::operations::Operations;
 use crate::options::TraceInput;
 use crate::output::{self, Output};
 use crate::progress;
+use crate::source::communicator_labels;
 use crate::summary::Summary;
 use crate::summary::grouped::{self, By, Sort};
 
@@ -51,7 +52,8 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
         let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
         let account = Account::of(&trace, &clock, &operations, Rule::default());
         let regions = || account::regions(&trace, &clock, &operations);
-        let groups = grouped::groups(&account, &operations, regions, by, arguments.sort);
+        let labels = communicator_labels(&trace, &operations);
+        let groups = grouped::groups(&account, &operations, &labels, regions, by, arguments.sort);
         anyhow::Ok((trace, groups))
     })?;
     super::warn_if_incomplete(&trace);

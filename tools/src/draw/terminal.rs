@@ -18,7 +18,7 @@ pub struct Look {
 }
 
 /// The narrowest terminal that is drawn for.
-const NARROWEST: usize = 80;
+const NARROWEST: usize = 60;
 /// A wider one is not filled: the eye would lose the line.
 const WIDEST: usize = 160;
 
@@ -30,12 +30,8 @@ impl Look {
         let unicode = locale.to_ascii_uppercase().replace('-', "").contains("UTF8");
         // The kernel's console has no font with them.
         let console = variable("TERM").is_some_and(|terminal| terminal == "linux");
-        let width = match style {
-            Style::Plain => NARROWEST,
-            Style::Terminal => terminal_size::terminal_size().map_or(NARROWEST, |(width, _)| width.0.into()),
-        };
-        let dots = style == Style::Terminal && unicode && !console;
-        Look { style, width: width.clamp(NARROWEST, WIDEST), dots }
+        let dots = style.attributes && unicode && !console;
+        Look { style, width: style.width.clamp(NARROWEST, WIDEST), dots }
     }
 
     /// A text in the colour of an ink.
@@ -265,9 +261,9 @@ mod tests {
         canvas.point((0.0, 1.0), GOOD);
         canvas.point((0.4, 0.0), GOOD);
         canvas.point((0.4, 0.0), OUTLIER);
-        let plain = Look { style: Style::Plain, width: 80, dots: false };
+        let plain = Look { style: Style::PLAIN, width: 80, dots: false };
         assert_eq!([canvas.row(0, plain), canvas.row(1, plain)], [".", " o"]);
-        let dots = Look { style: Style::Terminal, width: 80, dots: true };
+        let dots = Look { style: Style { attributes: true, ..Style::PLAIN }, width: 80, dots: true };
         assert_eq!(canvas.row(0, dots), "\x1b[36m\u{2801}\x1b[0m");
         assert_eq!(canvas.row(1, dots), " \x1b[31m\u{2840}\x1b[0m");
     }
@@ -284,7 +280,7 @@ mod tests {
         plot.add("good", None, GOOD, bars(&good));
         plot.add("outlier", None, OUTLIER, bars(&[(59, 3.0)]));
         for width in [80, 120] {
-            let lines = draw(&plot, Look { style: Style::Terminal, width, dots: true });
+            let lines = draw(&plot, Look { style: Style { attributes: true, ..Style::PLAIN }, width, dots: true });
             assert_eq!(lines.len(), 2 + BARS);
             let cells = |line: &str| line.chars().filter(|&letter| letter == '\u{2588}').count();
             assert!(lines[2].contains("|900 \x1b[36m\u{2588}") && lines[2].ends_with("\x1b[0m"), "{:?}", lines[2]);
@@ -300,7 +296,7 @@ mod tests {
         let mut plot = Plot::new("Distribution", Range::new("run time", (0.0, 10.0), Kind::Count), share);
         plot.line("all", GOOD, vec![(0.0, 0.0), (0.0, 1.0), (10.0, 1.0)], 1.0, None);
         plot.add("points", None, OUTLIER, Mark::Points { shape: Shape::Dot, points: vec![(5.0, 0.5)], rows: vec![0] });
-        let lines = draw(&plot, Look { style: Style::Plain, width: 80, dots: false });
+        let lines = draw(&plot, Look { style: Style::PLAIN, width: 80, dots: false });
         assert_eq!(lines[1], "Distribution: share  . all");
         assert!(lines[2].ends_with(&format!("+{}", ".".repeat(68))), "{:?}", lines[2]);
         assert!(lines[2..14].iter().all(|line| line.chars().nth(LABEL) == Some('.')), "{lines:?}");

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::output::Output;
+use crate::output::{DataSink, Output};
 use crate::report::file::create;
 
 /// The output of a format.
@@ -97,6 +97,7 @@ impl<'o> Destination<'o> {
             Place::Stdout => {
                 let terminal = io::stdout().is_terminal();
                 ensure!(!terminal || content == Content::Text, "this format is not for a terminal: -o FILE, or a pipe");
+                self.stdout.data();
                 let mut watched = Watched { inner: &mut *self.stdout, failed: None };
                 let written = write(&mut watched);
                 watched.failed.map_or(written, |failed| Err(failed.into()))

@@ -102,6 +102,8 @@ impl MessageRow<'_> {
     ];
     /// Characters in a table, at least.
     pub const WIDTHS: [usize; 12] = [4, 0, 13, 14, 0, 7, 6, 8, 16, 16, 8, 8];
+    /// The order in which a table leaves them out.
+    pub const SPARE: [u8; 12] = [0, 6, 0, 1, 0, 0, 2, 0, 0, 3, 4, 5];
 
     /// In their order.
     pub fn values(&self) -> [Value<'_>; 12] {

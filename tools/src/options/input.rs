@@ -34,8 +34,7 @@ pub struct Input {
     /// The kind of the files.
     #[command(flatten)]
     pub from: FromOption,
-    /// Only the repetitions with these numbers, of each operation: from A up to B, B itself left out. Without A from the
-    /// first, without B up to the last
+    /// Only the repetitions from A up to B, without B, of each operation; A.. and ..B have one end
     #[arg(long, value_name = "A..B", value_parser = repetitions)]
     pub repetitions: Option<Range<u64>>,
 }

@@ -1,7 +1,10 @@
 //! The description of an operation.
 
-use mpitrace::operations::{Operation, Operations};
+use mpitrace::operations::{Communicator, Operation, Operations};
+use mpitrace::reader::Trace;
 use serde::Serialize;
+
+use crate::text;
 
 /// An operation, as `info --json` has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -12,6 +15,9 @@ pub struct Description {
     pub function: String,
     /// The communicator's name; `unknown` where nothing tells.
     pub communicator: String,
+    /// The name for people: with the ranks, where several communicators have this name.
+    #[serde(skip)]
+    pub communicator_label: String,
     /// Its number in the trace.
     pub communicator_id: Option<usize>,
     /// The message size, bytes.
@@ -35,13 +41,15 @@ pub struct Description {
 
 impl Description {
     /// Those of a trace.
-    pub fn all(operations: &Operations) -> Vec<Description> {
+    pub fn all(trace: &Trace, operations: &Operations) -> Vec<Description> {
+        let labels = communicator_labels(trace, operations);
         let description = |(number, operation): (usize, &Operation)| {
             let key = &operation.key;
             Description {
                 operation: number,
                 function: key.function.clone(),
                 communicator: operations.communicators[key.communicator].name.clone(),
+                communicator_label: labels[key.communicator].clone(),
                 communicator_id: Some(key.communicator),
                 bytes: key.bytes,
                 root: key.root.filter(|&root| root >= 0),
@@ -55,4 +63,18 @@ impl Description {
         };
         operations.operations.iter().enumerate().map(description).collect()
     }
+}
+
+/// The name of each communicator for people: with its ranks, where several have the name.
+pub fn communicator_labels(trace: &Trace, operations: &Operations) -> Vec<String> {
+    let all = &operations.communicators;
+    let label = |one: &Communicator| {
+        let name = text::printable(&one.name).into_owned();
+        if all.iter().filter(|other| other.name == one.name).count() < 2 {
+            return name;
+        }
+        let ranks: Vec<u32> = one.members.iter().map(|&(part, _)| trace.parts[part].rank()).collect();
+        format!("{name} ({})", text::few_ranks(&ranks))
+    };
+    all.iter().map(label).collect()
 }

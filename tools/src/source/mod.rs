@@ -25,7 +25,7 @@ mod traced;
 mod untraced;
 
 pub use columns::{Counter, Kind, Ranks, RunTimes};
-pub use description::Description;
+pub use description::{Description, communicator_labels};
 pub use requests::own_work_text;
 pub use traced::Traced;
 
@@ -60,7 +60,7 @@ enum Data {
 impl Data {
     fn descriptions(&self) -> Vec<Description> {
         match self {
-            Data::Traced(traced) => Description::all(&traced.operations),
+            Data::Traced(traced) => Description::all(&traced.trace, &traced.operations),
             Data::Untraced(untraced) => untraced.descriptions(),
         }
     }

@@ -65,14 +65,16 @@ impl Untraced {
 
     pub(super) fn descriptions(&self) -> Vec<Description> {
         let unknown = || "unknown".to_owned();
+        let communicator = match self.format {
+            Format::Csv => unknown(),
+            // It measures on no other.
+            Format::Reprompi => "MPI_COMM_WORLD".to_owned(),
+        };
         let of = |(number, measured): (usize, &Measured)| Description {
             operation: number,
             function: measured.function.clone().unwrap_or_else(unknown),
-            communicator: match self.format {
-                Format::Csv => unknown(),
-                // It measures on no other.
-                Format::Reprompi => "MPI_COMM_WORLD".to_owned(),
-            },
+            communicator: communicator.clone(),
+            communicator_label: communicator.clone(),
             communicator_id: None,
             bytes: measured.bytes,
             root: measured.root,

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::verdict::{percent, seconds};
 use crate::output::Style;
-use crate::table::{Table, number, text};
+use crate::table::{Cell, Table, number, text, time};
 use crate::text;
 
 const NS: f64 = 1e9;
@@ -74,10 +74,11 @@ pub struct Group {
     pub caused_s: f64,
 }
 
-/// The rows, sorted. `regions` are wanted by [`By::Region`] alone.
+/// The rows, sorted. `labels` are the names of the communicators; `regions` are wanted by [`By::Region`] alone.
 pub fn groups(
     account: &Account,
     operations: &Operations,
+    labels: &[String],
     regions: impl FnOnce() -> Vec<RegionAccount>,
     by: By,
     sort: Sort,
@@ -85,7 +86,7 @@ pub fn groups(
     let mut groups = match by {
         By::Region => of_regions(regions(), account.rank_ns()),
         By::Partner => of_partners(account),
-        _ => of_operations(account, operations, by),
+        _ => of_operations(account, operations, labels, by),
     };
     let value = |group: &Group| match sort {
         Sort::Time => group.seconds,
@@ -128,7 +129,7 @@ fn of_partners(account: &Account) -> Vec<Group> {
     account.partners.iter().map(group).collect()
 }
 
-fn of_operations(account: &Account, operations: &Operations, by: By) -> Vec<Group> {
+fn of_operations(account: &Account, operations: &Operations, labels: &[String], by: By) -> Vec<Group> {
     let mut sums = Sums::default();
     if by == By::Rank {
         for rank in &account.ranks {
@@ -140,8 +141,8 @@ fn of_operations(account: &Account, operations: &Operations, by: By) -> Vec<Grou
         if key.is_region {
             continue;
         }
-        let communicator = &operations.communicators[key.communicator].name;
-        let bytes = key.bytes.map_or_else(String::new, |bytes| format!(" of {}", text::count(bytes, "byte")));
+        let communicator = &labels[key.communicator];
+        let bytes = text::of_bytes(key.bytes);
         let name = match by {
             By::Operation => format!("{index}: {}{bytes} on {communicator}", key.function),
             By::Function => key.function.clone(),
@@ -163,45 +164,69 @@ fn of_operations(account: &Account, operations: &Operations, by: By) -> Vec<Grou
 
 /// Writes the first rows, and how many are left out.
 pub fn write(groups: &[Group], by: By, top: usize, output: &mut dyn Write, style: Style) -> io::Result<()> {
-    let head: &[&str] = match by {
-        By::Rank => {
-            &["time", "computing", "off processor", "point-to-point", "collectives", "waiting", "communication"]
+    let head: &[(&str, u8)] = match by {
+        By::Rank => &[
+            ("time", 0),
+            ("computing", 3),
+            ("off processor", 2),
+            ("point-to-point", 4),
+            ("collectives", 0),
+            ("waiting", 1),
+            ("communication", 5),
+        ],
+        By::Partner => {
+            &[("calls that can wait", 2), ("time in them", 0), ("of its time", 0), ("messages sent", 1), ("bytes", 1)]
         }
-        By::Partner => &["calls that can wait", "time in them", "of its time", "messages sent", "bytes"],
-        By::Region => &["repetitions", "time", "of all", "waiting", "off processor", "communication"],
-        _ => &["operations", "repetitions", "time", "of all", "waiting", "off processor", "tracer", "communication"],
+        By::Region => &[
+            ("repetitions", 1),
+            ("time", 0),
+            ("of all", 0),
+            ("waiting", 2),
+            ("off processor", 3),
+            ("communication", 4),
+        ],
+        _ => &[
+            ("operations", 6),
+            ("repetitions", 3),
+            ("time", 0),
+            ("of all", 0),
+            ("waiting", 1),
+            ("off processor", 2),
+            ("tracer", 5),
+            ("communication", 4),
+        ],
     };
-    let others = (!matches!(by, By::Region | By::Partner)).then_some(number("others wait"));
-    let columns = [text("in")].into_iter().chain(head.iter().map(|name| number(name))).chain(others);
-    let mut table = Table::new(&columns.collect::<Vec<_>>());
+    let others = (!matches!(by, By::Region | By::Partner)).then_some(number("others wait").spare(7));
+    let head = head.iter().map(|&(name, order)| number(name).spare(order));
+    let mut table = Table::new(&[text("in")].into_iter().chain(head).chain(others).collect::<Vec<_>>());
     let shown = if top == 0 { groups.len() } else { top.min(groups.len()) };
     for group in &groups[..shown] {
-        let mut row = vec![text::shortened(&text::printable(&group.name), 60).into_owned()];
+        let mut row: Vec<Cell> = vec![text::printable(&group.name).into_owned().into()];
         let Parts { waiting, interrupted, perturbed, communication, .. } = group.parts;
-        let (operations, repetitions) = (group.operations.to_string(), group.repetitions.to_string());
-        let (time, share) = (seconds(group.seconds), percent(group.share));
+        let [operations, repetitions] = [group.operations, group.repetitions].map(|n| Cell::Text(n.to_string()));
+        let (seconds, share) = (time(group.seconds * NS), share_cell(group.share));
         match (by, group.time) {
             (By::Rank, Some(parts)) => {
                 let [computing, messages, waiting, communication] =
                     [RankPart::Computing, RankPart::PointToPoint, RankPart::Waiting, RankPart::Communication]
-                        .map(|part| percent(parts[part] / parts.sum()));
-                let off = percent(parts.sum_of(&RankPart::OFF) / parts.sum());
-                row.extend([text::time(parts.sum()), computing, off, messages, share, waiting, communication]);
+                        .map(|part| share_cell(parts[part] / parts.sum()));
+                let off = share_cell(parts.sum_of(&RankPart::OFF) / parts.sum());
+                row.extend([time(parts.sum()), computing, off, messages, share, waiting, communication]);
             }
             (By::Partner, _) => {
-                let sent = [group.messages, group.bytes].map(|sent| sent.unwrap_or(0).to_string());
-                row.extend([repetitions, time, share].into_iter().chain(sent));
+                let sent = [group.messages, group.bytes].map(|sent| Cell::Text(sent.unwrap_or(0).to_string()));
+                row.extend([repetitions, seconds, share].into_iter().chain(sent));
             }
             (By::Region, _) => {
-                row.extend([repetitions, time, share]);
-                row.extend([waiting, interrupted, communication].map(text::time));
+                row.extend([repetitions, seconds, share]);
+                row.extend([waiting, interrupted, communication].map(time));
             }
             _ => {
-                row.extend([operations, repetitions, time, share]);
-                row.extend([waiting, interrupted, perturbed, communication].map(text::time));
+                row.extend([operations, repetitions, seconds, share]);
+                row.extend([waiting, interrupted, perturbed, communication].map(time));
             }
         }
-        row.extend(others.map(|_| seconds(group.caused_s)));
+        row.extend(others.map(|_| time(group.caused_s * NS)));
         table.row(row);
     }
     table.write(output, style)?;
@@ -211,6 +236,10 @@ pub fn write(groups: &[Group], by: By, top: usize, output: &mut dyn Write, style
         writeln!(output, "... and {left} with {} together (--top 0 shows all)", seconds(rest))?;
     }
     Ok(())
+}
+
+fn share_cell(share: f64) -> Cell {
+    Cell::Text(percent(share).replace("less than", "<"))
 }
 
 /// Rows under construction.

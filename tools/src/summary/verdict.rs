@@ -366,12 +366,12 @@ mod tests {
         let waits: &[(RankPart, f64)] = &[(Computing, 300.0), (PointToPoint, 400.0)];
         assert_eq!(
             sentence(&[waits, &[(Computing, 700.0)]]),
-            "Rank 1 computes 400.0 ms longer than the others, which are in point-to-point calls: give it less work."
+            "Rank 1 computes 400 ms longer than the others, which are in point-to-point calls: give it less work."
         );
         assert_eq!(
             sentence(&[waits, &[(Computing, 300.0), (Asleep, 350.0), (Preempted, 20.0)]]),
             "Rank 0 is 40.0 % of its time in point-to-point calls that can wait, mostly for rank 1, which slept for \
-             350.0 ms: find the sleep, lock or file."
+             350 ms: find the sleep, lock or file."
         );
         // Not for most of the time, or for two reasons.
         let plain = "Rank 0 is 40.0 % of its time in point-to-point calls that can wait, mostly for rank 1.";

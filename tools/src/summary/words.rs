@@ -46,7 +46,7 @@ impl Summary {
         let mut lines: Vec<(Weight, String)> = defects.chain([plain(self.whole()), plain(self.parts())]).collect();
         let mut last = vec![(Weight::Verdict, self.verdict.clone())];
         last.extend(self.next.iter().map(|next| (Weight::Command, format!("Next: {next}"))));
-        let height = |lines: &[(Weight, String)]| lines.iter().map(|line| wrapped(line).len()).sum::<usize>();
+        let height = |lines: &[(Weight, String)]| lines.iter().map(|line| wrapped(line, COLUMNS).len()).sum::<usize>();
         let room = LINES.saturating_sub(height(&lines) + height(&last));
         let mut notices = self.notices();
         notices.truncate(room.min(NOTICES));
@@ -69,7 +69,7 @@ impl Summary {
     /// Writes them; what to do is set off.
     pub fn write(&self, output: &mut dyn Write, style: Style) -> io::Result<()> {
         for line in self.weighted_lines() {
-            for text in wrapped(&line) {
+            for text in wrapped(&line, style.width.min(COLUMNS)) {
                 let text = match line.0 {
                     Weight::Defect => style.paint(Attribute::Red, &text),
                     Weight::Verdict => style.paint(Attribute::Bold, &text),
@@ -176,10 +176,10 @@ impl Summary {
     }
 }
 
-fn wrapped((weight, line): &(Weight, String)) -> Vec<String> {
+fn wrapped((weight, line): &(Weight, String), width: usize) -> Vec<String> {
     let line = text::printable(line);
     match weight {
-        Weight::Plain | Weight::Verdict => text::wrapped(&line, COLUMNS),
+        Weight::Plain | Weight::Verdict => text::wrapped(&line, width),
         Weight::Defect | Weight::Command => vec![line.into_owned()],
     }
 }
@@ -236,8 +236,7 @@ impl LossFacts {
     /// The names of the operation with its line in the program, the longest first.
     fn places(&self) -> Vec<String> {
         let Some(function) = &self.function else { return vec![String::new()] };
-        let bytes = self.bytes.filter(|&bytes| bytes > 0).map(|bytes| format!(" of {}", text::count(bytes, "byte")));
-        let bytes = bytes.unwrap_or_default();
+        let bytes = text::of_bytes(self.bytes);
         let site = self.call_site.as_ref().map(|site| site.resolve());
         let long = site.as_ref().map_or_else(String::new, |site| format!(" in {site}"));
         let short = site.as_ref().map_or_else(String::new, |site| format!(" at {}", site.line_of_file()));

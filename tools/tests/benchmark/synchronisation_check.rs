@@ -31,11 +31,11 @@ fn barriers_are_named_with_how_far_apart_they_let_the_ranks_go() {
     let ran = mpitrace(&["benchmark", "synchronisation", "--operation", "0", &file]);
     let expected = "operation 0: MPI_Allreduce of 8 bytes\n\
         * two barriers synchronise the ranks before a repetition\n\
-        * the ranks started 2.000 µs apart (median; 95 % of them 2.000 µs or less, at most 2.000 µs); the error \
+        * the ranks started 2.00 µs apart (median; 95 % of them 2.00 µs or less, at most 2.00 µs); the error \
         of a rank's time is unknown\n\
-        * they left the barrier 2.000 µs apart (median; 95 % of them 2.000 µs or less, at most 2.000 µs) and entered the \
-        call 5.000 µs later\n\
-        * barriers around 49: work of 85.00 µs to 95.00 µs without a clock, 85.00 µs with; contradicted 0, beyond the \
+        * they left the barrier 2.00 µs apart (median; 95 % of them 2.00 µs or less, at most 2.00 µs) and entered the \
+        call 5.00 µs later\n\
+        * barriers around 49: work of 85.0 µs to 95.0 µs without a clock, 85.0 µs with; contradicted 0, beyond the \
         clocks' errors 0\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (0, expected), "{}", ran.stderr);
     // They start every 100 us: without a barrier that is a window.

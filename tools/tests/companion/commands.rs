@@ -15,12 +15,12 @@ fn info_tells_what_a_trace_is() {
 never freed or closed by some rank: 2 communicators
 ranks       2 on node1
 records     123, 1 perturbed by the tracer
-started     2026-11-20T18:00:00Z, 130.0 ms from MPI_Init to MPI_Finalize
+started     2026-11-20T18:00:00Z, 130 ms from MPI_Init to MPI_Finalize
 command     ./a.out
 library     MPICH Version: 4.0.2 (mpich ABI)
 clock       tsc at 1.000 GHz
 tuning      UCX_TLS=sm
-not seen    cache control, governor
+unknown     cache control, governor
 
 operation  function       communicator    bytes  root  datatype    reduction  ranks  repetitions
         0  MPI_Allreduce  MPI_COMM_WORLD      8        MPI_DOUBLE  MPI_SUM        2           60
@@ -139,9 +139,9 @@ fn categorize_finds_first_warm_up_outlier_and_good() {
     let ran = mpitrace(&["categorize", "--method", "roth", &trace]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let expected = "\
-operation  function       communicator    bytes  root  ranks  repetitions    median  end of warm-up  first  warmup  outlier  good  overlaps
-        0  MPI_Allreduce  MPI_COMM_WORLD      8            2           60  2.000 µs              20      1      19        1    39        20
-        1  MPI_Bcast      comm-2              4     0      1            3  1.000 µs                      1       0        0     2
+operation  function       communicator    bytes  root  ranks  repetitions  median µs  end of warm-up  first  warmup  outlier  good  overlaps
+        0  MPI_Allreduce  MPI_COMM_WORLD      8            2           60       2.00              20      1      19        1    39        20
+        1  MPI_Bcast      comm-2              4     0      1            3       1.00                      1       0        0     2
 
 overlaps: also matches a lower-priority category (first > warmup > outlier > good)
 ";

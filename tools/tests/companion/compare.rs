@@ -97,16 +97,16 @@ fn the_slower_side_is_found_with_its_stars_and_its_size() {
     assert!(table.stdout.contains(sentence), "{}", table.stdout);
     assert_eq!(one["factors"], json!([]), "all was recorded alike");
     let expected = "\
-operation            runs A  runs B  left out A  left out B  median A  median B  B against A";
+operation            runs A  runs B  left out A  left out B  median A µs  median B µs  B against A";
     assert!(table.stdout.starts_with(expected), "{}", table.stdout);
     // First the whole job and its calls: the time before the first call is the same.
     let rows: Vec<&str> = table.stdout.lines().skip(1).collect();
     assert!(rows[0].starts_with("job ") && rows[1].starts_with("collectives "), "{rows:#?}");
-    assert!(rows[0].contains("3.154 ms  3.584 ms      +13.7 %  ") && rows[0].ends_with("A is faster"), "{rows:#?}");
+    assert!(rows[0].contains("3154         3584      +13.7 %  ") && rows[0].ends_with("A is faster"), "{rows:#?}");
     assert!(rows[1].contains(" +20.0 % ") && rows[1].ends_with("A is faster"), "{rows:#?}");
     assert!(rows[2].starts_with("operations ") && rows[2].contains(" +20.0 % "), "{rows:#?}");
     let row = rows[3];
-    assert!(row.contains("10.20 µs  12.24 µs      +20.0 %") && row.contains("  0.0159  *  "), "{row}");
+    assert!(row.contains("10.2         12.2      +20.0 %") && row.contains("  0.0159  *  "), "{row}");
     let expected = "A: 20 of 1000 repetitions left out: 10 first, 0 warm-up, 10 outliers and 0 incomplete\n";
     assert!(table.stdout.contains(expected), "{}", table.stdout);
 }
@@ -123,7 +123,7 @@ fn effects_and_their_intervals_are_drawn_on_one_scale() {
     {
         let place = |letter: char| row.find(letter).unwrap_or_else(|| panic!("no {letter}: {rows:#?}"));
         assert!(row.starts_with(name) && place('|') < place('[') && place('[') < place('*'), "{rows:#?}");
-        assert!(place('*') < place(']') && row.len() <= 80, "{rows:#?}");
+        assert!(place('*') < place(']') && row.len() <= 160, "{rows:#?}");
     }
     let picture = std::fs::read_to_string(&svg).unwrap();
     assert!(
@@ -195,7 +195,7 @@ fn one_run_on_each_side_has_no_p_and_says_how_many_it_takes() {
 #[test]
 fn faster_in_the_middle_and_slower_in_the_tail_is_a_crossing() {
     let folder = Folder::new();
-    // The thesis' figures 4.16 and 4.18, in hundredths of ns: 26.94 against 30.28 µs, but 69.38 against 68.19.
+    // The thesis' figures 4.16 and 4.18, in hundredths of ns: 26.94 against 30.3 µs, but 69.38 against 68.19.
     let series = |median: u64, p95: u64, slow: u64| -> Vec<u64> {
         (0..2000).map(|k| if k % 100 < slow { p95 - 50 + k % 97 } else { median - 50 + k % 101 }).collect()
     };
@@ -216,8 +216,8 @@ fn faster_in_the_middle_and_slower_in_the_tail_is_a_crossing() {
     let table = compare(&a, &b, &[]).stdout;
     let at = table.find("MPI_Allreduce/8/1/- crosses, outliers included:\n").expect("the crossing explained");
     let explained: Vec<&str> = table[at..].lines().collect();
-    assert!(explained[1].contains("median: A 26.9") && explained[1].ends_with("A is faster"), "{explained:?}");
-    assert!(explained[2].contains("95th percentile: A 69.3") && explained[2].ends_with("B is faster"), "{explained:?}");
+    assert!(explained[1].contains("median: A 27.0") && explained[1].ends_with("A is faster"), "{explained:?}");
+    assert!(explained[2].contains("95th percentile: A 69.4") && explained[2].ends_with("B is faster"), "{explained:?}");
 }
 
 #[test]
@@ -248,12 +248,11 @@ fn a_run_without_good_repetitions_counts_as_none() {
     let ran = compare(&a, &b, &["--json"]);
     let one = &operations(&ran)[0];
     assert_eq!((&one["b"]["runs"], &one["b"]["runs_without"]), (&json!(4), &json!(1)));
-    let expected =
-        "B: 1 of 5 runs have no good repetition of MPI_Allreduce/8/1/- (MPI_COMM_WORLD MPI_DOUBLE MPI_SUM)\n";
+    let expected = "B: no good repetition of MPI_Allreduce/8/1/- (MPI_COMM_WORLD MPI_DOUBLE MPI_SUM) in 1 of 5 runs\n";
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     let alone = compare(&a, &b[4..], &["--json"]);
     assert_eq!(operations(&alone), json!([]));
-    assert!(alone.stderr.contains("B: 1 of 1 runs have no good repetition"), "{}", alone.stderr);
+    assert!(alone.stderr.contains("B: no good repetition of "), "{}", alone.stderr);
 }
 
 #[test]

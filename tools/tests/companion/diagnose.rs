@@ -46,7 +46,7 @@ fn the_thesis_case_names_its_cache_misses_first() {
     let first = "PAPI_L3_TCM differs between the 59 repetitions of the warm-up and the good ones: ";
     assert!(sentences[0].starts_with(first), "{}", ran.stdout);
     assert!(sentences[0].contains(" on all ranks together, more in "), "{}", ran.stdout);
-    assert!(sentences[1].starts_with("no cause is recorded for "), "{}", ran.stdout);
+    assert!(sentences[1].ends_with(" of the extra time of the 35 outliers has no recorded cause"), "{}", ran.stdout);
 
     let robust = mpitrace(&["diagnose", "--from", "csv", &file, "--method", "robust"]);
     assert!(
@@ -91,7 +91,7 @@ fn a_late_rank_and_a_delay_by_the_tracer_are_named() {
     let ran = mpitrace(&["diagnose", &file]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let sentences: Vec<&str> = ran.stdout.lines().filter_map(|line| line.strip_prefix("* ")).collect();
-    let first = "others wait for rank 2 in 60 of the 70 outliers: 180.0 ms, ";
+    let first = "others wait for rank 2 in 60 of the 70 outliers: 180 ms, ";
     assert!(sentences[0].starts_with(first), "{}", ran.stdout);
     assert!(
         sentences[0].ends_with(" of their extra time; whether it was on its processor is not known"),
@@ -131,7 +131,7 @@ fn operations_without_a_slow_repetition_and_bad_numbers_are_one_line() {
     let ran = mpitrace(&["diagnose", &file, "--operation", "1"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
-        ran.stdout.starts_with("operation 1: MPI_Bcast of 4 bytes\n3 repetitions: 1 first, 2 good\n"),
+        ran.stdout.starts_with("operation 1: MPI_Bcast of 4 bytes on comm-2\n3 repetitions: 1 first, 2 good\n"),
         "{}",
         ran.stdout
     );

@@ -14,3 +14,4 @@ mod stats;
 mod summary;
 mod support;
 mod untraced;
+mod width;

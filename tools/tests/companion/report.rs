@@ -6,7 +6,7 @@ use std::process::Command;
 use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, killed, mpitrace, plain};
+use crate::support::{Folder, Ran, command, killed, mpitrace, plain};
 
 /// Held against the file of this name in golden/. `RENEW=1 cargo test -p mpitrace-tools --test companion report` writes
 /// them.
@@ -28,11 +28,12 @@ fn report(arguments: &[&str]) -> Ran {
 fn a_pipe_gets_plots_in_letters_of_80_columns() {
     let folder = Folder::new();
     let file = folder.trace(&plain());
-    let ran = report(&[&file]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    assert_golden("report.txt", &ran.stdout.replace(&file, "FILE"));
-    assert!(!ran.stdout.contains('\x1b'));
-    let plots = ran.stdout.lines().filter(|line| line.contains(" |") || line.contains(" +"));
+    let ran = command(&["report", &file]).env("COLUMNS", "80").output().unwrap();
+    let stdout = String::from_utf8(ran.stdout).unwrap();
+    assert!(ran.status.success() && ran.stderr.is_empty());
+    assert_golden("report.txt", &stdout.replace(&file, "FILE"));
+    assert!(!stdout.contains('\x1b'));
+    let plots = stdout.lines().filter(|line| line.contains(" |") || line.contains(" +"));
     assert!(plots.clone().count() > 60 && plots.clone().all(|line| line.chars().count() <= 80));
 }
 
@@ -58,14 +59,14 @@ fn a_page_has_the_numbers_the_plots_and_the_values_behind_them() {
     }
     // Ten plots of the operation of two ranks, eight of them by three definitions, eight of that of one rank; the
     // timeline, and around two repetitions of either operation.
-    let plots = |name: &str| text.matches(&format!("data-plot=\"{name}\"><svg ")).count();
+    let plots = |name: &str| text.matches(&format!("data-plot=\"{name}\" tabindex=\"0\"><svg ")).count();
     assert_eq!(["run-time", "ecdf", "arrival", "rank-time", "timeline"].map(plots), [6, 6, 1, 1, 5]);
     assert_eq!((text.matches("<svg ").count(), text.matches("</svg>").count()), (2 * 21 + 2 + 5, 2 * 21 + 2 + 5));
     // The verdict, the account, the table of operations and that of numbers are there without a script.
     for part in [
         "There is little to gain in collective calls.",
         "<th class=\"number\">end of warm-up</th>",
-        "<td>median</td><td class=\"number\">2.000 \u{b5}s</td>",
+        "<td>median</td><td class=\"number\">2.00 \u{b5}s</td>",
         "<li>robust: the warm-up ends at repetition 20, warmup; the level changes at 20</li>",
         ">outlier 1</text>",
     ] {

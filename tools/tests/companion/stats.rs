@@ -104,7 +104,7 @@ fn the_step_of_the_clock_is_said() {
     let folder = Folder::new();
     let found = stats(&folder, &trace(500, |_, i| 200 + 10 * ((i * 7) % 5)), &[]);
     assert_eq!(found["step_ns"], 10.0);
-    assert!(found["notes"].to_string().contains("steps of 10.00 ns"), "{}", found["notes"]);
+    assert!(found["notes"].to_string().contains("steps of 10.0 ns"), "{}", found["notes"]);
 }
 
 /// Three run times of 60 are a thousand times as long: Student's interval of the mean would reach below no time at all.
@@ -162,7 +162,7 @@ fn ranks_with_different_numbers_of_repetitions_are_told() {
     assert_eq!((ran.code, ran.stderr.lines().count()), (1, 1));
     let found = &ran.json()[0];
     assert_eq!((&found["used"], &found["incomplete"], &found["median_ns"]), (&json!(4), &json!(1), &json!(50.0)));
-    assert!(found["notes"].to_string().contains("1 repetitions that some rank"), "{}", found["notes"]);
+    assert!(found["notes"].to_string().contains("1 repetition that some rank"), "{}", found["notes"]);
 }
 
 #[test]

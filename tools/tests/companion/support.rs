@@ -30,7 +30,8 @@ impl Ran {
 /// The companion, not yet started.
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mpitrace"));
-    command.args(arguments);
+    // Sentences are looked for as a whole.
+    command.args(arguments).env("COLUMNS", "1000");
     command
 }
 

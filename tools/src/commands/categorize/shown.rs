@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::output::{Attribute, Style};
 use crate::source::{Description, RunTimes, own_work_text};
-use crate::table::{Rows, Table, number, text};
+use crate::table::{Cell, Rows, Table, number, text, time};
 use crate::text;
 use mpitrace::categories::NotOneLevel;
 
@@ -114,24 +114,24 @@ impl<'a> Categorized<'a> {
     }
 
     /// The operation's row in the table.
-    pub fn cells(&self) -> Vec<String> {
-        let positive = |number: u64| text::optional(Some(number).filter(|&number| number > 0));
+    pub fn cells(&self) -> Vec<Cell> {
+        let positive = |number: u64| text::optional(Some(number).filter(|&number| number > 0)).into();
         let Found { categories, levels } = &self.found;
-        let count = |category: Category| categories.count(category).to_string();
+        let count = |category: Category| categories.count(category).to_string().into();
         vec![
-            self.operation.operation.to_string(),
-            text::printable(&self.operation.function).into_owned(),
-            text::printable(&self.operation.communicator).into_owned(),
-            text::optional(self.operation.bytes),
-            text::optional(self.operation.root),
-            self.operation.ranks.to_string(),
-            self.repetition.len().to_string(),
+            self.operation.operation.to_string().into(),
+            text::printable(&self.operation.function).into_owned().into(),
+            self.operation.communicator_label.clone().into(),
+            text::optional(self.operation.bytes).into(),
+            text::optional(self.operation.root).into(),
+            self.operation.ranks.to_string().into(),
+            self.repetition.len().to_string().into(),
             positive(self.operation.incomplete),
-            categories.median_ns.map(text::time).unwrap_or_default(),
-            self.own_work().unwrap_or_default(),
-            text::optional(levels.as_ref().map(|levels| levels.class.name())),
-            text::optional(categories.warmup_end),
-            levels.as_ref().map(changes).unwrap_or_default(),
+            time(categories.median_ns),
+            self.own_work().unwrap_or_default().into(),
+            text::optional(levels.as_ref().map(|levels| levels.class.name())).into(),
+            text::optional(categories.warmup_end).into(),
+            levels.as_ref().map(changes).unwrap_or_default().into(),
             count(Category::First),
             count(Category::Warmup),
             count(Category::Outlier),
@@ -182,21 +182,21 @@ pub fn table() -> Table<'static> {
     Table::new(&[
         number("operation"),
         text("function"),
-        text("communicator"),
+        text("communicator").spare(1),
         number("bytes"),
-        number("root").optional(),
-        number("ranks"),
-        number("repetitions"),
-        number("incomplete").optional(),
+        number("root").optional().spare(8),
+        number("ranks").spare(7),
+        number("repetitions").spare(2),
+        number("incomplete").optional().spare(3),
         number("median"),
-        number("own work").optional(),
+        number("own work").optional().spare(4),
         text("class").optional(),
-        number("end of warm-up").optional(),
-        text("changes").optional(),
-        number("first"),
+        number("end of warm-up").optional().spare(6),
+        text("changes").optional().spare(5),
+        number("first").spare(10).unnamed(),
         number("warmup"),
         number("outlier"),
         number("good"),
-        number("overlaps").optional(),
+        number("overlaps").optional().spare(9),
     ])
 }

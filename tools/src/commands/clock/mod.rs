@@ -14,6 +14,7 @@ use mpitrace_synchronise::Method;
 
 use crate::options::TraceInput;
 use crate::output::{self, Output};
+use crate::progress;
 
 /// Show how good the global time is: its method, its errors, and whether calls keep the order that collectives imply
 ///
@@ -41,12 +42,15 @@ fn method(name: &str) -> Result<Method, String> {
 
 /// Shows it.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let trace = arguments.input.open()?;
-    let clock = match arguments.method {
-        Some(method) => Clock::estimated_by(&trace, method)?,
-        None => Clock::new(&trace),
-    };
-    let facts = facts::Facts::new(&trace, &clock, &Operations::new(&trace));
+    let (trace, facts) = progress::during("reading", || {
+        let trace = arguments.input.open()?;
+        let clock = match arguments.method {
+            Some(method) => Clock::estimated_by(&trace, method)?,
+            None => Clock::new(&trace),
+        };
+        let facts = facts::Facts::new(&trace, &clock, &Operations::new(&trace));
+        anyhow::Ok((trace, facts))
+    })?;
     super::warn_if_incomplete(&trace);
     if arguments.json {
         output::json(output, "clock", &facts)?;

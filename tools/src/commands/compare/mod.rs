@@ -37,10 +37,10 @@ use side::{OfOperation, Side};
 /// Each file is a run. The first rows are the whole job, from MPI_Init to MPI_Finalize, its ranks' time in MPI, and the
 /// geometric mean of all operations; then come the operations. First, warm-up and outliers are left out per run, and
 /// counted; each run is one median; the medians of A and B are tested, corrected for the number of operations, as are
-/// the intervals: * 0.05, ** 0.01, *** 0.001. Of more than two sets each is compared with each, corrected for that, too.
-/// A crossing is an operation of which one side is faster in the median and slower in the 95th percentile, outliers
-/// included, both by intervals that are apart, with two runs a side or more. What was recorded of the runs and differs
-/// between the sides is listed: it may be the reason. Exit code 1 where B is slower.
+/// the intervals: * 0.05, ** 0.01, *** 0.001. Of more than two sets each is compared with each, corrected for that,
+/// too. A crossing is an operation of which one side is faster in the median and slower in the 95th percentile,
+/// outliers included, both by intervals that are apart, with two runs a side or more. Recorded settings that differ
+/// between the sides are listed: they may be the reason. Exit code 1 where B is slower.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The runs of A

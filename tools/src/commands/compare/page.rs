@@ -14,8 +14,11 @@ use super::share::signed;
 use super::{Pair, sentence};
 use crate::draw::terminal::Look;
 use crate::output::{Attribute, Output, Style};
-use crate::table::{Table, number, text};
+use crate::table::{Cell, Table, number, text, time};
 use crate::text;
+
+/// Characters of a recorded value that are shown.
+const LONGEST: usize = 120;
 
 /// Writes it.
 pub fn write(pairs: &[Pair], output: &mut Output) -> Result<()> {
@@ -42,12 +45,14 @@ fn write_pair(pair: &Pair, output: &mut Output) -> Result<()> {
     let against = format!("{b} against {a}");
     let mut columns = vec![
         text("operation"),
-        text("communicator").optional(),
-        text("datatype").optional(),
-        text("reduction").optional(),
+        text("communicator").optional().spare(4),
+        text("datatype").optional().spare(7),
+        text("reduction").optional().spare(7),
     ];
-    columns.extend(heads.iter().map(|head| number(head)));
-    columns.extend([number(&against), text("95 %"), number("p"), text(""), text("verdict")]);
+    let spare = [5, 5, 6, 6, 0, 0];
+    columns.extend(heads.iter().zip(spare).map(|(head, order)| number(head).spare(order)));
+    columns.extend([number(&against), text("95 %").spare(1), number("p").spare(2), text("").spare(3).unnamed()]);
+    columns.push(text("verdict"));
     let mut table = Table::new(&columns);
     for one in compared {
         table.row(cells(one, compared, style));
@@ -66,18 +71,19 @@ fn write_pair(pair: &Pair, output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-fn cells(one: &Compared, all: &[Compared], style: Style) -> Vec<String> {
+fn cells(one: &Compared, all: &[Compared], style: Style) -> Vec<Cell> {
     let key = one.identity.key();
     // What the key leaves open is shown where two operations share it.
     let ambiguous = all.iter().filter(|other| other.identity.key() == key).count() > 1;
     let rest = |word: Option<&String>| match word {
-        Some(word) if ambiguous => text::printable(word).into_owned(),
-        _ => String::new(),
+        Some(word) if ambiguous => Cell::from(text::printable(word).into_owned()),
+        _ => String::new().into(),
     };
     let of = |side: usize| &one.sides[side];
-    let median = |side: usize| text::time(of(side).median_ns);
-    let runs = |side: usize| of(side).operation.runs.len().to_string();
-    let left_out = |side: usize| of(side).operation.left_out.total().to_string();
+    let median = |side: usize| time(of(side).median_ns);
+    let runs = |side: usize| Cell::from(of(side).operation.runs.len().to_string());
+    let left_out = |side: usize| Cell::from(of(side).operation.left_out.total().to_string());
+    let interval = one.effect_interval().map(|[low, high]| format!("{} to {}", signed(low), signed(high)));
     let [a, b] = one.names;
     let verdict = match one.verdict() {
         Verdict::A => style.paint(Attribute::Red, &format!("{a} is faster")),
@@ -86,7 +92,7 @@ fn cells(one: &Compared, all: &[Compared], style: Style) -> Vec<String> {
         Verdict::None => String::new(),
     };
     vec![
-        text::printable(&key).into_owned(),
+        text::printable(&key).into_owned().into(),
         rest(Some(&one.identity.communicator)),
         rest(one.identity.datatype.as_ref()),
         rest(one.identity.reduction.as_ref()),
@@ -96,11 +102,11 @@ fn cells(one: &Compared, all: &[Compared], style: Style) -> Vec<String> {
         left_out(1),
         median(0),
         median(1),
-        one.effect().map(signed).unwrap_or_default(),
-        one.effect_interval().map(|[low, high]| format!("{} to {}", signed(low), signed(high))).unwrap_or_default(),
-        one.comparison.p.map(probability).unwrap_or_default(),
-        stars(one.comparison.p).to_owned(),
-        verdict,
+        one.effect().map(signed).unwrap_or_default().into(),
+        interval.unwrap_or_default().into(),
+        one.comparison.p.map(probability).unwrap_or_default().into(),
+        stars(one.comparison.p).to_owned().into(),
+        verdict.into(),
     ]
 }
 
@@ -166,6 +172,7 @@ fn write_factors(factors: &[Factor], [a, b]: Names, output: &mut Output) -> Resu
     };
     for factor in factors {
         let (of_a, of_b) = (value(&factor.a), value(&factor.b));
+        let [of_a, of_b] = [of_a, of_b].map(|value| text::shortened(&value, LONGEST).into_owned());
         writeln!(output, "  {}: {a} {of_a}, {b} {of_b}", text::printable(&factor.name))?;
     }
     Ok(())

@@ -116,7 +116,7 @@ impl Side {
             self.operations.iter().filter(|operation| operation.runs_without > 0).collect();
         for operation in without.iter().take(NAMED) {
             let (without, runs) = (operation.runs_without, self.runs);
-            notes.push(format!("{name}: {without} of {runs} runs have no good repetition of {}", operation.identity));
+            notes.push(format!("{name}: no good repetition of {} in {without} of {runs} runs", operation.identity));
         }
         if without.len() > NAMED {
             notes.push(format!("{name}: the same holds for {} more operations", without.len() - NAMED));

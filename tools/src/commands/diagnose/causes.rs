@@ -94,7 +94,7 @@ fn named(repetitions: Repetitions, count: usize) -> String {
 fn without_cause(group: &GroupTime) -> String {
     let share = percent((group.unexplained_ns / group.extra_ns).min(1.0));
     let whose = named(group.repetitions, group.count);
-    let mut sentence = format!("no cause is recorded for {share} of the extra time of {whose}");
+    let mut sentence = format!("{share} of the extra time of {whose} has no recorded cause");
     let may_be = |ns: f64| (ns >= NAMED * group.extra_ns).then(|| text::time(ns));
     if let Some(time) = may_be(group.untimed_ns) {
         sentence += &format!("; up to {time} of it may be time off the processor, which is not known in these calls");

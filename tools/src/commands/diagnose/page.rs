@@ -19,13 +19,18 @@ pub fn write(diagnosed: &Diagnosed<'_>, first: bool, output: &mut Output) -> Res
     let counts = Category::ALL.map(|category| (diagnosed.categories.count(category), category.name()));
     let counts: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
+    let communicator = match &description.communicator_label[..] {
+        "unknown" => String::new(),
+        known => format!(" on {known}"),
+    };
     let title = format!(
-        "operation {}: {} {}",
+        "operation {}: {}{}{}",
         description.operation,
         text::printable(&description.function),
-        description.bytes.map(|bytes| format!("of {bytes} bytes ")).unwrap_or_default()
+        text::of_bytes(description.bytes),
+        communicator
     );
-    writeln!(output, "{}", style.paint(Attribute::Bold, title.trim_end()))?;
+    writeln!(output, "{}", style.paint(Attribute::Bold, &title))?;
     if description.repetitions == 0 {
         writeln!(output, "no repetition that every rank finished and kept")?;
         return Ok(());

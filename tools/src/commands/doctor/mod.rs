@@ -27,10 +27,10 @@ pub struct Arguments {
     /// have it
     #[arg(long, value_name = "PART", num_args = 0..=1, default_missing_value = "")]
     variables: Option<String>,
-    /// The MPI library; without, all that are found by mpicc and mpirun, LD_LIBRARY_PATH and the loader
+    /// The MPI library [default: all that mpicc, mpirun, LD_LIBRARY_PATH and the loader find]
     #[arg(long, value_name = "FILE")]
     mpi: Option<PathBuf>,
-    /// The tracer's library, where it does not lie beside this program
+    /// The tracer's library, if it is not beside this program
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// As JSON

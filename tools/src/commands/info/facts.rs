@@ -307,7 +307,7 @@ fn operation_facts(trace: &Trace, operations: &Operations) -> Vec<OperationFacts
         doubtful: operation.doubtful,
         algorithms: algorithms(trace, operation),
     };
-    Description::all(operations).into_iter().zip(&operations.operations).map(facts).collect()
+    Description::all(trace, operations).into_iter().zip(&operations.operations).map(facts).collect()
 }
 
 #[allow(clippy::option_option, reason = "the outer one: it is no collective")]

@@ -21,7 +21,7 @@ use crate::{all_calls, undone};
 const LISTED: usize = 20;
 
 /// Characters of a line that are shown; command lines and lists of variables can be as long as they like.
-const LONGEST: usize = 240;
+const LONGEST: usize = 160;
 
 /// Different values of a factor that are listed.
 const FEW: usize = 8;
@@ -97,7 +97,7 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("settings", settings(facts));
     add("tuning", environment(&facts.factors, |name| !name.starts_with("MPITRACE_") && name != PRELOAD));
     add("preloaded", preloaded(&factors));
-    add("not seen", factors.not_seen());
+    add("unknown", factors.unknown());
     lines
 }
 
@@ -151,7 +151,7 @@ impl Known<'_> {
         Some(values.join(", ")).filter(|values| !values.is_empty())
     }
 
-    fn not_seen(&self) -> Option<String> {
+    fn unknown(&self) -> Option<String> {
         // The frequency stands under one of two names.
         let elsewhere = |name: &str| name == "frequency_khz" && self.get("frequency_mhz").is_some();
         let unknown = self.0.iter().filter(|(name, value)| *value == UNKNOWN && !elsewhere(name));
@@ -310,17 +310,17 @@ fn operations(facts: &Facts) -> Table<'_> {
     let mut table = Table::new(&[
         number("operation"),
         text("function"),
-        text("communicator"),
+        text("communicator").spare(1),
         number("bytes"),
-        number("root").optional(),
-        text("datatype").optional(),
-        text("reduction").optional(),
-        number("ranks"),
+        number("root").optional().spare(5),
+        text("datatype").optional().spare(7),
+        text("reduction").optional().spare(6),
+        number("ranks").spare(4),
         number("repetitions"),
         number("incomplete").optional(),
         number("doubtful").optional(),
-        text("called from").optional(),
-        text("algorithm").optional(),
+        text("called from").optional().spare(2),
+        text("algorithm").optional().spare(3),
     ]);
     let any_algorithm = facts.operations.iter().any(|operation| matches!(operation.algorithms, Some(Some(_))));
     for operation in &facts.operations {
@@ -328,7 +328,7 @@ fn operations(facts: &Facts) -> Table<'_> {
         table.row(vec![
             description.operation.to_string(),
             text::printable(&description.function).into_owned(),
-            text::printable(&description.communicator).into_owned(),
+            description.communicator_label.clone(),
             text::optional(description.bytes),
             text::optional(description.root),
             text::printable(description.datatype.as_deref().unwrap_or_default()).into_owned(),

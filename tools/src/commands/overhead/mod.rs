@@ -20,9 +20,9 @@ use crate::table::{Table, number, text};
 
 /// Measure what tracing adds to a call on this machine, beside two bare time stamps
 ///
-/// A process of one rank makes MPI_Allreduce calls of 8 bytes on MPI_COMM_SELF, through the tracer and past it in turn,
-/// and pairs of time stamps between them. A warning appears if other programs kept the machine busy. It needs
-/// no compiler, and no launcher where a process by itself may call MPI_Init; else name one behind `--`. The trace that
+/// A process of one rank makes MPI_Allreduce calls of 8 bytes on MPI_COMM_SELF, with and without the tracer in turn,
+/// and pairs of time stamps between them. A warning appears if other programs kept the machine busy. It needs no
+/// compiler, and no launcher where a process by itself may call MPI_Init; otherwise name one after `--`. The trace that
 /// comes of it is checked for all its calls, and removed.
 #[derive(Debug, Args)]
 #[command(override_usage = "mpitrace overhead [OPTIONS] [-- LAUNCHER ...]")]
@@ -30,10 +30,10 @@ pub struct Arguments {
     /// Also measure with these counters, as MPITRACE_EVENTS takes them; may be given several times
     #[arg(short, long, value_name = "EVENTS")]
     events: Vec<String>,
-    /// The MPI library; without, the first that `doctor` lists and that works
+    /// The MPI library [default: the first that works of those of `doctor`]
     #[arg(long, value_name = "FILE")]
     mpi: Option<PathBuf>,
-    /// The tracer's library, where it does not lie beside this program
+    /// The tracer's library, if it is not beside this program
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// As JSON

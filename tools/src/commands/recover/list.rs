@@ -51,14 +51,14 @@ pub fn write(jobs: &[Vec<Leftover>], as_json: bool, output: &mut Output) -> Resu
     let mut table = Table::new(&[
         number("job"),
         number("rank"),
-        number("of"),
+        number("of").spare(3),
         number("calls"),
         text("state"),
-        text("process"),
-        number("began, ago"),
+        text("process").spare(4),
+        number("began, ago").spare(2),
         number("written, ago"),
-        number("size"),
-        text("host").optional(),
+        number("size").spare(1),
+        text("host").optional().spare(5),
         text("file"),
     ]);
     for left in &left {

@@ -26,7 +26,7 @@ use crate::{markers, text};
 /// are removed.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Where to look; MPITRACE_SEGMENT_DIR, /dev/shm and the temporary folder without
+    /// The folders to look in [default: MPITRACE_SEGMENT_DIR, /dev/shm, the temporary folder]
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
     /// The trace to write, or to add the ranks of this node to
@@ -190,7 +190,8 @@ pub fn folders_with(set: Option<PathBuf>) -> Vec<PathBuf> {
     distinct(set.into_iter().chain(usual).filter_map(existing).collect())
 }
 
-fn distinct(folders: Vec<PathBuf>) -> Vec<PathBuf> {
+/// Each of them once.
+pub fn distinct(folders: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut distinct: Vec<PathBuf> = Vec::new();
     for folder in folders {
         if !distinct.contains(&folder) {

@@ -25,7 +25,8 @@ pub fn summarize(traces: &[PathBuf]) {
         return;
     }
     let summary = Summary::new(&trace, &Operations::new(&trace), &Clock::new(&trace), &name);
-    let _ = summary.write(&mut io::stderr().lock(), Style::Plain);
+    let stderr = io::stderr();
+    let _ = summary.write(&mut stderr.lock(), Style::of(&stderr));
 }
 
 /// How a command line in this folder names the file.

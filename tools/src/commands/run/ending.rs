@@ -291,7 +291,7 @@ mod tests {
         let observed = |ends| Observed { began: true, ends };
         let ends = || vec![end("other", 0, None), end("b", 1, Some(ProcessEnd::Signal(9))), end("a", 251, None)];
         let said = ending(2, state::RUNNING).first(&observed(ends()));
-        assert_eq!(said.unwrap(), "rank 1 ended first, signal 9 (SIGKILL); the next rank ended 250.0 ms later");
+        assert_eq!(said.unwrap(), "rank 1 ended first, signal 9 (SIGKILL); the next rank ended 250 ms later");
         // Seen at one moment: a busy machine may have kept the observer from its processor.
         let together = |[one, other]: [c_int; 2]| {
             let ends = vec![end("a", 1, Some(ProcessEnd::Signal(one))), end("b", 1, Some(ProcessEnd::Signal(other)))];
@@ -310,12 +310,12 @@ mod tests {
         let said = ending(2, state::RUNNING).first(&observed(aborts)).unwrap();
         assert_eq!(
             said,
-            "rank 1 ended by itself, exit code 15; rank 0 was killed 4.000 ms before it, signal 9 (SIGKILL)"
+            "rank 1 ended by itself, exit code 15; rank 0 was killed 4.00 ms before it, signal 9 (SIGKILL)"
         );
         // The launcher kills the others after the rank has ended.
         let ends = vec![end("b", 1, Some(ProcessEnd::Code(15))), end("a", 5, Some(ProcessEnd::Signal(9)))];
         let said = ending(2, state::RUNNING).first(&observed(ends)).unwrap();
-        assert_eq!(said, "rank 1 ended first, exit code 15; the next rank ended 4.000 ms later");
+        assert_eq!(said, "rank 1 ended first, exit code 15; the next rank ended 4.00 ms later");
         // Seen at one moment, in the order in which their segments were closed.
         let placed = |segment: &str, place| End { place: Some(place), ..end(segment, 1, Some(ProcessEnd::Signal(9))) };
         let said = ending(2, state::RUNNING).first(&observed(vec![placed("b", 4), placed("a", 5)]));

@@ -45,7 +45,7 @@ const PREFIX: &str = "MPITRACE_";
 pub struct Arguments {
     #[command(flatten)]
     settings: Settings,
-    /// The tracer's library, where it does not lie beside this program
+    /// The tracer's library, if it is not beside this program
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// Run each job so many times, into so many traces
@@ -54,7 +54,7 @@ pub struct Arguments {
     /// In random order
     #[arg(long)]
     shuffle: bool,
-    /// The command that starts the job; --and sets the next job apart
+    /// The command that starts the job; --and separates several jobs
     #[arg(value_name = "LAUNCHER", required = true, trailing_var_arg = true)]
     command: Vec<OsString>,
 }

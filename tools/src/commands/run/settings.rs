@@ -134,7 +134,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
 
     use super::*;
 
@@ -233,7 +233,7 @@ mod tests {
         for (option, value, expected) in cases {
             let words = ["run", option, value].into_iter().filter(|word| !word.is_empty());
             let error = Line::try_parse_from(words).unwrap_err();
-            let told = crate::usage::wrong(&error).unwrap();
+            let told = crate::usage::wrong(&Line::command(), &error).unwrap();
             let name = option.split('=').next().unwrap_or_default();
             assert!(told.contains(name) && told.contains(expected) && !told.contains('\n'), "{told}");
         }

@@ -8,9 +8,8 @@ use crate::options::{Input, RuleOption, TimeOption};
 /// The statistics of the run times of each operation
 ///
 /// Quantiles with intervals that hold for any distribution, spread, modes, dependence of the repetitions on each other
-/// and completion times. All repetitions count that every rank finished and kept, unless
-/// --category leaves some out; what is left out is counted. With --operation all of it on a page, else a row for each
-/// operation; --json has everything for each.
+/// and completion times. Of the repetitions that every rank finished and kept, or of those of one --category. A row for
+/// each operation; with --operation all numbers of one.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]

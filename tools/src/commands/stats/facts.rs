@@ -112,13 +112,12 @@ impl Facts {
         let mut notes: Vec<String> = source.notes(number).to_vec();
         let mut note = |text: String| notes.push(text);
         if self.operation.incomplete > 0 {
-            note(format!(
-                "{} repetitions that some rank did not finish or keep are left out",
-                self.operation.incomplete
-            ));
+            let incomplete = text::count(self.operation.incomplete, "repetition");
+            note(format!("left out: {incomplete} that some rank did not finish or keep"));
         }
         if self.left_out.not_finite > 0 {
-            note(format!("{} run times that are infinite or not a number are left out", self.left_out.not_finite));
+            let not_finite = text::count(self.left_out.not_finite as u64, "run time");
+            note(format!("left out: {not_finite}, infinite or not a number"));
         }
         let perturbed = source.perturbed(number).map_or(0, |all| all.iter().filter(|perturbed| **perturbed).count());
         if perturbed > 0 {
@@ -173,10 +172,12 @@ impl Facts {
         }
         if let Some(completion) = &self.completion {
             if completion.ordering.violated > 0 {
-                note(format!("{} repetitions contradict T_last <= T_loc <= T_glob", completion.ordering.violated));
+                let violated = text::count(completion.ordering.violated as u64, "repetition");
+                note(format!("against T_last <= T_loc <= T_glob: {violated}"));
             }
             if completion.ordering.split > 0 {
-                note(format!("a clock stepped within {} repetitions", completion.ordering.split));
+                let split = text::count(completion.ordering.split as u64, "repetition");
+                note(format!("a clock stepped within {split}"));
             }
         }
         notes

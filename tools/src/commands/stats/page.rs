@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use mpitrace::categories::Category;
-use mpitrace::statistics::Mode;
+use mpitrace::statistics::{IntervalNs, Mode};
 
 use super::facts::Facts;
 use super::non_blocking::Progress;
 use crate::all_calls;
-use crate::numbers::{self, ends};
+use crate::numbers;
 use crate::output::{Attribute, Style};
-use crate::table::{Table, number, text};
+use crate::table::{self, Cell, Table, number, text, time};
 use crate::text;
 use mpitrace::account::Parts;
 use mpitrace::whole_run::AllCalls;
@@ -21,55 +21,56 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
     let mut table = Table::new(&[
         number("operation"),
         text("function"),
-        text("communicator"),
+        text("communicator").spare(2),
         number("bytes"),
-        number("ranks"),
+        number("ranks").spare(5),
         number("used"),
-        number("left out").optional(),
-        number("incomplete").optional(),
-        number("min"),
+        number("left out").optional().spare(6),
+        number("incomplete").optional().spare(4),
+        number("min").spare(7),
         number("median"),
-        text("interval"),
+        text("interval").spare(3),
         number("p95"),
-        number("p99"),
+        number("p99").spare(8),
         number("max"),
-        number("mean"),
-        number("sd"),
-        number("mad"),
-        number("ESS"),
-        number("modes"),
-        number("outliers"),
-        number("waiting").optional(),
-        number("interrupted").optional(),
-        number("perturbed").optional(),
+        number("mean").spare(9),
+        number("sd").spare(10),
+        number("mad").spare(11),
+        number("ESS").spare(12),
+        number("modes").spare(13),
+        number("outliers").spare(1),
+        number("waiting").optional().spare(1),
+        number("interrupted").optional().spare(1),
+        number("perturbed").optional().spare(1),
     ]);
     for facts in all {
-        let part = |of: fn(&Parts) -> f64| {
-            facts.account.as_ref().map(|account| account.share(of(&account.parts))).unwrap_or_default()
+        let part = |of: fn(&Parts) -> f64| -> Cell {
+            facts.account.as_ref().map(|account| account.share(of(&account.parts))).unwrap_or_default().into()
         };
         let d = &facts.summary.description;
         let left_out = facts.left_out.category + facts.left_out.not_finite;
+        let worth = facts.summary.effective_repetitions_median.map(|worth| format!("{worth:.0}"));
         table.row(vec![
-            facts.operation.operation.to_string(),
-            text::printable(&facts.operation.function).into_owned(),
-            text::printable(&facts.operation.communicator).into_owned(),
-            text::optional(facts.operation.bytes),
-            facts.operation.ranks.to_string(),
-            facts.used.to_string(),
-            positive(left_out as u64),
-            positive(facts.operation.incomplete),
+            facts.operation.operation.to_string().into(),
+            text::printable(&facts.operation.function).into_owned().into(),
+            facts.operation.communicator_label.clone().into(),
+            text::optional(facts.operation.bytes).into(),
+            facts.operation.ranks.to_string().into(),
+            facts.used.to_string().into(),
+            positive(left_out as u64).into(),
+            positive(facts.operation.incomplete).into(),
             time(d.min_ns),
             time(d.median_ns),
-            d.median_interval.map(ends).unwrap_or_default(),
+            interval(d.median_interval),
             time(d.p95_ns),
             time(d.p99_ns),
             time(d.max_ns),
             time(d.mean_ns),
             time(d.sd_ns),
             time(d.mad_ns),
-            facts.summary.effective_repetitions_median.map(|worth| format!("{worth:.0}")).unwrap_or_default(),
-            facts.summary.modes.len().to_string(),
-            text::optional(facts.summary.outliers.map(|found| found.twice_median.count)),
+            worth.unwrap_or_default().into(),
+            facts.summary.modes.len().to_string().into(),
+            text::optional(facts.summary.outliers.map(|found| found.twice_median.count)).into(),
             part(|account| account.waiting),
             part(|account| account.interrupted),
             part(|account| account.perturbed),
@@ -91,10 +92,24 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
         all_calls::table(&all_calls).write(output, style)?;
         writeln!(output)?;
     }
+    write_notes(all, output)
+}
+
+/// Each note once, with its operations.
+fn write_notes(all: &[Facts], output: &mut dyn Write) -> Result<()> {
+    let mut notes: Vec<(&String, Vec<u32>)> = Vec::new();
     for facts in all {
+        let number = facts.operation.operation as u32;
         for note in &facts.notes {
-            writeln!(output, "operation {}: {}", facts.operation.operation, text::printable(note))?;
+            match notes.iter_mut().find(|(known, _)| *known == note) {
+                Some((_, of)) => of.push(number),
+                None => notes.push((note, vec![number])),
+            }
         }
+    }
+    for (note, of) in notes {
+        let noun = if of.len() == 1 { "operation" } else { "operations" };
+        writeln!(output, "{noun} {}: {}", text::ranks(&of), text::printable(note))?;
     }
     Ok(())
 }
@@ -120,9 +135,9 @@ pub fn one(facts: &Facts, output: &mut dyn Write, style: Style) -> Result<()> {
 
 fn head(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
     let operation = &facts.operation;
-    let bytes = operation.bytes.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
-    let (function, communicator) = (text::printable(&operation.function), text::printable(&operation.communicator));
-    writeln!(output, "{function} on {communicator}{bytes}, {}", text::count(operation.ranks.into(), "rank"))?;
+    let (function, bytes) = (text::printable(&operation.function), text::of_bytes(operation.bytes));
+    let (communicator, ranks) = (&operation.communicator_label, text::count(operation.ranks.into(), "rank"));
+    writeln!(output, "{function}{bytes} on {communicator}, {ranks}")?;
     let counts = Category::ALL.map(|category| format!("{} {}", facts.counts[category.name()], category.name()));
     let counts = counts.join(", ");
     writeln!(output, "repetitions  {}: {counts} ({})", operation.repetitions, facts.method)?;
@@ -188,14 +203,14 @@ fn modes(modes: &[Mode], output: &mut dyn Write, style: Style) -> io::Result<()>
     ]);
     for mode in modes {
         table.row(vec![
-            text::time(mode.peak),
-            format!("{:.1} %", 100.0 * mode.share),
-            text::time(mode.range[0]),
-            text::time(mode.range[1]),
-            mode.first.to_string(),
-            mode.quartiles.map(|place| place.to_string()).join(" "),
-            mode.last.to_string(),
-            format!("{:.1}", mode.run_length),
+            time(mode.peak),
+            format!("{:.1} %", 100.0 * mode.share).into(),
+            time(mode.range[0]),
+            time(mode.range[1]),
+            mode.first.to_string().into(),
+            mode.quartiles.map(|place| place.to_string()).join(" ").into(),
+            mode.last.to_string().into(),
+            format!("{:.1}", mode.run_length).into(),
         ]);
     }
     table.write(output, style)
@@ -203,9 +218,9 @@ fn modes(modes: &[Mode], output: &mut dyn Write, style: Style) -> io::Result<()>
 
 fn times_together(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
     if let Some(c) = &facts.completion {
-        let (local, global, last) = (time(c.local_ns), time(c.global_ns), time(c.last_ns));
+        let (local, global, last) = (shown(c.local_ns), shown(c.global_ns), shown(c.last_ns));
         writeln!(output, "\ncompletion   local {local}, global {global}, last {last}")?;
-        let (arrival, exit) = (time(c.arrival_spread_ns), time(c.exit_spread_ns));
+        let (arrival, exit) = (shown(c.arrival_spread_ns), shown(c.exit_spread_ns));
         writeln!(output, "             arrival spread {arrival}, exit spread {exit} (all medians)")?;
         if let (Some(last_in), Some(last_out)) = (c.last_in, c.last_out) {
             writeln!(
@@ -219,8 +234,8 @@ fn times_together(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Re
         }
     }
     if let Some(n) = &facts.non_blocking {
-        let overhead = time(n.overhead_ns);
-        let (init, test, wait) = (time(n.init_ns), time(n.test_ns), time(n.wait_ns));
+        let overhead = shown(n.overhead_ns);
+        let (init, test, wait) = (shown(n.init_ns), shown(n.test_ns), shown(n.wait_ns));
         writeln!(output, "\nnon-blocking overhead {overhead}: start {init}, tests {test}, wait {wait} (medians)")?;
         match (n.overlap, n.blocking_ns) {
             (Some(overlap), Some(blocking)) => {
@@ -233,12 +248,17 @@ fn times_together(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Re
         writeln!(
             output,
             "             work {} between start and completion, {tests}, interval {}",
-            time(n.work_ns),
-            time(n.interval_ns)
+            shown(n.work_ns),
+            shown(n.interval_ns)
         )?;
         progress(&n.progress, output, style)?;
     }
     Ok(())
+}
+
+/// A time, or nothing.
+fn shown(ns: Option<f64>) -> String {
+    ns.map(text::time).unwrap_or_default()
 }
 
 /// The table by the interval of the tests, where there is more than one.
@@ -250,12 +270,12 @@ fn progress(rows: &[Progress], output: &mut dyn Write, style: Style) -> io::Resu
     let mut table = Table::new(&columns);
     for row in rows {
         table.row(vec![
-            text::time(row.interval_ns),
-            row.repetitions.to_string(),
-            format!("{:.0}", row.tests),
-            text::time(row.overhead_ns),
-            text::time(row.wait_ns),
-            row.overlap.map(|overlap| format!("{:.0} %", 100.0 * overlap)).unwrap_or_default(),
+            time(row.interval_ns),
+            row.repetitions.to_string().into(),
+            format!("{:.0}", row.tests).into(),
+            time(row.overhead_ns),
+            time(row.wait_ns),
+            row.overlap.map(|overlap| format!("{:.0} %", 100.0 * overlap)).unwrap_or_default().into(),
         ]);
     }
     table.write(output, style)
@@ -288,45 +308,44 @@ fn per_rank(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<(
     writeln!(output)?;
     let mut table = Table::new(&[
         number("rank"),
-        number("min"),
+        number("min").spare(3),
         number("median"),
-        text("interval"),
+        text("interval").spare(4),
         number("p95"),
-        number("p99"),
+        number("p99").spare(5),
         number("max"),
-        number("mean"),
-        number("sd"),
-        number("mad"),
+        number("mean").spare(2),
+        number("sd").spare(6),
+        number("mad").spare(7),
         number("last in").optional(),
         number("last out").optional(),
-        number("exit after first").optional(),
-        text("95 %").optional(),
+        number("exit after first").optional().spare(1),
+        text("95 %").optional().spare(8),
     ]);
     for rank in ranks {
         let d = &rank.description;
         table.row(vec![
-            rank.rank.to_string(),
+            rank.rank.to_string().into(),
             time(d.min_ns),
             time(d.median_ns),
-            d.median_interval.map(ends).unwrap_or_default(),
+            interval(d.median_interval),
             time(d.p95_ns),
             time(d.p99_ns),
             time(d.max_ns),
             time(d.mean_ns),
             time(d.sd_ns),
             time(d.mad_ns),
-            text::optional(rank.last_in),
-            text::optional(rank.last_out),
+            text::optional(rank.last_in).into(),
+            text::optional(rank.last_out).into(),
             time(rank.exit_after_first_ns),
-            rank.exit_after_first_interval_ns.map(|ends| ends.map(text::time).join(" to ")).unwrap_or_default(),
+            table::interval(rank.exit_after_first_interval_ns),
         ]);
     }
     table.write(output, style)
 }
 
-/// A time, or nothing.
-fn time(ns: Option<f64>) -> String {
-    ns.map(text::time).unwrap_or_default()
+fn interval(of: Option<IntervalNs>) -> Cell {
+    table::interval(of.map(|of| [of.lower_ns, of.upper_ns]))
 }
 
 /// A number, or nothing for 0.

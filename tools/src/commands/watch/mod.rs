@@ -21,7 +21,7 @@ use serde::Serialize;
 use self::node::Frame;
 use self::nodes::{Nodes, Way};
 use self::stacks::{Taken, Which};
-use crate::output::{self, Output, Style};
+use crate::output::{self, Output};
 use crate::places::{StuckFacts, WhereFacts};
 use crate::stacks::Stack;
 
@@ -40,28 +40,27 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Show where the ranks of a running job are, and why it does not go on
 ///
-/// Reads the records that the ranks keep in the memory of this node while they run. The ranks are not stopped, and wait
-/// for nothing. Without JOB it takes the one job of this user that runs here. It looks once a second until the job has
-/// ended. When ranks have waited for the seconds of --stuck, and those that they wait for have not moved for so long
-/// either, it says which ranks are the cause.
+/// Reads the records that the ranks keep in the memory of this node while they run. The ranks are not stopped, and do
+/// not wait. Without JOB it shows the one job of this user that runs here. It looks once a second until the job has
+/// ended. If nothing has moved for the seconds of --stuck, it names the ranks that are the cause.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The job: its key, as --list shows it, the batch system's number, or a process of it or of its launcher
+    /// The job: its key in --list, the batch system's number, or the process number of a rank or of its launcher
     job: Option<String>,
     /// Show the jobs of this user that run on this node
     #[arg(long, conflicts_with_all = ["job", "once", "stuck"])]
     list: bool,
-    /// Look for a second and end; where ranks may be stuck, for the seconds of --stuck
+    /// Show the job once and end: after a second, or where ranks may be stuck after the seconds of --stuck
     #[arg(long)]
     once: bool,
     /// Seconds without movement after which a cause is named
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     stuck: f64,
-    /// The nodes of the job, as n[1-3],m5; those that the batch system gave to the job without
+    /// The nodes of the job, as n[1-3],m5 [default: those of the batch system]
     #[arg(long)]
     nodes: Option<String>,
     /// The command that starts a program on one of the job's nodes, with %n for its name: 'mpirun -np 1 --host %n',
-    /// 'mpiexec -n 1 -hosts %n'; under Slurm srun without
+    /// 'mpiexec -n 1 -hosts %n' [default under Slurm: srun]
     #[arg(long, value_name = "WORDS")]
     by: Option<String>,
     /// The ranks of which stacks are shown, with source lines
@@ -125,7 +124,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let stuck_s = arguments.stuck;
     ensure!(stuck_s.is_finite() && stuck_s > 0.0, "--stuck {stuck_s}: a number of seconds above 0");
     give_way();
-    let folders = super::recover::usual_folders();
+    let mut folders = super::recover::usual_folders();
+    if let Some(process) = arguments.job.as_deref().and_then(|job| job.parse().ok()) {
+        folders.extend(choice::folders_of(process));
+        folders = super::recover::distinct(folders);
+    }
     // SAFETY: getuid has no preconditions and cannot fail.
     let jobs = live::jobs(&folders, unsafe { libc::getuid() });
     if arguments.list {
@@ -181,7 +184,7 @@ fn again_and_again(watcher: &mut Watcher, arguments: &Arguments, output: &mut Ou
         let is_new = seen.stuck.is_some() && last.as_ref().is_none_or(|last: &Seen| last.stuck.is_none());
         let waits = arguments.until_stuck && (seen.stuck.is_none() || watcher.taken.are_asked_for() && is_new);
         if !waits {
-            if output.style == Style::Terminal && !arguments.json && std::io::stdout().is_terminal() {
+            if output.style.attributes && !arguments.json && std::io::stdout().is_terminal() {
                 // To the top, and nothing below what is written then.
                 write!(output, "\x1b[H\x1b[2J")?;
             }

@@ -15,7 +15,7 @@ use crate::mismatches;
 use crate::output::{Attribute, Style};
 use crate::places::{self, place};
 use crate::stacks::Stack;
-use crate::table::{Table, number, text};
+use crate::table::{Cell, Table, number, text, time};
 use crate::text;
 
 const NS: f64 = 1e9;
@@ -138,7 +138,7 @@ fn missing_at(seen: &Seen, missing: &[u32]) -> String {
 fn calls(calls: &[Call]) -> Table<'static> {
     let mut table = Table::new(&[
         text("communicator"),
-        number("call"),
+        number("call").spare(2),
         text("function"),
         text("inside"),
         number("since"),
@@ -166,7 +166,7 @@ fn ranks(seen: &Seen, movement: &Movement) -> Table<'static> {
         text("where"),
         number("at least for").optional(),
         number("calls/s").optional(),
-        text("waits in").optional(),
+        text("waits in").optional().spare(1),
     ]);
     let mut groups: Vec<(String, Vec<&RankNow>)> = Vec::new();
     for rank in &seen.snapshot.ranks {
@@ -223,25 +223,25 @@ fn slowest(seen: &Seen) -> Table<'static> {
     let look = &seen.look;
     let mut table = Table::new(&[
         text("slowest operations"),
-        text("communicator"),
+        text("communicator").spare(1),
         number("bytes"),
         number("repetitions"),
         number("median"),
         number("longest"),
     ]);
-    let mut rows: Vec<(f64, Vec<String>)> = Vec::new();
+    let mut rows: Vec<(f64, Vec<Cell>)> = Vec::new();
     for operation in &look.operations.operations {
         let mut times = operation.run_time_values(&look.trace, &look.clock, RunTime::Local);
         let Some(middle) = median(&mut times) else { continue };
         let longest = times.iter().copied().fold(0.0, f64::max);
         let key = &operation.key;
         let row = vec![
-            text::printable(&key.function).into_owned(),
-            text::printable(&look.operations.communicators[key.communicator].name).into_owned(),
-            text::optional(key.bytes),
-            times.len().to_string(),
-            text::time(middle),
-            text::time(longest),
+            text::printable(&key.function).into_owned().into(),
+            text::printable(&look.operations.communicators[key.communicator].name).into_owned().into(),
+            text::optional(key.bytes).into(),
+            times.len().to_string().into(),
+            time(middle),
+            time(longest),
         ];
         rows.push((times.iter().sum(), row));
     }

@@ -3,4 +3,4 @@
 use super::{CallColumn, Kind};
 
 pub const COLUMNS: &[CallColumn] =
-    &[CallColumn::new("algorithm", Kind::Algorithm, |row| row.algorithm.into()).beside().in_table(|_| 0)];
+    &[CallColumn::new("algorithm", Kind::Algorithm, |row| row.algorithm.into()).beside().in_table(|_| 0).spare(7)];

@@ -12,7 +12,7 @@ pub const COLUMNS: &[CallColumn] = &[
     CallColumn::new("rank", Kind::U32, |row| row.rank.into())
         .always_known()
         .in_table(|calls| digits(calls.trace.world_size.into())),
-    CallColumn::new("thread", Kind::U32, |row| row.thread.into()).always_known().in_table(|_| 0),
+    CallColumn::new("thread", Kind::U32, |row| row.thread.into()).always_known().in_table(|_| 0).spare(5),
     CallColumn::new("operation", Kind::U32, |row| row.operation.into()).always_known().beside().in_table(|_| 0),
     CallColumn::new("repetition", Kind::U64, |row| row.repetition.into()).always_known().beside().in_table(|calls| {
         widest(calls, |operations, number| operations.operations[number].repetition.last().map_or(0, digits))
@@ -23,13 +23,14 @@ pub const COLUMNS: &[CallColumn] = &[
     CallColumn::new("communicator", Kind::OfOperation(communicator), |row| Value::Text(row.communicator))
         .always_known()
         .beside()
-        .in_table(|calls| widest(calls, |operations, number| communicator(operations, number).chars().count())),
+        .in_table(|calls| widest(calls, |operations, number| communicator(operations, number).chars().count()))
+        .spare(1),
     CallColumn::new("bytes", Kind::U64, |row| row.bytes.into()).beside().in_table(|_| 8),
-    CallColumn::new("root", Kind::I32, |row| row.root.into()).in_table(|_| 0),
+    CallColumn::new("root", Kind::I32, |row| row.root.into()).in_table(|_| 0).spare(4),
     CallColumn::new("enter_ns", Kind::Real, |row| row.enter_ns.into()).always_known().in_table(|_| TIME),
     CallColumn {
         unknown: "not returned",
-        ..CallColumn::new("exit_ns", Kind::Real, |row| row.exit_ns.into()).in_table(|_| TIME)
+        ..CallColumn::new("exit_ns", Kind::Real, |row| row.exit_ns.into()).in_table(|_| TIME).spare(2)
     },
     CallColumn {
         is_data: false,
@@ -37,7 +38,11 @@ pub const COLUMNS: &[CallColumn] = &[
             .in_table(|_| 12)
     },
     CallColumn::new("error_ns", Kind::Real, |row| row.error_ns.into()).beside(),
-    CallColumn::new("perturbed", Kind::Flag, |row| row.perturbed.into()).always_known().beside().in_table(|_| 0),
+    CallColumn::new("perturbed", Kind::Flag, |row| row.perturbed.into())
+        .always_known()
+        .beside()
+        .in_table(|_| 0)
+        .spare(6),
 ];
 
 fn function(operations: &Operations, number: usize) -> &str {

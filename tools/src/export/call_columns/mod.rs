@@ -47,6 +47,8 @@ pub struct CallColumn {
     pub is_beside: bool,
     /// Characters in the table of `dump`, at least; `None`: it is not there.
     pub width: Option<fn(&Calls) -> usize>,
+    /// The order in which the table leaves it out.
+    pub spare: u8,
     /// Its text in the table where it is not known.
     pub unknown: &'static str,
 }
@@ -64,6 +66,7 @@ impl CallColumn {
             is_metric: false,
             is_beside: false,
             width: None,
+            spare: 0,
             unknown: "",
         }
     }
@@ -86,6 +89,10 @@ impl CallColumn {
 
     const fn in_table(self, width: fn(&Calls) -> usize) -> CallColumn {
         CallColumn { width: Some(width), ..self }
+    }
+
+    const fn spare(self, spare: u8) -> CallColumn {
+        CallColumn { spare, ..self }
     }
 }
 

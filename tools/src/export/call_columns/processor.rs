@@ -6,4 +6,5 @@ pub const COLUMNS: &[CallColumn] =
     &[CallColumn::new("cpu", Kind::U32, |row| row.account.and_then(|account| account.cpu).into())
         .in_long_csv()
         .beside()
-        .in_table(|_| 0)];
+        .in_table(|_| 0)
+        .spare(10)];
