@@ -29,13 +29,13 @@ pub fn of_operation(
 }
 
 impl OperationTime {
-    /// The parts that are not 0: `62.0 % waiting for others, 38.0 % communication`.
+    /// The parts that are not 0: `62.0 % waiting for others, 38.0 % communicating`.
     pub fn words(&self) -> String {
         let parts = [
             ("waiting for others", self.parts.waiting),
             ("off the processor", self.parts.interrupted),
-            ("delayed by the tracer", self.parts.perturbed),
-            ("communication", self.parts.communication),
+            ("in the tracer", self.parts.perturbed),
+            ("communicating", self.parts.communication),
         ];
         let parts = parts.into_iter().filter(|(_, ns)| *ns > 0.0);
         parts.map(|(name, ns)| format!("{} {name}", self.share(ns))).collect::<Vec<_>>().join(", ")

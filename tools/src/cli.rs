@@ -28,7 +28,7 @@ pub struct Cli<B: Benchmark> {
     /// The command.
     #[command(subcommand)]
     pub command: Command<B>,
-    /// Print all columns of tables and whole lines, however wide
+    /// Print all columns and rows, however wide
     #[arg(long, global = true)]
     pub wide: bool,
 }

@@ -55,6 +55,11 @@ impl Style {
         }
     }
 
+    /// True if all is to be printed, however much.
+    pub fn is_wide(self) -> bool {
+        self.width == usize::MAX
+    }
+
     /// The text with the attribute, where this style has any.
     pub fn paint(self, attribute: Attribute, text: &str) -> String {
         let code = match attribute {
@@ -96,7 +101,7 @@ impl Output {
         Output::new(Box::new(file), Style::PLAIN)
     }
 
-    /// Writes pages as wide as they are.
+    /// Writes all columns and rows of pages, however wide.
     pub fn widen(&mut self) {
         self.style.width = usize::MAX;
     }

@@ -59,6 +59,12 @@ pub fn time(ns: f64) -> String {
     }
 }
 
+/// A round time: `1 µs`, `300 ns`.
+pub fn round_time(ns: f64) -> String {
+    let unit = Unit::of(ns);
+    format!("{} {}", (ns / unit.ns * 1e3).round() / 1e3, unit.name)
+}
+
 /// The unit of the times in a column.
 #[derive(Clone, Copy, Debug)]
 pub struct Unit {
@@ -254,6 +260,11 @@ mod tests {
         for (ns, expected) in cases {
             assert_eq!(time(ns), expected);
         }
+    }
+
+    #[test]
+    fn round_times_have_no_digits_to_spare() {
+        assert_eq!([1.0, 299.9999, 1000.0001, 3e6, 0.0].map(round_time), ["1 ns", "300 ns", "1 µs", "3 ms", "0 ns"]);
     }
 
     #[test]

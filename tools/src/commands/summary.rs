@@ -30,9 +30,6 @@ pub struct Arguments {
     /// Sort by this column, the largest first
     #[arg(long, value_name = "WHAT", requires = "by", default_value = "time")]
     sort: Sort,
-    /// Rows of the table; 0: all
-    #[arg(long, value_name = "N", requires = "by", default_value_t = 20)]
-    top: usize,
     /// As JSON, with all losses or all rows of the table
     #[arg(long)]
     json: bool,
@@ -61,7 +58,7 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
         output::json_rows(output, "summary-by", groups.iter().map(Ok))?;
     } else {
         let style = output.style;
-        grouped::write(&groups, by, arguments.top, output, style)?;
+        grouped::write(&groups, by, output, style)?;
     }
     Ok(super::shown(&trace))
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::axis::{Axis, Kind};
 use super::plot::{Bar, Image, Layer, Mark, Plot, Range, Shape};
 use super::scene::{Anchor, Area, Colour, FAINT, GRID, INK, Item, PAPER, Scene, Stroke, rectangle};
+use crate::text;
 
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 14.0;
@@ -299,8 +300,9 @@ fn scale(scene: &mut Scene, inside: Area, range: (f64, f64)) {
     let area = Area { left, top: inside.top, width: 10.0, height: inside.height };
     scene.items.push(Item::Image { area, width: 1, pixels, layer: usize::MAX });
     let axis = Axis::new(range, (inside.bottom(), inside.top), Kind::Time, true);
-    for (place, label) in axis.ticks(5.0) {
-        scene.text((left + 13.0, place + 3.5), Anchor::Start, 9.5, INK, format!("{label} {}", axis.unit));
+    for (place, _) in axis.ticks(5.0) {
+        let label = text::round_time(axis.value(place));
+        scene.text((left + 13.0, place + 3.5), Anchor::Start, 9.5, INK, label);
     }
 }
 
@@ -334,6 +336,28 @@ mod tests {
         let middle = (frame.inside.left + frame.inside.width / 2.0, frame.inside.top + frame.inside.height / 2.0);
         // Of two equal points one is drawn, and none outside of the axes.
         assert_eq!(marks.unwrap(), Shape::Cross.path(middle.0, middle.1));
+    }
+
+    #[test]
+    fn a_small_picture_has_its_legend_above_the_data_and_room_for_it() {
+        let mut plot = plot(vec![(5.0, 5.0)]);
+        plot.title.clear();
+        let names = ["first 1", "warmup 254", "good 1738", "robust: w = 255", "roth: w = 256"];
+        for name in names {
+            plot.add(name, Some(name.into()), Ink::of_colour(INK), Mark::Rules { at: vec![5.0], dash: (1.0, 1.0) });
+        }
+        // 84 x 60 mm.
+        let (width, height) = (317.0, 227.0);
+        let mut scene = Scene::new(width, height, String::new());
+        let frame = draw(&plot, &mut scene, Area { left: 0.0, top: 0.0, width, height }).unwrap();
+        let place = |name: &str| {
+            scene.items.iter().find_map(|item| match item {
+                Item::Text { at, text, .. } if text == name => Some(at.1),
+                _ => None,
+            })
+        };
+        assert!(names.iter().all(|name| place(name).unwrap() < frame.inside.top), "no legend over data");
+        assert!(frame.inside.height > height / 2.0, "{}", frame.inside.height);
     }
 
     #[test]

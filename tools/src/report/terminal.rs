@@ -18,9 +18,9 @@ use crate::text;
 /// The output cannot be written.
 pub fn write(report: &Report, time: RunTime, look: Look, output: &mut dyn Write) -> io::Result<()> {
     for line in &report.run.summary {
-        for line in text::wrapped(&text::printable(line), look.width) {
-            writeln!(output, "{line}")?;
-        }
+        let text = text::printable(line);
+        let is_verdict = *line == report.run.verdict;
+        writeln!(output, "{}", if is_verdict { look.style.paint(Attribute::Bold, &text) } else { text.into_owned() })?;
     }
     if !report.run.summary.is_empty() {
         writeln!(output)?;

@@ -14,6 +14,8 @@ use crate::table::{Cell, Table, number, text, time};
 use crate::text;
 
 const NS: f64 = 1e9;
+/// Rows that are written.
+const ROWS: usize = 20;
 
 /// The subject of a row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -163,43 +165,37 @@ fn of_operations(account: &Account, operations: &Operations, labels: &[String], 
 }
 
 /// Writes the first rows, and how many are left out.
-pub fn write(groups: &[Group], by: By, top: usize, output: &mut dyn Write, style: Style) -> io::Result<()> {
-    let head: &[(&str, u8)] = match by {
-        By::Rank => &[
-            ("time", 0),
-            ("computing", 3),
-            ("off processor", 2),
-            ("point-to-point", 4),
-            ("collectives", 0),
-            ("waiting", 1),
-            ("communication", 5),
-        ],
+pub fn write(groups: &[Group], by: By, output: &mut dyn Write, style: Style) -> io::Result<()> {
+    // With the order in which columns are left out.
+    let (head, spare): (&[&str], &[u8]) = match by {
+        By::Rank => (
+            &["time", "computing", "off processor", "point-to-point", "collectives", "waiting", "communicating"],
+            &[0, 3, 2, 4, 0, 1, 5],
+        ),
         By::Partner => {
-            &[("calls that can wait", 2), ("time in them", 0), ("of its time", 0), ("messages sent", 1), ("bytes", 1)]
+            (&["calls that can wait", "time in them", "of its time", "messages sent", "bytes"], &[2, 0, 0, 1, 1])
         }
-        By::Region => &[
-            ("repetitions", 1),
-            ("time", 0),
-            ("of all", 0),
-            ("waiting", 2),
-            ("off processor", 3),
-            ("communication", 4),
-        ],
-        _ => &[
-            ("operations", 6),
-            ("repetitions", 3),
-            ("time", 0),
-            ("of all", 0),
-            ("waiting", 1),
-            ("off processor", 2),
-            ("tracer", 5),
-            ("communication", 4),
-        ],
+        By::Region => {
+            (&["repetitions", "time", "of all", "waiting", "off processor", "communicating"], &[1, 0, 0, 2, 3, 4])
+        }
+        _ => (
+            &[
+                "operations",
+                "repetitions",
+                "time",
+                "of all",
+                "waiting",
+                "off processor",
+                "in the tracer",
+                "communicating",
+            ],
+            &[6, 3, 0, 0, 1, 2, 5, 4],
+        ),
     };
     let others = (!matches!(by, By::Region | By::Partner)).then_some(number("others wait").spare(7));
-    let head = head.iter().map(|&(name, order)| number(name).spare(order));
+    let head = head.iter().zip(spare).map(|(name, &order)| number(name).spare(order));
     let mut table = Table::new(&[text("in")].into_iter().chain(head).chain(others).collect::<Vec<_>>());
-    let shown = if top == 0 { groups.len() } else { top.min(groups.len()) };
+    let shown = if style.is_wide() { groups.len() } else { ROWS.min(groups.len()) };
     for group in &groups[..shown] {
         let mut row: Vec<Cell> = vec![text::printable(&group.name).into_owned().into()];
         let Parts { waiting, interrupted, perturbed, communication, .. } = group.parts;
@@ -233,7 +229,7 @@ pub fn write(groups: &[Group], by: By, top: usize, output: &mut dyn Write, style
     if shown < groups.len() {
         let rest: f64 = groups[shown..].iter().map(|group| group.seconds).sum();
         let left = text::count((groups.len() - shown) as u64, "more row");
-        writeln!(output, "... and {left} with {} together (--top 0 shows all)", seconds(rest))?;
+        writeln!(output, "... and {left} with {} together (--wide shows all)", seconds(rest))?;
     }
     Ok(())
 }

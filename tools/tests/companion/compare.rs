@@ -97,16 +97,16 @@ fn the_slower_side_is_found_with_its_stars_and_its_size() {
     assert!(table.stdout.contains(sentence), "{}", table.stdout);
     assert_eq!(one["factors"], json!([]), "all was recorded alike");
     let expected = "\
-operation            runs A  runs B  left out A  left out B  median A µs  median B µs  B against A";
+operation            runs A  runs B  left out A  left out B  median A  median B  B against A";
     assert!(table.stdout.starts_with(expected), "{}", table.stdout);
     // First the whole job and its calls: the time before the first call is the same.
     let rows: Vec<&str> = table.stdout.lines().skip(1).collect();
     assert!(rows[0].starts_with("job ") && rows[1].starts_with("collectives "), "{rows:#?}");
-    assert!(rows[0].contains("3154         3584      +13.7 %  ") && rows[0].ends_with("A is faster"), "{rows:#?}");
+    assert!(rows[0].contains("3.15 ms   3.58 ms      +13.7 %  ") && rows[0].ends_with("A is faster"), "{rows:#?}");
     assert!(rows[1].contains(" +20.0 % ") && rows[1].ends_with("A is faster"), "{rows:#?}");
     assert!(rows[2].starts_with("operations ") && rows[2].contains(" +20.0 % "), "{rows:#?}");
     let row = rows[3];
-    assert!(row.contains("10.2         12.2      +20.0 %") && row.contains("  0.0159  *  "), "{row}");
+    assert!(row.contains("10.2 µs   12.2 µs      +20.0 %") && row.contains("  0.0159  *  "), "{row}");
     let expected = "A: 20 of 1000 repetitions left out: 10 first, 0 warm-up, 10 outliers and 0 incomplete\n";
     assert!(table.stdout.contains(expected), "{}", table.stdout);
 }

@@ -14,7 +14,7 @@ use super::share::signed;
 use super::{Pair, sentence};
 use crate::draw::terminal::Look;
 use crate::output::{Attribute, Output, Style};
-use crate::table::{Cell, Table, number, text, time};
+use crate::table::{Cell, Table, number, text};
 use crate::text;
 
 /// Characters of a recorded value that are shown.
@@ -80,7 +80,7 @@ fn cells(one: &Compared, all: &[Compared], style: Style) -> Vec<Cell> {
         _ => String::new().into(),
     };
     let of = |side: usize| &one.sides[side];
-    let median = |side: usize| time(of(side).median_ns);
+    let median = |side: usize| Cell::from(text::time(of(side).median_ns));
     let runs = |side: usize| Cell::from(of(side).operation.runs.len().to_string());
     let left_out = |side: usize| Cell::from(of(side).operation.left_out.total().to_string());
     let interval = one.effect_interval().map(|[low, high]| format!("{} to {}", signed(low), signed(high)));

@@ -23,9 +23,6 @@ pub struct List {
     performance: Vec<Performance>,
 }
 
-/// Characters of a value and of a description that a table shows.
-const LONGEST: usize = 60;
-
 /// The variables whose names have this part; case makes no difference.
 ///
 /// # Errors
@@ -69,16 +66,9 @@ pub fn write(lists: &[List], output: &mut dyn Write, style: Style) -> io::Result
 fn performance(variables: &[Performance]) -> Table<'static> {
     let mut table = Table::new(&["performance variable", "class", "description"].map(text));
     for variable in variables {
-        table.row(vec![variable.name.clone(), variable.class.clone(), shown(&variable.description)]);
+        let words = variable.description.split_whitespace().collect::<Vec<_>>().join(" ");
+        let description = text::printable(&words).into_owned();
+        table.row(vec![variable.name.clone(), variable.class.clone(), description]);
     }
     table
-}
-
-/// One line of what the library says; --json has all of it.
-fn shown(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{} ...", text::printable(&line[..end])),
-        None => text::printable(&line).into_owned(),
-    }
 }

@@ -4,21 +4,21 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use mpitrace::categories::Category;
-use mpitrace::statistics::{IntervalNs, Mode};
+use mpitrace::statistics::{Description, Mode};
 
 use super::facts::Facts;
 use super::non_blocking::Progress;
 use crate::all_calls;
 use crate::numbers;
 use crate::output::{Attribute, Style};
-use crate::table::{self, Cell, Table, number, text, time};
+use crate::table::{self, Cell, Column, Table, number, text, time};
 use crate::text;
 use mpitrace::account::Parts;
 use mpitrace::whole_run::AllCalls;
 
 /// A row for each operation.
 pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
-    let mut table = Table::new(&[
+    let mut columns = vec![
         number("operation"),
         text("function"),
         text("communicator").spare(2),
@@ -27,30 +27,24 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
         number("used"),
         number("left out").optional().spare(6),
         number("incomplete").optional().spare(4),
-        number("min").spare(7),
-        number("median"),
-        text("interval").spare(3),
-        number("p95"),
-        number("p99").spare(8),
-        number("max"),
-        number("mean").spare(9),
-        number("sd").spare(10),
-        number("mad").spare(11),
+    ];
+    columns.extend(DESCRIBED);
+    columns.extend([
         number("ESS").spare(12),
         number("modes").spare(13),
         number("outliers").spare(1),
         number("waiting").optional().spare(1),
-        number("interrupted").optional().spare(1),
-        number("perturbed").optional().spare(1),
+        number("off processor").optional().spare(1),
+        number("in the tracer").optional().spare(1),
     ]);
+    let mut table = Table::new(&columns);
     for facts in all {
         let part = |of: fn(&Parts) -> f64| -> Cell {
             facts.account.as_ref().map(|account| account.share(of(&account.parts))).unwrap_or_default().into()
         };
-        let d = &facts.summary.description;
         let left_out = facts.left_out.category + facts.left_out.not_finite;
         let worth = facts.summary.effective_repetitions_median.map(|worth| format!("{worth:.0}"));
-        table.row(vec![
+        let mut row: Vec<Cell> = vec![
             facts.operation.operation.to_string().into(),
             text::printable(&facts.operation.function).into_owned().into(),
             facts.operation.communicator_label.clone().into(),
@@ -59,15 +53,9 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
             facts.used.to_string().into(),
             positive(left_out as u64).into(),
             positive(facts.operation.incomplete).into(),
-            time(d.min_ns),
-            time(d.median_ns),
-            interval(d.median_interval),
-            time(d.p95_ns),
-            time(d.p99_ns),
-            time(d.max_ns),
-            time(d.mean_ns),
-            time(d.sd_ns),
-            time(d.mad_ns),
+        ];
+        row.extend(described(&facts.summary.description));
+        row.extend([
             worth.unwrap_or_default().into(),
             facts.summary.modes.len().to_string().into(),
             text::optional(facts.summary.outliers.map(|found| found.twice_median.count)).into(),
@@ -75,6 +63,7 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
             part(|account| account.interrupted),
             part(|account| account.perturbed),
         ]);
+        table.row(row);
     }
     table.write(output, style)?;
     if let Some(facts) = all.first() {
@@ -84,7 +73,10 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
             output,
             "ESS: effective sample size for the median; outliers: run times of at least twice the median"
         )?;
-        writeln!(output, "waiting, interrupted, perturbed: of the time of all ranks in the calls; 0 % is left out")?;
+        writeln!(
+            output,
+            "waiting, off processor, in the tracer: of the time of all ranks in the calls; 0 % is left out"
+        )?;
     }
     let all_calls: Vec<AllCalls> = all.iter().filter_map(|facts| facts.all_calls.clone()).collect();
     if !all_calls.is_empty() {
@@ -306,46 +298,55 @@ fn counters(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<(
 fn per_rank(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
     let Some(ranks) = &facts.per_rank else { return Ok(()) };
     writeln!(output)?;
-    let mut table = Table::new(&[
-        number("rank"),
-        number("min").spare(3),
-        number("median"),
-        text("interval").spare(4),
-        number("p95"),
-        number("p99").spare(5),
-        number("max"),
-        number("mean").spare(2),
-        number("sd").spare(6),
-        number("mad").spare(7),
+    let mut columns = vec![number("rank")];
+    columns.extend(DESCRIBED);
+    columns.extend([
         number("last in").optional(),
         number("last out").optional(),
         number("exit after first").optional().spare(1),
-        text("95 %").optional().spare(8),
+        text("95 %").optional().spare(12),
     ]);
+    let mut table = Table::new(&columns);
     for rank in ranks {
-        let d = &rank.description;
-        table.row(vec![
-            rank.rank.to_string().into(),
-            time(d.min_ns),
-            time(d.median_ns),
-            interval(d.median_interval),
-            time(d.p95_ns),
-            time(d.p99_ns),
-            time(d.max_ns),
-            time(d.mean_ns),
-            time(d.sd_ns),
-            time(d.mad_ns),
+        let mut row = vec![rank.rank.to_string().into()];
+        row.extend(described(&rank.description));
+        row.extend([
             text::optional(rank.last_in).into(),
             text::optional(rank.last_out).into(),
             time(rank.exit_after_first_ns),
             table::interval(rank.exit_after_first_interval_ns),
         ]);
+        table.row(row);
     }
     table.write(output, style)
 }
 
-fn interval(of: Option<IntervalNs>) -> Cell {
-    table::interval(of.map(|of| [of.lower_ns, of.upper_ns]))
+/// The columns of a distribution.
+const DESCRIBED: [Column<'static>; 9] = [
+    number("min").spare(7),
+    number("median"),
+    text("interval").spare(3),
+    number("p95"),
+    number("p99").spare(8),
+    number("max"),
+    number("mean").spare(9),
+    number("sd").spare(10),
+    number("mad").spare(11),
+];
+
+fn described(d: &Description) -> [Cell; 9] {
+    let interval = table::interval(d.median_interval.map(|of| [of.lower_ns, of.upper_ns]));
+    [
+        time(d.min_ns),
+        time(d.median_ns),
+        interval,
+        time(d.p95_ns),
+        time(d.p99_ns),
+        time(d.max_ns),
+        time(d.mean_ns),
+        time(d.sd_ns),
+        time(d.mad_ns),
+    ]
 }
 
 /// A number, or nothing for 0.

@@ -24,13 +24,13 @@ pub const COLUMNS: &[CallColumn] = &[
         .always_known()
         .beside()
         .in_table(|calls| widest(calls, |operations, number| communicator(operations, number).chars().count()))
-        .spare(1),
-    CallColumn::new("bytes", Kind::U64, |row| row.bytes.into()).beside().in_table(|_| 8),
+        .spare(2),
+    CallColumn::new("bytes", Kind::U64, |row| row.bytes.into()).beside().in_table(|_| 8).spare(1),
     CallColumn::new("root", Kind::I32, |row| row.root.into()).in_table(|_| 0).spare(4),
     CallColumn::new("enter_ns", Kind::Real, |row| row.enter_ns.into()).always_known().in_table(|_| TIME),
     CallColumn {
         unknown: "not returned",
-        ..CallColumn::new("exit_ns", Kind::Real, |row| row.exit_ns.into()).in_table(|_| TIME).spare(2)
+        ..CallColumn::new("exit_ns", Kind::Real, |row| row.exit_ns.into()).in_table(|_| TIME).spare(3)
     },
     CallColumn {
         is_data: false,

@@ -16,7 +16,7 @@ const PIXELS_OF_ROW: usize = 12;
 /// Half of the height of a row of bars, in rows.
 const HALF: f64 = 0.42;
 
-const WAITING: (&str, Ink) = ("waiting for other ranks", Ink::of_colour(PALETTE[1]));
+const WAITING: (&str, Ink) = ("waiting for others", Ink::of_colour(PALETTE[1]));
 const OFF: (&str, Ink) = ("off the processor", Ink::of_colour(PALETTE[2]));
 const COMMUNICATING: (&str, Ink) = ("communicating", Ink::of_colour(PALETTE[3]));
 const REST: (&str, Ink) = ("computing, or not recorded", Ink::of_colour(GRID));
