@@ -60,7 +60,7 @@ fn one(report: &Report, view: View, look: Look, output: &mut dyn Write) -> io::R
 fn counts(report: &Report, view: View, look: Look) -> String {
     let timed = view.timed();
     let repetitions = text::count(view.fingerprint.subject.operation.repetitions as u64, "repetition");
-    let mut line = format!("{repetitions}, {} run time, {}", timed.time.name(), report.method);
+    let mut line = format!("{repetitions} ({}, {})", timed.time.name(), report.method);
     for category in Category::ALL {
         let count = timed.counts[category.place()];
         if count > 0 {
