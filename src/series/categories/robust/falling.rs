@@ -10,7 +10,7 @@ use super::spread::student;
 use crate::distributions::normal_quantile;
 
 /// The chance that two levels differ by noise.
-const CHANCE: f64 = 2e-4;
+const CHANCE: f64 = 5e-4;
 /// So many values must follow.
 pub const SETTLED: usize = 8;
 /// So many levels are tested.
