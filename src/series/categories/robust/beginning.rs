@@ -2,7 +2,7 @@
 
 use super::blocks::{BLOCKS, blocks, widths};
 use super::falling::{Level, SETTLED, falling, steps};
-use super::unique::{comes_and_goes, middle, scores};
+use super::unique::{comes_and_goes, mean, middle, scores};
 use super::{place, trellis};
 
 /// A view says nothing of an end in its last part.
@@ -63,7 +63,8 @@ fn end_of(values: &[f64], width: usize, tick: f64, least: f64) -> Option<(usize,
     let (end, (single, alternates)) = found?;
     let end = if single && !alternates { at_once(values, end, least) } else { end };
     let start = if alternates { end } else { 0 };
-    let fall = middle(&values[..end]) - middle(&values[end..]);
+    let slow = if alternates { mean(&values[..end]) } else { middle(&values[..end]) };
+    let fall = slow - middle(&values[end..]);
     (!comes_and_goes(&values[start..], width, end - start, fall, least, single)).then_some((end, fall, start))
 }
 

@@ -122,10 +122,10 @@ impl Robust {
         if end.is_none() && from_the_start {
             end = self.at_once(&y, &mut changes, &mut levels, tick);
         }
-        // Of a slow decay the beginning is far slower than its median.
-        let slowest = end.map(|end| unique::middle(&y[..end.div_ceil(4)]));
+        // Of a slow decay the beginning is far slower than its median, and where some are slow its mean is.
+        let slowest = end.map(|end| unique::mean(&y[..end.div_ceil(4)]));
         self.leave_out_small(&y, &mut changes, &mut levels, slowest);
-        end = end.filter(|&end| end <= latest && changes.first() == Some(&end) && levels[0] > levels[1]);
+        end = end.filter(|&end| end <= latest && changes.first() == Some(&end) && slowest > levels.get(1).copied());
         let after = usize::from(end.is_some());
         let mut class = match (found.undecided && end.is_none(), found.trend) {
             (true, 0) => Class::Undecided,

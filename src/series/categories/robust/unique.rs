@@ -16,8 +16,9 @@ const MIXED: f64 = 1.5;
 const QUICK: f64 = 0.7;
 /// Slow and quick ones change places by this share of what they do at random.
 const RANDOM: f64 = 0.6;
-/// in so many or more, of which none is quicker than what follows.
+/// in so many or more, of which one in so many is quicker than what follows.
 const ALTERNATES: usize = 12;
+const QUICKER: usize = 32;
 /// The first quarter of a beginning has this share of its excess.
 const FIRST_QUARTER: f64 = 0.4;
 /// The excess is so many standard deviations of a mean, outliers and all.
@@ -97,13 +98,13 @@ impl Scores {
     pub fn alternates(&self, from: usize, to: usize) -> bool {
         let part = &self.scores[from..to];
         let count = part.len() as f64;
-        let mean = part.iter().sum::<f64>() / count;
+        let mean = mean(part);
         let slow = part.iter().filter(|&&score| score > mean).count() as f64 / count;
         let switches = part.windows(2).filter(|pair| (pair[0] > mean) != (pair[1] > mean)).count() as f64;
-        let quickest = part.iter().copied().fold(0.0, f64::min);
+        let quick = part.iter().filter(|&&score| score < self.usual[0]).count();
         self.is_mixed(from, to)
             && to - from >= ALTERNATES
-            && quickest >= self.usual[0]
+            && quick * QUICKER <= to - from
             && mean >= MIXED
             && switches >= RANDOM * 2.0 * slow * (1.0 - slow) * count
     }
@@ -174,6 +175,11 @@ pub fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64, least
     let settled = &levels[levels.partition_point(|(from, _)| *from < end)..];
     let falls = settled.iter().any(|(_, level)| settled[0].1 - level >= least);
     !(single && stays && levels[first].0 >= end && highest <= SLOWDOWN * fall && !falls)
+}
+
+/// The mean.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// The median.
