@@ -17,6 +17,8 @@ pub const SETTLED: usize = 8;
 const TESTED: usize = 64;
 /// The correlation of neighbours is known within so many standard errors, each 1 / sqrt(n).
 const UNSURE: f64 = 1.0;
+/// From this share of it on, the variance of shorter means is known as well.
+const KNOWN: f64 = 0.75;
 /// Degrees of freedom of what windows show, at least: fewer than such long ones have.
 const DEGREES: f64 = 10.0;
 /// Those of the model, at least,
@@ -173,14 +175,16 @@ impl Noise {
     }
 
     /// The square of the mean of so many values: as seen, and by the model.
-    fn square_of_mean(&self, length: f64) -> [f64; 2] {
+    fn square_of_mean(&self, length: f64) -> [f64; 3] {
         let index = (length.log2().floor() as usize).min(self.means.len() - 1);
+        let largest = self.means[index.saturating_sub(2)..=index].iter().copied().fold(0.0, f64::max);
+        let known = self.means.iter().position(|&square| square >= KNOWN * largest).unwrap_or(index);
         // Windows that are too long to be seen vary as those that are half as long do, and so on.
         let last = self.means.len() - 1;
         let longer = (length.log2() - last as f64).max(0.0);
         let growth = (self.means[last] / self.means[last.saturating_sub(3)]).cbrt().clamp(1.0, GROWTH);
-        let seen = self.means[index] * self.variance / length * growth.powf(longer);
-        [seen, self.model(|phi| of_mean(phi, length))]
+        let seen = largest * self.variance / length * growth.powf(longer);
+        [seen, self.model(|phi| of_mean(phi, length)), (1_usize << known) as f64]
     }
 
     fn model(&self, of: impl Fn(f64) -> f64) -> f64 {
@@ -192,8 +196,9 @@ impl Noise {
         let (a, b) = (before.len(), after.len());
         let [of_a, of_b] = [a, b].map(|length| self.square_of_mean(length));
         let squares = [of_a[0] + of_b[0], of_a[1] + of_b[1]];
+        let window = of_a[2].max(of_b[2]);
         // The last of many is as likely to be quick by chance as a few at the start are to be slow.
-        let mut strength = self.deviations(before.mean() - after.mean(), squares, a, b, (b / a).min(1.0));
+        let mut strength = self.deviations(before.mean() - after.mean(), squares, a, b, (b / a).min(1.0), window);
         let at = before.to;
         let mean = |from: usize, to: usize| (self.sums[to] - self.sums[from]) / (to - from) as f64;
         for (power, squares) in self.differences.iter().enumerate() {
@@ -207,7 +212,14 @@ impl Noise {
                 let (a, b) = (a as f64, b as f64);
                 let model = self.model(|phi| of_difference(phi, a, b));
                 let share = (a + b) / (4.0 * self.sums.len() as f64);
-                strength = strength.max(self.deviations(difference, [square, model], a, b, share));
+                strength = strength.max(self.deviations(
+                    difference,
+                    [square, model],
+                    a,
+                    b,
+                    share,
+                    a.min(b).min(self.sums.len() as f64 / 5.0),
+                ));
             }
         }
         strength
@@ -215,9 +227,8 @@ impl Noise {
 
     /// A difference of the means of `a` and `b` values over what noise makes of it by a chance of this share of
     /// [`CHANCE`]. `squares`: of such differences, as seen and by the model.
-    fn deviations(&self, difference: f64, squares: [f64; 2], a: f64, b: f64, share: f64) -> f64 {
+    fn deviations(&self, difference: f64, squares: [f64; 2], a: f64, b: f64, share: f64, window: f64) -> f64 {
         let count = self.sums.len() as f64;
-        let window = a.min(b).min(count / 5.0);
         let z = normal_quantile(1.0 - CHANCE * share.min(1.0));
         let spread = 1.0 / a + 1.0 / b;
         let skew = self.skew * (1.0 / (a * a) - 1.0 / (b * b)) / spread.powf(1.5);
