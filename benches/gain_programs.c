@@ -77,6 +77,65 @@ static void steps_with_input(int steps, double us) {
   }
 }
 
+/* Items go from the last rank down to rank 0. */
+static void pipeline(int steps, double us) {
+  double item[64] = {0};
+  for (int i = 0; i < steps; i++) {
+    if (rank < size - 1) MPI_Recv(item, 64, MPI_DOUBLE, rank + 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    rest(500);
+    delay(rank == 1 ? us : 0);
+    if (rank > 0) MPI_Send(item, 64, MPI_DOUBLE, rank - 1, 0, MPI_COMM_WORLD);
+  }
+}
+
+/* Rank 0 gives an item to each of the others, and a new one to each that sends one back. */
+static void workers(int steps, double us) {
+  int item = 1, sent = 0;
+  if (rank > 0) {
+    for (;;) {
+      MPI_Recv(&item, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (!item) return;
+      rest(500);
+      delay(rank == 1 ? us : 0);
+      MPI_Send(&item, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    }
+  }
+  for (int other = 1; other < size; other++, sent++) MPI_Send(&item, 1, MPI_INT, other, 0, MPI_COMM_WORLD);
+  for (int i = 0, none = 0; i < steps; i++) {
+    MPI_Status status;
+    MPI_Recv(&item, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status);
+    MPI_Send(sent++ < steps ? &item : &none, 1, MPI_INT, status.MPI_SOURCE, 0, MPI_COMM_WORLD);
+  }
+}
+
+/* Neighbours exchange by requests, and nothing else. */
+static void requests(int steps, double us) {
+  static double out[512], in[2][512];
+  int ways[2] = {(rank + 1) % size, (rank + size - 1) % size};
+  for (int i = 0; i < steps; i++) {
+    MPI_Request all[4];
+    rest(1000);
+    delay(rank == 1 ? us : 0);
+    for (int way = 0; way < 2; way++) {
+      MPI_Irecv(in[way], 512, MPI_DOUBLE, ways[way], way, MPI_COMM_WORLD, &all[way]);
+      MPI_Isend(out, 512, MPI_DOUBLE, ways[1 - way], way, MPI_COMM_WORLD, &all[2 + way]);
+    }
+    MPI_Waitall(4, all, MPI_STATUSES_IGNORE);
+  }
+}
+
+/* One item goes round. */
+static void ring(int steps, double us) {
+  int item = 0, next = (rank + 1) % size, last = (rank + size - 1) % size;
+  for (int i = 0; i < steps; i++) {
+    if (rank > 0) MPI_Recv(&item, 1, MPI_INT, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    rest(500);
+    delay(rank == 1 ? us : 0);
+    MPI_Send(&item, 1, MPI_INT, next, 0, MPI_COMM_WORLD);
+    if (rank == 0) MPI_Recv(&item, 1, MPI_INT, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -85,11 +144,12 @@ int main(int argc, char **argv) {
   int steps = argc > 2 ? atoi(argv[2]) : 100;
   double us = argc > 3 ? atof(argv[3]) : 0;
   spin = argc > 4 && !strcmp(argv[4], "spin");
+  static const struct { const char *name; void (*run)(int, double); } all[] = {
+    {"cg", cg}, {"stencil", stencil}, {"transpose", transpose}, {"input", steps_with_input},
+    {"pipeline", pipeline}, {"workers", workers}, {"requests", requests}, {"ring", ring}};
   double begin = now();
-  if (!strcmp(name, "cg")) cg(steps, us);
-  else if (!strcmp(name, "stencil")) stencil(steps, us);
-  else if (!strcmp(name, "transpose")) transpose(steps, us);
-  else steps_with_input(steps, us);
+  for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+    if (!strcmp(name, all[i].name)) all[i].run(steps, us);
   MPI_Barrier(MPI_COMM_WORLD);
   if (!rank) printf("%.6f\n", (now() - begin) / 1e6);
   MPI_Finalize();

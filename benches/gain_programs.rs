@@ -1,11 +1,11 @@
 //! Gains predicted from traces of real jobs, against the same job without the delay:
 //! `cargo bench --bench gain_programs`.
 //!
-//! Four programs (benches/gain_programs.c), 2 ranks, of which rank 1 is delayed by sleeping or by a loop, run untraced with
-//! and without the delay and traced with it, in turn. The prediction is the gain without all that makes rank 1 late, the
-//! truth the difference of the untraced runs. Computing and delays of `sleep` are sleeps, so that other load of the machine
-//! matters little. `MPICC` and `MPIRUN` name compiler and launcher, with its options, `TURNS` (7) how often, `STEPS` (40)
-//! and `DELAY_US` (20000) are the programs'.
+//! Programs (benches/gain_programs.c), of which rank 1 is delayed by sleeping or by a loop, run untraced with and without the
+//! delay and traced with it, in turn. Of those with messages alone all messages are recorded. The prediction is the gain
+//! without all that makes rank 1 late, the truth the difference of the untraced runs. Computing and delays of `sleep` are
+//! sleeps, so that other load of the machine matters little. `MPICC` and `MPIRUN` name compiler and launcher, with its
+//! options, `TURNS` (7) how often, `STEPS` (40) and `DELAY_US` (20000) are the programs'; `PROGRAMS` names some of them.
 
 #[allow(dead_code, reason = "the companion is of no interest here")]
 #[path = "../tests/whole_programs/support/binaries.rs"]
@@ -14,14 +14,16 @@ mod binaries;
 use std::path::Path;
 use std::process::Command;
 
-use mpitrace::account::{Account, Kind, Loss};
+use mpitrace::account::{Account, Because, Kind, Loss};
 use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
 use mpitrace::reader::Trace;
-use mpitrace::replay;
+use mpitrace::replay::{self, Gain};
 
-const PROGRAMS: [&str; 4] = ["cg", "stencil", "transpose", "input"];
+/// All, and from which on they have messages alone.
+const PROGRAMS: [&str; 8] = ["cg", "stencil", "transpose", "input", "pipeline", "workers", "requests", "ring"];
+const OF_MESSAGES: usize = 4;
 const DELAYS: [&str; 2] = ["sleep", "spin"];
 
 fn main() {
@@ -33,12 +35,13 @@ fn main() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/gain_programs.c");
     let compiled = Command::new(&compiler).arg("-O2").arg("-o").arg(&program).arg(source).status();
     assert!(compiled.is_ok_and(|status| status.success()), "{compiler} does not compile an MPI program here");
-    println!("2 ranks, {turns} turns, medians with the quartiles in parentheses, s ({compiler})");
-    println!("| program | delay | with | without | truth | predicted |");
-    println!("|---|---|--:|--:|--:|--:|");
-    for name in PROGRAMS {
+    println!("{turns} turns, medians with the quartiles in parentheses, s ({compiler})");
+    println!("| program | delay | with | without | truth | predicted | least | most | limits hold |");
+    println!("|---|---|--:|--:|--:|--:|--:|--:|--:|");
+    let wanted = variable("PROGRAMS", &PROGRAMS.join(" "));
+    for name in PROGRAMS.into_iter().filter(|name| wanted.split(' ').any(|one| one == *name)) {
         for delay in DELAYS {
-            let mut runs: [Vec<f64>; 4] = Default::default();
+            let mut runs: [Vec<f64>; 6] = Default::default();
             let mut unknown = None;
             for _ in 0..turns {
                 let [with, without] =
@@ -48,11 +51,21 @@ fn main() {
                 run(&program, [name, &variable("DELAY_US", "20000"), delay], Some(&trace));
                 let predicted = predicted(&trace);
                 unknown = unknown.or(predicted.err());
-                let values = [with, without, with - without, predicted.unwrap_or(f64::NAN)];
+                let [seconds, least, most] = predicted.unwrap_or([f64::NAN; 3]);
+                let values = [with, without, with - without, seconds, least, most];
                 runs.iter_mut().zip(values).for_each(|(all, value)| all.push(value));
             }
-            let [with, without, truth, predicted] = runs.map(with_quartiles);
-            println!("| {name} | {delay} | {with} | {without} | {truth} | {} |", unknown.unwrap_or(&predicted));
+            // Of single runs, beside the noise of those without the delay.
+            let [_, without, truth, _, least, most] = &runs;
+            let truth = median(truth);
+            let noise = spread(without).max(0.05 * truth);
+            let is_held = |(least, most): &(&f64, &f64)| (*least - noise..=*most + noise).contains(&truth);
+            let held = least.iter().zip(most).filter(is_held).count();
+            let [with, without, truth, predicted, least, most] = runs.map(with_quartiles);
+            let predicted = unknown.unwrap_or(&predicted);
+            println!(
+                "| {name} | {delay} | {with} | {without} | {truth} | {predicted} | {least} | {most} | {held} of {turns} |"
+            );
         }
     }
     let _ = std::fs::remove_dir_all(&scratch);
@@ -69,7 +82,9 @@ fn run(program: &Path, [name, us, delay]: [&str; 3], trace: Option<&Path>) -> f6
     let mut command = Command::new(words.next().expect("a launcher"));
     command.args(words);
     if let Some(trace) = trace {
-        command.args(["env", "MPITRACE_VERBOSE=0", &format!("LD_PRELOAD={}", binaries::tracer().display())]);
+        let messages = PROGRAMS[OF_MESSAGES..].contains(&name);
+        command.args(["env", if messages { "MPITRACE_P2P=records" } else { "MPITRACE_P2P=1" }]);
+        command.args(["MPITRACE_VERBOSE=0", &format!("LD_PRELOAD={}", binaries::tracer().display())]);
         command.arg(format!("MPITRACE_OUTPUT={}", trace.display()));
     }
     command.arg(program).args([name, &variable("STEPS", "40"), us, delay]);
@@ -78,25 +93,41 @@ fn run(program: &Path, [name, us, delay]: [&str; 3], trace: Option<&Path>) -> f6
     text.trim().parse().unwrap_or_else(|_| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The gain without all that makes rank 1 late, or without what rank 0 waits for it in point-to-point calls, where that is
-/// more; seconds.
-fn predicted(trace: &Path) -> Result<f64, &'static str> {
+/// The gain without all that makes rank 1 late, or without what others wait for it in point-to-point calls, where that is
+/// more, the least and the most; seconds.
+fn predicted(trace: &Path) -> Result<[f64; 3], &'static str> {
     let trace = Trace::open(&[trace]).expect("a trace");
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
     let account = Account::of(&trace, &clock, &operations, Rule::default());
-    let is_late = |loss: &Loss| loss.kind == Kind::LateRank && loss.rank == Some(1);
-    let awaits = |loss: &Loss| loss.kind == Kind::PointToPoint && loss.partner == Some(1);
-    let [late, awaited] = [account.losses(), account.losses()];
-    let late: Vec<Loss> = late.into_iter().filter(is_late).collect();
-    let awaited: Vec<Loss> = awaited.into_iter().filter(awaits).take(1).collect();
-    let sum = |losses: &[Loss]| losses.iter().map(|loss| loss.ns).sum::<f64>();
-    let losses = if sum(&awaited) > sum(&late) { awaited } else { late };
+    let of_kind = |kind: Kind| {
+        let losses = account.losses().into_iter().filter(move |loss| loss.kind == kind && loss.late() == Some(1));
+        losses.filter(|loss| loss.because != Some(Because::PointToPoint)).collect::<Vec<Loss>>()
+    };
+    let kinds = [Kind::LateRank, Kind::PointToPoint].map(of_kind);
+    let sum = |losses: &Vec<Loss>| losses.iter().map(|loss| loss.ns).sum::<f64>();
+    let losses = kinds.into_iter().max_by(|one, other| sum(one).total_cmp(&sum(other))).unwrap_or_default();
     let gains = replay::gains(&trace, &clock, &operations, &account, &losses);
-    gains.iter().map(|gain| gain.seconds.ok_or(gain.unknown.unwrap_or("unknown"))).sum()
+    let all = |of: fn(&Gain) -> Option<f64>| {
+        gains.iter().map(|gain| of(gain).ok_or(gain.unknown.unwrap_or("unknown"))).sum::<Result<f64, _>>()
+    };
+    Ok([all(|gain| gain.seconds)?, all(|gain| gain.least)?, all(|gain| gain.most)?])
 }
 
-fn with_quartiles(mut values: Vec<f64>) -> String {
+fn median(values: &[f64]) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// From the first to the third quartile.
+fn spread(values: &[f64]) -> f64 {
+    quantile(values, 0.75) - quantile(values, 0.25)
+}
+
+fn quantile(values: &[f64], share: f64) -> f64 {
+    let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
-    let quantile = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
-    format!("{:.3} ({:.3} to {:.3})", quantile(0.5), quantile(0.25), quantile(0.75))
+    values[((values.len() - 1) as f64 * share).round() as usize]
+}
+
+fn with_quartiles(values: Vec<f64>) -> String {
+    format!("{:.3} ({:.3} to {:.3})", median(&values), quantile(&values, 0.25), quantile(&values, 0.75))
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 pub const TESTS: &[Test] = &[
     Test::new("are_named_by_the_first_loss_and_the_verdict", all).on(BOTH).second_tier(),
+    Test::new("of_messages_are_named_without_records_of_them", unrecorded).on(BOTH).second_tier(),
     Test::new("begin_where_a_chain_of_messages_begins", chain).on(BOTH).second_tier(),
 ];
 
@@ -27,8 +28,9 @@ const TRUTHS: [(&str, Option<u64>, &[&str]); 11] = [
     ("nothing", None, &[]),
 ];
 
-fn summary(case: &Case, what: &str) -> Value {
-    let traced = case.launch(3, "truths.c").arg(what).trace().set("MPITRACE_P2P", "records").run();
+/// `messages`: as `MPITRACE_P2P`.
+fn summary(case: &Case, what: &str, messages: &str) -> Value {
+    let traced = case.launch(3, "truths.c").arg(what).trace().set("MPITRACE_P2P", messages).run();
     assert_eq!(traced.code, 0, "{what}: {}", traced.stderr);
     companion::json(&mpitrace(&["summary".as_ref(), "--json".as_ref(), traced.trace.path.as_os_str()]))
 }
@@ -45,7 +47,7 @@ fn all(case: &Case) {
 
 /// What is wrong with the summary; `None`: nothing.
 fn wrong(case: &Case, what: &str, rank: Option<u64>, reasons: &[&str]) -> Option<String> {
-    let summary = summary(case, what);
+    let summary = summary(case, what, "records");
     let verdict = summary["verdict"].as_str().expect("a sentence");
     let losses = summary["losses"].as_array().expect("losses").iter();
     let late = losses.filter(|loss| loss["kind"] == "late-rank").find(|loss| loss["because"] != "point-to-point");
@@ -64,7 +66,7 @@ fn wrong(case: &Case, what: &str, rank: Option<u64>, reasons: &[&str]) -> Option
 /// Rank 1 passes on what rank 0 loses.
 fn chain(case: &Case) {
     let found = |_| {
-        let summary = summary(case, "chain");
+        let summary = summary(case, "chain", "records");
         let losses = summary["losses"].as_array().expect("losses").iter();
         let is_passed_on = |loss: &&Value| loss["rank"] == 1 && loss["because"] == "point-to-point";
         let mut passed_on = losses.filter(is_passed_on).filter(|loss| loss["function"] == "MPI_Recv");
@@ -73,4 +75,20 @@ fn chain(case: &Case) {
     };
     let tries: Vec<_> = (0..TRIES).map(found).collect();
     assert!(tries.contains(&Some(vec![1, 0])), "{tries:?}");
+}
+
+/// Which rank is late for its partners is known from their time between collective calls, too.
+fn unrecorded(case: &Case) {
+    let wrong = |what: &str, rank: u64| {
+        let summary = summary(case, what, "1");
+        let losses = summary["losses"].as_array().expect("losses").iter();
+        let late = losses.filter(|loss| loss["kind"] == "point-to-point").find(|loss| !loss["because"].is_null());
+        let is_right = late.is_some_and(|late| late["partner"] == rank && late["because"] == "asleep");
+        let verdict = summary["verdict"].as_str().expect("a sentence");
+        (!is_right || !verdict.contains(&format!("rank {rank}"))).then(|| format!("{what}: {verdict} {late:?}"))
+    };
+    for (what, rank) in [("halo", 1), ("pipeline", 1), ("workers", 2), ("receiver", 1), ("requests", 2), ("chain", 0)] {
+        let tries: Vec<String> = (0..TRIES).map_while(|_| wrong(what, rank)).collect();
+        assert!(tries.len() < TRIES, "{tries:#?}");
+    }
 }

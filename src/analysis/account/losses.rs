@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 
 use super::late::Late;
-use super::{Account, OperationAccount, RankAccount, RankPart};
+use super::{Account, LatePartner, OperationAccount, RankAccount, RankPart};
 use crate::names::names;
 
 /// Time that was lost.
@@ -19,7 +19,8 @@ pub struct Loss {
     pub because: Option<Because>,
     /// The operation's number; `None`: outside of collective calls.
     pub operation: Option<usize>,
-    /// The rank with which it was in most of the point-to-point calls; `None`: not known, or no single one.
+    /// The rank with which it was in most of the point-to-point calls; `None`: not known, or no single one. With a reason:
+    /// the one that was late for it.
     pub partner: Option<u32>,
     /// Of a rank for which others wait in message calls: the index in [`Account::late_messages`].
     #[serde(skip)]
@@ -29,6 +30,17 @@ pub struct Loss {
     pub ns: f64,
     /// Repetitions in which it happened; 0 outside of collective calls.
     pub repetitions: usize,
+}
+
+impl Loss {
+    /// The world rank that others wait for; `None`: no single one, or another kind of loss.
+    pub fn late(&self) -> Option<u32> {
+        match self.kind {
+            Kind::LateRank => self.rank,
+            Kind::PointToPoint => self.partner.filter(|_| self.because.is_some()),
+            _ => None,
+        }
+    }
 }
 
 /// What loses time.
@@ -150,6 +162,7 @@ pub(super) fn of(account: &Account, in_turns: bool) -> Vec<Loss> {
         add(Kind::Tracer, None, None, of.sum().perturbed, of.repetitions);
     }
     late_in_messages(account, in_turns, &mut losses);
+    late_partners(account, &mut losses);
     for part in [RankPart::PointToPoint, RankPart::Preempted, RankPart::Asleep, RankPart::Throttled] {
         outside(account, part, in_turns, &mut losses);
     }
@@ -187,6 +200,21 @@ fn late_in_messages(account: &Account, in_turns: bool, losses: &mut Vec<Loss>) {
     }
 }
 
+/// Adds the time in point-to-point calls while another rank was late, by that rank and its reason.
+fn late_partners(account: &Account, losses: &mut Vec<Loss>) {
+    for &LatePartner { late, rank, ns, off } in &account.late_partners {
+        let reasons = off.reasons().into_iter().chain([(Because::Computing, ns - off.sum())]);
+        losses.extend(reasons.map(|(because, ns)| Loss {
+            kind: Kind::PointToPoint,
+            rank,
+            because: Some(because),
+            partner: Some(late),
+            ns,
+            ..Loss::default()
+        }));
+    }
+}
+
 /// Adds what the ranks lost in a part of their time outside of collective calls.
 fn outside(account: &Account, part: RankPart, in_turns: bool, losses: &mut Vec<Loss>) {
     let (kind, because) = match part {
@@ -202,8 +230,8 @@ fn outside(account: &Account, part: RankPart, in_turns: bool, losses: &mut Vec<L
     if in_turns {
         // Where others waited for the rank because of it, it has a line already.
         for (rank, ns) in account.ranks.iter().zip(&mut times) {
-            let waited = losses.iter().filter(|loss| loss.kind == Kind::LateRank && loss.rank == Some(rank.rank));
-            let waited: f64 = waited.filter(|loss| loss.because == because).map(|loss| loss.ns).sum();
+            let waited = losses.iter().filter(|loss| loss.late() == Some(rank.rank) && loss.because == because);
+            let waited: f64 = waited.map(|loss| loss.ns).sum();
             *ns = if because.is_some() && waited > 0.5 * *ns { 0.0 } else { *ns };
         }
         if alone(&times).is_none() {

@@ -183,6 +183,24 @@ impl<'a> Member<'a> {
         (exit > 0 && exit <= records.times(record).0).then(|| self.clock.nanoseconds(exit))
     }
 
+    /// Time off the processor in that call, ns; `None`: not known.
+    pub(super) fn off_in_previous(&self, record: u32, records: &mut Records) -> Option<Off> {
+        let previous = self.previous(record)?;
+        self.off_processor_with(previous, records.operation(previous)).known()
+    }
+
+    /// The communicator's key and the sequence number of a call, the same on all its ranks; of a communicator of one rank, in
+    /// whose calls no rank waits, that of all such calls. `None`: not known.
+    pub(super) fn place_of_call(&self, record: u32, records: &mut Records) -> Option<([u64; 2], u64)> {
+        let operation = (records.operation(record) & OPERATION_MASK) as usize;
+        let of = self.part.communicators().get(self.part.operations()[operation].communicator as usize)?;
+        match of.size {
+            1 => Some(([0; 2], 0)),
+            _ if of.flags & communicator_flags::IDENTIFIED == 0 => None,
+            _ => Some((of.key, self.part.position_of(record as usize))),
+        }
+    }
+
     /// Whether the thread was on another processor after an interruption in a call, or between the kept call before and
     /// this one.
     pub fn migrated(&self, record: u32) -> Migrated {

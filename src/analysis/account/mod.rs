@@ -6,7 +6,9 @@
 //! account has already ([`regions`]).
 
 mod calls;
+pub(crate) mod exchanges;
 mod late;
+mod late_partner;
 mod losses;
 pub(crate) mod member;
 mod off;
@@ -16,6 +18,7 @@ mod parts;
 mod rank;
 mod rank_parts;
 mod region;
+pub(crate) mod sequences;
 mod since;
 #[cfg(test)]
 mod tests;
@@ -24,6 +27,7 @@ pub(crate) mod walk;
 
 pub use calls::{CallAccount, CallAccounts, Spent, for_each_call};
 pub use late::Late;
+pub use late_partner::LatePartner;
 pub use losses::{ALONE, Because, Kind, Loss, alone};
 pub use off::Off;
 pub(crate) use operation::MOST_AT_ONCE;
@@ -58,6 +62,8 @@ pub struct Account {
     pub partners: Vec<PartnerAccount>,
     /// Waiting in message calls that were recorded, by the rank that is late and the call.
     pub late_messages: Vec<LateMessages>,
+    /// Where they were not: ranks that come later than others, which are in point-to-point calls meanwhile.
+    pub late_partners: Vec<LatePartner>,
 }
 
 impl Account {
@@ -84,7 +90,8 @@ impl Account {
             .for_each(|(rank, waits)| rank.message_waiting_ns = waits.iter().map(MessageWait::ns).sum());
         let mut partners = partner::accounts(trace, clock, operations);
         partner::add_waits(&mut partners, trace, &waits);
-        Account { ranks, operations: accounts, partners, late_messages }
+        let late_partners = late_partner::late_partners(trace, clock, operations, &partners, &mut ranks);
+        Account { ranks, operations: accounts, partners, late_messages, late_partners }
     }
 
     /// The account of one operation.

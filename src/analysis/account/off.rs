@@ -63,6 +63,16 @@ impl Off {
         }
     }
 
+    /// These less those of another time, none of them below 0.
+    pub(super) fn without(self, other: Off) -> Off {
+        Off {
+            preempted: (self.preempted - other.preempted).max(0.0),
+            asleep: (self.asleep - other.asleep).max(0.0),
+            throttled: (self.throttled - other.throttled).max(0.0),
+            unknown: (self.unknown - other.unknown).max(0.0),
+        }
+    }
+
     /// The reasons with their times.
     pub fn reasons(&self) -> [(Because, f64); 4] {
         [

@@ -28,12 +28,22 @@ pub struct RankAccount {
     pub collectives_ns: f64,
     /// The time of the thread that called MPI_Init; these add up to `wall_ns`.
     pub parts: RankParts,
-    /// Of [`RankPart::PointToPoint`], where message calls were recorded: waiting for other ranks, ns.
+    /// Of [`RankPart::PointToPoint`]: waiting for other ranks, ns, where message calls were recorded; else in these calls
+    /// while another rank was late ([`super::LatePartner`]).
     pub message_waiting_ns: f64,
     /// True if calls that can wait were timed, beside collectives.
     pub is_timed: bool,
     /// Whether the thread's processor time is known: without it all outside of the calls is [`RankPart::Other`].
     pub is_divided: bool,
+}
+
+impl RankAccount {
+    /// Time off the processor outside of calls, by reason.
+    pub fn off(&self) -> Off {
+        let [preempted, asleep, throttled] =
+            [RankPart::Preempted, RankPart::Asleep, RankPart::Throttled].map(|part| self.parts[part]);
+        Off { preempted, asleep, throttled, unknown: 0.0 }
+    }
 }
 
 /// The parts in calls that can wait, beside collectives.

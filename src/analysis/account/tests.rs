@@ -1,6 +1,8 @@
 //! The account of traces whose waits and losses are known.
 
-use mpitrace_format::layout::{InterruptionEntry, PartnerEntry, interruption_flags, interruptions_by, partner};
+use mpitrace_format::layout::{
+    InterruptionEntry, PartnerEntry, interruption_flags, interruptions_by, off_place, off_reason, partner,
+};
 
 use super::operation::categories;
 use super::{Account, Because, CallAccount, CallAccounts, Kind, Loss, RankPart};
@@ -452,4 +454,80 @@ fn the_partner_of_a_rank_is_a_rank_of_the_world() {
         (2, Some(1), 70.0, 1),
     ];
     assert_eq!(times, expected);
+}
+
+/// Rank 0 waits for rank 1 in point-to-point calls before each reduction of both: rank 1 computes for longer, and sleeps in
+/// every fourth one, before a call of its own. Then rank 1 waits before MPI_Finalize.
+#[test]
+fn who_is_late_for_point_to_point_calls_is_known_between_collective_ones() {
+    let mut ranks: Vec<SyntheticRank> = world(2).into_iter().map(SyntheticRank::stamped).collect();
+    for (number, rank) in (0u32..).zip(&mut ranks) {
+        let own = rank.communicator(77 + u64::from(number), 1, 0, None);
+        let [alone, together] = [own, 0].map(|communicator| rank.operation("MPI_Allreduce", communicator, 8));
+        if number == 1 {
+            // In the end, after its last call.
+            rank.exchanged(0, 5_000_000, 1);
+        }
+        for k in 1..=40u64 {
+            let begin = 1_000_000 * k + 900_000;
+            rank.call(alone, begin, begin + 1000);
+            let sleeps = number == 1 && k % 4 == 0;
+            if sleeps {
+                let flags = interruption_flags::BETWEEN | interruption_flags::TIMED | interruption_flags::REASON;
+                let off_ns = 300_000;
+                rank.interrupt(InterruptionEntry { off_ns, switches: 1, voluntary: 1, flags, ..Default::default() });
+            }
+            if number == 0 {
+                rank.exchanged(1, if k % 4 == 0 { 500_000 } else { 200_000 }, 1);
+            }
+            rank.call(together, begin + 2000, begin + 10_000);
+        }
+        rank.times.rank.finalize_enter = 60_000_000;
+        rank.header.last_anchor.tick = 60_000_000;
+        rank.times.rank.thread = 1;
+        rank.times.threads[0].off_ns[off_place::BETWEEN][off_reason::ASLEEP] = 3_000_000 * u64::from(number);
+    }
+    let account = account("partners", &ranks);
+    let late: Vec<_> = account.late_partners.iter().map(|one| (one.late, one.rank, one.ns, one.off.asleep)).collect();
+    assert_eq!(late, [(1, Some(0), 11_000_000.0, 3_000_000.0), (0, Some(1), 5_000_000.0, 0.0)]);
+    let losses = account.losses();
+    let of = |because| losses.iter().find(|loss| loss.late() == Some(1) && loss.because == Some(because)).unwrap().ns;
+    assert_eq!((of(Because::Asleep), of(Because::Computing)), (3_000_000.0, 8_000_000.0));
+    // The time that a loss with a reason has is in no other one.
+    let in_calls: f64 = losses.iter().filter(|loss| loss.kind == Kind::PointToPoint).map(|loss| loss.ns).sum();
+    assert_eq!(in_calls, account.rank_parts()[RankPart::PointToPoint]);
+}
+
+/// Rank 1 sleeps and computes for longer before it comes to a call in which rank 0 does not wait for it, and to one of each
+/// rank alone: what rank 0 waits in the next one is due to that, not to these calls.
+#[test]
+fn lateness_is_charged_where_it_began_not_to_calls_that_carry_it_on() {
+    for hops in 1..3 {
+        let mut ranks = world(2);
+        for (number, rank) in (0u32..).zip(&mut ranks) {
+            let own = rank.communicator(77 + u64::from(number), 1, 0, None);
+            let reduce = rank.operation("MPI_Reduce", 0, 8);
+            rank.describe(reduce, Some(1), "MPI_INT", None);
+            let [alone, together] = [own, 0].map(|communicator| rank.operation("MPI_Allreduce", communicator, 8));
+            for k in 1..=50u64 {
+                let (begin, late) = (1_000_000 * k, 500_000 * u64::from(number));
+                rank.call(reduce, begin + late, begin + late + 1000);
+                if number == 1 {
+                    let flags = interruption_flags::BETWEEN | interruption_flags::TIMED | interruption_flags::REASON;
+                    let off_ns = 400_000;
+                    let sleep = InterruptionEntry { off_ns, switches: 1, voluntary: 1, flags, ..Default::default() };
+                    rank.interrupt(sleep);
+                }
+                if hops == 2 {
+                    rank.call(alone, begin + late + 2000, begin + late + 3000);
+                }
+                rank.call(together, begin + late + 4000, begin + 510_000);
+            }
+        }
+        let account = account(&format!("carried{hops}"), &ranks);
+        let late = account.operations.iter().flat_map(|of| &of.late).find(|late| late.waiting_ns > 0.0).unwrap();
+        let ns = |each: f64| 50.0 * each;
+        assert_eq!((late.waiting_ns, late.earlier_call_ns, late.repetitions), (ns(500_000.0), 0.0, 50), "{late:?}");
+        assert_eq!((late.interrupted_by.asleep, late.on_processor_ns), (ns(400_000.0), ns(100_000.0)));
+    }
 }

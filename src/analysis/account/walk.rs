@@ -32,6 +32,9 @@ const LOOKED_AT: usize = 1 << 22;
 /// Of one member at least in so many.
 const LEAST_LOOKED_AT: usize = 1 << 12;
 
+/// Lateness is followed through so many calls that carry it on.
+const HOPS: usize = 8;
+
 /// One repetition.
 pub(crate) struct Step<'a> {
     /// Of each member, or of each part.
@@ -42,6 +45,8 @@ pub(crate) struct Step<'a> {
     entries: Vec<f64>,
     awaited: Vec<(usize, f64)>,
     waits: Vec<Wait>,
+    /// Lateness that calls before have carried on, by the member that is late.
+    carried: Vec<(usize, Late)>,
     off: Vec<OffProcessor>,
     /// The parts of each member's call.
     pub parts: Vec<Parts>,
@@ -111,6 +116,7 @@ impl<'a> Step<'a> {
             entries: Vec::new(),
             awaited: Vec::new(),
             waits: Vec::new(),
+            carried: Vec::new(),
             parts: Vec::new(),
             late: Vec::new(),
         }
@@ -147,23 +153,31 @@ impl<'a> Step<'a> {
             });
             self.parts.push(Parts::of_call(call.run_time, waiting.map(|(_, wait)| wait), self.off[at]));
             if let Some((late, ns)) = waiting.filter(|(_, wait)| *wait > 0.0) {
-                let left_later_ns = left_later(members, [late, at], &self.records, &mut self.read, reader);
-                self.waits.push(Wait { late, ns, left_later_ns });
+                let pair = Pair { members: [late, at].map(|at| &members[at]), readers: [late, at].map(reader) };
+                let records = [late, at].map(|at| self.records[at].0);
+                let left_later_ns = pair.left_later(records, &mut self.read).min(ns);
+                let (carried_ns, before) = pair.carried(records, left_later_ns, HOPS, &mut self.read);
+                self.waits.push(Wait { late, ns: ns - carried_ns, left_later_ns: left_later_ns - carried_ns });
+                if carried_ns > 0.0 {
+                    self.carried.push((late, before));
+                }
             }
         }
         self.waits.sort_unstable_by_key(|wait| wait.late);
         self.late.clear();
         for waits in self.waits.chunk_by(|one, next| one.late == next.late) {
-            let late = &members[waits[0].late];
-            let (record, operation) = self.records[waits[0].late];
-            let longer = longer_in_calls(members, waits[0].late, &self.records);
-            let off_in_previous = late.previous(record).and_then(|previous| {
-                let operation = self.read[reader(waits[0].late)].operation(previous);
-                late.off_processor_with(previous, operation).known()
-            });
-            let off_before = late.off_before(record, operation);
-            self.late.push((waits[0].late, Late::of(off_before, longer, off_in_previous, waits)));
+            let at = waits[0].late;
+            let (record, operation) = self.records[at];
+            let others = (0..members.len()).filter(|&other| other != at);
+            let others = others.map(|other| (&members[other], self.records[other].0));
+            let longer = longer_in_calls(&members[at], record, others);
+            let off_in_previous = members[at].off_in_previous(record, &mut self.read[reader(at)]);
+            let off_before = members[at].off_before(record, operation);
+            let mut late = Late::of(off_before, longer, off_in_previous, waits);
+            self.carried.iter().filter(|(of, _)| *of == at).for_each(|&(_, before)| late += before);
+            self.late.push((at, Late { repetitions: 1, ..late }));
         }
+        self.carried.clear();
     }
 
     /// The record of a member.
@@ -198,28 +212,69 @@ impl<'a> Step<'a> {
     }
 }
 
-/// By how much a rank left its recorded call before this one later than another rank left its own, ns; 0 where this is
-/// not above the error of the two clocks.
-fn left_later(
-    members: &[Member],
-    [late, other]: [usize; 2],
-    records: &[(u32, u32)],
-    read: &mut [Records],
-    reader: impl Fn(usize) -> usize,
-) -> f64 {
-    let mut exit = |at: usize| members[at].previous_exit(records[at].0, &mut read[reader(at)]);
-    let later = exit(late).zip(exit(other)).map_or(0.0, |(late, other)| late - other);
-    if later > members[late].error_ns + members[other].error_ns { later } else { 0.0 }
+/// A member that is late, and one that waits for it.
+struct Pair<'p, 'a> {
+    members: [&'p Member<'a>; 2],
+    readers: [usize; 2],
+}
+
+impl Pair<'_, '_> {
+    /// The time by which the late one is later, ns; 0 where this is not above the error of the two clocks.
+    fn later(&self, times: [Option<f64>; 2]) -> f64 {
+        let later = times[0].zip(times[1]).map_or(0.0, |(late, other)| late - other);
+        if later > self.members[0].error_ns + self.members[1].error_ns { later } else { 0.0 }
+    }
+
+    /// By how much it left its recorded call before this one later than the other one left its own, ns.
+    fn left_later(&self, records: [u32; 2], read: &mut [Records]) -> f64 {
+        let exit = |of: usize| self.members[of].previous_exit(records[of], &mut read[self.readers[of]]);
+        self.later([0, 1].map(exit))
+    }
+
+    /// Of the time by which it left that call later the part by which it came to it later, and why it did: a call in which
+    /// ranks do not wait for each other carries lateness on.
+    fn carried(&self, records: [u32; 2], left_later_ns: f64, hops: usize, read: &mut [Records]) -> (f64, Late) {
+        let nothing = (0.0, Late::default());
+        if left_later_ns <= 0.0 || hops == 0 {
+            return nothing;
+        }
+        let [Some(late), Some(other)] = [0, 1].map(|of| self.members[of].previous(records[of])) else { return nothing };
+        let previous = [late, other];
+        let [late_place, place] =
+            [0, 1].map(|of| self.members[of].place_of_call(previous[of], &mut read[self.readers[of]]));
+        if late_place.is_none() || late_place != place {
+            return nothing;
+        }
+        let enter = |of: usize| Some(self.members[of].call(previous[of]).enter);
+        let carried_ns = self.later([0, 1].map(enter)).min(left_later_ns);
+        if carried_ns <= 0.0 {
+            return nothing;
+        }
+        let left_later_ns = self.left_later(previous, read).min(carried_ns);
+        let (further_ns, further) = self.carried(previous, left_later_ns, hops - 1, read);
+        let (member, records) = (self.members[0], &mut read[self.readers[0]]);
+        let off_before = member.off_before(previous[0], records.operation(previous[0]));
+        let longer = longer_in_calls(member, previous[0], [(self.members[1], previous[1])].into_iter());
+        let wait = Wait { late: 0, ns: carried_ns - further_ns, left_later_ns: left_later_ns - further_ns };
+        let mut late = Late::of(off_before, longer, member.off_in_previous(previous[0], records), &[wait]);
+        late += further;
+        (carried_ns, late)
+    }
 }
 
 /// By how much a member was longer than the others, in the median, in other MPI calls before a call; `None` where that is
 /// not counted on all.
-fn longer_in_calls(members: &[Member], late: usize, records: &[(u32, u32)]) -> Option<Longer> {
-    let excess = |before: &dyn Fn(usize) -> Option<f64>| -> Option<f64> {
-        let own = before(late)?;
-        let mut others: Vec<f64> = (0..members.len()).filter(|&at| at != late).map(before).collect::<Option<_>>()?;
+fn longer_in_calls<'m, 'a: 'm>(
+    late: &Member,
+    record: u32,
+    others: impl Iterator<Item = (&'m Member<'a>, u32)> + Clone,
+) -> Option<Longer> {
+    let excess = |before: fn(&Member, u32) -> Option<f64>| -> Option<f64> {
+        let own = before(late, record)?;
+        let mut others: Vec<f64> =
+            others.clone().map(|(member, record)| before(member, record)).collect::<Option<_>>()?;
         Some((own - median(&mut others)?).max(0.0))
     };
-    let point_to_point = excess(&|at| members[at].point_to_point_before(records[at].0)).map(Longer::PointToPoint);
-    point_to_point.or_else(|| excess(&|at| members[at].other_mpi_before(records[at].0)).map(Longer::OtherMpi))
+    let point_to_point = excess(|member, record| member.point_to_point_before(record)).map(Longer::PointToPoint);
+    point_to_point.or_else(|| excess(|member, record| member.other_mpi_before(record)).map(Longer::OtherMpi))
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::waits::within;
 use super::{MessageWait, Messages};
-use crate::account::{Off, RankAccount, RankPart};
+use crate::account::{Because, Off, RankAccount};
 use crate::operations::CallSite;
 use crate::reader::Trace;
 use crate::statistics::median;
@@ -110,11 +110,11 @@ impl Messages {
 
 /// By how much longer than the others a rank was off its processor outside of calls.
 fn longer_off(ranks: &[RankAccount], part: usize) -> Off {
-    let longer = |reason: RankPart| {
-        let mut others: Vec<f64> = ranks.iter().map(|rank| rank.parts[reason]).collect();
+    let longer = |because: Because| {
+        let mut others: Vec<f64> = ranks.iter().map(|rank| rank.off().due_to(because)).collect();
         let own = others.swap_remove(part);
         (own - median(&mut others).unwrap_or(0.0)).max(0.0)
     };
-    let [preempted, asleep, throttled] = [RankPart::Preempted, RankPart::Asleep, RankPart::Throttled].map(longer);
+    let [preempted, asleep, throttled] = [Because::Preempted, Because::Asleep, Because::Throttled].map(longer);
     Off { preempted, asleep, throttled, unknown: 0.0 }
 }

@@ -23,7 +23,7 @@ pub use matching::Unmatched;
 pub use waits::{MessageWait, each_call};
 
 /// The message calls of a trace.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Messages {
     /// Of each part, in the order of their entries.
     pub calls: Vec<Vec<MessageCall>>,

@@ -1,9 +1,13 @@
 //! The gain without a delay for which ranks wait in message calls: the run is replayed message by message.
 //!
-//! All entries and exits of calls are gone through in the order of their times. A rank that leaves a call at
-//! `max(own, awaited) + c` does so, with each of these earlier by its shift, earlier by as much as the later of them is. A
-//! receive waits for the call that sends, a send for the receive if that was posted while it lasted, a collective for
+//! All entries and exits of calls are gone through in the order of their times. A rank leaves a call at
+//! `max(own, awaited) + w + c`. The transfer `c` stays. The late wake-up `w` of a rank that had to wait is what a call takes
+//! longer than those of the same kind that take least: a rank that yields its processor while it waits gets it back late.
+//! A receive waits for the call that sends, a send for the receive if that was posted while it lasted, a collective for
 //! those that its pattern names.
+//!
+//! A rank that wakes up late waits for less time in its next call. So a rank is late by as much as others wait for it in a
+//! replay in which none wakes up late.
 
 use std::collections::HashMap;
 
@@ -13,7 +17,7 @@ use crate::account::walk::Walk;
 use crate::account::{Account, Because, Loss};
 use crate::clock::Clock;
 use crate::messages::waits::within;
-use crate::messages::{MessageWait, Messages, each_call};
+use crate::messages::{MessageCall, MessageWait, Messages, each_call};
 use crate::operations::{CallSite, Operations};
 use crate::reader::{Part, Trace};
 use crate::statistics::median;
@@ -21,14 +25,38 @@ use crate::statistics::median;
 /// Shifts that are kept at once: 8 bytes each.
 const MOST: usize = 1 << 25;
 
+/// What becomes of a late wake-up if the rank waits for less time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum WakeUp {
+    Stays,
+    /// It is in proportion to the waiting.
+    Scales,
+    /// There is none.
+    #[default]
+    Goes,
+}
+
+/// For each loss.
+const MODELS: usize = 3;
+
+/// A run without something.
+#[derive(Default)]
+struct Lane {
+    /// So much less time before a call.
+    removed: HashMap<usize, f64>,
+    wake_up: WakeUp,
+}
+
 /// A call of a part, global time, ns.
 struct Call {
     part: usize,
+    /// Calls with the same number are of one kind.
+    kind: usize,
     enter: f64,
     exit: f64,
     awaited: Vec<usize>,
-    /// For each lane how much earlier the part enters.
-    shifts: Vec<f64>,
+    /// The late wake-up in it.
+    woke_late: f64,
 }
 
 /// The gains without these losses; `None`: of another kind.
@@ -44,34 +72,43 @@ pub(super) fn gains(
         return vec![None; losses.len()];
     }
     let messages = Messages::of(trace, clock, operations);
-    let waits = messages.waits(trace, clock);
     let lanes: Vec<usize> = (0..losses.len()).filter(|&lane| is_of_messages(&losses[lane])).collect();
     let unknown = |why| Some(Gain { unknown: Some(why), ..Gain::default() });
-    let mut replay = Replay::new(trace, clock, operations, &messages);
+    let replay = Replay::new(trace, clock, operations, &messages);
     let refused = match () {
         () if !trace.complete => Some("the trace is not complete"),
         () if trace.parts.iter().any(|part| part.dropped() > 0 || part.paused() > 0) => Some("not all calls are kept"),
         () if !messages.unmatched.is_empty() => Some("not all messages are known"),
-        () if 2 * replay.calls.len() * lanes.len() > MOST => Some("too many calls"),
+        () if 2 * MODELS * replay.calls.len() * lanes.len() > MOST => Some("too many calls"),
         () => None,
     };
-    // With all of a delay removed, and with what varies in it left.
-    let removed: Vec<HashMap<usize, f64>> = lanes
-        .iter()
-        .map(|&lane| replay.removed(trace, &messages, &waits, account, &losses[lane]))
-        .flat_map(|all| [without_noise(&all), all])
-        .collect();
-    let found = replay.run(&removed);
+    if let Some(why) = refused {
+        return losses.iter().map(|loss| if is_of_messages(loss) { unknown(why) } else { None }).collect();
+    }
+    let waits = messages.waits(trace, clock);
+    let prompt = replay.earlier(&messages, &replay.run(&[Lane::default()]).1);
+    let prompt_waits = prompt.waits(trace, clock);
+    let lanes_of = |&lane: &usize| {
+        let removed = |messages, waits| replay.removed(trace, messages, waits, account, &losses[lane]);
+        let all = removed(&prompt, &prompt_waits);
+        [
+            Lane { removed: without_noise(&removed(&messages, &waits)), wake_up: WakeUp::Stays },
+            Lane { removed: all.clone(), wake_up: WakeUp::Scales },
+            Lane { removed: all, wake_up: WakeUp::Goes },
+        ]
+    };
+    let found = replay.run(&lanes.iter().flat_map(lanes_of).collect::<Vec<Lane>>()).0;
     let mut gains = vec![None; losses.len()];
-    for (place, &lane) in lanes.iter().enumerate() {
-        let is_passed_on = losses[lane].because == Some(Because::PointToPoint);
-        gains[lane] = match refused {
-            Some(why) => unknown(why),
-            None if is_passed_on => unknown("the delay begins with another rank"),
-            None => {
-                let [least, all] = [found[2 * place], found[2 * place + 1]].map(|ns| ns.max(0.0) / 1e9);
-                Some(Gain { seconds: Some(all), least: Some(least.min(all)), most: Some(all), ..Gain::default() })
-            }
+    for (&lane, found) in lanes.iter().zip(found.chunks(MODELS)) {
+        let seconds = |ns: f64| Some(ns.max(0.0) / 1e9);
+        gains[lane] = match losses[lane].because {
+            Some(Because::PointToPoint) => unknown("the delay begins with another rank"),
+            _ => Some(Gain {
+                least: seconds(found.iter().copied().fold(f64::INFINITY, f64::min)),
+                seconds: seconds(found[1]),
+                most: seconds(found.iter().copied().fold(0.0, f64::max)),
+                ..Gain::default()
+            }),
         };
     }
     gains
@@ -89,6 +126,8 @@ struct Replay {
     calls: Vec<Call>,
     /// Of each part, for each of its messages' calls: its place among `calls`.
     places: Vec<Vec<usize>>,
+    /// The places of the calls of each part, in the order of their entries.
+    of_parts: Vec<Vec<usize>>,
     /// When each part entered MPI_Finalize, ns.
     ends: Vec<f64>,
 }
@@ -100,14 +139,18 @@ impl Replay {
             clock.of_part(index).nanoseconds(entered.unwrap_or(part.info().last_anchor.tick))
         };
         let ends = trace.parts.iter().enumerate().map(end).collect();
-        let mut replay = Replay { calls: Vec::new(), places: Vec::new(), ends };
+        let mut replay =
+            Replay { calls: Vec::new(), places: Vec::new(), of_parts: vec![Vec::new(); trace.parts.len()], ends };
+        let mut kinds = 0;
         for (part, calls) in messages.calls.iter().enumerate() {
             let mut places = vec![0; calls.len()];
             for range in each_call(calls) {
                 places[range.clone()].fill(replay.calls.len());
-                replay.add(part, calls[range.start].enter_ns, calls[range.start].exit_ns);
+                let MessageCall { record, enter_ns, exit_ns, .. } = calls[range.start];
+                replay.add(part, kinds + record.operation as usize, enter_ns, exit_ns);
             }
             replay.places.push(places);
+            kinds += trace.parts[part].message_operations().len();
         }
         for (part, calls) in messages.calls.iter().enumerate() {
             for (place, call) in calls.iter().enumerate() {
@@ -125,7 +168,7 @@ impl Replay {
                 let first = replay.calls.len();
                 for (at, member) in walk.members.iter().enumerate() {
                     let call = step.call(at);
-                    replay.add(member.index, call.enter, call.waits_from + call.may_wait);
+                    replay.add(member.index, kinds + at, call.enter, call.waits_from + call.may_wait);
                 }
                 let all = first..replay.calls.len();
                 for at in 0..all.len() {
@@ -139,12 +182,51 @@ impl Replay {
                     replay.calls[first + at].awaited.extend(awaited);
                 }
             }
+            kinds += walk.members.len();
         }
+        for (at, call) in replay.calls.iter().enumerate() {
+            replay.of_parts[call.part].push(at);
+        }
+        let Replay { calls, of_parts, .. } = &mut replay;
+        of_parts.iter_mut().for_each(|of| of.sort_by(|&one, &other| calls[one].enter.total_cmp(&calls[other].enter)));
+        replay.find_late_wake_ups(kinds);
         replay
     }
 
-    fn add(&mut self, part: usize, enter: f64, exit: f64) {
-        self.calls.push(Call { part, enter, exit, awaited: Vec::new(), shifts: Vec::new() });
+    fn add(&mut self, part: usize, kind: usize, enter: f64, exit: f64) {
+        self.calls.push(Call { part, kind, enter, exit, awaited: Vec::new(), woke_late: 0.0 });
+    }
+
+    fn find_late_wake_ups(&mut self, kinds: usize) {
+        let mut least = vec![f64::INFINITY; kinds];
+        let behind: Vec<f64> = self.calls.iter().map(|call| call.exit - self.base(call)).collect();
+        self.calls.iter().zip(&behind).for_each(|(call, &ns)| least[call.kind] = least[call.kind].min(ns));
+        for (at, behind) in behind.into_iter().enumerate() {
+            let call = &self.calls[at];
+            if self.base(call) > call.enter {
+                self.calls[at].woke_late = behind - least[call.kind];
+            }
+        }
+    }
+
+    /// The calls that a call has waited for.
+    fn awaited<'r>(&'r self, call: &'r Call) -> impl Iterator<Item = usize> + 'r {
+        call.awaited.iter().copied().filter(|&other| self.calls[other].enter <= call.exit)
+    }
+
+    /// When the last of these came, or the call itself.
+    fn base(&self, call: &Call) -> f64 {
+        self.awaited(call).map(|other| self.calls[other].enter).fold(call.enter, f64::max)
+    }
+
+    /// The call and those of its part before it, the last first, each with the time since the one before, ns.
+    fn before(&self, call: usize) -> impl Iterator<Item = (usize, f64)> {
+        let of_part = &self.of_parts[self.calls[call].part];
+        let first = of_part.partition_point(|&other| self.calls[other].enter <= self.calls[call].enter);
+        of_part[..first].windows(2).rev().map(|pair| {
+            let since = self.calls[pair[1]].enter - self.calls[pair[0]].exit;
+            (pair[1], since.max(0.0))
+        })
     }
 
     /// By how much less time a loss lets the late rank come to which of its calls.
@@ -170,45 +252,72 @@ impl Replay {
                 continue;
             }
             let passed_on: f64 = within(&waits[wait.late], wait.from_ns, wait.until_ns).map(|(_, ns)| ns).sum();
-            let call = self.places[wait.late][wait.late_call as usize];
-            let most = removed.entry(call).or_default();
-            *most = most.max(share * (wait.ns() - passed_on).max(0.0));
+            let mut delay = share * (wait.ns() - passed_on).max(0.0);
+            // It comes to its call late because of what it did before that one, or before others since.
+            for (call, since) in self.before(self.places[wait.late][wait.late_call as usize]) {
+                if delay <= 0.0 {
+                    break;
+                }
+                let most = removed.entry(call).or_default();
+                *most = most.max(delay.min(since));
+                delay -= since;
+            }
         }
         removed
     }
 
-    /// By how much earlier the run ends without these delays, for each lane, ns.
-    fn run(&mut self, removed: &[HashMap<usize, f64>]) -> Vec<f64> {
+    /// By how much earlier the run ends in each lane, and each call begins and ends, ns.
+    fn run(&self, lanes: &[Lane]) -> (Vec<f64>, Vec<[Vec<f64>; 2]>) {
         let mut points: Vec<(f64, bool, usize)> = Vec::with_capacity(2 * self.calls.len());
         points.extend(
             self.calls.iter().enumerate().flat_map(|(at, call)| [(call.enter, false, at), (call.exit, true, at)]),
         );
         points.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
-        let lanes = removed.len();
-        let mut of_parts = vec![vec![0.0; lanes]; self.ends.len()];
+        let mut of_parts = vec![vec![0.0; lanes.len()]; self.ends.len()];
         let mut left = vec![f64::NEG_INFINITY; self.ends.len()];
+        let mut shifts: Vec<[Vec<f64>; 2]> = vec![Default::default(); self.calls.len()];
         for (ns, is_exit, at) in points {
-            let part = self.calls[at].part;
+            let call = &self.calls[at];
             if !is_exit {
-                for (shift, removed) in of_parts[part].iter_mut().zip(removed) {
+                for (shift, lane) in of_parts[call.part].iter_mut().zip(lanes) {
                     // No more than the time since its call before.
-                    *shift += removed.get(&at).map_or(0.0, |removed| removed.min(ns - left[part]));
+                    *shift += lane.removed.get(&at).map_or(0.0, |removed| removed.min(ns - left[call.part]));
                 }
-                self.calls[at].shifts.clone_from(&of_parts[part]);
+                shifts[at][0].clone_from(&of_parts[call.part]);
                 continue;
             }
-            left[part] = ns;
-            let call = &self.calls[at];
-            let awaited =
-                || call.awaited.iter().map(|&other| &self.calls[other]).filter(|other| other.enter <= call.exit);
-            let base = awaited().map(|other| other.enter).fold(call.enter, f64::max);
-            for (lane, shift) in of_parts[part].iter_mut().enumerate() {
-                let earlier = |other: &Call| other.enter - other.shifts.get(lane).copied().unwrap_or(0.0);
-                *shift = base - awaited().map(earlier).fold(earlier(call), f64::max);
+            left[call.part] = ns;
+            let base = self.base(call);
+            for (place, (shift, lane)) in of_parts[call.part].iter_mut().zip(lanes).enumerate() {
+                let earlier =
+                    |other: usize| self.calls[other].enter - shifts[other][0].get(place).copied().unwrap_or(0.0);
+                let own = earlier(at);
+                let last = self.awaited(call).map(earlier).fold(own, f64::max);
+                let left_of_wait = if base > call.enter { ((last - own) / (base - call.enter)).min(1.0) } else { 0.0 };
+                let stays = match lane.wake_up {
+                    WakeUp::Stays => 1.0,
+                    WakeUp::Scales => left_of_wait,
+                    WakeUp::Goes => 0.0,
+                };
+                *shift = base - last + (1.0 - stays) * call.woke_late;
             }
+            shifts[at][1].clone_from(&of_parts[call.part]);
         }
         let end = self.ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let ends = |lane: usize| self.ends.iter().zip(&of_parts).map(move |(end, shifts)| end - shifts[lane]);
-        (0..lanes).map(|lane| end - ends(lane).fold(f64::NEG_INFINITY, f64::max)).collect()
+        let ends = (0..lanes.len()).map(|lane| end - ends(lane).fold(f64::NEG_INFINITY, f64::max)).collect();
+        (ends, shifts)
+    }
+
+    /// The messages, with their calls earlier by the shifts of the first lane.
+    fn earlier(&self, messages: &Messages, shifts: &[[Vec<f64>; 2]]) -> Messages {
+        let mut earlier = messages.clone();
+        for (calls, places) in earlier.calls.iter_mut().zip(&self.places) {
+            for (call, &place) in calls.iter_mut().zip(places) {
+                let [enter, exit] = [0, 1].map(|end| shifts[place][end].first().copied().unwrap_or(0.0));
+                (call.enter_ns, call.exit_ns) = (call.enter_ns - enter, call.exit_ns - exit);
+            }
+        }
+        earlier
     }
 }

@@ -5,9 +5,7 @@
 //! would be earlier without each of them. Where it is not known for which ranks a call waits, two further models give the
 //! least and the most.
 
-mod exchanges;
 mod messages;
-mod order;
 mod origin;
 mod removal;
 mod shifts;
@@ -16,15 +14,15 @@ mod tests;
 
 use serde::Serialize;
 
+use crate::account::exchanges::{self, Exchanges};
+use crate::account::sequences::{Sequence, Sequences};
 use crate::account::waits::Order;
-use crate::account::walk::{Step, Walk};
+use crate::account::walk::Step;
 use crate::account::{Account, Kind, Loss, RankPart};
 use crate::clock::Clock;
 use crate::messages::Messages;
 use crate::operations::Operations;
 use crate::reader::{Part, Trace};
-use exchanges::Exchanges;
-use order::{Sequence, Sequences};
 use origin::Origins;
 use removal::{Removal, Repetition};
 use shifts::{Bound, Shifts, Taken};
@@ -100,7 +98,7 @@ pub fn gains(trace: &Trace, clock: &Clock, operations: &Operations, account: &Ac
 /// True: the loss lies between the collective calls of a rank, and is known call by call.
 fn is_between(loss: &Loss) -> bool {
     match loss.kind {
-        Kind::PointToPoint => loss.rank.is_some() && loss.partner.is_some(),
+        Kind::PointToPoint => loss.because.is_some() && loss.partner.is_some(),
         Kind::Interrupted => loss.operation.is_none() && loss.rank.is_some(),
         _ => false,
     }
@@ -160,23 +158,21 @@ impl<'a> Replay<'a> {
             clock.of_part(index).nanoseconds(entered.unwrap_or(part.info().last_anchor.tick))
         };
         let parts = || trace.parts.iter().enumerate();
-        let mut sequences = Vec::new();
-        let mut removals = Vec::new();
-        for (number, operation) in operations.operations.iter().enumerate() {
-            let is_lost = |loss: &Loss| loss.operation == Some(number) || is_between(loss);
-            let has_exchanges = account.rank_parts()[RankPart::PointToPoint] > 0.0;
-            if account.operations[number].ranks.len() < 2 && !has_exchanges && !losses.iter().any(is_lost) {
-                continue;
-            }
-            let Some(walk) = Walk::over(trace, clock, operation).filter(|_| !operation.key.is_region) else { continue };
-            let lanes = losses.iter().enumerate().filter(|(_, loss)| is_lost(loss));
+        let is_lost = |number: usize, loss: &Loss| loss.operation == Some(number) || is_between(loss);
+        let has_exchanges = account.rank_parts()[RankPart::PointToPoint] > 0.0;
+        let sequences = Sequences::of_run(trace, clock, operations, |number| {
+            account.operations[number].ranks.len() > 1
+                || has_exchanges
+                || losses.iter().any(|loss| is_lost(number, loss))
+        });
+        let of_sequence = |Sequence { number, walk, .. }: &Sequence| {
+            let lanes = losses.iter().enumerate().filter(|(_, loss)| is_lost(*number, loss));
             let rank_of = |index: usize| trace.parts[index].rank();
-            removals.push(lanes.filter_map(|(lane, loss)| Removal::new(lane, loss, &walk, rank_of)).collect());
-            sequences.push(Sequence::new(number, walk.read_by_part(), operation.complete()));
-        }
+            lanes.filter_map(|(lane, loss)| Removal::new(lane, loss, walk, rank_of)).collect()
+        };
         Replay {
-            sequences: Sequences::new(sequences, trace.parts.len()),
-            removals,
+            removals: sequences.all.iter().map(of_sequence).collect(),
+            sequences,
             step: Step::of_parts(trace),
             left: parts().map(begin).map(|begin| [begin; 2]).collect(),
             ends: parts().map(end).collect(),
@@ -186,7 +182,7 @@ impl<'a> Replay<'a> {
                 .through(Messages::of(trace, clock, operations).waits(trace, clock)),
             ranks: trace.parts.iter().map(Part::rank).collect(),
             inexact: None,
-            exchanges: Exchanges::new(trace, account),
+            exchanges: Exchanges::new(trace, &account.partners),
             bounds: None,
         }
     }
@@ -212,7 +208,7 @@ impl<'a> Replay<'a> {
             }
             before.clear();
             inside.clear();
-            self.exchanges.look(walk, &self.step, &calls);
+            self.exchanges.look(walk, &self.step);
             let (step, left, account) = (&self.step, &self.left[..], &account.operations[*number]);
             let repetition =
                 Repetition { walk, step, calls: &calls, account, place: *place, left, exchanges: &self.exchanges };
@@ -258,7 +254,7 @@ impl<'a> Replay<'a> {
         }
         if self.exchanges.elsewhere_ns > BETWEEN * account.rank_ns() {
             self.inexact = Some("messages and collective calls are of different ranks");
-        } else if point_to_point && exchanges::are_several(account, joint) {
+        } else if point_to_point && exchanges::are_several(&account.partners, joint) {
             self.inexact = Some("several exchanges of messages lie between two collective calls");
         }
         let at_end = |shifts: &mut Shifts| shifts.at_end(&self.ends);

@@ -1,7 +1,7 @@
 //! How much of a repetition is due to a loss: what a rank would not do without it, before the call and in it.
 
-use super::exchanges::Exchanges;
 use super::shifts::{Removed, Taken};
+use crate::account::exchanges::{Exchange, Exchanges};
 use crate::account::waits::Order;
 use crate::account::walk::{Step, Walk};
 use crate::account::{Because, Kind, Loss, OperationAccount};
@@ -148,15 +148,24 @@ impl Removal {
                 let late = step.late.iter().map(|&(at, _)| (at, calls[at].enter - mean));
                 before.extend(late.filter(|(_, ns)| *ns > 0.0).map(|(at, ns)| removed(at, ns)));
             }
-            (Kind::PointToPoint, Some(member)) => {
+            (Kind::PointToPoint, _) => {
                 let Some(partner) = self.partner else { return };
+                let late = calls[partner].part;
                 let arrival = |at: usize| {
                     let exchange = exchanges.of_part(calls[at].part);
                     exchange.map_or(calls[at].enter, |exchange| exchange.arrival)
                 };
-                let own = arrival(member);
-                self.usual.other(own - left[calls[member].part][0]);
-                let ns = self.usual.delay(arrival(partner) - own, 1.0);
+                let waits = |exchange: &&Exchange| exchanges.last(exchange).is_some_and(|(part, _)| part == late);
+                let waiting = exchanges.all.iter().find(waits).map(|exchange| exchange.part);
+                let waiting = waiting.and_then(|part| calls.iter().position(|call| call.part == part));
+                let other = self.member.or(waiting).unwrap_or((partner + 1) % calls.len());
+                let own = arrival(other);
+                self.usual.other(own - left[calls[other].part][0]);
+                let off = exchanges.off(late);
+                let ns = match self.because {
+                    Some(because) if because.is_off() => off.due_to(because),
+                    _ => self.usual.delay(arrival(partner) - own - off.sum(), 1.0),
+                };
                 before.extend((ns > 0.0).then(|| removed(partner, ns)));
             }
             (Kind::Interrupted, Some(member)) if self.is_outside => {
@@ -183,7 +192,7 @@ impl Removal {
             (Kind::Tracer, _) => {
                 inside.extend((0..calls.len()).filter(|&at| step.is_disturbed(at)).map(|at| removed(at, beyond(at))));
             }
-            (Kind::Interrupted | Kind::PointToPoint, None) => {}
+            (Kind::Interrupted, None) => {}
         }
     }
 }

@@ -4,7 +4,7 @@
 //! smallest `max(..) - (a_j - s_j)` of those that it waits for, since c stays as it is. So a shift is carried through a
 //! call with the recorded times alone.
 
-use super::exchanges::{Exchange, Exchanges};
+use crate::account::exchanges::{Exchange, Exchanges};
 use crate::account::waits::Order;
 
 /// Which of two models counts where it is not known for which ranks a call waits.

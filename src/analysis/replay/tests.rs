@@ -207,8 +207,9 @@ fn waiting_before_a_call_of_one_rank_counts_before_its_next_one() {
 }
 
 /// A pipeline of three ranks that hand on items one by one, as a simulator runs it: each rank takes so long for an item,
-/// rank 1 that much longer for each. When it ends, and its ranks with their message calls.
-fn pipeline(items: u64, delay: u64, random: &mut Random) -> (u64, Vec<SyntheticRank>) {
+/// rank 1 that much longer for each. A rank that had to wait for an item wakes up that much later. When it ends, and its
+/// ranks with their message calls.
+fn pipeline(items: u64, delay: u64, wake_up: f64, random: &mut Random) -> (u64, Vec<SyntheticRank>) {
     let mut ranks: Vec<SyntheticRank> = (0..3).map(|rank| SyntheticRank::new(rank, 3).stamped()).collect();
     let mut now = [1_000_000u64; 3];
     let entry =
@@ -217,7 +218,9 @@ fn pipeline(items: u64, delay: u64, random: &mut Random) -> (u64, Vec<SyntheticR
         let mut sent = 0;
         for rank in 0..3usize {
             if rank > 0 {
-                let (enter, exit) = (now[rank], now[rank].max(sent) + 2_000);
+                let waits = sent > now[rank];
+                let late = (wake_up * random.uniform()) as u64;
+                let (enter, exit) = (now[rank], now[rank].max(sent) + 2_000 + if waits { late } else { 0 });
                 let source = rank as u32 - 1;
                 ranks[rank].message("MPI_Recv", entry(message::RECEIVE, source), None, 0, [enter, exit]);
                 now[rank] = exit;
@@ -244,8 +247,8 @@ fn pipeline(items: u64, delay: u64, random: &mut Random) -> (u64, Vec<SyntheticR
 #[test]
 fn a_delay_in_a_pipeline_costs_what_the_job_takes_longer() {
     for (seed, delay) in (0..).zip([30_000, 60_000, 150_000]) {
-        let (with, ranks) = pipeline(200, delay, &mut Random::new(seed));
-        let (without, _) = pipeline(200, 0, &mut Random::new(seed));
+        let (with, ranks) = pipeline(200, delay, 0.0, &mut Random::new(seed));
+        let (without, _) = pipeline(200, 0, 0.0, &mut Random::new(seed));
         let truth = (with - without) as f64 / 1e9;
         let is_late = |loss: &Loss| loss.message.is_some() && loss.because == Some(Because::Computing);
         let (losses, gains) = predicted_of(&ranks, |account| {
@@ -256,6 +259,51 @@ fn a_delay_in_a_pipeline_costs_what_the_job_takes_longer() {
         assert!((gain - truth).abs() < 0.05 * truth, "{delay}: {gain} for {truth}");
         assert!(least <= 1.02 * truth && most >= 0.98 * truth, "{delay}: {least} to {most} for {truth}");
     }
+}
+
+/// A rank that waits yields its processor, and gets it back late: what it waits in its next call is less by that, while the
+/// job takes as long as rank 1 does.
+#[test]
+fn late_wake_ups_are_no_part_of_the_work() {
+    let (with, ranks) = pipeline(200, 900_000, 600_000.0, &mut Random::new(5));
+    let (without, _) = pipeline(200, 0, 0.0, &mut Random::new(5));
+    let truth = (with - without) as f64 / 1e9;
+    let is_late = |loss: &Loss| loss.message.is_some() && loss.because == Some(Because::Computing);
+    let (_, gains) = predicted_of(&ranks, |account| {
+        account.losses().into_iter().filter(|loss| is_late(loss) && loss.rank == Some(1)).collect()
+    });
+    let [least, gain, most] = [gains[0].least, gains[0].seconds, gains[0].most].map(Option::unwrap);
+    assert!((gain - truth).abs() < 0.05 * truth, "{gain} for {truth}");
+    assert!(least <= truth && most >= 0.98 * truth, "{least} to {most} for {truth}");
+}
+
+/// Rank 1 computes for longer before it posts a receive, and sends right after that.
+#[test]
+fn a_delay_lies_before_the_calls_that_precede_the_late_one() {
+    let mut ranks: Vec<SyntheticRank> = (0..2).map(|rank| SyntheticRank::new(rank, 2).stamped()).collect();
+    let entry = |flags, rank| MessageEntry { flags, partner: partner::known(0, rank), tag: 1, ..Default::default() };
+    for k in 0..50u64 {
+        for (number, rank) in (0u64..).zip(&mut ranks) {
+            let (other, at) = (1 - number as u32, 1_000_000 * (k + 1) + 600_000 * number);
+            let mut start = |flags, function, enter| {
+                rank.message(function, entry(flags | message::STARTS, other), None, 8, [enter, enter + 500])
+            };
+            let receive = start(message::RECEIVE, "MPI_Irecv", at);
+            start(message::SEND, "MPI_Isend", at + 1_000);
+            let exit = 1_000_000 * (k + 1) + 604_000;
+            let complete = entry(message::RECEIVE | message::COMPLETES, other);
+            rank.message("MPI_Wait", complete, Some(receive), 0, [at + 2_000, exit]);
+        }
+    }
+    for rank in &mut ranks {
+        rank.times.rank.finalize_enter = 51_700_000;
+        let operation = rank.operation("MPI_Barrier", 0, 0);
+        rank.call(operation, 10, 20);
+    }
+    let gains = predicted(&ranks, |loss| loss.message.is_some() && loss.rank == Some(1));
+    let gain: f64 = gains.iter().map(|gain| gain.seconds.unwrap()).sum();
+    // All but the first wait.
+    assert!((gain - 50.0 * 598e-6).abs() < 1e-3, "{gains:?}");
 }
 
 /// Rank 2 waits for rank 1, which waits for rank 0: the lateness of rank 1 begins there.

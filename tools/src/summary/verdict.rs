@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace::account::{Account, Because, Kind, Late, Off, RankAccount, RankPart, alone};
+use mpitrace::account::{Account, Because, Kind, Late, LatePartner, Off, RankAccount, RankPart, alone};
 use mpitrace::causes::{self, Cause, Causes, Repetitions};
 use mpitrace::messages::LateMessages;
 use mpitrace::statistics::median;
@@ -95,7 +95,9 @@ impl Largest {
         // What keeps a rank from its processor and lets the others wait for it is one loss: they wait for that rank.
         let largest = match largest.kind {
             Kind::Interrupted => {
-                Some(of_kind(Kind::LateRank)).filter(|late| 2.0 * late.ns >= largest.ns && is_off(account))
+                let waiting = if is_off(account) { Kind::LateRank } else { Kind::PointToPoint };
+                let is_known = waiting == Kind::LateRank || is_partner_off(account);
+                Some(of_kind(waiting)).filter(|late| is_known && 2.0 * late.ns >= largest.ns)
             }
             _ => None,
         }
@@ -110,6 +112,13 @@ fn is_off(account: &Account) -> bool {
     let sum = |of: fn(&Late) -> f64| lates.iter().map(of).sum::<f64>();
     let waiting: Vec<f64> = lates.iter().map(|late| late.waiting_ns).collect();
     alone(&waiting).is_some() && sum(|late| late.interrupted_ns) > MOST * sum(|late| late.waiting_ns)
+}
+
+/// The same of the one that others wait for in point-to-point calls.
+fn is_partner_off(account: &Account) -> bool {
+    account.late_partners.first().is_some_and(|late| {
+        late.off.sum() > MOST * late.ns && late.ns > MOST * account.rank_parts()[RankPart::PointToPoint]
+    })
 }
 
 /// The ranks, and the time that others waited for each.
@@ -185,11 +194,7 @@ fn interrupted(account: &Account) -> String {
     let mut of_rank: BTreeMap<u32, Off> = BTreeMap::new();
     let ranks = account.operations.iter().flat_map(|operation| &operation.ranks);
     ranks.for_each(|&(rank, parts)| *of_rank.entry(rank).or_default() += parts.interrupted_by);
-    for RankAccount { rank, parts, .. } in &account.ranks {
-        let [preempted, asleep, throttled] =
-            [RankPart::Preempted, RankPart::Asleep, RankPart::Throttled].map(|part| parts[part]);
-        *of_rank.entry(*rank).or_default() += Off { preempted, asleep, throttled, unknown: 0.0 };
-    }
+    account.ranks.iter().for_each(|rank| *of_rank.entry(rank.rank).or_default() += rank.off());
     let times: Vec<f64> = of_rank.values().map(Off::sum).collect();
     let rank = alone(&times).and_then(|at| of_rank.iter().nth(at));
     let off = rank.map_or_else(
@@ -206,51 +211,54 @@ fn interrupted(account: &Account) -> String {
     format!("{whose} {was} for {} in all: {advice}.", text::time(ns))
 }
 
-/// The rank that is in point-to-point calls for longest, and who computes meanwhile.
+/// The rank that the others wait for in point-to-point calls, where it is late for most of the time in these; else the rank
+/// that is in them for longest.
 fn point_to_point(account: &Account) -> String {
-    let most = |part: RankPart| account.ranks.iter().max_by(|one, other| one.parts[part].total_cmp(&other.parts[part]));
-    let Some((waits, computes)) = most(RankPart::PointToPoint).zip(most(RankPart::Computing)) else {
-        return String::new();
-    };
-    let ns = waits.parts[RankPart::PointToPoint];
-    let others = account.ranks.iter().filter(|rank| rank.rank != computes.rank);
-    let usual = median(&mut others.map(|rank| rank.parts[RankPart::Computing]).collect::<Vec<_>>()).unwrap_or(0.0);
-    let longer = computes.parts[RankPart::Computing] - usual;
-    // Where the others compute next to nothing there is no work to be shared out evenly, as with a master.
-    if computes.rank != waits.rank && longer > MOST * ns && usual > MASTER * computes.parts[RankPart::Computing] {
-        return format!(
-            "Rank {} computes {} longer than the others, which are in point-to-point calls: give it less work.",
-            computes.rank,
-            text::time(longer)
-        );
+    let all = account.rank_parts()[RankPart::PointToPoint];
+    let known: Vec<f64> = account.late_partners.iter().map(|late| late.ns).collect();
+    let sum: f64 = known.iter().sum();
+    if let Some(most) = account.late_partners.first().filter(|_| sum > MOST * all) {
+        let who = most.rank.map_or_else(|| "the others wait".to_owned(), |rank| format!("rank {rank} waits"));
+        let why = why_late(account, most);
+        return match alone(&known) {
+            Some(_) => {
+                format!("In point-to-point calls {who} for rank {} ({}){why}.", most.late, text::time(most.ns))
+            }
+            None => format!(
+                "In point-to-point calls the ranks wait in turns ({}), {who} {} for rank {}{why}.",
+                text::time(sum),
+                text::time(most.ns),
+                most.late
+            ),
+        };
     }
-    let partner = account.partner(waits.rank).and_then(|rank| account.ranks.iter().find(|one| one.rank == rank));
-    let whom = partner.map_or_else(String::new, |partner| {
-        let why = partner_was_off(waits, partner).unwrap_or_default();
-        format!(", mostly for rank {}{why}", partner.rank)
-    });
+    let longest = |one: &&RankAccount, other: &&RankAccount| {
+        one.parts[RankPart::PointToPoint].total_cmp(&other.parts[RankPart::PointToPoint])
+    };
+    let Some(waits) = account.ranks.iter().max_by(longest) else { return String::new() };
+    let partner = account.partner(waits.rank).map_or_else(String::new, |rank| format!(", mostly for rank {rank}"));
     format!(
-        "Rank {} is {} of its time in point-to-point calls that can wait{whom}.",
+        "Rank {} is {} of its time in point-to-point calls that can wait{partner}.",
         waits.rank,
-        percent(ns / waits.wall_ns)
+        percent(waits.parts[RankPart::PointToPoint] / waits.wall_ns)
     )
 }
 
-/// Why a rank's partner was off its processor outside of MPI calls, if it was so for most of the time for which the rank
-/// may have waited for it.
-fn partner_was_off(waits: &RankAccount, partner: &RankAccount) -> Option<String> {
-    let reasons = [
-        (Because::Asleep, partner.parts[RankPart::Asleep]),
-        (Because::Preempted, partner.parts[RankPart::Preempted]),
-        (Because::Throttled, partner.parts[RankPart::Throttled]),
-    ];
-    let all: f64 = reasons.iter().map(|(_, ns)| ns).sum();
-    if all <= MOST * waits.parts[RankPart::PointToPoint] {
-        return None;
+/// Why this rank is late for point-to-point calls of others.
+fn why_late(account: &Account, most: &LatePartner) -> String {
+    let computing = |rank: &RankAccount| rank.parts[RankPart::Computing];
+    let (late, others): (Vec<&RankAccount>, Vec<&RankAccount>) =
+        account.ranks.iter().partition(|rank| rank.rank == most.late);
+    let usual = median(&mut others.into_iter().map(computing).collect::<Vec<_>>()).unwrap_or(0.0);
+    match most.off.largest() {
+        Some((because, _)) if most.off.sum() > MOST * most.ns => {
+            let (was, advice) = (reason::brief(because, false), reason::advice(because));
+            format!(", {} of it since that one {was}: {advice}", text::time(most.off.sum()))
+        }
+        // Where the others compute next to nothing there is no work to be shared out evenly, as with a master.
+        _ if late.into_iter().map(computing).sum::<f64>() * MASTER > usual => ", which computes meanwhile".to_owned(),
+        _ => ", which computes longer: give it less work".to_owned(),
     }
-    let (because, ns) = reasons.into_iter().find(|(_, ns)| *ns > MOST * all)?;
-    let (was, advice) = (reason::brief(because, false), reason::advice(because));
-    Some(format!(", which {was} for {}: {advice}", text::time(ns)))
 }
 
 /// Slow repetitions, and the cause of most of their loss; without one, the next step.
@@ -349,33 +357,33 @@ mod tests {
 
     use super::*;
 
-    /// Ranks of a second each, with these parts in ms; rank 0 is in point-to-point calls mostly with rank 1.
-    fn sentence(parts: &[&[(RankPart, f64)]]) -> String {
-        let rank = |(rank, given): (u32, &&[(RankPart, f64)])| {
+    /// Ranks 0 and 1 of a second each: rank 0 is in point-to-point calls for 400 ms, for 350 of which rank 1 was late, and
+    /// off its processor for so many of those; so long they compute.
+    fn sentence(late_ms: f64, asleep_ms: f64, computing_ms: [f64; 2]) -> String {
+        let rank = |(rank, ms): (u32, f64)| {
             let mut parts = RankParts::default();
-            given.iter().for_each(|&(part, ms)| parts[part] = 1e6 * ms);
+            parts[RankPart::Computing] = 1e6 * ms;
+            parts[RankPart::PointToPoint] = if rank == 0 { 4e8 } else { 0.0 };
             RankAccount { rank, wall_ns: 1e9, parts, ..RankAccount::default() }
         };
         let partners = vec![PartnerAccount { rank: 0, partner: Some(1), ns: 1.0, ..PartnerAccount::default() }];
-        point_to_point(&Account { ranks: (0..).zip(parts).map(rank).collect(), partners, ..Account::default() })
+        let off = Off { asleep: 1e6 * asleep_ms, ..Off::default() };
+        let late_partners = vec![LatePartner { late: 1, rank: Some(0), ns: 1e6 * late_ms, off }];
+        let ranks = (0..).zip(computing_ms).map(rank).collect();
+        point_to_point(&Account { ranks, partners, late_partners, ..Account::default() })
     }
 
     #[test]
     fn why_a_rank_is_in_point_to_point_calls_is_said() {
-        use RankPart::{Asleep, Computing, PointToPoint, Preempted};
-        let waits: &[(RankPart, f64)] = &[(Computing, 300.0), (PointToPoint, 400.0)];
+        let whole = "In point-to-point calls rank 0 waits for rank 1 (350 ms), ";
+        assert_eq!(sentence(350.0, 0.0, [300.0, 700.0]), format!("{whole}which computes longer: give it less work."));
+        assert_eq!(sentence(350.0, 0.0, [10.0, 700.0]), format!("{whole}which computes meanwhile."));
         assert_eq!(
-            sentence(&[waits, &[(Computing, 700.0)]]),
-            "Rank 1 computes 400 ms longer than the others, which are in point-to-point calls: give it less work."
+            sentence(350.0, 300.0, [300.0, 300.0]),
+            format!("{whole}300 ms of it since that one slept: find the sleep, lock or file.")
         );
-        assert_eq!(
-            sentence(&[waits, &[(Computing, 300.0), (Asleep, 350.0), (Preempted, 20.0)]]),
-            "Rank 0 is 40.0 % of its time in point-to-point calls that can wait, mostly for rank 1, which slept for \
-             350 ms: find the sleep, lock or file."
-        );
-        // Not for most of the time, or for two reasons.
+        // Not for most of the time.
         let plain = "Rank 0 is 40.0 % of its time in point-to-point calls that can wait, mostly for rank 1.";
-        assert_eq!(sentence(&[waits, &[(Computing, 300.0), (Asleep, 150.0)]]), plain);
-        assert_eq!(sentence(&[waits, &[(Computing, 300.0), (Asleep, 150.0), (Preempted, 150.0)]]), plain);
+        assert_eq!(sentence(150.0, 150.0, [300.0, 300.0]), plain);
     }
 }

@@ -215,7 +215,13 @@ impl LossFacts {
             Kind::Interrupted if self.loss.operation.is_some() => format!("{lost}: {rank} {was} in {place}."),
             Kind::Interrupted if calls_timed => format!("{lost}: {rank} {was} outside of MPI calls."),
             Kind::Interrupted => format!("{lost}: {rank} {was} outside of collective calls."),
-            Kind::PointToPoint => format!("{lost}: {rank} in point-to-point calls that can wait{}.", self.partner()),
+            Kind::PointToPoint => match (self.loss.late(), self.loss.because) {
+                (Some(late), Some(because)) => {
+                    let why = if because.is_off() { reason::brief(because, false) } else { "computes longer" };
+                    format!("{lost}: {rank} in point-to-point calls for rank {late}, which {why}.")
+                }
+                _ => format!("{lost}: {rank} in point-to-point calls that can wait{}.", self.partner()),
+            },
             Kind::Warmup => format!("{lost}: the first repetitions are slower in {place}."),
             Kind::Tracer => format!("{lost}: the tracer itself delays calls in {place}."),
             Kind::Outliers => {

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::shifts::Taken;
-use crate::account::Account;
-use crate::account::walk::{Step, Walk};
+use super::PartnerAccount;
+use super::off::Off;
+use super::walk::{Step, Walk};
 use crate::reader::Trace;
 
 /// More calls with each partner between two of these, in the mean, are several exchanges one after the other.
@@ -18,7 +18,7 @@ const EXPLAINED: f64 = 0.5;
 
 /// What a part did in point-to-point calls before a call.
 #[derive(Clone, Debug)]
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     pub part: usize,
     /// When it would have come to the call without them, global time, ns.
     pub arrival: f64,
@@ -30,15 +30,19 @@ pub(super) struct Exchange {
 
 /// Those of the members of a repetition.
 #[derive(Debug, Default)]
-pub(super) struct Exchanges {
+pub(crate) struct Exchanges {
     pub all: Vec<Exchange>,
     /// Time of the whole run before calls in which those that send to the rank have no part, ns.
     pub elsewhere_ns: f64,
     awaited: Vec<(usize, f64)>,
     /// For each part those that send it messages.
     senders: Vec<Vec<usize>>,
-    /// For each part its time in point-to-point calls before calls of it alone, ns.
-    pending: Vec<f64>,
+    /// For each part its time in point-to-point calls and off its processor before calls of it alone, ns.
+    pending: Vec<(f64, Off)>,
+    /// The same of all its calls so far.
+    seen: Vec<(f64, Off)>,
+    /// For each part its time off its processor outside of calls before this call, ns.
+    off: Vec<Off>,
     /// For each part when it would have come to this call without them, ns.
     arrivals: Vec<f64>,
     /// Parts that messages may have come from, and for each part whether it is one.
@@ -47,11 +51,13 @@ pub(super) struct Exchanges {
 }
 
 impl Exchanges {
-    pub fn new(trace: &Trace, account: &Account) -> Exchanges {
+    pub fn new(trace: &Trace, partners: &[PartnerAccount]) -> Exchanges {
         let parts = trace.parts.len();
         Exchanges {
-            senders: senders(trace, account),
-            pending: vec![0.0; parts],
+            senders: senders(trace, partners),
+            pending: vec![Default::default(); parts],
+            seen: vec![Default::default(); parts],
+            off: vec![Off::default(); parts],
             arrivals: vec![f64::NEG_INFINITY; parts],
             is_reached: vec![false; parts],
             ..Exchanges::default()
@@ -68,23 +74,51 @@ impl Exchanges {
         self.all.iter().find(|exchange| exchange.part == part)
     }
 
+    /// The part for which one waited longest, and how long, ns.
+    pub fn last(&self, exchange: &Exchange) -> Option<(usize, f64)> {
+        let &(part, arrival) = self.awaited(exchange).iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
+        Some((part, (arrival - exchange.arrival).min(exchange.ns))).filter(|(_, ns)| *ns > 0.0)
+    }
+
+    /// How long a part was off its processor outside of calls before this call.
+    pub fn off(&self, part: usize) -> Off {
+        self.off[part]
+    }
+
     /// Looks at a repetition. What lies before a call of a single rank counts before its next one.
-    pub fn look(&mut self, walk: &Walk, step: &Step, calls: &[Taken]) {
-        self.all.clear();
-        self.awaited.clear();
-        for (at, (member, call)) in walk.members.iter().zip(calls).enumerate() {
-            let pending = &mut self.pending[call.part];
-            *pending += member.point_to_point_before(step.record(at)).unwrap_or(0.0);
-            if calls.len() > 1 && *pending > 0.0 {
-                let ns = std::mem::take(pending);
-                self.all.push(Exchange { part: call.part, arrival: call.enter - ns, ns, awaited: 0..0 });
+    pub fn look(&mut self, walk: &Walk, step: &Step) {
+        for (at, member) in walk.members.iter().enumerate() {
+            let ns = member.point_to_point_before(step.record(at)).unwrap_or(0.0);
+            let off = step.off_before(walk, at).unwrap_or_default();
+            for sum in [&mut self.pending[member.index], &mut self.seen[member.index]] {
+                sum.0 += ns;
+                sum.1 += off;
             }
         }
-        if self.all.is_empty() {
-            return;
+        let calls = walk.members.iter().enumerate().map(|(at, member)| (member.index, step.call(at).enter));
+        self.meet(calls.filter(|_| walk.members.len() > 1));
+    }
+
+    /// Looks at the end, at which all parts meet: the rest of these times of each part lies before it.
+    pub fn end(&mut self, all: impl Iterator<Item = (f64, Off)>, ends: &[f64]) {
+        for ((pending, seen), (ns, off)) in self.pending.iter_mut().zip(&self.seen).zip(all) {
+            pending.0 += (ns - seen.0).max(0.0);
+            pending.1 += off.without(seen.1);
         }
-        calls.iter().for_each(|call| self.arrivals[call.part] = call.enter);
-        self.all.iter().for_each(|exchange| self.arrivals[exchange.part] = exchange.arrival);
+        self.meet(ends.iter().copied().enumerate());
+    }
+
+    /// These parts enter a call at these times.
+    fn meet(&mut self, calls: impl Iterator<Item = (usize, f64)> + Clone) {
+        self.all.clear();
+        self.awaited.clear();
+        for (part, enter) in calls.clone() {
+            let (ns, off) = std::mem::take(&mut self.pending[part]);
+            (self.off[part], self.arrivals[part]) = (off, enter - ns);
+            if ns > 0.0 {
+                self.all.push(Exchange { part, arrival: enter - ns, ns, awaited: 0..0 });
+            }
+        }
         let mut all = std::mem::take(&mut self.all);
         for exchange in &mut all {
             exchange.awaited = self.find_awaited(exchange);
@@ -94,7 +128,7 @@ impl Exchanges {
             }
         }
         self.all = all;
-        calls.iter().for_each(|call| self.arrivals[call.part] = f64::NEG_INFINITY);
+        calls.for_each(|(part, _)| self.arrivals[part] = f64::NEG_INFINITY);
     }
 
     /// Several messages may lie between two calls: a rank waits for one that waits for another one.
@@ -129,10 +163,10 @@ impl Exchanges {
 }
 
 /// For each part those that send it messages, or that it waits for.
-fn senders(trace: &Trace, account: &Account) -> Vec<Vec<usize>> {
+fn senders(trace: &Trace, partners: &[PartnerAccount]) -> Vec<Vec<usize>> {
     let part_of: HashMap<u32, usize> = trace.parts.iter().enumerate().map(|(at, part)| (part.rank(), at)).collect();
     let mut senders = vec![Vec::new(); trace.parts.len()];
-    for entry in &account.partners {
+    for entry in partners {
         let Some((own, other)) = part_of.get(&entry.rank).zip(entry.partner.and_then(|rank| part_of.get(&rank))) else {
             continue;
         };
@@ -152,9 +186,9 @@ fn senders(trace: &Trace, account: &Account) -> Vec<Vec<usize>> {
 }
 
 /// True: a rank has several exchanges of messages, one after the other, between two of so many calls.
-pub(super) fn are_several(account: &Account, calls: usize) -> bool {
+pub(crate) fn are_several(partners: &[PartnerAccount], calls: usize) -> bool {
     let mut exchanged: HashMap<u32, (u64, u64)> = HashMap::new();
-    for entry in account.partners.iter().filter(|entry| entry.partner.is_some() && entry.calls > 0) {
+    for entry in partners.iter().filter(|entry| entry.partner.is_some() && entry.calls > 0) {
         let (calls, partners) = exchanged.entry(entry.rank).or_default();
         (*calls, *partners) = (*calls + entry.calls, *partners + 1);
     }

@@ -3,11 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::account::walk::Walk;
-use crate::operations::CompleteRows;
+use super::walk::Walk;
+use crate::clock::Clock;
+use crate::operations::{CompleteRows, Operations};
+use crate::reader::Trace;
 
 /// An operation whose repetitions are gone through.
-pub(super) struct Sequence<'a> {
+pub(crate) struct Sequence<'a> {
     /// The operation's number.
     pub number: usize,
     pub walk: Walk<'a>,
@@ -19,7 +21,7 @@ pub(super) struct Sequence<'a> {
 }
 
 /// Goes through them. Memory is for a call of each member of each operation.
-pub(super) struct Sequences<'a> {
+pub(crate) struct Sequences<'a> {
     pub all: Vec<Sequence<'a>>,
     /// For each part the next record of each operation that it takes part in.
     next: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
@@ -28,7 +30,7 @@ pub(super) struct Sequences<'a> {
 }
 
 impl<'a> Sequence<'a> {
-    pub fn new(number: usize, walk: Walk<'a>, rows: CompleteRows) -> Sequence<'a> {
+    fn new(number: usize, walk: Walk<'a>, rows: CompleteRows) -> Sequence<'a> {
         Sequence { number, walk, rows, place: 0, arrived: 0 }
     }
 
@@ -41,7 +43,23 @@ impl<'a> Sequence<'a> {
 }
 
 impl<'a> Sequences<'a> {
-    pub fn new(all: Vec<Sequence<'a>>, parts: usize) -> Sequences<'a> {
+    /// Those of the operations of a run that are wanted, by number; none of regions.
+    pub fn of_run(
+        trace: &'a Trace,
+        clock: &'a Clock,
+        operations: &'a Operations,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Sequences<'a> {
+        let all = operations.operations.iter().enumerate();
+        let all = all.filter(|(number, operation)| !operation.key.is_region && wanted(*number));
+        let sequence = |(number, operation)| {
+            let walk = Walk::over(trace, clock, operation)?;
+            Some(Sequence::new(number, walk.read_by_part(), operation.complete()))
+        };
+        Sequences::new(all.filter_map(sequence).collect(), trace.parts.len())
+    }
+
+    fn new(all: Vec<Sequence<'a>>, parts: usize) -> Sequences<'a> {
         let mut next = vec![BinaryHeap::new(); parts];
         for (slot, sequence) in (0..).zip(&all) {
             sequence.records().for_each(|(part, record)| next[part].push(Reverse((record, slot))));

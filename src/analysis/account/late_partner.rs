@@ -1,0 +1,112 @@
+//! The ranks that others wait for in point-to-point calls, where message calls were not recorded: who came later to the
+//! exchange between two collective calls, and why.
+
+use std::collections::HashMap;
+
+use super::exchanges::Exchanges;
+use super::losses::alone;
+use super::off::Off;
+use super::sequences::{Sequence, Sequences};
+use super::walk::{Step, is_comparable};
+use super::{PartnerAccount, RankAccount, RankPart, clock_error_ns};
+use crate::clock::Clock;
+use crate::messages;
+use crate::operations::Operations;
+use crate::reader::{Part, Trace};
+
+/// A rank that comes later than others, which are in point-to-point calls meanwhile.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LatePartner {
+    /// The world rank that is late.
+    pub late: u32,
+    /// The one that waits for it for two thirds of the time; `None`: several.
+    pub rank: Option<u32>,
+    /// So long the others are in such calls before it comes, ns.
+    pub ns: f64,
+    /// Of that time: the late rank was off its processor outside of calls.
+    pub off: Off,
+}
+
+/// A smaller share of the ranks' time in such calls is not looked at.
+const LOOKED_AT: f64 = 0.01;
+
+/// Those of a run, the largest first; the time of each waiting rank is added to its account.
+pub(super) fn late_partners(
+    trace: &Trace,
+    clock: &Clock,
+    operations: &Operations,
+    partners: &[PartnerAccount],
+    ranks: &mut [RankAccount],
+) -> Vec<LatePartner> {
+    let in_calls: f64 = ranks.iter().map(|rank| rank.parts[RankPart::PointToPoint]).sum();
+    let all: f64 = ranks.iter().map(|rank| rank.wall_ns).sum();
+    let lacks = |part: &Part| part.dropped() > 0 || part.paused() > 0 || !part.waits_are_stamped();
+    let is_known = !messages::are_recorded(trace) && is_comparable(clock) && !trace.parts.iter().any(lacks);
+    if !is_known || in_calls <= LOOKED_AT * all {
+        return Vec::new();
+    }
+    let parts = trace.parts.iter().enumerate();
+    let errors: Vec<f64> = parts.map(|(index, part)| clock_error_ns(part, clock.of_part(index))).collect();
+    let mut exchanges = Exchanges::new(trace, partners);
+    let mut sums: HashMap<(usize, usize), (f64, Off)> = HashMap::new();
+    let mut add = |exchanges: &Exchanges| {
+        for exchange in &exchanges.all {
+            let Some((late, ns)) = exchanges.last(exchange) else { continue };
+            if ns > errors[late] + errors[exchange.part] {
+                let (sum, off) = sums.entry((late, exchange.part)).or_default();
+                let reasons = exchanges.off(late);
+                *sum += ns;
+                *off += reasons.to(reasons.sum().min(ns));
+            }
+        }
+    };
+    let mut sequences = Sequences::of_run(trace, clock, operations, |_| true);
+    let mut step = Step::of_parts(trace);
+    let mut left = vec![f64::NEG_INFINITY; trace.parts.len()];
+    while let Some(slot) = sequences.pop() {
+        let Sequence { walk, rows, place, .. } = &sequences.all[slot];
+        step.look(walk, rows.get(*place));
+        exchanges.look(walk, &step);
+        // Non-blocking calls may overlap: then it is not known what lies between them.
+        let mut overlap = false;
+        for (at, member) in walk.members.iter().enumerate() {
+            let call = step.call(at);
+            let before = std::mem::replace(&mut left[member.index], call.waits_from + call.may_wait);
+            overlap |= call.enter < before;
+        }
+        if !overlap {
+            add(&exchanges);
+        }
+        sequences.advance(slot);
+    }
+    if !sequences.is_at_end() {
+        return Vec::new();
+    }
+    let end = |(index, part): (usize, &Part)| {
+        let entered = part.rank_times().map(|times| times.finalize_enter).filter(|&tick| tick > 0);
+        entered.map(|tick| clock.of_part(index).nanoseconds(tick))
+    };
+    if let Some(ends) = trace.parts.iter().enumerate().map(end).collect::<Option<Vec<f64>>>() {
+        exchanges.end(ranks.iter().map(|rank| (rank.parts[RankPart::PointToPoint], rank.off())), &ends);
+        add(&exchanges);
+    }
+    sums.iter().for_each(|((_, part), (ns, _))| ranks[*part].message_waiting_ns += ns);
+    let mut found: Vec<LatePartner> = (0..trace.parts.len()).map(|late| of_part(trace, late, &sums)).collect();
+    found.retain(|one| one.ns > 0.0);
+    found.sort_by(|one, other| other.ns.total_cmp(&one.ns));
+    found
+}
+
+fn of_part(trace: &Trace, late: usize, sums: &HashMap<(usize, usize), (f64, Off)>) -> LatePartner {
+    let mut found = LatePartner { late: trace.parts[late].rank(), ..LatePartner::default() };
+    let mut waiting = vec![0.0; trace.parts.len()];
+    for (part, waiting) in waiting.iter_mut().enumerate() {
+        if let Some(&(ns, off)) = sums.get(&(late, part)) {
+            *waiting = ns;
+            found.ns += ns;
+            found.off += off;
+        }
+    }
+    found.rank = alone(&waiting).map(|part| trace.parts[part].rank());
+    found
+}
