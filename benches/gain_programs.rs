@@ -101,7 +101,15 @@ fn predicted(trace: &Path) -> Result<[f64; 3], &'static str> {
     let account = Account::of(&trace, &clock, &operations, Rule::default());
     let of_kind = |kind: Kind| {
         let losses = account.losses().into_iter().filter(move |loss| loss.kind == kind && loss.late() == Some(1));
-        losses.filter(|loss| loss.because != Some(Because::PointToPoint)).collect::<Vec<Loss>>()
+        let mut all: Vec<Loss> = Vec::new();
+        for loss in losses.filter(|loss| loss.because != Some(Because::PointToPoint)) {
+            // Of one place in the program all reasons are one delay.
+            match all.iter_mut().find(|known| known.message.is_some() && known.message == loss.message) {
+                Some(known) => known.ns += loss.ns,
+                None => all.push(loss),
+            }
+        }
+        all
     };
     let kinds = [Kind::LateRank, Kind::PointToPoint].map(of_kind);
     let sum = |losses: &Vec<Loss>| losses.iter().map(|loss| loss.ns).sum::<f64>();

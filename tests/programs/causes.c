@@ -1,7 +1,10 @@
-/* causes WHAT FOLDER: calls of MPI_Allreduce on two ranks, in which at known repetitions something is slow:
+/* causes WHAT FOLDER [GROUP]: calls of MPI_Allreduce on two ranks, in which at known repetitions something is slow:
  *   late2, late60, late100   rank 1 computes for longer before 2, 60, 100 % of the calls;
  *   turns      one rank computes for longer before each call, each rank in its turn;
  *   stop       rank 1 is stopped before some calls, and continued by a process of its own;
+ *   sleep, mutex   rank 1 sleeps, or waits for a mutex that a thread of its own holds, before some calls;
+ *   quota      rank 1 computes for longer than the quota of the control group GROUP, a folder, allows before some calls;
+ *   message    rank 0 receives a message of rank 1 before each call, and rank 1 computes for longer before it sends it;
  *   hog        a process spins on the processor of rank 1;
  *   migrate    rank 1 is moved to another processor before some calls;
  *   first      the first reduction on each rank takes 30 ms;
@@ -15,6 +18,7 @@
 #define _GNU_SOURCE
 #include "report.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -127,6 +131,45 @@ static void be_stopped(void)
     *asked = 0;
 }
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static volatile int held;
+
+static void *hold(void *argument)
+{
+    pthread_mutex_lock(&mutex);
+    held = 1;
+    usleep(8000);
+    pthread_mutex_unlock(&mutex);
+    return argument;
+}
+
+static void wait_for_mutex(void)
+{
+    pthread_t thread;
+    held = 0;
+    CHECK(pthread_create(&thread, NULL, hold, NULL) == 0);
+    while (!held) usleep(10);
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    pthread_join(thread, NULL);
+}
+
+/* Writes to a file of the control group. 0: it has none of this name. */
+static int set(const char *group, const char *name, const char *value)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", group, name);
+    FILE *file = fopen(path, "r+");
+    return file && fprintf(file, "%s", value) > 0 && fclose(file) == 0;
+}
+
+static void set_quota(const char *group, const char *us)
+{
+    char value[64];
+    snprintf(value, sizeof value, "%s 100000", us);
+    CHECK(set(group, "cpu.max", value) || set(group, "cpu.cfs_quota_us", us));
+}
+
 static void slow_sum(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     static int calls;
@@ -144,6 +187,10 @@ static void happen(int k)
         if (is("late2") && k % 50 == 25) spin(8e6);
         if (is("late60") && k % 5 < 3) spin(500e3);
         if (is("late100")) spin(300e3);
+        if (is("message")) spin(300e3);
+        if (is("sleep") && k % 50 == 25) usleep(8000);
+        if (is("mutex") && k % 50 == 25) wait_for_mutex();
+        if (is("quota") && k % 50 == 25) spin(40e6);
         if (is("stop") && k % 50 == 25) be_stopped();
         if (is("two") && k % 50 == 40) be_stopped();
         if (is("migrate") && k % 20 == 10 && !bind_beside(sched_getcpu())) move = 1;
@@ -169,9 +216,14 @@ int main(int argc, char **argv)
     /* Each rank has one, since none knows before MPI_Init which it is; it ends with its parent. */
     int processor = sched_getcpu();
     pid_t child = is("hog") || is("stop") || is("two") ? helper(processor) : -1;
+    const char *group = argc > 3 ? argv[3] : NULL;
+    char number[16];
+    snprintf(number, sizeof number, "%d", (int) getpid());
+    if (is("quota")) CHECK(set(group, "cgroup.procs", number));
     MPI_Init(&argc, &argv);
     world();
     CHECK(world_size == 2);
+    if (is("quota") && world_rank == 0) CHECK(set(group, "../cgroup.procs", number));
     if (child > 0 && world_rank == 0) {
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
@@ -191,6 +243,7 @@ int main(int argc, char **argv)
     memset(in, 1, LARGE * sizeof(int));
     memset(out, 1, LARGE * sizeof(int));
     MPI_Barrier(MPI_COMM_WORLD);
+    if (is("quota") && world_rank == 1) set_quota(group, "20000");
 
     uint32_t chance = 1;
     for (int k = 0; k < REPETITIONS; k++) {
@@ -207,6 +260,12 @@ int main(int argc, char **argv)
         happen(k);
         row->held_up = now(CLOCK_MONOTONIC) - wall;
         spin(20e3);
+        if (is("message") && world_rank == 1) MPI_Send(&k, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+        if (is("message") && world_rank == 0) {
+            int came;
+            MPI_Recv(&came, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            CHECK(came == k);
+        }
         struct rusage between = usage();
         double entered = now(CLOCK_THREAD_CPUTIME_ID);
         row->enter = now(CLOCK_MONOTONIC);
@@ -220,6 +279,7 @@ int main(int argc, char **argv)
         row->faults = after.ru_minflt - between.ru_minflt;
         row->processor = sched_getcpu();
     }
+    if (is("quota") && world_rank == 1) set_quota(group, "10000000");
     MPI_Barrier(MPI_COMM_WORLD);
 
     char path[4096];

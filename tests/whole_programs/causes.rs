@@ -5,6 +5,7 @@
 //! Seven of ten have to be right; in a soak (`tests/run.sh --soak causes`) 95 of 100, with the table of
 //! docs/developers/measurements.md.
 
+use crate::interruptions::Group;
 use crate::support::companion::{self, mpitrace};
 use crate::support::{Case, TARGET, Test, Trace};
 use serde_json::Value;
@@ -26,6 +27,11 @@ pub const TESTS: &[Test] = &[
     test("two_at_once", |case| tries(case, &SCENARIOS[8])),
     test("none", |case| tries(case, &SCENARIOS[9])),
     test("ranks_that_are_late_in_turns", |case| tries(case, &SCENARIOS[10])),
+    test("a_rank_that_sleeps", |case| tries(case, &SCENARIOS[11])),
+    test("a_rank_that_waits_for_a_mutex", |case| tries(case, &SCENARIOS[12])),
+    test("a_rank_that_a_quota_holds", |case| tries(case, &SCENARIOS[13]))
+        .where_permitted(|| Group::new("try").map(drop)),
+    test("a_rank_whose_message_is_late", |case| tries(case, &SCENARIOS[14])),
     Test::new("of_ranks_that_are_late_in_turns_none_is_named", turns).second_tier(),
     test("another_algorithm_is_named_by_compare", algorithm),
 ];
@@ -64,7 +70,7 @@ const fn scenario(
     Scenario { what, name, expected, timed }
 }
 
-const SCENARIOS: [Scenario; 11] = [
+const SCENARIOS: [Scenario; 15] = [
     scenario("late2", "a rank late in 2 %", LATE, true),
     scenario("late60", "a rank late in 60 %", LATE, true),
     scenario("late100", "a rank late in 100 %", LATE, true),
@@ -76,6 +82,10 @@ const SCENARIOS: [Scenario; 11] = [
     scenario("two", "a late rank, and another one stopped", &[("late-rank", Some(0)), ("interrupted", Some(1))], true),
     scenario("none", "nothing", &[], false),
     scenario("turns", "ranks late in turns", &[("late-rank", None)], false),
+    scenario("sleep", "a rank that sleeps", &[("asleep", Some(1))], true),
+    scenario("mutex", "a rank that waits for a mutex", &[("asleep", Some(1))], true),
+    scenario("quota", "a rank held by a quota", &[("throttled", Some(1))], false),
+    scenario("message", "a rank whose message is late", &[("point-to-point", Some(1))], true),
 ];
 
 /// Tries outside of a soak, and how many of them have to be right: 7 of 10, 95 of 100.
@@ -109,6 +119,8 @@ struct Witness {
 #[derive(Clone, Debug)]
 struct Named {
     kind: String,
+    /// Of a rank that was off its processor: why.
+    because: Option<String>,
     rank: Option<u32>,
     ns: f64,
 }
@@ -145,7 +157,10 @@ fn tries(case: &Case, scenario: &Scenario) {
         }
         let folder = case.folder.join(format!("try{number}"));
         let (trace, witness) = run(case, scenario, &folder);
-        let named = diagnosed(&trace);
+        let named = match scenario.what {
+            "message" => lost_in_messages(&trace),
+            _ => diagnosed(&trace),
+        };
         let denied: Vec<&Named> = named.iter().filter(|cause| !witness.confirms(cause)).collect();
         sums.denied += denied.len();
         // Nothing is named that did not happen, however busy the machine is.
@@ -188,7 +203,11 @@ fn tries(case: &Case, scenario: &Scenario) {
 fn run(case: &Case, scenario: &Scenario, folder: &Path) -> (Trace, Witness) {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir(folder).expect("a folder for what the ranks know");
+    let group = (scenario.what == "quota").then(|| Group::new(case.mpi.name).expect("a control group"));
     let mut launch = case.launch(2, "causes.c").arg(scenario.what).arg(folder).trace();
+    if let Some(group) = &group {
+        launch = launch.arg(&group.0);
+    }
     if scenario.what == "touch" {
         launch = launch.set("MPITRACE_EVENTS", "page-faults");
     }
@@ -206,16 +225,35 @@ fn diagnosed(trace: &Trace) -> Vec<Named> {
     let repeated = operations.iter().find(|operation| operation["function"] == "MPI_Allreduce").expect("it was called");
     let named = |cause: &Value| Named {
         kind: cause["kind"].as_str().expect("a kind").to_owned(),
+        because: cause["because"].as_str().map(str::to_owned),
         rank: cause["rank"].as_u64().map(|rank| rank as u32),
         ns: 1e9 * cause["seconds"].as_f64().expect("seconds"),
     };
     repeated["causes"].as_array().expect("causes").iter().map(named).collect()
 }
 
+/// For which ranks others are in point-to-point calls.
+fn lost_in_messages(trace: &Trace) -> Vec<Named> {
+    let summary = companion::json(&mpitrace(&["summary".as_ref(), trace.path.as_os_str(), "--json".as_ref()]));
+    let losses = summary["losses"].as_array().expect("losses").iter();
+    let late = losses.filter(|loss| loss["kind"] == "point-to-point" && loss["because"] == "computing");
+    let named = |loss: &Value| Named {
+        kind: "point-to-point".to_owned(),
+        because: None,
+        rank: loss["partner"].as_u64().map(|rank| rank as u32),
+        ns: 1e9 * loss["seconds"].as_f64().expect("seconds"),
+    };
+    late.map(named).collect()
+}
+
 fn is_right(scenario: &Scenario, named: &[Named]) -> bool {
     let mut first: Vec<(&str, Option<u32>)> = Vec::new();
     // One cause may be in several groups of repetitions.
-    for cause in named.iter().map(|cause| (cause.kind.as_str(), cause.rank)) {
+    let reasons = ["asleep", "throttled"];
+    let wants_reason = scenario.expected.iter().any(|(kind, _)| reasons.contains(kind));
+    let kind = |cause: &'_ Named| cause.because.clone().filter(|_| wants_reason).unwrap_or(cause.kind.clone());
+    let kinds: Vec<(String, Option<u32>)> = named.iter().map(|cause| (kind(cause), cause.rank)).collect();
+    for cause in kinds.iter().map(|(kind, rank)| (kind.as_str(), *rank)) {
         if !first.contains(&cause) {
             first.push(cause);
         }
@@ -279,6 +317,8 @@ impl Witness {
         let rows = self.ranks[0].len();
         let (asked, other) = match scenario.what {
             "late2" | "late60" | "late100" => (held_up(1), self.off(0) + self.off(1)),
+            "message" => (held_up(1), self.off(1)),
+            "sleep" | "mutex" => (held_up(1), self.off(0) + (self.off(1) - held_up(1)).max(0.0)),
             "turns" => (held_up(0) + held_up(1), self.off(0) + self.off(1)),
             "stop" => {
                 let stopped: f64 = self.ranks[1].iter().filter(|known| was(known)).map(|known| known.off_before).sum();
@@ -289,7 +329,7 @@ impl Witness {
                 (stopped.min(held_up(0)), self.off(0) + self.off(1) - stopped)
             }
             // The one that is moved drives the other one away from where it comes.
-            "hog" | "migrate" => (self.off(1), self.off(0) / 2.0),
+            "hog" | "migrate" | "quota" => (self.off(1), self.off(0) / 2.0),
             "first" => (self.longest(0), self.off(0) + self.off(1)),
             "touch" => {
                 let touches = |k: usize| self.ranks[1][k].faults > 100.0;
@@ -309,6 +349,7 @@ impl Witness {
         let least = |ns: f64| ns + slack >= 0.5 * cause.ns;
         let rank = cause.rank.map(|rank| rank as usize);
         match (cause.kind.as_str(), rank) {
+            ("point-to-point", Some(rank)) => least(self.ranks[rank].iter().map(|known| known.held_up).sum()),
             ("late-rank", Some(rank)) => least(self.waited_for(rank, |_| true)),
             ("late-rank", None) => least(self.waited_for(0, |_| true) + self.waited_for(1, |_| true)),
             ("interrupted" | "migration", Some(rank)) => {
@@ -335,7 +376,8 @@ impl Witness {
         let differs = |found: f64, known: f64| (found / known - 1.0).abs();
         match scenario.what {
             // Named are the largest causes: what was interrupted of a late rank's time may be too little for that.
-            "stop" => differs(sum(&["interrupted", "migration"], 1), self.waited_for(1, was)),
+            "stop" | "sleep" | "mutex" => differs(sum(&["interrupted", "migration"], 1), self.waited_for(1, was)),
+            "message" => differs(sum(&["point-to-point"], 1), self.ranks[1].iter().map(|known| known.held_up).sum()),
             // A rank that computes for long may lose its processor, which is a cause of its own.
             "two" => differs(sum(&["late-rank", "interrupted", "migration"], 0), self.waited_for(0, was))
                 .max(differs(sum(&["interrupted", "migration"], 1), self.waited_for(1, was))),

@@ -137,10 +137,10 @@ fn inside(case: &Case) {
 }
 
 /// A control group with a quota that is more than any machine of the tests has.
-struct Group(PathBuf);
+pub struct Group(pub PathBuf);
 
 impl Group {
-    fn new(name: &str) -> Result<Group, String> {
+    pub fn new(name: &str) -> Result<Group, String> {
         let top = Path::new("/sys/fs/cgroup");
         let version_1 = top.join("cpu/cpu.cfs_quota_us").exists();
         let folder = if version_1 { top.join("cpu") } else { top.to_owned() };

@@ -24,6 +24,14 @@ pub fn lines(undone: &Undone) -> Vec<String> {
     lines
 }
 
+/// Why numbers of repetitions are doubtful: calls of different repetitions are matched.
+pub fn doubtful(undone: &Undone) -> impl Iterator<Item = String> {
+    undone.left_out.iter().map(|found| {
+        let communicator = text::printable(&found.communicator);
+        format!("numbers of {communicator} from call {} on are doubtful: {}", found.earliest, left_out_line(found))
+    })
+}
+
 /// The calls that were not made, but where it is said which one was left out.
 fn unexplained(undone: &Undone) -> Vec<&NotCalled> {
     let is_explained = |found: &&NotCalled| undone.left_out.iter().any(|one| one.communicator == found.communicator);
@@ -131,6 +139,8 @@ mod tests {
         let expected = "rank 0 left out call 57 of MPI_COMM_WORLD: rank 1 MPI_Bcast (x+0x57); all calls after it are matched one off";
         assert_eq!((lines(&explained).len(), &lines(&explained)[0][..]), (3, expected));
         assert_eq!(first_lines(&explained).len(), 2, "with the first request");
+        let doubtful: Vec<String> = doubtful(&explained).collect();
+        assert_eq!(doubtful, [format!("numbers of MPI_COMM_WORLD from call 57 on are doubtful: {expected}")]);
         let additional = LeftOut { earliest: 55, is_additional: true, ..left_out };
         let line = left_out_line(&additional);
         assert!(line.starts_with("rank 0 made one of the calls 55 to 57 of MPI_COMM_WORLD in addition"), "{line}");

@@ -125,33 +125,32 @@ impl Late {
 
     /// The same for this share of the waiting.
     pub(crate) fn scaled(self, share: f64) -> Late {
+        let scaled = self.each(self, |ns, _| share * ns);
+        Late { interrupted_by: self.interrupted_by.scaled(share), repetitions: self.repetitions, ..scaled }
+    }
+
+    /// Times of both; the reasons and the repetitions are no part of it.
+    fn each(self, other: Late, of: impl Fn(f64, f64) -> f64) -> Late {
         Late {
-            waiting_ns: share * self.waiting_ns,
-            interrupted_ns: share * self.interrupted_ns,
-            interrupted_by: self.interrupted_by.scaled(share),
-            point_to_point_ns: share * self.point_to_point_ns,
-            other_mpi_ns: share * self.other_mpi_ns,
-            earlier_call_ns: share * self.earlier_call_ns,
-            computing_ns: share * self.computing_ns,
-            on_processor_ns: share * self.on_processor_ns,
-            unknown_ns: share * self.unknown_ns,
-            repetitions: self.repetitions,
+            waiting_ns: of(self.waiting_ns, other.waiting_ns),
+            interrupted_ns: of(self.interrupted_ns, other.interrupted_ns),
+            point_to_point_ns: of(self.point_to_point_ns, other.point_to_point_ns),
+            other_mpi_ns: of(self.other_mpi_ns, other.other_mpi_ns),
+            earlier_call_ns: of(self.earlier_call_ns, other.earlier_call_ns),
+            computing_ns: of(self.computing_ns, other.computing_ns),
+            on_processor_ns: of(self.on_processor_ns, other.on_processor_ns),
+            unknown_ns: of(self.unknown_ns, other.unknown_ns),
+            ..Late::default()
         }
     }
 }
 
 impl AddAssign for Late {
     fn add_assign(&mut self, other: Late) {
-        self.waiting_ns += other.waiting_ns;
-        self.interrupted_ns += other.interrupted_ns;
-        self.interrupted_by += other.interrupted_by;
-        self.point_to_point_ns += other.point_to_point_ns;
-        self.other_mpi_ns += other.other_mpi_ns;
-        self.earlier_call_ns += other.earlier_call_ns;
-        self.computing_ns += other.computing_ns;
-        self.on_processor_ns += other.on_processor_ns;
-        self.unknown_ns += other.unknown_ns;
-        self.repetitions += other.repetitions;
+        let mut interrupted_by = self.interrupted_by;
+        interrupted_by += other.interrupted_by;
+        let repetitions = self.repetitions + other.repetitions;
+        *self = Late { interrupted_by, repetitions, ..self.each(other, |own, other| own + other) };
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Off {
 impl Off {
     /// The time of some context switches of the trace. How long each of them took is not known: what no quota has held is
     /// divided by their numbers.
-    pub(super) fn of(entry: &InterruptionEntry) -> Off {
+    pub(crate) fn of(entry: &InterruptionEntry) -> Off {
         let off = entry.off_ns as f64;
         if entry.flags & interruption_flags::REASON == 0 || entry.switches == 0 {
             return Off { unknown: off, ..Off::default() };
@@ -55,21 +55,20 @@ impl Off {
     }
 
     pub(crate) fn scaled(self, share: f64) -> Off {
-        Off {
-            preempted: share * self.preempted,
-            asleep: share * self.asleep,
-            throttled: share * self.throttled,
-            unknown: share * self.unknown,
-        }
+        self.each(self, |ns, _| share * ns)
     }
 
     /// These less those of another time, none of them below 0.
     pub(super) fn without(self, other: Off) -> Off {
+        self.each(other, |own, other| (own - other).max(0.0))
+    }
+
+    fn each(self, other: Off, of: impl Fn(f64, f64) -> f64) -> Off {
         Off {
-            preempted: (self.preempted - other.preempted).max(0.0),
-            asleep: (self.asleep - other.asleep).max(0.0),
-            throttled: (self.throttled - other.throttled).max(0.0),
-            unknown: (self.unknown - other.unknown).max(0.0),
+            preempted: of(self.preempted, other.preempted),
+            asleep: of(self.asleep, other.asleep),
+            throttled: of(self.throttled, other.throttled),
+            unknown: of(self.unknown, other.unknown),
         }
     }
 
@@ -96,10 +95,7 @@ impl Off {
 
 impl AddAssign for Off {
     fn add_assign(&mut self, other: Off) {
-        self.preempted += other.preempted;
-        self.asleep += other.asleep;
-        self.throttled += other.throttled;
-        self.unknown += other.unknown;
+        *self = self.each(other, |own, other| own + other);
     }
 }
 

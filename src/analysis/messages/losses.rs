@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use super::off::outside_of_calls;
 use super::waits::within;
 use super::{MessageWait, Messages};
-use crate::account::{Because, Off, RankAccount};
+use crate::account::Off;
+use crate::clock::Clock;
 use crate::operations::CallSite;
 use crate::reader::Trace;
-use crate::statistics::median;
 
 /// Time that ranks wait in message calls for one that is late.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,7 +23,7 @@ pub struct LateMessages {
     pub waiting_ns: f64,
     /// The part for which the late rank waited in message calls itself, ns.
     pub point_to_point_ns: f64,
-    /// The part for which it was off its processor, ns, as far as it was so longer than the others over the whole run.
+    /// The part for which it was off its processor since its call before, ns.
     pub off: Off,
     /// Calls that waited.
     pub repetitions: usize,
@@ -61,7 +62,10 @@ pub(crate) fn chain(waits: &[Vec<MessageWait>], mut late: usize, from_ns: f64, u
 
 impl Messages {
     /// The waits, by late rank and place.
-    pub fn late_ranks(&self, trace: &Trace, waits: &[Vec<MessageWait>], ranks: &[RankAccount]) -> Vec<LateMessages> {
+    pub fn late_ranks(&self, trace: &Trace, clock: &Clock, waits: &[Vec<MessageWait>]) -> Vec<LateMessages> {
+        let parts = trace.parts.iter().zip(&self.calls).enumerate();
+        let off: Vec<Vec<(f64, Off)>> =
+            parts.map(|(index, (part, calls))| outside_of_calls(part, clock.of_part(index), calls)).collect();
         let mut found: HashMap<(usize, u32, usize), Sum> = HashMap::new();
         for wait in waits.iter().flatten() {
             let operation = self.calls[wait.part][wait.call as usize].record.operation;
@@ -69,6 +73,8 @@ impl Messages {
             let own: f64 = within(&waits[wait.late], wait.from_ns, wait.until_ns).map(|(_, ns)| ns).sum();
             late.waiting_ns += wait.ns();
             late.point_to_point_ns += own.min(wait.ns());
+            let off = within_wait(&off[wait.late], wait);
+            late.off += off.to(off.sum().min((wait.ns() - own).max(0.0)));
             late.repetitions += 1;
             *chains.entry(chain(waits, wait.late, wait.from_ns, wait.until_ns)).or_default() += own;
         }
@@ -82,22 +88,17 @@ impl Messages {
             let Sum(sum, of_place) = places.entry((part, name, call_site)).or_default();
             sum.waiting_ns += late.waiting_ns;
             sum.point_to_point_ns += late.point_to_point_ns;
+            sum.off += late.off;
             sum.repetitions += late.repetitions;
             chains.into_iter().for_each(|(chain, ns)| *of_place.entry(chain).or_default() += ns);
         }
-        let mut own_ns = vec![0.0; trace.parts.len()];
-        places.iter().for_each(|((part, ..), Sum(late, _))| own_ns[*part] += late.waiting_ns - late.point_to_point_ns);
         let all = places.into_iter().map(|((part, function, call_site), Sum(late, chains))| {
-            let own = late.waiting_ns - late.point_to_point_ns;
-            let off = longer_off(ranks, part);
-            let share = if own_ns[part] > 0.0 { own / own_ns[part].max(off.sum()) } else { 0.0 };
             let most = chains.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
             let chain = most.map_or_else(Vec::new, |(chain, _)| chain);
             LateMessages {
                 rank: trace.parts[part].rank(),
                 function,
                 call_site,
-                off: off.scaled(share),
                 chain: chain.into_iter().map(|part| trace.parts[part].rank()).collect(),
                 ..late
             }
@@ -108,13 +109,10 @@ impl Messages {
     }
 }
 
-/// By how much longer than the others a rank was off its processor outside of calls.
-fn longer_off(ranks: &[RankAccount], part: usize) -> Off {
-    let longer = |because: Because| {
-        let mut others: Vec<f64> = ranks.iter().map(|rank| rank.off().due_to(because)).collect();
-        let own = others.swap_remove(part);
-        (own - median(&mut others).unwrap_or(0.0)).max(0.0)
-    };
-    let [preempted, asleep, throttled] = [Because::Preempted, Because::Asleep, Because::Throttled].map(longer);
-    Off { preempted, asleep, throttled, unknown: 0.0 }
+/// The time off the processor of a late rank until it came to the call in which another one waits for it.
+fn within_wait(off: &[(f64, Off)], wait: &MessageWait) -> Off {
+    let first = off.partition_point(|(seen, _)| *seen <= wait.from_ns);
+    let mut sum = Off::default();
+    off[first..].iter().take_while(|(seen, _)| *seen <= wait.until_ns).for_each(|&(_, off)| sum += off);
+    sum
 }

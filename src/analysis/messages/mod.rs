@@ -6,6 +6,7 @@
 
 mod losses;
 mod matching;
+mod off;
 #[cfg(test)]
 mod tests;
 pub(crate) mod waits;

@@ -90,3 +90,37 @@ fn a_trace_without_records_of_messages_has_none() {
     let messages = found(&world(2));
     assert!(messages.calls.is_empty() && messages.unmatched.is_empty());
 }
+
+/// Rank 1 computes before it sends the even ones, and sleeps before the odd ones, which it sends to another place: why it is
+/// late is known of each, though the whole run has as much of both.
+#[test]
+fn a_late_sender_has_the_reason_of_the_time_before_its_message() {
+    use mpitrace_format::layout::{InterruptionEntry, interruption_flags as flags};
+    let mut ranks: Vec<SyntheticRank> = world(2).into_iter().map(SyntheticRank::stamped).collect();
+    let barrier = [0, 1].map(|rank: usize| ranks[rank].operation("MPI_Barrier", 0, 0));
+    for k in 0..20u64 {
+        let (at, tag) = (1_000_000 * (k + 1), (k % 2) as i32);
+        let function = if tag == 0 { "MPI_Recv" } else { "MPI_Mrecv" };
+        ranks[0].message(function, entry(RECEIVE, 1, tag), None, 0, [at, at + 502_000]);
+        ranks[1].message("MPI_Send", entry(SEND, 0, tag), None, 8, [at + 500_000, at + 501_000]);
+    }
+    (0..2).for_each(|rank| ranks[rank].call(barrier[rank], 22_000_000, 22_001_000));
+    for _ in 0..10 {
+        let flags = flags::BETWEEN | flags::TIMED | flags::REASON;
+        let (off_ns, elapsed_ns) = (400_000, 2_000_000);
+        ranks[1].interrupt(InterruptionEntry {
+            off_ns,
+            elapsed_ns,
+            switches: 1,
+            voluntary: 1,
+            flags,
+            ..Default::default()
+        });
+    }
+    let (trace, clock, operations) = opened(&ranks);
+    let messages = Messages::of(&trace, &clock, &operations);
+    let late = messages.late_ranks(&trace, &clock, &messages.waits(&trace, &clock));
+    let of: Vec<_> = late.iter().map(|late| (&late.function[..], late.waiting_ns, late.off.asleep)).collect();
+    assert_eq!(of.len(), 2, "{late:?}");
+    assert!(of.contains(&("MPI_Recv", 5_000_000.0, 0.0)) && of.contains(&("MPI_Mrecv", 5_000_000.0, 4_000_000.0)));
+}

@@ -25,16 +25,22 @@ use crate::statistics::median;
 /// Shifts that are kept at once: 8 bytes each.
 const MOST: usize = 1 << 25;
 
-/// What becomes of a late wake-up if the rank waits for less time.
+/// What is left of a late wake-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum WakeUp {
+    /// All.
     Stays,
-    /// It is in proportion to the waiting.
+    /// In proportion to the waiting that is left.
     Scales,
-    /// There is none.
-    #[default]
+    /// Nothing if the rank waits for less time.
     Goes,
+    /// Nothing.
+    #[default]
+    Never,
 }
+
+/// A rank waits as long as it did if it waits for this share of that.
+const SAME: f64 = 0.99;
 
 /// For each loss.
 const MODELS: usize = 3;
@@ -297,7 +303,8 @@ impl Replay {
                 let stays = match lane.wake_up {
                     WakeUp::Stays => 1.0,
                     WakeUp::Scales => left_of_wait,
-                    WakeUp::Goes => 0.0,
+                    WakeUp::Goes => f64::from(left_of_wait > SAME),
+                    WakeUp::Never => 0.0,
                 };
                 *shift = base - last + (1.0 - stays) * call.woke_late;
             }

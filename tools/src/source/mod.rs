@@ -41,6 +41,7 @@ use mpitrace_synchronise::Method;
 
 use crate::memory;
 use crate::options::{Format, Input};
+use crate::undone;
 use untraced::Untraced;
 
 /// Where run times come from.
@@ -138,6 +139,9 @@ impl Source {
             Data::Traced(traced) => {
                 if !traced.trace.complete {
                     eprintln!("mpitrace: this trace is incomplete; `mpitrace info` says why");
+                }
+                for line in undone::doubtful(&traced.operations.undone(&traced.trace)) {
+                    eprintln!("mpitrace: {line}");
                 }
                 let clock = &traced.clock;
                 if time != RunTime::Local && clock.domains.len() > 1 && clock.method == Method::None {

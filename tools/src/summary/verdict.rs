@@ -251,9 +251,9 @@ fn why_late(account: &Account, most: &LatePartner) -> String {
         account.ranks.iter().partition(|rank| rank.rank == most.late);
     let usual = median(&mut others.into_iter().map(computing).collect::<Vec<_>>()).unwrap_or(0.0);
     match most.off.largest() {
-        Some((because, _)) if most.off.sum() > MOST * most.ns => {
+        Some((because, ns)) if most.off.sum() > MOST * most.ns => {
             let (was, advice) = (reason::brief(because, false), reason::advice(because));
-            format!(", {} of it since that one {was}: {advice}", text::time(most.off.sum()))
+            format!(", {} of it since that one {was}: {advice}", text::time(ns))
         }
         // Where the others compute next to nothing there is no work to be shared out evenly, as with a master.
         _ if late.into_iter().map(computing).sum::<f64>() * MASTER > usual => ", which computes meanwhile".to_owned(),
