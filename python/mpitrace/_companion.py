@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable
 from typing import Any, Union
@@ -20,9 +19,9 @@ def ask(command: str, *arguments: Path | int) -> Any:
 
     Raises:
         TraceError: The companion refuses it; its line says why.
-        FileNotFoundError: There is no companion, neither of this package nor in PATH.
+        FileNotFoundError: The package was installed without the companion.
     """
-    line = [_companion(), command, *map(os.fspath, map(_word, arguments)), "--json"]
+    line = [program(), command, *map(os.fspath, map(_word, arguments)), "--json"]
     finished = subprocess.run(line, capture_output=True, text=True, check=False)
     # 1: the output is there, and the trace is incomplete, or has a finding.
     if finished.returncode not in (0, 1):
@@ -35,19 +34,6 @@ def ask(command: str, *arguments: Path | int) -> Any:
 
 def _word(argument: Path | int) -> Path:
     return str(argument) if isinstance(argument, int) else argument
-
-
-def _companion() -> Path:
-    try:
-        return program()
-    except FileNotFoundError:
-        found = shutil.which("mpitrace")
-        if found is None:
-            raise FileNotFoundError(
-                "the program mpitrace is not installed: `pip install ./python` in the clone installs it, or add its "
-                "folder to PATH"
-            ) from None
-        return found
 
 
 def compare(a: Path | Iterable[Path], b: Path | Iterable[Path], *options: str) -> list[dict[str, Any]]:

@@ -66,9 +66,7 @@ class Trace:
         Raises:
             TraceError: ``by`` is none of these.
         """
-        if by is None:
-            return json.loads(self._trace.summary())
-        return ask("summary", *self._paths, "--by", by)
+        return ask("summary", *self._paths, *([] if by is None else ["--by", by]))
 
     def stats(self, operation: int | None = None) -> list[dict[str, Any]]:
         """Quantiles with intervals, modes and dependence of each operation, or of one; the rows of ``mpitrace stats
@@ -98,7 +96,7 @@ class Trace:
 
     def clock(self) -> dict[str, Any]:
         """How good the global time is; the keys of ``mpitrace clock --json``."""
-        clock: dict[str, Any] = json.loads(self._trace.clock())
+        clock: dict[str, Any] = ask("clock", *self._paths)
         return clock
 
     def operations(self) -> pyarrow.Table:

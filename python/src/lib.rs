@@ -41,14 +41,6 @@ impl Trace {
         py.detach(|| self.0.info()).map_err(raised)
     }
 
-    fn summary(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| self.0.summary()).map_err(raised)
-    }
-
-    fn clock(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| self.0.clock()).map_err(raised)
-    }
-
     fn categorized(&self, py: Python<'_>, operation: usize, method: &str, time: &str) -> PyResult<String> {
         py.detach(|| self.0.categorized(operation, method, time)).map_err(raised)
     }

@@ -24,14 +24,12 @@ pub struct Column<'t> {
     optional: bool,
     /// Columns with more are left out first; 0: never.
     spare: u8,
-    /// Named where it is left out for want of room.
-    named: bool,
     /// Narrower than its cells, which are shortened.
     is_cut: bool,
 }
 
 const fn column(title: &str, right: bool) -> Column<'_> {
-    Column { title, unit: "", right, optional: false, spare: 0, named: true, is_cut: false }
+    Column { title, unit: "", right, optional: false, spare: 0, is_cut: false }
 }
 
 /// A column of text.
@@ -57,11 +55,6 @@ impl<'t> Column<'t> {
     /// The same, left out where there is no room for all; those with the largest number first.
     pub const fn spare(self, order: u8) -> Column<'t> {
         Column { spare: order, ..self }
-    }
-
-    /// The same, not named where it is left out.
-    pub const fn unnamed(self) -> Column<'t> {
-        Column { named: false, ..self }
     }
 }
 
@@ -196,7 +189,7 @@ impl<'t> Rows<'t> {
 
     /// Names the columns that were left out.
     pub fn end(&self, output: &mut dyn Write) -> io::Result<()> {
-        let left_out = |place: &usize| !self.shown.contains(place) && self.columns[*place].0.named;
+        let left_out = |place: &usize| !self.shown.contains(place) && !self.columns[*place].0.title.is_empty();
         let titles = (0..self.columns.len()).filter(left_out).map(|place| self.columns[place].0.title);
         match titles.collect::<Vec<_>>()[..] {
             [] => Ok(()),
@@ -275,16 +268,12 @@ mod tests {
 
     #[test]
     fn what_is_wanted_least_is_left_out_where_there_is_no_room() {
-        let mut table = Table::new(&[
-            text("name"),
-            number("median").spare(1),
-            number("sd").spare(3),
-            number("max").spare(2).unnamed(),
-        ]);
+        let mut table =
+            Table::new(&[text("name"), number("median").spare(1), number("sd").spare(3), number("").spare(2)]);
         table.row(["MPI_Allreduce on ocean", "10", "2", "11"].map(str::to_owned).to_vec());
         let of_width = |width| rendered(&table, Style { width, ..Style::PLAIN });
-        let all = "name                    median  sd  max\nMPI_Allreduce on ocean      10   2   11\n";
-        assert_eq!(of_width(39), all);
+        let all = "name                    median  sd\nMPI_Allreduce on ocean      10   2  11\n";
+        assert_eq!(of_width(38), all);
         let some =
             "name                    median\nMPI_Allreduce on ocean      10\n(not shown: sd; --wide shows all)\n";
         assert_eq!(of_width(33), some);

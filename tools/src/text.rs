@@ -70,7 +70,8 @@ pub fn round_time(ns: f64) -> String {
 pub struct Unit {
     /// Its name.
     pub name: &'static str,
-    ns: f64,
+    /// Its length.
+    pub ns: f64,
 }
 
 impl Unit {
@@ -138,10 +139,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 
 /// The text, of which no more than this many characters are shown.
 pub fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(longest) {
-        Some((end, _)) => Cow::Owned(format!("{} ... (--json has all of it)", &text[..end])),
-        None => Cow::Borrowed(text),
-    }
+    const MARK: &str = " ... (--json has all of it)";
+    if columns(text) <= longest { text.into() } else { cut(text, longest + MARK.len(), MARK).into() }
 }
 
 /// The text, of which no more than this many columns are shown, the mark of the cut included.
@@ -166,37 +165,33 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<(String, usize)> = Vec::new();
     let text = text.replace(" %", "\u{a0}%");
     for word in text.split(' ').flat_map(|word| broken(word, width.saturating_sub(indent).max(1))) {
-        let columns = columns(word);
+        let columns = columns(&word);
         match lines.last_mut() {
             Some((line, taken)) if *taken + 1 + columns <= width => {
                 line.push(' ');
-                line.push_str(word);
+                line.push_str(&word);
                 *taken += 1 + columns;
             }
             Some(_) if word.is_empty() => {}
             Some(_) => lines.push((format!("{:indent$}{word}", ""), indent + columns)),
-            None => lines.push((word.to_owned(), columns)),
+            None => lines.push((word, columns)),
         }
     }
     lines.into_iter().map(|(line, _)| line.replace('\u{a0}', " ").trim_end().to_owned()).collect()
 }
 
 /// A word in pieces of at most so many columns.
-fn broken(word: &str, width: usize) -> Vec<&str> {
-    if columns(word) <= width || word.contains('\x1b') {
-        return vec![word];
-    }
-    let (mut pieces, mut rest, mut taken) = (Vec::new(), word, 0);
-    for (place, character) in word.char_indices() {
+fn broken(word: &str, width: usize) -> Vec<String> {
+    let (mut pieces, mut taken) = (vec![String::new()], 0);
+    for character in word.chars() {
         let columns = character.width().unwrap_or(0);
-        if taken + columns > width {
-            let (piece, behind) = rest.split_at(place - (word.len() - rest.len()));
-            pieces.push(piece);
-            (rest, taken) = (behind, 0);
+        if taken + columns > width && !word.contains('\x1b') {
+            pieces.push(String::new());
+            taken = 0;
         }
         taken += columns;
+        pieces.last_mut().into_iter().for_each(|piece| piece.push(character));
     }
-    pieces.push(rest);
     pieces
 }
 

@@ -1,5 +1,7 @@
 //! From values to places, with ticks at round numbers.
 
+use crate::text::Unit;
+
 /// The unit of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
@@ -43,11 +45,8 @@ impl Axis {
             (from, to) = if logarithmic { (from / 1.1, from * 1.1) } else { (from - 0.5, from + 0.5) };
         }
         let most = from.abs().max(to.abs());
-        let (per_unit, unit) = match kind {
-            Kind::Time if most >= 1e9 => (1e9, "s"),
-            Kind::Time if most >= 1e6 => (1e6, "ms"),
-            Kind::Time if most >= 1e3 => (1e3, "µs"),
-            Kind::Time => (1.0, "ns"),
+        let (per_unit, unit) = match (kind, Unit::of(most)) {
+            (Kind::Time, unit) => (unit.ns, unit.name),
             _ => (1.0, ""),
         };
         Axis { from, to, places, kind, logarithmic, per_unit, unit }

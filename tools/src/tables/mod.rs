@@ -21,17 +21,14 @@ use mpitrace_format::TraceError;
 use serde::Serialize;
 
 use crate::commands::categorize::shown::Categorized;
-use crate::commands::{clock, info};
+use crate::commands::info;
 use crate::output;
 use crate::source::{Source, Traced};
-use crate::summary::Summary;
 
 /// A trace that is open, its calls matched and its clocks estimated.
 #[derive(Debug)]
 pub struct Opened {
     source: Source,
-    /// As a command line names it.
-    name: String,
 }
 
 /// The result of a rule for a series of numbers.
@@ -49,8 +46,7 @@ impl Opened {
     /// No file; a file that is not a trace or cannot be read, which the message names.
     pub fn open(files: &[PathBuf]) -> Result<Opened> {
         ensure!(!files.is_empty(), "no file is named");
-        let name = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ");
-        Ok(Opened { source: Source::read(files, None)?, name })
+        Ok(Opened { source: Source::read(files, None)? })
     }
 
     /// The output of `info --json`.
@@ -60,24 +56,6 @@ impl Opened {
     pub fn info(&self) -> Result<String> {
         let Traced { trace, operations, clock, .. } = self.traced()?;
         output::json_text("info", &info::facts::Facts::new(trace, operations, clock))
-    }
-
-    /// The output of `summary --json`.
-    ///
-    /// # Errors
-    /// As of [`Opened::info`].
-    pub fn summary(&self) -> Result<String> {
-        let Traced { trace, operations, clock, .. } = self.traced()?;
-        output::json_text("summary", &Summary::new(trace, operations, clock, &self.name))
-    }
-
-    /// The output of `clock --json`.
-    ///
-    /// # Errors
-    /// As of [`Opened::info`].
-    pub fn clock(&self) -> Result<String> {
-        let Traced { trace, operations, clock, .. } = self.traced()?;
-        output::json_text("clock", &clock::facts::Facts::new(trace, clock, operations))
     }
 
     /// The output of `categorize --json` for one operation.

@@ -193,7 +193,7 @@ pub fn table() -> Table<'static> {
         text("class").optional(),
         number("end of warm-up").optional().spare(6),
         text("changes").optional().spare(5),
-        number("first").spare(10).unnamed(),
+        number("first").spare(10),
         number("warmup"),
         number("outlier"),
         number("good"),

@@ -51,7 +51,7 @@ fn write_pair(pair: &Pair, output: &mut Output) -> Result<()> {
     ];
     let spare = [5, 5, 6, 6, 0, 0];
     columns.extend(heads.iter().zip(spare).map(|(head, order)| number(head).spare(order)));
-    columns.extend([number(&against), text("95 %").spare(1), number("p").spare(2), text("").spare(3).unnamed()]);
+    columns.extend([number(&against), text("95 %").spare(1), number("p").spare(2), text("").spare(3)]);
     columns.push(text("verdict"));
     let mut table = Table::new(&columns);
     for one in compared {

@@ -149,3 +149,21 @@ impl Listed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_job_is_found_by_a_process_of_it_or_above_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut rank = std::process::Command::new("sleep");
+        let mut rank = rank.arg("60").env("MPITRACE_SEGMENT_DIR", folder.path()).spawn().unwrap();
+        let expected = folder.path().canonicalize().unwrap();
+        let (of_rank, of_launcher) = (folders_of(rank.id()), folders_of(std::process::id()));
+        rank.kill().unwrap();
+        rank.wait().unwrap();
+        assert_eq!(of_rank, std::slice::from_ref(&expected));
+        assert!(of_launcher.contains(&expected), "{of_launcher:?}");
+    }
+}
