@@ -184,11 +184,12 @@ fn processors(cpuinfo: &str) -> Option<String> {
     let distinct = |values: Vec<(&&str, &&str)>| values.into_iter().collect::<BTreeSet<_>>().len();
     let of_sockets = distinct(sockets.iter().zip(&sockets).collect());
     let of_cores = distinct(sockets.iter().zip(&cores).collect());
+    let count = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
     let known = match of_cores {
         0 => String::new(),
-        _ => format!("{of_sockets} sockets, {of_cores} cores, "),
+        _ => format!("{}, {}, ", count(of_sockets, "socket"), count(of_cores, "core")),
     };
-    (!threads.is_empty()).then(|| format!("{known}{} hardware threads", threads.len()))
+    (!threads.is_empty()).then(|| known + &count(threads.len(), "hardware thread"))
 }
 
 /// The network devices that are up, fast ones first by name, with their rates where they state them; the MPI library's own
@@ -249,6 +250,7 @@ mod tests {
         };
         let all: String = (0..8).map(|number| processor(number, number / 4, number % 2)).collect();
         assert_eq!(processors(&all).as_deref(), Some("2 sockets, 4 cores, 8 hardware threads"));
+        assert_eq!(processors(&processor(0, 0, 0)).as_deref(), Some("1 socket, 1 core, 1 hardware thread"));
         assert_eq!(processors("processor\t: 0\nprocessor\t: 1\n").as_deref(), Some("2 hardware threads"));
         assert_eq!(processors(""), None);
     }

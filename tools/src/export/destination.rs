@@ -59,7 +59,7 @@ impl<'o> Destination<'o> {
                 let same = |input: &PathBuf| {
                     fs::metadata(input).is_ok_and(|input| (input.dev(), input.ino()) == (there.dev(), there.ino()))
                 };
-                ensure!(!inputs.iter().any(same), "{}: is the trace itself", out.display());
+                ensure!(!inputs.iter().any(same), "{}: is the trace itself; name another file", out.display());
                 // What a link leads to is replaced, not the link.
                 Place::File(fs::canonicalize(out).with_context(|| out.display().to_string())?)
             }
@@ -131,9 +131,9 @@ impl<'o> Destination<'o> {
             _ => bail!("this format makes a folder and cannot go into a pipe: -o FOLDER"),
         };
         let empty = fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none());
-        ensure!(empty, "{}: there is something in it; name a new folder", path.display());
+        ensure!(empty, "{}: is not empty; name a new folder", path.display());
         let part = beside(path);
-        ensure!(!part.exists(), "{}: left by an export that was ended; remove it", part.display());
+        ensure!(!part.exists(), "{}: is left of an interrupted export; remove it", part.display());
         let fail = || format!("cannot write {}", path.display());
         fs::create_dir(&part).with_context(fail)?;
         let written = write(&part).and_then(|()| fs::rename(&part, path).with_context(fail));
@@ -162,7 +162,11 @@ pub fn write_file(path: &Path, content: Content, write: impl FnOnce(&mut Sink) -
 
 fn write_all(file: File, path: &Path, content: Content, write: impl FnOnce(&mut Sink) -> Result<()>) -> Result<File> {
     let compress = path.extension().is_some_and(|ending| ending == "gz");
-    ensure!(!compress || content != Content::Compressed, "{}: this format compresses within: no .gz", path.display());
+    ensure!(
+        !compress || content != Content::Compressed,
+        "{}: this format is compressed already: a name without .gz",
+        path.display()
+    );
     let mut watched = Watched { inner: BufWriter::with_capacity(1 << 18, file), failed: None };
     let mut result = if compress {
         let mut encoder = GzEncoder::new(&mut watched, Compression::default());

@@ -20,7 +20,7 @@ pub fn whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> R
     if written.is_err() {
         let _ = fs::remove_file(&part);
     }
-    written.with_context(|| format!("{} cannot be written", path.display()))
+    written.with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Makes a file under a name that others can guess: nothing that they may have put there is written to. What an earlier
@@ -67,7 +67,7 @@ mod tests {
             file.write_all(b"half")?;
             full()
         });
-        assert!(format!("{:#}", error.unwrap_err()).starts_with(&format!("{} cannot be written: ", path.display())));
+        assert!(format!("{:#}", error.unwrap_err()).starts_with(&format!("cannot write {}: ", path.display())));
         assert_eq!(fs::read(&path).unwrap(), b"whole", "what was there stays");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

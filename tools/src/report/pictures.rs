@@ -79,7 +79,7 @@ fn alone(plot: &Plot, format: &Format, name: String, above: String) -> Scene {
 }
 
 fn make_folder(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))
 }
 
 fn write_all(folder: &Path, name: &str, scene: &Scene) -> Result<()> {

@@ -68,7 +68,7 @@ fn method(facts: &Facts) -> String {
         return format!("{}: all ranks read one clock", facts.method.name());
     }
     if facts.synchronisations == 0 {
-        return format!("{}: the hosts' clocks stand between {}", facts.method.name(), clock_count(facts));
+        return format!("{}: {} that only the hosts' wall clocks connect", facts.method.name(), clock_count(facts));
     }
     let times = text::count(facts.synchronisations as u64, "synchronisation");
     format!("{}: {} in {times}, {} in all", facts.method.name(), clock_count(facts), text::time(facts.sync_ns))
@@ -81,8 +81,8 @@ fn clock_count(facts: &Facts) -> String {
 fn limits(facts: &Facts) -> Option<String> {
     let (ppm, ppb) = (facts.max_ppm?, facts.wander_ppb?);
     Some(format!(
-        "hard bounds hold if no clock is {ppm} ppm faster than another, and no rate changes by {ppb} ppb in a second; \
-         95 % intervals, if no way between nodes takes more than {MOST_UNEQUAL} times as long as the way back"
+        "hard bounds: if no clock is {ppm} ppm faster than another, and no rate changes by {ppb} ppb in a second; \
+         95 % intervals: if no message between nodes takes more than {MOST_UNEQUAL} times as long as one back"
     ))
 }
 
@@ -101,13 +101,13 @@ fn order(causality: &Causality) -> String {
     let Causality { checked, violated, violated_raw, .. } = *causality;
     match (checked, violated_raw, violated) {
         (0, ..) => "nothing to check: no collective here implies an order".to_owned(),
-        (_, 0, _) => format!("kept by all of {} checked", exits(checked)),
+        (_, 0, _) => format!("kept by all {} checked", exits(checked)),
         (_, raw, 0) => {
-            format!("kept by all of {} checked within the errors; by the plain times {raw} broke it", exits(checked))
+            format!("kept by all {} checked, within the errors; {raw} broken by the times alone", exits(checked))
         }
         (_, raw, beyond) => format!(
-            "broken: of {} checked {beyond} came before an entry they depend on by more than the errors, \
-             {raw} by the plain times",
+            "broken by {beyond} of {} checked: before an entry that they depend on, by more than the errors ({raw} by \
+             the times alone)",
             exits(checked)
         ),
     }

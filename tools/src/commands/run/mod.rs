@@ -166,7 +166,7 @@ impl Job {
             eprintln!("mpitrace: {note}");
         }
         let [program, rest @ ..] = &job.command[..] else {
-            bail!("no command");
+            bail!("no command to run: `mpitrace run -- mpirun -np 2 ./program`");
         };
         let mut command = Command::new(program);
         command.args(rest).envs(job.environment);

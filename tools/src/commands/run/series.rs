@@ -80,6 +80,6 @@ fn tell(done: &[Done], planned: usize, name: &Path, jobs: usize) {
     eprintln!("mpitrace: {} in {}", count(traces.len() as u64, "trace"), folder.display());
     if jobs == 2 {
         let pattern = |job: usize| labelled(name, &format!("{}.*", letter(job))).display().to_string();
-        eprintln!("mpitrace: now: mpitrace compare --a {} --b {}", pattern(0), pattern(1));
+        eprintln!("mpitrace: next: mpitrace compare --a {} --b {}", pattern(0), pattern(1));
     }
 }
