@@ -155,7 +155,9 @@ impl Write for Output {
 impl Output {
     fn end_line(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
-        let too_wide = std::str::from_utf8(&line).ok().filter(|line| text::columns(line.trim_end()) > self.style.width);
+        let is_long = line.len() > self.style.width;
+        let text = if is_long { std::str::from_utf8(&line).ok() } else { None };
+        let too_wide = text.filter(|line| text::columns(line.trim_end()) > self.style.width);
         match too_wide {
             // It is copied into a shell.
             Some(line) if !line.starts_with("Next: ") => text::wrapped(line.trim_end(), self.style.width)

@@ -195,13 +195,15 @@ fn broken(word: &str, width: usize) -> Vec<String> {
     pieces
 }
 
-/// The place of the text behind a title that two blanks set off; else two columns.
+/// The place of the text: behind a title that two blanks set off, else behind the blanks before it, at least two columns.
 fn indent(text: &str) -> usize {
-    const WIDEST_TITLE: usize = 16;
-    let Some((title, rest)) = text.trim_start().split_once("  ") else { return 2 };
-    let before = text.len() - text.trim_start().len();
-    let place = before + columns(title) + 2 + (rest.len() - rest.trim_start().len());
-    if place <= WIDEST_TITLE { place } else { 2 }
+    const WIDEST: usize = 16;
+    let behind = text.trim_start();
+    let before = text.len() - behind.len();
+    let titled = behind
+        .split_once("  ")
+        .map(|(title, rest)| before + columns(title) + 2 + (rest.len() - rest.trim_start().len()));
+    titled.filter(|&place| place <= WIDEST).unwrap_or(before.clamp(2, WIDEST))
 }
 
 /// The columns of a text in a terminal, without attributes.
@@ -282,6 +284,9 @@ mod tests {
         assert_eq!(wrapped("one two three four", 9), ["one two", "  three", "  four"]);
         assert_eq!(wrapped("of it 94.9 %", 10), ["of it", "  94.9 %"]);
         assert_eq!(wrapped("", 9), [""]);
+        assert_eq!(wrapped("title  one two", 12), ["title  one", "       two"]);
+        assert_eq!(wrapped("    one two", 9), ["    one", "    two"]);
+        assert_eq!(wrapped("a,b,c,d,e,f,g", 9), ["a,b,c,d", "  ,e,f,g"]);
     }
 
     #[test]

@@ -91,21 +91,23 @@ pub fn categories(categorized: &Categorized) -> Result<RecordBatch> {
         ["repetition", "run_time_ns", "category"].iter().for_each(|column| drop(keys.remove(*column)));
     }
     of_repetitions(categorized)
-        .numbers("run_time_ns", categorized.run_time_ns().iter().copied())
+        .numbers("run_time_ns", categorized.run_time_ns.iter().copied())
         .with("category", categories_column(categorized)?)
         .batch(HashMap::from([(METADATA.to_owned(), rest.to_string())]))
 }
 
 fn of_repetitions(categorized: &Categorized) -> Columns {
-    let numbers = categorized.repetition();
-    let operation = categorized.operation() as u32;
+    let numbers = &categorized.repetition;
+    let operation = categorized.operation.operation as u32;
     Columns::new()
         .with("operation", UInt32Array::from_value(operation, numbers.len()))
         .with("repetition", UInt64Array::from_iter_values(numbers.iter().copied()))
 }
 
 fn categories_column(categorized: &Categorized) -> Result<DictionaryArray<arrow_array::types::Int32Type>> {
-    let keys = Int32Array::from_iter_values(categorized.category().iter().map(|category| category.place() as i32));
+    let keys = Int32Array::from_iter_values(
+        categorized.found.categories.category.iter().map(|category| category.place() as i32),
+    );
     let names = StringArray::from_iter_values(Category::ALL.iter().map(|category| category.name()));
     Ok(DictionaryArray::try_new(keys, Arc::new(names))?)
 }

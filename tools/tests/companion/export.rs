@@ -182,7 +182,7 @@ fn bad_input_is_named() {
     let full = folder.path("full");
     fs::create_dir(&full).unwrap();
     fs::write(format!("{full}/mine"), "mine").unwrap();
-    assert_refused(&export(&trace, "otf2", &full, &[]), "something in it");
+    assert_refused(&export(&trace, "otf2", &full, &[]), "is not empty");
     fs::create_dir(folder.path("new.part")).unwrap();
     assert_refused(&export(&trace, "otf2", &folder.path("new"), &[]), "remove it");
     assert_eq!(names(&folder.path("")), ["a.mpitrace", "full", "new.part"]);

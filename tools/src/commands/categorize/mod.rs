@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     for categorized in each {
         let categorized = categorized?;
         table.row(categorized.cells());
-        overlaps += categorized.overlaps();
+        overlaps += categorized.found.categories.overlaps;
         own_work |= categorized.own_work().is_some();
         notes.extend(categorized.note());
         listed = arguments.operation.map(|_| categorized);

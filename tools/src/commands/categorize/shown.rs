@@ -18,19 +18,19 @@ use mpitrace::categories::NotOneLevel;
 #[derive(Debug, Serialize)]
 pub struct Categorized<'a> {
     #[serde(flatten)]
-    operation: &'a Description,
+    pub operation: &'a Description,
     method: &'static str,
     time: RunTime,
     first_repetition: Option<u64>,
     #[serde(flatten)]
-    found: Found,
+    pub found: Found,
     /// `None` where the good repetitions are one level.
     not_one_level: Option<NotOneLevel>,
     /// Of a non-blocking operation: the share of its run times in which the program itself computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     own_work: Option<f64>,
-    repetition: Vec<u64>,
-    run_time_ns: Vec<f64>,
+    pub repetition: Vec<u64>,
+    pub run_time_ns: Vec<f64>,
     /// The algorithm of each repetition; not there where none is seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     algorithm: Option<Vec<Option<String>>>,
@@ -82,35 +82,6 @@ impl<'a> Categorized<'a> {
     /// A note beside the table: `operation 3: ...`.
     pub fn note(&self) -> Option<String> {
         self.not_one_level.map(|not_one_level| format!("operation {}: {not_one_level}", self.operation.operation))
-    }
-
-    /// How many repetitions fit twice.
-    pub fn overlaps(&self) -> u64 {
-        self.found.categories.overlaps
-    }
-
-    /// The operation's number.
-    #[cfg(feature = "arrow")]
-    pub fn operation(&self) -> usize {
-        self.operation.operation
-    }
-
-    /// The number of each repetition.
-    #[cfg(feature = "arrow")]
-    pub fn repetition(&self) -> &[u64] {
-        &self.repetition
-    }
-
-    /// The category of each repetition.
-    #[cfg(feature = "arrow")]
-    pub fn category(&self) -> &[Category] {
-        &self.found.categories.category
-    }
-
-    /// The run time of each repetition, ns.
-    #[cfg(feature = "arrow")]
-    pub fn run_time_ns(&self) -> &[f64] {
-        &self.run_time_ns
     }
 
     /// The operation's row in the table.

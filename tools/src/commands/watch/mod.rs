@@ -187,6 +187,7 @@ fn again_and_again(watcher: &mut Watcher, arguments: &Arguments, output: &mut Ou
             if output.style.attributes && !arguments.json && std::io::stdout().is_terminal() {
                 // To the top, and nothing below what is written then.
                 write!(output, "\x1b[H\x1b[2J")?;
+                output.flush()?;
             }
             show(&seen, watcher, arguments, output)?;
             output.flush()?;
