@@ -179,7 +179,8 @@ impl Robust {
         let last = (0..changes.len()).rev().find(|&index| slower(index))?;
         let end = changes[last];
         let fall = levels[0].min(levels[last]) - levels[last + 1];
-        let is_unique = unique::scores(y, end, tick, LEAST_DEVIATION).is_unique(end);
+        let level_of = |row: usize| levels[changes.partition_point(|&change| change <= row)];
+        let is_unique = !unique::is_burst(y.len(), end, fall, |row| y[row] - level_of(row));
         if is_unique && !unique::comes_and_goes(y, 1, end, fall, LEAST_DEVIATION, true) {
             changes.drain(..last);
             *levels = place::levels(y, changes);

@@ -150,6 +150,44 @@ impl Scores {
     }
 }
 
+/// So many slow repetitions in a row make a burst more than the length of the beginning does.
+const LIKE: f64 = 0.8;
+/// Slow are repetitions from this share of the beginning's excess on; a burst is like the beginning
+const LOWER: f64 = 0.6;
+/// up to so many times of it.
+const HIGHER: f64 = 2.0;
+/// A beginning in the midst of a burst is no rarer than this many repetitions of it in all are.
+const PHASES: usize = 8;
+/// The chance that a series with such bursts begins with one must be below this.
+const CHANCE: f64 = 0.01;
+
+/// True if later values are like the beginning, up to `end`, so often that it may begin so by chance. `excess`: of a
+/// repetition over its level. `fall`: of the level at `end`.
+pub fn is_burst(length: usize, end: usize, fall: f64, excess: impl Fn(usize) -> f64) -> bool {
+    let mut alike = 0_usize;
+    let (mut slow, mut count, mut sum, mut quick) = (0_usize, 0_usize, 0.0, 0_usize);
+    for i in end..=length {
+        if i < length && excess(i) >= LOWER * fall {
+            slow += 1;
+            count += 1;
+            sum += excess(i);
+            quick = 0;
+            continue;
+        }
+        quick += 1;
+        // One quick repetition does not end it.
+        if (quick == 2 || i == length) && count > 0 {
+            let height = sum / count as f64;
+            let high = height <= HIGHER * fall;
+            alike += usize::from(high && count as f64 >= LIKE * end as f64);
+            (count, sum) = (0, 0.0);
+        }
+    }
+    // Single ones, and bursts.
+    let share = (slow as f64 + 0.5) / (length - end + 1) as f64;
+    share.powf(end as f64) >= CHANCE / 2.0 || (alike * end.min(PHASES)) as f64 >= CHANCE * length as f64
+}
+
 /// True if the level of blocks of this width rises again, other than once and to stay. `fall`: by how much it fell at `end`; `least`: the smallest
 /// standard deviation that can be known; `single`: it fell at once.
 pub fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64, least: f64, single: bool) -> bool {
