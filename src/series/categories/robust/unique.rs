@@ -197,11 +197,17 @@ pub fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64, least
     let noise = RISES + BY_WINDOW * (values.len() as f64 / length as f64).ln();
     let least = (RISE * fall).max(noise * far * of_mean(phi, length as f64).sqrt());
     let places = (0..=values.len() - length).step_by((length / 16).max(1));
-    let levels: Vec<(usize, f64)> = places.map(|from| (from, middle(&values[from..from + length]))).collect();
+    // The median alone jumps where there are two modes, the mean where there are outliers.
+    let of = |from: usize| {
+        let part = &values[from..from + length];
+        let [mean, middle] = [mean(part), middle(part)];
+        (from, mean.min(middle), mean.max(middle))
+    };
+    let levels: Vec<(usize, f64, f64)> = places.map(of).collect();
     let (mut before, mut lowest) = (0, f64::INFINITY);
-    let mut rise = |&(from, level): &(usize, f64)| {
+    let mut rise = |&(from, level, _): &(usize, f64, f64)| {
         while levels[before].0 + length <= from {
-            lowest = lowest.min(levels[before].1);
+            lowest = lowest.min(levels[before].2);
             before += 1;
         }
         level - lowest
@@ -210,8 +216,8 @@ pub fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64, least
     let Some(first) = rises.iter().position(|&rise| rise >= least) else { return false };
     let stays = rises[first..].iter().all(|&rise| rise >= STAYS * least);
     let highest = rises.iter().copied().fold(0.0, f64::max);
-    let settled = &levels[levels.partition_point(|(from, _)| *from < end)..];
-    let falls = settled.iter().any(|(_, level)| settled[0].1 - level >= least);
+    let settled = &levels[levels.partition_point(|(from, ..)| *from < end)..];
+    let falls = settled.iter().any(|(_, level, _)| settled[0].1 - level >= least);
     !(single && stays && levels[first].0 >= end && highest <= SLOWDOWN * fall && !falls)
 }
 
