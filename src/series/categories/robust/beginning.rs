@@ -78,11 +78,15 @@ fn at_once(values: &[f64], end: usize, least: f64) -> usize {
         return end;
     }
     let at = place::best(values, end / 2 + 1..end + 1, before, after, sigma);
-    let mut between = values[at..end].to_vec();
+    if is_over(values, at, end, least) { at } else { end }
+}
+
+/// True if the values from one place to another are mostly as quick as what follows, but for a burst.
+pub fn is_over(values: &[f64], at: usize, end: usize, least: f64) -> bool {
+    let mut between = values[at.min(end)..end].to_vec();
     between.sort_unstable_by(f64::total_cmp);
-    let farthest = (0.5 + 3.0 / between.len() as f64) * sigma;
-    let is_quick = between.get(between.len() / 4).is_some_and(|value| value - after <= farthest);
-    if is_quick { at } else { end }
+    let farthest = (0.5 + 3.0 / between.len() as f64) * trellis::deviation(values, least);
+    between.get(between.len() / 4).is_none_or(|value| value - middle(&values[end..]) <= farthest)
 }
 
 /// The ranks of the values, as shares: the same for equal ones.

@@ -27,6 +27,7 @@ pub use class::Class;
 
 use std::ops::Range;
 
+use levels::Levels;
 use spread::Spread;
 
 use super::category::{Categories, Category};
@@ -106,28 +107,15 @@ impl Robust {
         let y = scale::relative(run_time_ns, median_ns);
         let tick = scale::tick(tick::tick(run_time_ns), run_time_ns, median_ns);
         let latest = (self.latest_end * length as f64) as usize;
-        let mut end = from_the_start.then(|| beginning::end(&y, tick, LEAST_DEVIATION)).flatten();
-        let mut found = levels::find(&y[end.unwrap_or(0)..], tick, LEAST_DEVIATION, from_the_start && end.is_none());
-        let start = end.unwrap_or(0);
-        // A short slow stretch that follows a warm-up is a burst.
-        let is_burst = |&&at: &&usize| {
-            let [slow, after] = [start..start + at, start + at..length].map(|range| unique::middle(&y[range]));
-            end.is_some() && at <= selection::PAIR && slow > after
-        };
-        if found.changes.first().filter(is_burst).is_some() {
-            found.changes.remove(0);
-        }
-        let mut changes: Vec<usize> = end.into_iter().chain(found.changes.iter().map(|at| at + start)).collect();
+        let (mut end, found) = self.changes(&y, tick, from_the_start);
+        let (mut changes, undecided, trend) = (found.changes, found.undecided, found.trend);
         let mut levels = place::levels(&y, &changes);
-        if end.is_none() && from_the_start {
-            end = self.at_once(&y, &mut changes, &mut levels, tick);
-        }
         // Of a slow decay the beginning is far slower than its median, and where some are slow its mean is.
         let slowest = end.map(|end| unique::mean(&y[..end.div_ceil(4)]));
         self.leave_out_small(&y, &mut changes, &mut levels, slowest);
         end = end.filter(|&end| end <= latest && changes.first() == Some(&end) && slowest > levels.get(1).copied());
         let after = usize::from(end.is_some());
-        let mut class = match (found.undecided && end.is_none(), found.trend) {
+        let mut class = match (undecided && end.is_none(), trend) {
             (true, 0) => Class::Undecided,
             (true, 1..) => Class::Slowdown,
             (true, _) => Class::NoSteadyState,
@@ -171,24 +159,46 @@ impl Robust {
         })
     }
 
+    /// Where the warm-up ends, and where the level changes.
+    fn changes(&self, y: &[f64], tick: f64, from_the_start: bool) -> (Option<usize>, Levels) {
+        let mut found = levels::find(y, tick, LEAST_DEVIATION, from_the_start);
+        if !from_the_start {
+            return (None, found);
+        }
+        let sudden = self.at_once(y, &mut found.changes, tick);
+        let gradual = beginning::end(y, tick, LEAST_DEVIATION);
+        let is_sudden =
+            |at: usize, end: usize| end <= at + at / 4 + 1 && beginning::is_over(y, at, end, LEAST_DEVIATION);
+        let Some(end) = gradual.filter(|&end| sudden.is_none_or(|at| !is_sudden(at, end))) else {
+            return (sudden, found);
+        };
+        let mut found = levels::find(&y[end..], tick, LEAST_DEVIATION, false);
+        // A short slow stretch that follows is a burst.
+        let is_burst =
+            |&&at: &&usize| at <= selection::PAIR && unique::middle(&y[end..end + at]) > unique::middle(&y[end + at..]);
+        if found.changes.first().filter(is_burst).is_some() {
+            found.changes.remove(0);
+        }
+        found.changes.iter_mut().for_each(|at| *at += end);
+        found.changes.insert(0, end);
+        (Some(end), found)
+    }
+
     /// Where a warm-up ends that falls at once: the last change before which every level was slower than behind it. The
     /// changes of one that is like later ones are left out.
-    fn at_once(&self, y: &[f64], changes: &mut Vec<usize>, levels: &mut Vec<f64>, tick: f64) -> Option<usize> {
+    fn at_once(&self, y: &[f64], changes: &mut Vec<usize>, tick: f64) -> Option<usize> {
+        let levels = place::levels(y, changes);
         let smallest = self.smallest_change.ln_1p();
         let slower = |index: usize| levels[..=index].iter().all(|level| level - levels[index + 1] > smallest);
         let last = (0..changes.len()).rev().find(|&index| slower(index))?;
         let end = changes[last];
         let fall = levels[0].min(levels[last]) - levels[last + 1];
         let level_of = |row: usize| levels[changes.partition_point(|&change| change <= row)];
-        let is_unique = !unique::is_burst(y.len(), end, fall, |row| y[row] - level_of(row));
-        if is_unique && !unique::comes_and_goes(y, 1, end, fall, LEAST_DEVIATION, true) {
-            changes.drain(..last);
-            *levels = place::levels(y, changes);
-            return Some(end);
-        }
-        changes.drain(..=last);
-        *levels = place::levels(y, changes);
-        None
+        let is_burst = unique::is_burst(y.len(), end, fall, |row| y[row] - level_of(row));
+        let stands_out = unique::scores(y, end, tick, LEAST_DEVIATION).stands_out(end);
+        let is_warmup = stands_out && !is_burst && !unique::comes_and_goes(y, 1, end, fall, LEAST_DEVIATION, true);
+        changes.drain(..if is_warmup { last } else { last + 1 });
+        is_warmup.then_some(end)
     }
 
     /// Leaves out the changes, smallest first, that are too small to matter. `slowest`: of the level of a warm-up, how slow

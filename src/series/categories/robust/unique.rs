@@ -120,12 +120,7 @@ impl Scores {
         if mean(0, quarter) - level < FIRST_QUARTER * excess {
             return false;
         }
-        // Outliers of the beginning are no level where there are as many later.
-        let squares = |part: &[f64]| part.iter().map(|score| (score - level).powi(2)).sum::<f64>() / part.len() as f64;
-        // Those next to it may scatter more than all.
-        let beside = (end + end.max(BESIDE)).min(scores.len());
-        let variance = squares(&scores[end..]).max(squares(&scores[end..beside]));
-        if excess < OUTLIERS * (variance / end as f64).sqrt() {
+        if !self.stands_out(end) {
             return false;
         }
         if end < SCATTERS && !self.alternates(0, end) && self.scattered(end) > SCATTERED * end as f64 {
@@ -137,6 +132,16 @@ impl Scores {
         let places = end..(scores.len() + 1).saturating_sub(length).max(end);
         let repeated = places.clone().filter(|&from| mean(from, length) - level >= ALIKE * excess).count();
         repeated as f64 <= REPEATED * places.len() as f64 && share.powf(slow(&scores[..end]) as f64) < BY_CHANCE
+    }
+
+    /// True if the beginning is slower than outliers that are as many as later, or a wider scatter next to it, make it.
+    pub fn stands_out(&self, end: usize) -> bool {
+        let scores = &self.scores;
+        let level = mean(&scores[end..]);
+        let squares = |part: &[f64]| part.iter().map(|score| (score - level).powi(2)).sum::<f64>() / part.len() as f64;
+        let beside = (end + end.max(BESIDE)).min(scores.len());
+        let variance = squares(&scores[end..]).max(squares(&scores[end..beside]));
+        mean(&scores[..end]) - level >= OUTLIERS * (variance / end as f64).sqrt()
     }
 
     /// How many of the beginning are farther from the levels that fit best and fall than noise.
