@@ -13,7 +13,8 @@ pub enum Class {
     LevelShift,
     /// It comes to no level: the level rises and falls again and again, or still does so at the end.
     NoSteadyState,
-    /// The repetitions are correlated over so long that their number is too small to tell a level.
+    /// The repetitions are correlated over so long that their number is too small to tell a level; or a level came back
+    /// once, and may come and go.
     Undecided,
     /// Fewer repetitions than `LEAST`.
     TooFew,
@@ -51,6 +52,9 @@ impl Class {
 /// More turns from rising to falling or back than one burst has.
 const TURNS: usize = 2;
 
+/// A level that comes back differs from what it was by this share of the change.
+const RETURNS: f64 = 0.1;
+
 /// The class of a series of this length whose level changes so after its warm-up, if it has one.
 pub fn class(warmup: bool, changes: &[usize], levels: &[f64], length: usize) -> Class {
     let (Some(&first), Some(&last)) = (levels.first(), levels.last()) else { return Class::Flat };
@@ -63,6 +67,12 @@ pub fn class(warmup: bool, changes: &[usize], levels: &[f64], length: usize) -> 
         return Class::Slowdown;
     }
     let unsettled = changes.len() > 1 && latest > length / 4 * 3;
+    if let [first, other, last] = *levels
+        && !unsettled
+        && (last - first).abs() <= RETURNS * (other - first).abs()
+    {
+        return Class::Undecided;
+    }
     match (turns >= TURNS || unsettled, last > first) {
         (true, _) => Class::NoSteadyState,
         (false, true) => Class::Slowdown,
@@ -85,7 +95,10 @@ mod tests {
         assert_eq!(of(false, &[200, 500, 900], &[1.0, 2.0, 3.0, 4.0]), Class::Slowdown);
         assert_eq!(of(false, &[600], &[2.0, 1.0]), Class::LevelShift);
         assert_eq!(of(false, &[900], &[2.0, 1.0]), Class::LevelShift);
-        assert_eq!(of(false, &[400, 500], &[1.0, 2.0, 1.0]), Class::LevelShift);
+        assert_eq!(of(false, &[400, 500], &[1.0, 2.0, 0.8]), Class::LevelShift);
+        // It may come and go.
+        assert_eq!(of(false, &[400, 500], &[1.0, 2.0, 1.05]), Class::Undecided);
+        assert_eq!(of(false, &[400, 500], &[2.0, 1.0, 2.0]), Class::Undecided);
         assert_eq!(of(false, &[400, 900], &[1.0, 2.0, 1.0]), Class::NoSteadyState);
         assert_eq!(of(false, &[400, 900], &[3.0, 2.0, 1.0]), Class::NoSteadyState);
         assert_eq!(of(false, &[300, 400, 500], &[1.0, 2.0, 1.0, 2.0]), Class::NoSteadyState);
