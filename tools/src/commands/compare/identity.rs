@@ -51,7 +51,7 @@ impl Identity {
     }
 
     /// The properties that the key leaves out.
-    fn rest(&self) -> impl fmt::Display {
+    pub fn rest(&self) -> String {
         let words = [Some(&self.communicator), self.datatype.as_ref(), self.reduction.as_ref()];
         let mut words: Vec<String> = words.into_iter().flatten().cloned().collect();
         if self.occurrence > 0 {

@@ -14,7 +14,7 @@ use super::share::signed;
 use super::{Pair, sentence};
 use crate::draw::terminal::Look;
 use crate::output::{Attribute, Output, Style};
-use crate::table::{Cell, Table, number, text};
+use crate::table::{Table, number, text};
 use crate::text;
 
 /// Characters of a recorded value that are shown.
@@ -43,12 +43,7 @@ fn write_pair(pair: &Pair, output: &mut Output) -> Result<()> {
     let heads = [("runs", a), ("runs", b), ("left out", a), ("left out", b), ("median", a), ("median", b)];
     let heads: Vec<String> = heads.iter().map(|(head, name)| format!("{head} {name}")).collect();
     let against = format!("{b} against {a}");
-    let mut columns = vec![
-        text("operation"),
-        text("communicator").optional().spare(4),
-        text("datatype").optional().spare(7),
-        text("reduction").optional().spare(7),
-    ];
+    let mut columns = vec![text("operation"), text("on").optional().spare(4)];
     let spare = [5, 5, 6, 6, 0, 0];
     columns.extend(heads.iter().zip(spare).map(|(head, order)| number(head).spare(order)));
     columns.extend([number(&against), text("95 %").spare(1), number("p").spare(2), text("").spare(3)]);
@@ -71,18 +66,15 @@ fn write_pair(pair: &Pair, output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-fn cells(one: &Compared, all: &[Compared], style: Style) -> Vec<Cell> {
+fn cells(one: &Compared, all: &[Compared], style: Style) -> Vec<String> {
     let key = one.identity.key();
     // What the key leaves open is shown where two operations share it.
     let ambiguous = all.iter().filter(|other| other.identity.key() == key).count() > 1;
-    let rest = |word: Option<&String>| match word {
-        Some(word) if ambiguous => Cell::from(text::printable(word).into_owned()),
-        _ => String::new().into(),
-    };
+    let rest = if ambiguous { one.identity.rest() } else { String::new() };
     let of = |side: usize| &one.sides[side];
-    let median = |side: usize| Cell::from(text::time(of(side).median_ns));
-    let runs = |side: usize| Cell::from(of(side).operation.runs.len().to_string());
-    let left_out = |side: usize| Cell::from(of(side).operation.left_out.total().to_string());
+    let median = |side: usize| text::time(of(side).median_ns);
+    let runs = |side: usize| of(side).operation.runs.len().to_string();
+    let left_out = |side: usize| of(side).operation.left_out.total().to_string();
     let interval = one.effect_interval().map(|[low, high]| format!("{} to {}", signed(low), signed(high)));
     let [a, b] = one.names;
     let verdict = match one.verdict() {
@@ -92,21 +84,19 @@ fn cells(one: &Compared, all: &[Compared], style: Style) -> Vec<Cell> {
         Verdict::None => String::new(),
     };
     vec![
-        text::printable(&key).into_owned().into(),
-        rest(Some(&one.identity.communicator)),
-        rest(one.identity.datatype.as_ref()),
-        rest(one.identity.reduction.as_ref()),
+        text::printable(&key).into_owned(),
+        text::printable(&rest).into_owned(),
         runs(0),
         runs(1),
         left_out(0),
         left_out(1),
         median(0),
         median(1),
-        one.effect().map(signed).unwrap_or_default().into(),
-        interval.unwrap_or_default().into(),
-        one.comparison.p.map(probability).unwrap_or_default().into(),
-        stars(one.comparison.p).to_owned().into(),
-        verdict.into(),
+        one.effect().map(signed).unwrap_or_default(),
+        interval.unwrap_or_default(),
+        one.comparison.p.map(probability).unwrap_or_default(),
+        stars(one.comparison.p).to_owned(),
+        verdict,
     ]
 }
 

@@ -160,7 +160,13 @@ mod tests {
         let mut rank = std::process::Command::new("sleep");
         let mut rank = rank.arg("60").env("MPITRACE_SEGMENT_DIR", folder.path()).spawn().unwrap();
         let expected = folder.path().canonicalize().unwrap();
-        let (of_rank, of_launcher) = (folders_of(rank.id()), folders_of(std::process::id()));
+        // The kernel sets the environment up a little later than the parent goes on.
+        let look = |_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            Some(folders_of(rank.id())).filter(|found| !found.is_empty())
+        };
+        let of_rank = (0..1000).find_map(look).unwrap_or_default();
+        let of_launcher = folders_of(std::process::id());
         rank.kill().unwrap();
         rank.wait().unwrap();
         assert_eq!(of_rank, std::slice::from_ref(&expected));

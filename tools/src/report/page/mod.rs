@@ -134,7 +134,7 @@ fn operations(rows: &[&Overview]) -> String {
         let cells = [
             if row.shown { link } else { number },
             escaped(&operation.function),
-            escaped(&operation.communicator),
+            escaped(&operation.communicator_label),
             text::optional(operation.bytes),
             text::optional(operation.root),
             operation.ranks.to_string(),
