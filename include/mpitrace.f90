@@ -6,7 +6,7 @@ module mpitrace
     private
     public :: mpitrace_counter, mpitrace_timer, mpitrace_region
     public :: mpitrace_add, mpitrace_timer_start, mpitrace_timer_stop
-    public :: mpitrace_region_begin, mpitrace_region_end, mpitrace_global_time_ns
+    public :: mpitrace_region_begin, mpitrace_region_end
 
     interface
         function c_counter(name, unit) bind(c, name='mpitrace_fortran_counter') result(number)
@@ -45,10 +45,6 @@ module mpitrace
             import :: c_int
             integer(c_int), value :: region
         end subroutine
-        function mpitrace_global_time_ns() bind(c, name='mpitrace_fortran_global_time_ns') result(ns)
-            import :: c_int64_t
-            integer(c_int64_t) :: ns
-        end function
     end interface
 
 contains

@@ -4,7 +4,6 @@
 #ifndef MPITRACE_H
 #define MPITRACE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -12,7 +11,6 @@ extern "C" {
 #endif
 
 extern const char *mpitrace_version_(void) __asm__("mpitrace_version") __attribute__((weak));
-extern int64_t mpitrace_global_time_ns_(void) __asm__("mpitrace_global_time_ns") __attribute__((weak));
 extern int mpitrace_counter_(const char *, const char *) __asm__("mpitrace_counter") __attribute__((weak));
 extern int mpitrace_timer_(const char *) __asm__("mpitrace_timer") __attribute__((weak));
 extern int mpitrace_region_(const char *) __asm__("mpitrace_region") __attribute__((weak));
@@ -21,11 +19,9 @@ extern void mpitrace_timer_start_(int) __asm__("mpitrace_timer_start") __attribu
 extern void mpitrace_timer_stop_(int) __asm__("mpitrace_timer_stop") __attribute__((weak));
 extern void mpitrace_region_begin_(int) __asm__("mpitrace_region_begin") __attribute__((weak));
 extern void mpitrace_region_end_(int) __asm__("mpitrace_region_end") __attribute__((weak));
-extern size_t mpitrace_values_(int, int, uint64_t *, size_t) __asm__("mpitrace_values") __attribute__((weak));
 
 /* The functions below have names of their own: compiled without optimisation they would else be what the references lead to. */
 #define mpitrace_version mpitrace_version_if_traced
-#define mpitrace_global_time_ns mpitrace_global_time_ns_if_traced
 #define mpitrace_counter mpitrace_counter_if_traced
 #define mpitrace_timer mpitrace_timer_if_traced
 #define mpitrace_add mpitrace_add_if_traced
@@ -34,18 +30,9 @@ extern size_t mpitrace_values_(int, int, uint64_t *, size_t) __asm__("mpitrace_v
 #define mpitrace_region mpitrace_region_if_traced
 #define mpitrace_region_begin mpitrace_region_begin_if_traced
 #define mpitrace_region_end mpitrace_region_end_if_traced
-#define mpitrace_values mpitrace_values_if_traced
 
 /* The version of the tracer; NULL without one. */
 static inline const char *mpitrace_version(void) { return mpitrace_version_ ? mpitrace_version_() : 0; }
-
-/* Global time in ns since MPI_Init on world rank 0, as the last synchronisation of the clocks has it, which goes on at the rate
- * found so far: the trace will know it better. -1 without the tracer, and before MPI_Init has returned. Costs a reading of the
- * tick counter and a few loads. */
-static inline int64_t mpitrace_global_time_ns(void)
-{
-    return mpitrace_global_time_ns_ ? mpitrace_global_time_ns_() : -1;
-}
 
 /* Counters and timers: 30 of both together. What a thread adds belongs to the MPI call or region that it is in (to both, where a
  * call lies within a region): each repetition has its value in a fixed-size array, which the trace shows beside the time stamps.
@@ -89,13 +76,6 @@ static inline void mpitrace_region_begin(int region)
 static inline void mpitrace_region_end(int region)
 {
     if (mpitrace_region_end_) mpitrace_region_end_(region);
-}
-
-/* The array of a counter, or of a timer in ns: its values in the repetitions of a region that this rank has kept so far. Returns how
- * many there are, and stores the first `capacity` of them. 0 without the tracer. */
-static inline size_t mpitrace_values(int region, int counter, uint64_t *values, size_t capacity)
-{
-    return mpitrace_values_ ? mpitrace_values_(region, counter, values, capacity) : 0;
 }
 
 #ifdef __cplusplus

@@ -9,4 +9,3 @@ void mpitrace_fortran_timer_start(int timer) { mpitrace_timer_start(timer); }
 void mpitrace_fortran_timer_stop(int timer) { mpitrace_timer_stop(timer); }
 void mpitrace_fortran_region_begin(int region) { mpitrace_region_begin(region); }
 void mpitrace_fortran_region_end(int region) { mpitrace_region_end(region); }
-int64_t mpitrace_fortran_global_time_ns(void) { return mpitrace_global_time_ns(); }

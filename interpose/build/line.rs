@@ -103,7 +103,32 @@ fn line(text: &str) -> Line {
             _ => panic!("{word} in the line {text}"),
         }
     }
+    let array = array(&line.arguments);
+    for call in [&mut line.rule, &mut line.around, &mut line.then] {
+        call.arguments
+            .iter_mut()
+            .filter(|argument| *argument == "array")
+            .for_each(|argument| argument.clone_from(&array));
+    }
     line
+}
+
+/// The arguments of a call for requests, by their names.
+fn array(arguments: &[String]) -> String {
+    let first = |names: [&'static str; 2], otherwise: &'static str| {
+        names.into_iter().find(|name| arguments.iter().any(|argument| argument == name)).unwrap_or(otherwise)
+    };
+    let completed = match first(["index", "outcount"], "") {
+        "index" => "One { index }",
+        "outcount" => "Some { outcount, indices }",
+        _ => "All",
+    };
+    let [count, flag] = [("count", "1"), ("flag", "0")].map(|(name, otherwise)| first([name; 2], otherwise));
+    let [requests, statuses] = [["requests", "request"], ["statuses", "status"]].map(|names| first(names, "0"));
+    format!(
+        "Array {{ count: {count}, requests: {requests}, statuses: {statuses}, flag: {flag}, \
+         completed: Completed::{completed} }}"
+    )
 }
 
 struct Words(std::iter::Peekable<std::vec::IntoIter<String>>);

@@ -33,7 +33,7 @@ pub fn of_line(line: &Line) -> String {
             let seen = in_activity(line, "OTHER_MPI", &format!("{} {}", stamped(line, "OTHER_MPI"), by_function()));
             format!("if !mode::is_on() {{ return forward(); }}\n{}", unhidden(line, &seen))
         })),
-        "completing" => own(Box::new(move |_, _| of_requests(line, "completion::any_outstanding()"))),
+        "completing" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_outstanding()"))),
         "freeing" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_known()"))),
         "starting" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_prepared()"))),
         "counted" => own(Box::new(move |width, _| counted(line, width))),

@@ -22,7 +22,7 @@
 //! * `guarded`: only forwarded, but MPI calls that the library makes inside are not the program's own.
 //!   `guarded+c` as above.
 //! * `observed`: handed to a function of ours, with a closure that forwards; not when called from inside another.
-//! * `completing`: the same, only while a request that is followed is outstanding.
+//! * `completing`: the same, only while a request that is followed is outstanding. `array` is all of its parameters.
 //! * `freeing`: the same, also while one is prepared that is not.
 //! * `counted`: the same, only where messages are counted. `counted+c` as above.
 //! * `starting`: the same, only while a persistent collective exists.
@@ -150,39 +150,30 @@ macro_rules! for_each_function {
                 as neighbourhood otf2 ALLTOALLW;
 
             // What completes a request. With nothing outstanding these cost one branch.
-            completing Wait(request, status) into status => completion::wait(request, status)
+            completing Wait(request, status) into status => completion::wait(array)
                 around waiting::wait(request, status) waits point_to_point;
-            completing Waitall(count, requests, statuses) into statuses
-                => completion::wait_all(count, requests, statuses)
-                around waiting::wait_all(count, requests, statuses) waits point_to_point;
-            completing Waitany(count, requests, index, status) into status
-                => completion::wait_any(count, requests, index, status)
-                around waiting::wait_any(count, requests, index, status) waits point_to_point;
-            completing Waitsome(count, requests, outcount, indices, statuses) into statuses
-                => completion::wait_some(count, requests, outcount, indices, statuses)
-                around waiting::wait_some(count, requests, outcount, indices, statuses) waits point_to_point;
-            completing Test(request, flag, status) into status => completion::test(request, flag, status)
-                around waiting::test(request, flag, status) then waiting::tested(request, flag);
-            completing Testall(count, requests, flag, statuses) into statuses
-                => completion::test_all(count, requests, flag, statuses)
-                around waiting::test_all(count, requests, flag, statuses)
-                then waiting::all_tested(count, requests, flag);
-            completing Testany(count, requests, index, flag, status) into status
-                => completion::test_any(count, requests, index, flag, status)
-                around waiting::test_any(count, requests, index, flag, status)
-                then waiting::any_tested(count, requests, index, flag);
-            completing Testsome(count, requests, outcount, indices, statuses) into statuses
-                => completion::test_some(count, requests, outcount, indices, statuses)
-                around waiting::test_some(count, requests, outcount, indices, statuses)
-                then waiting::some_tested(count, requests, outcount, indices);
+            completing Waitall(count, requests, statuses) into statuses => completion::wait(array)
+                around waiting::wait_for(array) waits point_to_point;
+            completing Waitany(count, requests, index, status) into status => completion::wait(array)
+                around waiting::wait_for(array) waits point_to_point;
+            completing Waitsome(count, requests, outcount, indices, statuses) into statuses => completion::wait(array)
+                around waiting::wait_for(array) waits point_to_point;
+            completing Test(request, flag, status) into status => completion::test(array)
+                around waiting::test(array) then waiting::tested(array);
+            completing Testall(count, requests, flag, statuses) into statuses => completion::test(array)
+                around waiting::test(array) then waiting::tested(array);
+            completing Testany(count, requests, index, flag, status) into status => completion::test(array)
+                around waiting::test(array) then waiting::tested(array);
+            completing Testsome(count, requests, outcount, indices, statuses) into statuses => completion::test(array)
+                around waiting::test(array) then waiting::tested(array);
             completing Request_get_status(request, flag, status) into status
                 => completion::get_status(request, flag, status);
             completing Request_get_status_all(count, requests, flag, statuses) into statuses
-                => completion::get_status_all(count, requests, flag, statuses);
+                => completion::get_status_of(array);
             completing Request_get_status_any(count, requests, index, flag, status) into status
-                => completion::get_status_any(count, requests, index, flag, status);
+                => completion::get_status_of(array);
             completing Request_get_status_some(count, requests, outcount, indices, statuses) into statuses
-                => completion::get_status_some(count, requests, outcount, indices, statuses);
+                => completion::get_status_of(array);
             guarded Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request);
             freeing Request_free(request) => outstanding::free(request);
             starting Start(request) => outstanding::start_prepared(request)

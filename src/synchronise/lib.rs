@@ -5,7 +5,6 @@
 
 mod drifts;
 mod exchange;
-mod live_map;
 mod method;
 mod offsets;
 mod ping_pong;
@@ -13,7 +12,6 @@ mod probes;
 mod tree;
 
 pub use exchange::Exchange;
-pub use live_map::live_map;
 pub use method::{Method, Synchronisation};
 pub use probes::{Repetitions, Widths, probe};
 
@@ -155,7 +153,6 @@ mod tests {
                 .map(|mut rank| {
                     scope.spawn(move || {
                         let found = synchronise(&mut rank, &how, None);
-                        live_map(&mut rank, &found, None);
                         (rank, found)
                     })
                 })

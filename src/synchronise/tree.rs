@@ -52,11 +52,11 @@ pub(crate) fn compose_down(peers: &mut impl Peers, own: AffineMap) -> AffineMap 
     own
 }
 
-pub(crate) fn send_map(peers: &mut impl Peers, to: usize, map: &AffineMap) {
+fn send_map(peers: &mut impl Peers, to: usize, map: &AffineMap) {
     peers.send(to, &[map.local0, map.reference0, map.skew.to_bits()]);
 }
 
-pub(crate) fn receive_map(peers: &mut impl Peers, from: usize) -> AffineMap {
+fn receive_map(peers: &mut impl Peers, from: usize) -> AffineMap {
     let mut words = [0; 3];
     peers.receive(from, &mut words);
     AffineMap { local0: words[0], reference0: words[1], skew: f64::from_bits(words[2]) }

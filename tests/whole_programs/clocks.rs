@@ -28,7 +28,6 @@ pub const TESTS: &[Test] = &[
     Test::new("that_step_are_caught", step).on(FAMILIES).second_tier(),
     Test::new("of_a_killed_run_stand_by_what_init_found", killed).on(On::Only(&["ompi4", "mpich4"])),
     Test::new("are_not_synchronised_where_none_is_asked_for", none).on(On::Any),
-    Test::new("tell_a_program_the_global_time_while_it_runs", live_time).second_tier(),
     Test::new("of_one_rank_need_nothing", one_rank),
     Test::new("by_a_method_that_does_not_exist_are_joint_and_one_line_says_so", no_such_method).on(On::Any),
 ];
@@ -229,26 +228,6 @@ fn killed(case: &Case) {
     assert_eq!(truth.hard_bounds_held, Some(true), "{clock:?}");
     let error = clock.error_ns.max.unwrap_or_default();
     assert!(error > 1000.0, "an unknown drift over a fifth of a second is in the error: {clock:?}");
-}
-
-/// Also beyond a synchronisation that corrects the rate.
-fn live_time(case: &Case) {
-    let plain = case.launch(2, "live_time.c").run();
-    assert_eq!(plain.stdout, "rank 0: untraced -1 -1\nrank 1: untraced -1 -1\n", "{}", plain.stderr);
-    for clock in ["", TWO] {
-        let launch = case.launch(2, "live_time.c").arg("400").trace().set("MPITRACE_RESYNC", "0.1");
-        let outcome = launch.set("MPITRACE_TEST_CLOCK", clock).run();
-        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        for line in outcome.stdout.lines() {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let [_, _, traced, least, largest] = words[..] else { panic!("{line}") };
-            let (least, largest): (f64, f64) = (least.parse().expect("ns"), largest.parse().expect("ns"));
-            assert_eq!(traced, "traced");
-            assert!(least > 0.0, "time goes forward: {}", outcome.stdout);
-            // A rank may be late after a barrier, but not by a share of what the simulated clock is ahead.
-            assert!(largest < WRONG_NS, "{}", outcome.stdout);
-        }
-    }
 }
 
 fn none(case: &Case) {

@@ -18,7 +18,7 @@ const SHARING: On = On::Only(&["mpich4", "mpich5", "mpich5-abi"]);
 pub const TESTS: &[Test] = &[
     Test::new("of_every_kind_are_followed_in_every_way", every_kind),
     Test::new("tell_what_starting_testing_and_waiting_took", times),
-    Test::new("are_told_apart_by_the_interval_of_their_tests", progress).second_tier(),
+    Test::new("have_the_work_and_the_tests_of_their_calls", progress).second_tier(),
     Test::new("that_persist_are_a_repetition_with_each_start", persistent).on(PERSISTENT),
     Test::new("that_persist_keep_their_count_where_a_start_is_refused", refused_start).on(PERSISTENT),
     Test::new("that_are_complete_at_their_start_end_there", complete_at_start).on(SHARING),
@@ -132,7 +132,7 @@ fn persistent(case: &Case) {
 const REPETITIONS: u64 = 100;
 const WORK_NS: f64 = 2e6;
 
-/// The work, the tests and their interval in `stats` follow from the calls that `dump` shows.
+/// The work and the tests in `stats` follow from the calls that `dump` shows.
 fn progress(case: &Case) {
     let trace = case.traced(2, "progress.c");
     let started = trace.info().only("MPI_Iallreduce").operation.to_string();
@@ -162,16 +162,8 @@ fn progress(case: &Case) {
     near(by_work[0]["overhead_by_work_ns"].as_f64().expect("a number"), middle(&total) - WORK_NS);
     assert_eq!(number("tests"), middle(&tests), "{told}");
 
-    // Without tests the whole work is one interval, in 20 repetitions; 20 more have no work.
-    let steps = told["progress"].as_array().expect("a list");
-    let of = |step: &Value, key: &str| step[key].as_f64().expect("a number");
-    assert!(steps.is_sorted_by(|a, b| of(a, "interval_ns") < of(b, "interval_ns")), "{told}");
-    let listed: f64 = steps.iter().map(|step| of(step, "repetitions")).sum();
-    assert!(steps.len() >= 2 && listed > 0.5 * REPETITIONS as f64 && listed <= REPETITIONS as f64, "{told}");
     assert!(work.iter().skip(1).step_by(5).all(|&work| work >= WORK_NS), "{work:?}");
-    assert!(steps.iter().any(|step| of(step, "interval_ns") >= WORK_NS), "{told}");
-    assert!(steps.iter().any(|step| of(step, "interval_ns") < 0.1 * WORK_NS), "{told}");
-    assert!(steps.iter().all(|step| step["overlap"].is_number()), "the blocking operation is in the trace: {told}");
+    assert!(number("overlap") >= 0.0, "the blocking operation is in the trace: {told}");
 }
 
 /// The refused start is no call: those that follow it are matched with rank 0's.

@@ -15,10 +15,8 @@ mod page;
 mod parameters;
 mod peers;
 mod placement;
-mod published_map;
 mod schedule;
 mod synchronise;
-mod time;
 
 use std::sync::{Mutex, OnceLock};
 
@@ -48,8 +46,6 @@ struct Clocks {
     world: Collectives,
     how: Synchronisation,
     domain: Domain,
-    clock: LocalClock,
-    scale: Scale,
     /// Empty on ranks that lead no domain, and where there is but one.
     leading: Option<Mutex<Leading>>,
 }
@@ -65,15 +61,6 @@ struct Leading {
 }
 
 static CLOCKS: OnceLock<Clocks> = OnceLock::new();
-
-/// Where global time begins, and how fast the reference ticks.
-#[derive(Clone, Copy)]
-struct Scale {
-    /// The reference's tick at which it is 0.
-    zero: u64,
-    /// Ticks per second.
-    hz: f64,
-}
 
 /// The ranks of the world, as this one knows them.
 pub struct Ranks<'w> {
@@ -129,20 +116,17 @@ pub fn start(
     });
     let leaders = leaders.filter(|leaders| leaders.count() > 1 && how.method != Method::None);
     let schedule = Schedule::new(resync_seconds, hz);
-    published_map::start(domain.page().map(DomainPage::map));
     let mut clocks = Clocks {
         buffer,
         world,
         how,
         domain,
-        clock,
-        scale: Scale { zero: epoch, hz },
         leading: leaders.map(|leaders| Mutex::new(Leading { leaders, schedule, widths: Widths::default(), missed: 0 })),
     };
     clocks.synchronise_first();
     if let Some(page) = clocks.domain.page().filter(|_| !one_domain) {
         let progress = || world.progress();
-        // The others wait until their leader's map is there.
+        // The others wait until their leader has synchronised, and learn by which method.
         if leads {
             page.set_ready(clocks.how.method.number());
         } else if let Some(method) = page.wait_until_ready(2 * meeting::LONG, &progress).and_then(Method::numbered) {

@@ -30,11 +30,9 @@ const GIVEN_UP: u64 = 2;
 
 /// The lines of the page.
 mod line {
-    /// The map from the domain's clock to the reference.
-    pub const MAP: usize = 0;
-    pub const REGISTRATION: usize = 1;
+    pub const REGISTRATION: usize = 0;
     /// The exchanges of a test, and its result: in Init, and in Finalize.
-    pub const TESTS: [(usize, usize); 2] = [(2, 3), (4, 5)];
+    pub const TESTS: [(usize, usize); 2] = [(1, 2), (3, 4)];
 }
 
 /// The words of [`line::REGISTRATION`].
@@ -79,11 +77,6 @@ impl DomainPage {
     /// Removes the name of the file: all ranks that could open it have done so.
     pub fn remove_name(&self) {
         let _ = std::fs::remove_file(&self.path);
-    }
-
-    /// The line for the map that holds while the program runs.
-    pub fn map(&self) -> &Line {
-        self.page.line(line::MAP)
     }
 
     /// The line of a call that the ranks of the domain compare, by a number of the call.

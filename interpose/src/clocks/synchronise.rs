@@ -4,13 +4,12 @@ use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use mpitrace_format::layout::{ProbeEntry, sync_kind};
-use mpitrace_format::ticks::AffineMap;
 use mpitrace_synchronise::{Method, Repetitions, Synchronisation};
 
 use super::meeting::{Messages, meet, went_well};
 use super::peers::Leaders;
 use super::schedule::AT_ONCE;
-use super::{Clocks, Leading, published_map};
+use super::{Clocks, Leading};
 use crate::base::lock::lock;
 use crate::base::log;
 use crate::record::ticks;
@@ -97,9 +96,8 @@ impl Clocks {
 impl Leading {
     /// Keeps what a synchronisation has found. False: that is nothing.
     fn keep(&mut self, buffer: &TraceBuffer, kind: u32, found: Option<Found>) -> bool {
-        let Some(Found { begin, end, found, map }) = found else { return false };
+        let Some(Found { begin, end, found }) = found else { return false };
         let index = self.schedule.next_index();
-        published_map::set(&map);
         self.widths.note(&found.probes);
         for probe in &found.probes {
             buffer.add_probe(ProbeEntry { sync: index, ..*probe });
@@ -115,8 +113,6 @@ struct Found {
     begin: u64,
     end: u64,
     found: mpitrace_synchronise::Synchronised,
-    /// For the time until the run is over.
-    map: AffineMap,
 }
 
 impl Found {
@@ -124,8 +120,6 @@ impl Found {
         let begin = leaders.clock.shown(ticks::now());
         let found = mpitrace_synchronise::synchronise(leaders, how, repetitions);
         let end = leaders.clock.shown(ticks::now());
-        let before = published_map::get().filter(|map| *map != AffineMap::IDENTITY);
-        let map = mpitrace_synchronise::live_map(leaders, &found, before.as_ref());
-        Found { begin, end, found, map }
+        Found { begin, end, found }
     }
 }

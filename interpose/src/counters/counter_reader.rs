@@ -4,9 +4,10 @@
 
 use mpitrace_format::layout::INNER_COUNTERS;
 
-use crate::counters::source::{At, MOST, Source};
+use crate::counters::source::{MOST, Source};
 use crate::counters::sources;
 use crate::record::chunk::Place;
+use crate::record::thread::ThreadRef;
 
 /// All counters of a thread at one moment: the words of each kind.
 pub type Reading = Vec<Box<[u64]>>;
@@ -53,26 +54,26 @@ impl CounterReader {
 
     /// Before the call in progress.
     #[inline(always)]
-    pub fn begin(&mut self, at: At, inner: bool) {
+    pub fn begin(&mut self, thread: ThreadRef, inner: bool) {
         let read = self.read(inner);
         for kind in self.kinds[..read].iter_mut().rev() {
-            kind.source.before(at, &mut kind.before);
+            kind.source.before(thread, &mut kind.before);
         }
     }
 
     /// Before something else, a region for one.
-    pub fn begin_into(&self, at: At, inner: bool, reading: &mut Reading) {
+    pub fn begin_into(&self, thread: ThreadRef, inner: bool, reading: &mut Reading) {
         let kinds = self.kinds.iter().zip(reading).take(self.read(inner));
-        kinds.rev().for_each(|(kind, before)| kind.source.before(at, before));
+        kinds.rev().for_each(|(kind, before)| kind.source.before(thread, before));
     }
 
     /// After the call that [`CounterReader::begin`] came before, or what another reading (`since`) did: its values into
     /// the record; with `inner` those of user counters too, whose columns have memory.
     #[inline(always)]
-    pub fn end(&mut self, at: At, since: Option<&Reading>, place: &Place, inner: bool) {
+    pub fn end(&mut self, thread: ThreadRef, since: Option<&Reading>, place: &Place, inner: bool) {
         let read = self.read(inner);
         for kind in &mut self.kinds[..read] {
-            kind.source.after(at, &mut kind.after);
+            kind.source.after(thread, &mut kind.after);
         }
         for (number, kind) in self.kinds[..read].iter().enumerate() {
             let before = since.map_or(&kind.before, |since| &since[number]);

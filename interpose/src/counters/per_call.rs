@@ -7,7 +7,6 @@ use mpitrace_format::layout::{NO_VALUE, chunk_flags};
 
 use crate::counters::counter_reader::{CounterReader, Reading};
 use crate::counters::message_counters;
-use crate::counters::source::At;
 use crate::record::chunk::Place;
 use crate::record::thread::{Record, ThreadRef, attention};
 
@@ -19,7 +18,7 @@ pub fn before(place: &Place) {
 }
 
 /// Reads what is read around the call that is about to begin, the last thing before its time stamp.
-pub fn begin(thread: ThreadRef, record: Record, communicator: usize) {
+pub fn begin(thread: ThreadRef, record: Record) {
     let inner = thread.attention() & attention::INNER != 0;
     if inner {
         thread.extend_at(record, chunk_flags::INNER);
@@ -27,17 +26,17 @@ pub fn begin(thread: ThreadRef, record: Record, communicator: usize) {
     if !thread.has_reader() {
         thread.place(record).disturb();
     }
-    thread.with_reader(CounterReader::open, |reader| reader.begin(At { thread, communicator }, inner));
+    thread.with_reader(CounterReader::open, |reader| reader.begin(thread, inner));
 }
 
 /// Reads them again, the first thing after the call's second time stamp, and stores the values. Where nothing was read
 /// before, the call is the first one within which code inside the stack has added something.
 #[cold]
 #[inline(never)]
-pub fn end(thread: ThreadRef, record: Record, communicator: usize) {
+pub fn end(thread: ThreadRef, record: Record) {
     let inner = thread.attention() & attention::INNER != 0 && thread.extend_at(record, chunk_flags::INNER);
     let place = thread.place(record);
-    thread.with_reader(CounterReader::open, |reader| reader.end(At { thread, communicator }, None, &place, inner));
+    thread.with_reader(CounterReader::open, |reader| reader.end(thread, None, &place, inner));
 }
 
 /// Reads what is read around a region that is about to begin. What is known at the start of a call belongs to the
@@ -53,7 +52,7 @@ pub fn begin_region(thread: ThreadRef, place: &Place) -> Option<Reading> {
     thread.with_reader(CounterReader::open, |reader| {
         let mut reading = reader.reading();
         let inner = thread.attention() & attention::INNER != 0;
-        reader.begin_into(At { thread, communicator: 0 }, inner, &mut reading);
+        reader.begin_into(thread, inner, &mut reading);
         Some(reading)
     })
 }
@@ -75,7 +74,7 @@ pub fn end_region(thread: ThreadRef, before: Option<Reading>, chunk: u32, record
     thread.with_reader(CounterReader::open, |reader| {
         // Where nothing was read before, nothing had been added.
         let before = before.unwrap_or_else(|| reader.reading());
-        reader.end(At { thread, communicator: 0 }, Some(&before), place, inner);
+        reader.end(thread, Some(&before), place, inner);
     });
 }
 

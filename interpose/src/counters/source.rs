@@ -78,26 +78,18 @@ pub trait Kind: Sync {
     }
 }
 
-/// The call around which counters are read.
-#[derive(Clone, Copy)]
-pub struct At {
-    pub thread: ThreadRef,
-    /// Handle of the communicator of the call; 0: none is at hand.
-    pub communicator: usize,
-}
-
 /// The counters of a kind that one thread has open. No function but `words` may allocate, take a lock or call MPI, but
 /// for the reading of an MPI_T variable.
 pub trait Source {
     /// The words that a reading takes.
     fn words(&self) -> usize;
 
-    /// Reads before the call.
-    fn before(&self, at: At, reading: &mut [u64]);
+    /// Reads before the call, which this thread makes.
+    fn before(&self, thread: ThreadRef, reading: &mut [u64]);
 
     /// Reads after the call.
-    fn after(&self, at: At, reading: &mut [u64]) {
-        self.before(at, reading);
+    fn after(&self, thread: ThreadRef, reading: &mut [u64]) {
+        self.before(thread, reading);
     }
 
     /// The values of the call between two readings, one for each column, `NO_VALUE` where there is none; returns how

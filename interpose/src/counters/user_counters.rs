@@ -11,8 +11,9 @@ use mpitrace_format::layout::{CounterEntry, INNER_COUNTERS, counter_source};
 
 use crate::base::lock::lock;
 use crate::base::log;
-use crate::counters::source::{At, Kind, Plan, Source, Started, Wanted};
+use crate::counters::source::{Kind, Plan, Source, Started, Wanted};
 use crate::identity::registry;
+use crate::record::thread::ThreadRef;
 use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
 
@@ -57,12 +58,6 @@ pub fn slot(name: &str, unit: &str, timer: bool) -> Option<usize> {
     Some(slot)
 }
 
-/// The column of a slot; `None` before the run has begun.
-pub fn column(slot: usize) -> Option<usize> {
-    let names = lock(&NAMES);
-    names.live.filter(|_| slot < names.slots.len()).map(|(_, column)| column + slot)
-}
-
 impl Names {
     fn enter(&self, slot: usize) {
         let Some((live, column)) = self.live else { return };
@@ -100,9 +95,9 @@ impl Source for UserCounters {
         INNER_COUNTERS
     }
 
-    fn before(&self, at: At, reading: &mut [u64]) {
+    fn before(&self, thread: ThreadRef, reading: &mut [u64]) {
         let slots = SLOTS.load(Ordering::Relaxed) as usize;
-        reading.iter_mut().take(slots).enumerate().for_each(|(slot, sum)| *sum = at.thread.sum(slot));
+        reading.iter_mut().take(slots).enumerate().for_each(|(slot, sum)| *sum = thread.sum(slot));
     }
 
     fn values(&self, before: &[u64], after: &[u64], values: &mut [u64]) -> usize {

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::ffi::c_int;
 
 use crate::base::program;
-use crate::counters::mpi_t;
 use crate::identity::communicator_table::{add, group_and_members, group_here, identified};
 use crate::identity::registry;
 use crate::mpi::large_count::Narrowed;
@@ -36,7 +35,7 @@ pub fn making(
     if thread::is_nested(thread::frame()) {
         return making_within(forward, made);
     }
-    recorder::managed(false, message, forward, &|result| if result == 0 { thread::catch_panic(add) } else { None })
+    recorder::managed(message, forward, &|result| if result == 0 { thread::catch_panic(add) } else { None })
 }
 
 fn making_within(forward: Forward<'_>, made: &dyn Fn() -> Option<usize>) -> c_int {
@@ -46,7 +45,6 @@ fn making_within(forward: Forward<'_>, made: &dyn Fn() -> Option<usize>) -> c_in
             let handle = made()?;
             let mut registry = registry::lock()?;
             let known = registry.communicators.remove(&handle)?;
-            registry::lost(handle);
             call_cache::outdate(handle);
             registry.retire(known);
             Some(())
@@ -204,17 +202,7 @@ fn add_from_outside(newcomm: usize, identify: fn(usize) -> Option<(Group, [u64; 
 
 /// `MPI_Comm_free` and `MPI_Comm_disconnect`.
 pub fn freed(message: Message<'_>, forward: Forward<'_>, comm: usize) -> c_int {
-    let handle = abi::get().read(comm);
-    // A variable's handle must not outlive what it is bound to.
-    forget_variables(handle);
-    freeing(message, forward, handle)
-}
-
-fn forget_variables(handle: usize) {
-    thread::catch_panic(|| {
-        mpi_t::forget(handle);
-        Some(())
-    });
+    freeing(message, forward, abi::get().read(comm))
 }
 
 /// A call that frees what it is on: the handle may come back as another one.
@@ -222,15 +210,13 @@ pub fn freeing(message: Message<'_>, forward: Forward<'_>, handle: usize) -> c_i
     let removed = Cell::new(None);
     // Before the call: behind it the handle may be another thread's new one. But after its operation was looked up.
     let forward = || {
-        // Reading them at the entry has bound variables to it.
-        forget_variables(handle);
         removed.set(registry::lock().and_then(|mut registry| {
             call_cache::outdate(handle);
             registry.communicators.remove(&handle)
         }));
         forward()
     };
-    recorder::managed(true, message, &forward, &|result| {
+    recorder::managed(message, &forward, &|result| {
         let known = removed.take()?;
         let mut registry = registry::lock()?;
         match result {

@@ -2,12 +2,10 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-use mpitrace_format::layout::{INNER_COUNTERS, OPERATION_MASK, counter_column, name_of};
+use mpitrace_format::layout::INNER_COUNTERS;
 
 use crate::base::mode;
 use crate::counters::user_counters as names;
-use crate::job::output;
-use crate::job::run::RUN;
 use crate::record::thread::{self, ThreadRef, attention};
 use crate::record::ticks;
 use crate::recorder::named_regions;
@@ -116,40 +114,4 @@ pub extern "C" fn mpitrace_region_end(region: c_int) {
     if region >= 0 {
         named_regions::end(region as usize);
     }
-}
-
-/// The values of a counter or timer in the repetitions of a region that this rank has kept so far, in their order: as
-/// many as there are, of which the first `capacity` are stored.
-///
-/// # Safety
-/// `values` has room for `capacity` of them.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mpitrace_values(region: c_int, counter: c_int, values: *mut u64, capacity: usize) -> usize {
-    let (Ok(region), Ok(counter)) = (usize::try_from(region), usize::try_from(counter)) else { return 0 };
-    let found = thread::catch_panic(|| values_of_region(region, counter)).unwrap_or_default();
-    if !values.is_null() {
-        for (index, value) in found.iter().take(capacity).enumerate() {
-            // SAFETY: the C program promises room for `capacity` values, and the index is below.
-            unsafe { values.add(index).write(*value) };
-        }
-    }
-    found.len()
-}
-
-/// The values of a slot in the repetitions of a region that are kept.
-fn values_of_region(number: usize, slot: usize) -> Option<Vec<u64>> {
-    let operation = named_regions::operation_number(number)?;
-    let name = counter_column(names::column(slot)?);
-    let (content, _held) = output::content_of(RUN.get()?)?;
-    // No rank has used the counter yet: each repetition had 0 of it.
-    let column = content.columns.iter().find(|column| name_of(&column.name) == name).map(|column| column.number);
-    let mut found = Vec::new();
-    for rows in content.records_in_memory() {
-        let values = rows.others.iter().find(|(number, _)| Some(*number) == column).map(|(_, values)| values);
-        let is_meant =
-            |record: &usize| rows.operation[*record] & OPERATION_MASK == operation && rows.exit[*record] != 0;
-        let kept = (0..rows.enter.len()).filter(is_meant);
-        found.extend(kept.map(|record| values.map_or(0, |values| values[record])));
-    }
-    Some(found)
 }

@@ -29,6 +29,7 @@ mod generated {
     use crate::record::call_site::{Distance, Number};
     use crate::record::thread;
     use crate::recorder::activity::Activity;
+    use crate::recorder::requests::array::{Array, Completed};
     use crate::recorder::requests::{completion, outstanding};
     use crate::recorder::{self, messages, p2p, waiting};
 

@@ -97,7 +97,6 @@ pub fn put(
     let known = registry.make(entry, group)?;
     // Where the library gives a freed handle out again without our having seen it freed.
     if let Some(freed) = registry.communicators.insert(handle, known) {
-        registry::lost(handle);
         call_cache::outdate(handle);
         registry.retire(freed);
     }

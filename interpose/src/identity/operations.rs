@@ -4,7 +4,6 @@
 use mpitrace_format::layout::{BESIDE_ROOT, NO_ROOT, OperationEntry, THIS_IS_ROOT, UNKNOWN_BYTES};
 
 use crate::base::width::{Int, Large, Width};
-use crate::identity::handle::{self, Kind};
 use crate::identity::registry::{self, Description, Registry};
 use crate::identity::{communicator_table, datatype};
 use crate::mpi::abi;
@@ -43,9 +42,6 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
         && call.known
         && let Some(size) = registry.size(call, false)
     {
-        if let (Kind::Communicator, communicator) = handle::kind(call.key.communicator) {
-            registry::met(communicator);
-        }
         let number = registry.operation(known?, call, size)?;
         let found = registry.found(known?, number, false);
         let lasts = match call.by_peer {

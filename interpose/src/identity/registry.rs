@@ -100,35 +100,6 @@ pub fn world() -> Option<World> {
     WORLD.get().copied()
 }
 
-/// Follows communicators elsewhere, by their handles.
-pub struct Follower {
-    /// A communicator is in use. Called under the registry's lock.
-    pub met: fn(usize),
-    /// A communicator is gone, and its handle is another one's.
-    pub lost: fn(usize),
-}
-
-static FOLLOWER: OnceLock<Follower> = OnceLock::new();
-
-/// Calls these functions from now on; the first one who asks is served.
-pub fn follow(follower: Follower) {
-    let _ = FOLLOWER.set(follower);
-}
-
-/// A communicator is in use.
-pub fn met(handle: usize) {
-    if let Some(follower) = FOLLOWER.get() {
-        (follower.met)(handle);
-    }
-}
-
-/// A communicator is gone, and its handle is another one's.
-pub fn lost(handle: usize) {
-    if let Some(follower) = FOLLOWER.get() {
-        (follower.lost)(handle);
-    }
-}
-
 /// Makes the registry, once, at Init.
 pub fn start(live: &'static TraceBuffer, world: World) {
     let _ = WORLD.set(world);

@@ -260,12 +260,6 @@ pub fn all_of(run: &Run) -> Option<Content<'static>> {
     read(run.live.get()?.whole_content())
 }
 
-/// What this rank has in memory, and the memory that is set aside for reading it.
-pub fn content_of(run: &Run) -> Option<(Content<'static>, Held)> {
-    let held = memory_for(run)?;
-    Some((read(run.live.get()?.content())?, held))
-}
-
 fn read(read: Result<Content<'static>, TraceError>) -> Option<Content<'static>> {
     read.inspect_err(|error| log::warn(&error.to_string())).ok()
 }

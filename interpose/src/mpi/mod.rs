@@ -9,6 +9,7 @@
 use std::ffi::{CStr, c_int};
 use std::ops::Range;
 
+use crate::base::program;
 use crate::base::symbol::Symbol;
 
 pub mod abi;
@@ -17,7 +18,6 @@ pub mod collectives;
 mod comm;
 pub mod large_count;
 pub mod node_meeting;
-pub mod status;
 pub mod world;
 
 pub use comm::Comm;
@@ -208,13 +208,18 @@ pub fn name_of_type(datatype: usize) -> Option<String> {
     std::str::from_utf8(name).ok().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// The bytes of the message of a status that a call has set at this address; `None` where the call was cancelled.
+/// The bytes of the message that a receive has got, by the address of the status that the call has set; `None` where it
+/// got none: cancelled, or from MPI_PROC_NULL. Also where the call was given no status.
 pub fn message_bytes(status: usize) -> Option<u64> {
+    let abi = abi::get();
+    if status == abi.status_ignore || program::int(status + abi.status_source) == abi.proc_null {
+        return None;
+    }
     // SAFETY: int MPI_Test_cancelled(const MPI_Status *, int *).
     if int(|flag| unsafe { test_cancelled(status, flag) }) != Some(0) {
         return None;
     }
-    let byte = abi::get().byte;
+    let byte = abi.byte;
     // SAFETY: int MPI_Get_elements_x(const MPI_Status *, MPI_Datatype, MPI_Count *).
     let large = count(|bytes| unsafe { get_elements_x(status, byte, bytes) });
     if large.is_some() {

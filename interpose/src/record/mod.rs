@@ -21,7 +21,6 @@ pub mod in_progress;
 mod layout;
 mod packer;
 pub mod publication;
-pub mod published;
 pub mod quota;
 pub mod spill;
 mod tables;

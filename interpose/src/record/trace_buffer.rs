@@ -7,7 +7,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -214,18 +213,9 @@ impl TraceBuffer {
     pub fn whole_content(&self) -> Result<Content<'_>, TraceError> {
         let files = self.lock().spill.as_mut().map(Spill::readers);
         let files = files.unwrap_or(Ok(Vec::new()));
-        self.content_with(files.map_err(|error| TraceError::io(Path::new("a block file"), error))?)
-    }
-
-    /// What lies in memory: to be called when nothing is recorded any more, or for records that are finished.
-    pub fn content(&self) -> Result<Content<'_>, TraceError> {
-        self.content_with(Vec::new())
-    }
-
-    fn content_with(&self, files: Vec<(PathBuf, File)>) -> Result<Content<'_>, TraceError> {
+        let files = files.map_err(|error| TraceError::io(Path::new("a block file"), error))?;
         // SAFETY: only the header, the used entries of the tables and the chunks that were drawn are read, which have
-        // memory. At the end nobody stores there any more. While the program runs (`mpitrace_values`) other words may
-        // change, each of them as a whole; what is made of those is thrown away.
+        // memory, and nothing is stored there any more.
         let bytes = unsafe { self.memory.bytes() };
         segment::read_with(Path::new("the live records"), bytes, true, files)
     }

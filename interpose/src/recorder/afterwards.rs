@@ -47,7 +47,7 @@ pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, bl
 /// Further work for a record, before its call.
 #[cold]
 #[inline(never)]
-pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
+pub fn attend(thread: ThreadRef, record: Record) {
     let _ = thread.take_error();
     // Of a call that is not recorded, as MPI_Comm_dup, in which the library makes collectives.
     let _ = thread.take_algorithm();
@@ -66,7 +66,7 @@ pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
         thread.set_attention(thread.attention() & !attention::INTERRUPTED);
     }
     if thread.attention() & attention::COUNTED != 0 {
-        per_call::begin(thread, record, communicator);
+        per_call::begin(thread, record);
     }
 }
 
@@ -74,9 +74,9 @@ pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
 /// code or 0.
 #[cold]
 #[inline(never)]
-pub fn after(thread: ThreadRef, record: Record, communicator: usize, result: c_int) -> c_int {
+pub fn after(thread: ThreadRef, record: Record, result: c_int) -> c_int {
     if thread.attention() & attention::COUNTED != 0 {
-        per_call::end(thread, record, communicator);
+        per_call::end(thread, record);
     }
     let outcome = thread.outcome(result);
     // The record of a call that failed is taken back, and the next one in its place may have none.

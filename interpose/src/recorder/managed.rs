@@ -10,14 +10,12 @@ use crate::record::communicator::Communicator;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::ticks;
 use crate::recorder::afterwards::{afterwards, made_nothing, synchronise};
-use crate::recorder::{NO_COMMUNICATOR, begin, uncaught};
+use crate::recorder::{begin, uncaught};
 
-/// Forwards and records a blocking call of the program's own. `frees`: it frees what it is on. `finish` gets its result
-/// after the second time stamp, with or without a record, and gives the communicator that the call has made, where
+/// Forwards and records a blocking call of the program's own. `finish` gets its result after the second time stamp, with or without a record, and gives the communicator that the call has made, where
 /// there is one: a call on [`handle::of_new`] is on that. `forward` and `finish` are called once.
 #[inline(never)]
 pub fn managed(
-    frees: bool,
     message: &dyn Fn(ThreadRef) -> Call,
     forward: &dyn Fn() -> c_int,
     finish: &dyn Fn(c_int) -> Option<&'static Communicator>,
@@ -29,9 +27,7 @@ pub fn managed(
         thread.set_guard(0);
         thread.go_behind(record);
         if thread.attention() & attention::COUNTED != 0 {
-            // What a call frees has no variables any more.
-            let communicator = if frees && result == 0 { NO_COMMUNICATOR } else { call.key.communicator };
-            per_call::end(thread, record, communicator);
+            per_call::end(thread, record);
         }
         let made = finish(result).filter(|_| is_on_new(call.key.communicator));
         if let Some(made) = made {

@@ -17,7 +17,7 @@ use crate::record::thread::messages::{KnownMessage, MessageKey};
 use crate::record::thread::{self, ThreadRef, attention};
 use crate::record::{call_site, ticks};
 use crate::recorder::own_statuses::{KEPT, OwnStatuses};
-use crate::recorder::requests::completed::Completed;
+use crate::recorder::requests::array::Array;
 use crate::recorder::requests::few::Few;
 use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT, RequestPartners};
 
@@ -132,15 +132,22 @@ fn came(message: Message, status: usize) -> Message {
         return message;
     }
     // MPI_TAG lies behind MPI_SOURCE in every interface.
-    let source = status + abi::get().status_source;
-    let [source, tag] = [source, source + size_of::<c_int>()].map(program::int);
-    let partner = match (partner::any_source(message.partner), source) {
-        (None, _) => message.partner,
-        (Some(communicator), rank @ 0..) => partner::known(communicator, rank as u32),
-        (Some(_), rank) if rank == abi::get().proc_null => partner::NONE,
-        (Some(_), _) => partner::UNKNOWN,
-    };
+    let tag = program::int(status + abi::get().status_source + size_of::<c_int>());
+    let any = partner::any_source(message.partner);
+    let partner = any.map_or(message.partner, |communicator| came_from(communicator, status));
     Message { partner, tag: if message.tag < 0 { tag } else { message.tag }, ..message }
+}
+
+/// The partner that has sent the message of a status, which the call may have been given none of.
+pub fn came_from(communicator: u32, status: usize) -> u64 {
+    if status == abi::get().status_ignore {
+        return partner::UNKNOWN;
+    }
+    match program::int(status + abi::get().status_source) {
+        rank @ 0.. => partner::known(communicator, rank as u32),
+        rank if rank == abi::get().proc_null => partner::NONE,
+        _ => partner::UNKNOWN,
+    }
 }
 
 /// Forwards a call that receives or finds one message, and stores its record: the result, and the message that came.
@@ -196,19 +203,11 @@ fn keep_completion(thread: ThreadRef, start: Message) {
     keep(thread, completed, (start.bytes >> 32) as u32, Some(start.bytes as u32));
 }
 
-/// Forwards a call that may find requests complete, and stores the records of those. `flag`: the address of its flag.
-pub fn complete(
-    thread: ThreadRef,
-    forward: &dyn Fn(usize) -> c_int,
-    count: usize,
-    requests: usize,
-    statuses: usize,
-    completed: Completed,
-    flag: Option<usize>,
-) -> c_int {
+/// Forwards a call that may find requests complete, and stores the records of those.
+pub fn complete(thread: ThreadRef, forward: &dyn Fn(usize) -> c_int, array: &Array) -> c_int {
     let mut starts: Few<(usize, usize, Message)> = Few::new();
     let mut any_wild = false;
-    for (place, handle) in abi::get().handles(count, requests).enumerate() {
+    for (place, handle) in array.handles().enumerate() {
         if let Some(start) = STARTS.find(handle)
             && starts.has_room()
         {
@@ -217,22 +216,18 @@ pub fn complete(
         }
     }
     if starts.is_empty() {
-        return forward(statuses);
+        return forward(array.statuses);
     }
-    let count = (count as c_int).max(0) as usize;
-    let of_call = if matches!(completed, Completed::One { .. }) { 1 } else { count };
     let mut own = OwnStatuses::new();
-    let statuses = if any_wild && of_call <= KEPT { own.instead_of(statuses, of_call) } else { statuses };
+    let of_call = array.statuses_of_call();
+    let statuses = if any_wild && of_call <= KEPT { own.instead_of(array.statuses, of_call) } else { array.statuses };
     let result = forward(statuses);
-    let is_done = flag.is_none_or(|flag| flag != 0 && program::int(flag) != 0);
-    if result != 0 || !is_done || thread.attention() & attention::HANDLED != 0 {
+    if result != 0 || !array.is_done() || thread.attention() & attention::HANDLED != 0 {
         return result;
     }
     end(thread);
-    let ignored = abi::get().status_ignore;
-    completed.each(count, |place, status| {
+    Array { statuses, ..*array }.each_completed(|place, status| {
         if let Some(&mut (_, handle, start)) = starts.find_by_key(place, |start| start.0) {
-            let status = if statuses == ignored { ignored } else { statuses + status * abi::get().status_size };
             keep_completion(thread, came(start, status));
             if start.flags & PERSISTENT != 0 {
                 STARTS.clear(handle);

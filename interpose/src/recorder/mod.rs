@@ -81,7 +81,7 @@ fn begin<F: FnOnce() -> c_int, R>(
     let record = thread.next_record();
     thread.describe(record, position, repetition, found.number | flags);
     if thread.attention() != 0 {
-        attend(thread, record, call.key.communicator);
+        attend(thread, record);
     }
     thread.set_guard(here);
     // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
@@ -165,7 +165,7 @@ fn collective_again(
             return result;
         }
         // Code inside the stack has counted for the first time on this thread, in this call, or the call has failed.
-        let outcome = after(thread, record, NO_COMMUNICATOR, result);
+        let outcome = after(thread, record, result);
         if outcome != 0 {
             take_back(thread, found, outcome);
         }
@@ -176,9 +176,6 @@ fn collective_again(
     }
     result
 }
-
-/// Stands where the communicator's handle is not at hand: no variable is bound to it.
-const NO_COMMUNICATOR: usize = 0;
 
 /// Forwards a blocking collective of any kind, from a wrapper that stands at `here`. One that differs from those that
 /// are like the one before in nothing but its operation, which the thread called lately, or in calls that can wait
@@ -209,7 +206,7 @@ fn collective_of_any_kind(here: usize, message: &dyn Fn(ThreadRef) -> Call, forw
         thread.go_behind(record);
         let mut outcome = result;
         if thread.attention() & attention::AFTER != 0 {
-            outcome = after(thread, record, call.key.communicator, result);
+            outcome = after(thread, record, result);
         }
         if outcome != 0 || found.open {
             afterwards(thread, &found, call, message, outcome);

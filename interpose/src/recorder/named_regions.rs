@@ -66,11 +66,6 @@ fn positions_from(name: &str) -> u32 {
     3 << 30 | ((mix(&words)[0] >> 42) as u32) << 8
 }
 
-/// The number of a region's operation; `None` before it was begun.
-pub fn operation_number(number: usize) -> Option<u32> {
-    Some(lock(&REGIONS).get(number)?.found?.number)
-}
-
 /// Begins a repetition. One that is in progress on this thread already goes on instead. `inside` a recorded call it is
 /// counted and not kept.
 pub fn begin(number: usize, inside: bool) -> Option<()> {

@@ -17,7 +17,7 @@ use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
 use crate::recorder::afterwards::{after, afterwards, attend};
-use crate::recorder::{NO_COMMUNICATOR, begin, uncaught};
+use crate::recorder::{begin, uncaught};
 
 /// Forwards what starts a non-blocking collective, and begins its record: the result, and what is left to be recorded
 /// when the request is found complete.
@@ -39,7 +39,7 @@ pub fn starting(
         // What starting has entered is not what completes the collective.
         let _ = thread.take_algorithm();
         if thread.attention() & attention::AFTER != 0 {
-            outcome = after(thread, record, call.key.communicator, result);
+            outcome = after(thread, record, result);
         }
         if outcome != 0 || found.open {
             afterwards(thread, &found, call, message, outcome);
@@ -82,7 +82,7 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     let place = thread.place_of_request(record);
     place.set_above(position);
     if thread.attention() != 0 {
-        attend(thread, record, NO_COMMUNICATOR);
+        attend(thread, record);
     }
     compiler_fence(Ordering::Release);
     let enter = thread.enter(record, ticks::now);
@@ -112,7 +112,7 @@ impl Begun {
             place.set_init(returned.wrapping_sub(place.enter()));
             // Unless another chunk was drawn since.
             if thread.attention() & attention::COUNTED != 0 && chunk.is_same(&thread.drawn()) {
-                per_call::end(thread, *record, NO_COMMUNICATOR);
+                per_call::end(thread, *record);
             }
         }
         Started::new(buffer, operation, enter, returned, kept.map(|(_, kept)| kept))

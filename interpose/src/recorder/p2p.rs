@@ -8,10 +8,10 @@ use std::ffi::c_int;
 
 use crate::base::width::Width;
 use crate::counters::message_counters::{GOT, PUT, SENT, count, count_received};
-use crate::mpi::status::{self, Statuses};
 use crate::mpi::{self, abi};
 use crate::record::thread;
-use crate::recorder::requests::p2p_requests;
+use crate::recorder::own_statuses::OwnStatuses;
+use crate::recorder::requests::outstanding::{self, Request};
 
 /// The bytes of a message to this rank, of a call that MPI has accepted; `None` where it goes nowhere.
 fn size<W: Width>(elements: usize, datatype: usize, to: usize) -> Option<u64> {
@@ -40,21 +40,29 @@ pub fn sent<W: Width>(forward: &dyn Fn() -> c_int, elements: usize, datatype: us
 
 /// A receive that returns with the message.
 pub fn received<W: Width>(forward: &dyn Fn(usize) -> c_int, status: usize) -> c_int {
-    let Some(statuses) = Statuses::for_call(status, 1, true) else { return thread::guarded(|| forward(status)) };
-    let result = thread::guarded(|| forward(statuses.address()));
+    let mut own = OwnStatuses::new();
+    let status = own.instead_of(status, 1);
+    let result = thread::guarded(|| forward(status));
     if result == 0 {
-        count_received(status::bytes_of(statuses.address()));
+        count_received(mpi::message_bytes(status));
+    }
+    result
+}
+
+/// A receive that was started.
+const RECEIVE: Request = Request::Receive { persistent: false, active: true };
+
+/// A call with this result has made a request, which is followed.
+fn followed(result: c_int, request: usize, new: Request) -> c_int {
+    if result == 0 {
+        outstanding::follow(request, new);
     }
     result
 }
 
 /// A receive that goes on.
 pub fn receiving<W: Width>(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
-    let result = thread::guarded(forward);
-    if result == 0 {
-        p2p_requests::follow(request, false);
-    }
-    result
+    followed(thread::guarded(forward), request, RECEIVE)
 }
 
 /// A send and a receive in one.
@@ -80,11 +88,7 @@ pub fn exchanging<W: Width>(
     dest: usize,
     request: usize,
 ) -> c_int {
-    let result = sent::<W>(forward, elements, datatype, dest);
-    if result == 0 {
-        p2p_requests::follow(request, false);
-    }
-    result
+    followed(sent::<W>(forward, elements, datatype, dest), request, RECEIVE)
 }
 
 /// A persistent send: it counts at each start.
@@ -99,7 +103,7 @@ pub fn preparing_send<W: Width>(
     if result == 0
         && let Some(bytes) = size::<W>(elements, datatype, dest)
     {
-        p2p_requests::follow_send(request, bytes);
+        outstanding::follow(request, Request::Send { bytes });
     }
     result
 }
@@ -119,11 +123,7 @@ pub fn preparing_partitions<W: Width>(
 
 /// A persistent receive, partitioned or not: it counts whenever it is complete.
 pub fn preparing_receive<W: Width>(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
-    let result = thread::guarded(forward);
-    if result == 0 {
-        p2p_requests::follow(request, true);
-    }
-    result
+    followed(thread::guarded(forward), request, Request::Receive { persistent: true, active: false })
 }
 
 /// Data written to another rank's window, or combined with what is there.

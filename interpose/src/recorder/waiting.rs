@@ -7,13 +7,12 @@ use std::sync::atomic::Ordering;
 
 use mpitrace_format::layout::{MOST_AWAITED, awaited, message, partner};
 
-use crate::base::program;
 use crate::mpi::abi;
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
-use crate::recorder::message_records;
+use crate::recorder::message_records::{self, came_from};
 use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, partner, replace, together};
 use crate::recorder::own_statuses::{KEPT, OwnStatuses};
-use crate::recorder::requests::completed::Completed;
+use crate::recorder::requests::array::{Array, Completed};
 use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT};
 
 /// The thread, before a call of the program's own from a wrapper that stands at `here`.
@@ -36,7 +35,7 @@ pub fn send(here: usize, forward: impl Fn() -> c_int, dest: usize, tag: usize, c
     forward()
 }
 
-/// A call that waits for a message: it is received, or found.
+/// A call that waits for a message: it is received.
 #[inline(always)]
 pub fn receive(
     here: usize,
@@ -46,10 +45,7 @@ pub fn receive(
     comm: usize,
     status: usize,
 ) -> c_int {
-    let Some(thread) = own(here) else { return forward(status) };
-    let partner = partner(thread, comm, source);
-    thread.await_message(0, partner, tag as i32, awaited::RECEIVE);
-    receive_and_keep(thread, forward, Message::new(partner, tag, awaited::RECEIVE), status).0
+    wait_for_message(here, forward, (source, tag, comm), status, awaited::RECEIVE).0
 }
 
 /// `MPI_Probe`: waits for a message, which stays.
@@ -61,10 +57,7 @@ pub fn probe(
     comm: usize,
     status: usize,
 ) -> c_int {
-    let Some(thread) = own(here) else { return forward(status) };
-    let partner = partner(thread, comm, source);
-    thread.await_message(0, partner, tag as i32, awaited::RECEIVE);
-    receive_and_keep(thread, forward, Message::new(partner, tag, message::RECEIVE | message::FINDS), status).0
+    wait_for_message(here, forward, (source, tag, comm), status, message::RECEIVE | message::FINDS).0
 }
 
 /// `MPI_Mprobe`: the message that is found is received by a later call.
@@ -77,18 +70,32 @@ pub fn find(
     message: usize,
     status: usize,
 ) -> c_int {
-    let Some(thread) = own(here) else { return forward(status) };
-    let partner = partner(thread, comm, source);
-    thread.await_message(0, partner, tag as i32, awaited::RECEIVE);
-    let wanted = Message::new(partner, tag, message::RECEIVE | message::FINDS | message::STARTS);
-    let (result, found) = receive_and_keep(thread, forward, wanted, status);
-    if result == 0 {
+    let flags = message::RECEIVE | message::FINDS | message::STARTS;
+    let (result, thread, found) = wait_for_message(here, forward, (source, tag, comm), status, flags);
+    if let Some(thread) = thread.filter(|_| result == 0) {
         replace(message, Some(Message::new(thread.partner(), tag, awaited::RECEIVE)));
         if let Some(found) = found {
             message_records::keep_start(thread, message, found);
         }
     }
     result
+}
+
+/// Forwards a call that waits for a message, which its record says with these flags: the result, the thread where the
+/// call is the program's own, and the message that came.
+#[inline(always)]
+fn wait_for_message(
+    here: usize,
+    forward: impl Fn(usize) -> c_int,
+    (source, tag, comm): (usize, usize, usize),
+    status: usize,
+    flags: u32,
+) -> (c_int, Option<ThreadRef>, Option<Message>) {
+    let Some(thread) = own(here) else { return (forward(status), None, None) };
+    let partner = partner(thread, comm, source);
+    thread.await_message(0, partner, tag as i32, awaited::RECEIVE);
+    let (result, found) = receive_and_keep(thread, forward, Message::new(partner, tag, flags), status);
+    (result, Some(thread), found)
 }
 
 /// A call that waits until one message is sent and another one received: for the partner that sends.
@@ -164,97 +171,36 @@ fn receive_from_any(thread: ThreadRef, forward: &dyn Fn(usize) -> c_int, communi
     result
 }
 
-/// The partner that has sent the message of a status.
-fn came_from(communicator: u32, status: usize) -> u64 {
-    match program::int(status + abi::get().status_source) {
-        rank @ 0.. => partner::known(communicator, rank as u32),
-        rank if rank == abi::get().proc_null => partner::NONE,
-        _ => partner::UNKNOWN,
-    }
-}
-
 /// `MPI_Wait`.
 #[inline(always)]
 pub fn wait(here: usize, forward: impl Fn(usize) -> c_int, request: usize, status: usize) -> c_int {
     let Some(thread) = own(here) else { return forward(status) };
     let message = abi::get().handles(1, request).next().map_or(NONE, under_way);
     if messages::are_kept() || message.flags & PERSISTENT != 0 || partner::any_source(message.partner).is_some() {
-        return wait_for(here, &forward, 1, request, status, Completed::All);
+        let completed = Completed::All;
+        return wait_for(here, &forward, Array { count: 1, requests: request, statuses: status, flag: 0, completed });
     }
     publish(thread, 1, &message, 0);
     thread.set_partner(message.partner);
     forward(status)
 }
 
-/// `MPI_Waitall`.
-#[inline(always)]
-pub fn wait_all(
-    here: usize,
-    forward: impl Fn(usize) -> c_int,
-    count: usize,
-    requests: usize,
-    statuses: usize,
-) -> c_int {
-    wait_for(here, &forward, count, requests, statuses, Completed::All)
-}
-
-/// `MPI_Waitany`.
-#[inline(always)]
-pub fn wait_any(
-    here: usize,
-    forward: impl Fn(usize) -> c_int,
-    count: usize,
-    requests: usize,
-    index: usize,
-    status: usize,
-) -> c_int {
-    wait_for(here, &forward, count, requests, status, Completed::One { index })
-}
-
-/// `MPI_Waitsome`.
-#[inline(always)]
-pub fn wait_some(
-    here: usize,
-    forward: impl Fn(usize) -> c_int,
-    count: usize,
-    requests: usize,
-    outcount: usize,
-    indices: usize,
-    statuses: usize,
-) -> c_int {
-    wait_for(here, &forward, count, requests, statuses, Completed::Some { outcount, indices })
-}
-
 /// A call for several requests, with the records of those that it finds complete where there are any.
 #[inline(always)]
-fn wait_for(
-    here: usize,
-    forward: &dyn Fn(usize) -> c_int,
-    count: usize,
-    requests: usize,
-    statuses: usize,
-    completed: Completed,
-) -> c_int {
-    let forward = |statuses| wait_for_messages(here, forward, count, requests, statuses, completed);
-    look(here, forward, (count, requests, statuses), completed, None)
+pub fn wait_for(here: usize, forward: impl Fn(usize) -> c_int, array: Array) -> c_int {
+    let forward = |statuses| wait_for_messages(here, &forward, &Array { statuses, ..array });
+    test(here, forward, array)
 }
 
 /// A call for several requests: the partner of those that it waits for is the one that all of these have, where it
 /// returns with one or some that of these.
 #[inline(never)]
-fn wait_for_messages(
-    here: usize,
-    forward: &dyn Fn(usize) -> c_int,
-    count: usize,
-    requests: usize,
-    statuses: usize,
-    completed: Completed,
-) -> c_int {
-    let Some(thread) = own(here) else { return forward(statuses) };
+fn wait_for_messages(here: usize, forward: &dyn Fn(usize) -> c_int, array: &Array) -> c_int {
+    let Some(thread) = own(here) else { return forward(array.statuses) };
     let mut kept = [partner::UNKNOWN; KEPT];
     let (mut all, mut messages, mut any_source, mut persistent) = (partner::NONE, 0, false, false);
     let mut last = NONE;
-    for (place, handle) in abi::get().handles(count, requests).enumerate() {
+    for (place, handle) in array.handles().enumerate() {
         let message = under_way(handle);
         if let Some(kept) = kept.get_mut(place) {
             *kept = message.partner;
@@ -276,37 +222,28 @@ fn wait_for_messages(
     let cut = if messages > MOST_AWAITED { awaited::CUT } else { 0 };
     publish(thread, messages.clamp(1, MOST_AWAITED), &last, cut);
     thread.set_partner(all);
-    let of_all = matches!(completed, Completed::All);
+    let of_all = array.is_for_all();
     if of_all && !any_source && !persistent || messages == 0 {
-        return forward(statuses);
+        return forward(array.statuses);
     }
-    let count = (count as c_int).max(0) as usize;
     let mut own = OwnStatuses::new();
-    let statuses = if any_source && count <= KEPT { own.instead_of(statuses, count) } else { statuses };
+    let is_known = any_source && array.len() <= KEPT;
+    let statuses = if is_known { own.instead_of(array.statuses, array.len()) } else { array.statuses };
     let result = forward(statuses);
     let well = result == 0 && thread.attention() & attention::HANDLED == 0;
     if well && (!of_all || any_source) && partner::place(all).is_none() {
-        let is_known = statuses != abi::get().status_ignore;
         let mut found = partner::NONE;
-        completed.each(count, |place, status| {
+        Array { statuses, ..*array }.each_completed(|place, status| {
             let kept = kept.get(place).copied().unwrap_or(partner::UNKNOWN);
-            found = together(
-                found,
-                match partner::any_source(kept) {
-                    Some(communicator) if is_known => {
-                        came_from(communicator, statuses + status * abi::get().status_size)
-                    }
-                    Some(_) => partner::UNKNOWN,
-                    None => kept,
-                },
-            );
+            let partner = partner::any_source(kept).map_or(kept, |communicator| came_from(communicator, status));
+            found = together(found, partner);
         });
         thread.set_partner(found);
     } else if !well && partner::place(all).is_none() {
         thread.set_partner(partner::UNKNOWN);
     }
     if persistent && well {
-        completed.each(count, |place, _| complete(requests, place));
+        array.each_completed(|place, _| complete(array.handle(place)));
     }
     result
 }
@@ -331,108 +268,31 @@ fn under_way(handle: usize) -> Message {
     }
 }
 
-/// `MPI_Test`: with the records of those that it finds complete where there are any, as those below.
+/// A call for requests, with the records of those that it finds complete where there are any.
 #[inline(always)]
-pub fn test(here: usize, forward: impl Fn(usize) -> c_int, request: usize, flag: usize, status: usize) -> c_int {
-    test_all(here, forward, 1, request, flag, status)
-}
-
-/// `MPI_Testall`.
-#[inline(always)]
-pub fn test_all(
-    here: usize,
-    forward: impl Fn(usize) -> c_int,
-    count: usize,
-    requests: usize,
-    flag: usize,
-    statuses: usize,
-) -> c_int {
-    look(here, forward, (count, requests, statuses), Completed::All, Some(flag))
-}
-
-/// `MPI_Testany`.
-#[inline(always)]
-pub fn test_any(
-    here: usize,
-    forward: impl Fn(usize) -> c_int,
-    count: usize,
-    requests: usize,
-    index: usize,
-    flag: usize,
-    status: usize,
-) -> c_int {
-    look(here, forward, (count, requests, status), Completed::One { index }, Some(flag))
-}
-
-/// `MPI_Testsome`.
-#[inline(always)]
-pub fn test_some(
-    here: usize,
-    forward: impl Fn(usize) -> c_int,
-    count: usize,
-    requests: usize,
-    outcount: usize,
-    indices: usize,
-    statuses: usize,
-) -> c_int {
-    look(here, forward, (count, requests, statuses), Completed::Some { outcount, indices }, None)
-}
-
-#[inline(always)]
-fn look(
-    here: usize,
-    forward: impl Fn(usize) -> c_int,
-    (count, requests, statuses): (usize, usize, usize),
-    completed: Completed,
-    flag: Option<usize>,
-) -> c_int {
+pub fn test(here: usize, forward: impl Fn(usize) -> c_int, array: Array) -> c_int {
     if messages::are_kept()
         && let Some(thread) = own(here)
     {
-        return message_records::complete(thread, &forward, count, requests, statuses, completed, flag);
+        return message_records::complete(thread, &forward, &array);
     }
-    forward(statuses)
+    forward(array.statuses)
 }
 
-/// After `MPI_Test`, as after those below: requests that are persistent are not under way where the flag says so.
-pub fn tested(request: usize, flag: usize) {
-    all_tested(1, request, flag);
-}
-
-/// After `MPI_Testall`.
-pub fn all_tested(count: usize, requests: usize, flag: usize) {
-    if_flag(count, requests, flag, Completed::All);
-}
-
-/// After `MPI_Testany`.
-pub fn any_tested(count: usize, requests: usize, index: usize, flag: usize) {
-    if_flag(count, requests, flag, Completed::One { index });
-}
-
-/// After `MPI_Testsome`.
-pub fn some_tested(count: usize, requests: usize, outcount: usize, indices: usize) {
-    if_any_persistent(count, requests, Completed::Some { outcount, indices });
-}
-
+/// After a call that tests: those of the requests that are persistent are not under way where the flag says so.
 #[inline(always)]
-fn if_flag(count: usize, requests: usize, flag: usize, completed: Completed) {
-    if flag != 0 && program::int(flag) != 0 {
-        if_any_persistent(count, requests, completed);
+pub fn tested(array: Array) {
+    if ANY_PERSISTENT.load(Ordering::Relaxed) && array.is_done() {
+        // After an error of which the library says MPI_SUCCESS nothing may be stored.
+        let handled = thread::current().is_some_and(|thread| thread.attention() & attention::HANDLED != 0);
+        if !handled {
+            array.each_completed(|place, _| complete(array.handle(place)));
+        }
     }
 }
 
-#[inline(always)]
-fn if_any_persistent(count: usize, requests: usize, completed: Completed) {
-    // After an error of which the library says MPI_SUCCESS nothing may be stored.
-    let handled = thread::current().is_some_and(|thread| thread.attention() & attention::HANDLED != 0);
-    if ANY_PERSISTENT.load(Ordering::Relaxed) && !handled {
-        completed.each((count as c_int).max(0) as usize, |place, _| complete(requests, place));
-    }
-}
-
-/// The request at this place was found complete: one that is persistent is still there, and not under way.
-fn complete(requests: usize, place: usize) {
-    let handle = abi::get().read(requests + place * abi::get().handle_size);
+/// The request with this handle was found complete: one that is persistent is still there, and not under way.
+fn complete(handle: usize) {
     if let Some(message) = REQUESTS.find(handle)
         && message.flags & ACTIVE != 0
     {

@@ -11,7 +11,6 @@
 //! ```
 
 mod non_blocking;
-pub mod progress;
 
 use serde::Serialize;
 

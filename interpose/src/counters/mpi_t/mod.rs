@@ -1,11 +1,8 @@
 //! Performance variables of the MPI library (MPI_T), read around each call.
 //!
 //! [`Pvars`] is the kind of counters: at Init `planning` binds and starts what was asked for; a reading takes no lock and
-//! allocates nothing of ours. Variables of communicators have a handle for each: [`meet`] makes those of a new one,
-//! beside the way of a call, and [`forget`] gives them back before the communicator is freed. [`control`] reads control
-//! variables.
+//! allocates nothing of ours. Variables of communicators are those of MPI_COMM_WORLD. [`control`] reads control variables.
 
-mod bound;
 mod choice;
 pub mod control;
 mod interface;
@@ -17,11 +14,9 @@ use std::sync::OnceLock;
 
 use planning::Readers;
 
-use crate::base::log;
-use crate::counters::source::{At, Kind, Plan, Source, Started, Wanted};
-use crate::identity::registry::{self, Follower};
+use crate::counters::source::{Kind, Plan, Source, Started, Wanted};
 use crate::mpi::abi;
-use crate::record::thread::{self, attention};
+use crate::record::thread::{self, ThreadRef, attention};
 
 /// The same for all threads.
 static READERS: OnceLock<Readers> = OnceLock::new();
@@ -37,9 +32,6 @@ impl Kind for Pvars {
         let world = wanted.has_world.then(|| abi::get().comm_world);
         let (plan, readers) = planning::plan(&wanted.pvars, room, world);
         if let Some(readers) = readers {
-            if readers.are_bound() {
-                registry::follow(Follower { met: meet, lost });
-            }
             let _ = READERS.set(readers);
         }
         plan
@@ -61,8 +53,8 @@ impl Source for &'static Readers {
         self.words
     }
 
-    fn before(&self, at: At, reading: &mut [u64]) {
-        self.read_into(at.communicator, reading);
+    fn before(&self, _: ThreadRef, reading: &mut [u64]) {
+        self.read_into(reading);
     }
 
     fn values(&self, before: &[u64], after: &[u64], values: &mut [u64]) -> usize {
@@ -70,35 +62,7 @@ impl Source for &'static Readers {
     }
 }
 
-/// A communicator is in use: binds the variables of communicators to it, once. To be called under the registry's lock.
-fn meet(communicator: usize) {
-    let Some(readers) = READERS.get().filter(|_| bound::find(communicator).is_none()) else { return };
-    let handles = readers.bind(communicator);
-    if !bound::keep(communicator, handles.clone()) {
-        handles.iter().for_each(|bound| readers.session.free(bound.handle));
-        log::detail(
-            "too many communicators at once: on further ones, pvars that belong to a communicator have no value",
-        );
-    }
-}
-
-/// A communicator is about to be freed.
-pub fn forget(communicator: usize) {
-    let Some(readers) = READERS.get() else { return };
-    for bound in bound::remove(communicator).into_iter().flatten() {
-        readers.session.free(bound.handle);
-    }
-}
-
-/// A communicator is gone, and its handle is another one's: what was bound to it may not be touched any more.
-fn lost(communicator: usize) {
-    bound::remove(communicator);
-}
-
-/// MPI_COMM_WORLD and MPI_COMM_SELF are about to end, while sessions go on.
+/// MPI_COMM_WORLD is about to end, while sessions go on.
 pub fn end_of_world() {
-    let Some(readers) = READERS.get() else { return };
-    forget(abi::get().comm_world);
-    forget(abi::get().comm_self);
-    readers.end_of_world();
+    READERS.get().inspect(|readers| readers.end_of_world());
 }

@@ -6,7 +6,7 @@ use mpitrace_format::layout::{NO_VALUE, counter_flags, counter_source};
 
 use crate::counters::mpi_t::interface::{self, Handle, Object, Performance, Session};
 use crate::counters::mpi_t::kinds::{self, COUNTER, Rule, SIZE};
-use crate::counters::mpi_t::{bound, choice, openmpi};
+use crate::counters::mpi_t::{choice, openmpi};
 use crate::counters::source::{Counter, Plan, no_column};
 
 /// Elements of an array that get a column each; of a longer one the sum is kept.
@@ -14,10 +14,8 @@ const MOST_ELEMENTS: usize = 16;
 
 /// The variables that are read around each call.
 pub struct Readers {
-    pub session: Session,
+    session: Session,
     readers: Vec<Reader>,
-    /// The variables that have a handle for each communicator.
-    bound: Vec<Bound>,
     /// Words of a reading.
     pub words: usize,
 }
@@ -25,29 +23,17 @@ pub struct Readers {
 /// Reads one variable.
 struct Reader {
     rule: Rule,
-    source: Reads,
+    /// 0: it is gone.
+    handle: AtomicUsize,
+    /// Its elements.
+    count: usize,
+    /// It is bound to MPI_COMM_WORLD.
+    of_world: bool,
     /// Where it lies in a reading, in words: the number of elements that were read (0: it could not be), then these.
     offset: usize,
     columns: usize,
     /// There is one column, for the sum of all elements.
     summed: bool,
-}
-
-/// The handle that a variable is read by.
-enum Reads {
-    /// One of its own; 0: it is gone. Its elements.
-    Own { handle: AtomicUsize, count: usize, of_world: bool },
-    /// One for each communicator: the number among [`Readers::bound`].
-    Communicator(usize),
-}
-
-/// A variable that is bound to each communicator.
-struct Bound {
-    index: usize,
-    /// It counts all the time.
-    continuous: bool,
-    /// Elements that a reading has room for.
-    room: usize,
 }
 
 /// Binds and starts the variables that the patterns mean, for at most `room` columns. `world` is MPI_COMM_WORLD, where
@@ -62,7 +48,7 @@ pub fn plan(patterns: &[String], room: usize, world: Option<usize>) -> (Plan, Op
             let names = choice::names(&offered);
             let (chosen, unknown) = choice::choose(patterns, &offered, &names);
             plan.left_out.extend(unknown.into_iter().map(|(name, why)| left_out(&name, &why)));
-            let mut made = Readers { session, readers: Vec::new(), bound: Vec::new(), words: 0 };
+            let mut made = Readers { session, readers: Vec::new(), words: 0 };
             for place in chosen {
                 let left = room - plan.counters.len();
                 match made.add(&offered[place], &names[place], left, world) {
@@ -122,7 +108,6 @@ impl Readers {
     /// Adds a variable: its columns, or why it cannot be had.
     fn add(&mut self, variable: &Performance, name: &str, left: usize, world: usize) -> Result<Vec<Counter>, String> {
         let class = variable.class.ok_or(": its class is not in the standard")?;
-        let for_each_peer = openmpi::counts_for_each_peer(&variable.name);
         let class = if class == SIZE && openmpi::only_grows(&variable.name) { COUNTER } else { class };
         let rule = Rule::new(class, variable.value).ok_or(": its values are not numbers")?;
         let object = match variable.object {
@@ -148,18 +133,10 @@ impl Readers {
             self.session.free(handle);
             return Err(why.to_owned());
         }
-        let source = match object {
-            Some(_) if !for_each_peer => {
-                // That of MPI_COMM_WORLD is made again when that is met.
-                self.session.free(handle);
-                self.bound.push(Bound { index: variable.index, continuous: variable.continuous, room: count });
-                Reads::Communicator(self.bound.len() - 1)
-            }
-            _ => Reads::Own { handle: AtomicUsize::new(handle), count, of_world: for_each_peer },
-        };
         let summed = count > MOST_ELEMENTS || count > left;
         let columns = if summed { 1 } else { count };
-        self.readers.push(Reader { rule, source, offset: self.words, columns, summed });
+        let (handle, of_world) = (AtomicUsize::new(handle), object.is_some());
+        self.readers.push(Reader { rule, handle, count, of_world, offset: self.words, columns, summed });
         self.words += 1 + kinds::words(variable.value, count);
         let column = |element: usize| Counter {
             name: if count == 1 || summed { name.to_owned() } else { format!("{name}[{element}]") },
@@ -171,37 +148,13 @@ impl Readers {
         Ok((0..columns).map(column).collect())
     }
 
-    /// There are variables that are bound to each communicator.
-    pub fn are_bound(&self) -> bool {
-        !self.bound.is_empty()
-    }
-
-    /// Binds all variables of communicators to this one.
-    pub fn bind(&self, communicator: usize) -> Vec<Handle> {
-        let bind = |variable: &Bound| {
-            let allocated = self.session.allocate(variable.index, Some(communicator))?;
-            if allocated.count <= variable.room && (variable.continuous || self.session.start(allocated.handle)) {
-                return Some(allocated);
-            }
-            self.session.free(allocated.handle);
-            None
-        };
-        self.bound.iter().map(|variable| bind(variable).unwrap_or(Handle { handle: 0, count: 0 })).collect()
-    }
-
-    /// Reads them all for a call on this communicator. Those of communicators are not read where that has not been met.
-    pub fn read_into(&self, communicator: usize, reading: &mut [u64]) {
-        let bound = if self.bound.is_empty() { None } else { bound::find(communicator) };
+    /// Reads them all.
+    pub fn read_into(&self, reading: &mut [u64]) {
         for reader in &self.readers {
-            let bound = match &reader.source {
-                Reads::Own { handle, count, .. } => Handle { handle: handle.load(Ordering::Relaxed), count: *count },
-                Reads::Communicator(number) => {
-                    bound.and_then(|bound| bound.get(*number).copied()).unwrap_or(Handle { handle: 0, count: 0 })
-                }
-            };
+            let handle = Handle { handle: reader.handle.load(Ordering::Relaxed), count: reader.count };
             let [read, elements @ ..] = &mut reading[reader.offset..] else { continue };
-            let well = bound.handle != 0 && self.session.read(bound, elements);
-            *read = if well { bound.count as u64 } else { 0 };
+            let well = handle.handle != 0 && self.session.read(handle, elements);
+            *read = if well { handle.count as u64 } else { 0 };
         }
     }
 
@@ -229,10 +182,8 @@ impl Readers {
 
     /// Gives back what is bound to MPI_COMM_WORLD.
     pub fn end_of_world(&self) {
-        for reader in &self.readers {
-            if let Reads::Own { handle, of_world: true, .. } = &reader.source {
-                self.session.free(handle.swap(0, Ordering::AcqRel));
-            }
+        for reader in self.readers.iter().filter(|reader| reader.of_world) {
+            self.session.free(reader.handle.swap(0, Ordering::AcqRel));
         }
     }
 }

@@ -11,9 +11,9 @@ use super::group::Quality;
 use super::names::parse;
 use super::opening::Note;
 use crate::base::lock::lock;
-use crate::counters::source::{At, Counter, Kind, Plan, Source, Started, Wanted, no_column};
+use crate::counters::source::{Counter, Kind, Plan, Source, Started, Wanted, no_column};
 use crate::record::entry::Entry;
-use crate::record::thread::{self, attention};
+use crate::record::thread::{self, ThreadRef, attention};
 
 /// The events that are counted.
 static PLANNED: OnceLock<Vec<Event>> = OnceLock::new();
@@ -102,11 +102,11 @@ impl Source for Counters {
         self.words()
     }
 
-    fn before(&self, _: At, reading: &mut [u64]) {
+    fn before(&self, _: ThreadRef, reading: &mut [u64]) {
         self.read_before(reading);
     }
 
-    fn after(&self, _: At, reading: &mut [u64]) {
+    fn after(&self, _: ThreadRef, reading: &mut [u64]) {
         self.read_after(reading);
     }
 

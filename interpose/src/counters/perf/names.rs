@@ -146,7 +146,7 @@ mod tests {
                 Err(reason) => assert!(name.contains("L2") && reason.contains("code: r"), "{reason}"),
             }
         }
-        assert_eq!(count("PAPI_TOT_INS:uk"), count("instructions"));
+        assert_eq!(count("PAPI_BR_MSP:uk"), count("branch-misses"));
         let branches = |config| Encoding { kind: HARDWARE, config, user: true, kernel: false };
         let correct = parse("PAPI_BR_PRC").unwrap();
         assert_eq!((correct.first, correct.second), (branches(4), Some((branches(5), true))));
@@ -173,7 +173,7 @@ mod tests {
         for (wrong, nearest) in [
             ("instuctions", "instructions"),
             ("L1-dcache-misses", "L1-dcache-load-misses"),
-            ("PAPI_TOT_INTS", "PAPI_TOT_INS"),
+            ("PAPI_BR_MPS", "PAPI_BR_MSP"),
             ("context-switch", "context-switches"),
             ("task_clock", "task-clock"),
             ("", "cs"),

@@ -5,10 +5,9 @@
 //! but the one that the program has called, unless messages are counted: then it asks for the size of what was
 //! received.
 
-pub mod completed;
+pub mod array;
 pub mod completion;
 pub mod few;
 pub mod outstanding;
-pub mod p2p_requests;
 pub mod request_partners;
 pub mod request_table;

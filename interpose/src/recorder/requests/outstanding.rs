@@ -1,4 +1,5 @@
-//! Non-blocking collectives, from their start until the program finds them complete.
+//! Requests that are followed: non-blocking collectives, from their start until the program finds them complete, and
+//! where messages are counted receives and persistent sends.
 //!
 //! A request is known by its handle while it is outstanding. Handles are not unique: libraries give one and the same to
 //! all calls that are complete when they return, so such a call is closed there. With nothing outstanding a Wait or
@@ -11,13 +12,13 @@
 
 use std::ffi::c_int;
 
+use crate::counters::message_counters;
 use crate::identity::operations;
-use crate::mpi::abi;
 use crate::mpi::large_count::Narrowed;
+use crate::mpi::{self, abi};
 use crate::record::call_cache::{Call, Found};
 use crate::record::thread::{self, ThreadRef};
 use crate::recorder::requests::few::Few;
-use crate::recorder::requests::p2p_requests;
 use crate::recorder::requests::request_table::{ClaimedRequest, RequestTable};
 use crate::recorder::{self, Started};
 
@@ -25,11 +26,14 @@ static REQUESTS: RequestTable<Request> = RequestTable::new();
 static PREPARED: RequestTable<Prepared> = RequestTable::new();
 
 /// A request that is followed.
-pub struct Request {
-    /// `None` for a call that is not recorded, whose arrays must live on all the same.
-    started: Option<Started>,
-    /// Narrowed copies of the program's arrays.
-    _arrays: Narrowed,
+pub enum Request {
+    /// A collective, with narrowed copies of the program's arrays. `None` for a call that is not recorded, whose arrays
+    /// must live on all the same.
+    Collective { started: Option<Started>, _arrays: Narrowed },
+    /// A receive: how large its message is is known when it is complete. Persistent ones stay then.
+    Receive { persistent: bool, active: bool },
+    /// A persistent send of so many bytes, which count at each start.
+    Send { bytes: u64 },
 }
 
 /// A persistent collective.
@@ -49,7 +53,7 @@ fn persistent_position(nth: u64, starts: u64) -> u64 {
 /// True if there are persistent requests that could be started.
 #[inline(always)]
 pub fn any_prepared() -> bool {
-    PREPARED.has_any() || p2p_requests::any_outstanding()
+    PREPARED.has_any() || message_counters::counting() && REQUESTS.has_any()
 }
 
 /// Forwards what makes a persistent collective, and remembers it.
@@ -106,11 +110,11 @@ pub fn start_all_prepared(forward: &dyn Fn() -> c_int, count: usize, requests: u
     }
     let (result, _, returned) = thread::timed(forward);
     if result == 0 {
-        if p2p_requests::any_outstanding() {
-            p2p_requests::start(handles);
+        if message_counters::counting() {
+            start_messages(handles);
         }
         for (handle, record) in begun.take_all() {
-            follow_handle(handle, Request { started: Some(record.started(returned)), _arrays: Narrowed::default() });
+            follow_handle(handle, Request::collective(Some(record.started(returned)), Narrowed::default()));
         }
     } else {
         begun.take_all().rev().for_each(|(_, record)| record.take_back());
@@ -123,6 +127,19 @@ pub fn start_all_prepared(forward: &dyn Fn() -> c_int, count: usize, requests: u
         });
     }
     result
+}
+
+/// The program has started these persistent requests.
+fn start_messages(handles: impl Iterator<Item = usize>) {
+    REQUESTS.with_requests(|requests| {
+        for handle in handles {
+            match requests.get_mut(&handle) {
+                Some(Request::Receive { active, .. }) => *active = true,
+                Some(Request::Send { bytes }) => message_counters::count_sent(*bytes),
+                _ => {}
+            }
+        }
+    });
 }
 
 /// True if any request is under way that is followed. A persistent one is from its start until it is complete.
@@ -146,13 +163,14 @@ pub fn start(
 ) -> c_int {
     let (result, started) = recorder::starting(thread::frame(), message, forward);
     if result == 0 && (started.is_some() || !arrays.is_empty()) {
-        follow(request, Request { started, _arrays: arrays });
+        follow(request, Request::collective(started, arrays));
     }
     result
 }
 
+/// Follows the request that a call has stored at this address.
 #[inline(never)]
-fn follow(request: usize, new: Request) {
+pub fn follow(request: usize, new: Request) {
     let Some(handle) = abi::get().made(request) else { return };
     if abi::get().is_complete_request(handle) {
         new.complete_at_start();
@@ -164,7 +182,7 @@ fn follow(request: usize, new: Request) {
 fn follow_handle(handle: usize, new: Request) {
     let replaced = REQUESTS.insert(handle, new);
     // Two at once behind one handle: it is one that the library shares among calls that were complete at their start.
-    if let Some(earlier) = replaced {
+    if let Some(earlier @ Request::Collective { .. }) = replaced {
         earlier.complete_at_start();
         if let Some(new) = REQUESTS.take(handle) {
             new.complete_at_start();
@@ -173,13 +191,40 @@ fn follow_handle(handle: usize, new: Request) {
 }
 
 impl Request {
-    /// The call, where it is recorded.
+    fn collective(started: Option<Started>, arrays: Narrowed) -> Request {
+        Request::Collective { started, _arrays: arrays }
+    }
+
+    /// The collective, where it is recorded.
     pub fn started(&self) -> Option<&Started> {
-        self.started.as_ref()
+        if let Request::Collective { started, .. } = self { started.as_ref() } else { None }
+    }
+
+    /// It is a receive, and so its status has to be known.
+    pub fn is_receive(&self) -> bool {
+        matches!(self, Request::Receive { .. })
+    }
+
+    /// It stays when it is complete.
+    pub fn is_persistent(&self) -> bool {
+        matches!(self, Request::Receive { persistent: true, .. })
+    }
+
+    /// It was found complete at this tick, with the status at this address. A receive counts now, and not again.
+    pub fn complete(&mut self, status: usize, tick: u64) {
+        match self {
+            Request::Collective { started, .. } => started.iter().for_each(|call| call.complete(tick)),
+            Request::Receive { active, .. } => {
+                if std::mem::take(active) {
+                    message_counters::count_received(mpi::message_bytes(status));
+                }
+            }
+            Request::Send { .. } => {}
+        }
     }
 
     fn complete_at_start(&self) {
-        if let Some(started) = &self.started {
+        if let Some(started) = self.started() {
             started.complete(started.returned);
         }
     }
@@ -191,7 +236,6 @@ pub fn free(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
     // Before the call: behind it the handle may be another thread's new request.
     let prepared = PREPARED.take(freed);
     let under_way = REQUESTS.take(freed);
-    let receive = p2p_requests::take(freed);
     let result = thread::guarded(forward);
     if result == 0 {
         // The library may still read the arrays that stand in for the program's.
@@ -199,14 +243,17 @@ pub fn free(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
     } else {
         prepared.and_then(|prepared| PREPARED.insert(freed, prepared));
         under_way.and_then(|request| REQUESTS.insert(freed, request));
-        p2p_requests::restore(freed, receive);
     }
     result
 }
 
 /// Those of the requests that are followed, in order, taken out of the table.
 pub fn take_known(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedRequest<Request>> {
-    REQUESTS.claim(places, |_| true)
+    REQUESTS.claim(places, |request| match request {
+        Request::Collective { .. } => true,
+        Request::Receive { .. } => message_counters::counting(),
+        Request::Send { .. } => false,
+    })
 }
 
 /// Those that are still there go back.

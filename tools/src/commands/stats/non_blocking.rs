@@ -1,7 +1,7 @@
-//! The cost of a non-blocking operation for its caller, its overlap and its progress.
+//! The cost of a non-blocking operation for its caller, and its overlap.
 
 use anyhow::Result;
-use mpitrace::completion_times::{overlap, progress};
+use mpitrace::completion_times::overlap;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
 use mpitrace_functions::blocking_name;
@@ -29,42 +29,16 @@ pub struct NonBlocking {
     pub tests: Option<f64>,
     /// Work / (tests + 1).
     pub interval_ns: Option<f64>,
-    /// By the interval of the tests, shortest first.
-    pub progress: Vec<Progress>,
-}
-
-/// The repetitions in which the program tested about equally often; medians.
-#[derive(Debug, Serialize)]
-pub struct Progress {
-    pub interval_ns: f64,
-    pub repetitions: usize,
-    pub tests: f64,
-    pub overhead_ns: f64,
-    pub wait_ns: f64,
-    /// As above.
-    pub overlap: Option<f64>,
 }
 
 /// The overheads of the `number`-th operation; `None` where it is blocking or nothing is known of its requests.
 pub fn costs(source: &Source, number: usize, selection: &Selection<'_>) -> Result<Option<NonBlocking>> {
     let Some(overheads) = source.overheads(number) else { return Ok(None) };
-    let only = |column: &[f64]| selection.only(column.to_vec());
-    let middle = |column: &[f64]| median(&mut only(column)).filter(|value| value.is_finite());
+    let middle = |column: &[f64]| median(&mut selection.only(column.to_vec())).filter(|value| value.is_finite());
     let blocking_operation = blocking(source.operations(), number);
     let blocking_ns = match blocking_operation {
         Some(blocking) => median(&mut source.run_times(blocking, RunTime::Local)?.run_time_ns),
         None => None,
-    };
-    let [interval, tests, overhead, wait] =
-        [&overheads.interval_ns, &overheads.tests, &overheads.overhead_ns, &overheads.wait_ns]
-            .map(|column| only(column));
-    let row = |row: progress::Progress| Progress {
-        interval_ns: row.interval_ns,
-        repetitions: row.repetitions,
-        tests: row.tests,
-        overhead_ns: row.overhead_ns,
-        wait_ns: row.wait_ns,
-        overlap: overlap(row.overhead_ns, blocking_ns),
     };
     let overhead_ns = middle(&overheads.overhead_ns);
     Ok(Some(NonBlocking {
@@ -78,7 +52,6 @@ pub fn costs(source: &Source, number: usize, selection: &Selection<'_>) -> Resul
         work_ns: middle(&overheads.work_ns),
         tests: middle(&overheads.tests),
         interval_ns: middle(&overheads.interval_ns),
-        progress: progress::by_interval(&interval, &tests, &overhead, &wait).into_iter().map(row).collect(),
     }))
 }
 

@@ -7,7 +7,6 @@ use mpitrace::categories::Category;
 use mpitrace::statistics::{Description, Mode};
 
 use super::facts::Facts;
-use super::non_blocking::Progress;
 use crate::all_calls;
 use crate::numbers;
 use crate::output::{Attribute, Style};
@@ -243,7 +242,6 @@ fn times_together(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Re
             shown(n.work_ns),
             shown(n.interval_ns)
         )?;
-        progress(&n.progress, output, style)?;
     }
     Ok(())
 }
@@ -251,26 +249,6 @@ fn times_together(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Re
 /// A time, or nothing.
 fn shown(ns: Option<f64>) -> String {
     ns.map(text::time).unwrap_or_default()
-}
-
-/// The table by the interval of the tests, where there is more than one.
-fn progress(rows: &[Progress], output: &mut dyn Write, style: Style) -> io::Result<()> {
-    if rows.len() < 2 {
-        return Ok(());
-    }
-    let columns = ["interval", "repetitions", "tests", "overhead", "wait", "overlap"].map(number);
-    let mut table = Table::new(&columns);
-    for row in rows {
-        table.row(vec![
-            time(row.interval_ns),
-            row.repetitions.to_string().into(),
-            format!("{:.0}", row.tests).into(),
-            time(row.overhead_ns),
-            time(row.wait_ns),
-            row.overlap.map(|overlap| format!("{:.0} %", 100.0 * overlap)).unwrap_or_default().into(),
-        ]);
-    }
-    table.write(output, style)
 }
 
 fn counters(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
