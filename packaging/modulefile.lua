@@ -13,5 +13,6 @@ prepend_path("PATH", pathJoin(prefix, "bin"))
 prepend_path("MANPATH", pathJoin(prefix, "share/man"))
 prepend_path("PKG_CONFIG_PATH", pathJoin(prefix, "share/pkgconfig"))
 prepend_path("CMAKE_PREFIX_PATH", prefix)
--- For job scripts that preload it into the ranks; never into every command of the shell.
-setenv("TRACER", pathJoin(prefix, "lib/mpitrace/libmpitrace.so"))
+setenv("MPITRACE_ROOT", prefix)
+-- For job scripts that preload it.
+setenv("MPITRACE_LIBRARY", pathJoin(prefix, "lib/mpitrace/libmpitrace.so"))

@@ -13,5 +13,6 @@ prepend-path PATH $prefix/bin
 prepend-path MANPATH $prefix/share/man
 prepend-path PKG_CONFIG_PATH $prefix/share/pkgconfig
 prepend-path CMAKE_PREFIX_PATH $prefix
-# For job scripts that preload it into the ranks; never into every command of the shell.
-setenv TRACER $prefix/lib/mpitrace/libmpitrace.so
+setenv MPITRACE_ROOT $prefix
+# For job scripts that preload it.
+setenv MPITRACE_LIBRARY $prefix/lib/mpitrace/libmpitrace.so

@@ -176,7 +176,7 @@ modules() {
     if debian environment-modules && modulecmd=$(dpkg -L environment-modules | grep -m 1 '/modulecmd.tcl$'); then
         found=$(MODULEPATH=$folder/tcl "$modulecmd" bash load mpitrace 2>&1)
         has "the module file in Tcl" "$found" "PATH=$prefix/bin:"
-        has "the library in it" "$found" "TRACER=$prefix/lib/mpitrace/libmpitrace.so"
+        has "the library in it" "$found" "MPITRACE_LIBRARY=$prefix/lib/mpitrace/libmpitrace.so"
     else
         skip "module file in Tcl" "no environment-modules"
     fi
@@ -185,7 +185,7 @@ modules() {
         lmod=$(find "$work/lmod" -path '*libexec/lmod' | head -n 1)
         found=$(lmod_load "$lmod" "$folder/lua")
         has "the module file in Lua" "$found" "PATH=$prefix/bin:"
-        has "the library in it" "$(tr -d '"' <<<"$found")" "TRACER=$prefix/lib/mpitrace/libmpitrace.so"
+        has "the library in it" "$(tr -d '"' <<<"$found")" "MPITRACE_LIBRARY=$prefix/lib/mpitrace/libmpitrace.so"
     else
         skip "module file in Lua" "no Lmod"
     fi

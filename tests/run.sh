@@ -106,7 +106,7 @@ result() {
 whole_programs() {
     local which=$1
     shift
-    MPITRACE_TESTS=$which cargo test --profile $profile $features --test whole_programs -- "$@"
+    TESTS_TIER=$which cargo test --profile $profile $features --test whole_programs -- "$@"
 }
 
 # The workspaces that are not part of the first one are built by what needs them.
@@ -142,7 +142,7 @@ unit_tests() {
     local skipped=()
     if [ $tier = first ]; then skipped=("${slow[@]/#/--skip=}"); fi
     # Tests of the headers build what the whole programs need, with the features of this tier.
-    RUST_TEST_THREADS=$((3 * $(nproc))) MPITRACE_TESTS=$tier cargo test --profile $profile $features --workspace \
+    RUST_TEST_THREADS=$((3 * $(nproc))) TESTS_TIER=$tier cargo test --profile $profile $features --workspace \
         --exclude mpitrace-laboratory -- "${skipped[@]}"
 }
 
@@ -232,7 +232,7 @@ case $tier in
         step "other systems, and Open MPI 6" tests/systems/run.sh
         step "models, threads and memory" tests/unsafe.sh
         # So many seconds a target.
-        step "fuzzing" tests/fuzz/run.sh "${MPITRACE_FUZZ:-20}"
+        step "fuzzing" tests/fuzz/run.sh "${TESTS_FUZZ:-20}"
         step "dependencies" licences_and_advisories
         step "API pages" api_pages
         step "release" cargo build --release --workspace
@@ -247,7 +247,7 @@ case $tier in
         done
         ;;
     idle)
-        export MPITRACE_IDLE=1
+        export TESTS_IDLE=1
         step "what only an idle machine shows" whole_programs all --test-threads 1 analysis::
         step "many ranks of Open MPI" whole_programs all --test-threads 1 where_nothing_else_runs
         ;;
@@ -259,12 +259,12 @@ case $tier in
         step "the whole suite" whole_programs all mpi4py_passes
         ;;
     deaths)
-        export MPITRACE_SOAK="${MPITRACE_SOAK:-100}"
-        step "each fault $MPITRACE_SOAK times" whole_programs all random_death::
+        export TESTS_SOAK="${TESTS_SOAK:-100}"
+        step "each fault $TESTS_SOAK times" whole_programs all random_death::
         ;;
     causes)
-        export MPITRACE_SOAK="${MPITRACE_SOAK:-100}"
-        step "each cause $MPITRACE_SOAK times" whole_programs all --test-threads 1 causes::
+        export TESTS_SOAK="${TESTS_SOAK:-100}"
+        step "each cause $TESTS_SOAK times" whole_programs all --test-threads 1 causes::
         ;;
     mpich)
         : "${MPICH_TESTS:?names the folder test/mpi of the sources of MPICH}"

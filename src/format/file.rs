@@ -3,10 +3,10 @@
 //! A trace is written under a temporary name beside its own, and renamed when every rank's part is whole, so that there
 //! is never half a trace under a trace's name.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::IntoRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use bytemuck::Zeroable;
@@ -51,6 +51,27 @@ pub fn settle(file: File) -> io::Result<()> {
             _ => Err(error),
         }),
     }
+}
+
+/// The permissions of a trace in this folder, before the umask. In one that all users can write to, but not rename or
+/// remove others' files in, it is for its user alone; where the folder sets the group, also for that to read.
+pub fn mode_in(folder: Option<&Path>) -> u32 {
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match mode_for_all(folder).map(|mode| mode.mode() & SETS_GROUP) {
+        None => 0o666,
+        Some(0) => 0o600,
+        Some(_) => 0o640,
+    }
+}
+
+const SETS_GROUP: u32 = 0o2000;
+/// All users can write to a folder, and only owners rename or remove what is in it.
+const FOR_ALL: u32 = 0o1002;
+
+/// The permissions of a folder that is made for all users in this one; `None`: it is not for all users itself.
+pub fn mode_for_all(folder: &Path) -> Option<Permissions> {
+    let mode = folder.metadata().ok()?.permissions().mode();
+    (mode & FOR_ALL == FOR_ALL).then(|| Permissions::from_mode(0o1777 | mode & SETS_GROUP))
 }
 
 /// Sees a new name in a folder on disk, as far as the file system can.
@@ -136,7 +157,7 @@ pub fn create_new(path: &Path, token: &str) -> io::Result<(PathBuf, File)> {
             continue;
         }
         let partial = partial_name(&candidate, token);
-        match OpenOptions::new().read(true).write(true).create_new(true).mode(0o666).open(&partial) {
+        match OpenOptions::new().read(true).write(true).create_new(true).mode(mode_in(path.parent())).open(&partial) {
             Ok(file) => return Ok((candidate, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),

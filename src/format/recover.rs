@@ -132,14 +132,7 @@ pub fn recover_job(job: &[Leftover], output: &Path) -> Result<Option<Recovered>,
         })
         .collect();
     for leftover in job.iter().filter(|leftover| !kept.contains(&leftover.path.as_path())) {
-        // First what the segment names.
-        for path in leftover.own_block_files().iter().chain([&leftover.path]) {
-            match std::fs::remove_file(path) {
-                // Another process has recovered it at the same time.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                removed => removed.map_err(|error| TraceError::io(path, error))?,
-            }
-        }
+        leftover.remove()?;
     }
     Ok(recovered)
 }
@@ -210,7 +203,8 @@ fn write_partial(
     world_size: u32,
     partial: &Path,
 ) -> std::io::Result<()> {
-    let trace = File::options().read(true).write(true).create_new(true).mode(0o666).open(partial)?;
+    let trace =
+        File::options().read(true).write(true).create_new(true).mode(file::mode_in(partial.parent())).open(partial)?;
     write_parts(&trace, contents, job, world_size)?;
     file::settle(trace)
 }
@@ -284,6 +278,22 @@ impl Leftover {
             BlockFileHeader::is_in(&file, &header.rank)
         };
         self.block_files().into_iter().filter(is_own).collect()
+    }
+
+    /// Removes it, with its block files.
+    ///
+    /// # Errors
+    /// The system's, of the first file that cannot be removed.
+    pub fn remove(&self) -> Result<(), TraceError> {
+        // First what the segment names.
+        for path in self.own_block_files().iter().chain([&self.path]) {
+            match std::fs::remove_file(path) {
+                // Another process has recovered it at the same time.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                removed => removed.map_err(|error| TraceError::io(path, error))?,
+            }
+        }
+        Ok(())
     }
 
     fn is_same_rank(&self, other: &Leftover) -> bool {

@@ -80,7 +80,7 @@ boot() {
         echo "mkdir -p '$(dirname "$root")' && ln -sfn /stage/repository '$root'"
         echo "echo 1 >/proc/sys/kernel/perf_user_access"
         # Nothing is built there.
-        echo "export MPITRACE_MACHINE=1 MPITRACE_TESTS=all CARGO=/bin/true"
+        echo "export TESTS_MACHINE=1 TESTS_TIER=all CARGO=/bin/true"
         echo "code=0"
         echo "whole_programs() { $profile/deps/whole_programs --test-threads 1 \"\$@\" || code=1; }"
         echo "library() { $profile/deps/library --test-threads 1 \"\$@\" || code=1; }"

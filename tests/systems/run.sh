@@ -65,7 +65,7 @@ inside() {
         ln -sfn /stage/repository "$folder$root"
         code=0
         for theme in $themes; do
-            env -i PATH=/usr/bin:/usr/sbin HOME=/root LC_ALL=C MPITRACE_TESTS=all CARGO=/bin/true \
+            env -i PATH=/usr/bin:/usr/sbin HOME=/root LC_ALL=C TESTS_TIER=all CARGO=/bin/true \
                 chroot "$folder" "/stage/$profile/deps/whole_programs" "$theme" </dev/null || code=1
         done
         exit $code

@@ -98,7 +98,7 @@ fn mismatch(case: &Case) {
 }
 
 /// The calls and messages show how the ranks are synchronised, but for a time that they wait for: on a
-/// busy machine that cannot be told from none. With `MPITRACE_IDLE=1`, where nothing else runs, it must be, too; in
+/// busy machine that cannot be told from none. With `TESTS_IDLE=1`, where nothing else runs, it must be, too; in
 /// simulated time the tests of the check prove it.
 fn synchronised(case: &Case) {
     let methods = [

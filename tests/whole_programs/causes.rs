@@ -141,8 +141,8 @@ static LIBRARIES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// How often each scenario is tried in a soak.
 fn soak() -> Option<usize> {
-    let number = env::var("MPITRACE_SOAK").ok()?;
-    Some(number.parse().unwrap_or_else(|_| panic!("MPITRACE_SOAK={number} is not a number of tries")))
+    let number = env::var("TESTS_SOAK").ok()?;
+    Some(number.parse().unwrap_or_else(|_| panic!("TESTS_SOAK={number} is not a number of tries")))
 }
 
 fn tries(case: &Case, scenario: &Scenario) {

@@ -141,7 +141,7 @@ fn hang(case: &Case) {
     assert!(said(&["never entered", "1"]), "who never entered it:\n{}", finished.stdout);
 }
 
-/// The next run of this user says on stderr that something is left, and leaves it alone.
+/// The next run of this user says on stderr that something is left, and leaves it alone. Later ones say no more.
 fn next_run(case: &Case) {
     die(case, 2, "kill", true);
     let left = case.segments.left();
@@ -150,6 +150,10 @@ fn next_run(case: &Case) {
     assert_eq!(next.code, 0);
     assert_eq!(next.lines_with("mpitrace recover").len(), 1, "one line that says what to do:\n{}", next.stderr);
     assert!(next.trace.info().complete);
+    let later = case.launch(2, "repeat.c").trace().run();
+    assert_eq!(later.lines_with("mpitrace recover").len(), 0, "{}", later.stderr);
+    let asked = case.launch(2, "repeat.c").set("MPITRACE_VERBOSE", "2").trace().run();
+    assert_eq!(asked.lines_with("mpitrace recover").len(), 1, "{}", asked.stderr);
     assert_eq!(case.segments.left(), left, "what another run left is touched by recover alone");
     let info = case.recover().info();
     assert_eq!((info.complete, info.only("MPI_Allreduce").bytes), (false, 8));

@@ -27,7 +27,7 @@ const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
 /// tests/machine/ sets the variable.
 pub fn emulated() -> Result<(), String> {
-    let given = env::var_os("MPITRACE_MACHINE").is_some();
+    let given = env::var_os("TESTS_MACHINE").is_some();
     given.then_some(()).ok_or_else(|| "changes settings of the machine: see tests/machine/run.sh".to_owned())
 }
 

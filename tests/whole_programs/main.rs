@@ -1,4 +1,4 @@
-//! Whole programs under the tracer, on real MPI libraries: each test on one library, or with `MPITRACE_TESTS=all` on
+//! Whole programs under the tracer, on real MPI libraries: each test on one library, or with `TESTS_TIER=all` on
 //! each library and ABI that there is. A test that is named on the command line runs on each as well.
 //!
 //! `tests/mpi/install.sh` installs the libraries. What cannot be run is listed as ignored, with the reason in its name;

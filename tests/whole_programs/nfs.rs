@@ -25,7 +25,7 @@ const ON: On = On::Only(&["ompi4"]);
 const EXPORTED: &str = "/export";
 
 fn two_machines() -> Result<(), String> {
-    env::var_os("MPITRACE_NODES")
+    env::var_os("TESTS_NODES")
         .map(drop)
         .ok_or_else(|| "needs two machines that share a folder by NFS: see tests/machine/nfs/run.sh".to_owned())
 }

@@ -12,6 +12,7 @@ pub const TESTS: &[Test] = &[
     Test::new("that_cannot_be_written_harms_nobody", unwritable),
     Test::new("is_in_folders_that_are_made", folders),
     Test::new("has_the_rights_that_the_umask_leaves", rights),
+    Test::new("in_a_folder_for_all_users_is_for_its_user_alone", for_all_users),
     // In the child MPI_Finalize of the other libraries fails.
     Test::new("is_not_written_by_a_child_that_was_forked_off", forked).on(On::Only(&["mpich5", "mpich5-abi"])),
 ];
@@ -106,6 +107,32 @@ fn folders(case: &Case) {
         assert_eq!(found.len(), 1, "{found:?}");
         let info = Trace::at(found[0].clone()).info();
         assert_eq!((info.records + info.dropped, info.dropped == 0), (2000, full == "spill"));
+    }
+}
+
+/// As a site has it, whose module traces every job into one folder.
+fn for_all_users(case: &Case) {
+    let mode = |path: &Path| fs::metadata(path).expect("a file").permissions().mode() & 0o7777;
+    for (of_folder, of_trace) in [(0o1777, 0o600), (0o3777, 0o640)] {
+        let site = case.folder.join(format!("{of_folder:o}"));
+        fs::create_dir(&site).expect("a folder");
+        fs::set_permissions(&site, fs::Permissions::from_mode(of_folder)).expect("for all users");
+        let pattern = site.join("%d/%u/%x-%j.mpitrace");
+        let traced =
+            case.launch(2, "repeat.c").set("LOGNAME", "somebody").set("MPITRACE_OUTPUT", &pattern).trace().run();
+        assert_eq!(traced.code, 0, "{}", traced.stderr);
+        let [day] = &fs::read_dir(&site).expect("the folder").flatten().collect::<Vec<_>>()[..] else {
+            panic!("not one folder for the day");
+        };
+        let name = day.file_name().to_string_lossy().into_owned();
+        assert!(name.len() == 8 && name.parse::<u32>().is_ok_and(|date| date > 2026_00_00), "{name}");
+        let user = day.path().join("somebody");
+        let found = traces(&user);
+        assert_eq!(found.len(), 1, "{found:?}");
+        let program = found[0].file_name().unwrap_or_default().to_string_lossy().into_owned();
+        assert!(program.starts_with("repeat"), "{program}");
+        assert_eq!([&day.path(), &user, &found[0]].map(|path| mode(path)), [of_folder, of_folder, of_trace]);
+        assert_eq!(Trace::at(found[0].clone()).info().records, 20);
     }
 }
 

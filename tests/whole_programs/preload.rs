@@ -10,6 +10,8 @@ use std::time::Duration;
 
 pub const TESTS: &[Test] = &[
     Test::new("into_what_is_no_mpi_program_is_silent", not_mpi).on(On::Any),
+    Test::new("into_programs_of_thirty_kinds_makes_no_difference", thirty_kinds).on(On::Any).second_tier(),
+    Test::new("into_what_is_no_mpi_program_opens_and_starts_nothing", opens_nothing).on(On::Any).needs("strace"),
     Test::new("into_the_launcher_too_makes_no_difference", launcher_too),
     Test::new("into_rank_0_alone_makes_no_difference", |case| one_rank(case, 0)).second_tier(),
     Test::new("into_rank_1_alone_makes_no_difference", |case| one_rank(case, 1)),
@@ -46,6 +48,105 @@ fn not_mpi(case: &Case) {
     }
     let left: Vec<_> = fs::read_dir(&case.folder).expect("the folder").flatten().map(|e| e.file_name()).collect();
     assert_eq!(left, ["output"], "nothing is written");
+}
+
+/// Lines of a shell, by what they try. A program that is not installed is left out.
+const KINDS: [(&str, &str); 36] = [
+    ("true", "true"),
+    ("false", "false"),
+    ("dash", "dash -c 'trap \"echo trapped\" EXIT; (exit 3) | cat; echo $?'"),
+    ("bash", "bash -c 'coproc cat; echo word >&${COPROC[1]}; read -u ${COPROC[0]} w; echo $w'"),
+    ("env", "env -i /bin/echo bare"),
+    ("awk", "echo 1 2 | awk '{print $1 + $2}'"),
+    ("sed", "echo one | sed s/one/two/"),
+    ("grep", "printf 'a\nb\n' | grep -c ."),
+    ("find", "find /etc/hostname -name 'host*'"),
+    ("sort", "seq 20000 -1 1 | sort -n --parallel=2 | head -1"),
+    ("xargs", "seq 40 | xargs -P 4 -n 1 true && echo done"),
+    ("tar", "mkdir -p t && echo x >t/x && tar -cf - t | tar -tf - && rm -r t"),
+    ("gzip", "echo text | gzip -c | gzip -dc"),
+    ("xz", "echo text | xz -T2 -c | xz -dc"),
+    ("bzip2", "echo text | bzip2 -c | bzip2 -dc"),
+    ("perl", "perl -e 'my $p = fork; exit 0 unless $p; waitpid $p, 0; print $?'"),
+    (
+        "python3",
+        "python3 -c 'import subprocess, threading; t = threading.Thread(target=print, args=(1,)); t.start(); \
+      t.join(); print(subprocess.run([\"true\"]).returncode)'",
+    ),
+    ("python3", "python3 -c 'import multiprocessing as m; print(m.get_context(\"fork\").Pool(2).map(abs, [-1, 2]))'"),
+    ("python3", "python3 -c 'import ctypes; print(ctypes.CDLL(None).abs(-3))'"),
+    ("node", "node -e 'console.log(6 * 7)'"),
+    ("java", "java -XX:+UseSerialGC -version"),
+    ("tclsh", "echo 'puts [expr 6 * 7]' | tclsh"),
+    ("cc", "echo 'int main(void) { return 7; }' >p.c && cc -o p p.c && ./p; echo $?; rm -f p p.c"),
+    ("cc", "echo 'int main(void) { return 7; }' >s.c && cc -static -o s s.c && ./s; echo $?; rm -f s s.c"),
+    (
+        "c++",
+        "echo 'int main() { try { throw 7; } catch (int n) { return n; } }' >q.cc && c++ -o q q.cc && ./q; echo $?; \
+      rm -f q q.cc",
+    ),
+    ("make", "printf 'all: a b\na b:\n\t@true\n' | make -j2 -f - && echo made"),
+    ("git", "git init -q g && git -C g status --short && rm -r g"),
+    ("gdb", "gdb -nx -batch -ex 'print 6 * 7'"),
+    ("openssl", "echo text | openssl dgst -sha256"),
+    ("sqlite3", "sqlite3 :memory: 'select 6 * 7'"),
+    ("vim", "vim -u NONE -es -c 'q!'; echo $?"),
+    ("timeout", "timeout 5 sh -c 'kill -9 $$'; echo $?"),
+    ("setsid", "setsid -w sh -c 'exec 0<&- 1>&- 2>&-; true'; echo $?"),
+    ("sh", "ulimit -v 400000; ulimit -n 20; sh -c 'echo limited'"),
+    ("chroot", "if [ $(id -u) = 0 ]; then chroot / /bin/echo inside; else echo inside; fi"),
+    ("unshare", "unshare -Ur sh -c 'echo inside' 2>/dev/null || echo refused"),
+];
+
+/// Processes that never come to MPI_Init: as without the tracer to the last byte, and no file is left.
+fn thirty_kinds(case: &Case) {
+    let run = |line: &str, preload: bool| {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).current_dir(&case.folder);
+        if preload {
+            command.env("LD_PRELOAD", tracer());
+        }
+        let finished = process::run(command, &case.folder.join("output"), Duration::from_secs(60));
+        (finished.code, finished.stdout, finished.stderr)
+    };
+    let mut tried = Vec::new();
+    for (name, line) in KINDS {
+        let found = Command::new("sh").args(["-c", &format!("command -v {name} >/dev/null")]).status();
+        if found.is_ok_and(|status| status.success()) {
+            assert_eq!(run(line, true), run(line, false), "{line}");
+            tried.push(name);
+        }
+    }
+    assert!(tried.len() >= 25, "too few of them are installed: {tried:?}");
+    let left: Vec<_> = fs::read_dir(&case.folder).expect("the folder").flatten().map(|e| e.file_name()).collect();
+    assert_eq!(left, ["output"], "nothing is written");
+}
+
+/// System calls other than those by which the loader maps libraries are those without the tracer.
+fn opens_nothing(case: &Case) {
+    const OF_THE_LOADER: [&str; 10] =
+        ["openat", "read", "pread64", "fstat", "newfstatat", "mmap", "mprotect", "close", "munmap", "access"];
+    let calls = |preload: bool| {
+        let log = case.folder.join("calls");
+        let mut command = Command::new("strace");
+        command.args(["-f", "-o"]).arg(&log).arg("-E");
+        command.arg(if preload { format!("LD_PRELOAD={}", tracer().display()) } else { "UNSET=1".to_owned() });
+        command.args(["/bin/sh", "-c", "/bin/true; exit 3"]).current_dir(&case.folder);
+        let finished = process::run(command, &case.folder.join("output"), Duration::from_secs(60));
+        assert_eq!(finished.code, 3, "{}", finished.stderr);
+        let text = fs::read_to_string(&log).expect("what strace has written");
+        let call = |line: &str| line.split_once(' ').map_or(String::new(), |(_, call)| call.trim_start().to_owned());
+        let calls: Vec<String> = text.lines().map(call).collect();
+        let name = |call: &String| call.split('(').next().unwrap_or_default().to_owned();
+        let others = calls.iter().map(name).filter(|name| !OF_THE_LOADER.contains(&name.as_str()));
+        let opened = calls.iter().filter(|call| call.starts_with("openat(") && !call.contains("ENOENT"));
+        let opened = opened.filter_map(|call| Some(call.split('"').nth(1)?.rsplit('/').next()?.to_owned()));
+        (others.collect::<Vec<_>>(), opened.collect::<std::collections::BTreeSet<_>>())
+    };
+    let (plain, traced) = (calls(false), calls(true));
+    assert_eq!(traced.0, plain.0);
+    let more: Vec<_> = traced.1.difference(&plain.1).map(String::as_str).collect();
+    assert_eq!(more, ["libmpitrace.so"], "it needs no library but that of C");
 }
 
 /// `LD_PRELOAD=... mpirun`, as somebody types it first: mpirun, its daemons and shells carry the library too.

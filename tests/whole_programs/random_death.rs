@@ -1,7 +1,7 @@
 //! Jobs that die at random moments, in every way. The program counts its calls that returned; each of them is in the
 //! trace that Finalize or `recover` makes, and the launcher's exit code is one that it also has without the tracer.
 //!
-//! Each fault is tried once, or `MPITRACE_SOAK` times: `tests/run.sh --soak deaths`, which writes the table of
+//! Each fault is tried once, or `TESTS_SOAK` times: `tests/run.sh --soak deaths`, which writes the table of
 //! docs/developers/measurements.md.
 
 use crate::support::truth::{self, Compared, Truth};
@@ -178,8 +178,8 @@ fn add(sum: &mut Sums, more: &Sums) {
 
 /// How often each fault is tried in a soak.
 fn soak() -> Option<u32> {
-    let number = env::var("MPITRACE_SOAK").ok()?;
-    Some(number.parse().unwrap_or_else(|_| panic!("MPITRACE_SOAK={number} is not a number of tries")))
+    let number = env::var("TESTS_SOAK").ok()?;
+    Some(number.parse().unwrap_or_else(|_| panic!("TESTS_SOAK={number} is not a number of tries")))
 }
 
 /// Runs the program until it is dead.

@@ -22,4 +22,5 @@ pub mod suggest;
 pub mod symbol;
 pub mod system;
 pub mod unwind;
+pub mod unwinder;
 pub mod width;

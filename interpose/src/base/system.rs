@@ -117,9 +117,16 @@ pub fn check_size(end: u64) -> io::Result<()> {
     if is_beyond { Err(io::Error::from_raw_os_error(libc::EFBIG)) } else { Ok(()) }
 }
 
-/// The time now, where the program runs, in a format of strftime.
-pub fn local_time_now(format: &CStr) -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as libc::time_t;
+/// The name of the user, as the login has set it; else the number.
+pub fn user_name() -> String {
+    // Not from the user database, which may be asked over a network.
+    let set = ["LOGNAME", "USER"].into_iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
+    set.filter(|name| !name.starts_with('.')).unwrap_or_else(|| user().to_string())
+}
+
+/// A time, where the program runs, in a format of strftime.
+pub fn local_time(time: SystemTime, format: &CStr) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as libc::time_t;
     // SAFETY: a tm is made of numbers and of a pointer that may be null, so that zeros are a valid one.
     let mut local: libc::tm = unsafe { std::mem::zeroed() };
     let mut text = [0u8; 64];

@@ -75,7 +75,7 @@ fn write() -> Option<()> {
     };
     let content = output::all_of(run)?;
     let job = content.rank.job;
-    let _ = output_name::make_folder_of(&path, &run.folder);
+    let _ = output_name::make_folder_of(&path, &run.settings, &run.folder);
     let written = match append(&path, job, run.world_size, &content) {
         Ok(appended) => {
             let whole = appended.parts == run.world_size;
@@ -158,7 +158,7 @@ fn is_ours(file: &File, path: &Path) -> bool {
 /// Makes a trace without parts, whole from the moment on at which it has its name.
 fn begin(path: &Path, job: [u8; 16], world_size: u32) -> io::Result<()> {
     let partial = file::partial_name(path, &format!("{}-{}", system::host(), std::process::id()));
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o666).open(&partial)?;
+    let file = OpenOptions::new().write(true).create_new(true).mode(file::mode_in(path.parent())).open(&partial)?;
     let start = file::parts_start(world_size);
     let made = system::check_size(start)
         .and_then(|()| file.set_len(start))

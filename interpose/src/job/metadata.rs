@@ -75,7 +75,7 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     if !first {
         return metadata;
     }
-    add("start_time", Some(system::local_time_now(c"%Y-%m-%dT%H:%M:%S%z")));
+    add("start_time", Some(system::local_time(settings.started, c"%Y-%m-%dT%H:%M:%S%z")));
     add("library", mpi::library_version().map(|version| version.lines().next().unwrap_or_default().to_owned()));
     add("library_file", library_file());
     add("abi", Some(abi_name().to_owned()));

@@ -7,6 +7,7 @@
 pub mod agreement;
 pub mod exit_writer;
 pub mod launcher;
+mod leftovers;
 pub mod lifecycle;
 pub mod metadata;
 pub mod output;

@@ -123,7 +123,9 @@ impl Trace<'_> {
             let made = writers.at_files(|| {
                 create().or_else(|error| match error.kind() {
                     // A folder on another node than rank 0's, or with the time in its name.
-                    io::ErrorKind::NotFound => make_folder_of(path, &self.run.folder).and_then(|()| create()),
+                    io::ErrorKind::NotFound => {
+                        make_folder_of(path, &self.run.settings, &self.run.folder).and_then(|()| create())
+                    }
                     _ => Err(error),
                 })
             });

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use mpitrace_format::file;
+
 use crate::base::batch::{self, Factor};
 use crate::base::{log, system};
 use crate::job::settings::Settings;
@@ -16,7 +18,7 @@ pub fn path_of(settings: &Settings, folder: &Path, process: u32) -> PathBuf {
     while let Some(before) = rest.iter().position(|&byte| byte == b'%') {
         path.extend(&rest[..before]);
         let sign = rest.get(before + 1).map(|&sign| char::from(sign));
-        match sign.and_then(|sign| value_of(sign, process)) {
+        match sign.and_then(|sign| value_of(sign, settings, process)) {
             Some(value) => {
                 path.extend(value.replace('/', "_").into_bytes());
                 rest = &rest[before + 2..];
@@ -33,17 +35,39 @@ pub fn path_of(settings: &Settings, folder: &Path, process: u32) -> PathBuf {
 
 /// Makes the folder of a file, and those that it lies in, where they are not there; but not the working directory,
 /// which the program may have removed.
-pub fn make_folder_of(path: &Path, working: &Path) -> io::Result<()> {
+///
+/// A folder whose name has a sign in it may be that of other users too: in one for all users it becomes one for all.
+pub fn make_folder_of(path: &Path, settings: &Settings, working: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     let removed = || folder.starts_with(working) && !working.is_dir();
-    if folder.is_dir() || removed() { Ok(()) } else { std::fs::create_dir_all(folder) }
+    if folder.is_dir() || removed() {
+        return Ok(());
+    }
+    let pattern = Path::new(OsStr::from_bytes(pattern(settings)));
+    let has_sign = pattern.parent().is_some_and(|folder| folder.as_os_str().as_bytes().contains(&b'%'));
+    if has_sign { make_shared(folder) } else { std::fs::create_dir_all(folder) }
+}
+
+fn make_shared(folder: &Path) -> io::Result<()> {
+    let Some(parent) = folder.parent() else { return Ok(()) };
+    if !parent.is_dir() {
+        make_shared(parent)?;
+    }
+    match std::fs::create_dir(folder) {
+        // By another user, maybe.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.and_then(|()| match file::mode_for_all(parent) {
+            Some(mode) => std::fs::set_permissions(folder, mode),
+            None => Ok(()),
+        }),
+    }
 }
 
 /// Makes the folder of the trace when the run begins, and says so where that fails: at the end it is too late for
 /// another one.
 pub fn make_folder(settings: &Settings, folder: &Path) {
     let path = path_of(settings, folder, std::process::id());
-    if let Err(error) = make_folder_of(&path, folder) {
+    if let Err(error) = make_folder_of(&path, settings, folder) {
         log::line(&format!(
             "cannot make the folder {}: {error}; no trace can be written: set MPITRACE_OUTPUT to a file in another folder",
             path.parent().unwrap_or(&path).display()
@@ -61,7 +85,7 @@ pub fn block_file(settings: &Settings, folder: &Path, rank: u32) -> PathBuf {
 }
 
 /// The replacement of a `%` sign; `None`: it is none.
-fn value_of(sign: char, process: u32) -> Option<String> {
+fn value_of(sign: char, settings: &Settings, process: u32) -> Option<String> {
     let factor = |factor| batch::value(factor).unwrap_or_else(|| "0".to_owned());
     Some(match sign {
         'h' => system::host(),
@@ -70,7 +94,10 @@ fn value_of(sign: char, process: u32) -> Option<String> {
         's' => factor(Factor::Step),
         'a' => factor(Factor::ArrayIndex),
         'r' => factor(Factor::Restart),
-        't' => system::local_time_now(c"%Y%m%d-%H%M%S"),
+        't' => system::local_time(settings.started, c"%Y%m%d-%H%M%S"),
+        'd' => system::local_time(settings.started, c"%Y%m%d"),
+        'u' => system::user_name(),
+        'x' => std::env::current_exe().ok()?.file_name()?.to_string_lossy().into_owned(),
         '%' => "%".to_owned(),
         _ => return None,
     })
@@ -108,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_signs_of_an_output_name_are_replaced() {
-        assert_eq!(path_of(&settings("a%%b-%p-%x%"), Path::new("/x"), 7), Path::new("/x/a%b-7-%x%"));
+        assert_eq!(path_of(&settings("a%%b-%p-%y%"), Path::new("/x"), 7), Path::new("/x/a%b-7-%y%"));
         assert_eq!(path_of(&settings("é%é%p"), Path::new("/x"), 7), Path::new("/x/é%é7"));
         let odd = Settings { output: Some(OsString::from_vec(b"%\xff%p\xfe".to_vec())), ..Settings::read() };
         assert_eq!(path_of(&odd, Path::new("/x"), 7).as_os_str().as_bytes(), b"/x/%\xff7\xfe");

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use mpitrace_format::layout::full;
 use mpitrace_format::ticks::Groups;
@@ -53,6 +53,8 @@ pub struct Settings {
     pub verbose: u8,
     /// Rank 0's warnings, a line each.
     pub warnings: Vec<String>,
+    /// When they were read: the run's start.
+    pub started: SystemTime,
 }
 
 /// The amount that is recorded of point-to-point calls.
@@ -104,6 +106,7 @@ impl Settings {
             run: 0,
             verbose: 1,
             warnings: Vec::new(),
+            started: SystemTime::now(),
         };
         for (name, given) in variables.filter(|(_, value)| !value.is_empty()) {
             let value = given.to_string_lossy().into_owned();
@@ -154,6 +157,8 @@ impl Settings {
                     let records = text.parse().ok().filter(|records| (1..=MOST_RECORDS).contains(records));
                     set(&mut settings.capacity, records, "a number of records from 1 to 4294967294")
                 }
+                // The installation's.
+                "MPITRACE_ROOT" | "MPITRACE_LIBRARY" => None,
                 unknown => {
                     settings.warnings.push(format!("{unknown} is not a setting of mpitrace; it is ignored"));
                     None
@@ -228,7 +233,8 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_variable_is_as_good_as_none() {
-        assert!(settings(&[("MPITRACE_CAPACITY", "")]).warnings.is_empty());
+    fn an_empty_variable_and_those_of_the_installation_are_as_good_as_none() {
+        let names = ["MPITRACE_ROOT", "MPITRACE_LIBRARY"].map(|name| (name, "/opt/mpitrace"));
+        assert!(settings(&[&names[..], &[("MPITRACE_CAPACITY", "")]].concat()).warnings.is_empty());
     }
 }

@@ -6,16 +6,15 @@ use std::sync::{Mutex, OnceLock};
 
 use bytemuck::Zeroable;
 use mpitrace_format::layout::{NO_RANK, RankHeader, RankTimes, full, live_columns, rank_times_flags, state};
-use mpitrace_format::recover;
 
 use crate::base::allocator::{self, Held};
-use crate::base::{first_on_node, log, mode, preloaded, system};
+use crate::base::{first_on_node, log, mode, preloaded, system, unwinder};
 use crate::counters::source::Wanted;
 use crate::counters::{message_counters, sources};
 use crate::identity::registry;
 use crate::job::run::{RUN, Run, World};
 use crate::job::settings::{PointToPoint, Settings};
-use crate::job::{metadata, output_name};
+use crate::job::{leftovers, metadata, output_name};
 use crate::mpi::{self, abi};
 use crate::record::thread::{self, messages, partners, waits};
 use crate::record::trace_buffer::{self, TraceBuffer};
@@ -34,6 +33,10 @@ pub fn prepare() -> Option<Prepared> {
     let settings = Settings::read();
     log::set_verbose(settings.verbose);
     if settings.disabled || preloaded::another_traces() {
+        return None;
+    }
+    if !unwinder::load() {
+        log::line("libgcc_s.so.1 cannot be loaded: nothing is traced");
         return None;
     }
     if settings.stacks {
@@ -118,7 +121,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     preloaded::say_namesakes(who.speaks);
     if who.speaks {
         run.settings.warnings.iter().for_each(|warning| log::line(warning));
-        say_leftovers(&run.settings);
+        leftovers::limit_and_say(&run.settings);
         output_name::make_folder(&run.settings, &run.folder);
     }
     let (rank, world_size, abi) = (who.rank, who.world_size, abi::get().family);
@@ -231,33 +234,5 @@ fn say_other_folder(settings: &Settings, folder: Option<&Path>) {
             ),
         ),
         _ => {}
-    }
-}
-
-fn say_leftovers(settings: &Settings) {
-    let uid = system::user();
-    // Where this run's own records would be left; where the user names a folder, of that one.
-    let folders = match &settings.segment_folder {
-        Some(folder) => vec![folder.clone()],
-        None => settings.segment_folders(),
-    };
-    for folder in folders {
-        let mut jobs =
-            recover::leftovers(std::slice::from_ref(&folder), Some(uid)).map(recover::by_job).unwrap_or_default();
-        // Of one that was killed within MPI_Init there are no records: what shows that it was there goes.
-        jobs.retain(|job| {
-            let has_records = job.iter().any(|leftover| leftover.rank.rank != NO_RANK);
-            if !has_records {
-                job.iter().for_each(|leftover| drop(std::fs::remove_file(&leftover.path)));
-            }
-            has_records
-        });
-        if !jobs.is_empty() {
-            let what = if jobs.len() == 1 { "a killed job".to_owned() } else { format!("{} killed jobs", jobs.len()) };
-            log::line(&format!(
-                "{} holds the records of {what}: mpitrace recover {0} -o FILE makes a trace from them",
-                folder.display()
-            ));
-        }
     }
 }

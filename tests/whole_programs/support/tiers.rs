@@ -36,18 +36,18 @@ pub enum Tier {
     All,
 }
 
-/// True if nothing else runs here, as `MPITRACE_IDLE=1` promises.
+/// True if nothing else runs here, as `TESTS_IDLE=1` promises.
 pub fn is_idle() -> bool {
-    env::var_os("MPITRACE_IDLE").is_some()
+    env::var_os("TESTS_IDLE").is_some()
 }
 
 impl Tier {
-    /// The tier of `MPITRACE_TESTS`. Without it, a test that is named runs wherever it can.
+    /// The tier of `TESTS_TIER`. Without it, a test that is named runs wherever it can.
     pub fn chosen(arguments: &Arguments) -> Tier {
-        match env::var("MPITRACE_TESTS").ok().as_deref() {
+        match env::var("TESTS_TIER").ok().as_deref() {
             Some("first") => Tier::First,
             Some("all") => Tier::All,
-            Some(other) => panic!("MPITRACE_TESTS={other}: it can be first or all"),
+            Some(other) => panic!("TESTS_TIER={other}: it can be first or all"),
             None if arguments.filter.is_some() || arguments.list => Tier::All,
             None => Tier::First,
         }

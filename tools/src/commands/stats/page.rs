@@ -111,7 +111,7 @@ pub fn one(facts: &Facts, output: &mut dyn Write, style: Style) -> Result<()> {
     values(facts, output, style)?;
     series(facts, output)?;
     modes(&facts.summary.modes, output, style)?;
-    times_together(facts, output, style)?;
+    times_together(facts, output)?;
     account(facts, output)?;
     counters(facts, output, style)?;
     per_rank(facts, output, style)?;
@@ -207,7 +207,7 @@ fn modes(modes: &[Mode], output: &mut dyn Write, style: Style) -> io::Result<()>
     table.write(output, style)
 }
 
-fn times_together(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
+fn times_together(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
     if let Some(c) = &facts.completion {
         let (local, global, last) = (shown(c.local_ns), shown(c.global_ns), shown(c.last_ns));
         writeln!(output, "\ncompletion   local {local}, global {global}, last {last}")?;
