@@ -13,6 +13,7 @@
 #   share/pkgconfig, share/cmake      for programs that use the C API
 #   share/man, share/bash-completion, share/zsh, share/fish
 #   share/mpitrace/mpitrace.schema.json   the JSON output of the companion (JSON Schema, draft 7)
+#   share/mpitrace/slurm              the source of the plugin of Slurm
 #   share/mpitrace/modulefiles        tcl/ for Environment Modules, lua/ for Lmod
 #   share/doc/mpitrace                licences, changes
 set -eu
@@ -73,6 +74,7 @@ file 644 include/mpitrace_fortran.c share/mpitrace/fortran/mpitrace_fortran.c
 file 644 packaging/mpitrace.schema.json share/mpitrace/mpitrace.schema.json
 file 644 packaging/mpitrace.magic share/mpitrace/mpitrace.magic
 file 644 packaging/mpitrace.mime.xml share/mime/packages/mpitrace.xml
+file 644 packaging/slurm/mpitrace_spank.c share/mpitrace/slurm/mpitrace_spank.c
 
 if [ -n "$prefix" ]; then
     template packaging/mpitrace.pc share/pkgconfig/mpitrace.pc

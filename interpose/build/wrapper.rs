@@ -126,10 +126,10 @@ fn wrapper(form: &Form<'_>, symbol: &str, width: &str, lacking: &str) -> String 
 /// The arguments are those of the MPI function of this name.
 #[unsafe(no_mangle)]
 pub unsafe extern \"C-unwind\" fn {symbol}({}) -> c_int {{
-    static REAL: Symbol = Symbol::new(\"{symbol}\\0\");
+    static REAL: Symbol = Symbol::new();
     let real = match REAL.known() {{
         Some(real) => real,
-        None => match REAL.find() {{
+        None => match REAL.find(c\"{symbol}\") {{
             Some(real) => real,
             None => {{ {lacking} }}
         }},
@@ -224,8 +224,8 @@ fn {}_narrowed(plain: *mut c_void, {}) -> c_int {{
 fn narrowing(form: &Form<'_>, plain: &str) -> String {
     let (located, site) = if form.line.is_recorded() { (located("_", false), "site, ") } else { (String::new(), "") };
     format!(
-        "static PLAIN: Symbol = Symbol::new(\"{plain}\\0\");
-        let Some(plain) = PLAIN.get() else {{ return missing(\"{plain}\") }};
+        "static PLAIN: Symbol = Symbol::new();
+        let Some(plain) = PLAIN.get(c\"{plain}\") else {{ return missing(\"{plain}\") }};
         {located}
         return {}_narrowed(plain, {site}{});",
         form.name,
@@ -237,8 +237,8 @@ fn narrowing(form: &Form<'_>, plain: &str) -> String {
 fn another(form: &Form<'_>, prefix: &str) -> String {
     let Call { path, arguments } = &form.line.other;
     format!(
-        "static OTHER: Symbol = Symbol::new(\"{prefix}{path}\\0\");
-        let Some(other) = OTHER.get() else {{ return missing(\"{prefix}{}\") }};
+        "static OTHER: Symbol = Symbol::new();
+        let Some(other) = OTHER.get(c\"{prefix}{path}\") else {{ return missing(\"{prefix}{}\") }};
         {}
         {}
         return {{ {} }};",

@@ -5,6 +5,7 @@
 # /dev/shm, /tmp, /run and boot id. Slurm runs on all of them; the command runs on `head`. `at NODE COMMAND...` runs a command on a
 # node, as ssh does. What is not below /tmp is one folder for all nodes; of /tmp they share FOLDER and the folders in $KEEP.
 # On the nodes $SHARED, a folder, is seen through the file system that `$MOUNT FOLDER MOUNTPOINT $MOUNT_LIMIT` mounts, if it is given.
+# $PLUGSTACK is the plugstack.conf of Slurm, if it is given.
 # $EPILOGUE is a script that Slurm runs on each node of a job after its end, if it is given.
 # The exit code is the command's. Everything goes with it: it lives in namespaces of its own, as do all addresses.
 #
@@ -101,6 +102,7 @@ ${EPILOGUE:+Epilog=$EPILOGUE}
 NodeName=n[1-$nodes] NodeAddr=10.77.0.[1-$nodes] CPUs=16
 PartitionName=all Nodes=ALL Default=YES OverSubscribe=YES
 CONF
+    if [ -n "${PLUGSTACK-}" ]; then echo "$PLUGSTACK" >"$base/etc/plugstack.conf"; fi
     cat >"$base/bin/at" <<'AT'
 #!/bin/bash
 # at [OPTIONS OF SSH] NODE COMMAND...

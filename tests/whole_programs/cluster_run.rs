@@ -1,16 +1,19 @@
 //! `mpitrace run` on several nodes.
 
 use crate::cluster::{
-    assert_one_trace, assert_same, over_at, own_launcher, run_on, script, srun, test, untraced, words,
+    assert_one_trace, assert_same, over_at, own_launcher, permitted, run_on, script, srun, test, untraced, words,
 };
-use crate::support::{Case, Outcome, Test, Trace, binaries};
+use crate::support::{Case, Outcome, Test, Trace, binaries, root, tracer};
 use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
 
 pub const TESTS: &[Test] = &[
     test("by_srun_gives_one_trace", |case| one_trace(case, &[], &srun(case, &[]))).second_tier(),
     test("in_a_batch_job_gives_one_trace", |case| one_trace(case, &batch(), &own_launcher(case))).second_tier(),
     test("in_an_allocation_gives_one_trace", |case| one_trace(case, &allocation(), &own_launcher(case))).second_tier(),
     test("without_a_batch_system_gives_one_trace", |case| one_trace(case, &[], &over_at(case))).second_tier(),
+    test("by_an_option_of_srun_gives_one_trace", option_of_srun).where_permitted(headers_of_slurm).second_tier(),
 ];
 
 fn batch() -> Vec<OsString> {
@@ -19,6 +22,41 @@ fn batch() -> Vec<OsString> {
 
 fn allocation() -> Vec<OsString> {
     words(&["salloc", "-Q", "-N3", "--ntasks-per-node=2"])
+}
+
+/// The compiler's arguments for the plugin of Slurm.
+fn plugin(output: &Path) -> Command {
+    let mut compiler = Command::new("cc");
+    compiler.args(["-Wall", "-Werror", "-shared", "-fPIC", "-o"]).arg(output);
+    compiler.arg(root().join("packaging/slurm/mpitrace_spank.c"));
+    compiler
+}
+
+fn headers_of_slurm() -> Result<(), String> {
+    permitted()?;
+    let found = plugin(Path::new("/dev/null")).arg("-fsyntax-only").output();
+    let found = found.is_ok_and(|checked| checked.status.success());
+    if found { Ok(()) } else { Err("there is no slurm/spank.h (libslurm-dev)".to_owned()) }
+}
+
+/// `srun --mpitrace=EVENTS`, with the plugin of packaging/slurm. Without the option nothing is traced.
+fn option_of_srun(case: &Case) {
+    let built = case.folder.join("mpitrace_spank.so");
+    assert!(plugin(&built).status().expect("a compiler").success());
+    let plugstack = format!("PLUGSTACK=required {} library={}", built.display(), tracer().display());
+    let path = case.folder.join("by-option.mpitrace");
+    let run = |option: Option<&str>| {
+        let options: Vec<&str> = ["-N3", "--ntasks-per-node=2"].into_iter().chain(option).collect();
+        let launch = case.launch(6, "counts.c").set("MPITRACE_OUTPUT", &path);
+        run_on(case, &[plugstack.clone().into()], &srun(case, &options), launch)
+    };
+    let plain = run(None);
+    assert_eq!((plain.code, path.exists()), (0, false), "{}", plain.stderr);
+    let outcome = run(Some("--mpitrace=page-faults"));
+    let outcome = Outcome { trace: Trace::at(path.clone()), ..outcome };
+    assert_same(&outcome, &plain, 6);
+    assert_one_trace(case, &outcome, &[2, 2, 2]);
+    assert_eq!(outcome.trace.info().counters, ["page-faults"]);
 }
 
 /// `mpitrace run` between what makes the job and the launcher of its ranks. Only they may have the tracer.

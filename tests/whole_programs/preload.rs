@@ -131,12 +131,13 @@ fn opens_nothing(case: &Case) {
         let mut command = Command::new("strace");
         command.args(["-f", "-o"]).arg(&log).arg("-E");
         command.arg(if preload { format!("LD_PRELOAD={}", tracer().display()) } else { "UNSET=1".to_owned() });
-        command.args(["/bin/sh", "-c", "/bin/true; exit 3"]).current_dir(&case.folder);
+        command.arg("/bin/true").current_dir(&case.folder);
         let finished = process::run(command, &case.folder.join("output"), Duration::from_secs(60));
-        assert_eq!(finished.code, 3, "{}", finished.stderr);
+        assert_eq!(finished.code, 0, "{}", finished.stderr);
         let text = fs::read_to_string(&log).expect("what strace has written");
+        // Behind the number of the process.
         let call = |line: &str| line.split_once(' ').map_or(String::new(), |(_, call)| call.trim_start().to_owned());
-        let calls: Vec<String> = text.lines().map(call).collect();
+        let calls: Vec<String> = text.lines().map(call).filter(|call| !call.starts_with("+++")).collect();
         let name = |call: &String| call.split('(').next().unwrap_or_default().to_owned();
         let others = calls.iter().map(name).filter(|name| !OF_THE_LOADER.contains(&name.as_str()));
         let opened = calls.iter().filter(|call| call.starts_with("openat(") && !call.contains("ENOENT"));

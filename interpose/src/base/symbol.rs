@@ -13,7 +13,6 @@ use crate::base::errno;
 /// An address is kept while MPI is in use only: before and after that a program may close the library, as one that
 /// brings it along with a plugin does, and open it again at another address.
 pub struct Symbol {
-    name: &'static CStr,
     address: AtomicPtr<c_void>,
     /// True if it is in the list that begins with [`KEPT`], where it then stays.
     listed: AtomicBool,
@@ -49,23 +48,20 @@ const ABSENT: *mut c_void = std::ptr::without_provenance_mut(1);
 pub const PLACE_OF_ADDRESS: usize = std::mem::offset_of!(Symbol, address);
 
 impl Symbol {
-    /// A function that has not been looked for yet. The name ends in a zero byte.
-    pub const fn new(name_with_nul: &'static str) -> Symbol {
-        match CStr::from_bytes_with_nul(name_with_nul.as_bytes()) {
-            Ok(name) => Symbol {
-                name,
-                address: AtomicPtr::new(std::ptr::null_mut()),
-                listed: AtomicBool::new(false),
-                next: AtomicPtr::new(std::ptr::null_mut()),
-            },
-            Err(_) => panic!("a symbol's name ends in one zero byte"),
+    /// A function that has not been looked for yet. Its name is stated where it is looked for: an address here would have
+    /// the loader write to each symbol in every process.
+    pub const fn new() -> Symbol {
+        Symbol {
+            address: AtomicPtr::new(std::ptr::null_mut()),
+            listed: AtomicBool::new(false),
+            next: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
 
-    /// The function's address. `None` where the MPI library at hand does not have it.
+    /// The address of the function of this name. `None` where the MPI library at hand does not have it.
     #[inline(always)]
-    pub fn get(&'static self) -> Option<*mut c_void> {
-        self.known().or_else(|| self.find())
+    pub fn get(&'static self, name: &CStr) -> Option<*mut c_void> {
+        self.known().or_else(|| self.find(name))
     }
 
     /// The function's address, where it was looked up before.
@@ -78,11 +74,11 @@ impl Symbol {
     /// Looks the function up. `None` where the MPI library at hand does not have it.
     #[cold]
     #[inline(never)]
-    pub fn find(&'static self) -> Option<*mut c_void> {
+    pub fn find(&'static self, name: &CStr) -> Option<*mut c_void> {
         if self.address.load(Ordering::Relaxed) == ABSENT {
             return None;
         }
-        let found = errno::kept(|| next_definition(self.name));
+        let found = errno::kept(|| next_definition(name));
         // An absence is remembered only when a library was there to be searched: mpi4py and Julia load theirs late.
         if !found.is_null() {
             self.keep(found);
@@ -94,13 +90,13 @@ impl Symbol {
 
     /// The function's address, also where only a plugin of the MPI library has it.
     #[cold]
-    pub fn find_in_any_object(&'static self) -> Option<*mut c_void> {
+    pub fn find_in_any_object(&'static self, name: &CStr) -> Option<*mut c_void> {
         if let Some(known) = self.known() {
             return Some(known);
         }
         let found = errno::kept(|| {
-            let found = next_definition(self.name);
-            if found.is_null() { in_any_object(self.name) } else { found }
+            let found = next_definition(name);
+            if found.is_null() { in_any_object(name) } else { found }
         });
         if !found.is_null() {
             self.keep(found);

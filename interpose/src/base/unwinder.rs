@@ -11,62 +11,60 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::base::symbol;
 
-/// Declares the functions: `names` has them in order.
+/// The code of a function: a jump to what was found, else to what is found now. At most three arguments are kept.
+#[cfg(target_arch = "x86_64")]
+macro_rules! jump {
+    () => {
+        "mov rax, qword ptr [rip + {functions} + 8 * {index}]
+        test rax, rax
+        jz 2f
+        jmp rax
+        2:
+        push rdi
+        push rsi
+        push rdx
+        mov edi, {index}
+        call {find}
+        pop rdx
+        pop rsi
+        pop rdi
+        jmp rax"
+    };
+}
+#[cfg(target_arch = "aarch64")]
+macro_rules! jump {
+    () => {
+        "adrp x16, {functions}
+        add x16, x16, :lo12:{functions}
+        ldr x16, [x16, 8 * {index}]
+        cbz x16, 2f
+        br x16
+        2:
+        stp x29, x30, [sp, -48]!
+        stp x0, x1, [sp, 16]
+        str x2, [sp, 32]
+        mov x0, {index}
+        bl {find}
+        mov x16, x0
+        ldr x2, [sp, 32]
+        ldp x0, x1, [sp, 16]
+        ldp x29, x30, [sp], 48
+        br x16"
+    };
+}
+
+/// Declares the functions, which no other object sees.
 macro_rules! functions {
     ($count:literal: $($index:literal $name:literal)*) => {
         const NAMES: [&str; $count] = [$(concat!($name, "\0")),*];
         $(
-            #[cfg(target_arch = "x86_64")]
             global_asm!(
                 concat!(".pushsection .text.", $name, ",\"ax\",@progbits"),
                 concat!(".globl ", $name),
                 concat!(".hidden ", $name),
                 concat!(".type ", $name, ", @function"),
                 concat!($name, ":"),
-                "mov rax, qword ptr [rip + {functions} + 8 * {index}]",
-                "test rax, rax",
-                "jz 2f",
-                "jmp rax",
-                // At most three arguments. The stack is 8 bytes off its alignment here.
-                "2:",
-                "push rdi",
-                "push rsi",
-                "push rdx",
-                "mov edi, {index}",
-                "call {find}",
-                "pop rdx",
-                "pop rsi",
-                "pop rdi",
-                "jmp rax",
-                concat!(".size ", $name, ", . - ", $name),
-                ".popsection",
-                functions = sym FUNCTIONS,
-                find = sym find,
-                index = const $index,
-            );
-            #[cfg(target_arch = "aarch64")]
-            global_asm!(
-                concat!(".pushsection .text.", $name, ",\"ax\",@progbits"),
-                concat!(".globl ", $name),
-                concat!(".hidden ", $name),
-                concat!(".type ", $name, ", @function"),
-                concat!($name, ":"),
-                "adrp x16, {functions}",
-                "add x16, x16, :lo12:{functions}",
-                "ldr x16, [x16, 8 * {index}]",
-                "cbz x16, 2f",
-                "br x16",
-                "2:",
-                "stp x29, x30, [sp, -48]!",
-                "stp x0, x1, [sp, 16]",
-                "str x2, [sp, 32]",
-                "mov x0, {index}",
-                "bl {find}",
-                "mov x16, x0",
-                "ldr x2, [sp, 32]",
-                "ldp x0, x1, [sp, 16]",
-                "ldp x29, x30, [sp], 48",
-                "br x16",
+                jump!(),
                 concat!(".size ", $name, ", . - ", $name),
                 ".popsection",
                 functions = sym FUNCTIONS,

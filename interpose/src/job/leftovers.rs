@@ -115,8 +115,12 @@ mod tests {
         folder
     }
 
+    fn found(folder: &Path) -> Vec<Leftover> {
+        recover::leftovers(&[folder.to_owned()], None).unwrap()
+    }
+
     fn limited(folder: &Path, now: SystemTime, most_bytes: u64) -> (bool, usize) {
-        limit(&recover::by_job(recover::leftovers(&[folder.to_owned()], None).unwrap()), now, most_bytes)
+        limit(&recover::by_job(found(folder)), now, most_bytes)
     }
 
     fn names(folder: &Path) -> usize {
@@ -139,10 +143,10 @@ mod tests {
         let folder = folder_of("size", &[1, 2, 3]);
         let now = SystemTime::now();
         assert_eq!(limited(&folder, now, 0), (true, 3), "none goes that was not announced");
-        let each = recover::leftovers(&[folder.clone()], None).unwrap()[0].bytes;
+        let each = found(&folder)[0].bytes;
         assert_eq!(limited(&folder, now, 2 * each), (false, 2));
         assert_eq!((limited(&folder, now, 0), names(&folder)), ((false, 1), 1));
-        assert_eq!(recover::leftovers(&[folder.clone()], None).unwrap()[0].rank.job, [3; 16]);
+        assert_eq!(found(&folder)[0].rank.job, [3; 16]);
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -150,8 +150,8 @@ fn command_of(process: &str) -> Option<String> {
 }
 
 fn library_file() -> Option<String> {
-    static INIT: Symbol = Symbol::new("PMPI_Init\0");
-    let (_, file) = symbol::starting_at(INIT.get()?.addr())?;
+    static INIT: Symbol = Symbol::new();
+    let (_, file) = symbol::starting_at(INIT.get(c"PMPI_Init")?.addr())?;
     Some(file.to_string_lossy().into_owned())
 }
 

@@ -24,16 +24,14 @@ pub use comm::Comm;
 
 macro_rules! functions {
     ($(fn $name:ident = $symbol:literal ( $($argument:ident),* );)*) => { $(
-        #[doc = concat!("`", $symbol, "`.")]
-        ///
         /// False where the library lacks the function or reports an error.
         ///
         /// # Safety
         /// The arguments are what the MPI function wants, addresses as numbers.
         #[allow(clippy::too_many_arguments, reason = "as many as the MPI function has")]
         unsafe fn $name($($argument: usize),*) -> bool {
-            static SYMBOL: Symbol = Symbol::new(concat!($symbol, "\0"));
-            let Some(address) = SYMBOL.get() else { return false };
+            static SYMBOL: Symbol = Symbol::new();
+            let Some(address) = SYMBOL.get($symbol) else { return false };
             // SAFETY: every MPI function takes words and returns int; the caller vouches for the words.
             unsafe {
                 let function: unsafe extern "C-unwind" fn($($argument: usize),*) -> c_int = std::mem::transmute(address);
@@ -46,51 +44,51 @@ macro_rules! functions {
 pub(crate) use functions;
 
 functions! {
-    fn abi_get_version = "PMPI_Abi_get_version"(major, minor);
-    fn comm_rank = "PMPI_Comm_rank"(comm, rank);
-    fn comm_size = "PMPI_Comm_size"(comm, size);
-    fn comm_remote_size = "PMPI_Comm_remote_size"(comm, size);
-    fn comm_test_inter = "PMPI_Comm_test_inter"(comm, flag);
-    fn comm_group = "PMPI_Comm_group"(comm, group);
-    fn comm_remote_group = "PMPI_Comm_remote_group"(comm, group);
-    fn win_get_group = "PMPI_Win_get_group"(win, group);
-    fn file_get_group = "PMPI_File_get_group"(fh, group);
-    fn group_from_session_pset = "PMPI_Group_from_session_pset"(session, name, group);
-    fn group_rank = "PMPI_Group_rank"(group, rank);
-    fn group_size = "PMPI_Group_size"(group, size);
-    fn topo_test = "PMPI_Topo_test"(comm, kind);
-    fn cartdim_get = "PMPI_Cartdim_get"(comm, dimensions);
-    fn graph_neighbors_count = "PMPI_Graph_neighbors_count"(comm, rank, neighbors);
-    fn dist_graph_neighbors_count = "PMPI_Dist_graph_neighbors_count"(comm, sources, destinations, weighted);
-    fn comm_idup = "PMPI_Comm_idup"(comm, new, request);
-    fn send = "PMPI_Send"(buffer, count, datatype, dest, tag, comm);
-    fn iprobe = "PMPI_Iprobe"(source, tag, comm, flag, status);
-    fn irecv = "PMPI_Irecv"(buffer, count, datatype, source, tag, comm, request);
-    fn ibarrier = "PMPI_Ibarrier"(comm, request);
-    fn test = "PMPI_Test"(request, flag, status);
-    fn cancel = "PMPI_Cancel"(request);
-    fn wait = "PMPI_Wait"(request, status);
-    fn error_class = "PMPI_Error_class"(code, class);
-    fn comm_split_type = "PMPI_Comm_split_type"(comm, kind, key, info, new);
-    fn comm_free = "PMPI_Comm_free"(comm);
-    fn comm_set_errhandler = "PMPI_Comm_set_errhandler"(comm, handler);
-    fn comm_revoke = "PMPIX_Comm_revoke"(comm);
-    fn comm_call_errhandler = "PMPI_Comm_call_errhandler"(comm, code);
-    fn group_translate_ranks = "PMPI_Group_translate_ranks"(group, n, ranks, other, others);
-    fn group_range_incl = "PMPI_Group_range_incl"(group, n, ranges, new);
-    fn group_free = "PMPI_Group_free"(group);
-    fn type_size = "PMPI_Type_size"(datatype, size);
-    fn type_size_x = "PMPI_Type_size_x"(datatype, size);
-    fn get_count = "PMPI_Get_count"(status, datatype, count);
-    fn get_elements_x = "PMPI_Get_elements_x"(status, datatype, count);
-    fn test_cancelled = "PMPI_Test_cancelled"(status, flag);
-    fn type_get_name = "PMPI_Type_get_name"(datatype, name, length);
-    fn get_library_version = "PMPI_Get_library_version"(text, length);
-    fn query_thread = "PMPI_Query_thread"(level);
-    fn ibcast = "PMPI_Ibcast"(buffer, count, datatype, root, comm, request);
-    fn iallreduce = "PMPI_Iallreduce"(send, receive, count, datatype, op, comm, request);
-    fn igather = "PMPI_Igather"(send, send_count, send_type, receive, receive_count, receive_type, root, comm, request);
-    fn iexscan = "PMPI_Iexscan"(send, receive, count, datatype, op, comm, request);
+    fn abi_get_version = c"PMPI_Abi_get_version"(major, minor);
+    fn comm_rank = c"PMPI_Comm_rank"(comm, rank);
+    fn comm_size = c"PMPI_Comm_size"(comm, size);
+    fn comm_remote_size = c"PMPI_Comm_remote_size"(comm, size);
+    fn comm_test_inter = c"PMPI_Comm_test_inter"(comm, flag);
+    fn comm_group = c"PMPI_Comm_group"(comm, group);
+    fn comm_remote_group = c"PMPI_Comm_remote_group"(comm, group);
+    fn win_get_group = c"PMPI_Win_get_group"(win, group);
+    fn file_get_group = c"PMPI_File_get_group"(fh, group);
+    fn group_from_session_pset = c"PMPI_Group_from_session_pset"(session, name, group);
+    fn group_rank = c"PMPI_Group_rank"(group, rank);
+    fn group_size = c"PMPI_Group_size"(group, size);
+    fn topo_test = c"PMPI_Topo_test"(comm, kind);
+    fn cartdim_get = c"PMPI_Cartdim_get"(comm, dimensions);
+    fn graph_neighbors_count = c"PMPI_Graph_neighbors_count"(comm, rank, neighbors);
+    fn dist_graph_neighbors_count = c"PMPI_Dist_graph_neighbors_count"(comm, sources, destinations, weighted);
+    fn comm_idup = c"PMPI_Comm_idup"(comm, new, request);
+    fn send = c"PMPI_Send"(buffer, count, datatype, dest, tag, comm);
+    fn iprobe = c"PMPI_Iprobe"(source, tag, comm, flag, status);
+    fn irecv = c"PMPI_Irecv"(buffer, count, datatype, source, tag, comm, request);
+    fn ibarrier = c"PMPI_Ibarrier"(comm, request);
+    fn test = c"PMPI_Test"(request, flag, status);
+    fn cancel = c"PMPI_Cancel"(request);
+    fn wait = c"PMPI_Wait"(request, status);
+    fn error_class = c"PMPI_Error_class"(code, class);
+    fn comm_split_type = c"PMPI_Comm_split_type"(comm, kind, key, info, new);
+    fn comm_free = c"PMPI_Comm_free"(comm);
+    fn comm_set_errhandler = c"PMPI_Comm_set_errhandler"(comm, handler);
+    fn comm_revoke = c"PMPIX_Comm_revoke"(comm);
+    fn comm_call_errhandler = c"PMPI_Comm_call_errhandler"(comm, code);
+    fn group_translate_ranks = c"PMPI_Group_translate_ranks"(group, n, ranks, other, others);
+    fn group_range_incl = c"PMPI_Group_range_incl"(group, n, ranges, new);
+    fn group_free = c"PMPI_Group_free"(group);
+    fn type_size = c"PMPI_Type_size"(datatype, size);
+    fn type_size_x = c"PMPI_Type_size_x"(datatype, size);
+    fn get_count = c"PMPI_Get_count"(status, datatype, count);
+    fn get_elements_x = c"PMPI_Get_elements_x"(status, datatype, count);
+    fn test_cancelled = c"PMPI_Test_cancelled"(status, flag);
+    fn type_get_name = c"PMPI_Type_get_name"(datatype, name, length);
+    fn get_library_version = c"PMPI_Get_library_version"(text, length);
+    fn query_thread = c"PMPI_Query_thread"(level);
+    fn ibcast = c"PMPI_Ibcast"(buffer, count, datatype, root, comm, request);
+    fn iallreduce = c"PMPI_Iallreduce"(send, receive, count, datatype, op, comm, request);
+    fn igather = c"PMPI_Igather"(send, send_count, send_type, receive, receive_count, receive_type, root, comm, request);
+    fn iexscan = c"PMPI_Iexscan"(send, receive, count, datatype, op, comm, request);
 }
 
 /// Calls `function` with the address of an int; the int, if that went well.

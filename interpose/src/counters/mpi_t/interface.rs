@@ -13,25 +13,25 @@ use crate::counters::mpi_t::kinds::{CLASSES, Class};
 use crate::mpi::{self, abi, functions};
 
 functions! {
-    fn init_thread = "MPI_T_init_thread"(required, provided);
-    fn finalize = "MPI_T_finalize"();
-    fn pvar_get_num = "MPI_T_pvar_get_num"(count);
-    fn pvar_get_info = "MPI_T_pvar_get_info"(
+    fn init_thread = c"MPI_T_init_thread"(required, provided);
+    fn finalize = c"MPI_T_finalize"();
+    fn pvar_get_num = c"MPI_T_pvar_get_num"(count);
+    fn pvar_get_info = c"MPI_T_pvar_get_info"(
         index, name, name_length, verbosity, class, datatype, enumeration, text, text_length, bind, read_only, continuous, atomic
     );
-    fn pvar_session_create = "MPI_T_pvar_session_create"(session);
-    fn pvar_handle_alloc = "MPI_T_pvar_handle_alloc"(session, index, object, handle, count);
-    fn pvar_handle_free = "MPI_T_pvar_handle_free"(session, handle);
-    fn pvar_start = "MPI_T_pvar_start"(session, handle);
-    fn cvar_get_num = "MPI_T_cvar_get_num"(count);
-    fn cvar_get_info = "MPI_T_cvar_get_info"(
+    fn pvar_session_create = c"MPI_T_pvar_session_create"(session);
+    fn pvar_handle_alloc = c"MPI_T_pvar_handle_alloc"(session, index, object, handle, count);
+    fn pvar_handle_free = c"MPI_T_pvar_handle_free"(session, handle);
+    fn pvar_start = c"MPI_T_pvar_start"(session, handle);
+    fn cvar_get_num = c"MPI_T_cvar_get_num"(count);
+    fn cvar_get_info = c"MPI_T_cvar_get_info"(
         index, name, name_length, verbosity, datatype, enumeration, text, text_length, bind, scope
     );
-    fn cvar_handle_alloc = "MPI_T_cvar_handle_alloc"(index, object, handle, count);
-    fn cvar_handle_free = "MPI_T_cvar_handle_free"(handle);
-    fn cvar_read = "MPI_T_cvar_read"(handle, buffer);
-    fn enum_get_info = "MPI_T_enum_get_info"(enumeration, count, name, name_length);
-    fn enum_get_item = "MPI_T_enum_get_item"(enumeration, index, value, name, name_length);
+    fn cvar_handle_alloc = c"MPI_T_cvar_handle_alloc"(index, object, handle, count);
+    fn cvar_handle_free = c"MPI_T_cvar_handle_free"(handle);
+    fn cvar_read = c"MPI_T_cvar_read"(handle, buffer);
+    fn enum_get_info = c"MPI_T_enum_get_info"(enumeration, count, name, name_length);
+    fn enum_get_item = c"MPI_T_enum_get_item"(enumeration, index, value, name, name_length);
 }
 
 /// `int MPI_T_pvar_read(MPI_T_pvar_session, MPI_T_pvar_handle, void *)`. A handle is a pointer in all three interfaces.
@@ -39,9 +39,9 @@ type Read = unsafe extern "C-unwind" fn(usize, usize, *mut c_void) -> c_int;
 
 /// The function that reads a variable.
 fn read_function() -> Option<Read> {
-    static READ: Symbol = Symbol::new("MPI_T_pvar_read\0");
+    static READ: Symbol = Symbol::new();
     // SAFETY: the function has this type.
-    READ.get().map(|address| unsafe { std::mem::transmute::<*mut c_void, Read>(address) })
+    READ.get(c"MPI_T_pvar_read").map(|address| unsafe { std::mem::transmute::<*mut c_void, Read>(address) })
 }
 
 /// A session, within which variables are read. It is never closed.

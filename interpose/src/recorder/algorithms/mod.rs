@@ -8,12 +8,12 @@
 mod references;
 mod stubs;
 
-use std::ffi::{CString, c_int};
+use std::ffi::{CStr, CString, c_int, c_void};
 
 use mpitrace_format::algorithms::{Function, NOT_VISIBLE, functions};
 
 use crate::base::symbol::{self, Object};
-use stubs::SYMBOLS;
+use stubs::{NAMES, SYMBOLS};
 
 /// Finds the library's functions before a call needs them: the collectives whose algorithms are all seen, or
 /// [`NOT_VISIBLE`].
@@ -27,9 +27,9 @@ pub fn start() -> String {
         objects.iter().any(|object| !symbol::look_up_in(&object.path, &name).is_null())
     };
     let mut seen: Vec<(&str, bool)> = Vec::new();
-    for ((function, known), &reached) in functions().iter().zip(&SYMBOLS).zip(&reached) {
+    for (index, (function, &reached)) in functions().iter().zip(&reached).enumerate() {
         if reached {
-            let _ = known.find_in_any_object();
+            let _ = find(index);
         } else if is_leaf(function) || !has(function.symbol) {
             continue;
         }
@@ -55,8 +55,13 @@ fn is_leaf(function: &Function) -> bool {
 
 /// Where a stub goes on that is called for the first time, or before MPI is in use.
 extern "C" fn destination(index: u32) -> usize {
-    let found = SYMBOLS.get(index as usize).and_then(|symbol| symbol.find_in_any_object());
-    found.map_or(lacking as *const () as usize, |address| address.addr())
+    find(index as usize).map_or(lacking as *const () as usize, |address| address.addr())
+}
+
+/// The library's function behind the stub of this number.
+fn find(index: usize) -> Option<*mut c_void> {
+    let name = NAMES.split_inclusive('\0').nth(index)?;
+    SYMBOLS.get(index)?.find_in_any_object(CStr::from_bytes_with_nul(name.as_bytes()).ok()?)
 }
 
 /// In place of a function that nothing defines and something calls nevertheless: Open MPI's OMPI_ERROR.

@@ -151,7 +151,10 @@ mod place {
             const COUNT: usize = [$($index),*].len();
 
             /// The library's functions.
-            pub static SYMBOLS: [Symbol; COUNT] = [$(Symbol::new(concat!(stringify!($name), "\0"))),*];
+            pub static SYMBOLS: [Symbol; COUNT] = [const { Symbol::new() }; COUNT];
+
+            /// Their names, each with a zero byte behind it.
+            pub const NAMES: &str = concat!($(stringify!($name), "\0"),*);
 
             #[cfg(test)]
             pub static ADDRESSES: [unsafe extern "C" fn(); COUNT] = [$($name),*];
@@ -167,10 +170,11 @@ mod place {
     use crate::base::symbol::Symbol;
 
     pub static SYMBOLS: [Symbol; 0] = [];
+    pub const NAMES: &str = "";
     #[cfg(test)]
     pub static ADDRESSES: [unsafe extern "C" fn(); 0] = [];
 }
 
 #[cfg(test)]
 pub use place::ADDRESSES;
-pub use place::SYMBOLS;
+pub use place::{NAMES, SYMBOLS};

@@ -54,22 +54,20 @@ impl<T> Few<T> {
     }
 }
 
-impl<T> FromIterator<T> for Few<T> {
-    fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Few<T> {
-        let mut few = Few::new();
-        elements.into_iter().for_each(|element| few.push(element));
-        few
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn few(elements: impl Iterator<Item = usize>) -> Few<usize> {
+        let mut few = Few::new();
+        elements.for_each(|element| few.push(element));
+        few
+    }
+
     #[test]
     fn elements_keep_their_order_and_are_found_by_their_keys() {
         for length in [0, 1, FEW, FEW + 1, 3 * FEW] {
-            let mut few: Few<usize> = (0..length).map(|index| 10 * index).collect();
+            let mut few = few((0..length).map(|index| 10 * index));
             assert_eq!(few.is_empty(), length == 0);
             assert!(few.iter().copied().eq((0..length).map(|index| 10 * index)), "{length}");
             for index in 0..length {
@@ -85,7 +83,6 @@ mod tests {
 
     #[test]
     fn a_short_list_has_no_memory_of_its_own() {
-        let few: Few<u64> = (0..FEW as u64).collect();
-        assert_eq!(few.rest.capacity(), 0);
+        assert_eq!(few(0..FEW).rest.capacity(), 0);
     }
 }
