@@ -97,7 +97,7 @@ fn value_of(sign: char, settings: &Settings, process: u32) -> Option<String> {
         't' => system::local_time(settings.started, c"%Y%m%d-%H%M%S"),
         'd' => system::local_time(settings.started, c"%Y%m%d"),
         'u' => system::user_name(),
-        'x' => std::env::current_exe().ok()?.file_name()?.to_string_lossy().into_owned(),
+        'x' => Path::new(&std::env::args_os().next()?).file_name()?.to_string_lossy().into_owned(),
         '%' => "%".to_owned(),
         _ => return None,
     })

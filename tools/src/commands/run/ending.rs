@@ -219,10 +219,23 @@ fn resolved(pattern: &Path, job: &[Leftover]) -> PathBuf {
                 let digits: String = time.chars().filter(char::is_ascii_digit).collect();
                 format!("{}-{}", digits.get(..8).unwrap_or_default(), digits.get(8..14).unwrap_or_default())
             }),
+            b'd' => value("start_time").map(|time| time.chars().filter(char::is_ascii_digit).take(8).collect()),
+            b'u' => Some(user()),
+            b'x' => {
+                let command = value("command")?;
+                Some(Path::new(command.split(' ').next()?).file_name()?.to_string_lossy().into_owned())
+            }
             b'%' => Some("%".to_owned()),
             _ => None,
         }
     })
+}
+
+/// The user, who is that of the ranks too: as their library has it.
+fn user() -> String {
+    let set = ["LOGNAME", "USER"].into_iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
+    // SAFETY: getuid has no preconditions and cannot fail.
+    set.filter(|name| !name.starts_with('.')).unwrap_or_else(|| unsafe { libc::getuid() }.to_string())
 }
 
 /// A name with its signs filled in; those without a value stay.

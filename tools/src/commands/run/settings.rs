@@ -51,7 +51,7 @@ pub const STUCK: &str = "MPITRACE_STUCK";
 #[rustfmt::skip]
 static SETTINGS: [Setting; 4] = [
     Setting { variable: OUTPUT, option: "output", short: Some('o'), value: Value::Text("FILE"),
-        help: "The trace to write; %h host, %p process of rank 0, %j job, %s step, %a array index, %r restarts, %t start time" },
+        help: "The trace to write; %h host, %p process of rank 0, %j job, %s step, %a array index, %r restarts, %t start time, %d date, %u user, %x program" },
     Setting { variable: "MPITRACE_EVENTS", option: "events", short: Some('e'), value: Value::Text("EVENTS"),
         help: "Counters to read with each call, comma separated: instructions,cache-misses,..." },
     Setting { variable: "MPITRACE_CLOCKSYNC", option: "clock", short: None, value: Value::Checked("METHOD", clock),
