@@ -14,26 +14,21 @@ from ._mpitrace import TraceError
 Path = Union[str, "os.PathLike[str]"]
 
 
-def ask(command: str, *arguments: Path | int) -> Any:
-    """What ``mpitrace COMMAND --json`` prints: the rows of a list, else the keys without the schema.
+def ask(command: str, *arguments: Path) -> Any:
+    """What ``mpitrace COMMAND --json`` prints: the rows of a list, else the keys.
 
     Raises:
         TraceError: The companion refuses it; its line says why.
         FileNotFoundError: The package was installed without the companion.
     """
-    line = [program(), command, *map(os.fspath, map(_word, arguments)), "--json"]
+    line: list[str] = [str(program()), command, *(str(os.fspath(word)) for word in arguments), "--json"]
     finished = subprocess.run(line, capture_output=True, text=True, check=False)
     # 1: the output is there, and the trace is incomplete, or has a finding.
     if finished.returncode not in (0, 1):
         last = finished.stderr.strip().splitlines()[-1:]
         raise TraceError(last[0].removeprefix("mpitrace: ") if last else f"mpitrace {command} failed")
     found = json.loads(finished.stdout)
-    found.pop("schema", None)
     return found.get("rows", found)
-
-
-def _word(argument: Path | int) -> Path:
-    return str(argument) if isinstance(argument, int) else argument
 
 
 def compare(a: Path | Iterable[Path], b: Path | Iterable[Path], *options: str) -> list[dict[str, Any]]:
