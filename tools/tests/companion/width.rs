@@ -75,9 +75,9 @@ fn no_page_is_wider_than_the_terminal() {
             commands.extend(["stats", "diagnose", "dump", "categorize"].map(|name| [&[name, file], of_one].concat()));
         }
         commands.extend(["info", "summary", "clock", "report"].map(|name| vec![name, file.as_str()]));
-        let by = ["operation", "function", "communicator", "size", "site", "rank", "partner", "region"];
-        commands.extend(by.map(|by| vec!["summary", file, "--by", by]));
     }
+    let by = ["operation", "function", "communicator", "size", "site", "rank", "partner", "region"];
+    commands.extend(by.map(|by| vec!["summary", &files[2], "--by", by]));
     commands.push(vec!["stats", &files[2], "--per-rank", "--operation", "0"]);
     commands.push(vec!["compare", "--a", &files[0], "--b", &files[0]]);
     commands.push(vec!["compare", "--a", &files[2], "--b", &files[2]]);
