@@ -21,18 +21,26 @@ enum { REPETITIONS = 2000, COUNT = 125, SLOTS = 256, SLOT_BYTES = 4 * 4096 };
 static char *ring;
 static int filling, adding;
 
-/* Puts a value into each page of the next slot, then adds. */
+/* Puts a value into each page of the next slot. */
+static void fill_slot(char *slot, const double *value)
+{
+    for (int page = 0; page < SLOT_BYTES; page += 4096) memcpy(slot + page, value, sizeof *value);
+}
+
+static void add(const double *a, double *b, int count)
+{
+    for (int i = 0; i < count; i++) b[i] += a[i];
+}
+
 static void through_the_ring(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     static unsigned next;
-    double *a = in, *b = inout;
-    char *slot = ring + (size_t)(next++ % SLOTS) * SLOT_BYTES;
     (void)type;
     mpitrace_timer_start(filling);
-    for (int page = 0; page < SLOT_BYTES; page += 4096) memcpy(slot + page, a, sizeof *a);
+    fill_slot(ring + (size_t)(next++ % SLOTS) * SLOT_BYTES, in);
     mpitrace_timer_stop(filling);
     mpitrace_timer_start(adding);
-    for (int i = 0; i < *count; i++) b[i] += a[i];
+    add(in, inout, *count);
     mpitrace_timer_stop(adding);
 }
 

@@ -80,6 +80,7 @@ pub mod partners;
 pub mod reader;
 pub mod replay;
 pub mod run_time;
+pub mod samples;
 pub mod statistics;
 pub mod whole_run;
 

@@ -94,6 +94,13 @@ pub fn parts(file: &File, parts: u32) -> io::Result<Vec<PartHeader>> {
     (0..parts).map(read).collect()
 }
 
+/// The token of the run that the trace is of; `None`: the file cannot be read.
+pub fn job(path: &Path) -> Option<[u8; 16]> {
+    let mut header = FileHeader::zeroed();
+    File::open(path).ok()?.read_exact_at(bytemuck::bytes_of_mut(&mut header), 0).ok()?;
+    Some(header.job)
+}
+
 /// Writes the file's header.
 ///
 /// # Errors

@@ -27,11 +27,8 @@ const LONGEST_NUMBER: u32 = 10;
 /// The bytes of a part's FACTORS section.
 pub fn encode(metadata: &Metadata) -> Vec<u8> {
     let mut bytes = Vec::new();
-    put_number(&mut bytes, metadata.len());
-    for text in metadata.iter().flat_map(|(name, value)| [name, value]) {
-        put_number(&mut bytes, text.len());
-        bytes.extend_from_slice(text.as_bytes());
-    }
+    put_number(&mut bytes, metadata.len() as u64);
+    metadata.iter().flat_map(|(name, value)| [name, value]).for_each(|text| put_text(&mut bytes, text));
     bytes
 }
 
@@ -52,7 +49,12 @@ pub fn get<'a>(metadata: &'a [(String, String)], name: &str) -> Option<&'a str> 
     metadata.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
 }
 
-fn put_number(bytes: &mut Vec<u8>, number: usize) {
+pub(crate) fn put_text(bytes: &mut Vec<u8>, text: &str) {
+    put_number(bytes, text.len() as u64);
+    bytes.extend_from_slice(text.as_bytes());
+}
+
+pub(crate) fn put_number(bytes: &mut Vec<u8>, number: u64) {
     let mut left = number;
     while left >= 0x80 {
         bytes.push(left as u8 | 0x80);
@@ -62,7 +64,7 @@ fn put_number(bytes: &mut Vec<u8>, number: usize) {
 }
 
 /// The number that `rest` begins with; leaves what is behind it.
-fn take_number(rest: &mut &[u8]) -> Option<u64> {
+pub(crate) fn take_number(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for place in 0..LONGEST_NUMBER {
         let byte = *rest.split_off_first()?;
@@ -79,7 +81,7 @@ fn take_number(rest: &mut &[u8]) -> Option<u64> {
 }
 
 /// The text that `rest` begins with; leaves what is behind it.
-fn take_text(rest: &mut &[u8]) -> Option<String> {
+pub(crate) fn take_text(rest: &mut &[u8]) -> Option<String> {
     let length = usize::try_from(take_number(rest)?).ok()?;
     let text = rest.split_off(..length)?;
     std::str::from_utf8(text).ok().map(str::to_owned)

@@ -54,11 +54,13 @@ mod output;
 mod partners;
 mod preload;
 mod process_state;
+mod processes;
 mod processor_counters;
 mod random_death;
 mod report;
 mod requests;
 mod runs;
+mod samples;
 mod scale;
 mod schemas;
 mod sessions;
@@ -104,6 +106,7 @@ fn main() {
         ("cluster_partly", cluster_partly::TESTS),
         ("cluster_run", cluster_run::TESTS),
         ("cluster_scale", cluster_scale::TESTS),
+        ("samples", samples::TESTS),
         ("scale", scale::TESTS),
         ("messages", messages::TESTS),
         ("waits", waits::TESTS),
@@ -131,6 +134,7 @@ fn main() {
         ("random_death", random_death::TESTS),
         ("preload", preload::TESTS),
         ("process_state", process_state::TESTS),
+        ("processes", processes::TESTS),
         ("settings", settings::TESTS),
         ("output", output::TESTS),
         ("partners", partners::TESTS),

@@ -31,7 +31,7 @@ const LIBRARIES: On = On::Only(&["ompi4", "mpich4"]);
 const LIMIT: Duration = Duration::from_secs(100);
 
 /// `name (file:line)` of the line that ends in this mark.
-fn frame(name: &str, file: &str, mark: &str) -> String {
+pub fn frame(name: &str, file: &str, mark: &str) -> String {
     let text = fs::read_to_string(build::source(file)).expect("a program");
     let marks = [format!("/* {mark} */"), format!("! {mark}"), format!("# {mark}")];
     let is_marked = |line: &str| marks.iter().any(|mark| line.trim_end().trim_end_matches(" {").ends_with(mark));

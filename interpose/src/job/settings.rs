@@ -108,6 +108,7 @@ impl Settings {
             warnings: Vec::new(),
             started: SystemTime::now(),
         };
+        let mut of_observer = false;
         for (name, given) in variables.filter(|(_, value)| !value.is_empty()) {
             let value = given.to_string_lossy().into_owned();
             let (text, is_set) = (value.trim(), [("0", false), ("1", true)]);
@@ -129,6 +130,11 @@ impl Settings {
                     let limit = text.parse().ok().and_then(|given| Duration::try_from_secs_f64(given).ok());
                     let limit = limit.map(|limit| Some(limit).filter(|limit| !limit.is_zero()));
                     set(&mut settings.stuck, limit, "a number of seconds, or 0")
+                }
+                // Of the observer of `mpitrace run`.
+                "MPITRACE_SAMPLE" | "MPITRACE_PROCESSES" => {
+                    of_observer = true;
+                    None
                 }
                 "MPITRACE_RUN" => set(&mut settings.run, Some(text.parse().unwrap_or(0)), ""),
                 "MPITRACE_TEST_CLOCK" => set(
@@ -167,6 +173,9 @@ impl Settings {
             if let Some(expected) = expected {
                 settings.warnings.push(format!("{name}={value} is not {expected}; the default is used"));
             }
+        }
+        if of_observer && settings.run == 0 {
+            settings.warnings.push("MPITRACE_SAMPLE and MPITRACE_PROCESSES need `mpitrace run`".to_owned());
         }
         settings
     }

@@ -292,7 +292,7 @@ fn nominal_hz(info: &RankHeader) -> f64 {
 }
 
 /// ns per tick: the line through the two anchors, or where they lie close together what the machine states.
-fn period_ns(info: &RankHeader) -> f64 {
+pub(crate) fn period_ns(info: &RankHeader) -> f64 {
     if info.clock_source == clock_source::MONOTONIC_RAW {
         return 1.0;
     }

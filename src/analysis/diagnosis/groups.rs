@@ -95,6 +95,11 @@ impl Group {
         self.rows.iter().zip(&self.member).filter(|(_, member)| **member).map(|(&row, _)| row)
     }
 
+    /// True if the repetition at this place is of the group, false if it is of those that it is compared with.
+    pub fn is_member(&self, row: u32) -> Option<bool> {
+        self.rows.binary_search(&row).ok().map(|index| self.member[index])
+    }
+
     fn new(repetitions: &Repetitions<'_>, kind: Kind, members: &[u32], others: &[u32]) -> Option<Group> {
         if members.is_empty() || others.is_empty() {
             return None;

@@ -8,6 +8,8 @@ use crate::layout::{CommunicatorEntry, OperationEntry, ThreadEntry, activity};
 pub struct Moved {
     /// Changes whenever the rank begins or ends a call of MPI.
     pub number: u64,
+    /// The run's token.
+    pub job: [u8; 16],
     /// The world rank.
     pub rank: u32,
     /// The threads that make its calls, as the kernel numbers them.
@@ -29,7 +31,7 @@ impl Segment {
         let words = threads.iter().map(|thread| u64::from(thread.activity & !activity::SEEN));
         let number = calls.chain(words).chain([header.rank.state.into()]).fold(0, mix);
         let tids = threads.iter().map(|thread| thread.tid).collect();
-        Ok(Moved { number, rank: header.rank.rank, tids })
+        Ok(Moved { number, job: header.rank.job, rank: header.rank.rank, tids })
     }
 }
 

@@ -68,7 +68,8 @@ fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let trace = arguments.input.open()?;
         let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
         let name = arguments.input.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ");
-        anyhow::Ok((trace.complete, Summary::new(&trace, &operations, &clock, &name)))
+        let summary = Summary::new(&trace, &operations, &clock, &name).with_processes(&trace, &arguments.input.files);
+        anyhow::Ok((trace.complete, summary))
     })?;
     if arguments.json {
         output::json(output, "summary", &summary)?;

@@ -31,6 +31,11 @@ impl Labels {
 
     /// That of a call.
     pub fn of_row(&self, row: &Row) -> Option<Category> {
-        self.0[row.operation as usize][row.place.row]
+        self.of_place(row.operation as usize, row.place.row)
+    }
+
+    /// That of a repetition, by the operation's number and its place in it.
+    pub fn of_place(&self, operation: usize, row: usize) -> Option<Category> {
+        self.0[operation][row]
     }
 }

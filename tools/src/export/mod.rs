@@ -7,6 +7,7 @@ pub mod call_columns;
 pub mod columns;
 mod csv;
 pub mod destination;
+mod folded;
 mod json;
 mod labels;
 pub mod messages;
@@ -55,6 +56,8 @@ pub enum Format {
     Otf2,
     /// ReproMPI's raw output
     Reprompi,
+    /// The samples, a line for each stack, for flame graphs
+    Folded,
 }
 
 impl Format {
@@ -69,6 +72,7 @@ impl Format {
             Format::Perfetto => Box::new(perfetto::Perfetto),
             Format::Otf2 => Box::new(otf2::Otf2),
             Format::Reprompi => Box::new(reprompi::Reprompi),
+            Format::Folded => Box::new(folded::Folded),
             #[cfg(feature = "columns")]
             Format::Parquet => Box::new(table::Whole(parquet::Parquet)),
             #[cfg(feature = "columns")]

@@ -88,6 +88,7 @@ pub struct Selection {
 
 /// The calls of a trace.
 pub struct Calls<'t> {
+    pub traced: &'t Traced,
     pub trace: &'t Trace,
     pub clock: &'t Clock,
     pub operations: &'t Operations,
@@ -136,6 +137,7 @@ impl<'t> Calls<'t> {
             Columns { part, has_requests, p2p, partner, algorithm: part.algorithm_column(), counters }
         };
         Calls {
+            traced,
             trace,
             clock,
             has_request: operations.operations.iter().map(|operation| operation.key.has_request()).collect(),

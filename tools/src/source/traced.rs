@@ -11,6 +11,7 @@ use mpitrace::clock::{Clock, RankClock};
 use mpitrace::operations::{Operation, Operations};
 use mpitrace::reader::{Part, Trace};
 use mpitrace::run_time::RunTime;
+use mpitrace::samples::RunSamples;
 use mpitrace_format::layout::DISTURBED;
 
 use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};
@@ -25,6 +26,7 @@ pub struct Traced {
     pub operations: Operations,
     /// Its clocks.
     pub clock: Clock,
+    files: Vec<PathBuf>,
     /// The accounts that were asked for last, by operation, and the rule of their categories.
     accounts: Mutex<HashMap<usize, (Rule, OperationAccount)>>,
 }
@@ -34,7 +36,15 @@ impl Traced {
     pub fn open(files: &[PathBuf]) -> Result<Traced> {
         let trace = Trace::open(files)?;
         let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-        Ok(Traced { trace, operations, clock, accounts: Mutex::default() })
+        Ok(Traced { trace, operations, clock, files: files.to_vec(), accounts: Mutex::default() })
+    }
+
+    /// The samples beside it, where the run has taken some.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn samples(&self) -> Result<Option<RunSamples>> {
+        Ok(RunSamples::open(&self.trace, &self.files)?)
     }
 
     /// Where the ranks' time in an operation went. `category`: those of the local run times by this rule, where they are

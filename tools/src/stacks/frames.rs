@@ -10,6 +10,8 @@ const BEFORE: [&str; 6] = ["_start", "__libc_start_main", "__libc_start_main_imp
 const PYTHON: [&str; 2] = ["libpython", "python"];
 /// The tracer and the libraries of MPI.
 const MPI: [&str; 2] = ["libmpi", "libpmpi"];
+/// The tracer alone.
+const TRACER: [&str; 1] = ["libmpitrace"];
 /// Libraries of the system.
 const SYSTEM: [&str; 4] = ["libc.so", "libc-", "libpthread", "ld-linux"];
 
@@ -46,6 +48,22 @@ pub fn shown(sites: Vec<Arc<Site>>, python: &[String], program: &str) -> Vec<Str
         }
     }
     folded(frames)
+}
+
+/// The interpreter of Python in a sample: which of its functions it runs is not known then.
+pub const PYTHON_FRAME: &str = "[python]";
+
+/// The frames of a place in a sample, the outermost first, and whether a stack begins with them. None of the tracer, and
+/// of what calls `main`.
+pub fn sampled(site: &Site) -> (bool, Vec<String>) {
+    let is_main = symbols(site).any(|name| name == "main");
+    if is_in(site, &TRACER) || !is_main && symbols(site).any(|name| BEFORE.contains(&name)) {
+        return (false, Vec::new());
+    }
+    if is_in(site, &PYTHON) {
+        return (is_main, vec![PYTHON_FRAME.to_owned()]);
+    }
+    (is_main, site.inlined.iter().rev().map(of_frame).chain([of_site(site)]).collect())
 }
 
 /// The function, and those that it was inlined into.

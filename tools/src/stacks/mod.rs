@@ -1,9 +1,12 @@
 //! The stacks of the threads of other processes, with source lines: where a rank is that does not go on.
 
 pub mod capture;
+mod event;
 mod frames;
+mod gaps;
 mod memory;
 mod python;
+pub mod sampled;
 #[cfg(test)]
 mod tests;
 mod unwind;

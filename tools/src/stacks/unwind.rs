@@ -31,28 +31,65 @@ struct Code {
 }
 
 /// A place in the code of a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The file, as the process has it.
-    pub module: String,
+    pub module: Arc<str>,
     /// The address behind the call, as the file numbers it.
     pub offset: u64,
 }
 
-/// Unwinds stacks. Files are read once.
+/// Reads the tables of files, each once.
 #[derive(Default)]
 pub struct Stacks {
     files: HashMap<String, Option<Code>>,
 }
 
+/// Unwinds the stacks of a process.
+pub struct Unwind {
+    unwinder: Native<Arc<[u8]>>,
+    cache: Cache,
+    /// What is mapped where, what its addresses are shifted by, and the file.
+    modules: Vec<(Range<u64>, u64, Arc<str>)>,
+}
+
+impl Unwind {
+    /// The places of a thread, the innermost first, by its registers and the bytes from the address `start` on.
+    pub fn places(&mut self, registers: Registers, start: u64, stack: &[u8]) -> Vec<Place> {
+        let mut read = |address: u64| {
+            let first = usize::try_from(address.checked_sub(start).ok_or(())?).map_err(drop)?;
+            let word = stack.get(first..).and_then(<[u8]>::first_chunk).ok_or(())?;
+            Ok(u64::from_ne_bytes(*word))
+        };
+        let mut frames = self.unwinder.iter_frames(registers.pc, native(registers), &mut self.cache, &mut read);
+        let mut places = Vec::new();
+        while places.len() < DEEPEST {
+            let Ok(Some(frame)) = frames.next() else { break };
+            let behind = match frame {
+                FrameAddress::InstructionPointer(address) => address + 1,
+                FrameAddress::ReturnAddress(address) => address.get(),
+            };
+            let module = self.modules.iter().find(|(range, _, _)| range.contains(&(behind - 1)));
+            let Some((_, bias, path)) = module else { break };
+            places.push(Place { module: path.clone(), offset: behind.wrapping_sub(*bias) });
+        }
+        places
+    }
+}
+
 impl Stacks {
     /// The places of a thread, the innermost first. `root` is put before the names of the files.
     pub fn unwind(&mut self, thread: &Thread, maps: &[Map], root: &str) -> Vec<Place> {
+        self.of_process(maps, root).places(thread.registers, thread.start, &thread.stack)
+    }
+
+    /// For a process with these maps. `root` is put before the names of the files.
+    pub fn of_process(&mut self, maps: &[Map], root: &str) -> Unwind {
         let mut unwinder: Native<Arc<[u8]>> = Native::new();
-        let mut modules: Vec<(Range<u64>, u64, &str)> = Vec::new();
+        let mut modules: Vec<(Range<u64>, u64, Arc<str>)> = Vec::new();
         for map in maps {
             let Some((bias, code)) = self.code_at(map, root) else { continue };
-            modules.push((map.range.clone(), bias, &map.path));
+            modules.push((map.range.clone(), bias, format!("{root}{}", map.path).into()));
             let (frames, index) = (code.frames.clone(), code.index.clone());
             let sections = ExplicitModuleSectionInfo {
                 eh_frame_svma: frames.as_ref().map(|(range, _)| range.clone()),
@@ -63,26 +100,7 @@ impl Stacks {
             };
             unwinder.add_module(Module::new(map.path.clone(), map.range.clone(), bias, sections));
         }
-        let mut read = |address: u64| {
-            let first = usize::try_from(address.checked_sub(thread.start).ok_or(())?).map_err(drop)?;
-            let word = thread.stack.get(first..).and_then(<[u8]>::first_chunk).ok_or(())?;
-            Ok(u64::from_ne_bytes(*word))
-        };
-        let mut cache = Cache::<_>::new();
-        let Registers { pc, .. } = thread.registers;
-        let mut frames = unwinder.iter_frames(pc, native(thread.registers), &mut cache, &mut read);
-        let mut places = Vec::new();
-        while places.len() < DEEPEST {
-            let Ok(Some(frame)) = frames.next() else { break };
-            let behind = match frame {
-                FrameAddress::InstructionPointer(address) => address + 1,
-                FrameAddress::ReturnAddress(address) => address.get(),
-            };
-            let module = modules.iter().find(|(range, _, _)| range.contains(&(behind - 1)));
-            let Some((_, bias, path)) = module else { break };
-            places.push(Place { module: format!("{root}{path}"), offset: behind.wrapping_sub(*bias) });
-        }
-        places
+        Unwind { unwinder, cache: Cache::new(), modules }
     }
 
     /// The code of a file that is mapped there, and what its addresses are shifted by; `None`: no code.

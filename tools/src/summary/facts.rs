@@ -13,6 +13,7 @@ use mpitrace::whole_run::{self, AllCalls};
 use mpitrace_synchronise::Method;
 use serde::Serialize;
 
+use super::processes::OfRank;
 use super::unknown_waits;
 use super::verdict::{Evidence, Verdict};
 
@@ -70,6 +71,8 @@ pub struct Summary {
     /// Operations of which not all calls were kept, with those that were not. The times above are of kept calls, but for
     /// `collectives_share`.
     pub all_calls: Vec<AllCalls>,
+    /// Of each rank the processes that took its processor; `null`: not looked at.
+    pub processes: Option<Vec<OfRank>>,
     pub verdict: String,
     /// The command that shows more.
     pub next: Option<String>,
@@ -177,6 +180,7 @@ impl Summary {
             mismatched: operations.mismatched(),
             undone: operations.undone(trace),
             all_calls,
+            processes: None,
             verdict: String::new(),
             next: None,
         };

@@ -4,6 +4,7 @@
 
 pub mod facts;
 pub mod grouped;
+mod processes;
 mod unknown_waits;
 mod verdict;
 mod words;

@@ -126,6 +126,7 @@ impl Summary {
         };
         let notices = [
             (!self.complete).then_some(incomplete),
+            self.taker(),
             (not_kept > 0).then(|| {
                 format!("{not_kept} of {} calls are not kept{untimed}: losses are of the others.", sum(|all| all.calls))
             }),

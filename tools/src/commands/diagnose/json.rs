@@ -3,6 +3,7 @@
 use mpitrace::causes::{Cause, GroupTime};
 use serde::Serialize;
 
+use super::samples::Hot;
 use super::switch::Switch;
 use super::{Diagnosed, words};
 use crate::source::Description;
@@ -29,6 +30,8 @@ pub struct Operation<'d> {
     times: &'d [GroupTime],
     /// The algorithms of the MPI library, where it took several.
     algorithm_switch: Option<&'d Switch>,
+    /// The code that runs in the groups and not in the others, where the run has samples.
+    hot: &'d [Hot],
 }
 
 impl<'d> Operation<'d> {
@@ -45,6 +48,7 @@ impl<'d> Operation<'d> {
             causes: &diagnosed.causes.causes,
             times: &diagnosed.causes.groups,
             algorithm_switch: diagnosed.switch.as_ref(),
+            hot: &diagnosed.hot,
         }
     }
 }

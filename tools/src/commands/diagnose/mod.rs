@@ -4,6 +4,7 @@ mod causes;
 mod json;
 mod metrics;
 mod page;
+mod samples;
 mod switch;
 mod words;
 
@@ -59,6 +60,7 @@ struct Diagnosed<'s> {
     diagnosis: Diagnosis,
     causes: Causes,
     switch: Option<Switch>,
+    hot: Vec<samples::Hot>,
 }
 
 /// Diagnoses the operations.
@@ -71,9 +73,13 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if source.traced().is_some_and(|Traced { clock, .. }| clock.domains.len() > 1 && clock.method == Method::None) {
         eprintln!("mpitrace: the clocks of the ranks are not synchronised: late ranks cannot be found");
     }
+    let sampled = source.traced().map(Traced::samples).transpose()?.flatten();
     let progress = Progress::new(source.wanted(arguments.operation).count() as u64);
     let mut each = source.wanted(arguments.operation).map(|number| {
-        let times = source.run_times(number, time)?;
+        let mut times = source.run_times(number, time)?;
+        if let (Some(sampled), Some(Traced { trace, operations, .. })) = (&sampled, source.traced()) {
+            sampled.correct(trace, &operations.operations[number], &mut times.run_time_ns);
+        }
         let found = rule.apply(&times.repetition, &times.run_time_ns)?;
         let not_one_level = found.not_one_level(&times.repetition, &times.run_time_ns);
         let categories = found.categories;
@@ -90,6 +96,12 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         };
         let algorithms = source.algorithms(number).unwrap_or_default();
         let switch = Switch::new(&algorithms, &categories.category, &times.run_time_ns);
+        let hot = match (&sampled, source.traced()) {
+            (Some(sampled), Some(Traced { trace, operations, .. })) => {
+                samples::hot(sampled, trace, &operations.operations[number], &diagnosis.groups)
+            }
+            _ => Vec::new(),
+        };
         progress.step();
         Ok(Diagnosed {
             description: &source.operations()[number],
@@ -101,6 +113,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             diagnosis,
             causes,
             switch,
+            hot,
         })
     });
     if arguments.json {

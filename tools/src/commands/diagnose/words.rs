@@ -8,7 +8,7 @@ use super::switch::Switch;
 use crate::text;
 
 /// A group with its article: `the 12 outliers`.
-fn group(group: &Group) -> String {
+pub fn group(group: &Group) -> String {
     let count = group.count;
     match group.kind {
         Kind::Warmup => format!("the {} of the warm-up", text::count(count as u64, "repetition")),
@@ -18,7 +18,7 @@ fn group(group: &Group) -> String {
 }
 
 /// The repetitions with which the group is compared.
-fn others(group: &Group) -> String {
+pub fn others(group: &Group) -> String {
     match group.kind {
         Kind::Warmup | Kind::Outlier => "the good ones".to_owned(),
         Kind::Mode(_) => format!("those around {}", text::time(group.median_others_ns)),
@@ -63,6 +63,7 @@ pub fn sentences(diagnosed: &Diagnosed<'_>) -> Vec<String> {
     }
     let others = diagnosis.findings.iter().filter(|finding| !said.contains(finding));
     sentences.extend(others.filter_map(|one| finding(diagnosis, one)));
+    sentences.extend(super::samples::sentences(&diagnosed.hot, &diagnosis.groups));
     sentences.extend(super::causes::unexplained(causes));
     match diagnosed.not_one_level {
         Some(not_one_level) if diagnosis.groups.is_empty() => {

@@ -25,6 +25,7 @@ pub fn summarize(traces: &[PathBuf]) {
         return;
     }
     let summary = Summary::new(&trace, &Operations::new(&trace), &Clock::new(&trace), &name);
+    let summary = summary.with_processes(&trace, traces);
     let stderr = io::stderr();
     let _ = summary.write(&mut stderr.lock(), Style::of(&stderr));
 }

@@ -301,7 +301,7 @@ mod tests {
             how,
             capture: None,
         };
-        let observed = |ends| Observed { began: true, ends };
+        let observed = |ends| Observed { began: true, ends, sampling: None };
         let ends = || vec![end("other", 0, None), end("b", 1, Some(ProcessEnd::Signal(9))), end("a", 251, None)];
         let said = ending(2, state::RUNNING).first(&observed(ends()));
         assert_eq!(said.unwrap(), "rank 1 ended first, signal 9 (SIGKILL); the next rank ended 250 ms later");

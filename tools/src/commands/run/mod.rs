@@ -5,9 +5,11 @@ mod ending;
 mod failed_end;
 mod observer;
 mod plan;
+mod sampling;
 mod series;
 mod settings;
 mod standing;
+mod takers;
 mod traces;
 
 use std::ffi::{OsStr, OsString};
@@ -22,7 +24,8 @@ use crate::commands::recover;
 use crate::launcher::{self, Flavour, Tracer};
 use crate::process;
 use observer::Observer;
-use settings::{DISABLE, OUTPUT, RUN, SEGMENT_DIR, STACKS, STUCK, Settings, VERBOSE};
+use sampling::Sampling;
+use settings::{DISABLE, OUTPUT, PROCESSES, RUN, SAMPLE, SEGMENT_DIR, STACKS, STUCK, Settings, VERBOSE};
 use standing::Standstill;
 use traces::Traces;
 
@@ -96,15 +99,19 @@ fn run_once(job: &Job, arguments: &Arguments, library: &OsStr, output: Option<&P
     let mut folders = recover::folders_with(setting(SEGMENT_DIR).map(PathBuf::from));
     let text = |name| setting(name).map(|value: OsString| value.to_string_lossy().into_owned());
     let stacks = Standstill::new(text(STACKS).as_deref(), text(STUCK).as_deref());
-    let observer = Observer::start(number, &folders, stacks);
+    let sampling = Sampling::new(text(SAMPLE).as_deref(), text(PROCESSES).as_deref());
+    let observer = Observer::start(number, &folders, stacks, sampling);
     let code = job.run(&tracer)?;
-    let observed = observer.finish();
+    let mut observed = observer.finish();
 
     // Where a rank that was stuck has put its copy.
     folders.extend(traces.folder().map(Path::to_owned));
     let endings = ending::recover(number, &folders, output.as_deref(), &observed, code);
     let new = traces.since();
     let is_off = |name, off| setting(name).is_some_and(|value| value == off);
+    if let Some(sampling) = observed.sampling.take() {
+        sampling.write(&new, is_off(VERBOSE, "0"));
+    }
     if is_off(VERBOSE, "0") {
         return Ok(code);
     }

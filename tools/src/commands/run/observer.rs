@@ -6,7 +6,7 @@
 //! A process that ends closes its files first: a launcher that notices ends the others, and they may be gone before it.
 //! So the order of the ends is the order in which the segments were closed, which inotify keeps.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_short};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -21,6 +21,7 @@ use mpitrace::live::ProcessEnd;
 use mpitrace_format::live::{Holder, Segment};
 use mpitrace_platform::node_files;
 
+use super::sampling::Sampling;
 use super::standing::{Standing, Standstill};
 use crate::process;
 use crate::stacks::Capture;
@@ -35,12 +36,14 @@ const CLOSED: u32 = libc::IN_CLOSE_WRITE;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The ends of a job's ranks on this node, as they were seen.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Observed {
     /// A rank has entered `MPI_Init`.
     pub began: bool,
     /// The processes that have ended, the first one first: by [`End::at`], then by [`End::place`].
     pub ends: Vec<End>,
+    /// The samples, where they were asked for.
+    pub sampling: Option<Sampling>,
 }
 
 /// The end of a process.
@@ -69,9 +72,9 @@ pub struct Observer {
 impl Observer {
     /// Begins to observe the job with this number (`MPITRACE_RUN`), whose segments will lie in one of these folders.
     /// Where that is not possible nothing is observed.
-    pub fn start(run: u32, folders: &[PathBuf], stacks: Option<Standstill>) -> Observer {
+    pub fn start(run: u32, folders: &[PathBuf], stacks: Option<Standstill>, sampling: Option<Sampling>) -> Observer {
         let stop = Arc::new(AtomicBool::new(false));
-        let (thread, wake) = match Loop::new(run, folders, stop.clone(), stacks) {
+        let (thread, wake) = match Loop::new(run, folders, stop.clone(), stacks, sampling) {
             Ok((observing, wake)) => {
                 let thread = std::thread::Builder::new().name("observer".to_owned()).spawn(|| observing.run());
                 (thread.ok(), Some(wake))
@@ -130,6 +133,7 @@ impl Loop {
         folders: &[PathBuf],
         stop: Arc<AtomicBool>,
         stacks: Option<Standstill>,
+        sampling: Option<Sampling>,
     ) -> io::Result<(Loop, io::PipeWriter)> {
         let (woken, wake) = io::pipe()?;
         // SAFETY: takes numbers; the descriptor is new, and this file's alone.
@@ -145,7 +149,7 @@ impl Loop {
         let uid = unsafe { libc::getuid() };
         let prefix = node_files::prefix(uid);
         let (files, unknown, running) = (File::from(files), Vec::new(), Vec::new());
-        let (closed, observed) = (0, Observed::default());
+        let (closed, observed) = (0, Observed { sampling, ..Observed::default() });
         let signals = stacks.as_ref().map(|_| process::hold()).transpose()?;
         let running =
             Loop { run, uid, prefix, stop, woken, files, folders, unknown, running, closed, stacks, signals, observed };
@@ -176,9 +180,13 @@ impl Loop {
         all.push(polled(if stopping { -1 } else { self.woken.as_raw_fd() }));
         all.push(polled(self.signals.as_ref().map_or(-1, AsRawFd::as_raw_fd)));
         all.extend(self.running.iter().map(|running| polled(running.process.as_raw_fd())));
-        let limit = match &self.stacks {
+        let first_sampled = all.len();
+        all.extend(self.observed.sampling.iter().flat_map(Sampling::descriptors).map(polled));
+        let pauses =
+            [self.stacks.as_ref().map(Standstill::pause), self.observed.sampling.as_ref().map(Sampling::pause)];
+        let limit = match pauses.into_iter().flatten().min() {
             _ if stopping || !self.unknown.is_empty() => SOON.as_millis() as c_int,
-            Some(stacks) if !self.running.is_empty() => stacks.pause().as_millis() as c_int,
+            Some(pause) if !self.running.is_empty() => pause.as_millis() as c_int,
             _ => -1,
         };
         // SAFETY: the array is as long as it says and outlives the call.
@@ -187,11 +195,13 @@ impl Loop {
         // Before the ends: what has ended now has closed its segment before.
         self.take_files(at);
         self.take_stacks(all[2].revents & libc::POLLIN != 0);
+        self.take_samples(all[first_sampled..].iter().map(|polled| polled.revents));
         let mut ended = all[3..].iter().map(|polled| polled.revents & libc::POLLIN != 0);
-        let ends = &mut self.observed.ends;
+        let Observed { ends, sampling, .. } = &mut self.observed;
         self.running.retain_mut(|running| {
             let has_ended = ended.next().unwrap_or(false);
             if has_ended {
+                sampling.iter_mut().for_each(|sampling| sampling.see(running.pid, &running.standing));
                 let (at, place) = running.closed.map_or((at, None), |(at, place)| (at, Some(place)));
                 ends.push(End {
                     segment: running.segment.clone(),
@@ -216,6 +226,13 @@ impl Loop {
         let standing = self.running.iter_mut().map(|running| (running.pid, &mut running.standing));
         stacks.look(standing, count > 0);
         signals[..count].iter().for_each(|&signal| process::hand_on(signal));
+    }
+
+    /// Takes the samples that have come, and sees which threads there are, and of which ranks.
+    fn take_samples(&mut self, events: impl Iterator<Item = c_short>) {
+        let Some(sampling) = &mut self.observed.sampling else { return };
+        sampling.drain(events);
+        sampling.look(self.running.iter().map(|running| (running.pid, &running.standing)));
     }
 
     /// Takes the names of the segments that were made and closed, as seen at this moment.
@@ -265,6 +282,7 @@ impl Loop {
                     };
                     if let Ok(process) = open_process(pid) {
                         let standing = Standing::new(segment);
+                        self.observed.sampling.iter_mut().for_each(|sampling| sampling.see(pid, &standing));
                         self.running.push(Running { segment: path, pid, process, closed: None, standing });
                     }
                 }
@@ -365,7 +383,7 @@ mod tests {
     #[test]
     fn without_a_rank_nothing_is_observed() {
         let folder = tempfile::tempdir().unwrap();
-        let observer = Observer::start(7, &[folder.path().to_owned(), "/nonexistent".into()], None);
+        let observer = Observer::start(7, &[folder.path().to_owned(), "/nonexistent".into()], None, None);
         std::fs::write(folder.path().join("mpitrace-0-note.segment"), "a note").unwrap();
         let observed = observer.finish();
         assert!(!observed.began && observed.ends.is_empty());

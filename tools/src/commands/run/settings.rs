@@ -7,6 +7,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
 use mpitrace_synchronise::{Method, Synchronisation};
 
+use super::sampling;
+
 /// A setting: the variable that the tracer reads, and the option that sets it.
 struct Setting {
     variable: &'static str,
@@ -47,15 +49,23 @@ pub const STACKS: &str = "MPITRACE_STACKS";
 /// The variable of the time after which a rank says that it is stuck.
 pub const STUCK: &str = "MPITRACE_STUCK";
 
+/// The variable of the samples a second.
+pub const SAMPLE: &str = "MPITRACE_SAMPLE";
+
+/// The variable that asks for the processes on the ranks' processors.
+pub const PROCESSES: &str = "MPITRACE_PROCESSES";
+
 /// All settings that have an option, in the order of help. docs/launching.md lists the same.
 #[rustfmt::skip]
-static SETTINGS: [Setting; 4] = [
+static SETTINGS: [Setting; 5] = [
     Setting { variable: OUTPUT, option: "output", short: Some('o'), value: Value::Text("FILE"),
         help: "The trace to write; %h host, %p process of rank 0, %j job, %s step, %a array index, %r restarts, %t start time, %d date, %u user, %x program" },
     Setting { variable: "MPITRACE_EVENTS", option: "events", short: Some('e'), value: Value::Text("EVENTS"),
         help: "Counters to read with each call, comma separated: instructions,cache-misses,..." },
     Setting { variable: "MPITRACE_CLOCKSYNC", option: "clock", short: None, value: Value::Checked("METHOD", clock),
         help: "How clocks are synchronised, with parameters after commas: hca3,fit_points=500" },
+    Setting { variable: SAMPLE, option: "sample", short: None, value: Value::Checked("HZ", samples),
+        help: "Sample the stacks of the ranks on this node so often a second of processor time, into FILE.samples" },
     Setting { variable: VERBOSE, option: "verbose", short: None, value: Value::OneOf("N", &["0", "1", "2"]),
         help: "0: the tracer is silent; 1: one line at the end; 2: more" },
 ];
@@ -64,6 +74,14 @@ fn clock(text: &str) -> Result<String, String> {
     match Synchronisation::parse(text) {
         Ok(_) => Ok(text.to_owned()),
         Err(expected) => Err(format!("expected {expected}")),
+    }
+}
+
+fn samples(text: &str) -> Result<String, String> {
+    let (least, most) = sampling::BOUNDS.into_inner();
+    match text.trim().parse().is_ok_and(|hz| sampling::BOUNDS.contains(&hz) || hz == 0.0) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("expected {least} to {most} samples a second, or 0")),
     }
 }
 

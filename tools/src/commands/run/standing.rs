@@ -53,7 +53,7 @@ impl Standstill {
         let began = Instant::now();
         let mut shown = Vec::new();
         for (pid, rank) in ranks.take_while(|_| began.elapsed() < PATIENCE) {
-            let Ok(Moved { number, rank: world_rank, tids }) = rank.segment.moved() else { continue };
+            let Ok(Moved { number, rank: world_rank, tids, .. }) = rank.segment.moved() else { continue };
             if number != rank.number {
                 (rank.number, rank.since, rank.is_tried, rank.capture) = (number, began, false, None);
             }
@@ -79,6 +79,11 @@ impl Standing {
     /// A rank that has moved just now.
     pub fn new(segment: Segment) -> Standing {
         Standing { segment, number: 0, since: Instant::now(), is_tried: false, capture: None }
+    }
+
+    /// Its threads, its rank and its run, where these are known.
+    pub fn moved(&self) -> Option<Moved> {
+        self.segment.moved().ok()
     }
 
     /// The stacks, where the rank has not moved since they were taken. Its process has ended.

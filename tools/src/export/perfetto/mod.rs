@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use mpitrace::categories::Category;
 use mpitrace::messages::MessageCall;
+use mpitrace::samples::RunSamples;
 use mpitrace_format::layout::message;
+use mpitrace_format::samples::Samples;
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
@@ -24,8 +26,8 @@ use super::messages::MessageRows;
 use super::rows::{Calls, Row, Selection};
 use super::stamps::Stamps;
 use schema::{
-    BOOTTIME, COUNTER, Clock, ClockSnapshot, DebugAnnotation, INCREMENTAL_STATE_CLEARED, Interned, InternedData,
-    NEEDS_INCREMENTAL_STATE, REALTIME, SLICE_BEGIN, SLICE_END, TracePacket, TrackDescriptor, TrackEvent,
+    BOOTTIME, COUNTER, Clock, ClockSnapshot, DebugAnnotation, INCREMENTAL_STATE_CLEARED, INSTANT, Interned,
+    InternedData, NEEDS_INCREMENTAL_STATE, REALTIME, SLICE_BEGIN, SLICE_END, TracePacket, TrackDescriptor, TrackEvent,
 };
 use tracks::Tracks;
 
@@ -40,7 +42,8 @@ impl Exporter for Perfetto {
         let accounts = calls.accounts();
         destination.stream(Content::Binary, |sink| {
             let mut packets = Packets { sink, buffer: Vec::new() };
-            let names = packets.begin(calls, &messages, &stamps)?;
+            let samples = calls.traced.samples()?.unwrap_or_default();
+            let names = packets.begin(calls, &messages, &samples, &stamps)?;
             for (index, part) in calls.trace.parts.iter().enumerate() {
                 let host = part.metadata().into_iter().find(|(name, _)| name == "host").map(|(_, host)| host);
                 let (mut tracks, described) = Tracks::of_rank(part.rank(), host.as_deref(), &calls.counter_names);
@@ -50,6 +53,15 @@ impl Exporter for Perfetto {
                 for call in messages.calls(index) {
                     let name = names[&messages.functions[index][call[0].record.operation as usize]];
                     packets.message_call(call, name, &stamps, &mut tracks)?;
+                }
+                let all = names.len() + calls.operations.operations.len();
+                let of_rank = samples.threads.iter().zip(&samples.samples.threads).filter(|((of, _), _)| *of == index);
+                for ((_, ticks), thread) in of_rank {
+                    let Some(number) = part.threads().iter().position(|one| one.tid == thread.tid) else { continue };
+                    for (&tick, &(_, stack)) in ticks.iter().zip(&thread.samples) {
+                        let at = stamps.stamp(calls.clock.of_part(index).nanoseconds(tick));
+                        packets.sample(at, &samples.samples, (stack, all as u64), number as u32, &mut tracks)?;
+                    }
                 }
             }
             Ok(())
@@ -79,7 +91,13 @@ impl Packets<'_> {
     }
 
     /// The clock, and all texts: the numbers of the functions of message calls.
-    fn begin(&mut self, calls: &Calls, messages: &MessageRows, stamps: &Stamps) -> Result<BTreeMap<String, u64>> {
+    fn begin(
+        &mut self,
+        calls: &Calls,
+        messages: &MessageRows,
+        samples: &RunSamples,
+        stamps: &Stamps,
+    ) -> Result<BTreeMap<String, u64>> {
         if let Some(realtime_ns) = stamps.realtime_ns {
             let clock = |clock_id, timestamp| Clock { clock_id: Some(clock_id), timestamp: Some(timestamp) };
             let clocks = vec![clock(BOOTTIME, 0), clock(REALTIME, realtime_ns)];
@@ -94,8 +112,12 @@ impl Packets<'_> {
         let categories = Category::ALL.iter().map(|category| category.name()).chain([INCOMPLETE]);
         let interned_data = InternedData {
             event_categories: interned(categories),
-            event_names: interned(of_calls.chain(functions.iter().map(|name| name.as_str()))),
-            debug_annotation_names: interned(shown_beside().map(|column| column.name)),
+            event_names: interned(
+                of_calls
+                    .chain(functions.iter().map(|name| name.as_str()))
+                    .chain(samples.samples.frames.iter().map(String::as_str)),
+            ),
+            debug_annotation_names: interned(shown_beside().map(|column| column.name).chain(["stack"])),
             debug_annotation_string_values: interned(operations.communicators.iter().map(|known| known.name.as_str())),
         };
         let sequence_flags = Some(INCREMENTAL_STATE_CLEARED | NEEDS_INCREMENTAL_STATE);
@@ -177,6 +199,39 @@ impl Packets<'_> {
         self.event(enter, begin)?;
         let end = TrackEvent { r#type: Some(SLICE_END), track_uuid: Some(uuid), ..TrackEvent::default() };
         self.event(stamps.stamp(first.exit_ns).max(enter), end)
+    }
+}
+
+impl Packets<'_> {
+    /// A sample: its innermost frame, with the stack beside it. `stack`: its number, and that of the names before those
+    /// of frames.
+    fn sample(
+        &mut self,
+        at: u64,
+        samples: &Samples,
+        (stack, names): (u32, u64),
+        thread: u32,
+        tracks: &mut Tracks,
+    ) -> Result<()> {
+        let Some((_, frame)) = (stack as usize).checked_sub(1).map(|index| samples.stacks[index]) else {
+            return Ok(());
+        };
+        let (uuid, new) = tracks.thread(thread);
+        new.map_or(Ok(()), |track| self.track(track))?;
+        let frames: Vec<&str> = samples.frames_of(stack).collect();
+        let whole = DebugAnnotation {
+            name_iid: Some(shown_beside().count() as u64 + 1),
+            string_value: Some(frames.join(" < ")),
+            ..DebugAnnotation::default()
+        };
+        let instant = TrackEvent {
+            r#type: Some(INSTANT),
+            track_uuid: Some(uuid),
+            name_iid: Some(names + u64::from(frame) + 1),
+            debug_annotations: vec![whole],
+            ..TrackEvent::default()
+        };
+        self.event(at, instant)
     }
 }
 

@@ -111,6 +111,8 @@ pub const SLICE_BEGIN: i32 = 1;
 /// [`TrackEvent::type`].
 pub const SLICE_END: i32 = 2;
 /// [`TrackEvent::type`].
+pub const INSTANT: i32 = 3;
+/// [`TrackEvent::type`].
 pub const COUNTER: i32 = 4;
 
 /// A name and a value beside an event.

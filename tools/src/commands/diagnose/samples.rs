@@ -1,0 +1,75 @@
+//! The code that runs in slow repetitions, by the samples of the run.
+
+use mpitrace::diagnosis::{Group, GroupKind};
+use mpitrace::operations::Operation;
+use mpitrace::reader::Trace;
+use mpitrace::samples::{Difference, RunSamples};
+use serde::Serialize;
+
+use super::words::{self, percent};
+use crate::text;
+
+/// The samples of a group.
+#[derive(Debug, Serialize)]
+pub struct Hot {
+    #[serde(skip)]
+    group: usize,
+    #[serde(rename = "group")]
+    name: &'static str,
+    peak_ns: Option<f64>,
+    samples: usize,
+    samples_others: usize,
+    frames: Vec<HotFrame>,
+}
+
+/// Code that runs for a larger share of the time.
+#[derive(Debug, Serialize)]
+struct HotFrame {
+    frame: String,
+    share: f64,
+    share_others: f64,
+    p: f64,
+}
+
+/// Of each group.
+pub fn hot(sampled: &RunSamples, trace: &Trace, operation: &Operation, groups: &[Group]) -> Vec<Hot> {
+    let found = if groups.is_empty() { Vec::new() } else { sampled.in_repetitions(trace, operation) };
+    let of_group = |(number, group): (usize, &Group)| {
+        let contrast = sampled.contrast(&found, |row| group.is_member(row));
+        let frame = |Difference { frame, shares: [share, share_others], p }| HotFrame { frame, share, share_others, p };
+        let (name, peak_ns) = match group.kind {
+            GroupKind::Warmup => ("warmup", None),
+            GroupKind::Outlier => ("outlier", None),
+            GroupKind::Mode(peak_ns) => ("mode", Some(peak_ns)),
+        };
+        let ([samples, samples_others], frames) = (contrast.samples, contrast.differences.into_iter().map(frame));
+        Hot { group: number, name, peak_ns, samples, samples_others, frames: frames.collect() }
+    };
+    groups.iter().enumerate().map(of_group).collect()
+}
+
+/// What the samples of an operation show, in sentences.
+pub fn sentences(hot: &[Hot], groups: &[Group]) -> Vec<String> {
+    let found: Vec<String> = hot.iter().filter_map(|hot| hot.sentence(&groups[hot.group])).collect();
+    let samples: usize = hot.iter().map(|hot| hot.samples).sum();
+    match found.is_empty() && !hot.is_empty() {
+        true => vec![format!(
+            "the samples show no code that slow repetitions run for longer ({} in them): take more, or more often",
+            text::count(samples as u64, "sample")
+        )],
+        false => found,
+    }
+}
+
+impl Hot {
+    fn sentence(&self, group: &Group) -> Option<String> {
+        let (whom, others) = (words::group(group), words::others(group));
+        let [own, other] = [self.samples, self.samples_others].map(|count| text::count(count as u64, "sample"));
+        let frame = |frame: &HotFrame| {
+            let (share, share_others) = (percent(frame.share), percent(frame.share_others));
+            format!("{share} of the processor time is {}, in {others} {share_others}", text::printable(&frame.frame))
+        };
+        let frames: Vec<String> = self.frames.iter().map(frame).collect();
+        (!frames.is_empty()).then(|| format!("in {whom} {} ({own}, {other})", frames.join("; ")))
+    }
+}

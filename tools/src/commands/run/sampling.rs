@@ -1,0 +1,145 @@
+//! What the observer sees of the ranks of this node on request: samples (`MPITRACE_SAMPLE`), which it takes out of the
+//! buffers of their events, and the processes on their processors.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use mpitrace_format::file;
+use mpitrace_format::layout::NO_RANK;
+use mpitrace_format::samples::Samples;
+
+use super::standing::Standing;
+use super::takers::{self, Takers};
+use crate::stacks::sampled::{Sampled, Tree};
+use crate::text;
+
+/// The observer looks at least so often, and whether there are new threads.
+const PAUSE: Duration = Duration::from_millis(50);
+const THREADS: Duration = Duration::from_millis(500);
+
+/// The bounds of samples a second: the kernel takes none in less than 10 us.
+pub const BOUNDS: std::ops::RangeInclusive<f64> = 1.0..=50_000.0;
+
+/// The samples of the job on this node.
+pub struct Sampling {
+    /// 0: none.
+    hz: f64,
+    tree: Tree,
+    /// By thread.
+    threads: BTreeMap<u32, OfThread>,
+    looked: Option<Instant>,
+    /// Why a thread has none.
+    error: Option<io::Error>,
+    takers: Option<Takers>,
+}
+
+struct OfThread {
+    sampled: Sampled,
+    /// Its run and rank, as soon as these are known.
+    job: [u8; 16],
+    rank: u32,
+    has_ended: bool,
+}
+
+impl Sampling {
+    /// By the values of `MPITRACE_SAMPLE` and `MPITRACE_PROCESSES`. `None`: neither is asked for.
+    pub fn new(samples: Option<&str>, processes: Option<&str>) -> Option<Sampling> {
+        let hz = samples.and_then(|text| text.trim().parse().ok()).filter(|hz| BOUNDS.contains(hz)).unwrap_or(0.0);
+        let (tree, threads, takers) = (Tree::default(), BTreeMap::new(), Takers::new(processes));
+        let is_asked = hz > 0.0 || takers.is_some();
+        is_asked.then_some(Sampling { hz, tree, threads, looked: None, error: None, takers })
+    }
+
+    /// How long the observer may sleep.
+    pub fn pause(&self) -> Duration {
+        if self.hz > 0.0 { PAUSE } else { takers::PAUSE }
+    }
+
+    /// Looks for new threads, and at the processes, where it is time for that.
+    pub fn look<'r>(&mut self, running: impl Iterator<Item = (u32, &'r Standing)> + Clone) {
+        if self.is_time() {
+            running.clone().for_each(|(pid, standing)| self.see(pid, standing));
+        }
+        if let Some(takers) = &mut self.takers {
+            takers.look(running);
+        }
+    }
+
+    /// True if it is time to look for new threads.
+    fn is_time(&mut self) -> bool {
+        let is_time = self.looked.is_none_or(|looked| looked.elapsed() >= THREADS);
+        if is_time {
+            self.looked = Some(Instant::now());
+        }
+        is_time
+    }
+
+    /// Samples the threads of a process that make calls; its first one from the beginning.
+    pub fn see(&mut self, pid: u32, standing: &Standing) {
+        let Some(moved) = standing.moved() else { return };
+        if self.hz == 0.0 {
+            return;
+        }
+        for tid in [pid].into_iter().chain(moved.tids.iter().copied()) {
+            if !self.threads.contains_key(&tid) {
+                match Sampled::open(pid, tid, self.hz) {
+                    Ok(sampled) => {
+                        let new = OfThread { sampled, job: [0; 16], rank: NO_RANK, has_ended: false };
+                        self.threads.insert(tid, new);
+                    }
+                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                    Err(error) => self.error = Some(error),
+                }
+            }
+            if let Some(thread) = self.threads.get_mut(&tid).filter(|_| moved.rank != NO_RANK) {
+                (thread.job, thread.rank) = (moved.job, moved.rank);
+            }
+        }
+    }
+
+    /// What the observer waits for, beside its own.
+    pub fn descriptors(&self) -> impl Iterator<Item = RawFd> {
+        self.threads.values().filter(|thread| !thread.has_ended).map(|thread| thread.sampled.descriptor())
+    }
+
+    /// Takes what has come. `events`: of each of the descriptors.
+    pub fn drain(&mut self, events: impl Iterator<Item = libc::c_short>) {
+        let living = self.threads.values_mut().filter(|thread| !thread.has_ended);
+        for (thread, events) in living.zip(events) {
+            thread.sampled.drain(&mut self.tree);
+            thread.has_ended |= events & libc::POLLHUP != 0;
+        }
+    }
+
+    /// Writes them beside the traces that they belong to, and says how many there are, unless it is to be silent.
+    pub fn write(mut self, traces: &[PathBuf], is_silent: bool) {
+        self.threads.values_mut().for_each(|thread| thread.sampled.drain(&mut self.tree));
+        if let Some(error) = self.error {
+            let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+            eprintln!("mpitrace: no samples: {error} (kernel.perf_event_paranoid is {}, 2 allows them)", level.trim());
+        }
+        for trace in traces {
+            let Some(job) = file::job(trace) else { continue };
+            let of_job = self.threads.iter().filter(|(_, thread)| thread.job == job);
+            let threads: Vec<_> = of_job.map(|(tid, thread)| thread.sampled.finish(thread.rank, *tid)).collect();
+            let (count, lost) = threads
+                .iter()
+                .fold((0, 0), |(count, lost), thread| (count + thread.samples.len() as u64, lost + thread.lost));
+            let preempted = self.takers.as_ref().map(|takers| takers.finish(job)).unwrap_or_default();
+            if threads.is_empty() && preempted.is_empty() {
+                continue;
+            }
+            let path = Samples::beside(trace);
+            let name = super::afterwards::name(&path);
+            match std::fs::write(&path, Samples { preempted, ..self.tree.named(job, threads) }.encode()) {
+                Ok(()) if is_silent || self.hz == 0.0 => {}
+                Ok(()) if lost == 0 => eprintln!("mpitrace: {} in {name}", text::count(count, "sample")),
+                Ok(()) => eprintln!("mpitrace: {} in {name}; {lost} were lost", text::count(count, "sample")),
+                Err(error) => eprintln!("mpitrace: {name}: {error}"),
+            }
+        }
+    }
+}

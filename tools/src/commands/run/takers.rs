@@ -1,0 +1,210 @@
+//! The processes that ran on the processors of this node's ranks while these were ready to run (`MPITRACE_PROCESSES`), by
+//! what /proc shows once a second. Nothing is asked of a rank.
+//!
+//! A task is taken to have run on the processor on which it was at both ends of a second. The kernel states for how long a
+//! rank's thread was ready without a processor (schedstat); this time is shared out to the tasks that ran there, by their
+//! processor time. A process that runs for less than two seconds is not seen at both ends.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use mpitrace_format::layout::NO_RANK;
+use mpitrace_format::samples::{Preempted, Taker};
+
+use super::standing::Standing;
+use crate::stacks::threads_of;
+
+/// Between two looks.
+pub const PAUSE: Duration = Duration::from_secs(1);
+/// The threads of a process are looked at where it has used so much processor time since the last look.
+const BUSY: Duration = Duration::from_millis(50);
+/// A rank's thread that was ready without a processor for less since the last look was not preempted.
+const NOTICED: u64 = 20_000_000;
+
+/// The tasks of this node, and what they took from ranks.
+pub struct Takers {
+    looked: Option<Instant>,
+    tick: Duration,
+    before: HashMap<u32, Task>,
+    ranks: BTreeMap<u32, OfRank>,
+}
+
+/// A task as /proc/PID/stat has it.
+#[derive(Clone, Copy, PartialEq)]
+struct Task {
+    /// Ticks of the system's clock since it started.
+    started: u64,
+    /// Processor time, in the same ticks.
+    used: u64,
+    processor: u32,
+    threads: u64,
+}
+
+/// A process of the job.
+struct OfRank {
+    job: [u8; 16],
+    rank: u32,
+    /// Of its threads: for how long they were ready without a processor up to the last look, ns.
+    ready_ns: HashMap<u32, u64>,
+    preempted_ns: u64,
+    /// By process: its name and its user's number, and ns.
+    takers: HashMap<u32, (String, u32, u64)>,
+}
+
+impl Takers {
+    /// By the value of `MPITRACE_PROCESSES`. `None`: they are not looked at.
+    pub fn new(setting: Option<&str>) -> Option<Takers> {
+        // SAFETY: takes a number.
+        let hz = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1);
+        let tick = Duration::from_secs(1) / hz as u32;
+        (setting == Some("1")).then(|| Takers { looked: None, tick, before: HashMap::new(), ranks: BTreeMap::new() })
+    }
+
+    /// Looks at all tasks, where the last look is long enough ago.
+    pub fn look<'r>(&mut self, running: impl Iterator<Item = (u32, &'r Standing)>) {
+        // The observer wakes up a little early.
+        if self.looked.is_some_and(|looked| looked.elapsed() < PAUSE.mul_f64(0.9)) {
+            return;
+        }
+        let own: Vec<(u32, Vec<u32>)> = running.filter_map(|(pid, standing)| self.known(pid, standing)).collect();
+        let (mut now, mut processes) = (HashMap::new(), HashMap::new());
+        for pid in numbers("/proc") {
+            let Some(process) = Task::read(&format!("/proc/{pid}/stat")) else { continue };
+            let is_busy = |before: &Task| process.since(before).is_none_or(|used| used * self.tick >= BUSY);
+            if process.threads == 1 {
+                processes.insert(pid, pid);
+            } else if own.iter().any(|(own, _)| *own == pid) || self.before.get(&pid).is_some_and(is_busy) {
+                for tid in threads_of(pid) {
+                    if let Some(task) = Task::read(&format!("/proc/{pid}/task/{tid}/stat")) {
+                        now.insert(of_thread(tid), task);
+                        processes.insert(of_thread(tid), pid);
+                    }
+                }
+            }
+            now.insert(pid, process);
+        }
+        let before = std::mem::replace(&mut self.before, now);
+        for (pid, tids) in own {
+            for tid in tids {
+                self.share_out(pid, tid, &before, &processes);
+            }
+        }
+        self.looked = Some(Instant::now());
+    }
+
+    /// The threads of a process of the job that make calls.
+    fn known(&mut self, pid: u32, standing: &Standing) -> Option<(u32, Vec<u32>)> {
+        let moved = standing.moved()?;
+        let new =
+            OfRank { job: [0; 16], rank: NO_RANK, ready_ns: HashMap::new(), preempted_ns: 0, takers: HashMap::new() };
+        let of_rank = self.ranks.entry(pid).or_insert(new);
+        if moved.rank != NO_RANK {
+            (of_rank.job, of_rank.rank) = (moved.job, moved.rank);
+        }
+        Some((pid, if moved.tids.is_empty() { vec![pid] } else { moved.tids }))
+    }
+
+    /// The time for which a thread was ready without a processor since the last look, to the tasks that ran there.
+    fn share_out(&mut self, pid: u32, tid: u32, before: &HashMap<u32, Task>, processes: &HashMap<u32, u32>) {
+        let Some(of_rank) = self.ranks.get_mut(&pid) else { return };
+        let stated = fs::read_to_string(format!("/proc/{pid}/task/{tid}/schedstat")).unwrap_or_default();
+        let Some(ready) = stated.split_whitespace().nth(1).and_then(|text| text.parse().ok()) else { return };
+        let Some(waited) = of_rank.ready_ns.insert(tid, ready).map(|earlier| ready.saturating_sub(earlier)) else {
+            return;
+        };
+        if waited < NOTICED {
+            return;
+        }
+        of_rank.preempted_ns += waited;
+        let number = if processes.contains_key(&of_thread(tid)) { of_thread(tid) } else { tid };
+        let (Some(then), Some(own)) = (before.get(&number), self.before.get(&number)) else { return };
+        if then.processor != own.processor {
+            return;
+        }
+        let ran_here = |(other, task): (&u32, &Task)| {
+            let (process, earlier) = (*processes.get(other)?, before.get(other)?);
+            let is_here = task.processor == own.processor && earlier.processor == own.processor && *other != number;
+            let used = task.since(earlier)? * self.tick;
+            (is_here && !used.is_zero()).then_some((process, used.as_nanos() as u64))
+        };
+        let others: Vec<(u32, u64)> = self.before.iter().filter_map(ran_here).collect();
+        let sum: u64 = others.iter().map(|(_, used)| used).sum();
+        for (process, used) in others {
+            // No more than it has used, and of what several have used its share.
+            let ns = used.min((waited as f64 * used as f64 / sum as f64) as u64);
+            let folder = format!("/proc/{process}");
+            let name = || fs::read_to_string(format!("{folder}/comm")).unwrap_or_default().trim_end().to_owned();
+            let user = || fs::metadata(&folder).map_or(u32::MAX, |metadata| metadata.uid());
+            of_rank.takers.entry(process).or_insert_with(|| (name(), user(), 0)).2 += ns;
+        }
+    }
+
+    /// What was taken from the ranks of a run: of each the processes, those of one name and user together.
+    pub fn finish(&self, job: [u8; 16]) -> Vec<Preempted> {
+        let of_rank = |of_rank: &OfRank| {
+            let mut takers: BTreeMap<(Option<u32>, &str, u32), u64> = BTreeMap::new();
+            for (process, (name, user, ns)) in &of_rank.takers {
+                let rank = self.ranks.get(process).filter(|other| other.job == job).map(|other| other.rank);
+                *takers.entry((rank, name, *user)).or_default() += ns;
+            }
+            let taker = |((rank, name, user), ns): ((Option<u32>, &str, u32), u64)| Taker {
+                rank,
+                name: name.to_owned(),
+                user: user_name(user),
+                ns,
+            };
+            let mut takers: Vec<Taker> = takers.into_iter().map(taker).collect();
+            takers.sort_by_key(|taker| std::cmp::Reverse(taker.ns));
+            Preempted { rank: of_rank.rank, ns: of_rank.preempted_ns, takers }
+        };
+        self.ranks.values().filter(|rank| rank.job == job).map(of_rank).collect()
+    }
+}
+
+impl Task {
+    fn read(path: &str) -> Option<Task> {
+        let line = fs::read_to_string(path).ok()?;
+        // The name, in parentheses, may have any characters; fields 14, 15, 20, 22 and 39 of proc_pid_stat(5).
+        let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
+        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+        Some(Task {
+            started: number(22)?,
+            used: number(14)? + number(15)?,
+            processor: number(39)? as u32,
+            threads: number(20)?,
+        })
+    }
+
+    /// The processor time since then; `None`: it was another task.
+    fn since(&self, earlier: &Task) -> Option<u32> {
+        (self.started == earlier.started).then(|| self.used.saturating_sub(earlier.used) as u32)
+    }
+}
+
+/// The number of one of several threads: that of the first one is the process', whose numbers are the sums of all.
+fn of_thread(tid: u32) -> u32 {
+    u32::MAX - tid
+}
+
+/// The names in a folder that are numbers.
+fn numbers(folder: &str) -> impl Iterator<Item = u32> {
+    fs::read_dir(Path::new(folder))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// As the system names the user; else the number.
+fn user_name(user: u32) -> String {
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let named = users.lines().find_map(|line| {
+        let mut words = line.split(':');
+        let (name, number) = (words.next()?, words.nth(1)?);
+        (number.parse() == Ok(user)).then(|| name.to_owned())
+    });
+    named.unwrap_or_else(|| user.to_string())
+}

@@ -1,0 +1,289 @@
+//! The samples of a thread as they come: unwound at once, since its memory is gone later, and named after the run.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::Arc;
+
+use mpitrace::call_site::Resolver;
+use mpitrace_format::samples::{EMPTY, Samples, Thread};
+
+use super::event::{Event, Moment, Record};
+use super::frames;
+use super::gaps::Gaps;
+use super::memory::{Map, Memory};
+use super::root_of;
+use super::unwind::{Place, Stacks, Unwind};
+
+/// No more samples of a thread are held, 16 bytes each: of a longer run every second one is left out, then every fourth.
+const MOST_SAMPLES: usize = 1 << 20;
+/// No more different stacks: what is called deeper counts for its caller.
+const MOST_STACKS: usize = 1 << 20;
+/// The file of a place in the kernel.
+const KERNEL: &str = "[kernel]";
+
+/// All stacks of the job on this node, each with the one that it lies on.
+pub struct Tree {
+    files: Stacks,
+    /// By number less 1.
+    nodes: Vec<(u32, Place)>,
+    numbers: HashMap<(u32, Place), u32>,
+    kernel: Arc<str>,
+}
+
+/// The samples of a thread.
+pub struct Sampled {
+    /// `None` while it is drained.
+    event: Option<Event>,
+    sees_kernel: bool,
+    maps: Vec<Map>,
+    root: String,
+    unwind: Option<Unwind>,
+    gaps: Gaps,
+    /// The stack before, and whether the kernel was entered from it.
+    last: (u32, bool),
+    /// Samples in the kernel whose stack is yet to be known.
+    waiting: Vec<u64>,
+    /// Every so many samples are kept, and how many were passed over.
+    every: u32,
+    passed: u32,
+    samples: Vec<(u64, u32)>,
+    lost: u64,
+    period_ns: u64,
+}
+
+impl Default for Tree {
+    fn default() -> Tree {
+        Tree { files: Stacks::default(), nodes: Vec::new(), numbers: HashMap::new(), kernel: KERNEL.into() }
+    }
+}
+
+impl Tree {
+    fn on(&mut self, below: u32, place: Place) -> u32 {
+        let (next, nodes) = (self.nodes.len() as u32 + 1, &mut self.nodes);
+        if let Some(known) = self.numbers.get(&(below, place.clone())) {
+            return *known;
+        }
+        if nodes.len() == MOST_STACKS {
+            return below;
+        }
+        nodes.push((below, place.clone()));
+        self.numbers.insert((below, place), next);
+        next
+    }
+
+    /// In the kernel, where its address is known.
+    fn in_kernel(&mut self, stack: u32, address: Option<u64>) -> u32 {
+        let place = |offset| Place { module: self.kernel.clone(), offset };
+        let (entry, inside) = (place(0), address.map(place));
+        let entered = self.on(stack, entry);
+        inside.map_or(entered, |inside| self.on(entered, inside))
+    }
+
+    /// What two stacks have in common.
+    fn common(&self, one: u32, other: u32) -> u32 {
+        let (mut one, mut other) = (one, other);
+        // A stack is numbered after the one that it lies on.
+        while one != other {
+            let higher = if one > other { &mut one } else { &mut other };
+            *higher = self.nodes[*higher as usize - 1].0;
+        }
+        one
+    }
+
+    /// The texts of all stacks, in the order of their outermost frames.
+    pub fn named(&self, job: [u8; 16], threads: Vec<Thread>) -> Samples {
+        let (mut resolver, mut named) = (Resolver::default(), Samples { job, threads, ..Samples::default() });
+        let (mut frames, mut stacks) = (HashMap::new(), HashMap::new());
+        let mut on = |named: &mut Samples, below: u32, text: String| {
+            let frame = *frames.entry(text).or_insert_with_key(|text: &String| {
+                named.frames.push(text.clone());
+                named.frames.len() as u32 - 1
+            });
+            *stacks.entry((below, frame)).or_insert_with(|| {
+                named.stacks.push((below, frame));
+                named.stacks.len() as u32
+            })
+        };
+        let is_in_kernel = |place: &Place| *place.module == *KERNEL;
+        let kernel = match self.nodes.iter().any(|(_, place)| is_in_kernel(place) && place.offset != 0) {
+            true => kernel_symbols(),
+            false => Vec::new(),
+        };
+        let mut numbers = vec![EMPTY];
+        for (below, place) in &self.nodes {
+            let below = numbers[*below as usize];
+            let number = match is_in_kernel(place) {
+                true if place.offset == 0 => on(&mut named, below, KERNEL.to_owned()),
+                true => symbol_at(&kernel, place.offset).map_or(below, |symbol| on(&mut named, below, symbol)),
+                false => {
+                    let site = resolver.resolve(&place.module, None, place.offset);
+                    let (is_first, texts) = frames::sampled(&site);
+                    let is_again = below != EMPTY && texts.len() == 1 && {
+                        let (_, frame) = named.stacks[below as usize - 1];
+                        texts[0] == frames::PYTHON_FRAME && named.frames[frame as usize] == texts[0]
+                    };
+                    let texts = texts.into_iter().filter(|_| !is_again);
+                    texts.fold(if is_first { EMPTY } else { below }, |below, text| on(&mut named, below, text))
+                }
+            };
+            numbers.push(number);
+        }
+        for (_, stack) in named.threads.iter_mut().flat_map(|thread| &mut thread.samples) {
+            *stack = numbers[*stack as usize];
+        }
+        named
+    }
+}
+
+impl Sampled {
+    /// Samples a thread of a process so often a second of its processor time.
+    ///
+    /// # Errors
+    /// The kernel forbids it.
+    pub fn open(pid: u32, tid: u32, hz: f64) -> io::Result<Sampled> {
+        let (event, period_ns) = (Event::open(tid, hz)?, (1e9 / hz) as u64);
+        Ok(Sampled {
+            sees_kernel: event.sees_kernel,
+            event: Some(event),
+            maps: Memory { pid }.maps(),
+            root: root_of(pid),
+            unwind: None,
+            gaps: Gaps::new(period_ns),
+            last: (EMPTY, false),
+            waiting: Vec::new(),
+            every: 1,
+            passed: 0,
+            samples: Vec::new(),
+            lost: 0,
+            period_ns,
+        })
+    }
+
+    /// Readable when there is something to take.
+    pub fn descriptor(&self) -> RawFd {
+        self.event.as_ref().map_or(-1, Event::descriptor)
+    }
+
+    /// Takes what has come.
+    pub fn drain(&mut self, tree: &mut Tree) {
+        let Some(mut event) = self.event.take() else { return };
+        event.drain(|record| self.take(record, tree));
+        self.event = Some(event);
+    }
+
+    /// What was found, of a thread of this rank.
+    pub fn finish(&self, rank: u32, tid: u32) -> Thread {
+        Thread {
+            rank,
+            tid,
+            period_ns: self.period_ns * u64::from(self.every),
+            lost: self.lost,
+            sees_kernel: self.sees_kernel,
+            samples: self.samples.clone(),
+        }
+    }
+
+    fn take(&mut self, record: Record<'_>, tree: &mut Tree) {
+        match record {
+            Record::Tick(moment) => {
+                let stack = self.stack(&moment, tree);
+                self.missing(moment.ns, tree);
+                self.explain(stack, tree);
+                self.gaps.tick(moment.ns);
+                let place = moment.kernel.map_or(stack, |address| tree.in_kernel(stack, Some(address)));
+                self.push(moment.ns, place);
+                self.last = (stack, false);
+            }
+            Record::Fault(moment) => {
+                let stack = self.stack(&moment, tree);
+                self.missing(moment.ns, tree);
+                self.explain(stack, tree);
+                self.last = (stack, true);
+            }
+            Record::Switch(ns, on) => {
+                self.missing(ns, tree);
+                self.gaps.switch(ns, on);
+            }
+            Record::Mapped(map) => {
+                self.maps.retain(|known| known.range.end <= map.range.start || map.range.end <= known.range.start);
+                self.maps.push(map);
+                self.unwind = None;
+            }
+            Record::Lost(records) => {
+                self.lost += records + self.waiting.drain(..).count() as u64;
+                self.gaps.lost();
+                self.last = (EMPTY, false);
+            }
+        }
+    }
+
+    fn stack(&mut self, moment: &Moment<'_>, tree: &mut Tree) -> u32 {
+        let (maps, root) = (&self.maps, &self.root);
+        let unwind = self.unwind.get_or_insert_with(|| tree.files.of_process(maps, root));
+        let places = unwind.places(moment.registers, moment.registers.sp, moment.stack);
+        places.into_iter().rev().fold(EMPTY, |below, place| tree.on(below, place))
+    }
+
+    /// The samples that should have come by now fell into the kernel: at the page fault before them, else they wait for
+    /// the next stack.
+    fn missing(&mut self, ns: u64, tree: &mut Tree) {
+        if self.sees_kernel {
+            return;
+        }
+        let (mut missing, (last, is_fault)) = (Vec::new(), self.last);
+        self.gaps.until(ns, &mut missing);
+        match is_fault {
+            true => {
+                let stack = tree.in_kernel(last, None);
+                missing.iter().for_each(|ns| self.push(*ns, stack));
+            }
+            false => self.waiting.append(&mut missing),
+        }
+    }
+
+    /// What is in common before and after is known of the time in the kernel.
+    fn explain(&mut self, stack: u32, tree: &mut Tree) {
+        let waiting = std::mem::take(&mut self.waiting);
+        if !waiting.is_empty() {
+            let common = tree.common(self.last.0, stack);
+            let stack = tree.in_kernel(common, None);
+            waiting.iter().for_each(|ns| self.push(*ns, stack));
+        }
+    }
+
+    fn push(&mut self, ns: u64, stack: u32) {
+        self.passed += 1;
+        if self.passed < self.every {
+            return;
+        }
+        self.passed = 0;
+        self.samples.push((ns, stack));
+        if self.samples.len() == MOST_SAMPLES {
+            self.every *= 2;
+            let mut is_kept = false;
+            self.samples.retain(|_| {
+                is_kept = !is_kept;
+                is_kept
+            });
+        }
+    }
+}
+
+/// The functions of the kernel by their addresses, where it shows them.
+fn kernel_symbols() -> Vec<(u64, String)> {
+    let text = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+    let symbols = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let (address, kind, name) = (u64::from_str_radix(words.next()?, 16).ok()?, words.next()?, words.next()?);
+        (address != 0 && matches!(kind, "t" | "T" | "w" | "W")).then(|| (address, name.to_owned()))
+    });
+    let mut symbols: Vec<(u64, String)> = symbols.collect();
+    symbols.sort_unstable();
+    symbols
+}
+
+fn symbol_at(symbols: &[(u64, String)], address: u64) -> Option<String> {
+    let at = symbols.partition_point(|(start, _)| *start <= address).checked_sub(1)?;
+    Some(symbols[at].1.clone())
+}

@@ -1,0 +1,95 @@
+//! The processes that took the processors of ranks, where `mpitrace run` looked at them.
+
+use std::path::PathBuf;
+
+use mpitrace::reader::Trace;
+use mpitrace::samples::RunSamples;
+use mpitrace_format::samples::{Preempted, Taker};
+use serde::Serialize;
+
+use super::facts::Summary;
+use super::verdict::seconds;
+use crate::text;
+
+const NS: f64 = 1e9;
+/// A process that took less from a rank, s, or less than half of what was taken, is not named.
+const NAMED_S: f64 = 0.5;
+
+/// The time for which a rank was ready without a processor.
+#[derive(Clone, Debug, Serialize)]
+pub struct OfRank {
+    rank: u32,
+    preempted_s: f64,
+    processes: Vec<Process>,
+}
+
+/// Processes of one name and user.
+#[derive(Clone, Debug, Serialize)]
+struct Process {
+    name: String,
+    user: String,
+    /// One of the job.
+    rank: Option<u32>,
+    seconds: f64,
+}
+
+impl Summary {
+    /// With the processes that were seen on the nodes of a trace.
+    pub fn with_processes(mut self, trace: &Trace, files: &[PathBuf]) -> Summary {
+        let samples = RunSamples::open(trace, files).ok().flatten().map(|run| run.samples.preempted);
+        let process = |Taker { rank, name, user, ns }| Process { name, user, rank, seconds: ns as f64 / NS };
+        let of_rank = |Preempted { rank, ns, takers }| OfRank {
+            rank,
+            preempted_s: ns as f64 / NS,
+            processes: takers.into_iter().map(process).collect(),
+        };
+        let preempted = samples.filter(|preempted| !preempted.is_empty());
+        self.processes = preempted.map(|preempted| preempted.into_iter().map(of_rank).collect());
+        self
+    }
+
+    /// The process that took most from a rank.
+    pub(super) fn taker(&self) -> Option<String> {
+        let named = self.processes.iter().flatten().filter_map(|of_rank| Some((of_rank, of_rank.named()?)));
+        let (of_rank, process) = named.max_by(|(_, one), (_, other)| one.seconds.total_cmp(&other.seconds))?;
+        let (rank, lost) = (of_rank.rank, seconds(of_rank.preempted_s));
+        Some(match process.rank {
+            Some(other) => format!(
+                "Ranks {} and {} share a processor ({lost} lost): bind each to its own (mpirun --bind-to core).",
+                rank.min(other),
+                rank.max(other)
+            ),
+            None => {
+                let (name, user) = (text::printable(&process.name), text::printable(&process.user));
+                format!("Rank {rank} was preempted for {lost}, mostly by `{name}` (user {user}).")
+            }
+        })
+    }
+}
+
+impl OfRank {
+    fn named(&self) -> Option<&Process> {
+        let mut named = self.processes.iter().filter(|process| process.seconds >= NAMED_S);
+        named.find(|process| process.rank.is_some() || process.seconds > 0.5 * self.preempted_s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_named_only_where_it_took_most_of_the_time() {
+        let of_rank = |seconds: [f64; 2]| OfRank {
+            rank: 1,
+            preempted_s: 3.0,
+            processes: seconds
+                .map(|seconds| Process { name: "backup".into(), user: "www".into(), rank: None, seconds })
+                .to_vec(),
+        };
+        assert_eq!(of_rank([2.0, 0.5]).named().map(|most| most.seconds), Some(2.0));
+        assert!(of_rank([1.2, 1.1]).named().is_none(), "two that took as much");
+        let short = OfRank { preempted_s: 0.5, ..of_rank([0.4, 0.1]) };
+        assert!(short.named().is_none());
+    }
+}
