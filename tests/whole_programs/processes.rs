@@ -51,7 +51,7 @@ fn hogs(case: &Case) {
     let (mut named, mut wrong) = (0, 0);
     for number in 0..count {
         let (hogged, output) = (number % 2, case.folder.join(format!("{number}.mpitrace")));
-        let mut process = Command::new(&hog).args(["hog", &hogged.to_string(), "8"]).spawn().expect("a hog");
+        let mut process = Command::new(&hog).args(["hog", &hogged.to_string(), "60"]).spawn().expect("a hog");
         let (_, lines) = run(case, &["6", "bound"], &[], &output);
         process.kill().expect("it runs, or has ended");
         process.wait().expect("its end");
