@@ -133,7 +133,7 @@ impl Settings {
                 }
                 // Of the observer of `mpitrace run`.
                 "MPITRACE_SAMPLE" | "MPITRACE_PROCESSES" => {
-                    of_observer = true;
+                    of_observer |= text != "0";
                     None
                 }
                 "MPITRACE_RUN" => set(&mut settings.run, Some(text.parse().unwrap_or(0)), ""),
