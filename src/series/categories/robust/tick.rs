@@ -5,8 +5,12 @@ const SAMPLE: usize = 1 << 12;
 /// Values are tied where fewer than one in so many differs from all others.
 const TIED: usize = 2;
 
-/// A tick is no longer than this share of the median.
+/// A tick is no longer than this share of the median,
 const COARSEST: f64 = 0.2;
+/// or than this one where all are multiples of it,
+const OF_MULTIPLES: f64 = 0.5;
+/// within this share of a tick.
+const NEAR: f64 = 0.02;
 
 /// The step in which these values come: the median distance of neighbouring distinct values, 0 where few are tied.
 ///
@@ -28,7 +32,9 @@ pub fn tick(values: &[f64]) -> f64 {
     let index = (gaps.len() - 1) / 2;
     let tick = *gaps.select_nth_unstable_by(index, f64::total_cmp).1;
     // No clock that ticks as seldom measures such times: these are equal but for a few outliers.
-    if tick <= COARSEST * sorted[count / 2].abs() { tick } else { 0.0 }
+    let usual = sorted[count / 2].abs();
+    let is_multiple = |value: &f64| (value / tick - (value / tick).round()).abs() <= NEAR;
+    if tick <= COARSEST * usual || tick <= OF_MULTIPLES * usual && middle.iter().all(is_multiple) { tick } else { 0.0 }
 }
 
 /// The distances of neighbouring values that differ.
@@ -58,5 +64,10 @@ mod tests {
         tied[7] = 200.0;
         assert_eq!(tick(&tied), 0.0);
         assert_eq!(tick(&[]), 0.0);
+        // Three and four ticks.
+        let few: Vec<f64> = (0..1000).map(|i| if i % 8 == 0 { 40.0 } else { 30.0 }).collect();
+        assert_eq!(tick(&few), 10.0);
+        let modes: Vec<f64> = (0..1000).map(|i| if i % 8 == 0 { 44.0 } else { 30.0 }).collect();
+        assert_eq!(tick(&modes), 0.0);
     }
 }
