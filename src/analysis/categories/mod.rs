@@ -9,5 +9,6 @@ mod rule;
 
 pub use mpitrace_series::categories::{Categories, Category, Class, NotFinite, Robust, RobustCategories};
 pub use one_level::NotOneLevel;
+pub(crate) use one_level::slow_from;
 pub use roth::Roth;
 pub use rule::{Found, Levels, Rule};

@@ -7,26 +7,32 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{Category, Levels};
-use crate::statistics::order_statistics;
+use crate::statistics::{median_of, order_statistics};
 
 /// Good repetitions that are not one level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct NotOneLevel {
-    /// The slowest of the good repetitions: a twentieth of them.
+    /// The slow ones of the good repetitions.
     pub slow: usize,
     /// All good ones.
     pub good: usize,
-    /// Each of the slow ones takes so many times the level or more.
+    /// The median of the slow ones over that of the others, each in multiples of its level.
     pub ratio: f64,
+    /// The median of the slow ones, ns.
+    pub slow_median_ns: f64,
+    /// The median of the others, ns.
+    pub level_median_ns: f64,
 }
 
 impl fmt::Display for NotOneLevel {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let NotOneLevel { slow, good, ratio } = self;
+        let NotOneLevel { slow, good, ratio, .. } = self;
         let digits = usize::from(*ratio < 10.0);
+        let share = 100.0 * *slow as f64 / *good as f64;
         write!(
             f,
-            "the good repetitions are not one level: {slow} of {good} take {ratio:.digits$} times the level or more"
+            "the good repetitions are not one level: {slow} of {good} ({share:.0} %) take {ratio:.digits$} times as long, \
+             by the medians"
         )
     }
 }
@@ -42,6 +48,8 @@ const RATIO: f64 = 4.0;
 const SKEW: f64 = 8.0;
 /// What is no more than so many steps of the clock above the level may be on it.
 const STEPS: f64 = 2.0;
+/// Slow are those so many times as far above the level as the fastest twentieth are below it.
+const BEYOND: f64 = 3.0;
 
 /// Looks at the good ones of these repetitions, which have these numbers, run times in ns and categories. Each is held
 /// against its own level where `levels` has several. `None` where they are one level, or too few.
@@ -60,19 +68,37 @@ pub(super) fn not_one_level(
     let count = good().count();
     let mut above_level = Vec::with_capacity(count);
     above_level.extend(good().map(|((number, x), _)| if is_positive { x / level(number) } else { *x }));
+    let from = slow_from(&above_level)?;
+    let of_slow = |is_slow: bool| above_level.iter().zip(good()).filter(move |(value, _)| (**value > from) == is_slow);
+    let medians = |is_slow: bool| {
+        let median_of = |values: Vec<f64>| median_of(&values).unwrap_or(f64::NAN);
+        let relative = median_of(of_slow(is_slow).map(|(value, _)| *value).collect());
+        (relative, median_of(of_slow(is_slow).map(|(_, ((_, &x), _))| x).collect()))
+    };
+    let [(slow, slow_median_ns), (usual, level_median_ns)] = [true, false].map(medians);
+    let ratio = if is_positive { slow / usual } else { 1.0 + (slow - usual) / usual.abs() };
+    Some(NotOneLevel { slow: of_slow(true).count(), good: count, ratio, slow_median_ns, level_median_ns })
+}
+
+/// The value above which these are slow, where they are not one level.
+pub(crate) fn slow_from(values: &[f64]) -> Option<f64> {
+    let count = values.len();
     let slow = ((SLOW * count as f64) as usize).max(FEWEST);
     if count < 2 * slow {
         return None;
     }
     let places = [slow - 1, count / 2, count - slow];
-    let [low, middle, high] = places.map(|place| order_statistics(&above_level, [place])[0]);
-    let (below, above, ratio) = if is_positive {
+    let [low, middle, high] = places.map(|place| order_statistics(values, [place])[0]);
+    // Of values of 0 and less the differences.
+    let (below, above, ratio) = if values.iter().all(|&value| value > 0.0) {
         ((middle / low).ln(), (high / middle).ln(), high / middle)
     } else {
         (middle - low, high - middle, 1.0 + (high - middle) / middle.abs())
     };
-    let is_far = ratio >= RATIO && ratio.is_finite() && above >= SKEW * below;
-    (is_far && high - middle > STEPS * step(above_level, high)).then_some(NotOneLevel { slow, good: count, ratio })
+    let step = step(values.to_vec(), high);
+    let is_far = ratio >= RATIO && ratio.is_finite() && above >= SKEW * below && high - middle > STEPS * step;
+    // Where all below are equal, the level is no wider than the step of the clock.
+    is_far.then(|| (middle + BEYOND * (middle - low)).max(middle + 1.01 * step).min(0.5 * (middle + high)))
 }
 
 /// The least distance of values up to `high` that differ: the clock's step where it is coarse.
@@ -113,8 +139,13 @@ mod tests {
             let (found, not_one_level) = found(&scattered(every, count));
             let good = found.categories.count(Category::Good);
             let not_one_level = not_one_level.unwrap();
-            assert_eq!((not_one_level.good, not_one_level.slow), (good, good / 20), "{every}");
-            assert!(not_one_level.ratio > 100.0, "{every}: {not_one_level:?}");
+            // A few of the slow ones are outliers.
+            let slow = good - count + count.div_ceil(every);
+            assert_eq!(not_one_level.good, good, "{every}");
+            assert!(not_one_level.slow.abs_diff(slow) <= count / 50, "{every}: {not_one_level:?} {slow}");
+            let NotOneLevel { ratio, slow_median_ns, level_median_ns, .. } = not_one_level;
+            assert!((29_000.0..31_000.0).contains(&level_median_ns), "{every}: {not_one_level:?}");
+            assert!(ratio > 50.0 && (ratio * level_median_ns / slow_median_ns - 1.0).abs() < 0.01, "{every}");
         }
         // So few are outliers.
         let (found, none) = found(&scattered(20, 400));

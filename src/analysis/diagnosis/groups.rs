@@ -1,6 +1,6 @@
 //! The repetitions that are to be told from the good ones: warm-up, outliers, and the modes of the good ones.
 
-use crate::categories::Category;
+use crate::categories::{Category, slow_from};
 use crate::statistics::{Mode, Sample, median, modes};
 
 /// The repetitions of an operation.
@@ -83,10 +83,14 @@ fn mode_groups(repetitions: &Repetitions<'_>, good: &[u32]) -> Vec<Group> {
         .partition(|mode| mode.peak > (1.0 + SLOWER) * fastest.peak);
     let mut fast: Vec<u32> = fast.into_iter().flat_map(|mode| rows(mode.range)).collect();
     fast.sort_unstable();
-    slower
-        .into_iter()
-        .filter_map(|mode| Group::new(repetitions, Kind::Mode(mode.peak), &rows(mode.range), &fast))
-        .collect()
+    let of_modes =
+        slower.into_iter().filter_map(|mode| Group::new(repetitions, Kind::Mode(mode.peak), &rows(mode.range), &fast));
+    let groups: Vec<Group> = of_modes.collect();
+    // Slow ones that scatter too widely for a peak.
+    let Some(from) = slow_from(&times).filter(|_| groups.is_empty()) else { return groups };
+    let [slow, others] = [[from, f64::INFINITY], [f64::NEG_INFINITY, from]].map(rows);
+    let middle = median(&mut times.iter().copied().filter(|&time| time > from).collect::<Vec<f64>>());
+    middle.and_then(|middle| Group::new(repetitions, Kind::Mode(middle), &slow, &others)).into_iter().collect()
 }
 
 impl Group {
