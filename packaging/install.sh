@@ -14,6 +14,7 @@
 #   share/man, share/bash-completion, share/zsh, share/fish
 #   share/mpitrace/mpitrace.schema.json   the JSON output of the companion (JSON Schema, draft 7)
 #   share/mpitrace/slurm              the source of the plugin of Slurm
+#   share/mpitrace/ci         templates for `mpitrace gate`
 #   share/mpitrace/modulefiles        tcl/ for Environment Modules, lua/ for Lmod
 #   share/doc/mpitrace                licences, changes
 set -eu
@@ -75,6 +76,9 @@ file 644 packaging/mpitrace.schema.json share/mpitrace/mpitrace.schema.json
 file 644 packaging/mpitrace.magic share/mpitrace/mpitrace.magic
 file 644 packaging/mpitrace.mime.xml share/mime/packages/mpitrace.xml
 file 644 packaging/slurm/mpitrace_spank.c share/mpitrace/slurm/mpitrace_spank.c
+for template in github.yml gitlab.yml reframe_gate.py; do
+    file 644 "packaging/ci/$template" "share/mpitrace/ci/$template"
+done
 
 if [ -n "$prefix" ]; then
     template packaging/mpitrace.pc share/pkgconfig/mpitrace.pc

@@ -48,7 +48,7 @@ struct Time {
 pub fn whole_run(account: &Account) -> Option<Efficiency> {
     let times = account.ranks.iter().map(|rank| {
         let whole = rank.wall_ns - rank.parts.sum_of(&[RankPart::Init, RankPart::Finalize]);
-        Time { whole, useful: whole - rank.parts.sum_of(&RankPart::MPI) - rank.parts[RankPart::Tracer] }
+        Time { whole, useful: rank.useful_ns() }
     });
     efficiency(times)
 }

@@ -71,6 +71,7 @@ pub mod efficiency;
 pub mod import;
 #[cfg(test)]
 mod invented_tests;
+pub mod jobs;
 pub mod large_pages;
 pub mod live;
 pub mod messages;

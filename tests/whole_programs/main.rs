@@ -38,10 +38,12 @@ mod emulated_machine;
 mod endings;
 mod errors;
 mod export;
+mod gate;
 mod handles;
 mod hosts;
 mod inside;
 mod interruptions;
+mod jobs;
 mod languages;
 mod limits;
 mod management;
@@ -86,6 +88,8 @@ fn main() {
     // Much of a test is a launcher that waits; the ranks of a job, up to four, wait by spinning.
     let cores = thread::available_parallelism().map_or(1, usize::from);
     arguments.test_threads.get_or_insert((cores / 2).max(3));
+    // SAFETY: no other thread runs yet.
+    unsafe { std::env::set_var("XDG_CACHE_HOME", binaries::TARGET.join("tests/cache")) };
     if !arguments.list {
         binaries::build();
         litter::expect();
@@ -152,6 +156,8 @@ fn main() {
         ("account", account::TESTS),
         ("algorithms", algorithms::TESTS),
         ("analysis", analysis::TESTS),
+        ("gate", gate::TESTS),
+        ("jobs", jobs::TESTS),
         ("causes", causes::TESTS),
         ("applications", applications::TESTS),
         ("odd_processes", odd_processes::TESTS),

@@ -31,12 +31,22 @@ impl Outputs<'_> {
         let number = self.files.len();
         let segments = &self.case.segments.0;
         let mut command = Command::new(companion());
-        command.args(words).arg("--json").env("MPITRACE_SEGMENT_DIR", segments).env("TMPDIR", segments);
-        command.env_remove("LD_PRELOAD").current_dir(&self.case.folder);
+        // Behind the command: a job's words come last.
+        command
+            .arg(words[0])
+            .arg("--json")
+            .args(&words[1..])
+            .env("MPITRACE_SEGMENT_DIR", segments)
+            .env("TMPDIR", segments);
+        command
+            .env_remove("LD_PRELOAD")
+            .env("XDG_CACHE_HOME", self.case.folder.join("cache"))
+            .current_dir(&self.case.folder);
         command.envs(self.case.mpi.environment.iter().map(|(name, value)| (name, value)));
         let folder = self.case.folder.join(format!("companion{number}"));
         let finished = process::run(command, &folder, Duration::from_secs(120));
-        assert!(finished.code < 2, "{words:?}: {}", finished.stderr);
+        // A gate of two runs decides nothing.
+        assert!(finished.code != 2 && finished.code < 4, "{words:?}: {}", finished.stderr);
         let file = self.case.folder.join(format!("{number}.json"));
         fs::write(&file, &finished.stdout).expect("a file");
         self.files.push(file);
@@ -71,6 +81,12 @@ fn each_command(case: &Case) {
     outputs.keep(&["doctor", "--mpi", &library, "--variables"]);
     outputs.keep(&["overhead", "--mpi", &library]);
 
+    let folder = case.folder.to_str().expect("a plain path").to_owned();
+    outputs.keep(&["jobs", &folder]);
+    ["node", "program"].iter().for_each(|by| drop(outputs.keep(&["jobs", "--by", by, &folder])));
+
+    outputs.keep(&gate_words(case).iter().map(String::as_str).collect::<Vec<_>>());
+
     hangs(&mut outputs);
 
     let mut command = Command::new(TARGET.join(PYTHON));
@@ -82,6 +98,17 @@ fn each_command(case: &Case) {
     let forms: BTreeSet<String> =
         serde_json::from_value(schema["properties"]["schema"]["enum"].clone()).expect("forms");
     assert_eq!(outputs.forms, forms, "each form of the schema");
+}
+
+/// A gate of a program against itself.
+fn gate_words(case: &Case) -> Vec<String> {
+    let baseline = case.folder.join("baseline");
+    let command = case.launch(2, "repeat.c").command(&case.folder.join("unused.mpitrace"));
+    let words: Vec<String> = command.into_iter().map(|word| word.into_string().expect("plain words")).collect();
+    fs::create_dir_all(&baseline).expect("a folder");
+    fs::write(baseline.join("command"), words.join("\n")).expect("a file");
+    let options = ["gate", "--runs", "2", "--baseline", baseline.to_str().expect("a plain path"), "--"];
+    options.into_iter().map(str::to_owned).chain(words).collect()
 }
 
 /// A job that hangs, as `watch` shows it, and what `recover` makes of it.

@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    categorize, clock, compare, completions, diagnose, doctor, dump, export, info, man, overhead, recover, report, run,
-    stats, summary, watch,
+    categorize, clock, compare, completions, diagnose, doctor, dump, export, gate, info, jobs, man, overhead, recover,
+    report, run, stats, summary, watch,
 };
 use crate::output::Output;
 
@@ -20,8 +20,9 @@ use crate::output::Output;
     arg_required_else_help = true,
     after_help = "`mpitrace FILE` is `mpitrace summary FILE`. Exit codes: 0: done. 1, after the output: the trace is \
                   incomplete; calls do not belong together (info, summary); a job is stuck (watch); times contradict \
-                  each other (clock); B is slower (compare); tracing will not work (doctor). 2: wrong usage, or a file \
-                  that cannot be read. `run` has the exit code of the job."
+                  each other (clock); B is slower (compare, gate); a trace cannot be read (jobs); tracing will not \
+                  work (doctor). 2: wrong usage, or a file that cannot be read. 3: the runs of `gate` do not decide. \
+                  `run` has the exit code of the job."
 )]
 // `B` are the commands of the laboratory, which is built on this library.
 pub struct Cli<B: Benchmark> {
@@ -55,6 +56,8 @@ pub enum Command<B: Benchmark> {
     Diagnose(diagnose::Arguments),
     Clock(clock::Arguments),
     Compare(compare::Arguments),
+    Gate(gate::Arguments),
+    Jobs(jobs::Arguments),
     Export(export::Arguments),
     Report(report::Arguments),
     Benchmark(B),
@@ -81,6 +84,8 @@ impl<B: Benchmark> Command<B> {
             Command::Diagnose(arguments) => diagnose::run(&arguments, output),
             Command::Clock(arguments) => clock::run(&arguments, output),
             Command::Compare(arguments) => compare::run(&arguments, output),
+            Command::Gate(arguments) => gate::run(&arguments, output),
+            Command::Jobs(arguments) => jobs::run(&arguments, output),
             Command::Export(arguments) => export::run(&arguments, output),
             Command::Report(arguments) => report::run(&arguments, output),
             Command::Benchmark(arguments) => arguments.run(output),

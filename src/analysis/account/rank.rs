@@ -44,6 +44,13 @@ impl RankAccount {
             [RankPart::Preempted, RankPart::Asleep, RankPart::Throttled].map(|part| self.parts[part]);
         Off { preempted, asleep, throttled, unknown: 0.0 }
     }
+
+    /// Between MPI_Init and MPI_Finalize and outside of MPI calls, ns.
+    pub fn useful_ns(&self) -> f64 {
+        self.wall_ns
+            - self.parts.sum_of(&[RankPart::Init, RankPart::Finalize, RankPart::Tracer])
+            - self.parts.sum_of(&RankPart::MPI)
+    }
 }
 
 /// The parts in calls that can wait, beside collectives.

@@ -15,8 +15,18 @@ pub const POWER: f64 = 0.8;
 ///
 /// `None` with less than two runs on a side, where no run differs from another, and where a run takes no time.
 pub fn detectable(a: &[f64], b: &[f64], test: Test, alternative: Alternative, operations: usize) -> Option<f64> {
+    detectable_at(a, b, test, alternative, [SIGNIFICANCE / operations.max(1) as f64, POWER])
+}
+
+/// The same at another level, and with another probability of being found.
+pub(super) fn detectable_at(
+    a: &[f64],
+    b: &[f64],
+    test: Test,
+    alternative: Alternative,
+    [mut level, power]: [f64; 2],
+) -> Option<f64> {
     let (a, b) = (logarithms(a)?, logarithms(b)?);
-    let mut level = SIGNIFICANCE / operations.max(1) as f64;
     if test == Test::Permutation {
         // p has steps: of 4 runs a side 0.029 is the largest one at the level of 0.05.
         let step = permutation::smallest_p(a.len(), b.len(), alternative);
@@ -24,7 +34,7 @@ pub fn detectable(a: &[f64], b: &[f64], test: Test, alternative: Alternative, op
     }
     let sides = if alternative == Alternative::TwoSided { 2.0 } else { 1.0 };
     let reach = |(error, freedom): (f64, f64)| {
-        Some(error * (student_quantile(freedom, 1.0 - level / sides)? + student_quantile(freedom, POWER)?))
+        Some(error * (student_quantile(freedom, 1.0 - level / sides)? + student_quantile(freedom, power)?))
     };
     let of_all = reach(welch::error(&a, &b)?)?;
     let reach = match test {

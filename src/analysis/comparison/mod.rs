@@ -10,6 +10,7 @@ mod compared;
 mod crossing;
 mod detectable;
 mod effect;
+mod gate;
 mod holm;
 mod needed;
 mod normality;
@@ -28,6 +29,7 @@ pub use compared::{Comparison, Settings, Test, Verdict, compare, measure, stars,
 pub use crossing::{Crossing, crossing};
 pub use detectable::{POWER, detectable};
 pub use effect::{Effect, Relative, hodges_lehmann, relative, superiority};
+pub use gate::{Decision, Gate, gate};
 pub use holm::holm;
 pub use needed::{enough_runs, runs_needed};
 pub use normality::{ShapiroWilk, q_q, shapiro_wilk};

@@ -201,6 +201,12 @@ pub(super) fn test(samples: &[Sample], alternative: Alternative, pairs: usize) -
     })
 }
 
+/// The p-value of one sample by itself.
+pub(super) fn p_value(sample: &Sample, alternative: Alternative) -> f64 {
+    let [a, b] = [0, 1].map(|side: usize| sample.sides[side].len());
+    step_down(std::slice::from_ref(sample), &Ways::either_way(a, b), alternative, 1.0).0[0][0]
+}
+
 /// Of each operation the p-value by itself and that for all, and the largest statistic of those others that are not
 /// found before it, in each way.
 fn step_down(samples: &[Sample], ways: &Ways, alternative: Alternative, pairs: f64) -> (Vec<[f64; 2]>, Vec<Vec<f32>>) {

@@ -13,7 +13,7 @@ mod labels;
 pub mod messages;
 mod otf2;
 #[cfg(feature = "columns")]
-mod parquet;
+pub mod parquet;
 mod perfetto;
 mod reprompi;
 pub mod rows;

@@ -10,3 +10,4 @@ mod verdict;
 mod words;
 
 pub use facts::Summary;
+pub use verdict::{percent, seconds};

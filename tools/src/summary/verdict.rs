@@ -338,7 +338,7 @@ fn without_loss(summary: &Summary, name: &str) -> Verdict {
 }
 
 /// A share as people read it.
-pub(super) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     match 100.0 * share {
         0.0 => "0 %".to_owned(),
         small if small < 0.1 => "less than 0.1 %".to_owned(),
@@ -347,7 +347,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// Seconds as people read them.
-pub(super) fn seconds(seconds: f64) -> String {
+pub fn seconds(seconds: f64) -> String {
     text::time(1e9 * seconds)
 }
 

@@ -19,30 +19,30 @@ use crate::source::Description;
 const METADATA: &str = "mpitrace";
 
 /// Columns with their names; of those that are to be null nowhere also that.
-struct Columns(Vec<(Field, ArrayRef)>);
+pub struct Columns(Vec<(Field, ArrayRef)>);
 
 impl Columns {
-    fn new() -> Columns {
+    pub fn new() -> Columns {
         Columns(Vec::new())
     }
 
     /// A column that may have nulls.
-    fn optional(mut self, name: &str, column: impl Array + 'static) -> Columns {
+    pub fn optional(mut self, name: &str, column: impl Array + 'static) -> Columns {
         self.0.push((Field::new(name, column.data_type().clone(), true), Arc::new(column)));
         self
     }
 
     /// A column that has none.
-    fn with(mut self, name: &str, column: impl Array + 'static) -> Columns {
+    pub fn with(mut self, name: &str, column: impl Array + 'static) -> Columns {
         self.0.push((Field::new(name, column.data_type().clone(), false), Arc::new(column)));
         self
     }
 
-    fn numbers(self, name: &str, values: impl Iterator<Item = f64>) -> Columns {
+    pub fn numbers(self, name: &str, values: impl Iterator<Item = f64>) -> Columns {
         self.with(name, Float64Array::from_iter_values(values))
     }
 
-    fn batch(self, metadata: HashMap<String, String>) -> Result<RecordBatch> {
+    pub fn batch(self, metadata: HashMap<String, String>) -> Result<RecordBatch> {
         let (fields, columns): (Vec<Field>, Vec<ArrayRef>) = self.0.into_iter().unzip();
         Ok(RecordBatch::try_new(Arc::new(Schema::new_with_metadata(fields, metadata)), columns)?)
     }

@@ -2,7 +2,7 @@
 //!
 //! Everything comes from the code that the commands use, so the numbers are those that the commands print.
 
-mod batches;
+pub(crate) mod batches;
 mod stream;
 
 pub use stream::CallStream;

@@ -9,6 +9,7 @@ mod diagnose;
 mod export;
 mod files;
 mod hostile;
+mod jobs;
 mod report;
 mod stats;
 mod summary;

@@ -10,7 +10,7 @@ mod result;
 mod runs;
 mod sentence;
 mod share;
-mod side;
+pub mod side;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -83,7 +83,7 @@ pub struct Arguments {
 }
 
 /// The options of a comparison.
-struct Question {
+pub struct Question {
     settings: Settings,
     rule: Rule,
     time: RunTime,
@@ -106,6 +106,17 @@ impl Arguments {
             from: self.from.format,
         }
     }
+}
+
+/// The runs of a set by the rules that hold without options, a file each but where one run left several.
+///
+/// # Errors
+/// A file that cannot be used; the message names it.
+pub fn read_set(name: char, files: &[PathBuf]) -> Result<Side> {
+    let (settings, rule) = (Settings::default(), Rule::default());
+    let question = Question { settings, rule, time: RunTime::Local, from: None };
+    let runs = runs::group(name, files, None)?;
+    Side::read(&runs, &question, &Progress::new(runs.len() as u64))
 }
 
 /// Two sets, compared.

@@ -3,10 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mpitrace::account::Account;
+use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
 use mpitrace::reader::Trace;
 
+use crate::commands::jobs::{self, Row};
 use crate::output::Style;
 use crate::summary::Summary;
 
@@ -24,7 +27,10 @@ pub fn summarize(traces: &[PathBuf]) {
         eprintln!("mpitrace: `mpitrace summary {name}` shows where the time went");
         return;
     }
-    let summary = Summary::new(&trace, &Operations::new(&trace), &Clock::new(&trace), &name);
+    let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
+    let account = Account::of(&trace, &clock, &operations, Rule::default());
+    let summary = Summary::of_account(&account, &trace, &operations, &clock, &name);
+    jobs::keep(path, &Row::new(path, &trace, &account, &summary));
     let summary = summary.with_processes(&trace, traces);
     let stderr = io::stderr();
     let _ = summary.write(&mut stderr.lock(), Style::of(&stderr));

@@ -57,6 +57,9 @@ pub struct Arguments {
     /// In random order
     #[arg(long)]
     shuffle: bool,
+    /// The job's stdout goes to stderr: stdout has other data.
+    #[arg(skip)]
+    is_aside: bool,
     /// The command that starts the job; --and separates several jobs
     #[arg(value_name = "LAUNCHER", required = true, trailing_var_arg = true)]
     command: Vec<OsString>,
@@ -64,6 +67,29 @@ pub struct Arguments {
 
 /// Runs the job to its end, or the jobs; the exit code is theirs.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    run_all(arguments).map(ExitCode::from)
+}
+
+/// Runs each of these jobs so many times in random order, into traces with this name and a label: the exit code. They
+/// are [`traces_of`]. What the jobs print goes to stderr.
+pub fn shuffled(commands: &[&[OsString]], runs: u32, output: &Path) -> Result<u8> {
+    run_all(&Arguments {
+        settings: Settings::of_output(output),
+        library: None,
+        runs: Some(runs),
+        shuffle: true,
+        is_aside: true,
+        command: commands.join(&OsString::from(plan::AND)),
+    })
+}
+
+/// The traces of one of so many jobs that are run so many times.
+pub fn traces_of(job: usize, jobs: usize, runs: u32, output: &Path) -> Vec<PathBuf> {
+    let all = plan::plan(jobs, runs, false).into_iter().filter(|planned| planned.job == job);
+    all.map(|planned| plan::labelled(output, &planned.label)).collect()
+}
+
+fn run_all(arguments: &Arguments) -> Result<u8> {
     let library = launcher::locate(arguments.library.as_deref())?;
     let commands = plan::jobs(&arguments.command)?;
     let output = match (arguments.settings.get(OUTPUT), std::env::var_os(OUTPUT)) {
@@ -78,7 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         [job] if arguments.runs.is_none() => run_one(job, output.as_deref())?,
         jobs => series::run(arguments, jobs, output, run_one)?,
     };
-    Ok(ExitCode::from(code))
+    Ok(code)
 }
 
 /// Runs a job to its end: its exit code. What it has left behind is recovered.
@@ -101,7 +127,7 @@ fn run_once(job: &Job, arguments: &Arguments, library: &OsStr, output: Option<&P
     let stacks = Standstill::new(text(STACKS).as_deref(), text(STUCK).as_deref());
     let sampling = Sampling::new(text(SAMPLE).as_deref(), text(PROCESSES).as_deref());
     let observer = Observer::start(number, &folders, stacks, sampling);
-    let code = job.run(&tracer)?;
+    let code = job.run(&tracer, arguments.is_aside)?;
     let mut observed = observer.finish();
 
     // Where a rank that was stuck has put its copy.
@@ -167,7 +193,7 @@ impl Job {
     }
 
     /// Runs it to its end; its exit code.
-    fn run(&self, tracer: &Tracer) -> Result<u8> {
+    fn run(&self, tracer: &Tracer, is_aside: bool) -> Result<u8> {
         let job = launcher::job(&self.command, self.launcher, tracer);
         if let Some(note) = &job.note {
             eprintln!("mpitrace: {note}");
@@ -177,6 +203,9 @@ impl Job {
         };
         let mut command = Command::new(program);
         command.args(rest).envs(job.environment);
+        if is_aside {
+            command.stdout(std::io::stderr());
+        }
         Ok(process::run(&mut command)?)
     }
 }

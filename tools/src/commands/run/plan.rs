@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 
 /// The word between the commands of two jobs.
-const AND: &str = "--and";
+pub const AND: &str = "--and";
 /// Jobs are named by letters.
 const MOST_JOBS: usize = 26;
 /// How the name of a trace ends.

@@ -2,6 +2,7 @@
 //! others are variables only, which the job inherits.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
@@ -107,6 +108,11 @@ impl Setting {
 pub struct Settings(Vec<(&'static str, OsString)>);
 
 impl Settings {
+    /// Those of a trace with this name, and no others.
+    pub fn of_output(path: &Path) -> Settings {
+        Settings(vec![(OUTPUT, path.into())])
+    }
+
     /// The value of a variable's option, where it is given.
     pub fn get(&self, variable: &str) -> Option<&OsStr> {
         self.0.iter().find(|(name, _)| *name == variable).map(|(_, value)| value.as_os_str())

@@ -1,0 +1,95 @@
+//! `mpitrace jobs` over traces of real programs: some finish, some are killed.
+
+use crate::support::companion;
+use crate::support::{Case, On, TARGET, Test, binaries, process, root};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const PYTHON: &str = "mpi/readers/bin/python";
+
+pub const TESTS: &[Test] = &[
+    Test::new("a_folder_of_runs_is_a_table", table),
+    Test::new("the_official_parser_reads_the_metrics", metrics).on(On::Any).needs(PYTHON),
+    Test::new("duckdb_reads_the_rows", parquet).on(On::Any).needs(PYTHON).second_tier(),
+];
+
+/// `mpitrace jobs` over a folder, with an index beside it.
+fn jobs(case: &Case, options: &[&str]) -> process::Finished {
+    let mut command = Command::new(binaries::companion());
+    command.arg("jobs").args(options).arg(case.folder.join("traces"));
+    command.env("XDG_CACHE_HOME", case.folder.join("cache"));
+    process::run(command, &case.folder.join("jobs"), Duration::from_secs(60))
+}
+
+/// Runs a program under `mpitrace run` into a folder of traces.
+fn run(case: &Case, program: &str, argument: &str, name: &str) -> i32 {
+    let folder = case.folder.join("traces");
+    fs::create_dir_all(&folder).expect("a folder");
+    let cache = format!("XDG_CACHE_HOME={}", case.folder.join("cache").display());
+    let before = ["env".into(), cache.into(), binaries::companion().into(), "run".into(), "-o".into()];
+    let output = [folder.join(name).into_os_string(), "--".into()];
+    case.launch(2, program).arg(argument).run_under(&[&before[..], &output].concat()).code
+}
+
+fn table(case: &Case) {
+    assert_eq!(run(case, "repeat.c", "100", "good.mpitrace"), 0);
+    run(case, "death.c", "kill", "killed.mpitrace");
+    // `run` has kept the row of the one that finished.
+    let index = case.folder.join("cache/mpitrace");
+    let kept = |folder: &Path| fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    assert!(kept(&index), "{}", index.display());
+    let rows = companion::json(&jobs(case, &["--json"]));
+    let of = |name: &str| -> Value {
+        let all = rows.as_array().expect("rows").iter();
+        let named = |row: &&Value| row["file"].as_str().is_some_and(|file| file.ends_with(name));
+        all.cloned().collect::<Vec<_>>().iter().find(named).cloned().unwrap_or_else(|| panic!("{name} in {rows}"))
+    };
+    let good = of("good.mpitrace");
+    assert_eq!((&good["ended"], &good["ranks"], &good["nodes"]), (&"finished".into(), &2.into(), &1.into()));
+    assert!(good["program"].as_str().is_some_and(|name| name.starts_with("repeat")), "{good}");
+    assert!(good["seconds"].as_f64() > Some(0.0) && good["started"].is_string(), "{good}");
+    assert_ne!(of("killed.mpitrace")["ended"], "finished");
+    assert_eq!(jobs(case, &[]).stdout.lines().count(), 3);
+}
+
+/// The output in a format, in a file.
+fn file(case: &Case, format: &str) -> PathBuf {
+    assert_eq!(run(case, "repeat.c", "100", "x.mpitrace"), 0);
+    let path = case.folder.join("x").with_extension(format);
+    let mut command = Command::new("sh");
+    command.args(["-c", "\"$0\" jobs --format \"$1\" \"$2\" > \"$3\""]).arg(binaries::companion()).arg(format);
+    command.arg(case.folder.join("traces")).arg(&path).env("XDG_CACHE_HOME", case.folder.join("cache"));
+    let finished = process::run(command, &case.folder.join("jobs"), Duration::from_secs(60));
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    path
+}
+
+/// The result of a file of tests/readers.
+fn read(case: &Case, reader: &str, files: &[&Path]) -> Value {
+    let mut command = Command::new(TARGET.join(PYTHON));
+    command.arg(root().join("tests/readers").join(reader)).args(files);
+    let finished = process::run(command, &case.folder.join("reader"), Duration::from_secs(60));
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    serde_json::from_str(&finished.stdout).expect("JSON")
+}
+
+fn metrics(case: &Case) {
+    let metrics = read(case, "openmetrics.py", &[&file(case, "openmetrics")]);
+    let seconds = &metrics["mpitrace_rank_seconds"];
+    assert_eq!((&seconds["type"], &seconds["unit"]), (&"counter".into(), &"seconds".into()));
+    assert_eq!(seconds["samples"][0][0], "mpitrace_rank_seconds_total");
+    assert!(seconds["samples"][0][2].as_f64() > Some(0.0), "{metrics}");
+    assert_eq!(metrics["mpitrace_jobs"]["samples"][0][2], 1.0);
+}
+
+fn parquet(case: &Case) {
+    let query = case.folder.join("query");
+    let text = "SELECT count(*), sum(rank_seconds) > 0, max(started) > TIMESTAMP '2026-01-01' FROM 'calls.parquet'";
+    fs::write(&query, text).expect("a file");
+    let rows = read(case, "columns.py", &[&query, &file(case, "parquet")]);
+    assert_eq!(rows[0]["answer"], serde_json::json!([[1, true, true]]));
+    assert_eq!(rows[0]["columns"]["started"], "timestamp[ms, tz=UTC]");
+}

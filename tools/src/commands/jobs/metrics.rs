@@ -1,0 +1,50 @@
+//! The rows as OpenMetrics text, for the folder of node_exporter's textfile collector: sums by program and user in base
+//! units, since Prometheus computes rates of sums itself and a label for each job would fill its memory.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use super::row::Row;
+
+/// A metric: its name without `mpitrace_`, its unit, its help, and its value of a run.
+type Metric = (&'static str, &'static str, &'static str, fn(&Row) -> f64);
+
+/// Counters: each grows with every run.
+const COUNTERS: [Metric; 7] = [
+    ("jobs", "", "Traced runs", |_| 1.0),
+    ("jobs_unfinished", "", "Traced runs that did not finish", |row| f64::from(u8::from(row.ended != "finished"))),
+    ("rank_seconds", "seconds", "Time from MPI_Init to MPI_Finalize, over all ranks", |row| row.rank_seconds),
+    ("mpi_seconds", "seconds", "Time in MPI calls, over all ranks", |row| row.mpi_share * row.rank_seconds),
+    ("waiting_seconds", "seconds", "Waiting for other ranks in collective calls, over all ranks", |row| row.waiting_s),
+    ("off_processor_seconds", "seconds", "Time off the processor, over all ranks", |row| row.off_processor_s),
+    ("loss_seconds", "seconds", "The largest loss of each run, over all ranks", |row| {
+        row.largest_loss.as_ref().map_or(0.0, |loss| loss.seconds)
+    }),
+];
+
+/// Writes them.
+pub fn write(rows: &[Row], output: &mut dyn Write) -> io::Result<()> {
+    let mut groups: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        let key = (row.program.as_deref().unwrap_or_default(), row.user.as_deref().unwrap_or_default());
+        groups.entry(key).or_default().push(row);
+    }
+    for (name, unit, help, of) in COUNTERS {
+        writeln!(output, "# TYPE mpitrace_{name} counter")?;
+        if !unit.is_empty() {
+            writeln!(output, "# UNIT mpitrace_{name} {unit}")?;
+        }
+        writeln!(output, "# HELP mpitrace_{name} {help}.")?;
+        for ((program, user), rows) in &groups {
+            let sum: f64 = rows.iter().map(|row| of(row)).sum();
+            let (program, user) = (escaped(program), escaped(user));
+            writeln!(output, "mpitrace_{name}_total{{program=\"{program}\",user=\"{user}\"}} {sum}")?;
+        }
+    }
+    writeln!(output, "# EOF")
+}
+
+/// The value of a label.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}

@@ -1,0 +1,259 @@
+//! The row of a run: the numbers that stay of its trace.
+
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use anyhow::Result;
+use mpitrace::account::{Account, Kind, RankPart};
+use mpitrace::categories::Rule;
+use mpitrace::clock::Clock;
+use mpitrace::live::ProcessEnd;
+use mpitrace::operations::Operations;
+use mpitrace::reader::Trace;
+use mpitrace_format::layout::state;
+use mpitrace_format::metadata::{self, UNKNOWN};
+use serde::{Deserialize, Serialize};
+
+use super::date;
+use crate::summary::Summary;
+use crate::summary::facts::LossFacts;
+
+const NS: f64 = 1e9;
+
+/// A run, by the keys of the JSON. Times in seconds; waiting and the like are summed over ranks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    pub file: String,
+    /// The number that the batch system gave it.
+    pub job: Option<String>,
+    pub user: Option<String>,
+    pub program: Option<String>,
+    pub nodes: usize,
+    pub ranks: u32,
+    /// In UTC.
+    pub started: Option<String>,
+    /// The longest time of any rank from MPI_Init to MPI_Finalize.
+    pub seconds: f64,
+    pub rank_seconds: f64,
+    pub mpi_share: f64,
+    pub waiting_s: f64,
+    pub off_processor_s: f64,
+    /// The parallel efficiency; `null`: no rank was outside of MPI.
+    pub efficiency: Option<f64>,
+    pub largest_loss: Option<LargestLoss>,
+    pub ended: String,
+    /// In the order of their lowest ranks.
+    pub hosts: Vec<Host>,
+    /// Of a file that lacks ranks: the number of its run, which other files may have, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacking: Option<String>,
+}
+
+/// The loss that took most.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LargestLoss {
+    pub kind: String,
+    pub rank: Option<u32>,
+    pub because: Option<String>,
+    pub function: Option<String>,
+    pub seconds: f64,
+    pub share: f64,
+    pub gain_s: Option<f64>,
+}
+
+/// A node of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    pub host: String,
+    pub ranks: u32,
+    pub first_rank: u32,
+    /// Between MPI_Init and MPI_Finalize and outside of MPI calls, the mean of its ranks.
+    pub useful_s: f64,
+}
+
+impl Row {
+    /// That of a trace of one file, or of the files of one run.
+    ///
+    /// # Errors
+    /// A file that is no trace or cannot be read.
+    pub fn of<P: AsRef<Path>>(paths: &[P]) -> Result<Row> {
+        let trace = Trace::open(paths)?;
+        let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
+        let account = Account::of(&trace, &clock, &operations, Rule::default());
+        let summary = Summary::of_account(&account, &trace, &operations, &clock, "");
+        Ok(Row::new(paths[0].as_ref(), &trace, &account, &summary))
+    }
+
+    /// The same, where the summary is known.
+    pub fn new(path: &Path, trace: &Trace, account: &Account, summary: &Summary) -> Row {
+        let known = trace.parts.first().map(|part| part.metadata()).unwrap_or_default();
+        // Of a job whose first rank was lost with its node, any rank has the job's number.
+        let value = |name: &str| {
+            let of_any = || trace.parts.iter().find_map(|part| value_of(&part.metadata(), name));
+            value_of(&known, name).or_else(of_any)
+        };
+        let job =
+            value("job").map(|job| [Some(job), value("job_array_index")].into_iter().flatten().collect::<Vec<_>>());
+        let hosts = hosts(trace, account);
+        Row {
+            file: path.to_string_lossy().into_owned(),
+            job: job.map(|words| words.join("_")),
+            user: value("user").or_else(|| owner(path)),
+            program: value("command").and_then(|command| program(&command)),
+            nodes: hosts.len(),
+            ranks: trace.world_size,
+            started: value_of(&known, "start_time").and_then(|time| date::seconds(&time)).map(date::text),
+            seconds: summary.seconds,
+            rank_seconds: summary.rank_seconds,
+            mpi_share: summary.mpi_share.all,
+            waiting_s: summary.calls.waiting / NS,
+            off_processor_s: account.rank_parts().sum_of(&RankPart::OFF) / NS,
+            efficiency: summary.efficiency.as_ref().map(|efficiency| efficiency.run.parallel),
+            largest_loss: summary.losses.first().map(LargestLoss::new),
+            ended: ended(trace),
+            hosts,
+            lacking: trace
+                .parts
+                .first()
+                .filter(|_| !trace.missing.is_empty())
+                .map(|part| hexadecimal(&part.info().job)),
+        }
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl LargestLoss {
+    fn new(facts: &LossFacts) -> LargestLoss {
+        LargestLoss {
+            kind: facts.loss.kind.name().to_owned(),
+            rank: facts.loss.rank,
+            because: facts.loss.because.and_then(|because| because.name().map(str::to_owned)),
+            function: facts.function.clone(),
+            seconds: facts.seconds,
+            share: facts.share,
+            gain_s: facts.gain.seconds,
+        }
+    }
+
+    /// `rank 3 late (preempted), 12.3 %`.
+    pub fn text(&self) -> String {
+        let rank = self.rank.map_or_else(String::new, |rank| format!("rank {rank} "));
+        let kind = if self.kind == Kind::LateRank.name() { "late" } else { &self.kind };
+        let because = crate::text::in_brackets(self.because.as_ref());
+        format!("{rank}{kind}{because}, {}", crate::summary::percent(self.share))
+    }
+}
+
+fn value_of(known: &[(String, String)], name: &str) -> Option<String> {
+    metadata::get(known, name).filter(|value| *value != UNKNOWN && !value.is_empty()).map(str::to_owned)
+}
+
+/// The name of the program in a command line: of an interpreter that of its script.
+fn program(command: &str) -> Option<String> {
+    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    let mut words = command.split_whitespace();
+    let first = name(words.next()?);
+    let script = words.find(|word| !word.starts_with('-')).filter(|_| first.starts_with("python"));
+    Some(script.map_or(first, name))
+}
+
+/// The user to whom a file belongs.
+fn owner(path: &Path) -> Option<String> {
+    let uid = path.metadata().ok()?.uid();
+    let mut buffer = [0; 4096];
+    // SAFETY: passwd is a structure of numbers and pointers, for which zeros are valid.
+    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
+    let mut found = std::ptr::null_mut();
+    // SAFETY: all pointers are to live memory, the buffer's length is that given; `found` is null or `&entry` after it.
+    let failed = unsafe { libc::getpwuid_r(uid, &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found) };
+    if failed != 0 || found.is_null() {
+        return Some(uid.to_string());
+    }
+    // SAFETY: the name is a text that ends in 0 within the buffer, which lives.
+    Some(unsafe { CStr::from_ptr(entry.pw_name) }.to_string_lossy().into_owned())
+}
+
+/// The nodes, each with its ranks.
+fn hosts(trace: &Trace, account: &Account) -> Vec<Host> {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut hosts: Vec<Host> = Vec::new();
+    for (part, rank) in trace.parts.iter().zip(&account.ranks) {
+        let name = value_of(&part.metadata(), "host").unwrap_or_else(|| UNKNOWN.to_owned());
+        let place = *places.entry(name.clone()).or_insert(hosts.len());
+        if place == hosts.len() {
+            hosts.push(Host { host: name, ranks: 0, first_rank: rank.rank, useful_s: 0.0 });
+        }
+        hosts[place].ranks += 1;
+        hosts[place].useful_s += rank.useful_ns().max(0.0) / NS;
+    }
+    hosts.iter_mut().for_each(|host| host.useful_s /= f64::from(host.ranks));
+    hosts
+}
+
+/// How the run ended: `finished`, `aborted`, how the first rank that was seen to end did so, `killed`, or `incomplete`
+/// where only records are missing.
+fn ended(trace: &Trace) -> String {
+    if trace.complete {
+        return "finished".to_owned();
+    }
+    let in_state =
+        |states: &[u32]| trace.parts.iter().any(|part| part.incomplete() && states.contains(&part.info().state));
+    if in_state(&[state::ABORTED]) {
+        return "aborted".to_owned();
+    }
+    let ends = trace.parts.iter().filter_map(|part| value_of(&part.metadata(), metadata::ENDED));
+    let ends: Vec<String> = ends.collect();
+    // Of the others the launcher has killed most.
+    let own = ends.iter().find(|end| end.parse::<ProcessEnd>().is_ok_and(|end| !end.is_sent()));
+    let running = [state::STARTING, state::RUNNING, state::SESSION, state::FINALIZING];
+    match own.or(ends.first()) {
+        Some(end) => end.clone(),
+        None if in_state(&running) => "killed".to_owned(),
+        None => "incomplete".to_owned(),
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    pub fn row() -> Row {
+        Row {
+            file: "a.mpitrace".into(),
+            job: Some("4711".into()),
+            user: Some("alice".into()),
+            program: Some("solver".into()),
+            nodes: 1,
+            ranks: 4,
+            started: Some("2026-11-22T08:30:00Z".into()),
+            seconds: 10.0,
+            rank_seconds: 40.0,
+            mpi_share: 0.25,
+            waiting_s: 4.0,
+            off_processor_s: 2.0,
+            efficiency: Some(0.75),
+            largest_loss: None,
+            ended: "finished".into(),
+            hosts: vec![Host { host: "n1".into(), ranks: 4, first_rank: 0, useful_s: 7.5 }],
+            lacking: None,
+        }
+    }
+
+    #[test]
+    fn a_program_is_named_by_its_file_or_its_script() {
+        let cases = [
+            ("/opt/app/bin/solver -n 3", "solver"),
+            ("python3 -u /home/x/train.py --fast", "train.py"),
+            ("python3", "python3"),
+        ];
+        for (command, expected) in cases {
+            assert_eq!(program(command).as_deref(), Some(expected));
+        }
+        assert_eq!(program(""), None);
+    }
+}
