@@ -183,7 +183,7 @@ fn write(rows: &[Row], output: &mut Output) -> Result<()> {
             share(row.off_processor_s),
             row.efficiency.map_or_else(String::new, percent),
             row.largest_loss.as_ref().map_or_else(String::new, row::LargestLoss::text),
-            row.ended.clone(),
+            text::printable(&row.ended).into_owned(),
             text::printable(&row.file).into_owned(),
         ]);
     }
