@@ -46,8 +46,8 @@ fn read(folder: &Path, name: &str) -> String {
 
 fn slower(case: &Case) {
     baseline(case, &case.launch(2, "repeat.c").arg("10").command(&case.folder.join("unused.mpitrace")));
-    // Some seconds of calls against next to none, whatever else the machine does.
-    let outcome = gate(case, "6", "3000000");
+    // Seconds of steps that sleep against next to nothing, whatever else the machine does.
+    let outcome = case.launch(2, "healthy_slow.c").arg("sleeping").arg("3").run_under(&words(case, "6"));
     let found = json(&outcome);
     assert_eq!(
         (outcome.code, &found["decision"], &found["interleaved"]),
