@@ -28,6 +28,8 @@ pub struct MessageWait {
     pub from_ns: f64,
     /// ... until when, global time.
     pub until_ns: f64,
+    /// When it left the call. A rank that yields its processor while it waits may get it back late.
+    pub left_ns: f64,
 }
 
 impl MessageWait {
@@ -66,6 +68,7 @@ impl Messages {
             late_call,
             from_ns: call.enter_ns,
             until_ns: until_ns.min(call.exit_ns),
+            left_ns: call.exit_ns,
         };
         (late != part && wait.ns() > 0.0).then_some(wait)
     }
@@ -99,9 +102,9 @@ pub fn each_call(calls: &[MessageCall]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The time of these waits, in order, within a span, by the part that is late.
+/// The time of these waits, in order, and of the late wake-ups behind them within a span, by the part that is late.
 pub(crate) fn within(waits: &[MessageWait], from_ns: f64, until_ns: f64) -> impl Iterator<Item = (usize, f64)> {
-    let first = waits.partition_point(|wait| wait.until_ns <= from_ns);
+    let first = waits.partition_point(|wait| wait.left_ns <= from_ns);
     let among = waits[first..].iter().take_while(move |wait| wait.from_ns < until_ns);
-    among.map(move |wait| (wait.late, wait.until_ns.min(until_ns) - wait.from_ns.max(from_ns)))
+    among.map(move |wait| (wait.late, wait.left_ns.min(until_ns) - wait.from_ns.max(from_ns)))
 }

@@ -134,6 +134,8 @@ struct Replay {
     places: Vec<Vec<usize>>,
     /// The places of the calls of each part, in the order of their entries.
     of_parts: Vec<Vec<usize>>,
+    /// The late wake-up of each part in the mean of the calls in which it waits, ns.
+    usual_wake_ups: Vec<f64>,
     /// When each part entered MPI_Finalize, ns.
     ends: Vec<f64>,
 }
@@ -145,8 +147,13 @@ impl Replay {
             clock.of_part(index).nanoseconds(entered.unwrap_or(part.info().last_anchor.tick))
         };
         let ends = trace.parts.iter().enumerate().map(end).collect();
-        let mut replay =
-            Replay { calls: Vec::new(), places: Vec::new(), of_parts: vec![Vec::new(); trace.parts.len()], ends };
+        let mut replay = Replay {
+            calls: Vec::new(),
+            places: Vec::new(),
+            of_parts: vec![Vec::new(); trace.parts.len()],
+            usual_wake_ups: Vec::new(),
+            ends,
+        };
         let mut kinds = 0;
         for (part, calls) in messages.calls.iter().enumerate() {
             let mut places = vec![0; calls.len()];
@@ -207,12 +214,16 @@ impl Replay {
         let mut least = vec![f64::INFINITY; kinds];
         let behind: Vec<f64> = self.calls.iter().map(|call| call.exit - self.base(call)).collect();
         self.calls.iter().zip(&behind).for_each(|(call, &ns)| least[call.kind] = least[call.kind].min(ns));
+        let mut sums = vec![(0.0, 0.0); self.ends.len()];
         for (at, behind) in behind.into_iter().enumerate() {
             let call = &self.calls[at];
             if self.base(call) > call.enter {
-                self.calls[at].woke_late = behind - least[call.kind];
+                let (woke_late, (sum, waits)) = (behind - least[call.kind], &mut sums[call.part]);
+                (*sum, *waits) = (*sum + woke_late, *waits + 1.0);
+                self.calls[at].woke_late = woke_late;
             }
         }
+        self.usual_wake_ups = sums.into_iter().map(|(sum, waits)| sum / f64::max(waits, 1.0)).collect();
     }
 
     /// The calls that a call has waited for.
@@ -274,17 +285,21 @@ impl Replay {
 
     /// By how much earlier the run ends in each lane, and each call begins and ends, ns.
     fn run(&self, lanes: &[Lane]) -> (Vec<f64>, Vec<[Vec<f64>; 2]>) {
-        let mut points: Vec<(f64, bool, usize)> = Vec::with_capacity(2 * self.calls.len());
-        points.extend(
-            self.calls.iter().enumerate().flat_map(|(at, call)| [(call.enter, false, at), (call.exit, true, at)]),
-        );
+        // A rank leaves a call before it enters the next one, also at the same time.
+        let mut points: Vec<(f64, usize, usize)> = Vec::with_capacity(2 * self.calls.len());
+        for of_part in &self.of_parts {
+            for (place, &at) in of_part.iter().enumerate() {
+                let Call { enter, exit, .. } = self.calls[at];
+                points.extend([(enter, 2 * place, at), (exit, 2 * place + 1, at)]);
+            }
+        }
         points.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
         let mut of_parts = vec![vec![0.0; lanes.len()]; self.ends.len()];
         let mut left = vec![f64::NEG_INFINITY; self.ends.len()];
         let mut shifts: Vec<[Vec<f64>; 2]> = vec![Default::default(); self.calls.len()];
-        for (ns, is_exit, at) in points {
+        for (ns, order, at) in points {
             let call = &self.calls[at];
-            if !is_exit {
+            if order % 2 == 0 {
                 for (shift, lane) in of_parts[call.part].iter_mut().zip(lanes) {
                     // No more than the time since its call before.
                     *shift += lane.removed.get(&at).map_or(0.0, |removed| removed.min(ns - left[call.part]));
@@ -300,13 +315,15 @@ impl Replay {
                 let own = earlier(at);
                 let last = self.awaited(call).map(earlier).fold(own, f64::max);
                 let left_of_wait = if base > call.enter { ((last - own) / (base - call.enter)).min(1.0) } else { 0.0 };
-                let stays = match lane.wake_up {
-                    WakeUp::Stays => 1.0,
-                    WakeUp::Scales => left_of_wait,
-                    WakeUp::Goes => f64::from(left_of_wait > SAME),
-                    WakeUp::Never => 0.0,
+                let kept = match lane.wake_up {
+                    // One that has not waited may have to.
+                    WakeUp::Stays if base == call.enter && last > own => self.usual_wake_ups[call.part],
+                    WakeUp::Stays => call.woke_late,
+                    WakeUp::Scales => left_of_wait * call.woke_late,
+                    WakeUp::Goes if left_of_wait > SAME => call.woke_late,
+                    WakeUp::Goes | WakeUp::Never => 0.0,
                 };
-                *shift = base - last + (1.0 - stays) * call.woke_late;
+                *shift = base - last + call.woke_late - kept;
             }
             shifts[at][1].clone_from(&of_parts[call.part]);
         }
