@@ -111,7 +111,11 @@ impl Robust {
         let (mut changes, undecided, trend) = (found.changes, found.undecided, found.trend);
         let mut levels = place::levels(&y, &changes);
         // Of a slow decay the beginning is far slower than its median, and where some are slow its mean is.
-        let slowest = end.map(|end| unique::mean(&y[..end.div_ceil(4)]));
+        let slowest = end.map(|end| {
+            let beginning = &y[..end.div_ceil(4)];
+            let alternates = unique::scores(&y, end, tick, LEAST_DEVIATION).alternates(0, end);
+            if alternates { unique::mean(beginning) } else { unique::middle(beginning) }
+        });
         self.leave_out_small(&y, &mut changes, &mut levels, slowest);
         end = end.filter(|&end| end <= latest && changes.first() == Some(&end) && slowest > levels.get(1).copied());
         let after = usize::from(end.is_some());
