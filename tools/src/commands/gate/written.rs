@@ -101,6 +101,6 @@ mod tests {
         let of = outcome(Decision::Slower);
         let latency = json!({"value": 1.1e9, "lower_value": 1e9, "upper_value": 2e9});
         assert_eq!(bencher(&of), json!({"job": {"latency": latency}}));
-        assert!(markdown(&of).contains("| job | 1.000 s | 1.100 s | +10.0 % |"), "{}", markdown(&of));
+        assert!(markdown(&of).contains("| job | 1.00 s | 1.10 s | +10.0 % |"), "{}", markdown(&of));
     }
 }
