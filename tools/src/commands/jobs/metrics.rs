@@ -13,7 +13,7 @@ type Metric = (&'static str, &'static str, &'static str, fn(&Row) -> f64);
 const COUNTERS: [Metric; 7] = [
     ("jobs", "", "Traced runs", |_| 1.0),
     ("jobs_unfinished", "", "Traced runs that did not finish", |row| f64::from(u8::from(row.ended != "finished"))),
-    ("rank_seconds", "seconds", "Time from MPI_Init to MPI_Finalize, over all ranks", |row| row.rank_seconds),
+    ("rank_seconds", "seconds", "Traced time, over all ranks", |row| row.rank_seconds),
     ("mpi_seconds", "seconds", "Time in MPI calls, over all ranks", |row| row.mpi_share * row.rank_seconds),
     ("waiting_seconds", "seconds", "Waiting for other ranks in collective calls, over all ranks", |row| row.waiting_s),
     ("off_processor_seconds", "seconds", "Time off the processor, over all ranks", |row| row.off_processor_s),
