@@ -25,6 +25,10 @@ int main(int argc, char **argv)
     waitpid(child, &status, 0);
     for (int i = 0; i < 20; i++) MPI_Barrier(MPI_COMM_WORLD);
     report("status of the child %#x", status);
+    /* Rank 0 prints the lines of all: none aborts before. */
+    if (world_rank != 0) MPI_Recv(&status, 1, MPI_INT, 0, 78, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int rank = 1; world_rank == 0 && rank < world_size; rank++)
+        MPI_Send(&status, 1, MPI_INT, rank, 78, MPI_COMM_WORLD);
     MPI_Abort(MPI_COMM_WORLD, 5);
     return 0;
 }

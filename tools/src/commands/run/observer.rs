@@ -32,8 +32,8 @@ const LOOKS: u32 = 25;
 /// The events that inotify reports.
 const MADE: u32 = libc::IN_CREATE;
 const CLOSED: u32 = libc::IN_CLOSE_WRITE;
-/// Ranks may end a little later than their launcher.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Ranks may end a little later than their launcher: on a busy machine 2 s were once too short.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The ends of a job's ranks on this node, as they were seen.
 #[derive(Default)]
@@ -196,7 +196,7 @@ impl Loop {
         self.take_files(at);
         self.take_stacks(all[2].revents & libc::POLLIN != 0);
         self.take_samples(all[first_sampled..].iter().map(|polled| polled.revents));
-        let mut ended = all[3..].iter().map(|polled| polled.revents & libc::POLLIN != 0);
+        let mut ended = all[3..first_sampled].iter().map(|polled| polled.revents & libc::POLLIN != 0);
         let Observed { ends, sampling, .. } = &mut self.observed;
         self.running.retain_mut(|running| {
             let has_ended = ended.next().unwrap_or(false);

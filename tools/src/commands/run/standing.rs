@@ -6,7 +6,7 @@ use mpitrace::live::process::Process;
 use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::live::{Moved, Segment};
 
-use crate::stacks::{Capture, Namer, Stack};
+use crate::stacks::{Capture, Namer, Stack, Why};
 
 /// For so long a rank has begun and ended no call of MPI, where the user has not said it.
 const LONG: Duration = Duration::from_secs(10);
@@ -62,7 +62,12 @@ impl Standstill {
                 continue;
             }
             rank.is_tried = true;
-            let capture = Capture::take(&Process::read(pid, &tids).unwrap_or_default(), false);
+            let take = || Capture::take(&Process::read(pid, &tids).unwrap_or_default(), false);
+            let mut capture = take();
+            // A thread that gets no processor does not stop. There is no later look.
+            while is_to_end && matches!(capture, Err(Why::Unreadable)) && began.elapsed() < PATIENCE {
+                capture = take();
+            }
             match (&capture, self.shown.as_mut().filter(|_| !is_to_end)) {
                 (Ok(capture), Some(namer)) => shown.push((world_rank, namer.stacks(capture, false))),
                 (Err(why), Some(_)) => shown.push((world_rank, vec![Err(why.text())])),
