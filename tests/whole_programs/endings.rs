@@ -1,7 +1,8 @@
 //! Ends of programs that are not the usual ones: messages left over, ranks that have died.
 
-use crate::support::{Case, On, Outcome, Test, Trace, binaries};
+use crate::support::{Case, On, Outcome, Test, Trace, binaries, litter};
 use std::ffi::OsString;
+use std::fs;
 
 /// Intel MPI does not end the correct program that needs progress within MPI_Finalize, also without the tracer.
 const PROGRESS: On = On::Only(&["mpich5", "mpich5-abi", "mpich4", "ompi4", "ompi5"]);
@@ -29,10 +30,25 @@ fn same(case: &Case, which: &str) {
     assert_eq!((info.complete, info.only("MPI_Barrier").repetitions), (true, 1));
 }
 
+/// Runs unreceived.c under these words, again where the launcher does not end: MPICH 5's did not in 2 of 900 untraced
+/// runs, six at a time on two processors.
+fn unreceived(case: &Case, before: &[OsString], trace: &Trace) -> Outcome {
+    let limited: Vec<OsString> = ["timeout", "20"].map(OsString::from).iter().chain(before).cloned().collect();
+    for _ in 0..4 {
+        let outcome = case.launch(2, "unreceived.c").arg("barrier").run_under(&limited);
+        if outcome.code != 124 {
+            return outcome;
+        }
+        litter::sweep();
+        let _ = fs::remove_file(&trace.path);
+    }
+    panic!("the launcher has ended in none of four runs");
+}
+
 /// MPICH 5 ends a program in MPI_Finalize if it has seen a message that was never received. Where the ranks meet by
 /// messages the trace is written by then.
 fn by_the_library(case: &Case) {
-    let plain = case.launch(2, "unreceived.c").arg("barrier").run();
+    let plain = unreceived(case, &[], &Trace::at(case.folder.join("none.mpitrace")));
     // The code of the rank that aborts, or of the other, which the launcher ends with SIGKILL.
     assert!([9, 15].contains(&plain.code), "{}", plain.stderr);
     for (joint, said) in [("0", "ranks 0-1 waited in MPI_Finalize"), ("1", "all ranks had come to MPI_Finalize")] {
@@ -47,7 +63,7 @@ fn by_the_library(case: &Case) {
             trace.path.clone().into(),
             "--".into(),
         ]);
-        let traced = case.launch(2, "unreceived.c").arg("barrier").run_under(&before);
+        let traced = unreceived(case, &before, &trace);
         assert!([9, 15].contains(&traced.code), "{}", traced.stderr);
         assert_eq!(traced.lines_with(said).len(), 1, "{said}\n{}", traced.stderr);
         assert_eq!(traced.lines_with("a message that no rank has received").len(), 1, "{}", traced.stderr);
