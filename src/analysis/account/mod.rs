@@ -83,7 +83,7 @@ impl Account {
         let messages = Messages::of(trace, clock, operations);
         let waits = messages.waits(trace, clock);
         let mut ranks = rank::accounts(trace, clock, &accounts);
-        let late_messages = messages.late_ranks(trace, clock, &waits);
+        let late_messages = messages.late_ranks(trace, clock, &waits, &ranks);
         ranks
             .iter_mut()
             .zip(&waits)

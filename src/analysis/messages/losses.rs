@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::off::outside_of_calls;
+use super::off::{OffBetween, outside_of_calls};
 use super::waits::within;
 use super::{MessageWait, Messages};
-use crate::account::Off;
+use crate::account::{Because, Off, RankAccount};
 use crate::clock::Clock;
 use crate::operations::CallSite;
 use crate::reader::Trace;
+use crate::statistics::median;
 
 /// Time that ranks wait in message calls for one that is late.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,7 +24,8 @@ pub struct LateMessages {
     pub waiting_ns: f64,
     /// The part for which the late rank waited in message calls itself, ns.
     pub point_to_point_ns: f64,
-    /// The part for which it was off its processor since its call before, ns.
+    /// The part for which it was off its processor since its call before, ns; where that is not known, as far as it was
+    /// so longer than the others over the whole run.
     pub off: Off,
     /// Calls that waited.
     pub repetitions: usize,
@@ -61,10 +63,16 @@ pub(crate) fn chain(waits: &[Vec<MessageWait>], mut late: usize, from_ns: f64, u
 }
 
 impl Messages {
-    /// The waits, by late rank and place.
-    pub fn late_ranks(&self, trace: &Trace, clock: &Clock, waits: &[Vec<MessageWait>]) -> Vec<LateMessages> {
+    /// The waits, by late rank and place. `ranks`: the account of each part.
+    pub fn late_ranks(
+        &self,
+        trace: &Trace,
+        clock: &Clock,
+        waits: &[Vec<MessageWait>],
+        ranks: &[RankAccount],
+    ) -> Vec<LateMessages> {
         let parts = trace.parts.iter().zip(&self.calls).enumerate();
-        let off: Vec<Vec<(f64, Off)>> =
+        let off: Vec<Option<Vec<OffBetween>>> =
             parts.map(|(index, (part, calls))| outside_of_calls(part, clock.of_part(index), calls)).collect();
         let mut found: HashMap<(usize, u32, usize), Sum> = HashMap::new();
         for wait in waits.iter().flatten() {
@@ -73,7 +81,7 @@ impl Messages {
             let own: f64 = within(&waits[wait.late], wait.from_ns, wait.until_ns).map(|(_, ns)| ns).sum();
             late.waiting_ns += wait.ns();
             late.point_to_point_ns += own.min(wait.ns());
-            let off = within_wait(&off[wait.late], wait);
+            let off = off[wait.late].as_ref().map_or_else(Off::default, |off| within_wait(off, wait));
             late.off += off.to(off.sum().min((wait.ns() - own).max(0.0)));
             late.repetitions += 1;
             *chains.entry(chain(waits, wait.late, wait.from_ns, wait.until_ns)).or_default() += own;
@@ -92,7 +100,13 @@ impl Messages {
             sum.repetitions += late.repetitions;
             chains.into_iter().for_each(|(chain, ns)| *of_place.entry(chain).or_default() += ns);
         }
-        let all = places.into_iter().map(|((part, function, call_site), Sum(late, chains))| {
+        let mut own_ns = vec![0.0; trace.parts.len()];
+        places.iter().for_each(|((part, ..), Sum(late, _))| own_ns[*part] += late.waiting_ns - late.point_to_point_ns);
+        let all = places.into_iter().map(|((part, function, call_site), Sum(mut late, chains))| {
+            if off[part].is_none() && own_ns[part] > 0.0 {
+                let longer = longer_off(ranks, part);
+                late.off = longer.scaled((late.waiting_ns - late.point_to_point_ns) / own_ns[part].max(longer.sum()));
+            }
             let most = chains.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
             let chain = most.map_or_else(Vec::new, |(chain, _)| chain);
             LateMessages {
@@ -109,10 +123,21 @@ impl Messages {
     }
 }
 
+/// By how much longer than the others a rank was off its processor outside of calls.
+fn longer_off(ranks: &[RankAccount], part: usize) -> Off {
+    let longer = |because: Because| {
+        let mut others: Vec<f64> = ranks.iter().map(|rank| rank.off().due_to(because)).collect();
+        let own = others.swap_remove(part);
+        (own - median(&mut others).unwrap_or(0.0)).max(0.0)
+    };
+    let [preempted, asleep, throttled] = [Because::Preempted, Because::Asleep, Because::Throttled].map(longer);
+    Off { preempted, asleep, throttled, unknown: 0.0 }
+}
+
 /// The time off the processor of a late rank until it came to the call in which another one waits for it.
-fn within_wait(off: &[(f64, Off)], wait: &MessageWait) -> Off {
-    let first = off.partition_point(|(seen, _)| *seen <= wait.from_ns);
+fn within_wait(off: &[OffBetween], wait: &MessageWait) -> Off {
+    let first = off.partition_point(|between| between.until <= wait.from_ns);
     let mut sum = Off::default();
-    off[first..].iter().take_while(|(seen, _)| *seen <= wait.until_ns).for_each(|&(_, off)| sum += off);
+    off[first..].iter().take_while(|between| between.from < wait.until_ns).for_each(|between| sum += between.off);
     sum
 }

@@ -12,6 +12,16 @@ use crate::account::Off;
 use crate::clock::RankClock;
 use crate::reader::Part;
 
+/// Time off the processor between two calls.
+pub(super) struct OffBetween {
+    /// The exit of the one, global time, ns.
+    pub from: f64,
+    /// The entry of the other. A message may have been started in between.
+    pub until: f64,
+    /// The time, by reason.
+    pub off: Off,
+}
+
 /// A look, global time, ns.
 struct Look {
     at: f64,
@@ -26,8 +36,11 @@ const TRIED: usize = 1 << 10;
 /// The clocks of the tracer's two readings run apart by no more, ns.
 const APART: f64 = 2_000.0;
 
-/// The times off the processor of the thread that called MPI_Init outside of calls, with the times at which it was seen.
-pub(super) fn outside_of_calls(part: &Part, clock: &RankClock, calls: &[MessageCall]) -> Vec<(f64, Off)> {
+/// Where more than this share of the time fits no call, none is believed.
+const FITS_NOT: f64 = 0.1;
+
+/// The times off the processor of the thread that called MPI_Init outside of calls. `None`: the calls do not fit them.
+pub(super) fn outside_of_calls(part: &Part, clock: &RankClock, calls: &[MessageCall]) -> Option<Vec<OffBetween>> {
     let thread = part.init_thread().map_or(0, |(thread, _)| thread);
     // True: it is no recorded collective, in whose records what is off in it is kept.
     let mut spans: Vec<(f64, f64, bool)> = Vec::new();
@@ -51,6 +64,7 @@ pub(super) fn outside_of_calls(part: &Part, clock: &RankClock, calls: &[MessageC
         left = exit;
     }
     let (mut found, mut next) = (Vec::new(), 0);
+    let (mut outside_ns, mut fits_not_ns) = (0.0, 0.0);
     for entry in part.interruptions().iter().filter(|entry| entry.thread == thread) {
         let error = entry.error_ns as f64 + APART;
         let [record_enter, record_exit] = match part.records() > entry.record as usize {
@@ -62,19 +76,24 @@ pub(super) fn outside_of_calls(part: &Part, clock: &RankClock, calls: &[MessageC
             next += looks[next..].partition_point(|look| look.at < record_exit);
             continue;
         }
+        let off_ns = if entry.flags & WAITING == 0 { entry.off_ns as f64 } else { 0.0 };
+        outside_ns += off_ns;
         let fits = |look: &Look| {
             look.is_exit == (entry.flags & WAITING != 0)
                 && look.at + error >= last + entry.elapsed_ns as f64
                 && look.ns + error >= entry.off_ns as f64
         };
         let among = looks[next..].iter().take(TRIED).take_while(|look| look.at <= record_enter + error);
-        let Some(place) = among.into_iter().position(fits) else { continue };
+        let Some(place) = among.into_iter().position(fits) else {
+            fits_not_ns += off_ns;
+            continue;
+        };
         next += place;
         last = looks[next].at;
         if entry.flags & WAITING == 0 {
-            found.push((last, Off::of(entry)));
+            found.push(OffBetween { from: last - looks[next].ns, until: last, off: Off::of(entry) });
         }
         next += 1;
     }
-    found
+    (fits_not_ns <= FITS_NOT * outside_ns).then_some(found)
 }

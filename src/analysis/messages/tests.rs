@@ -119,7 +119,7 @@ fn a_late_sender_has_the_reason_of_the_time_before_its_message() {
     }
     let (trace, clock, operations) = opened(&ranks);
     let messages = Messages::of(&trace, &clock, &operations);
-    let late = messages.late_ranks(&trace, &clock, &messages.waits(&trace, &clock));
+    let late = messages.late_ranks(&trace, &clock, &messages.waits(&trace, &clock), &[]);
     let of: Vec<_> = late.iter().map(|late| (&late.function[..], late.waiting_ns, late.off.asleep)).collect();
     assert_eq!(of.len(), 2, "{late:?}");
     assert!(of.contains(&("MPI_Recv", 5_000_000.0, 0.0)) && of.contains(&("MPI_Mrecv", 5_000_000.0, 4_000_000.0)));
