@@ -1,4 +1,4 @@
-//! What the preloaded library costs a process that never calls MPI: `cargo bench --bench load_cost`.
+//! The cost of the preloaded library for a process that never calls MPI: `cargo bench --bench load_cost`.
 //!
 //! `/bin/true` with an empty library preloaded and with the tracer, in turn, `RUNS` (2000) times: the time from its start
 //! to its end. Memory is what a process has of its own (`Anonymous` in /proc/self/smaps_rollup of `cat`): pages of files
@@ -48,7 +48,7 @@ fn empty_library(folder: &Path) -> PathBuf {
     library
 }
 
-fn with(library: &Path, program: &str) -> Command {
+fn preloading(library: &Path, program: &str) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("LD_PRELOAD", library);
     command
@@ -56,7 +56,7 @@ fn with(library: &Path, program: &str) -> Command {
 
 /// How long the process took, us.
 fn microseconds(library: &Path) -> f64 {
-    let mut command = with(library, "/bin/true");
+    let mut command = preloading(library, "/bin/true");
     let since = Instant::now();
     assert!(command.status().expect("/bin/true").success());
     since.elapsed().as_secs_f64() * 1e6
@@ -64,7 +64,7 @@ fn microseconds(library: &Path) -> f64 {
 
 /// Memory of a process' own, KiB.
 fn memory(library: &Path) -> i64 {
-    let shown = with(library, "/bin/cat").arg("/proc/self/smaps_rollup").output().expect("/bin/cat");
+    let shown = preloading(library, "/bin/cat").arg("/proc/self/smaps_rollup").output().expect("/bin/cat");
     let text = String::from_utf8_lossy(&shown.stdout).into_owned();
     let line = text.lines().find_map(|line| line.strip_prefix("Anonymous:")).expect("a line");
     line.trim().trim_end_matches(" kB").trim().parse().expect("a number")

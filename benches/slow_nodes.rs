@@ -23,7 +23,7 @@ fn heavy(random: &mut Random, deviation: f64) -> f64 {
     random.normal() / (squares / 3.0).sqrt() * deviation / 3.0f64.sqrt()
 }
 
-/// What came of a simulation.
+/// The result of a simulation.
 struct Outcome {
     /// The jobs of the slow node until it was named.
     named_after: Option<usize>,

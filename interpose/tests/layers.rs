@@ -50,7 +50,7 @@ fn absolute(module: &str, path: &str) -> Option<String> {
     (rest.len() < path.len()).then(|| format!("{at}::{rest}"))
 }
 
-/// What a file says without its tests and comments.
+/// The content of a file without its tests and comments.
 fn read(path: &Path, module: &str) -> Module {
     let text = std::fs::read_to_string(path).unwrap();
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();

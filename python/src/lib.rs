@@ -97,7 +97,7 @@ fn one(batch: anyhow::Result<RecordBatch>) -> PyResult<Stream> {
     Ok(Stream(Mutex::new(Some(Box::new(RecordBatchIterator::new([Ok(batch)], schema))))))
 }
 
-/// What the system refuses becomes an OSError of its kind, all else a TraceError.
+/// A refusal by the system becomes an OSError of its kind, any other error a TraceError.
 fn raised(error: anyhow::Error) -> PyErr {
     let text = format!("{error:#}");
     match tables::refused(&error) {

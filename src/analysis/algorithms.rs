@@ -25,7 +25,7 @@ pub enum Seen {
 }
 
 impl Seen {
-    /// Whether those of a function are seen in a trace.
+    /// The visibility of those of a function in a trace.
     pub fn new(trace: &Trace, function: &str) -> Seen {
         let metadata = trace.parts.first().map(|part| part.metadata()).unwrap_or_default();
         let Some(visible) = metadata::get(&metadata, VISIBLE) else { return Seen::Never };

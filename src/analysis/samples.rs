@@ -184,7 +184,7 @@ const WAYS: usize = 999;
 /// ... and fewer of many.
 const CHANGES: usize = 100_000_000;
 
-/// What the stacks consist of.
+/// The features of which the stacks consist.
 #[derive(Default)]
 struct Features {
     names: HashMap<String, usize>,
@@ -274,19 +274,13 @@ fn contrast(units: &[(bool, Vec<usize>)], features: &Features) -> Contrast {
     let (all, members) = (units.len(), units.iter().filter(|(member, _)| *member).count());
     let work = all + features.of_stack.iter().map(Vec::len).sum::<usize>();
     let ways = WAYS.min(CHANGES / work).max(99);
-    // Fisher and Yates, from a fixed seed: the same files give the same p.
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut below = |limit: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        ((state >> 32) as usize * limit) >> 32
-    };
+    // From a fixed seed: the same files give the same p.
+    let mut random = fastrand::Rng::with_seed(1);
     let mut order: Vec<usize> = (0..all).collect();
     let mut is_member = vec![false; all];
     let mut reached = vec![1; features.names.len()];
     for _ in 0..ways {
-        (1..all).rev().for_each(|last| order.swap(last, below(last + 1)));
+        random.shuffle(&mut order);
         is_member.fill(false);
         order[..members].iter().for_each(|number| is_member[*number] = true);
         let counts = Counts::new(units, |number| is_member[number], features);
@@ -332,7 +326,7 @@ mod tests {
     use super::*;
 
     /// Repetitions with one sample each: those below `warmup` are of the group.
-    fn of(warmup: u32, count: u32, stack: impl Fn(u32) -> u32) -> Contrast {
+    fn contrast_of(warmup: u32, count: u32, stack: impl Fn(u32) -> u32) -> Contrast {
         let samples = Samples {
             frames: ["main (a.c:3)", "fill (a.c:9)", KERNEL, "add (a.c:12)"].map(str::to_owned).to_vec(),
             stacks: vec![(EMPTY, 0), (1, 1), (2, 2), (1, 3)],
@@ -345,12 +339,12 @@ mod tests {
 
     #[test]
     fn the_innermost_code_of_the_slow_repetitions_is_named() {
-        let found = of(40, 100, |row| if row < 40 && row % 4 != 0 { 3 } else { 4 });
+        let found = contrast_of(40, 100, |row| if row < 40 && row % 4 != 0 { 3 } else { 4 });
         assert_eq!(found.samples, [40, 60]);
         let [one] = &found.differences[..] else { panic!("{found:?}") };
         assert_eq!((one.frame.as_str(), one.shares), ("[kernel] below fill (a.c:9)", [0.75, 0.0]));
         assert!(one.p <= 0.01, "{one:?}");
-        let user = of(40, 100, |row| if row < 40 { 2 + row % 2 } else { 4 });
+        let user = contrast_of(40, 100, |row| if row < 40 { 2 + row % 2 } else { 4 });
         assert_eq!(user.differences[0].frame, "fill (a.c:9)", "the half of it is no more than that");
     }
 
@@ -364,7 +358,7 @@ mod tests {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 stacks.push(1 + (state >> 33) as u32 % 4);
             }
-            named += usize::from(!of(20, 60, |row| stacks[row as usize]).differences.is_empty());
+            named += usize::from(!contrast_of(20, 60, |row| stacks[row as usize]).differences.is_empty());
         }
         // At a level of 5 % more than 12 of 100 come by chance in 0.15 % of all cases.
         assert!(named <= 12, "{named} of 100");

@@ -50,7 +50,7 @@ impl BlockFileHeader {
         }
     }
 
-    /// Whether a file is of the process of which this is known.
+    /// True if a file is of the process of which this is known.
     pub fn is_in(file: &File, rank: &RankHeader) -> bool {
         let mut header = BlockFileHeader::zeroed();
         let read = file.read_exact_at(bytemuck::bytes_of_mut(&mut header), 0);

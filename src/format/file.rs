@@ -35,7 +35,7 @@ pub fn write_part_entries(file: &File, first: u32, entries: &[PartEntry]) -> io:
 /// there is no room.
 ///
 /// # Errors
-/// What the file system says.
+/// The error that the file system reports.
 pub fn settle(file: File) -> io::Result<()> {
     match file.sync_all().map_err(|error| (error.raw_os_error(), error)) {
         // Some file systems in user space, and files that are none, cannot be synchronised.

@@ -59,7 +59,7 @@ struct Stored {
 /// `output`. `token` is one that no other process has: it is part of the names of files that are being joined.
 ///
 /// # Errors
-/// What the file system says. The parts are then in `own`, or in a file `NAME.TOKEN.N.joining.ENDING`.
+/// The error that the file system reports. The parts are then in `own`, or in a file `NAME.TOKEN.N.joining.ENDING`.
 pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
     let mut own = Stored::open(own)?;
     let mut claims = 0;
@@ -135,7 +135,7 @@ fn abandoned(output: &Path, own: &Stored) -> Vec<PathBuf> {
     named.filter(is_abandoned).collect()
 }
 
-/// Whether `own` has got the name; `false`: another file has it.
+/// True if `own` has got the name; `false`: another file has it.
 fn give_name(own: &Path, name: &Path) -> io::Result<bool> {
     match std::fs::hard_link(own, name) {
         Ok(()) => {}
@@ -155,12 +155,12 @@ fn give_name(own: &Path, name: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether the name leads nowhere, or to a file that a network file system still remembers under it.
+/// True if the name leads nowhere, or to a file that a network file system still remembers under it.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
 }
 
-/// Whether this process has taken the name away; `false`: another one was faster.
+/// True if this process has taken the name away; `false`: another one was faster.
 fn take_away(name: &Path, claim: &Path) -> io::Result<bool> {
     match std::fs::rename(name, claim) {
         Ok(()) => Ok(true),
@@ -246,7 +246,7 @@ impl Stored {
         Ok(Stored { path: path.to_owned(), file, header, parts })
     }
 
-    /// Whether it is another run's, another user's, or differs in a rank that both have: then that rank is another
+    /// True if it is another run's, another user's, or differs in a rank that both have: then that rank is another
     /// process, or is damaged in one of them. Where others can write to the folder they can guess names and tokens;
     /// whatever owners a file system shows, it shows the same one for all that a user makes.
     fn is_foreign_to(&self, other: &Stored) -> io::Result<bool> {
@@ -281,7 +281,7 @@ impl Stored {
         if entry.length == 0 { Ok(None) } else { read_at(&self.file, entry.offset).map(Some) }
     }
 
-    /// Whether a part is the same in both files, byte for byte.
+    /// True if a part is the same in both files, byte for byte.
     fn has_same(&self, own: &PartEntry, other: &Stored, entry: &PartEntry) -> io::Result<bool> {
         let mut blocks = [vec![0; COMPARED_AT_ONCE], vec![0; COMPARED_AT_ONCE]];
         let mut at = 0;
@@ -333,7 +333,7 @@ impl Stored {
         file::settle(self.file.try_clone()?)
     }
 
-    /// Whether all of its ranks reached `MPI_Finalize`, and no record was lost.
+    /// True if all of its ranks reached `MPI_Finalize`, and no record was lost.
     fn is_whole(&self) -> io::Result<bool> {
         for entry in &self.parts {
             let part = self.part(entry)?;

@@ -35,7 +35,7 @@ pub enum TraceError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error that the system reported.
         reason: std::io::Error,
     },
     /// The bytes are not those of a trace, or not all of them.
@@ -43,7 +43,7 @@ pub enum TraceError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong, in words that complete "the file ...".
+        /// The fault, in words that complete "the file ...".
         what: String,
     },
     /// Several files were given that are not of one run.

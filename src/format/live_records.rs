@@ -28,7 +28,7 @@ pub trait LiveTables {
     /// The exit of a long call, or of one that returned when its record was in a file already.
     fn exit(&self, record: u64) -> Option<u64>;
 
-    /// Whether there is this operation of message calls.
+    /// True if there is this operation of message calls.
     fn has_message(&self, operation: u32) -> bool;
 }
 

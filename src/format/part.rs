@@ -11,12 +11,12 @@ use bytemuck::Zeroable;
 use crate::layout::*;
 use crate::packed::{Block, Numbering, Rows};
 
-/// What one rank contributes to a trace, as slices of wherever it lies.
+/// The contribution of one rank to a trace, as slices of wherever it lies.
 #[derive(Debug)]
 pub struct Content<'a> {
-    /// What is known of the rank.
+    /// The facts that are known of the rank.
     pub rank: RankHeader,
-    /// Whether the rank did not reach Finalize, or records of it were lost.
+    /// True if the rank did not reach Finalize, or records of it were lost.
     pub incomplete: bool,
     /// The bytes of the run metadata ([`crate::metadata::encode`]).
     pub metadata: &'a [u8],

@@ -23,20 +23,20 @@ pub struct Leftover {
     pub modified: i64,
     /// Memory that it takes, bytes.
     pub bytes: u64,
-    /// What the process knew of itself.
+    /// The facts that the process knew of itself.
     pub rank: RankHeader,
     /// The number that `mpitrace run` gave the job; 0: none.
     pub run: u32,
-    /// Whether the process still runs: then no more than this may be looked at.
+    /// True if the process still runs: then no more than this may be looked at.
     pub lives: bool,
-    /// What the run metadata of the rank gets in addition.
+    /// The entries that the run metadata of the rank gets in addition.
     pub added: Metadata,
     /// The user that it is of.
     uid: u32,
     map: Mmap,
 }
 
-/// What [`recover_job`] did.
+/// The result of [`recover_job`].
 #[derive(Debug)]
 pub struct Recovered {
     /// The trace.
@@ -240,7 +240,7 @@ fn own_token() -> String {
 }
 
 impl Leftover {
-    /// What it holds.
+    /// The content of the leftover.
     ///
     /// # Errors
     /// It is damaged.

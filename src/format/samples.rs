@@ -1,5 +1,5 @@
-//! What the observer of `mpitrace run` saw on a node: which code ran at which time on its ranks, and which processes took
-//! their processors. A file beside the trace, which is not changed.
+//! The findings of the observer of `mpitrace run` on a node: which code ran at which time on its ranks, and which
+//! processes took their processors. A file beside the trace, which is not changed.
 //!
 //! Texts, stacks (each a frame on top of another stack), the samples of each thread, the processes of each rank. Numbers are varints, as in
 //! [`crate::metadata`]. docs/developers/trace-format.md has all bytes.
@@ -18,7 +18,7 @@ const VERSION: u8 = 1;
 /// The stack without a frame.
 pub const EMPTY: u32 = 0;
 
-/// What was seen of a run on a node.
+/// The observations of a run on a node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
     /// The run's token.
@@ -30,7 +30,7 @@ pub struct Samples {
     pub stacks: Vec<(u32, u32)>,
     /// By thread.
     pub threads: Vec<Thread>,
-    /// What other processes took from ranks, where that was looked at.
+    /// The time that other processes took from ranks, where that was looked at.
     pub preempted: Vec<Preempted>,
 }
 

@@ -19,7 +19,7 @@ use crate::live_records::{self, Counted, LiveTables, RankClock};
 use crate::packed::{Block, Numbering, Rows};
 use crate::part::{Blocks, Content, Times};
 
-/// What a segment holds, in the order in which a part stores it.
+/// The content of a segment, in the order in which a part stores it.
 ///
 /// `path` only names the segment in errors. Records that lie in `private` chunks count as lost unless `own` says that
 /// this process is the one that filled them.
@@ -171,7 +171,7 @@ impl<'a> Tables<'a> {
         })
     }
 
-    /// What a reader relies on: the segments go when the trace is on disk.
+    /// The conditions that a reader relies on: the segments go when the trace is on disk.
     fn check(&self, rank: &RankHeader) -> Result<(), &'static str> {
         let starting = rank.state == state::STARTING && rank.rank == NO_RANK;
         if rank.rank >= rank.world_size && !starting {
@@ -183,7 +183,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    /// Whether the entry of an operation, or of its communicator, was lost: an entry for which the folder had no room
+    /// True if the entry of an operation, or of its communicator, was lost: an entry for which the folder had no room
     /// lay in private memory, and the file has zeros in its place, also for the calls, of which there was one. A number
     /// beyond the table is damage, which is not for here.
     fn has_lost(&self, number: u32) -> bool {
@@ -425,7 +425,7 @@ impl LiveTables for Reading<'_, '_> {
     }
 }
 
-/// What the numbers of message calls follow from: each operation counts for itself.
+/// The basis of the numbers of message calls: each operation counts for itself.
 pub fn message_numbering(operations: usize) -> Numbering {
     Numbering::new(vec![0; operations])
 }

@@ -1,4 +1,4 @@
-//! What a ping-pong tells of the offset between two clocks, and the published ways of telling it from many.
+//! The offset between two clocks as a ping-pong tells it, and the published ways of telling it from many.
 
 /// One exchange, as the side that began it keeps it: its own clock at both ends, the other's in the middle. Ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

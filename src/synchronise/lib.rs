@@ -21,7 +21,7 @@ use mpitrace_format::ticks::AffineMap;
 use offsets::{offsets_in_turn, offsets_over_tree};
 use probes::{probes_in_turn, probes_over_hypercube};
 
-/// What a method needs of the other leaders. Messages between two of them keep their order.
+/// The services that a method needs of the other leaders. Messages between two of them keep their order.
 pub trait Peers {
     /// Who this is; 0 has the reference clock.
     fn rank(&self) -> usize;
@@ -29,7 +29,7 @@ pub trait Peers {
     fn size(&self) -> usize;
     /// A reading of the local clock. What it shows, [`Peers::shown`] tells when there is time.
     fn now(&self) -> u64;
-    /// What the local clock showed at a reading, ticks.
+    /// The value of the local clock at a reading, ticks.
     fn shown(&self, reading: u64) -> u64 {
         reading
     }
@@ -37,7 +37,7 @@ pub trait Peers {
     fn send(&mut self, to: usize, words: &[u64]);
     /// Receives as many words from another.
     fn receive(&mut self, from: usize, words: &mut [u64]);
-    /// Whether more than this share (0 to 1) of the time for the synchronisation is over. Asked by the side that begins
+    /// True if more than this share (0 to 1) of the time for the synchronisation is over. Asked by the side that begins
     /// an exchange: it says in the message of an exchange that no other follows. So a method that is late ends on all
     /// ranks, each with at least one exchange with each rank that it measures.
     fn is_late(&mut self, _share: f64) -> bool {
@@ -45,7 +45,7 @@ pub trait Peers {
     }
 }
 
-/// What one rank has of a synchronisation.
+/// The result of a synchronisation on one rank.
 #[derive(Debug, Default)]
 pub struct Synchronised {
     /// The map from its clock to the reference; `None` where the method finds it only after the run.
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// What was measured until the time was over is kept.
+    /// Measurements that were made until the time was over are kept.
     #[test]
     fn probes_of_few_exchanges_are_probes() {
         let (_, found) = run(Method::Joint, 2, |_| 12);

@@ -28,17 +28,17 @@ pub enum Method {
     Joint,
 }
 
-/// What is known of a method.
+/// The facts that are known of a method.
 struct Entry {
     method: Method,
     name: &'static str,
-    /// What it does, as help and docs/clocks.md tell it.
+    /// A text on what it does, as help and docs/clocks.md tell it.
     does: &'static str,
     /// Points that a drift is fitted to; 0: it fits none.
     fit_points: u32,
     /// Exchanges per fit point, or per offset; 0: it makes none.
     exchanges: u32,
-    /// Whether its answer can be computed from the probes that a `joint` or a `linear` run keeps.
+    /// True if its answer can be computed from the probes that a `joint` or a `linear` run keeps.
     from_probes: bool,
 }
 
@@ -75,7 +75,7 @@ static METHODS: [Entry; 10] = [
         "probes over a hypercube in both directions, one solution after the run, smoothed over time; the default"),
 ];
 
-/// What `auto` stands for.
+/// The method that `auto` stands for.
 const AUTOMATIC: Method = Method::Joint;
 
 /// Names joined with commas, the last with `or`.
@@ -109,7 +109,7 @@ impl Method {
         self.entry().name
     }
 
-    /// What it does, in one line.
+    /// A text on what it does, in one line.
     pub fn help(self) -> &'static str {
         self.entry().does
     }
@@ -124,17 +124,17 @@ impl Method {
         METHODS.get(number as usize).map(|entry| entry.method)
     }
 
-    /// Whether what it finds at Init is extrapolated over the whole run.
+    /// True if what it finds at Init is extrapolated over the whole run.
     pub fn extrapolates(self) -> bool {
         !matches!(self, Method::None | Method::Linear | Method::Joint)
     }
 
-    /// Whether the root has messages with each of the others, and not only with those a power of two away from it.
+    /// True if the root has messages with each of the others, and not only with those a power of two away from it.
     pub fn goes_in_turn(self) -> bool {
         matches!(self, Method::Skampi | Method::Jk | Method::Hca | Method::Linear)
     }
 
-    /// Whether it can be computed from the probes that a `joint` or a `linear` run keeps.
+    /// True if it can be computed from the probes that a `joint` or a `linear` run keeps.
     pub fn is_from_probes(self) -> bool {
         self.entry().from_probes
     }
@@ -171,7 +171,7 @@ impl Synchronisation {
         Synchronisation { method, fit_points, exchanges, max_ppm: 500.0, wander_ppb: 100.0 }
     }
 
-    /// What a text may be: the methods and their parameters.
+    /// The texts that are allowed: the methods and their parameters.
     pub fn expected() -> &'static str {
         static EXPECTED: LazyLock<String> = LazyLock::new(|| {
             let names: Vec<&str> = ["auto"].into_iter().chain(METHODS.iter().map(|entry| entry.name)).collect();
@@ -182,7 +182,7 @@ impl Synchronisation {
         &EXPECTED
     }
 
-    /// What the text says.
+    /// The synchronisation that the text describes.
     ///
     /// # Errors
     /// Another text; the error is [`Self::expected`].

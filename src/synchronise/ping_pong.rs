@@ -11,7 +11,7 @@ use crate::exchange::Exchange;
 /// Exchanges before the first that counts: they wake up caches and connections.
 const WARM_UP: u32 = 5;
 
-/// What a client's message says: another exchange follows, none follows of this series, or none of any series with this
+/// Words of a client's message: another exchange follows, none follows of this series, or none of any series with this
 /// server that is to find one drift.
 const GOES_ON: u64 = 0;
 const LAST: u64 = 1;

@@ -130,7 +130,7 @@ pub(crate) fn probes_over_hypercube(
     probes
 }
 
-/// Whether the other, which keeps the probe, wants it once more.
+/// True if the other, which keeps the probe, wants it once more.
 fn repeats(peers: &mut impl Peers, other: usize) -> bool {
     let mut again = [0];
     peers.receive(other, &mut again);

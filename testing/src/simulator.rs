@@ -8,7 +8,7 @@ use mpitrace_format::layout::{InterruptionEntry, interruption_flags};
 use crate::Random;
 use crate::synthetic::SyntheticRank;
 
-/// What a rank does next. Times in ns.
+/// The next action of a rank. Times in ns.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// It computes for so long, and is delayed for so long, which can be taken out.
@@ -36,7 +36,7 @@ pub struct Program {
     pub ranks: Vec<Vec<Action>>,
 }
 
-/// What came of a program.
+/// The result of a program.
 #[derive(Debug)]
 pub struct Run {
     /// When the last rank ended, ns.

@@ -118,15 +118,14 @@ fn for_all_users(case: &Case) {
         fs::create_dir(&site).expect("a folder");
         fs::set_permissions(&site, fs::Permissions::from_mode(of_folder)).expect("for all users");
         let pattern = site.join("%d/%u/%x-%j.mpitrace");
-        let traced =
-            case.launch(2, "repeat.c").set("LOGNAME", "somebody").set("MPITRACE_OUTPUT", &pattern).trace().run();
+        let traced = case.launch(2, "repeat.c").set("LOGNAME", "a-user").set("MPITRACE_OUTPUT", &pattern).trace().run();
         assert_eq!(traced.code, 0, "{}", traced.stderr);
         let [day] = &fs::read_dir(&site).expect("the folder").flatten().collect::<Vec<_>>()[..] else {
             panic!("not one folder for the day");
         };
         let name = day.file_name().to_string_lossy().into_owned();
         assert!(name.len() == 8 && name.parse::<u32>().is_ok_and(|date| date > 20_000_000), "{name}");
-        let user = day.path().join("somebody");
+        let user = day.path().join("a-user");
         let found = traces(&user);
         assert_eq!(found.len(), 1, "{found:?}");
         let program = found[0].file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 pub const TESTS: &[Test] = &[
-    Test::new("on_one_processor_of_the_same_job_are_told_to_be_bound", shared).on(On::Only(&["mpich4"])),
+    Test::new("on_one_processor_of_the_same_job_are_said_to_be_so", shared).on(On::Only(&["mpich4"])),
     Test::new("that_take_a_rank_s_processor_are_named_and_no_others", hogs).on(On::Only(&["mpich4"])).second_tier(),
 ];
 

@@ -136,7 +136,7 @@ fn python(case: &Case) {
     end(case, running);
 }
 
-/// What each system call returns, and when, is the same; no signal is lost.
+/// The result of each system call, and the time at which it returns, are the same; no signal is lost.
 fn unchanged(case: &Case) {
     let plain = case.launch(2, "stands.c").arg("calls").run();
     let mut running = case.launch(2, "stands.c").arg("calls").trace().start();

@@ -12,8 +12,8 @@ pub const TESTS: &[Test] = &[
 
 const BOTH: On = On::Only(&["ompi4", "mpich4"]);
 
-/// What the program is asked for, the rank that loses most, and reasons of which one has to be stated; none: any. A busy
-/// machine preempts whoever computes.
+/// The behaviour that the program is asked for, the rank that loses most, and reasons of which one has to be stated;
+/// none: any. A busy machine preempts whoever computes.
 const TRUTHS: [(&str, Option<u64>, &[&str]); 11] = [
     ("sleep", Some(1), &["asleep"]),
     ("lock", Some(1), &["asleep"]),
@@ -45,7 +45,7 @@ fn all(case: &Case) {
     }
 }
 
-/// What is wrong with the summary; `None`: nothing.
+/// The fault of the summary; `None`: it has none.
 fn wrong(case: &Case, what: &str, rank: Option<u64>, reasons: &[&str]) -> Option<String> {
     let summary = summary(case, what, "records");
     let verdict = summary["verdict"].as_str().expect("a sentence");

@@ -221,14 +221,24 @@ fn no_difference(case: &Case) {
             let launch = case.launch(ranks, program);
             if argument.is_empty() { launch } else { launch.arg(argument) }
         };
-        let plain = launch().run();
-        let traced = || launch().trace().set("MPITRACE_PVARS", "*").run();
-        let mut outcome = traced();
-        // MPICH 5 by itself may abort so where a session is opened again: in 1 of 150 runs without the tracer.
-        if argument == "alone" && outcome.stderr.contains("truncated; 8 bytes received") {
-            case.segments.empty();
-            outcome = traced();
-        }
+        // MPICH 5 by itself may abort so where a session is opened again: in 1 of 150 runs without the tracer, once in
+        // 16 on a busy machine.
+        let aborts = |outcome: &Outcome| {
+            let errors = ["truncated; 8 bytes received", "MPI_Comm_rank(MPI_COMM_NULL"];
+            argument == "alone" && errors.iter().any(|error| outcome.stderr.contains(error))
+        };
+        let settled = |run: &dyn Fn() -> Outcome| {
+            let mut outcome = run();
+            for _ in 0..3 {
+                if aborts(&outcome) {
+                    case.segments.empty();
+                    outcome = run();
+                }
+            }
+            outcome
+        };
+        let plain = settled(&|| launch().run());
+        let outcome = settled(&|| launch().trace().set("MPITRACE_PVARS", "*").run());
         // With sessions each rank prints for itself.
         let lines = |outcome: &Outcome| {
             let mut lines: Vec<String> = outcome.stdout.lines().map(str::to_owned).collect();

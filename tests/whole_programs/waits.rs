@@ -22,7 +22,7 @@ fn traced(launch: Launch<'_>) -> Trace {
     Trace::open(&[&traced.trace.path]).expect("a trace")
 }
 
-/// What is true of the sums of any rank that was recorded from MPI_Init to the entry of MPI_Finalize.
+/// The conditions that hold for the sums of any rank that was recorded from MPI_Init to the entry of MPI_Finalize.
 fn check(part: &Part) {
     let rank = part.rank_times().expect("times");
     let (thread, sums) = part.init_thread().expect("the thread that called MPI_Init");
@@ -51,7 +51,7 @@ fn check(part: &Part) {
     assert_eq!(off, sums.off_ns, "an interruption with an entry is in the sums");
 }
 
-/// What a rank of waits.c knows of the calls that can wait.
+/// The knowledge that a rank of waits.c has of the calls that can wait.
 #[derive(Debug)]
 struct Witness {
     calls: f64,

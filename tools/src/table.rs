@@ -86,7 +86,7 @@ pub fn interval(ns: Option<[f64; 2]>) -> Cell {
 }
 
 impl Cell {
-    /// What it shows: a time, or the middle of an interval.
+    /// The value that it shows: a time, or the middle of an interval.
     fn ns(&self) -> Option<f64> {
         match self {
             Cell::Text(_) => None,

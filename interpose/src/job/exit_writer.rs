@@ -141,7 +141,7 @@ fn open_trace(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
 }
 
-/// Whether a file that has the name of the trace is this user's. Where others can write to the folder they can guess
+/// True if a file that has the name of the trace is this user's. Where others can write to the folder they can guess
 /// the name and the job's token, and would get the records.
 fn is_ours(file: &File, path: &Path) -> bool {
     let Ok(found) = file.metadata() else { return false };
@@ -205,7 +205,7 @@ mod tests {
 
     const JOB: [u8; 16] = [7; 16];
 
-    /// What a rank has to write: so many records.
+    /// The content that a rank has to write: so many records.
     fn content(rank: u32, records: u64, reached: u32) -> Content<'static> {
         let zeros = vec![0; records as usize];
         let (enter, exit, position, repetition) = (zeros.clone(), zeros.clone(), zeros.clone(), zeros);

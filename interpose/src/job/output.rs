@@ -241,7 +241,7 @@ impl Trace<'_> {
     }
 }
 
-/// Whether it is so on any rank of the world; where the ranks cannot be asked, on this one.
+/// True if `here` is true on any rank of the world; where the ranks cannot be asked, on this one.
 pub fn any_rank(run: &Run, world: &World, here: bool) -> Result<bool, Lost> {
     Writers::of_world(run, world).all(!here).map(|none| !none)
 }
@@ -257,7 +257,7 @@ pub fn memory_for(run: &Run) -> Option<Held> {
     Held::bytes(run.live.get().map_or(1, |live| live.reading_takes()))
 }
 
-/// What this rank has recorded.
+/// The content that this rank has recorded.
 pub fn all_of(run: &Run) -> Option<Content<'static>> {
     read(run.live.get()?.whole_content())
 }
@@ -266,7 +266,7 @@ fn read(read: Result<Content<'static>, TraceError>) -> Option<Content<'static>> 
     read.inspect_err(|error| log::warn(&error.to_string())).ok()
 }
 
-/// What became of a file.
+/// The outcome of writing a file.
 pub enum Written {
     /// It is whole.
     Whole { path: PathBuf, ranks: u32, records: u64 },

@@ -90,7 +90,7 @@ struct Observer {
     said: Option<(Instant, InProgress)>,
 }
 
-/// Stands for the thread that is in `MPI_Finalize`, which is none of the buffer's.
+/// The number for the thread that is in `MPI_Finalize`, which is none of the buffer's.
 const FINALIZING: u32 = u32::MAX;
 
 impl Observer {

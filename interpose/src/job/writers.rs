@@ -107,7 +107,7 @@ impl Writers {
         Ok(PathBuf::from(std::ffi::OsString::from_vec(path)))
     }
 
-    /// Whether it is so on all ranks.
+    /// True if `here` is true on all ranks.
     pub fn all(&self, here: bool) -> Result<bool, Lost> {
         self.together.map_or(Ok(here), |together| together.all(here).ok_or(Lost))
     }
@@ -119,7 +119,7 @@ impl Writers {
         Ok(if self.rank == 0 { 0 } else { sum })
     }
 
-    /// What all ranks have written, in the order of the ranks, on the first one; on the others any of it.
+    /// The parts that all ranks have written, in the order of the ranks, on the first one; on the others any of them.
     pub fn gather(&self, here: WrittenPart) -> Result<Vec<WrittenPart>, Lost> {
         let Some(together) = self.together else { return Ok(vec![here]) };
         let ranks = if self.rank == 0 { self.size as usize } else { 0 };

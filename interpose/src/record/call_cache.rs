@@ -12,8 +12,8 @@ use crate::record::call_site;
 use crate::record::communicator::Communicator;
 use crate::record::entry::Entry;
 
-/// What the program passed, as far as it makes the operation. Two calls with the same key and with no handle freed in
-/// between belong to the same operation.
+/// The arguments that the program passed, as far as they make the operation. Two calls with the same key and with no
+/// handle freed in between belong to the same operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     /// The function.
@@ -62,9 +62,9 @@ impl Hash for Declared {
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     pub key: Key,
-    /// Whether `key` is all that there is to know: false where the communicator had to be known and was not.
+    /// True if `key` is all that there is to know: false where the communicator had to be known and was not.
     pub known: bool,
-    /// Whether MPI may be asked about its handles when it has returned: not where it frees its communicator.
+    /// True if MPI may be asked about its handles when it has returned: not where it frees its communicator.
     pub asks: bool,
     /// Where each peer has a data type of its own (`MPI_Alltoallw`).
     pub by_peer: Option<ByPeer>,
@@ -76,19 +76,19 @@ pub struct ByPeer {
     pub counts: usize,
     pub datatypes: usize,
     pub peers: usize,
-    /// Whether counts are MPI_Count rather than int.
+    /// True if counts are MPI_Count rather than int.
     pub large: bool,
 }
 
 /// The operation of a call.
 #[derive(Clone, Copy)]
 pub struct Found {
-    /// What is counted for it.
+    /// The counts that are kept for it.
     pub operation: Entry<OperationEntry>,
     pub communicator: Entry<CommunicatorEntry>,
     /// Its number on this rank.
     pub number: u32,
-    /// Whether the call must have returned well before its handles may be asked about.
+    /// True if the call must have returned well before its handles may be asked about.
     pub open: bool,
 }
 
@@ -110,7 +110,7 @@ pub fn is_present(generation: u64) -> bool {
     GENERATION.load(Ordering::Relaxed) == generation
 }
 
-/// What is cached of this handle is no longer good. To be called under the registry's lock.
+/// The cached data of this handle is no longer good. To be called under the registry's lock.
 pub fn outdate(handle: usize) {
     let next = GENERATION.load(Ordering::Relaxed) + 1;
     OUTDATED[next as usize % OUTDATED_KEPT].store(handle, Ordering::Release);
@@ -187,7 +187,7 @@ struct Kept {
     lasts: Lasts,
     /// Of an entry that is not empty.
     found: MaybeUninit<Found>,
-    /// What came next when it was called last: most programs call their operations in the same order again.
+    /// The entry that came next when it was called last: most programs call their operations in the same order again.
     next: *const Kept,
 }
 
@@ -203,7 +203,7 @@ impl Kept {
     };
 }
 
-/// What [`Cache::last`] and [`Kept::next`] lead to at first.
+/// The entry that [`Cache::last`] and [`Kept::next`] lead to at first.
 struct Nowhere(Kept);
 
 // SAFETY: it is never written to, and leads to no entry.

@@ -19,7 +19,7 @@ pub fn start() {
     ASKED.store(true, Ordering::Release);
 }
 
-/// Whether it is.
+/// True if the call site is part of what makes an operation.
 #[inline(always)]
 pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
@@ -80,7 +80,7 @@ pub fn number(here: usize, distance: &Distance) -> Number {
     sites.add(outside)
 }
 
-/// What a place is called in the trace: module, build id, offset.
+/// The name of a place in the trace: module, build id, offset.
 pub fn text(number: Number) -> Option<String> {
     lock(&SITES).as_ref()?.texts.get(number.checked_sub(1)? as usize).cloned()
 }
@@ -121,7 +121,7 @@ impl Sites {
     }
 }
 
-/// What the unwinder has found.
+/// The addresses that the unwinder has found.
 struct Walked {
     /// Where the stack stood when the wrapper was called.
     above: usize,
@@ -159,14 +159,14 @@ fn walk(here: usize) -> Option<Walked> {
 /// A module that the loader has mapped.
 struct Module {
     path: CString,
-    /// What is added to its addresses.
+    /// The offset that is added to its addresses.
     base: usize,
     /// In hexadecimal; empty: it has none.
     build_id: String,
 }
 
 impl Module {
-    /// Whether it is a part of the MPI library: libmpi.so, libmpifort.so, libmpi_usempif08.so and their like.
+    /// True if it is a part of the MPI library: libmpi.so, libmpifort.so, libmpi_usempif08.so and their like.
     fn is_mpi(&self) -> bool {
         let path = self.path.to_bytes();
         let file = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);

@@ -105,7 +105,7 @@ impl Columns {
 pub struct Place {
     columns: Columns,
     record: usize,
-    /// Whether the columns of requests have memory.
+    /// True if the columns of requests have memory.
     of_request: bool,
 }
 
@@ -233,7 +233,7 @@ impl Place {
         operation.set(operation.get() | flags);
     }
 
-    /// Whether it is marked with any of these flags.
+    /// True if it is marked with any of these flags.
     pub fn is_marked(&self, flags: u32) -> bool {
         self.value(self.columns.operation).get() & flags != 0
     }

@@ -1,4 +1,4 @@
-//! What this rank knows of a communicator, and the identity that all its ranks derive alike.
+//! The knowledge that this rank has of a communicator, and the identity that all its ranks derive alike.
 
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -27,7 +27,7 @@ pub struct Communicator {
     persistent: AtomicU64,
 }
 
-/// What a communicator is.
+/// The properties of a communicator.
 mod is {
     /// It has no entry of its own in the table.
     pub const FOLDED: u32 = 1;
@@ -39,7 +39,7 @@ mod is {
     pub const CALLED: u32 = 8;
 }
 
-/// What is known of a communicator's ranks.
+/// The facts that are known of a communicator's ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Group {
     /// This rank's rank in its (local) group.

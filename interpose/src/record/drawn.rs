@@ -22,12 +22,12 @@ impl Drawn {
         Drawn { buffer, entry, draw: entry.draw() }
     }
 
-    /// Whether both are of one drawing.
+    /// True if both are of one drawing.
     pub fn is_same(&self, other: &Drawn) -> bool {
         self.draw == other.draw
     }
 
-    /// Whether the chunk still holds the same records: a number that is just being changed differs from ours.
+    /// True if the chunk still holds the same records: a number that is just being changed differs from ours.
     pub fn is_current(&self) -> bool {
         publication::is_unchanged(self.entry.draw_word(), self.draw)
     }

@@ -127,7 +127,7 @@ impl Entry<CommunicatorEntry> {
         unsafe { self.0.read() }
     }
 
-    /// Whether clocks are to be synchronised after the last call that was counted.
+    /// True if clocks are to be synchronised after the last call that was counted.
     #[inline(always)]
     pub fn is_sync_due(self) -> bool {
         self.calls() >= self.sync_at()

@@ -30,7 +30,7 @@ const DISTURBING: usize = 256;
 /// So many records are counted before they are withdrawn.
 const GROUP: usize = 64;
 
-/// What records of one operation in a row add to its entry.
+/// The amounts that records of one operation in a row add to its entry.
 struct Sum {
     number: u32,
     operation: Entry<OperationEntry>,
@@ -85,7 +85,7 @@ impl TraceBuffer {
         }
     }
 
-    /// Whether an operation with this histogram is to get one of its own.
+    /// True if an operation with this histogram is to get one of its own.
     #[inline(always)]
     fn may_get_own(&self, operation: Entry<OperationEntry>, histogram: u32) -> bool {
         match histogram {
@@ -95,7 +95,7 @@ impl TraceBuffer {
         }
     }
 
-    /// Whether there may be histograms left.
+    /// True if there may be histograms left.
     fn has_histograms(&self) -> bool {
         self.tables[HISTOGRAMS].used() < self.layout.regions[HISTOGRAMS].capacity
     }

@@ -58,7 +58,7 @@ pub const ENTRY_SIZES: [usize; REGIONS] = [
     size_of::<MessageEntry>(),
     size_of::<ChunkEntry>(),
 ];
-/// What the header says of each.
+/// The header's description of each.
 pub fn regions_of(header: &mut SegmentHeader) -> [&mut Region; REGIONS] {
     [
         &mut header.strings,

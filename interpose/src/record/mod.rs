@@ -4,7 +4,7 @@
 //! its first call, takes another chunk of the buffer or needs further columns, after a call of an operation that was not
 //! known before, and when it is time to synchronise clocks.
 
-/// What [`publication`] is made of: in `tests/models` those of the model take their place.
+/// The atomics that [`publication`] is made of: in `tests/models` those of the model take their place.
 mod atomics {
     pub use std::sync::atomic::{AtomicU64, Ordering, fence};
 }

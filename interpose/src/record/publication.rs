@@ -12,7 +12,7 @@
 
 use super::atomics::{AtomicU64, Ordering, fence};
 
-/// What belongs to the word is about to change: it counts no longer.
+/// The data that belongs to the word is about to change: it counts no longer.
 #[inline(always)]
 pub fn withdraw(word: &AtomicU64) {
     word.store(0, Ordering::Relaxed);
@@ -20,7 +20,7 @@ pub fn withdraw(word: &AtomicU64) {
     fence(Ordering::Release);
 }
 
-/// What belongs to the word is stored: it counts.
+/// The data that belongs to the word is stored: it counts.
 #[inline(always)]
 pub fn publish(word: &AtomicU64, value: u64) {
     word.store(value, Ordering::Release);
@@ -33,7 +33,7 @@ pub fn read(word: &AtomicU64) -> u64 {
     word.load(Ordering::Acquire)
 }
 
-/// Whether what was read since the word had this value belongs to it.
+/// True if what was read since the word had this value belongs to it.
 #[inline(always)]
 pub fn is_unchanged(word: &AtomicU64, value: u64) -> bool {
     // The reads stay before the load below.

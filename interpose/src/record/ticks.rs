@@ -24,7 +24,7 @@ pub fn now() -> u64 {
     processor::ticks_in_order()
 }
 
-/// Whether the system's clock is read in place of the processor's counter.
+/// True if the system's clock is read in place of the processor's counter.
 pub fn are_of_the_system() -> bool {
     SYSTEM_CLOCK.load(Ordering::Relaxed)
 }

@@ -140,7 +140,7 @@ impl TraceBuffer {
         self.path.as_deref().and_then(Path::parent)
     }
 
-    /// Whether all of it lies in the folder, so that it survives the process.
+    /// True if all of it lies in the folder, so that it survives the process.
     pub fn is_in_folder(&self) -> bool {
         self.path.is_some() && !IN_PRIVATE_MEMORY.load(Ordering::Relaxed)
     }
@@ -150,7 +150,7 @@ impl TraceBuffer {
         self.layout.length
     }
 
-    /// Whether full arrays keep the last records only.
+    /// True if full arrays keep the last records only.
     pub fn is_ring(&self) -> bool {
         self.layout.header.rank.ring == full::RING
     }
@@ -177,7 +177,7 @@ impl TraceBuffer {
         work()
     }
 
-    /// What is known of the rank.
+    /// The facts that are known of the rank.
     pub fn rank(&self) -> RankHeader {
         let _state = self.lock();
         self.header.rank()
@@ -209,7 +209,7 @@ impl TraceBuffer {
         (8 << 20) + 8 * tables.sum::<u64>() + records * 9 * columns
     }
 
-    /// What it holds, with what was written to files: to be called when nothing is recorded any more.
+    /// The content that it holds, with what was written to files: to be called when nothing is recorded any more.
     pub fn whole_content(&self) -> Result<Content<'_>, TraceError> {
         let files = self.lock().spill.as_mut().map(Spill::readers);
         let files = files.unwrap_or(Ok(Vec::new()));
@@ -310,7 +310,7 @@ impl TraceBuffer {
     }
 }
 
-/// What is kept of each chunk, at first; `None`: there is no memory for it.
+/// The values that are kept of each chunk, at first; `None`: there is no memory for them.
 fn of_chunks<T: Clone + Default>(chunks: usize) -> Option<Vec<T>> {
     let mut all = Vec::new();
     all.try_reserve_exact(chunks).ok()?;

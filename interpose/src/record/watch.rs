@@ -55,7 +55,7 @@ const HELD_FROM: u64 = 1_000_000;
 pub struct Watch {
     /// The word that the kernel changes.
     word: *const AtomicU32,
-    /// What it was at the last look.
+    /// The word's value at the last look.
     seen: u32,
     /// The tick from which on the anchor is to be renewed.
     renew_at: u64,
@@ -79,7 +79,7 @@ enum By {
     Nothing,
 }
 
-/// What a thread says of itself when it begins to be watched.
+/// The facts that a thread states of itself when it begins to be watched.
 #[derive(Clone, Copy, Default)]
 pub struct Means {
     /// One of [`interruptions_by`].
@@ -173,13 +173,13 @@ impl Watch {
         unsafe { (*self.word).load(Ordering::Relaxed) }
     }
 
-    /// Whether the kernel has interrupted the thread since the last look.
+    /// True if the kernel has interrupted the thread since the last look.
     #[inline(always)]
     pub fn is_interrupted(&self) -> bool {
         self.value() != self.seen
     }
 
-    /// Whether the anchor is due to be renewed at this tick.
+    /// True if the anchor is due to be renewed at this tick.
     #[inline(always)]
     pub fn is_due(&self, tick: u64) -> bool {
         tick >= self.renew_at
@@ -290,7 +290,8 @@ impl Watch {
     }
 }
 
-/// Whether a method detects a thread's sleep, tested by the first thread that needs it: 0 not tested yet, 1 yes, 2 no.
+/// The answer to whether a method detects a thread's sleep, tested by the first thread that needs it: 0 not tested yet,
+/// 1 yes, 2 no.
 static PAGE_WORKS: AtomicU8 = AtomicU8::new(0);
 static SEQUENCE_WORKS: AtomicU8 = AtomicU8::new(0);
 

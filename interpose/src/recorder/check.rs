@@ -34,7 +34,7 @@ pub fn is_on() -> bool {
     PAGE.get().is_some()
 }
 
-/// What is compared of a call: its rank and function, root and data type, bytes, reduction operator.
+/// The properties of a call that are compared: its rank and function, root and data type, bytes, reduction operator.
 type Signature = [u64; 4];
 
 /// Looks so often whether the other rank has stored all of its line.
@@ -78,7 +78,7 @@ fn store(line: &Line, tag: u64, signature: &Signature) -> bool {
     true
 }
 
-/// What is stored for a call, if all of it is.
+/// The signature that is stored for a call, if all of it is.
 fn stored(line: &Line, tag: u64) -> Option<Signature> {
     let [owner, words @ .., check, _, _] = line;
     let check = check.load(Ordering::Acquire);
@@ -133,7 +133,7 @@ fn describe(call: &Call, found: &Found) -> Option<Signature> {
     Some(signature)
 }
 
-/// What differs between two calls at one place.
+/// The property that differs between two calls at one place.
 fn difference(own: &Signature, other: &Signature) -> Option<&'static str> {
     let differ = |word: usize, none: u64| own[word] != other[word] && own[word] != none && other[word] != none;
     let [(own_root, own_type), (root, datatype)] =

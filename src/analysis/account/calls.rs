@@ -175,7 +175,7 @@ impl<'a> Waits<'a> {
         waits
     }
 
-    /// What this member waited in the call with this record, ns, and for which member; `None`: not known.
+    /// The waiting of this member in the call with this record, ns, and the member it was for; `None`: not known.
     fn waiting(&self, at: usize, row: usize, record: u32) -> Option<(f64, usize)> {
         let order = self.order?;
         let place = row.checked_sub(self.first_row)? * self.per_row + if self.per_row == 1 { 0 } else { at };

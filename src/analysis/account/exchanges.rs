@@ -16,7 +16,7 @@ const HOPS: usize = 8;
 /// ... until one came that late that this share of a rank's time in point-to-point calls is waiting for it.
 const EXPLAINED: f64 = 0.5;
 
-/// What a part did in point-to-point calls before a call.
+/// The point-to-point calls of a part before a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Exchange {
     pub part: usize,

@@ -30,7 +30,7 @@ pub struct Late {
     pub repetitions: usize,
 }
 
-/// What one rank waited for a late one.
+/// The waiting of one rank for a late one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
     /// The member that it waited for.
@@ -162,7 +162,7 @@ mod tests {
         Off { preempted: ns, ..Off::default() }
     }
 
-    /// What two ranks waited, 100 and 40 ns, by what is known of the late one.
+    /// The waiting of two ranks, 100 and 40 ns, by what is known of the late one.
     fn late(off_before: Option<f64>, other_mpi: Option<f64>) -> [f64; 4] {
         let waits = [100.0, 40.0].map(|ns| Wait { late: 0, ns, left_later_ns: 0.0 });
         let late = Late::of(off_before.map(preempted), other_mpi.map(Longer::OtherMpi), Some(Off::default()), &waits);

@@ -1,4 +1,4 @@
-//! What was lost, by cause. Losses do not overlap: each is a share of another part of the account.
+//! The time that was lost, by cause. Losses do not overlap: each is a share of another part of the account.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::names::names;
 /// Time that was lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Loss {
-    /// What lost it.
+    /// The cause that lost it.
     pub kind: Kind,
     /// The world rank that caused it, or to which it happened; `None`: no single one.
     pub rank: Option<u32>,
@@ -43,7 +43,7 @@ impl Loss {
     }
 }
 
-/// What loses time.
+/// The causes that lose time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Others wait for a rank that comes late.

@@ -1,4 +1,4 @@
-//! What a rank's calls of one operation are, as the account needs them.
+//! The calls of one operation by a rank, as the account needs them.
 
 use mpitrace_format::layout::*;
 
@@ -68,7 +68,7 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Whether a thread was moved to another processor.
+/// The moves of a thread to another processor: each is true if it was moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Migrated {
     /// Between two calls.
@@ -140,7 +140,7 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// What is known of the time off the processor in a call.
+    /// The time off the processor in a call, as far as it is known.
     pub fn off_processor(&self, record: u32) -> OffProcessor {
         self.off_processor_with(record, self.operation_of(record))
     }
@@ -201,8 +201,8 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// Whether the thread was on another processor after an interruption in a call, or between the kept call before and
-    /// this one.
+    /// The moves of the thread to another processor: after an interruption in a call, or between the kept call before
+    /// and this one.
     pub fn migrated(&self, record: u32) -> Migrated {
         let flags = self.part.operation_of(record as usize);
         if flags & (INTERRUPTED | INTERRUPTED_BEFORE) == 0 {
@@ -254,7 +254,7 @@ impl<'a> Member<'a> {
                 return None;
             }
             let (mut off, error) = found.unwrap_or((Off::default(), 0.0));
-            off += Off::of(entry);
+            off += Off::of_entry(entry);
             found = Some((off, error + entry.error_ns as f64));
         }
         found

@@ -134,7 +134,7 @@ impl Account {
         partner::of_most(&self.partners, rank)
     }
 
-    /// What was lost, the largest first.
+    /// The losses, the largest first.
     pub fn losses(&self) -> Vec<Loss> {
         losses::of(self, false)
     }

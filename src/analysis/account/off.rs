@@ -22,7 +22,7 @@ pub struct Off {
 impl Off {
     /// The time of some context switches of the trace. How long each of them took is not known: what no quota has held is
     /// divided by their numbers.
-    pub(crate) fn of(entry: &InterruptionEntry) -> Off {
+    pub(crate) fn of_entry(entry: &InterruptionEntry) -> Off {
         let off = entry.off_ns as f64;
         if entry.flags & interruption_flags::REASON == 0 || entry.switches == 0 {
             return Off { unknown: off, ..Off::default() };
@@ -107,7 +107,7 @@ mod tests {
     fn the_reason_is_as_the_kernel_counts() {
         let of = |switches, voluntary, throttled_ns| {
             let flags = interruption_flags::TIMED | interruption_flags::REASON;
-            let off = Off::of(&InterruptionEntry {
+            let off = Off::of_entry(&InterruptionEntry {
                 off_ns: 100,
                 flags,
                 switches,
@@ -123,6 +123,6 @@ mod tests {
         assert_eq!(of(4, 1, 60), [30.0, 10.0, 60.0, 0.0]);
         assert_eq!(of(0, 0, 0), [0.0, 0.0, 0.0, 100.0], "a signal");
         let earlier = InterruptionEntry { off_ns: 7, switches: 1, ..Default::default() };
-        assert_eq!(Off::of(&earlier), Off { unknown: 7.0, ..Off::default() });
+        assert_eq!(Off::of_entry(&earlier), Off { unknown: 7.0, ..Off::default() });
     }
 }

@@ -72,7 +72,7 @@ pub struct Excess {
 /// The run times of so many repetitions are looked at together: 45 bytes each.
 pub(crate) const MOST_AT_ONCE: usize = 1 << 24;
 
-/// What a piece of the repetitions gives.
+/// The result of a piece of the repetitions.
 struct Piece {
     parts: Vec<Parts>,
     beside: Vec<Parts>,

@@ -32,7 +32,7 @@ pub struct Parts {
     pub untimed: f64,
 }
 
-/// What is known of the time off the processor in a call.
+/// The time off the processor in a call, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum OffProcessor {
     /// So long, ns, and by how much that may be wrong; 0 for a call that was not interrupted.

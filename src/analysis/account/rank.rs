@@ -21,7 +21,7 @@ pub struct RankAccount {
     pub rank: u32,
     /// From MPI_Init to MPI_Finalize, ns; of a rank whose end is not known to the last that is known of it.
     pub wall_ns: f64,
-    /// Whether it has finished.
+    /// True if it has finished.
     pub end_is_known: bool,
     /// In collective calls, ns, also in those that were not kept and whose times were counted: when threads are in kept
     /// calls at the same time, or one call completes several requests, it counts once.
@@ -33,7 +33,7 @@ pub struct RankAccount {
     pub message_waiting_ns: f64,
     /// True if calls that can wait were timed, beside collectives.
     pub is_timed: bool,
-    /// Whether the thread's processor time is known: without it all outside of the calls is [`RankPart::Other`].
+    /// True if the thread's processor time is known: without it all outside of the calls is [`RankPart::Other`].
     pub is_divided: bool,
 }
 
@@ -61,7 +61,7 @@ const CALLS: [(usize, RankPart); 4] = [
     (wait_class::OTHER_MPI, RankPart::OtherMpi),
 ];
 
-/// What is known of the thread that called MPI_Init, beside its collective calls; ns.
+/// The known times of the thread that called MPI_Init, beside its collective calls; ns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Thread {
     /// In MPI calls that can wait ([`CALLS`]).
@@ -104,7 +104,7 @@ impl Thread {
                 for entry in part.interruptions().iter().filter(|entry| entry.thread == init_thread) {
                     let between = entry.flags & interruption_flags::BETWEEN != 0;
                     let place = if between { off_place::BETWEEN } else { off_place::IN_COLLECTIVE };
-                    thread.off[place] += Off::of(entry);
+                    thread.off[place] += Off::of_entry(entry);
                 }
             }
         }

@@ -48,7 +48,7 @@ impl Order {
         }
     }
 
-    /// What a call waits for the rank that entered at `entry`, ns; 0 where it is below the error of the two clocks.
+    /// The waiting of a call for the rank that entered at `entry`, ns; 0 where it is below the error of the two clocks.
     pub fn wait(self, call: &Call, entry: f64, error: f64) -> f64 {
         let until = entry - call.waits_from;
         let left_before = self == Order::MostlyAll && until > call.may_wait + error;

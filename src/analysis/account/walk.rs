@@ -26,8 +26,8 @@ pub(crate) struct Walk<'a> {
     by_part: bool,
 }
 
-/// What is usual is found in so many repetitions at most, of all members together: memory is for these, whatever number of
-/// repetitions there is.
+/// The usual times are found in so many repetitions at most, of all members together: memory is for these, whatever
+/// number of repetitions there is.
 const LOOKED_AT: usize = 1 << 22;
 /// Of one member at least in so many.
 const LEAST_LOOKED_AT: usize = 1 << 12;
@@ -84,7 +84,7 @@ impl<'a> Walk<'a> {
         self.operation.records(row)
     }
 
-    /// Whether this member's call cannot end before the other one has entered it and done its part.
+    /// True if this member's call cannot end before the other one has entered it and done its part.
     pub fn depends(&self, member: usize, on: usize) -> bool {
         match self.order {
             Some(Order::All | Order::MostlyAll) => true,
@@ -96,7 +96,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether times of different ranks can be compared: one clock, or clocks that a method has synchronised.
+/// True if times of different ranks can be compared: one clock, or clocks that a method has synchronised.
 pub(super) fn is_comparable(clock: &Clock) -> bool {
     clock.domains.len() < 2 || clock.method != Method::None
 }

@@ -46,7 +46,7 @@ const RATIO: f64 = 4.0;
 /// stationary noise of benches/series is said not to be one level (docs/developers/measurements.md); with 3 and 10 one in
 /// 700 series of Pareto's distribution is.
 const SKEW: f64 = 8.0;
-/// What is no more than so many steps of the clock above the level may be on it.
+/// A time that is no more than so many steps of the clock above the level may be on it.
 const STEPS: f64 = 2.0;
 /// Slow are those so many times as far above the level as the fastest twentieth are below it.
 const BEYOND: f64 = 3.0;

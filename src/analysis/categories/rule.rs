@@ -23,7 +23,7 @@ pub enum Rule {
     None,
 }
 
-/// What a rule finds in a series of run times.
+/// The findings of a rule in a series of run times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// The category of each repetition.
@@ -35,7 +35,7 @@ pub struct Found {
 /// The levels of a series, and what they make of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Levels {
-    /// What the operation does over time.
+    /// The behaviour of the operation over time.
     pub class: Class,
     /// The numbers of the repetitions at which the level changes.
     pub change_points: Vec<u64>,
@@ -66,8 +66,8 @@ impl Serialize for Found {
 }
 
 impl Found {
-    /// What is wrong with the good repetitions where they are not one level, of the repetitions and run times that the
-    /// rule was applied to. `None` where they are, or are too few.
+    /// The fault of the good repetitions where they are not one level, of the repetitions and run times that the rule
+    /// was applied to. `None` where they are, or are too few.
     pub fn not_one_level(&self, repetition: &[u64], run_time_ns: &[f64]) -> Option<NotOneLevel> {
         not_one_level(repetition, run_time_ns, &self.categories.category, self.levels.as_ref())
     }
@@ -106,7 +106,7 @@ impl Rule {
         }
     }
 
-    /// What it does, in one line of help.
+    /// The description of what it does, in one line of help.
     pub fn help(&self) -> &'static str {
         match self {
             Rule::Roth(_) => "First, warm-up and outliers by the rule of Roth's thesis",

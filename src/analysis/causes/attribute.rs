@@ -48,7 +48,7 @@ impl Sorted {
     }
 }
 
-/// What happened, and the index of the member to which it did.
+/// The kind of an event, and the index of the member to which it happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Key {
     pub kind: Kind,
@@ -66,7 +66,7 @@ pub(super) struct Tally {
     pub off: Off,
 }
 
-/// What happened in some repetitions.
+/// The events in some repetitions.
 #[derive(Default)]
 pub(super) struct Evidence {
     of: HashMap<Key, (Tally, Option<usize>)>,
@@ -184,7 +184,7 @@ impl Table {
         Table { groups: sorted.slow.iter().map(of_group).collect(), steady: Evidence::default() }
     }
 
-    /// What happens in the fastest repetitions, too: in these, and the part of it that is usual in the others.
+    /// The events that happen in the fastest repetitions, too: in these, and the part that is usual in the others.
     pub fn steady(&mut self, baseline: &Baseline) {
         let mut all: Vec<Late> = baseline.late.clone();
         for (.., group) in &self.groups {

@@ -1,4 +1,4 @@
-//! What is usual in the repetitions of the fastest mode, rank by rank.
+//! The usual times in the repetitions of the fastest mode, rank by rank.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::account::{Late, Parts};
 use crate::parallel;
 use crate::statistics::median;
 
-/// What is usual, and what happens steadily.
+/// The usual times, and the events that happen steadily.
 pub(super) struct Baseline {
     /// Repetitions.
     pub count: usize,
@@ -18,7 +18,7 @@ pub(super) struct Baseline {
     pub median_run_ns: Vec<f64>,
     /// The communication of each member.
     pub communication: Vec<Usual>,
-    /// What the others wait for each member, all together.
+    /// The waiting of the others for each member, all together.
     pub waiting: Vec<Usual>,
     /// All waiting for each member.
     pub late: Vec<Late>,
@@ -26,11 +26,11 @@ pub(super) struct Baseline {
     pub off: Vec<(Key, Tally)>,
 }
 
-/// What a time is in the fastest mode, ns.
+/// The usual values of a time in the fastest mode, ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Usual {
     pub median: f64,
-    /// What 95 % of the repetitions do not exceed.
+    /// The value that 95 % of the repetitions do not exceed.
     most: f64,
     largest: f64,
 }
@@ -76,7 +76,7 @@ impl Column {
     }
 }
 
-/// What some of the repetitions give.
+/// The result of some of the repetitions.
 struct Piece {
     /// Repetitions that are looked at.
     looked_at: usize,

@@ -9,7 +9,7 @@ use crate::diagnosis::{Diagnosis, Examined, Finding, Group, GroupKind, Quantity}
 /// A counter that differs significantly between a group and those that the group is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
-    /// What it counts: page faults, migrations, interruptions, or something else.
+    /// The events that it counts: page faults, migrations, interruptions, or something else.
     pub kind: Kind,
     /// Its name.
     pub name: String,

@@ -19,7 +19,7 @@
 //! 5. In the first repetition, what is left is the cost of the first call.
 //! 6. Of what is left in other groups, a counter that differs significantly has the share that its statistics state.
 //!
-//! What no evidence explains is stated as that.
+//! Time that no evidence explains is stated as that.
 
 mod attribute;
 mod baseline;
@@ -53,7 +53,7 @@ pub struct Causes {
 /// A cause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cause {
-    /// What it is.
+    /// The kind of the cause.
     pub kind: Kind,
     /// The world rank to which it happens; `None`: no single one, as where ranks are late in turns.
     pub rank: Option<u32>,
@@ -80,7 +80,7 @@ pub struct Cause {
     pub p: Option<f64>,
 }
 
-/// What a cause is.
+/// The kinds of causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Others wait for a rank that was late for another reason than those below.

@@ -25,7 +25,7 @@ fn world(size: u32) -> Vec<SyntheticRank> {
     (0..size).map(rank).collect()
 }
 
-/// What happens to a rank in a repetition, ns.
+/// The events of a rank in a repetition, ns.
 #[derive(Clone, Copy, Default)]
 struct Event {
     /// It enters that much later than the others.

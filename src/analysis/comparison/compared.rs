@@ -182,7 +182,7 @@ pub(super) fn levels_by_chance(runs: usize) -> f64 {
 }
 
 impl Comparison {
-    /// What the test of permutation says.
+    /// Takes over the result of the test of permutation.
     fn take(&mut self, tested: &Tested) {
         // Of one run against one there is nothing to know.
         if self.averages_ns.iter().all(|side| side.len() < 2) {

@@ -32,7 +32,7 @@ names!(Decision {
     NotDecided => "not-decided",
 });
 
-/// What a gate says.
+/// The result of a gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gate {
     /// The decision.

@@ -8,7 +8,7 @@ use super::shares::shares;
 use super::significance::{Tested, corrected};
 use crate::statistics::moments;
 
-/// What counts as found: this or less, after the correction for the number of tests.
+/// The p-value that counts as found: this or less, after the correction for the number of tests.
 pub const LEVEL: f64 = 0.05;
 /// Cliff's delta from which on a difference is named. Below, one of several causes marks less than a tenth of the group.
 pub const NOTICEABLE: f64 = 0.1;
@@ -22,7 +22,7 @@ pub struct Diagnosis {
     pub looked_at: usize,
     /// Every metric that was tried.
     pub metrics: Vec<Examined>,
-    /// What tells the groups from the others, in the order in which it is to be named.
+    /// The metrics that tell the groups from the others, in the order in which they are to be named.
     pub findings: Vec<Finding>,
 }
 
@@ -120,7 +120,7 @@ impl Examination<'_> {
         }
     }
 
-    /// What share of the extra time each cause of a group has.
+    /// The share of the extra time that each cause of a group has.
     fn share(&self, metrics: &mut [Examined], group: usize, findings: &[Finding]) {
         let of_group = &self.looked_at[group];
         let causes: Vec<usize> = findings.iter().map(|finding| finding.metric).collect();
@@ -174,7 +174,8 @@ fn mark(examined: &Examined, group: usize, of_group: &Group, marked: &mut [bool]
     members.zip(effect).filter(|(_, effect)| *effect > FAR_OUT).for_each(|((&row, _), _)| marked[row as usize] = true);
 }
 
-/// What share of a group's extra time a time of one rank is. That of several ranks together may be more than all of it.
+/// The share of a group's extra time that a time of one rank is. That of several ranks together may be more than all
+/// of it.
 fn explain(metrics: &mut [Examined], groups: &[Group]) {
     for examined in metrics {
         let Metric { unit, rank, .. } = &examined.metric;
@@ -191,7 +192,7 @@ fn explain(metrics: &mut [Examined], groups: &[Group]) {
     }
 }
 
-/// Whether a metric tells a group well enough to be named.
+/// True if a metric tells a group well enough to be named.
 fn tells(examined: &Examined, group: usize) -> bool {
     let Some(separated) = &examined.separations[group] else { return false };
     let delta = separated.separation.delta;

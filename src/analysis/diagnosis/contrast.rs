@@ -31,7 +31,7 @@ pub(super) struct Contrast {
     shifts: Vec<Option<u32>>,
 }
 
-/// What a metric is under a contrast.
+/// The statistics of a metric under a contrast.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Contrasted {
     /// In standard deviations.

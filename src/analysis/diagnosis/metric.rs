@@ -20,9 +20,9 @@ pub enum Quantity {
 pub struct Metric {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// The quantity that it measures.
     pub quantity: Quantity,
-    /// What it counts in.
+    /// The unit that it counts in.
     pub unit: String,
     /// The rank; `None`: the sum over all of them.
     pub rank: Option<u32>,
@@ -70,7 +70,7 @@ impl Quantity {
         }
     }
 
-    /// Whether less of it may be a cause, too.
+    /// True if less of it may be a cause, too.
     pub(super) fn counts_when_lower(self) -> bool {
         self != Quantity::System
     }

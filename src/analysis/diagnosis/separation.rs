@@ -3,7 +3,7 @@
 use super::ranks::mid_ranks;
 use crate::statistics::median;
 
-/// What a metric is in a group, and in the repetitions that the group is compared with.
+/// The values of a metric in a group, and in the repetitions that the group is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Separation {
     /// Repetitions of the group that have a value.

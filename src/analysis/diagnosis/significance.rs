@@ -6,9 +6,9 @@ use crate::comparison::holm;
 /// One metric under one contrast.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tested<'m> {
-    /// What was found.
+    /// The statistics that were found.
     pub(super) found: &'m Contrasted,
-    /// Whether less of it counts, too.
+    /// True if less of it counts, too.
     pub(super) two_sided: bool,
 }
 

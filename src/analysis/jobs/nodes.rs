@@ -64,7 +64,7 @@ struct Observed {
     weight: f64,
 }
 
-/// What the observations can say.
+/// The information and the degrees of freedom that the observations give.
 struct Known {
     /// In jobs' worth, by node.
     information: Vec<f64>,
@@ -92,7 +92,7 @@ pub fn slow_nodes(jobs: &[Vec<NodeOfJob>]) -> Vec<SlowNode> {
         let of = |of: &NodeOfJob| Observed { of: [job, of.position, of.node], logarithm: of.seconds.ln(), weight: 1.0 };
         observed.extend(positive.map(of));
     }
-    let known = Known::of(&mut observed);
+    let known = Known::new(&mut observed);
     if known.freedom < LEAST_FREEDOM * observed.len() as f64 {
         return Vec::new();
     }
@@ -203,7 +203,7 @@ fn counts(observed: &[Observed], which: usize) -> Vec<usize> {
 
 impl Known {
     /// Leaves the observations that can be compared: those at a position, and in a job, that there is another one of.
-    fn of(observed: &mut Vec<Observed>) -> Known {
+    fn new(observed: &mut Vec<Observed>) -> Known {
         loop {
             let [in_job, at_position] = [0, 1].map(|which| counts(observed, which));
             let before = observed.len();

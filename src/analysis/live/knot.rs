@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     /// Each rank waits for all of those that it lists.
-    fn of(waits: &[&[u32]]) -> Option<Vec<u32>> {
+    fn knot_of(waits: &[&[u32]]) -> Option<Vec<u32>> {
         let all = |rank: u32| waits[rank as usize].to_vec();
         knot((0..waits.len() as u32).collect(), all, |rank, held| {
             if all(rank).iter().all(|other| held.contains(other)) { all(rank) } else { Vec::new() }
@@ -67,13 +67,13 @@ mod tests {
 
     #[test]
     fn a_knot_is_what_no_way_leads_out_of() {
-        assert_eq!(of(&[&[1], &[0]]), Some(vec![0, 1]));
-        assert_eq!(of(&[&[0], &[0]]), Some(vec![0]));
-        assert_eq!(of(&[&[1], &[2], &[1], &[0]]), Some(vec![1, 2]), "the others wait for it");
-        assert_eq!(of(&[&[1, 2], &[0], &[0]]), Some(vec![0, 1, 2]));
+        assert_eq!(knot_of(&[&[1], &[0]]), Some(vec![0, 1]));
+        assert_eq!(knot_of(&[&[0], &[0]]), Some(vec![0]));
+        assert_eq!(knot_of(&[&[1], &[2], &[1], &[0]]), Some(vec![1, 2]), "the others wait for it");
+        assert_eq!(knot_of(&[&[1, 2], &[0], &[0]]), Some(vec![0, 1, 2]));
         // Rank 2 goes on, and so may rank 0, and then rank 1.
-        assert_eq!(of(&[&[1, 2], &[0], &[]]), None);
-        assert_eq!(of(&[&[1], &[2], &[]]), None);
+        assert_eq!(knot_of(&[&[1, 2], &[0], &[]]), None);
+        assert_eq!(knot_of(&[&[1], &[2], &[]]), None);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub struct Waiting {
     pub stragglers: Vec<Straggler>,
 }
 
-/// What looks have seen so far. Repetitions that came and went between two looks are not among it.
+/// The waiting that looks have seen so far. Repetitions that came and went between two looks are not in it.
 #[derive(Debug, Default)]
 pub struct Stragglers {
     /// Waiting for each rank, ns.

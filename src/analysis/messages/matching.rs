@@ -105,7 +105,7 @@ impl Messages {
     }
 }
 
-/// What came with the call that found a request complete is what its start has received.
+/// The partner and tag that came with the call that found a request complete are those that its start has received.
 fn resolve(calls: &mut [MessageCall]) {
     for place in 0..calls.len() {
         let call = calls[place];

@@ -91,7 +91,7 @@ pub(super) fn outside_of_calls(part: &Part, clock: &RankClock, calls: &[MessageC
         next += place;
         last = looks[next].at;
         if entry.flags & WAITING == 0 {
-            found.push(OffBetween { from: last - looks[next].ns, until: last, off: Off::of(entry) });
+            found.push(OffBetween { from: last - looks[next].ns, until: last, off: Off::of_entry(entry) });
         }
         next += 1;
     }

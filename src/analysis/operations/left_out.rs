@@ -85,7 +85,7 @@ fn fits(one: &[u32], other: &[u32]) -> bool {
     both >= LEAST && one[..both] == other[..both] && one[..both].iter().any(|call| *call != one[0])
 }
 
-/// What has to be the same on all ranks of a call: function, root, bytes; and the place in the program.
+/// The properties that have to be the same on all ranks of a call: function, root, bytes; and the place in the program.
 type Described = (String, i32, u64, Option<String>);
 
 /// The calls of a member in order, each by the number of what it is; `None`: not all of them were kept.

@@ -28,7 +28,7 @@ pub struct Undone {
     /// Of each communicator the first call that is known to have been left out, or made in addition: why the calls above
     /// and mismatched ones do not fit. Also of a program that did not end by itself.
     pub left_out: Vec<LeftOut>,
-    /// What the program made and never freed: no defect where it is little.
+    /// The objects that the program made and never freed: no defect where they are few.
     pub never_freed: NeverFreed,
 }
 

@@ -36,11 +36,11 @@ pub struct Trace {
     pub parts: Vec<Part>,
     /// The size of MPI_COMM_WORLD.
     pub world_size: u32,
-    /// Whether every rank reached `MPI_Finalize` and every part is here and whole.
+    /// True if every rank reached `MPI_Finalize` and every part is here and whole.
     pub complete: bool,
     /// The ranks that are not in it, in order: ranges, since a damaged trace may lack millions.
     pub missing: Vec<Range<u32>>,
-    /// What is wrong with an incomplete trace, a line each.
+    /// The problems of an incomplete trace, a line each.
     pub problems: Vec<String>,
 }
 

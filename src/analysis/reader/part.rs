@@ -1,4 +1,4 @@
-//! What one rank recorded: its tables and columns, where they lie in the mapped file.
+//! The record of one rank: its tables and columns, where they lie in the mapped file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use mpitrace_format::{metadata, strings};
 use super::blocks::BlockPlace;
 use super::values::Decoded;
 
-/// What one rank recorded.
+/// The record of one rank.
 #[derive(Debug)]
 pub struct Part {
     pub(crate) map: Arc<Mmap>,
@@ -35,7 +35,7 @@ pub struct Part {
     pub(super) message_blocks: Range<usize>,
     /// The columns of the records: their names and numbers.
     pub(super) columns: Vec<(String, u32)>,
-    /// What the numbers of calls follow from.
+    /// The data from which the numbers of calls follow.
     pub(super) numbering: Numbering,
     /// Where the blocks lie, and where the last one ends.
     pub(super) places: Vec<BlockPlace>,
@@ -50,12 +50,12 @@ impl Part {
         self.header.rank.rank
     }
 
-    /// What is known of the rank.
+    /// The header with all that is known of the rank.
     pub fn info(&self) -> &RankHeader {
         &self.header.rank
     }
 
-    /// Whether the rank did not reach Finalize, or records of it were lost.
+    /// True if the rank did not reach Finalize, or records of it were lost.
     pub fn incomplete(&self) -> bool {
         self.header.incomplete != 0
     }
@@ -116,7 +116,7 @@ impl Part {
         self.typed(&self.thread_times)
     }
 
-    /// Whether calls that can wait had time stamps.
+    /// True if calls that can wait had time stamps.
     pub fn waits_are_stamped(&self) -> bool {
         self.rank_times().is_some_and(|times| times.flags & rank_times_flags::STAMPED != 0)
     }
@@ -163,7 +163,7 @@ impl Part {
         self.typed(&self.syncs)
     }
 
-    /// What they have learnt of the pairs that this rank keeps.
+    /// The results that they have learnt of the pairs that this rank keeps.
     pub fn probes(&self) -> &[ProbeEntry] {
         self.typed(&self.probes)
     }

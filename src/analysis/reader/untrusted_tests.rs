@@ -25,7 +25,7 @@ fn read<T: Pod + Zeroable>(file: &File, offset: u64) -> T {
     value
 }
 
-/// What is said of the file, without its name.
+/// The error message about the file, without its name.
 fn refused(path: &Path) -> String {
     let error = Trace::open(&[path]).expect_err("a file whose numbers are made up").to_string();
     error.strip_prefix(&format!("{}: ", path.display())).expect("the file is named").to_owned()

@@ -61,7 +61,7 @@ impl Decoded {
 /// Which of [`REQUEST_COLUMNS`] holds the ticks spent in Wait calls.
 const WAIT: usize = 2;
 
-/// What is known of the request of one call; all 0 for a call without one.
+/// The known times and tests of the request of one call; all 0 for a call without one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Ticks that the starting call took.
@@ -137,7 +137,7 @@ impl Part {
         self.value(column::REPETITION, record)
     }
 
-    /// What is known of the request of a call; `None` where no call of this rank had one.
+    /// The known times and tests of the request of a call; `None` where no call of this rank had one.
     pub fn request_of(&self, record: usize) -> Option<Request> {
         let [init, test, wait, tests] = self.request_columns()?.map(|column| column.get(record));
         Some(Request { init, test, wait, tests: tests as u32 })
@@ -164,7 +164,7 @@ impl Part {
         self.column(ALGORITHM, 0)
     }
 
-    /// Whether the rank was in a Wait call that does not return before the request of this call is complete.
+    /// True if the rank was in a Wait call that does not return before the request of this call is complete.
     pub fn is_waited_for(&self, record: usize) -> bool {
         self.column(REQUEST_COLUMNS[WAIT], 0).is_some_and(|wait| wait.get(record) & WAITED_FOR != 0)
     }

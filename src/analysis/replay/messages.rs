@@ -25,7 +25,7 @@ use crate::statistics::median;
 /// Shifts that are kept at once: 8 bytes each.
 const MOST: usize = 1 << 25;
 
-/// What is left of a late wake-up.
+/// The part that is left of a late wake-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum WakeUp {
     /// All.

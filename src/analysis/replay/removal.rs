@@ -21,7 +21,7 @@ pub(super) struct Repetition<'r, 'a> {
     pub exchanges: &'r Exchanges,
 }
 
-/// What is removed of the calls of an operation for one loss.
+/// The time that is removed of the calls of an operation for one loss.
 pub(super) struct Removal {
     lane: usize,
     kind: Kind,
@@ -111,7 +111,7 @@ impl Removal {
         })
     }
 
-    /// What is removed before the call and inside of it.
+    /// The times that are removed before the call and inside of it.
     pub fn of_repetition(&mut self, repetition: &Repetition, before: &mut Vec<Removed>, inside: &mut Vec<Removed>) {
         let Repetition { walk, step, calls, account, place, left, exchanges } = *repetition;
         let lane = self.lane;

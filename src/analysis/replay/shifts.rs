@@ -12,7 +12,7 @@ use crate::account::waits::Order;
 pub(super) enum Bound {
     /// The one by which less is gained.
     Least,
-    /// What the function's pattern says.
+    /// The one that the function's pattern gives.
     Likely,
     /// The one by which more is gained.
     Most,

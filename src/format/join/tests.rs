@@ -196,7 +196,7 @@ fn a_table_that_does_not_fit_into_its_file_is_not_read() {
     assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 1));
 }
 
-/// What a link leads to is never taken for the trace that has the name.
+/// The target of a link is never taken for the trace that has the name.
 #[test]
 fn a_link_under_the_name_is_left_alone() {
     let folder = Folder::new("link");

@@ -1,4 +1,4 @@
-//! What the synchronisation of clocks leaves.
+//! The data that the synchronisation of clocks leaves.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -36,7 +36,7 @@ pub mod sync_kind {
     pub const FINALIZE: u32 = 2;
 }
 
-/// What a synchronisation has learnt of one pair of leaders, kept by one of them.
+/// The result of a synchronisation for one pair of leaders, kept by one of them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct ProbeEntry {

@@ -12,8 +12,9 @@ pub const INTERRUPTED_BEFORE: u32 = 1 << 29;
 pub const OPERATION_MASK: u32 = INTERRUPTED_BEFORE - 1;
 /// The columns that every record of a part has, the first ones, in this order ([`crate::packed::column`]).
 pub const COLUMNS: [&str; 5] = ["enter", "exit", "position", "repetition", "operation"];
-/// What a live segment has in their place, in the order in which a chunk holds them: 24 bytes a record. `duration` is
-/// exit - enter + [`DURATION_FROM`] in ticks, or one of [`NOT_RETURNED`] and [`LONG`]; `position` and `repetition` are the lower halves.
+/// The columns of a live segment in their place, in the order in which a chunk holds them: 24 bytes a record.
+/// `duration` is exit - enter + [`DURATION_FROM`] in ticks, or one of [`NOT_RETURNED`] and [`LONG`]; `position` and
+/// `repetition` are the lower halves.
 pub const LIVE_COLUMNS: [(&str, u32); 5] =
     [("enter", 8), ("duration", 4), ("position", 4), ("repetition", 4), ("operation", 4)];
 /// In `duration`: the call has not returned.
@@ -33,7 +34,7 @@ pub const REQUEST_COLUMNS: [&str; 4] = ["init", "test", "wait", "tests"];
 /// complete. It stays in the trace of a rank that ended there.
 pub const WAITED_FOR: u64 = 1 << 63;
 
-/// What a live segment has in their place: `above` is the upper half of a position that is not counted on the
+/// The columns of a live segment in their place: `above` is the upper half of a position that is not counted on the
 /// communicator, that of a start of a persistent collective; else 0.
 pub const LIVE_REQUEST_COLUMNS: [(&str, u32); 5] = [("init", 8), ("test", 8), ("wait", 8), ("tests", 4), (ABOVE, 4)];
 /// The last of them, which no part has.

@@ -6,11 +6,11 @@ use bytemuck::{Pod, Zeroable};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct CounterEntry {
-    /// What came together over the whole run, in the calls that were kept and outside of them.
+    /// The count that came together over the whole run, in the calls that were kept and outside of them.
     pub total: u64,
     /// The counter's name, a [`crate::strings`] reference.
     pub name: u32,
-    /// What it counts in, a reference.
+    /// The unit that it counts in, a reference.
     pub unit: u32,
     /// One of [`counter_source`].
     pub source: u32,

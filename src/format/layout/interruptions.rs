@@ -1,4 +1,4 @@
-//! What the operating system did to the threads of a rank while they were traced.
+//! The actions of the operating system on the threads of a rank while they were traced.
 
 use bytemuck::{Pod, Zeroable};
 

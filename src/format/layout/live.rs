@@ -85,7 +85,7 @@ pub struct SegmentHeader {
     pub version: u32,
     /// [`super::BYTE_ORDER_MARK`].
     pub byte_order: u32,
-    /// What is known of the rank.
+    /// The facts that are known of the rank.
     pub rank: RankHeader,
     /// The string area.
     pub strings: Region,

@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 /// In the number of a thread, of a chunk or a block: its records are message calls of the thread.
 pub const MESSAGES: u32 = 1 << 31;
 
-/// What message calls of a rank have in common: their operation.
+/// The data that message calls of a rank have in common: their operation.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct MessageEntry {

@@ -1,4 +1,4 @@
-//! What is known of one rank: its process, its MPI library and its clock.
+//! The facts that are known of one rank: its process, its MPI library and its clock.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -47,7 +47,7 @@ pub mod state {
     pub const OUT_OF_MEMORY: u32 = 6;
 }
 
-/// What is kept when the arrays are full: values of [`RankHeader::ring`].
+/// The records that are kept when the arrays are full: values of [`RankHeader::ring`].
 pub mod full {
     /// All records: full chunks are packed and written to a file, [`crate::block_file`].
     pub const SPILL: u32 = 0;
@@ -73,7 +73,7 @@ pub mod abi {
     pub const STANDARD: u32 = 2;
 }
 
-/// What is known of one rank; the first thing in a segment and in a part.
+/// The facts that are known of one rank; the first thing in a segment and in a part.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct RankHeader {
@@ -93,7 +93,7 @@ pub struct RankHeader {
     pub abi: u32,
     /// One of [`clock_source`].
     pub clock_source: u32,
-    /// What full arrays keep: one of [`full`].
+    /// The records that full arrays keep: one of [`full`].
     pub ring: u32,
     /// How many columns a record has.
     pub columns: u32,

@@ -14,7 +14,7 @@ pub const PART_MAGIC: [u8; 8] = *b"MPITPART";
 /// Tells [`RunningTotals`] from the entry of a part.
 pub const TOTALS_MAGIC: [u8; 4] = *b"TOTL";
 
-/// What a section of a part holds: values of [`SectionEntry::kind`].
+/// The content of a section of a part: values of [`SectionEntry::kind`].
 pub mod section {
     /// The run metadata: a list of (name, value), see [`crate::metadata`].
     pub const FACTORS: u32 = 1;
@@ -111,7 +111,7 @@ pub struct PartHeader {
     pub incomplete: u32,
     /// Records kept.
     pub records: u64,
-    /// What is known of the rank.
+    /// The facts that are known of the rank.
     pub rank: RankHeader,
 }
 

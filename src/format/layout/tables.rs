@@ -115,7 +115,7 @@ pub mod activity {
         function & NAMES | what
     }
 
-    /// What a word says: one of the values above, and the reference of the function's name.
+    /// The meaning of a word: one of the values above, and the reference of the function's name.
     pub const fn of(word: u32) -> (u32, u32) {
         (word & KINDS, word & NAMES)
     }
@@ -173,6 +173,6 @@ pub struct ThreadEntry {
     pub activity: u32,
     /// Interruptions without an entry of their own, since the table of them was full.
     pub unlisted: u64,
-    /// What the thread was off its processor in those, ns.
+    /// The time that the thread was off its processor in those, ns.
     pub unlisted_off_ns: u64,
 }

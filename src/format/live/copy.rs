@@ -261,7 +261,7 @@ impl Image {
 }
 
 impl Copied {
-    /// What it holds.
+    /// The content of the copy.
     ///
     /// # Errors
     /// The segment is damaged, or the rank has not come to the end of `MPI_Init`.

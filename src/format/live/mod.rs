@@ -29,7 +29,7 @@ pub use movement::{Moved, mix};
 pub struct Segment {
     /// The file.
     pub path: PathBuf,
-    /// What the process knows of itself.
+    /// The facts that the process knows of itself.
     pub rank: RankHeader,
     /// The number that `mpitrace run` gave the job; 0: none.
     pub run: u32,

@@ -1,10 +1,10 @@
-//! Whether a rank has moved, without a copy of its records.
+//! A look at whether a rank has moved, without a copy of its records.
 
 use super::{Segment, read_header};
 use crate::TraceError;
 use crate::layout::{CommunicatorEntry, OperationEntry, ThreadEntry, activity};
 
-/// What is needed to see whether a rank has moved.
+/// The data that are needed to see whether a rank has moved.
 pub struct Moved {
     /// Changes whenever the rank begins or ends a call of MPI.
     pub number: u64,
@@ -17,7 +17,7 @@ pub struct Moved {
 }
 
 impl Segment {
-    /// Whether the rank has moved.
+    /// The data that show whether the rank has moved.
     ///
     /// # Errors
     /// The file holds no segment any more, or it cannot be read.

@@ -90,7 +90,7 @@ impl Numbering {
         self.operations.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
@@ -182,7 +182,7 @@ impl Rows {
     }
 }
 
-/// What follows from counting needs no other attempt.
+/// Numbers that follow from counting need no other attempt.
 fn put_counted(bytes: &mut Vec<u8>, number: u32, values: &[u64], operations: &[u32], numbering: &Numbering) {
     let start = bytes.len();
     bytes.push(scheme::COUNTED);
@@ -226,7 +226,7 @@ fn put_values(bytes: &mut Vec<u8>, values: &[u64]) {
 /// A block, as it is read. Of columns that cannot be decoded there is nothing: another program has written them.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'b> {
-    /// What it is of.
+    /// The header, which says what it is of.
     pub header: BlockHeader,
     numbering: &'b Numbering,
     bytes: &'b [u8],
@@ -246,7 +246,7 @@ impl<'b> Block<'b> {
         is_whole.then_some(block)
     }
 
-    /// Whether its bytes are those that were written.
+    /// True if its bytes are those that were written.
     pub fn has_its_checksum(&self) -> bool {
         let mut crc = crc32fast::Hasher::new();
         crc.update(bytemuck::bytes_of(&BlockHeader { crc: 0, ..self.header }));
@@ -372,7 +372,7 @@ impl<'b> Block<'b> {
     }
 }
 
-/// What a call can be marked with, in the order in which a block lists the calls.
+/// The marks that a call can have, in the order in which a block lists the calls.
 const MARKS: [u32; 3] = [DISTURBED, INTERRUPTED, INTERRUPTED_BEFORE];
 
 /// The highest operation; for each of [`MARKS`] the number of calls that have it, and for each of these how many calls

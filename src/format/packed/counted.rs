@@ -20,7 +20,7 @@ const APART: u64 = 1 << 63;
 /// From this on counting may come there within a block.
 const NEARLY_APART: u64 = APART - (1 << 32);
 
-/// What a call's number follows from.
+/// The counters that a call's number follows from.
 #[derive(Debug)]
 pub(super) struct Counts<'c> {
     /// For each operation what counts its calls: its communicator, or itself.
@@ -28,7 +28,7 @@ pub(super) struct Counts<'c> {
     /// The next number of each counter, then of each operation whose numbers are apart.
     next: Vec<u64>,
     apart: usize,
-    /// Whether a number of this block was apart, or so high that counting on may come there.
+    /// True if a number of this block was apart, or so high that counting on may come there.
     some_apart: bool,
     /// From one number to the next.
     step: u64,

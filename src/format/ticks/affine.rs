@@ -12,7 +12,7 @@ use bytemuck::{Pod, Zeroable};
 pub struct AffineMap {
     /// A tick of the local clock.
     pub local0: u64,
-    /// What the reference clock showed then.
+    /// The reading of the reference clock then.
     pub reference0: u64,
     /// How much faster than the local clock the reference runs, as a fraction.
     pub skew: f64,

@@ -32,7 +32,7 @@ fn one_less_cosine(turns: f64) -> f64 {
 }
 
 impl SimulatedClock {
-    /// What the clock shows at the true tick `tick`: a counter of `hz` ticks per second that showed the true tick, but
+    /// The clock's reading at the true tick `tick`: a counter of `hz` ticks per second that showed the true tick, but
     /// for its offset, at `epoch`.
     pub fn local(&self, tick: u64, epoch: u64, hz: f64) -> u64 {
         let since = tick.wrapping_sub(epoch) as i64 as f64;

@@ -16,7 +16,7 @@ const FULL: f64 = 12.0;
 /// Bytes of a point in two plots by each of three definitions of the run time.
 const PLACED: usize = 22 * 2 * 3;
 
-/// What is kept of an operation.
+/// The amount that is kept of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Detail {
     /// Points of the plots.

@@ -8,7 +8,7 @@ const FAR: f64 = 10.0;
 /// Counts over equal bins of the run time or of its logarithm.
 #[derive(Debug, Default, Serialize)]
 pub struct Histogram {
-    /// Whether the bins are equally wide in the logarithm.
+    /// True if the bins are equally wide in the logarithm.
     pub logarithmic: bool,
     /// The lower edge of the first bin, ns.
     pub from_ns: f64,

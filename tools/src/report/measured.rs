@@ -1,4 +1,4 @@
-//! What was measured of an operation, before anything is made of it: its columns, whatever source they come from.
+//! The measurements of an operation, before anything is made of them: their columns, whatever source they come from.
 
 use std::ops::Range;
 
@@ -87,7 +87,7 @@ impl<'a> Measured<'a> {
         (self.enter_ns, self.slowest, self.last_in) = (enter_ns, slowest, last_in);
     }
 
-    /// What a terminal has room for: run times by this definition, and the local ones, which the account goes by.
+    /// The data that fit on a terminal: run times by this definition, and the local ones, which the account goes by.
     pub fn for_terminal(source: &'a Source, number: usize, time: RunTime) -> Result<Measured<'a>> {
         let times = if time == RunTime::Local { vec![time] } else { vec![RunTime::Local, time] };
         Measured::of_times(source, number, &source.ranks(number), &times)

@@ -89,7 +89,7 @@ fn write_all(folder: &Path, name: &str, scene: &Scene) -> Result<()> {
     file::whole(&path("pdf"), |file| pdf::write(scene, file))
 }
 
-/// Whether there is a plot of this name in some operation.
+/// A check that there is a plot of this name in some operation.
 fn check(report: &Report, name: &str) -> Result<()> {
     let of_operation = |fingerprint: &Fingerprint| plots::all(View { fingerprint, time: 0 });
     let mut names: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! What is made of an operation's run times by one definition.
+//! The results that are made of an operation's run times by one definition.
 
 use mpitrace::categories::{Categories, Category, Found, NotFinite, Rule};
 use mpitrace::run_time::RunTime;

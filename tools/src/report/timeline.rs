@@ -1,5 +1,5 @@
-//! What each rank did when: computing, waiting, communicating, off its processor; over the whole run, and call by call
-//! around some repetitions.
+//! The activity of each rank over time: computing, waiting, communicating, off its processor; over the whole run, and
+//! call by call around some repetitions.
 
 use mpitrace::account::{Spent, for_each_call};
 use mpitrace::clock::RankClock;
@@ -17,7 +17,7 @@ const ROWS: usize = 64;
 const COLUMNS: usize = 480;
 /// Operations, those with the most time, of which single repetitions are shown.
 const OPERATIONS: usize = 6;
-/// What is shown before and after a repetition, as a share of its run time.
+/// The time that is shown before and after a repetition, as a share of its run time.
 const AROUND: f64 = 0.5;
 /// Columns of the ranks of a repetition together, and of a rank at most: what is shorter than a column is summed in it,
 /// since 10^5 calls may lie around a slow one.
@@ -50,8 +50,8 @@ pub struct Detail {
     pub to_ns: f64,
     /// World ranks that are shown.
     pub ranks: Vec<u32>,
-    /// What a rank (by its place in `ranks`) did, from and to, ns after `from_ns`: `w`aiting, `c`ommunicating or `o`ff
-    /// its processor. What is shorter than a column is drawn together, as what took most of it.
+    /// The activity of a rank (by its place in `ranks`), from and to, ns after `from_ns`: `w`aiting, `c`ommunicating or
+    /// `o`ff its processor. What is shorter than a column is drawn together, as what took most of it.
     pub bars: Vec<(usize, i64, i64, char)>,
     /// Of each rank and column the time of what is shorter than a column, ns.
     #[serde(skip)]
@@ -99,7 +99,7 @@ impl Detail {
     }
 }
 
-/// What a rank does.
+/// An activity of a rank.
 #[derive(Clone, Copy)]
 enum Doing {
     Waiting,

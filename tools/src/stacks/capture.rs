@@ -62,7 +62,7 @@ pub struct Registers {
     pub lr: u64,
 }
 
-/// What the kernel says of a thread in /proc: the system call, and the registers.
+/// The state of a thread, as the kernel tells it in /proc: the system call, and the registers.
 #[derive(PartialEq)]
 enum Doing {
     Runs,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mpitrace::call_site::{Frame, Site};
 
-/// What calls the function in which a program, or a thread of it, begins.
+/// The functions that call the one in which a program, or a thread of it, begins.
 const BEFORE: [&str; 6] = ["_start", "__libc_start_main", "__libc_start_main_impl", "start_thread", "clone", "clone3"];
 /// The interpreter of Python, in a library of its own or in the program.
 const PYTHON: [&str; 2] = ["libpython", "python"];
@@ -75,7 +75,7 @@ fn is_in(site: &Site, modules: &[&str]) -> bool {
     modules.iter().any(|name| site.module_name().starts_with(name))
 }
 
-/// What a binding puts between the functions of a program and those of a library.
+/// True if a binding puts the function between those of a program and those of a library.
 fn is_binding(site: &Site) -> bool {
     site.module.contains("/mpi4py/") || symbols(site).any(|name| name.starts_with("__pyx_"))
 }

@@ -13,7 +13,7 @@ pub struct Gaps {
     period: u64,
     /// Since when the clock runs, and how much of its period was left then. `None`: that is not known.
     since: Option<(u64, u64)>,
-    /// What was left when it was stopped.
+    /// The part of the period that was left when it was stopped.
     left: Option<u64>,
 }
 

@@ -21,7 +21,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What it has mapped; nothing where that cannot be read.
+    /// The ranges that it has mapped; none where they cannot be read.
     pub fn maps(self) -> Vec<Map> {
         let text = std::fs::read(format!("/proc/{}/maps", self.pid)).unwrap_or_default();
         String::from_utf8_lossy(&text).lines().filter_map(Map::parse).collect()

@@ -26,7 +26,7 @@ use unwind::Stacks;
 
 use crate::text;
 
-/// What is needed of a process to show its stacks, copied in a moment. It may end then.
+/// The data of a process that are needed to show its stacks, copied in a moment. The process may end then.
 #[derive(Debug)]
 pub struct Capture {
     maps: Vec<Map>,

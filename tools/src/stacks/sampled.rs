@@ -80,7 +80,7 @@ impl Tree {
         inside.map_or(entered, |inside| self.on(entered, inside))
     }
 
-    /// What two stacks have in common.
+    /// The stack that two stacks have in common.
     fn common(&self, one: u32, other: u32) -> u32 {
         let (mut one, mut other) = (one, other);
         // A stack is numbered after the one that it lies on.
@@ -172,7 +172,7 @@ impl Sampled {
         self.event = Some(event);
     }
 
-    /// What was found, of a thread of this rank.
+    /// The findings on a thread of this rank.
     pub fn finish(&self, rank: u32, tid: u32) -> Thread {
         Thread {
             rank,
@@ -242,7 +242,7 @@ impl Sampled {
         }
     }
 
-    /// What is in common before and after is known of the time in the kernel.
+    /// The frames in common before and after are what is known of the time in the kernel.
     fn explain(&mut self, stack: u32, tree: &mut Tree) {
         let waiting = std::mem::take(&mut self.waiting);
         if !waiting.is_empty() {

@@ -49,7 +49,7 @@ pub struct Stacks {
 pub struct Unwind {
     unwinder: Native<Arc<[u8]>>,
     cache: Cache,
-    /// What is mapped where, what its addresses are shifted by, and the file.
+    /// The ranges that are mapped, what the addresses of each are shifted by, and the file.
     modules: Vec<(Range<u64>, u64, Arc<str>)>,
 }
 

@@ -109,7 +109,7 @@ impl Summary {
         ))
     }
 
-    /// What is to be known of the numbers, the most important first.
+    /// The facts to be known of the numbers, the most important first.
     fn notices(&self) -> Vec<String> {
         let not_kept = self.not_kept();
         let sum = |of: fn(&Counted) -> u64| self.all_calls.iter().map(|one| of(&one.all)).sum::<u64>();

@@ -154,7 +154,7 @@ fn rows_are_chosen_sorted_and_summed() {
     assert_eq!(names(&["--program", "solver"]), ["c", "b"]);
     assert_eq!(names(&["--sort", "time", "--program", "solver"]), ["b", "c"]);
     assert_eq!(names(&["--sort", "loss"])[2..], ["b", "a"]);
-    assert_eq!(names(&["--user", "nobody-has-this-name"]), [""; 0]);
+    assert_eq!(names(&["--user", "no-such-user"]), [""; 0]);
     assert_eq!(rows(&folder, &["--program", "none"]), [] as [Value; 0]);
 
     let by = |what: &str, options: &[&str]| -> Vec<(String, u64, u64)> {

@@ -47,7 +47,7 @@ fn long_names() -> [SyntheticRank; 4] {
     })
 }
 
-/// What it prints at this width; at an unknown one for `None`.
+/// The output at this width; at an unknown one for `None`.
 fn page(arguments: &[&str], width: Option<usize>) -> String {
     let mut command: Command = command(arguments);
     match width {

@@ -75,7 +75,7 @@ impl ThreadRef {
         unsafe { (*self.0.as_ptr()).interval.add(partner, ticks) };
     }
 
-    /// What was found for a destination, where that is still good.
+    /// The data that was found for a destination, where that is still good.
     #[inline(always)]
     pub fn found_destination(self, destination: Destination) -> Option<Sent> {
         // SAFETY: this thread's own state; what is found is copied.

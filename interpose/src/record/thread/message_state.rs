@@ -6,7 +6,7 @@ use crate::record::call_site;
 use crate::record::chunk::Columns;
 use crate::record::entry::Entry;
 
-/// What makes the operation of a message call, as in [`MessageEntry`].
+/// The properties that make the operation of a message call, as in [`MessageEntry`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MessageKey {
     pub partner: u64,

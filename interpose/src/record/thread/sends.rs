@@ -8,7 +8,7 @@ use crate::record::thread::partner_entry::SharedEntry;
 /// So many are kept, each at the place of its rank.
 const KEPT: usize = 4;
 
-/// What a message of the program is known by: communicator, data type and rank.
+/// The properties that a message of the program is known by: communicator, data type and rank.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Destination {
     /// Its handle.
@@ -19,7 +19,7 @@ pub struct Destination {
     pub rank: c_int,
 }
 
-/// What was found for a destination.
+/// The data that was found for a destination.
 #[derive(Clone, Copy)]
 pub struct Sent {
     /// One of `layout::partner`.
@@ -48,7 +48,7 @@ impl Sends {
 }
 
 impl Sends {
-    /// What was found for a destination, where that is still good.
+    /// The data that was found for a destination, where that is still good.
     #[inline(always)]
     pub fn find(&self, destination: Destination) -> Option<Sent> {
         let kept = &self.0[destination.rank as usize % KEPT];

@@ -47,7 +47,8 @@ pub(super) struct Thread {
     attention: u8,
     /// The error code that an error handler of the program was called with last.
     error: c_int,
-    /// What the call has entered, with [`attention::ALGORITHM`]: the numbers of two functions ([`mpitrace_format::algorithms`]).
+    /// The numbers of two functions that the call has entered ([`mpitrace_format::algorithms`]), with
+    /// [`attention::ALGORITHM`].
     algorithm: u32,
     /// The reader of the counters around a call, for [`ThreadRef::with_reader`]; `None` before they are needed.
     pub(super) reader: Option<Box<dyn Any>>,

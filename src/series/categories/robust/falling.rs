@@ -51,7 +51,7 @@ impl Level {
         (self.to - self.from) as f64
     }
 
-    /// What it costs to make them one, in squares.
+    /// The cost of making them one, in squares.
     fn alike(&self, next: &Level) -> f64 {
         (self.mean() - next.mean()).powi(2) * self.len() * next.len() / (self.len() + next.len())
     }
@@ -111,7 +111,7 @@ pub fn falling(values: &[f64]) -> Vec<Level> {
     levels
 }
 
-/// What the values do around their levels.
+/// The behaviour of the values around their levels.
 struct Noise {
     /// Of the values before each.
     sums: Vec<f64>,

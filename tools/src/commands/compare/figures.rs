@@ -11,7 +11,7 @@ use crate::draw::picture;
 use crate::draw::plot::{Bar, FAR, GREY, Ink, Mark, PALETTE, Plot, Range, Shape};
 use crate::draw::scene::{Area, Colour, Scene};
 
-/// What a picture shows.
+/// The content of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Figure {
     /// Each operation's effect with its interval.

@@ -74,7 +74,7 @@ pub struct Arguments {
     /// Also a picture: FILE.svg, .png or .pdf
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// What the picture shows
+    /// The content of the picture
     #[arg(long, value_enum, default_value_t, requires = "output")]
     plot: Figure,
     /// As JSON

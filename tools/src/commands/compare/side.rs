@@ -87,7 +87,7 @@ impl Side {
         Ok(())
     }
 
-    /// What is no operation and both sides have.
+    /// The parts that are no operation and that both sides have.
     pub fn common<'s>(&'s self, other: &'s Side) -> Vec<[&'s OfOperation; 2]> {
         let of_other = |function: &str| other.whole.iter().find(|whole| whole.identity.function == function);
         self.whole.iter().filter_map(|whole| Some([whole, of_other(&whole.identity.function)?])).collect()

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 /// The file with its command line.
 const COMMAND: &str = "command";
 
-/// What a folder has of it.
+/// The content of a folder with a baseline.
 pub enum Baseline {
     /// How to run it.
     Command(Vec<OsString>),
@@ -20,7 +20,7 @@ pub enum Baseline {
 impl Baseline {
     /// # Errors
     /// A folder that cannot be read, or that has neither.
-    pub fn of(folder: &Path) -> Result<Baseline> {
+    pub fn find(folder: &Path) -> Result<Baseline> {
         let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
         let file = folder.join(COMMAND);
         if file.exists() {
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_command_goes_before_traces_and_one_of_both_must_be_there() {
         let folder = tempfile::tempdir().unwrap();
-        let of = || Baseline::of(folder.path());
+        let of = || Baseline::find(folder.path());
         assert!(of().is_err_and(|error| error.to_string().contains("neither traces nor a file `command`")));
         for name in ["b.mpitrace", "a.mpitrace", "c.txt"] {
             fs::write(folder.path().join(name), "").unwrap();

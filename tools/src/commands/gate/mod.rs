@@ -52,7 +52,7 @@ const NOT_DECIDED: u8 = 3;
 
 /// Makes the runs and decides.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let baseline = Baseline::of(&arguments.baseline)?;
+    let baseline = Baseline::find(&arguments.baseline)?;
     let folder = &arguments.output;
     let new = std::fs::create_dir(folder);
     new.with_context(|| format!("{}: cannot be made; move it away, or name another folder (-o)", folder.display()))?;

@@ -10,7 +10,7 @@ use crate::commands::compare::side::{OfOperation, Side};
 use crate::summary::percent;
 use crate::text;
 
-/// What is said, and what it stands on.
+/// The decision, and what it stands on.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
     pub decision: Decision,

@@ -85,7 +85,7 @@ pub fn rows(named: &[PathBuf]) -> Result<Found> {
             }
         }
     }
-    tell(&problems);
+    say(&problems);
     Ok(Found { rows: joined(rows), unreadable })
 }
 
@@ -134,7 +134,7 @@ fn walk(folder: &Path, found: &mut Folders, problems: &mut Vec<String>) {
 }
 
 /// A line for each, summed where they are many.
-fn tell(problems: &[String]) {
+fn say(problems: &[String]) {
     for problem in problems.iter().take(NAMED) {
         eprintln!("mpitrace: {}", crate::text::printable(problem));
     }

@@ -27,7 +27,7 @@ pub struct Index {
     file: Option<PathBuf>,
 }
 
-/// What identifies the content of a trace.
+/// The properties that identify the content of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     size: u64,

@@ -1,4 +1,4 @@
-//! What the observer sees of the ranks of this node on request: samples (`MPITRACE_SAMPLE`), which it takes out of the
+//! The observer's view of the ranks of this node on request: samples (`MPITRACE_SAMPLE`), which it takes out of the
 //! buffers of their events, and the processes on their processors.
 
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ impl Sampling {
         }
     }
 
-    /// What the observer waits for, beside its own.
+    /// The descriptors that the observer waits for, beside its own.
     pub fn descriptors(&self) -> impl Iterator<Item = RawFd> {
         self.threads.values().filter(|thread| !thread.has_ended).map(|thread| thread.sampled.descriptor())
     }

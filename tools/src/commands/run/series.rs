@@ -48,12 +48,12 @@ pub fn run(
             break;
         }
     }
-    tell(&done, plan.len(), &name, jobs.len());
+    say(&done, plan.len(), &name, jobs.len());
     Ok(done.iter().map(|done| done.code).find(|&code| code != 0).unwrap_or(0))
 }
 
 /// Says what there is.
-fn tell(done: &[Done], planned: usize, name: &Path, jobs: usize) {
+fn say(done: &[Done], planned: usize, name: &Path, jobs: usize) {
     let list = |of: &dyn Fn(&Done) -> Option<String>| {
         let words: Vec<String> = done.iter().filter_map(of).collect();
         (!words.is_empty()).then(|| words.join(", "))

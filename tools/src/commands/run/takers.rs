@@ -142,7 +142,7 @@ impl Takers {
         }
     }
 
-    /// What was taken from the ranks of a run: of each the processes, those of one name and user together.
+    /// The time that was taken from the ranks of a run: of each the processes, those of one name and user together.
     pub fn finish(&self, job: [u8; 16]) -> Vec<Preempted> {
         let of_rank = |of_rank: &OfRank| {
             let mut takers: BTreeMap<(Option<u32>, &str, u32), u64> = BTreeMap::new();

@@ -55,7 +55,7 @@ pub struct End {
     pub received: u64,
 }
 
-/// What a message call says of a message.
+/// The information in a message call about a message.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageEnd {
     pub is_send: bool,

@@ -194,7 +194,7 @@ impl Context<'_> {
         }
     }
 
-    /// What a call says of a message; `None`: it only looks for it, or its partner is not known.
+    /// The information in a call about a message; `None`: it only looks for it, or its partner is not known.
     fn message(&self, part: usize, call: &MessageCall) -> Option<MessageEnd> {
         let is_start = call.flags & message::STARTS != 0;
         if call.flags & message::FINDS != 0 {

@@ -1,4 +1,4 @@
-//! What a fingerprint holds: everything that is known of one operation's run times, thinned to what can be looked at.
+//! A fingerprint's content: everything that is known of one operation's run times, thinned to what can be looked at.
 //!
 //! Numbers come from all repetitions; only the points of the plots are fewer than there are (see [`super::thin`]). The
 //! page, the pictures, the terminal and the JSON show one and the same [`Report`].
@@ -22,27 +22,27 @@ use crate::text;
 /// The fingerprints of a run.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// What it is of: the name of the trace.
+    /// The name of the trace that it is of.
     pub name: String,
     /// The program that made it, with its version.
     pub generator: String,
-    /// Whether every rank finished and all was kept.
+    /// True if every rank finished and all was kept.
     pub complete: bool,
     /// The run time that is shown first.
     pub time: &'static str,
     /// The rule of the categories.
     pub method: &'static str,
-    /// What is known of the run.
+    /// The facts that are known of the run.
     pub run: Run,
     /// All operations.
     pub overview: Vec<Overview>,
     /// Those that are shown, by number.
     pub fingerprints: Vec<Fingerprint>,
-    /// What is left out of this report, and why.
+    /// The parts that are left out of this report, and why.
     pub notes: Vec<String>,
 }
 
-/// What the operations of a run have in common.
+/// The data that the operations of a run have in common.
 #[derive(Debug, Default, Serialize)]
 pub struct Run {
     /// Where the ranks' time went, in lines for people; empty for what was not traced.
@@ -50,7 +50,7 @@ pub struct Run {
     /// The one of these lines that matters most.
     #[serde(skip)]
     pub verdict: String,
-    /// What each rank did when; `None`: not known, or not asked for.
+    /// The activity of each rank over time; `None`: not known, or not asked for.
     pub timeline: Option<Timeline>,
     /// Title and text, in order, for people.
     pub facts: Vec<(String, String)>,
@@ -83,7 +83,7 @@ pub struct Overview {
     pub warmup_end: Option<u64>,
     /// In the order of [`Category::ALL`].
     pub counts: [usize; 4],
-    /// Whether there is a fingerprint of it.
+    /// True if there is a fingerprint of it.
     pub shown: bool,
 }
 
@@ -94,7 +94,7 @@ pub struct Fingerprint {
     pub subject: Subject,
     /// For each definition of the run time that there is.
     pub times: Vec<Timed>,
-    /// What is drawn.
+    /// The points that are drawn.
     pub points: Points,
     /// Rank by repetition; `None` for one rank, and where only run times are known.
     pub heat: Option<Heat>,

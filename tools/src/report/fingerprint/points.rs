@@ -1,4 +1,4 @@
-//! What is drawn: points, counters, and the maps of ranks by repetition.
+//! The data that are drawn: points, counters, and the maps of ranks by repetition.
 
 use mpitrace::categories::Category;
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub struct Points {
 #[derive(Debug, Serialize)]
 pub struct Counter {
     pub name: String,
-    /// What it counts in; empty where nothing tells.
+    /// The unit that it counts in; empty where nothing tells.
     pub unit: String,
     /// On the rank that was in the call longest.
     pub slowest: Vec<f64>,

@@ -180,7 +180,7 @@ fn facts(pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>) ->
     table(&[], &rows, usize::MAX)
 }
 
-/// What is known of a run.
+/// The facts that are known of a run.
 fn run_facts(run: &Run) -> String {
     let of_run = run.facts.iter().map(|(title, text)| (title, text));
     let mut text = format!("<h3>The run</h3>{}", facts(of_run));
