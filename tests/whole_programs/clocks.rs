@@ -80,7 +80,7 @@ fn affinity(case: &Case) {
 fn not_in_time(case: &Case) {
     let settings = [("MPITRACE_CLOCKSYNC", "hca3,fit_points=100000000")];
     let outcome = ticking(case, 3, 100, "1:offset_ns=1e12,ppm=37;2:offset_ns=2e12", &settings, "");
-    let line = "hca3 did not synchronise the clocks within 30 s: joint does";
+    let line = "hca3 did not synchronise the clocks within 30 s: joint is used";
     assert_eq!(outcome.lines_with(line).len(), 1, "{}", outcome.stderr);
     let clock = found(&outcome);
     assert_eq!((clock.method.as_str(), clock.domains.len()), ("joint", 3));

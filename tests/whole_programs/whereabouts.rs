@@ -166,7 +166,7 @@ fn dies(case: &Case, how: &str) {
     assert_eq!(case.segments.left(), Vec::<String>::new(), "nothing is left:\n{}", done.stderr);
     let info = Trace::at(output).info();
     assert_eq!((info.complete, info.only("MPI_Allreduce").repetitions), (false, 50), "{info:?}");
-    assert_eq!(done.lines_with("the job has not ended well; ").len(), 1, "{}", done.stderr);
+    assert_eq!(done.lines_with("the job did not end normally; ").len(), 1, "{}", done.stderr);
     assert_eq!(done.lines_with("recovered into x.mpitrace").len(), 1, "{}", done.stderr);
     let where_it_was =
         "rank 0 is in MPI_Allreduce on MPI_COMM_WORLD (operation 0, repetition 50); never entered by rank 1";

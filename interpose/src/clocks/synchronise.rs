@@ -37,7 +37,7 @@ impl Clocks {
             if !went_well(&mut leading.leaders, in_time) {
                 if leading.leaders.number() == 0 {
                     let (name, limit) = (how.method.name(), BY_NAME.as_secs());
-                    log::line(&format!("{name} did not synchronise the clocks within {limit} s: joint does"));
+                    log::line(&format!("{name} did not synchronise the clocks within {limit} s: joint is used"));
                 }
                 let Synchronisation { max_ppm, wander_ppb, .. } = how;
                 how = Synchronisation { max_ppm, wander_ppb, ..Synchronisation::new(Method::Joint) };

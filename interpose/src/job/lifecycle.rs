@@ -142,7 +142,7 @@ const WITHOUT_COMMUNICATOR: &str = "the MPI library does not duplicate MPI_COMM_
 fn say_cannot_meet() {
     if first_on_node::is_first("alone") {
         log::line(
-            "a rank cannot open the file in which the ranks meet; each rank writes a file of its own, without synchronised clocks",
+            "a rank cannot open the file that the ranks share; each rank writes a file of its own, without synchronised clocks",
         );
     }
 }
@@ -211,7 +211,7 @@ fn say_differing(run: &Run, agreed: &Agreement) {
     }
     if !agreed.same_output {
         let path = output_name::path_of(&run.settings, &run.folder, run.process);
-        log::line(&format!("MPITRACE_OUTPUT is not the same on all ranks; rank 0 has it: {}", path.display()));
+        log::line(&format!("MPITRACE_OUTPUT is not the same on all ranks; that of rank 0 is used: {}", path.display()));
     }
 }
 

@@ -158,7 +158,7 @@ impl Observer {
 
     /// The function, with the communicator and the call's number on it where these are known.
     fn named(&self, call: &InProgress) -> String {
-        let function = if call.function.is_empty() { "a call of MPI" } else { &call.function };
+        let function = if call.function.is_empty() { "an MPI call" } else { &call.function };
         let Call::Recorded { operation, .. } = call.call else { return function.to_owned() };
         let entry = self.live.communicator(self.live.operation(operation).communicator()).copy();
         let name = match (self.live.text(entry.name), entry.flags) {

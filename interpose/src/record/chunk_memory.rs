@@ -122,7 +122,7 @@ impl TraceBuffer {
                 if !IN_PRIVATE_MEMORY.swap(true, Ordering::Relaxed) {
                     log::warn_on_node(
                         "room",
-                        "no room left for the trace buffer: what comes now would be lost if the program were killed \
+                        "no room left for the trace buffer: further records are lost if the program is killed \
                          (MPITRACE_SEGMENT_DIR names another folder)",
                     );
                 }

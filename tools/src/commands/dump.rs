@@ -17,7 +17,7 @@ use crate::source::Traced;
 use crate::table::{Rows, number, text};
 use crate::text::{self, csv_field};
 
-/// List the calls, one a row, rank by rank
+/// List the calls, one row for each, rank by rank
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub struct Arguments {
     /// Only the calls of this rank
     #[arg(long, value_name = "R")]
     rank: Option<u32>,
-    /// The message calls instead, of runs with MPITRACE_P2P=records
+    /// List the message calls instead (of runs with MPITRACE_P2P=records)
     #[arg(long, conflicts_with = "operation")]
     messages: bool,
     /// At most this many rows

@@ -14,7 +14,7 @@ use crate::options::{RuleOption, TraceInput};
 use crate::output::Output;
 use crate::source::Traced;
 
-/// Write the calls in a format of other tools
+/// Write the calls for other tools
 ///
 /// An existing file is replaced once the new one is complete. The folder of otf2 must be new; csv and reprompi write a
 /// file for each operation into an existing folder.
@@ -27,7 +27,7 @@ pub struct Arguments {
     /// The format
     #[arg(long, value_name = "FORMAT")]
     format: Format,
-    /// Where to: a file (compressed where the name ends in .gz), a folder, or - for standard output
+    /// The output: a file (compressed if the name ends in .gz), a folder, or - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// Only the calls of this operation

@@ -164,7 +164,7 @@ fn write_all(file: File, path: &Path, content: Content, write: impl FnOnce(&mut 
     let compress = path.extension().is_some_and(|ending| ending == "gz");
     ensure!(
         !compress || content != Content::Compressed,
-        "{}: this format is compressed already: a name without .gz",
+        "{}: this format is compressed already: use a name without .gz",
         path.display()
     );
     let mut watched = Watched { inner: BufWriter::with_capacity(1 << 18, file), failed: None };

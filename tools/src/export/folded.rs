@@ -22,7 +22,9 @@ const INCOMPLETE: &str = "incomplete";
 impl Exporter for Folded {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
         let Some(sampled) = calls.traced.samples()? else {
-            bail!("this run has no samples: `mpitrace run --sample HZ` takes some, into FILE.samples beside the trace");
+            bail!(
+                "this run has no samples: `mpitrace run --sample HZ` takes some, into FILE.observed beside the trace"
+            );
         };
         let labels = Labels::new(calls)?;
         let mut counts: BTreeMap<(String, u32), u64> = BTreeMap::new();

@@ -29,7 +29,7 @@ pub fn job(command: &[OsString], launcher: usize, tracer: &Tracer) -> Job {
     let doubtful = |word: &OsString| split(word).0 == EXPORT && own_list(word).is_none();
     job.note = command[launcher + 1..].iter().any(doubtful).then(|| {
         let needed = list("NONE".as_ref(), tracer);
-        format!("if it is srun that is given {EXPORT}, add {} to its list", needed.to_string_lossy())
+        format!("if {EXPORT} is an option of srun, add {} to its list", needed.to_string_lossy())
     });
     job
 }

@@ -104,7 +104,7 @@ fn run(
 fn wait(child: &mut Child, limit: Duration) -> Option<String> {
     let Some(status) = ended_within(child, limit) else {
         end(child);
-        return Some(format!("no end after {} s", limit.as_secs()));
+        return Some(format!("did not end within {} s", limit.as_secs()));
     };
     match (status.code(), status.signal()) {
         (Some(0), _) => None,
@@ -174,6 +174,6 @@ mod tests {
             (failed.answer, failed.failure.unwrap().as_str()),
             (Some(7), "exit code 3; it says: no such fabric")
         );
-        assert_eq!(script("sleep 60", Duration::from_millis(50)).failure.unwrap(), "no end after 0 s");
+        assert_eq!(script("sleep 60", Duration::from_millis(50)).failure.unwrap(), "did not end within 0 s");
     }
 }

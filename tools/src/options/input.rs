@@ -10,7 +10,7 @@ use mpitrace::reader::Trace;
 /// The files of a command that reads traces only.
 #[derive(Debug, Args)]
 pub struct TraceInput {
-    /// The trace; several files where one run left several
+    /// The trace; all files if one run left several
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 }
@@ -28,13 +28,13 @@ impl TraceInput {
 /// The files of a command that reads run times, traced or not.
 #[derive(Debug, Args)]
 pub struct Input {
-    /// The trace; several files where one run left several. With --from the files of another tool, each by itself
+    /// The trace; all files if one run left several. With --from the files of another tool, each by itself
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// The kind of the files.
     #[command(flatten)]
     pub from: FromOption,
-    /// Only the repetitions from A up to B, without B, of each operation; A.. and ..B have one end
+    /// Only the repetitions A to B - 1 of each operation; A..: from A on; ..B: before B
     #[arg(long, value_name = "A..B", value_parser = repetitions)]
     pub repetitions: Option<Range<u64>>,
 }

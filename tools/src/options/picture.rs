@@ -22,7 +22,7 @@ const SIZES_MM: std::ops::RangeInclusive<f64> = 40.0..=1000.0;
 fn size(text: &str) -> Result<(f64, f64), String> {
     let number = |text: &str| text.parse().ok().filter(|number| SIZES_MM.contains(number));
     text.split_once('x').and_then(|(width, height)| Some((number(width)?, number(height)?))).ok_or_else(|| {
-        format!("wanted are width and height in mm, {} to {}, as in 84x55", SIZES_MM.start(), SIZES_MM.end())
+        format!("expected: width and height in mm, {} to {}, as in 84x55", SIZES_MM.start(), SIZES_MM.end())
     })
 }
 

@@ -147,7 +147,7 @@ impl Source {
                 if time != RunTime::Local && clock.domains.len() > 1 && clock.method == Method::None {
                     eprintln!(
                         "mpitrace: the ranks read {} clocks that nothing has synchronised: \
-                         only --time local is to be trusted",
+                         only --time local is reliable",
                         clock.domains.len()
                     );
                 }

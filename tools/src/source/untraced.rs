@@ -57,7 +57,7 @@ impl Untraced {
         let incomplete = self.operations.iter().filter(|measured| measured.incomplete > 0).map(|measured| {
             let count = measured.incomplete;
             let verb = if count == 1 { "repetition is" } else { "repetitions are" };
-            format!("{}: {count} {verb} not there on every rank and left out", measured.path.display())
+            format!("{}: {count} {verb} missing on some rank and left out", measured.path.display())
         });
         let seen = seen.into_iter().map(|(path, note)| format!("{}: {note}", path.display()));
         seen.chain(incomplete)

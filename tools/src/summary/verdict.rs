@@ -285,7 +285,7 @@ fn slow(largest: &Largest, evidence: &Evidence) -> String {
     let most = found.into_iter().max_by(|one, other| one.2.total_cmp(&other.2));
     let Some((kind, rank, ns, off)) = most.filter(|(.., ns, _)| *ns > MOST * largest.ns) else {
         let next = match (is_warmup, evidence.has_counters) {
-            (_, true) => "no cause but a counter may hold most of it; `diagnose` compares the counters",
+            (_, true) => "most of it has no cause, unless a counter shows one: `diagnose` compares the counters",
             (true, false) => "no cause is recorded for most of it; longer runs lose less",
             (false, false) => "no cause is recorded for most of it; counters may show one",
         };

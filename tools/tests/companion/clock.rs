@@ -73,7 +73,7 @@ fn times_that_break_the_order_of_calls_end_with_1() {
     let ran = mpitrace(&["clock", &folder.trace(&behind(1000))]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
     let expected = "\
-order    broken by 3 of 6 exits checked: before an entry that they depend on, by more than the errors (3 by the times alone)
+order    violated by 3 of 6 exits checked: before an entry that they depend on, by more than the errors (3 by the times alone)
          the worst by 200 ns: rank 1 left MPI_Barrier (operation 0, repetition 0) before rank 0 had entered
 ";
     assert!(ran.stdout.contains(expected), "{}", ran.stdout);
@@ -82,7 +82,7 @@ order    broken by 3 of 6 exits checked: before an entry that they depend on, by
     let trace = folder.trace(&behind(870));
     let ran = mpitrace(&["clock", &trace]);
     assert_eq!(ran.code, 0);
-    assert!(ran.stdout.contains("kept by all 6 exits checked, within the errors; 3 broken by the times alone\n"));
+    assert!(ran.stdout.contains("kept by all 6 exits checked, within the errors; 3 violated by the times alone\n"));
     let found = mpitrace(&["clock", "--json", &trace]).json();
     assert_eq!(found["causality"], json!({"checked": 6, "violated": 0, "violated_raw": 3}));
     let worst = json!({

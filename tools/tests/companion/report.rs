@@ -207,8 +207,8 @@ fn what_cannot_be_shown_or_written_is_told_in_a_line() {
         (vec![&trace, "-o", &pictures, "--plot", "pie"], "no plot pie: there are run-time, run-time-good, histogram"),
         (vec![&trace, "-o", "a.html", "--plot", "box"], "--plot chooses among pictures"),
         (vec![&trace, "-o", "a.html", "--size", "84x55"], "--size is for pictures: -o names a folder, not a.html"),
-        (vec![&trace, "-o", &pictures, "--size", "84"], "wanted are width and height in mm, 40 to 1000, as in 84x55"),
-        (vec![&trace, "-o", &pictures, "--size", "5x5"], "wanted are width and height in mm"),
+        (vec![&trace, "-o", &pictures, "--size", "84"], "expected: width and height in mm, 40 to 1000, as in 84x55"),
+        (vec![&trace, "-o", &pictures, "--size", "5x5"], "expected: width and height in mm"),
         (vec![&trace, "--plot", "box"], "--output <OUT>"),
         (vec![], "<FILE>"),
     ] {

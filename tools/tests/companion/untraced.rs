@@ -59,7 +59,7 @@ fn ranks_with_fewer_repetitions_are_told_and_counted() {
     }
     let file = folder.file("killed.csv.gz", &encoder.finish().unwrap());
     let ran = mpitrace(&["diagnose", "--from", "csv", &file, "--json"]);
-    assert_eq!(ran.stderr, format!("mpitrace: {file}: 5 repetitions are not there on every rank and left out\n"));
+    assert_eq!(ran.stderr, format!("mpitrace: {file}: 5 repetitions are missing on some rank and left out\n"));
     let json = ran.json();
     let operation = &json[0];
     let counts = ["ranks", "repetitions", "incomplete"].map(|key| operation[key].as_u64().unwrap());

@@ -93,8 +93,8 @@ fn unknown(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     let nearest = known().min_by_key(|known| distance(&lower, &known.to_ascii_lowercase())).unwrap_or_default();
     format!(
-        "there is no event named {name}; the nearest is {nearest}; what the processor counts beyond the generic events is \
-         had by its code, as rXXXX"
+        "there is no event named {name}; the nearest is {nearest}; other events of the processor are named by their code, \
+         as rXXXX"
     )
 }
 

@@ -28,7 +28,7 @@ pub fn refusal(name: &str, encoding: Encoding, error: c_int, paranoid: Option<i3
         libc::ENOSYS => "there is no perf_event_open here; the kernel lacks CONFIG_PERF_EVENTS, or the container's \
              seccomp profile hides it"
             .to_owned(),
-        libc::EBUSY => "another user holds the counters for itself alone".to_owned(),
+        libc::EBUSY => "another program uses the counters exclusively".to_owned(),
         error => format!("perf_event_open failed: {}", std::io::Error::from_raw_os_error(error)),
     };
     left_out(name, &why)
@@ -78,14 +78,13 @@ pub fn too_many(name: &str, members: usize) -> String {
 
 /// The list is longer than a group may be.
 pub fn beyond(name: &str, most: usize) -> String {
-    format!("{name} is left out: {most} events at a time are the most")
+    format!("{name} is left out: at most {most} events can be recorded at a time")
 }
 
 /// With it the group did not come to count (`time_running` of 0).
 pub fn never_runs(name: &str) -> String {
     format!(
-        "{name} is left out: with it the group of events never gets onto the processor (time_running is 0): it has too few \
-         counters, or others hold them; ask for fewer hardware events in one run, set kernel.nmi_watchdog=0, or end other \
-         profilers"
+        "{name} is left out: with it the events never count (time_running is 0): the processor has too few counters, or other \
+         programs use them; ask for fewer hardware events in one run, set kernel.nmi_watchdog=0, or end other profilers"
     )
 }

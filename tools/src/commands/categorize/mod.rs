@@ -19,10 +19,10 @@ use shown::Categorized;
 ///
 /// roth is the rule of Roth's thesis. The first repetition is `first`. The warm-up ends at w, the first repetition at
 /// which the smallest run time so far falls by 0.1 medians or more; w is 10 or later. A repetition of 2 medians or more
-/// is an outlier, all others are good. A repetition that fits several is the first of: first, warmup, outlier.
+/// is an outlier, all others are good. A repetition that matches several has the first of: first, warmup, outlier.
 ///
 /// robust finds the repetitions at which the level of the run times changes, states what the operation does over time
-/// (its class), and takes for a warm-up only a slow beginning that the rest of the run does not repeat by chance.
+/// (its class), and states a warm-up only if the beginning is slower than the rest of the run is by chance.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]

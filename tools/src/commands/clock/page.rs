@@ -81,8 +81,8 @@ fn clock_count(facts: &Facts) -> String {
 fn limits(facts: &Facts) -> Option<String> {
     let (ppm, ppb) = (facts.max_ppm?, facts.wander_ppb?);
     Some(format!(
-        "hard bounds: if no clock is {ppm} ppm faster than another, and no rate changes by {ppb} ppb in a second; \
-         95 % intervals: if no message between nodes takes more than {MOST_UNEQUAL} times as long as one back"
+        "hard bounds hold if no clock is {ppm} ppm faster than another, and no rate changes by {ppb} ppb in a second; \
+         95 % intervals hold if no message between nodes takes more than {MOST_UNEQUAL} times as long as one back"
     ))
 }
 
@@ -103,10 +103,10 @@ fn order(causality: &Causality) -> String {
         (0, ..) => "nothing to check: no collective here implies an order".to_owned(),
         (_, 0, _) => format!("kept by all {} checked", exits(checked)),
         (_, raw, 0) => {
-            format!("kept by all {} checked, within the errors; {raw} broken by the times alone", exits(checked))
+            format!("kept by all {} checked, within the errors; {raw} violated by the times alone", exits(checked))
         }
         (_, raw, beyond) => format!(
-            "broken by {beyond} of {} checked: before an entry that they depend on, by more than the errors ({raw} by \
+            "violated by {beyond} of {} checked: before an entry that they depend on, by more than the errors ({raw} by \
              the times alone)",
             exits(checked)
         ),

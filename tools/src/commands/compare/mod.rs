@@ -32,15 +32,15 @@ use identity::Names;
 use result::Compared;
 use side::{OfOperation, Side};
 
-/// Compare sets of runs: which is faster, by how much, and is it chance?
+/// Compare sets of runs: which is faster, by how much, and whether it is chance
 ///
 /// Each file is a run. The first rows are the whole job, from MPI_Init to MPI_Finalize, its ranks' time in MPI, and the
-/// geometric mean of all operations; then come the operations. First, warm-up and outliers are left out per run, and
-/// counted; each run is one median; the medians of A and B are tested, corrected for the number of operations, as are
-/// the intervals: * 0.05, ** 0.01, *** 0.001. Of more than two sets each is compared with each, corrected for that,
-/// too. A crossing is an operation of which one side is faster in the median and slower in the 95th percentile,
-/// outliers included, both by intervals that are apart, with two runs a side or more. Recorded settings that differ
-/// between the sides are listed: they may be the reason. Exit code 1 where B is slower.
+/// geometric mean of all operations; then come the operations. In each run the first repetition, the warm-up and
+/// outliers are left out and counted; each run becomes one number: the median of the rest. The numbers of A and B are
+/// tested (asterisks: p at most 0.05, 0.01, 0.001). Tests and intervals are corrected for the number of operations. Of
+/// more than two sets each is compared with each, also corrected. A crossing: one side is faster in the median and
+/// slower in the 95th percentile, outliers included, and the intervals of both are disjoint; it needs two runs a side.
+/// Recorded settings that differ between the sides are listed: they may be the reason. Exit code 1 if B is slower.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The runs of A
@@ -61,8 +61,8 @@ pub struct Arguments {
     /// The alternative of the test; less: A's run times are less than B's
     #[arg(long, default_value = Alternative::default().name(), value_parser = named::<Alternative>())]
     alternative: Alternative,
-    /// The test: by permutation of the runs, on the means of the logarithms of their numbers (welch), or on their ranks
-    /// (wilcoxon), which takes more runs
+    /// The test: permutation of the runs, Welch's t-test of the logarithms (welch), or the rank-sum test (wilcoxon),
+    /// which needs more runs
     #[arg(long, default_value = Test::default().name(), value_parser = named::<Test>())]
     test: Test,
     #[command(flatten)]

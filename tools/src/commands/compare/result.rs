@@ -76,8 +76,7 @@ pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
     let alone = |compared: &Compared| compared.sides.iter().any(|side| side.operation.runs.len() < 2);
     if compared.iter().any(alone) {
         notes.push(
-            "one run says nothing of how much runs differ: make 3 runs or more of each side, in random order"
-                .to_owned(),
+            "one run does not show how much runs differ: make 3 runs or more of each side, in random order".to_owned(),
         );
     }
     let too_few = compared.iter().filter(|compared| !compared.enough).count();

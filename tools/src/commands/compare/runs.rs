@@ -95,7 +95,7 @@ impl Opened {
             if time != RunTime::Local && clock.domains.len() > 1 && clock.method == mpitrace_synchronise::Method::None {
                 notes.push(format!(
                     "the ranks of {file} read {} clocks that nothing has synchronised: \
-                     only --time local is to be trusted",
+                     only --time local is reliable",
                     clock.domains.len()
                 ));
             }

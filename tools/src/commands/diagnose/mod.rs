@@ -30,9 +30,9 @@ use switch::Switch;
 /// Name the causes of slow repetitions, with the time that each one costs
 ///
 /// The time that slow repetitions take beyond the fast ones is attributed to what was recorded: waiting for a late rank
-/// and why it was late, time off the processor, migrations, delays by the tracer, the first call. Then a rank test
-/// compares the counters and timers of each rank, and the costs of its requests, between the good repetitions and the
-/// warm-up, the outliers and the modes. It is corrected for the number of tests and for dependent repetitions.
+/// and why it was late, time off the processor, migrations, delays by the tracer, the first call. Then a test compares
+/// the counters and timers of each rank, and the times of its requests, between the good repetitions and the warm-up,
+/// the outliers and the modes. It is corrected for the number of tests and for dependent repetitions.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -54,7 +54,7 @@ pub fn sentences(hot: &[Hot], groups: &[Group]) -> Vec<String> {
     let samples: usize = hot.iter().map(|hot| hot.samples).sum();
     match found.is_empty() && !hot.is_empty() {
         true => vec![format!(
-            "the samples show no code that slow repetitions run for longer ({} in them): take more, or more often",
+            "the samples show no code that slow repetitions run for longer ({} in them): record more samples",
             text::count(samples as u64, "sample")
         )],
         false => found,

@@ -89,7 +89,7 @@ fn sample(diagnosed: &Diagnosed<'_>) -> Option<String> {
     let all = diagnosed.description.repetitions;
     let looked_at = looked_at(diagnosed).filter(|&looked_at| looked_at < all)?;
     Some(format!(
-        "counters and timers were looked at in {looked_at} of the {all} repetitions, in stretches from all along"
+        "counters and timers were looked at in {looked_at} of the {all} repetitions, in stretches over the whole run"
     ))
 }
 

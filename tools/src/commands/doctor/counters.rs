@@ -77,7 +77,7 @@ fn hint(paranoid: Option<i64>) -> String {
     match paranoid {
         Some(level @ 2..) => format!(
             "kernel.perf_event_paranoid is {level}: `sysctl kernel.perf_event_paranoid=1`, or the capability \
-             CAP_PERFMON, allows counters with what the kernel does for the program"
+             CAP_PERFMON, lets counters include the kernel"
         ),
         Some(level) => format!(
             "kernel.perf_event_paranoid is {level} and allows this; a container's seccomp profile may forbid \
@@ -96,10 +96,10 @@ fn is_forbidden(error: i32) -> bool {
 
 fn why(error: i32) -> String {
     match error {
-        NEVER_RAN => "opens but never counts: another user holds the counter (the NMI watchdog?)".to_owned(),
+        NEVER_RAN => "opens but never counts: another program uses the counter (the NMI watchdog?)".to_owned(),
         libc::EACCES | libc::EPERM => "forbidden".to_owned(),
         libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP => {
-            "the machine has none (virtual machines often have not)".to_owned()
+            "the machine has none (common in virtual machines)".to_owned()
         }
         libc::ENOSYS => "the kernel knows no perf events, or hides them".to_owned(),
         other => std::io::Error::from_raw_os_error(other).to_string(),

@@ -67,7 +67,7 @@ fn clock(facts: &Facts) -> String {
     let source = match clock.source {
         Source::Tsc => "the processor's time stamp counter",
         Source::Cntvct => "the processor's virtual counter",
-        Source::MonotonicRaw => "CLOCK_MONOTONIC_RAW, as the processor's counter cannot be trusted",
+        Source::MonotonicRaw => "CLOCK_MONOTONIC_RAW, as the processor's counter is not reliable",
     };
     let lacking: Vec<&str> = clock.flags.iter().filter(|(_, has)| !**has).map(|(flag, _)| *flag).collect();
     let lacking = match lacking[..] {
@@ -87,7 +87,7 @@ fn counters(counters: &Counters) -> Vec<String> {
         }
     };
     add("work", &|event| event.works && event.kernel);
-    add("work, without what the kernel does for the program", &|event| event.works && !event.kernel);
+    add("work, in the program only", &|event| event.works && !event.kernel);
     let mut reasons: Vec<&str> = counters.events.iter().filter_map(|event| event.error.as_deref()).collect();
     reasons.sort_unstable();
     reasons.dedup();

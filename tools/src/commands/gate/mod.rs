@@ -24,9 +24,9 @@ use result::Outcome;
 /// without quotes. Then runs of both alternate in random order. Or it has traces of earlier runs (`mpitrace run --runs
 /// 10 -o DIR/x.mpitrace`), with which the runs are compared; what else has changed since then on the machine counts, too.
 ///
-/// The time of the whole job decides. Exit code 0: passed; 1: slower; 3: not decided, since 5 % might not have been
-/// seen, with more runs they are. The output folder gets the traces, summary.md, junit.xml, bmf.json (Bencher's format)
-/// and gate.json.
+/// The time of the whole job decides. Exit code 0: passed; 1: slower; 3: not decided, since a difference of 5 % might
+/// not have been seen: make more runs. The output folder gets the traces, summary.md, junit.xml, bmf.json (Bencher's
+/// format) and gate.json.
 #[derive(Debug, Args)]
 #[command(override_usage = "mpitrace gate [OPTIONS] --baseline DIR -- LAUNCHER ...")]
 pub struct Arguments {

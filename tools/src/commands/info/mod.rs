@@ -18,7 +18,7 @@ use crate::progress;
 
 /// Show what a trace is: library, ranks, settings, operations
 ///
-/// For an incomplete trace also which rank was in which call, and which never entered it.
+/// Of an incomplete trace also which rank was in which call, and which rank never entered it.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -224,7 +224,7 @@ fn preloaded(factors: &Known) -> Option<String> {
 
 fn records(facts: &Facts) -> String {
     let others = [
-        (facts.dropped, "dropped since the arrays were full"),
+        (facts.dropped, "dropped: the arrays were full"),
         (facts.paused, "not kept while paused"),
         (facts.failed, "failed"),
         (facts.perturbed, "perturbed by the tracer"),
@@ -277,7 +277,7 @@ fn clock(facts: &Facts, factors: &Known) -> Option<String> {
         let texts: Vec<String> = domains.iter().map(|domain| text::named_ranks(domain)).collect();
         let list = if domains.len() <= FEW { format!(" ({})", texts.join("; ")) } else { String::new() };
         let how = match facts.clock.method {
-            Method::None => "set against each other by the hosts' clocks".to_owned(),
+            Method::None => "related by the hosts' clocks only".to_owned(),
             method => format!("synchronised by {}", method.name()),
         };
         line.push_str(&format!("; {} clock domains{list}, {how}", domains.len()));

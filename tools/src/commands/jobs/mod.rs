@@ -29,12 +29,11 @@ use grouped::By;
 pub use find::keep;
 pub use row::Row;
 
-/// Show the traces of many runs as a table, a run a row
+/// Show the traces of many runs as a table, one row for each run
 ///
-/// Folders are searched with all that lies below them. What a trace comes to is computed once, by `run` or here, and
-/// kept in $XDG_CACHE_HOME/mpitrace. Behind the table: nodes on which ranks compute for longer than the same ranks of
-/// the same program on other nodes, beyond chance, and programs that became slower. Exit code 1 where a trace cannot be
-/// read.
+/// Folders are searched with all folders below them. The row of a trace is computed once, by `run` or here, and kept in
+/// $XDG_CACHE_HOME/mpitrace. Below the table: nodes on which ranks compute for longer than the same ranks of the same
+/// program on other nodes, beyond chance, and programs that became slower. Exit code 1 if a trace cannot be read.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Folders of traces, or traces
@@ -49,10 +48,10 @@ pub struct Arguments {
     /// Only those of this program
     #[arg(long, value_name = "NAME")]
     program: Option<String>,
-    /// Sort by this column: the worst last, by started the latest
+    /// Sort by this column, the worst last (started: the latest last)
     #[arg(long, value_name = "COLUMN", default_value = "started")]
     sort: Sort,
-    /// A row for each of these instead of each run
+    /// One row for each of these instead of each run
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
     /// Runs for other tools, on standard output

@@ -21,9 +21,8 @@ use crate::table::{Table, number, text};
 /// Measure what tracing adds to a call on this machine, beside two bare time stamps
 ///
 /// A process of one rank makes MPI_Allreduce calls of 8 bytes on MPI_COMM_SELF, with and without the tracer in turn,
-/// and pairs of time stamps between them. A warning appears if other programs kept the machine busy. It needs no
-/// compiler, and no launcher where a process by itself may call MPI_Init; otherwise name one after `--`. The trace that
-/// comes of it is checked for all its calls, and removed.
+/// and pairs of time stamps between them. A warning appears if other programs kept the machine busy. No compiler is
+/// needed; a launcher only if MPI_Init needs one: name it after `--`. The trace of this process is checked and removed.
 #[derive(Debug, Args)]
 #[command(override_usage = "mpitrace overhead [OPTIONS] [-- LAUNCHER ...]")]
 pub struct Arguments {

@@ -18,12 +18,12 @@ use crate::{markers, text};
 
 /// Make a trace out of what a killed job left behind
 ///
-/// The records of a process that was killed remain in memory of its node. Those of one job become one trace. Where a
+/// The records of a process that was killed remain in the memory of its node. Those of one job become one trace. If a
 /// job ran on several nodes, run this on each of them, also at the same time, with the same FILE in a folder that they
 /// share (srun --ntasks-per-node=1 mpitrace recover -o FILE): each adds its ranks to the trace. Or gather the nodes'
-/// files and name the folders here. Of several jobs the one last written to becomes FILE, the others get a number
-/// before its ending; a file that is not a trace of the same job stays as it is. When a trace is on disk its leftovers
-/// are removed.
+/// files and name the folders here. Of several jobs the one that was written to last becomes FILE, the others get a
+/// number before its ending. A FILE that is not a trace of the same job is not changed. The records are removed when
+/// the trace is on disk.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The folders to look in [default: MPITRACE_SEGMENT_DIR, /dev/shm, the temporary folder]
@@ -32,7 +32,7 @@ pub struct Arguments {
     /// The trace to write, or to add the ranks of this node to
     #[arg(short, long, value_name = "FILE", required_unless_present = "list")]
     output: Option<PathBuf>,
-    /// Show what is left behind, and leave it there; also of jobs that still run
+    /// Show what is there and remove nothing; also of jobs that still run
     #[arg(long, conflicts_with = "output")]
     list: bool,
     /// As JSON
@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if let Some(error) = failure {
         return Err(error.into());
     }
-    ensure!(!written.is_empty(), "no trace was written: no job had come to the end of MPI_Init");
+    ensure!(!written.is_empty(), "no trace was written: no job had finished MPI_Init");
     if arguments.json {
         output::json_rows(output, "recover", written.iter().map(Ok))?;
     }
@@ -140,7 +140,7 @@ fn tell(job: &[Leftover], recovered: Option<&Recovered>) {
                 eprintln!("mpitrace: {}: does not exist; the records that were spilled to it are lost", file.display());
             }
             for error in damaged {
-                eprintln!("mpitrace: {error}; it stays where it is");
+                eprintln!("mpitrace: {error}; the file is kept");
             }
             let files = text::count((job.len() - damaged.len()) as u64, "leftover file");
             let (path, records) = (path.display(), text::count(*records, "call"));

@@ -25,9 +25,9 @@ use crate::summary::Summary;
 
 /// Show the fingerprint of each operation: a page, pictures, or plots in the terminal
 ///
-/// A fingerprint is all that the run times of an operation look like: numbers with their intervals, histogram, box
-/// plot, distribution function, run time per repetition, late ranks, and the counters, each by category. --method
-/// chooses the rule of the colours; the end of the warm-up is shown by both rules.
+/// A fingerprint shows the run times of an operation: numbers with their intervals, histogram, box plot, distribution
+/// function, run time per repetition, late ranks, and the counters, each by category. --method chooses the rule of the
+/// colours; the end of the warm-up is shown by both rules.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -117,14 +117,14 @@ impl Ending {
             eprintln!("mpitrace: {} is not there: calls that were spilled are missing", file.display());
         }
         for error in damaged {
-            eprintln!("mpitrace: {error}; it stays where it is");
+            eprintln!("mpitrace: {error}; the file is kept");
         }
         let (calls, ranks) = (text::count(*records, "call"), text::count((*ranks).into(), "rank"));
         let missing = match world_size.saturating_sub(*ranks_in_trace) {
             0 => String::new(),
             _ => format!(" of {world_size} (on other nodes: `mpitrace recover -o {}`)", name(path)),
         };
-        eprintln!("mpitrace: the job has not ended well; {calls} of {ranks}{missing} recovered into {}", name(path));
+        eprintln!("mpitrace: the job did not end normally; {calls} of {ranks}{missing} recovered into {}", name(path));
     }
 
     /// Says where the ranks were, and which ended first.
@@ -135,7 +135,7 @@ impl Ending {
             lines.extend(page::problems(&facts));
             lines.iter().take(LISTED).for_each(|line| eprintln!("mpitrace: {line}"));
             if lines.len() > LISTED {
-                eprintln!("mpitrace: ... `mpitrace info {}` has all of it", name(self.path()));
+                eprintln!("mpitrace: ... `mpitrace info {}` shows the rest", name(self.path()));
             }
             if facts.ended_by_launcher {
                 // The order in which it killed the ranks says nothing.
@@ -173,7 +173,7 @@ impl Ending {
             how.dedup();
             let how = if how.is_empty() { String::new() } else { format!(", {}", how.join(" and ")) };
             let named = text::named_ranks(&ranks);
-            return Some(format!("{named} ended first{here}{how}; which of them was earlier was not seen"));
+            return Some(format!("{named} ended first{here}{how}; their order is not known"));
         }
         let how = first.how.map(|how| format!(", {how}")).unwrap_or_default();
         let before = ends.get(1).filter(|(_, next)| next.at > first.at).map(|(_, next)| {
@@ -312,7 +312,7 @@ mod tests {
         };
         assert_eq!(
             together([9, 15]),
-            "ranks 0-1 ended first, signal 15 (SIGTERM) and signal 9 (SIGKILL); which of them was earlier was not seen"
+            "ranks 0-1 ended first, signal 15 (SIGTERM) and signal 9 (SIGKILL); their order is not known"
         );
         assert_eq!(
             together([9, 11]),

@@ -20,10 +20,10 @@ pub fn line(code: u8, trace: &Path, complete: bool) -> Option<String> {
 }
 
 fn said(code: u8, complete: bool, of_mpich: bool) -> Option<String> {
-    let known = "MPICH 5 ends a job so in MPI_Finalize if it finds a message that no rank has received";
+    let known = "MPICH 5 ends a job in this way in MPI_Finalize if it finds a message that no rank has received";
     match (complete, of_mpich) {
         (true, true) => Some(format!(
-            "all ranks had come to MPI_Finalize before the job ended with exit code {code}; {known}, which the tracer's own messages between nodes may let it find"
+            "all ranks had come to MPI_Finalize before the job ended with exit code {code}; {known}; the tracer's own messages between nodes may make it find one"
         )),
         (true, false) => Some(format!("all ranks had come to MPI_Finalize before the job ended with exit code {code}")),
         (false, true) => Some(format!("exit code {code}: {known}")),

@@ -34,14 +34,14 @@ const PREFIX: &str = "MPITRACE_";
 
 /// Run a job with the tracer preloaded into its ranks
 ///
-/// The launcher may stand behind other commands (timeout 60 mpirun ...). All MPITRACE_ variables of the environment
-/// reach the ranks; an option goes before its variable. A program without a launcher is preloaded itself. The exit code
-/// is the job's. When the job has ended, a summary of its trace is printed on stderr (see `mpitrace summary`; not with
-/// --verbose 0). Of a job that has not ended well the records on this node are
-/// recovered at once (see `mpitrace recover`), and the last lines say which rank ended first and where the others were.
+/// Other commands may come before the launcher (timeout 60 mpirun ...). All MPITRACE_ variables of the environment
+/// reach the ranks; an option takes precedence over its variable. A program without a launcher is traced itself. The
+/// exit code is the job's. When the job has ended, a summary of its trace is printed on stderr (see `mpitrace summary`;
+/// not with --verbose 0). If the job does not end normally, the records on this node are recovered at once (see
+/// `mpitrace recover`), and the last lines say which rank ended first and where the others were.
 ///
 /// With --runs the job is run N times into N traces: -o x.mpitrace gives x.1.mpitrace, x.2.mpitrace and so on. Several
-/// jobs, with --and between their commands, take turns, or with --shuffle come in random order: x.a.1.mpitrace,
+/// jobs, with --and between their commands, run in turn, or with --shuffle in random order: x.a.1.mpitrace,
 /// x.b.1.mpitrace. The exit code is then the first that is not 0.
 #[derive(Debug, Args)]
 #[command(override_usage = "mpitrace run [OPTIONS] -- LAUNCHER ... [--and LAUNCHER ...]")]
@@ -51,7 +51,7 @@ pub struct Arguments {
     /// The tracer's library, if it is not beside this program
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
-    /// Run each job so many times, into so many traces
+    /// Run each job N times, into N traces
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=100_000))]
     runs: Option<u32>,
     /// In random order

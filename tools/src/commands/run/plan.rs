@@ -26,7 +26,7 @@ pub struct Planned {
 pub fn jobs(words: &[OsString]) -> Result<Vec<Vec<OsString>>> {
     let jobs: Vec<Vec<OsString>> = words.split(|word| word == AND).map(<[OsString]>::to_vec).collect();
     ensure!(jobs.iter().all(|job| !job.is_empty()), "no command {}", if jobs.len() > 1 { "beside --and" } else { "" });
-    ensure!(jobs.len() <= MOST_JOBS, "{} jobs: {MOST_JOBS} at most, since each is named by a letter", jobs.len());
+    ensure!(jobs.len() <= MOST_JOBS, "{} jobs: at most {MOST_JOBS}, since each is named by a letter", jobs.len());
     Ok(jobs)
 }
 

@@ -66,7 +66,7 @@ static SETTINGS: [Setting; 5] = [
     Setting { variable: "MPITRACE_CLOCKSYNC", option: "clock", short: None, value: Value::Checked("METHOD", clock),
         help: "How clocks are synchronised, with parameters after commas: hca3,fit_points=500" },
     Setting { variable: SAMPLE, option: "sample", short: None, value: Value::Checked("HZ", samples),
-        help: "Sample the stacks of the ranks on this node so often a second of processor time, into FILE.samples" },
+        help: "Sample the stacks of the ranks on this node HZ times per second of processor time, into FILE.observed" },
     Setting { variable: VERBOSE, option: "verbose", short: None, value: Value::OneOf("N", &["0", "1", "2"]),
         help: "0: the tracer is silent; 1: one line at the end; 2: more" },
 ];

@@ -5,11 +5,11 @@ use clap::Args;
 use super::selection::Wanted;
 use crate::options::{Input, RuleOption, TimeOption};
 
-/// The statistics of the run times of each operation
+/// Show the statistics of the run times of each operation
 ///
 /// Quantiles with intervals that hold for any distribution, spread, modes, dependence of the repetitions on each other
-/// and completion times. Of the repetitions that every rank finished and kept, or of those of one --category. A row for
-/// each operation; with --operation all numbers of one.
+/// and completion times. They are of the repetitions that every rank finished and kept, or of those of one --category.
+/// One row for each operation; with --operation all numbers of one.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -173,7 +173,7 @@ impl Facts {
         if let Some(completion) = &self.completion {
             if completion.ordering.violated > 0 {
                 let violated = text::count(completion.ordering.violated as u64, "repetition");
-                note(format!("against T_last <= T_loc <= T_glob: {violated}"));
+                note(format!("last <= local <= global is violated in {violated}"));
             }
             if completion.ordering.split > 0 {
                 let split = text::count(completion.ordering.split as u64, "repetition");

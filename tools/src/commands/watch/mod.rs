@@ -40,9 +40,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Show where the ranks of a running job are, and why it does not go on
 ///
-/// Reads the records that the ranks keep in the memory of this node while they run. The ranks are not stopped, and do
-/// not wait. Without JOB it shows the one job of this user that runs here. It looks once a second until the job has
-/// ended. If nothing has moved for the seconds of --stuck, it names the ranks that are the cause.
+/// Reads the records that the ranks keep in the memory of this node while they run. The ranks do not wait for that; a
+/// rank is stopped only while its stack is read (--stacks). Without JOB it shows the one job of this user that runs
+/// here. It looks once a second until the job has ended. If nothing has moved for the seconds of --stuck, it names the
+/// ranks that are the cause.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The job: its key in --list, the batch system's number, or the process number of a rank or of its launcher
@@ -50,7 +51,7 @@ pub struct Arguments {
     /// Show the jobs of this user that run on this node
     #[arg(long, conflicts_with_all = ["job", "once", "stuck"])]
     list: bool,
-    /// Show the job once and end: after a second, or where ranks may be stuck after the seconds of --stuck
+    /// Show the job once and end: after a second, or if ranks may be stuck after the seconds of --stuck
     #[arg(long)]
     once: bool,
     /// Seconds without movement after which a cause is named
@@ -63,16 +64,16 @@ pub struct Arguments {
     /// 'mpiexec -n 1 -hosts %n' [default under Slurm: srun]
     #[arg(long, value_name = "WORDS")]
     by: Option<String>,
-    /// The ranks of which stacks are shown, with source lines
+    /// The ranks whose stacks are shown, with source lines
     #[arg(long, value_enum, value_name = "WHICH", default_value = "waited")]
     stacks: Which,
-    /// Wait without output until there is a verdict, show it and end with 1; with 0 where the job ends before
+    /// Wait without output until there is a verdict, show it and end with exit code 1; with 0 if the job ends first
     #[arg(long, conflicts_with_all = ["list", "once"])]
     until_stuck: bool,
-    /// Run this command of the shell at each new verdict, with the look as JSON on its standard input
+    /// Run this shell command at each new verdict, with the screen as JSON on its standard input
     #[arg(long, value_name = "COMMAND", conflicts_with = "list")]
     on_stuck: Option<String>,
-    /// As JSON, a value for each look
+    /// As JSON, one value for each screen
     #[arg(long)]
     json: bool,
 }

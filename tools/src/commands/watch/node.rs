@@ -198,7 +198,7 @@ impl Frame {
             ensure!(rank.bytes <= LONGEST, "{node}: a copy of {} bytes", rank.bytes);
             let mut bytes = Vec::new();
             input.by_ref().take(rank.bytes).read_to_end(&mut bytes)?;
-            ensure!(bytes.len() as u64 == rank.bytes, "{node}: ended within a look");
+            ensure!(bytes.len() as u64 == rank.bytes, "{node}: ended while it was read");
             let seen = match rank.process {
                 Some(process) => Seen::Lives(process),
                 None => Seen::Ended,
@@ -252,6 +252,6 @@ mod tests {
         }
         assert!(Frame::read(&mut input, "n2").unwrap().is_none());
         let error = Frame::read(&mut &bytes[..bytes.len() / 2 - 3], "n2").unwrap_err().to_string();
-        assert_eq!(error, "n2: ended within a look");
+        assert_eq!(error, "n2: ended while it was read");
     }
 }

@@ -74,7 +74,7 @@ impl Way {
         };
         ensure!(
             launcher.iter().any(|word| word.contains(NODE)),
-            "--by {}: {NODE} has to stand where the name of a node belongs, as in --by 'mpirun -np 1 --host {NODE}'",
+            "--by {}: needs {NODE} in place of the name of a node, as in --by 'mpirun -np 1 --host {NODE}'",
             launcher.join(" ")
         );
         Ok((!nodes.is_empty()).then_some(Way { nodes, launcher }))

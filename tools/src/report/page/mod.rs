@@ -37,8 +37,8 @@ pub fn write(report: &Report, output: &mut dyn Write) -> Result<()> {
             body.push_str("</details>\n");
         }
         body.push_str(
-            "<p class=\"faint\">In a call a rank waits first; when in the rest of it, or between two calls, it was off \
-             its processor is not recorded.</p></section>\n",
+            "<p class=\"faint\">In a call a rank waits first. When it was off its processor, in the rest of the call or \
+             between calls, is not recorded.</p></section>\n",
         );
     }
     body.push_str(&overview(&report.overview));

@@ -52,7 +52,7 @@ pub fn ecdf(view: View) -> Plot {
     let title = "Distribution function";
     let all = lines.iter().flat_map(|(ecdf, ..)| ecdf.at_ns.iter().copied());
     let Some(x) = Range::of_times("run time", all, FAR) else { return Plot::empty(title) };
-    let mut plot = Plot::new(title, x, Range::new("share that takes no longer", (0.0, 1.02), Kind::Share));
+    let mut plot = Plot::new(title, x, Range::new("cumulative share", (0.0, 1.02), Kind::Share));
     for (ecdf, name, ink, dash) in lines {
         let before = std::iter::once(&0.0).chain(&ecdf.share);
         let steps = ecdf.at_ns.iter().zip(before).zip(&ecdf.share);

@@ -67,7 +67,7 @@ fn names(ranks: &[(u32, u32)]) -> Vec<String> {
 pub fn timeline(timeline: &Timeline) -> Plot {
     let length = timeline.to_ns - timeline.from_ns;
     let x = Range::new("time", (0.0, length), Kind::Time);
-    let mut plot = Plot::new("What the ranks did when", x, Range::of_names("rank", names(&timeline.ranks)));
+    let mut plot = Plot::new("Timeline of the ranks", x, Range::of_names("rank", names(&timeline.ranks)));
     let parts =
         [(COMMUNICATING, &timeline.communicating), (WAITING, &timeline.waiting), (OFF, &timeline.off_processor)];
     let width = timeline.waiting.first().map_or(0, Vec::len);
