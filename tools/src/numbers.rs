@@ -60,7 +60,7 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
         facts.push((
             "outliers",
             format!(
-                "{} of twice the median {}, {} above Tukey's fence {}, {} by 3.5 MAD {}, {} above twice p99 {}",
+                "{} at least twice the median {}, {} above Tukey's fence {}, {} above 3.5 MAD {}, {} above twice p99 {}",
                 twice.count,
                 above(twice),
                 tukey.count,

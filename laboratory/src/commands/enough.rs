@@ -21,7 +21,7 @@ use super::share;
 use crate::enough::{self, Enough, Wish};
 use crate::stopping::{Decision, Rule};
 
-/// How many repetitions, and how many runs, make the interval of an operation's run time narrow enough
+/// Show how many repetitions and runs are enough for a narrow interval of an operation's run time
 ///
 /// By Student's interval of the mean, by the order-statistic interval of the median, and with --stopping by the rule
 /// that a program can follow while it measures. All intervals allow for the dependence of the

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::metrics::{DEFAULT_WINDOW, Metrics, differences};
 
-/// The metrics of Roth's thesis by which the end of a warm-up can be seen, by repetition
+/// Show the metrics of Roth's thesis for the end of a warm-up, one row for each repetition
 ///
 /// Cumulative mean, median and minimum, running mean and median, and their differences.
 #[derive(Debug, Args)]

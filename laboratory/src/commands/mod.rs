@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use mpitrace_companion::Benchmark;
 use mpitrace_companion::output::Output;
 
-/// Apply the methods of benchmarks and of their literature to what was traced
+/// Apply the methods of benchmarks and of the literature to a trace
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(subcommand)]

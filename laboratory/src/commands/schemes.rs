@@ -21,10 +21,10 @@ use crate::counted;
 use crate::schemes::{Measurement, Outcome, Removal, Scheme, Times};
 use crate::synchronisation_check::{Observed, command};
 
-/// One number of each operation, by a data processing scheme of Hunold and Carpen-Amarie
+/// Show one number for each operation, by a data processing scheme of Hunold and Carpen-Amarie
 ///
-/// The outcome is what a benchmark with this scheme would print for the repetitions that count. Which ones a benchmark
-/// counts --repetitions says; its release of today may measure otherwise.
+/// The number is what a benchmark with this scheme would print. --repetitions selects those that the benchmark counts;
+/// its current release may measure differently.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub struct Arguments {
     /// How the scheme measures: each call (ms1), or a loop from its first entry to its last exit (ms2)
     #[arg(long, value_name = "SCHEME")]
     measurement: Option<MeasurementName>,
-    /// How many repetitions a loop has: for ps3, ps7 and ps8; all, if it is not given
+    /// Repetitions of a loop, for ps3, ps7 and ps8 [default: all]
     #[arg(long = "loop", value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     in_loop: Option<u32>,
     /// For ps2, the run time by its name in MPIBlib: the root's own (root), or the longest on any rank (maximum); the

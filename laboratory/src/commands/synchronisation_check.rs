@@ -21,7 +21,7 @@ use crate::synchronisation_check::{Observed, Spread, Synchronisation, Synchronis
 /// So many numbers of repetitions are listed; `--json` has all.
 const LISTED: usize = 10;
 
-/// How a benchmark synchronises its ranks, how far apart they started, and which repetitions it discards
+/// Show how a benchmark synchronises its ranks, how far apart they started, and which repetitions it discards
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -277,7 +277,7 @@ fn asked(check: &SynchronisationCheck) -> Option<String> {
 
 fn of_windows(window: &Window) -> Vec<String> {
     let grid = format!(
-        "a window is {} long; the first rank enters {} from its begin (median)",
+        "a window is {} long; the first rank enters {} from its beginning (median)",
         text::time(window.width_ns),
         text::time(window.deviation_ns)
     );

@@ -16,7 +16,7 @@ use mpitrace_companion::table::{Table, number, text};
 use mpitrace_companion::text;
 use serde::Serialize;
 
-/// The overhead of non-blocking operations, by the time that the work between start and wait takes alone
+/// Show the overhead of non-blocking operations, from the time that the work between start and wait takes alone
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
