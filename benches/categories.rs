@@ -176,7 +176,7 @@ fn print_one_level(name: &str, made: impl Fn(usize, u64) -> (Vec<f64>, Vec<bool>
         for seed in 0..trials {
             let (x, slow) = made(length, seed);
             let found = Rule::Robust(Robust::default()).apply(&numbers(&x), &x).expect("finite run times");
-            let is_said = usize::from(found.not_one_level(&numbers(&x), &x).is_some());
+            let is_said = usize::from(found.remarks(&numbers(&x), &x).not_one_level.is_some());
             let category = &found.categories.category;
             let among_good = slow.iter().zip(category).filter(|(slow, of)| **slow && **of == Category::Good).count();
             if among_good * 20 > found.categories.count(Category::Good) {

@@ -4,11 +4,15 @@
 //! them.
 
 mod one_level;
+mod remarks;
 mod roth;
 mod rule;
+mod slow_every;
 
 pub use mpitrace_series::categories::{Categories, Category, Class, NotFinite, Robust, RobustCategories};
 pub use one_level::NotOneLevel;
 pub(crate) use one_level::slow_from;
+pub use remarks::Remarks;
 pub use roth::Roth;
 pub use rule::{Found, Levels, Rule};
+pub use slow_every::SlowEvery;

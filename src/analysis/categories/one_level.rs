@@ -119,7 +119,7 @@ mod tests {
     fn found(run_time_ns: &[f64]) -> (Found, Option<NotOneLevel>) {
         let numbers: Vec<u64> = (0..run_time_ns.len() as u64).collect();
         let found = Rule::default().apply(&numbers, run_time_ns).unwrap();
-        let not_one_level = found.not_one_level(&numbers, run_time_ns);
+        let not_one_level = found.remarks(&numbers, run_time_ns).not_one_level;
         (found, not_one_level)
     }
 

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::one_level::not_one_level;
 use super::roth::Roth;
-use super::{Categories, Category, Class, NotFinite, NotOneLevel, Robust};
+use super::{Categories, Category, Class, NotFinite, Robust};
 use crate::statistics::{Sample, median_of, tukey_fences};
 
 /// A rule that sorts repetitions into categories, with its factors.
@@ -62,14 +61,6 @@ impl Serialize for Found {
             map.serialize_entry("level_ns", level_ns)?;
         }
         map.end()
-    }
-}
-
-impl Found {
-    /// The fault of the good repetitions where they are not one level, of the repetitions and run times that the rule
-    /// was applied to. `None` where they are, or are too few.
-    pub fn not_one_level(&self, repetition: &[u64], run_time_ns: &[f64]) -> Option<NotOneLevel> {
-        not_one_level(repetition, run_time_ns, &self.categories.category, self.levels.as_ref())
     }
 }
 

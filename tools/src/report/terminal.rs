@@ -84,6 +84,6 @@ fn numbers(view: View) -> Vec<String> {
     let line = |(all, good): (Row, Row)| format!("{:<8} all {:<33} good {}", all.name, text(&all), text(&good));
     let mut lines: Vec<String> = shown.map(|pair| line(pair).trim_end().to_owned()).collect();
     lines.extend(timed.cuts.iter().map(|cut| format!("{:<8} {}", cut.method, cut.to_text())));
-    lines.extend(timed.not_one_level.iter().map(ToString::to_string));
+    lines.extend(timed.remarks.sentences());
     lines
 }

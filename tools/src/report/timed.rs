@@ -1,16 +1,16 @@
 //! The results that are made of an operation's run times by one definition.
 
-use mpitrace::categories::{Categories, Category, Found, NotFinite, Rule};
+use mpitrace::categories::{Categories, Category, Found, NotFinite, Remarks, Rule};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::{Sample, Series, Summary, Wanted};
 
 use super::detail::Detail;
 use super::fingerprint::{Cut, Ecdf, NamedBox, Timed};
 use super::histogram::Histogram;
-use mpitrace::categories::NotOneLevel;
 
-/// The categories by the rule that colours, whether its good ones are one level, and the cuts of all rules that find a warm-up, that one's first.
-fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Option<NotOneLevel>, Vec<Cut>), NotFinite> {
+/// The categories by the rule that colours, the remarks on them, and the cuts of all rules that find a warm-up, that
+/// one's first.
+fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Remarks, Vec<Cut>), NotFinite> {
     let cut = |rule: Rule, found: &Found| Cut {
         method: rule.name(),
         warmup_end: found.categories.warmup_end,
@@ -25,8 +25,8 @@ fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Option<NotOneL
             cuts.push(cut(other, &found));
         }
     }
-    let not_one_level = found.not_one_level(series.repetition, series.run_time_ns);
-    Ok((found.categories, not_one_level, cuts))
+    let remarks = found.remarks(series.repetition, series.run_time_ns);
+    Ok((found.categories, remarks, cuts))
 }
 
 /// The run times with their categories, and what is made of them.
@@ -35,7 +35,7 @@ fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Option<NotOneL
 /// A run time that is not finite, where the rule needs all of them.
 pub fn make(rule: Rule, detail: &Detail, time: RunTime, series: Series) -> Result<(Timed, Vec<Category>), NotFinite> {
     let run_time_ns = series.run_time_ns;
-    let (Categories { category, .. }, not_one_level, cuts) = categorize(rule, &series)?;
+    let (Categories { category, .. }, remarks, cuts) = categorize(rule, &series)?;
     let counts = Category::ALL.map(|wanted| category.iter().filter(|&&category| category == wanted).count());
     let of_category =
         |series: &Series, wanted: Category| Columns::new(series, counts[wanted.place()], |row| category[row] == wanted);
@@ -61,7 +61,7 @@ pub fn make(rule: Rule, detail: &Detail, time: RunTime, series: Series) -> Resul
         time,
         counts,
         cuts,
-        not_one_level,
+        remarks,
         all: of_all,
         good: of_good,
         boxes: boxes.filter_map(|(name, sample)| NamedBox::new(name, sample)).collect(),

@@ -57,7 +57,7 @@ overlaps: also matches a lower-priority category (first > warmup > outlier > goo
     let expected = json!({
         "operation": 0, "function": "MPI_Allreduce", "communicator": "MPI_COMM_WORLD", "communicator_id": 0,
         "bytes": 8, "root": null, "datatype": null, "reduction": null, "ranks": 2, "repetitions": 400, "incomplete": 0, "method": "robust", "time": "local", "first_repetition": 0,
-        "median_ns": 2037.0, "not_one_level": null, "warmup_end": 30, "overlaps": 30, "class": "slowdown", "change_points": [30, 250],
+        "median_ns": 2037.0, "not_one_level": null, "slow_every": null, "warmup_end": 30, "overlaps": 30, "class": "slowdown", "change_points": [30, 250],
         "counts": {"first": 1, "warmup": 29, "outlier": 1, "good": 369}
     });
     assert_eq!(found, expected);
@@ -106,6 +106,26 @@ fn good_repetitions_that_are_not_one_level_are_said_to_be_none() {
     }
     // By Roth's rule they are outliers.
     assert_eq!(of(&["categorize", "--json", "--method", "roth"]).json()[0]["not_one_level"], Value::Null);
+}
+
+#[test]
+fn every_eighth_repetition_that_is_slow_is_said_to_be() {
+    let folder = Folder::new();
+    let mut random = Random::new(8);
+    let mut run_time = |i: u64| if i % 8 == 3 { 39_000.0 } else { 30_000.0 } * (0.02 * random.normal()).exp();
+    let rows: String = (0..1000).map(|i| format!("{i},0,runtime,{:.0}\n", run_time(i))).collect();
+    let file = folder.file("pattern.csv", rows.as_bytes());
+    let of = |command: &[&str]| mpitrace(&[command, &["--from", "csv", &file]].concat());
+    let sentence = "every 8th repetition is slow: 125 of 125 from repetition 3 on take 1.30 times as long, by the medians; \
+                    0 of the others do";
+    for command in ["categorize", "stats", "diagnose"] {
+        let found = of(&[command, "--json"]).json()[0]["slow_every"].clone();
+        let place = ["every", "first", "slow", "of", "others_slow"].map(|key| found[key].as_u64().unwrap());
+        assert_eq!(place, [8, 3, 125, 125, 0], "{command}");
+        assert!(found["p"].as_f64().unwrap() < 1e-6, "{command}: {found}");
+        let page = of(&[command]).stdout.split_whitespace().collect::<Vec<&str>>().join(" ");
+        assert!(page.contains(sentence), "{command}: {page}");
+    }
 }
 
 #[test]

@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         table.row(categorized.cells());
         overlaps += categorized.found.categories.overlaps;
         own_work |= categorized.own_work().is_some();
-        notes.extend(categorized.note());
+        notes.extend(categorized.notes());
         listed = arguments.operation.map(|_| categorized);
     }
     drop(progress);

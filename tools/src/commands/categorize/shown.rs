@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use mpitrace::algorithms::Algorithm;
-use mpitrace::categories::{Category, Found, Levels, Rule};
+use mpitrace::categories::{Category, Found, Levels, Remarks, Rule};
 use mpitrace::run_time::RunTime;
 use serde::Serialize;
 
@@ -12,7 +12,6 @@ use crate::output::{Attribute, Style};
 use crate::source::{Description, RunTimes, own_work_text};
 use crate::table::{Cell, Rows, Table, number, text, time};
 use crate::text;
-use mpitrace::categories::NotOneLevel;
 
 /// An operation's repetitions, categorized.
 #[derive(Debug, Serialize)]
@@ -24,8 +23,8 @@ pub struct Categorized<'a> {
     first_repetition: Option<u64>,
     #[serde(flatten)]
     pub found: Found,
-    /// `None` where the good repetitions are one level.
-    not_one_level: Option<NotOneLevel>,
+    #[serde(flatten)]
+    remarks: Remarks,
     /// Of a non-blocking operation: the share of its run times in which the program itself computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     own_work: Option<f64>,
@@ -48,14 +47,14 @@ impl<'a> Categorized<'a> {
         run_times: RunTimes<'_>,
         found: Found,
     ) -> Self {
-        let not_one_level = found.not_one_level(&run_times.repetition, &run_times.run_time_ns);
+        let remarks = found.remarks(&run_times.repetition, &run_times.run_time_ns);
         Categorized {
             operation,
             method: rule.name(),
             time: run_time,
             first_repetition: run_times.repetition.first().copied(),
             found,
-            not_one_level,
+            remarks,
             own_work: None,
             repetition: run_times.repetition.into_owned(),
             run_time_ns: run_times.run_time_ns,
@@ -79,9 +78,9 @@ impl<'a> Categorized<'a> {
         self.own_work.and_then(own_work_text)
     }
 
-    /// A note beside the table: `operation 3: ...`.
-    pub fn note(&self) -> Option<String> {
-        self.not_one_level.map(|not_one_level| format!("operation {}: {not_one_level}", self.operation.operation))
+    /// The notes beside the table: `operation 3: ...`.
+    pub fn notes(&self) -> impl Iterator<Item = String> + use<'_> {
+        self.remarks.sentences().map(|remark| format!("operation {}: {remark}", self.operation.operation))
     }
 
     /// The operation's row in the table.

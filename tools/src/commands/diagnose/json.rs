@@ -7,7 +7,7 @@ use super::samples::Hot;
 use super::switch::Switch;
 use super::{Diagnosed, words};
 use crate::source::Description;
-use mpitrace::categories::NotOneLevel;
+use mpitrace::categories::Remarks;
 
 /// An operation.
 #[derive(Serialize)]
@@ -17,8 +17,8 @@ pub struct Operation<'d> {
     method: &'static str,
     time: &'static str,
     warmup_end: Option<u64>,
-    /// `None` where the good repetitions are one level.
-    not_one_level: Option<NotOneLevel>,
+    #[serde(flatten)]
+    remarks: Remarks,
     /// Notes: repetitions left out, lines skipped.
     notes: &'d [String],
     sentences: Vec<String>,
@@ -41,7 +41,7 @@ impl<'d> Operation<'d> {
             method: diagnosed.rule.name(),
             time: diagnosed.time.name(),
             warmup_end: diagnosed.categories.warmup_end,
-            not_one_level: diagnosed.not_one_level,
+            remarks: diagnosed.remarks,
             notes: diagnosed.notes,
             sampled_repetitions: words::looked_at(diagnosed),
             sentences: words::sentences(diagnosed),

@@ -24,7 +24,7 @@ use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::{JsonRows, Output};
 use crate::progress::{self, Progress};
 use crate::source::{Description, Source, Traced};
-use mpitrace::categories::NotOneLevel;
+use mpitrace::categories::Remarks;
 use switch::Switch;
 
 /// Name the causes of slow repetitions, with the time that each one costs
@@ -56,7 +56,7 @@ struct Diagnosed<'s> {
     rule: Rule,
     time: RunTime,
     categories: Categories,
-    not_one_level: Option<NotOneLevel>,
+    remarks: Remarks,
     diagnosis: Diagnosis,
     causes: Causes,
     switch: Option<Switch>,
@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             sampled.correct(trace, &operations.operations[number], &mut times.run_time_ns);
         }
         let found = rule.apply(&times.repetition, &times.run_time_ns)?;
-        let not_one_level = found.not_one_level(&times.repetition, &times.run_time_ns);
+        let remarks = found.remarks(&times.repetition, &times.run_time_ns);
         let categories = found.categories;
         let examination =
             Examination::new(Repetitions { run_time_ns: &times.run_time_ns, category: &categories.category });
@@ -109,7 +109,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             rule,
             time,
             categories,
-            not_one_level,
+            remarks,
             diagnosis,
             causes,
             switch,

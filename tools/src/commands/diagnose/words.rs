@@ -65,7 +65,7 @@ pub fn sentences(diagnosed: &Diagnosed<'_>) -> Vec<String> {
     sentences.extend(others.filter_map(|one| finding(diagnosis, one)));
     sentences.extend(super::samples::sentences(&diagnosed.hot, &diagnosis.groups));
     sentences.extend(super::causes::unexplained(causes));
-    match diagnosed.not_one_level {
+    match diagnosed.remarks.not_one_level {
         Some(not_one_level) if diagnosis.groups.is_empty() => {
             sentences.push(format!("{not_one_level}; no warm-up, outlier or mode was found among them to compare"));
         }
@@ -74,6 +74,7 @@ pub fn sentences(diagnosed: &Diagnosed<'_>) -> Vec<String> {
             .push("there is no warm-up, no outlier and one mode: nothing to compare with the good ones".to_owned()),
         None => {}
     }
+    sentences.extend(diagnosed.remarks.slow_every.map(|found| found.to_string()));
     sentences.extend(sample(diagnosed));
     sentences
 }

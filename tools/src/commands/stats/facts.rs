@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use mpitrace::categories::Category;
+use mpitrace::categories::{Category, Remarks};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::{self, Quantile, Sample, Summary};
 use serde::Serialize;
@@ -18,7 +18,6 @@ use crate::account::{self, OperationTime};
 use crate::progress::Progress;
 use crate::source::{Description, Source};
 use crate::text;
-use mpitrace::categories::NotOneLevel;
 use mpitrace::whole_run::AllCalls;
 
 /// The steps of [`Progress`] for an operation.
@@ -37,8 +36,8 @@ pub struct Facts {
     pub category: String,
     pub counts: BTreeMap<&'static str, usize>,
     pub warmup_end: Option<u64>,
-    /// `None` where the good repetitions are one level.
-    pub not_one_level: Option<NotOneLevel>,
+    #[serde(flatten)]
+    pub remarks: Remarks,
     /// Repetitions that all that follows is of.
     pub used: usize,
     /// Complete repetitions that it is not of.
@@ -89,7 +88,7 @@ impl Facts {
             category: arguments.category.name(),
             counts: Category::ALL.map(|of| (of.name(), selection.categories.count(of))).into_iter().collect(),
             warmup_end,
-            not_one_level: selection.not_one_level,
+            remarks: selection.remarks,
             used: values.len(),
             left_out: selection.left_out,
             notes: Vec::new(),
@@ -123,9 +122,7 @@ impl Facts {
         if perturbed > 0 {
             note(format!("the tracer itself may have delayed {perturbed} of the repetitions"));
         }
-        if let Some(not_one_level) = self.not_one_level {
-            note(not_one_level.to_string());
-        }
+        self.remarks.sentences().for_each(&mut note);
         match self.used {
             0 => note("no repetition is left: there is nothing to describe".to_owned()),
             1 => note("one repetition has neither a spread nor intervals".to_owned()),

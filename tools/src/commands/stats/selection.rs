@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use mpitrace::categories::{Categories, Category, NotOneLevel, Rule};
+use mpitrace::categories::{Categories, Category, Remarks, Rule};
 use mpitrace::run_time::RunTime;
 use serde::Serialize;
 
@@ -16,8 +16,8 @@ pub struct Selection<'s> {
     pub repetition: Cow<'s, [u64]>,
     /// The categories of all complete ones.
     pub categories: Categories,
-    /// `None` where the good ones are one level.
-    pub not_one_level: Option<NotOneLevel>,
+    /// On the order and the levels of all complete ones.
+    pub remarks: Remarks,
     /// For each complete one whether it counts.
     pub kept: Vec<bool>,
     /// The run times of those that count, in order; all finite, ns.
@@ -43,7 +43,7 @@ impl<'s> Selection<'s> {
     pub fn new(source: &'s Source, number: usize, time: RunTime, rule: Rule, wanted: Wanted) -> Result<Selection<'s>> {
         let times = source.run_times(number, time)?;
         let found = rule.apply(&times.repetition, &times.run_time_ns)?;
-        let not_one_level = found.not_one_level(&times.repetition, &times.run_time_ns);
+        let remarks = found.remarks(&times.repetition, &times.run_time_ns);
         let categories = found.categories;
         let mut left_out = LeftOut::default();
         let kept: Vec<bool> = categories
@@ -58,7 +58,7 @@ impl<'s> Selection<'s> {
             })
             .collect();
         let run_time_ns = only(&kept, times.run_time_ns);
-        Ok(Selection { repetition: times.repetition, categories, not_one_level, kept, run_time_ns, left_out })
+        Ok(Selection { repetition: times.repetition, categories, remarks, kept, run_time_ns, left_out })
     }
 
     /// The values of a column that belong to repetitions that count.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::serialize::time_name;
 use crate::report::histogram::Histogram;
-use mpitrace::categories::NotOneLevel;
+use mpitrace::categories::Remarks;
 
 /// The run times by one definition.
 #[derive(Debug, Serialize)]
@@ -17,8 +17,9 @@ pub struct Timed {
     pub counts: [usize; 4],
     /// Where the warm-up ends by each rule, the one that colours first.
     pub cuts: Vec<Cut>,
-    /// `None` where the good repetitions are one level.
-    pub not_one_level: Option<NotOneLevel>,
+    /// On the order and the levels of the repetitions.
+    #[serde(flatten)]
+    pub remarks: Remarks,
     /// The numbers of all finite run times, as `stats` has them.
     pub all: Summary,
     /// Those of the good ones.

@@ -170,7 +170,7 @@ fn lines(timed: &Timed) -> Vec<String> {
         let facts = numbers::facts(summary).into_iter().filter(|(title, _)| wanted(title));
         facts.map(|(title, fact)| format!("{title}: {fact}")).collect::<Vec<_>>()
     };
-    let mut lines: Vec<String> = cuts.chain(timed.not_one_level.map(|found| found.to_string())).chain(modes).collect();
+    let mut lines: Vec<String> = cuts.chain(timed.remarks.sentences()).chain(modes).collect();
     lines.extend(facts_of(&timed.all, |title| title != "dependence"));
     lines.extend(facts_of(&timed.good, |title| title == "dependence"));
     if timed.not_finite > 0 {
