@@ -5,7 +5,7 @@ use crate::support::{Case, On, Test, build, companion};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-const OPEN_MPI: On = On::Only(&["ompi4", "ompi5"]);
+const OPEN_MPI: On = On::Only(&["ompi4", "ompi5", "ompi6"]);
 
 pub const TESTS: &[Test] = &[
     Test::new("that_an_operation_changes_are_a_finding_with_both_medians", switch).on(OPEN_MPI),
@@ -198,6 +198,13 @@ fn switch(case: &Case) {
     }
     let others = rows.iter().filter(|row| row["function"] == "MPI_Comm_dup");
     assert!(others.clone().count() == 8 && others.into_iter().all(|row| row["algorithm"].is_null()));
+    // On the page they have colours of their own.
+    let page = case.folder.join("page.html");
+    let words = ["report".as_ref(), path.as_os_str(), "-o".as_ref(), page.as_os_str()];
+    let made = companion::mpitrace(&words);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(names.iter().all(|name| page.contains(name)) && page.contains("fill=\"#009e73\""), "one colour");
     let categorized = of("categorize");
     let of_one = categorized.as_array().unwrap().iter().find(|row| row["function"] == "MPI_Allreduce").unwrap();
     assert_eq!(of_one["algorithm"].as_array().unwrap().len(), 60);

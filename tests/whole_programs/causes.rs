@@ -458,9 +458,18 @@ fn algorithm(case: &Case) {
     // Nothing but what follows from the variable.
     let allowed = |factor: &Value| {
         let name = factor["name"].as_str().unwrap_or_default();
-        name.contains(variable) || name == "collective_algorithms" || name.starts_with("tuning")
+        let is_stated = name == "collective_algorithms" || name.starts_with("tuning");
+        is_stated || name.contains(variable) || name.starts_with("algorithm of MPI_Allreduce/")
     };
     assert!(factors.iter().all(allowed), "{factors:?}");
+    // The algorithms are seen, too.
+    if ["ompi4", "ompi5"].contains(&case.mpi.name) {
+        let seen = |factor: &Value| {
+            let is = |side: &str, name: &str| factor[side].as_str().is_some_and(|all| all.starts_with(name));
+            is("a", "basic_linear") && is("b", "recursivedoubling")
+        };
+        assert!(factors.iter().any(seen), "{factors:?}");
+    }
 }
 
 /// In a soak, the table of docs/developers/measurements/causes.txt, into target/tests/causes.md.

@@ -15,6 +15,7 @@ pub const TESTS: &[Test] = &[
     Test::new("alone_name_the_cause_of_the_warm_up_of_the_tutorial", tutorial)
         .on(On::Only(&["ompi4", "mpich4"]))
         .second_tier(),
+    Test::new("of_python_name_the_function_that_runs_and_no_other", python).on(On::Python),
 ];
 
 /// Samples a second, in hot.c.
@@ -35,6 +36,37 @@ fn sampled(case: &Case, how: &str, before: &[&str], output: &Path) -> Outcome {
     ]);
     words.push("--".into());
     case.launch(2, "hot.c").arg(how).run_under(&words)
+}
+
+/// hot.py: what is called in zlib is the truth.
+fn python(case: &Case) {
+    let (output, folded) = (case.folder.join("python.mpitrace"), case.folder.join("x.folded"));
+    let words = ["run", "--sample", "2000", "-o"].map(OsString::from);
+    let words = [&[companion().into()], &words[..], &[output.clone().into(), "--".into()]].concat();
+    let outcome = case.launch(2, "hot.py").run_under(&words);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let words = ["export", "--format", "folded", "-o"].map(OsString::from);
+    assert_eq!(tool::mpitrace(&[&words[..], &[folded.clone().into(), output.into()]].concat()).code, 0);
+    let text = fs::read_to_string(&folded).expect("folded stacks");
+    for (called, name) in [("crc32", "crc (hot.py)"), ("adler32", "adler (hot.py)")] {
+        for caller in ["in_one_loop (hot.py)", "in_loops_of_their_own (hot.py)"] {
+            assert!(text.lines().any(|line| line.contains(caller)), "no {caller} in {text}");
+        }
+        let (mut all, mut named) = (0, 0);
+        for line in text.lines() {
+            let (stack, samples) = line.rsplit_once(' ').expect("a stack and a number");
+            let frames: Vec<&str> = stack.split(';').collect();
+            let Some(truth) = frames.iter().position(|frame| frame.contains(called)) else { continue };
+            let of_python = |frame: &&&str| frame.ends_with("(hot.py)") || **frame == "[python]";
+            let found = frames[..truth].iter().rev().find(of_python);
+            let samples: u32 = samples.parse().expect("a number");
+            all += samples;
+            named += if found == Some(&name) { samples } else { 0 };
+            assert!([Some(&name), Some(&"[python]"), None].contains(&found), "{stack}");
+        }
+        println!("{named} of {all} samples of {called} have their function");
+        assert!(all > 50 && f64::from(named) > 0.9 * f64::from(all), "{named} of {all} samples of {called}: {text}");
+    }
 }
 
 fn tutorial(case: &Case) {

@@ -1,5 +1,8 @@
 //! From what was measured to a report.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result};
 use mpitrace::categories::{Category, Rule};
 use mpitrace::run_time::RunTime;
@@ -45,7 +48,10 @@ fn points(measured: &Measured<'_>, run_times: &[&[f64]], categories: &[Vec<Categ
     let ranks = |all: &[u32]| -> Vec<u32> {
         rows.iter().filter_map(|&row| measured.ranks.get(*all.get(row)? as usize).copied()).collect()
     };
+    let (algorithms, algorithm) = algorithms(measured, &rows).unwrap_or_default();
     Points {
+        algorithms,
+        algorithm,
         of: measured.repetition.len(),
         chosen: chosen.how,
         repetition: rows.iter().map(|&row| measured.repetition[row]).collect(),
@@ -55,6 +61,20 @@ fn points(measured: &Measured<'_>, run_times: &[&[f64]], categories: &[Vec<Categ
         last_in: ranks(&measured.last_in),
         counters: measured.counters.iter().map(|counter| values(measured, counter, &rows)).collect(),
     }
+}
+
+/// The algorithms of an operation, and the place of each row's. `None`: they are not several, or not seen of each.
+fn algorithms(measured: &Measured<'_>, rows: &[usize]) -> Option<(Vec<String>, Vec<usize>)> {
+    let all = measured.source.algorithms(measured.subject.operation.operation)?;
+    let mut counts = BTreeMap::new();
+    for algorithm in &all {
+        *counts.entry((*algorithm)?).or_insert(0) += 1;
+    }
+    let mut names: Vec<_> = counts.into_iter().collect();
+    names.sort_by_key(|(_, count)| Reverse(*count));
+    let place = |row: &usize| names.iter().position(|(name, _)| Some(*name) == all[*row]);
+    let places = rows.iter().map(place).collect::<Option<Vec<_>>>()?;
+    (names.len() > 1).then(|| (names.iter().map(|(name, _)| name.to_string()).collect(), places))
 }
 
 /// Where the ranks' time in its calls went, and how much of its run times is the program's own computation.

@@ -32,12 +32,12 @@ struct Attributes {
 const CPU_CLOCK: u64 = 0;
 const PAGE_FAULTS: u64 = 2;
 
-/// Frame pointer, stack pointer and program counter, in the order in which a sample has them; of arm64 with the return
-/// address behind the first.
+/// The registers of a sample, without flags and segments, and which of them are frame pointer, stack pointer and program
+/// counter.
 #[cfg(target_arch = "aarch64")]
-const REGISTERS: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
+const REGISTERS: (u64, [usize; 3]) = ((1 << 33) - 1, [29, 31, 32]);
 #[cfg(not(target_arch = "aarch64"))]
-const REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
+const REGISTERS: (u64, [usize; 3]) = (0xff << 16 | 0x1ff, [6, 7, 8]);
 
 /// `PERF_SAMPLE_IDENTIFIER`, `IP`, `TIME`, `REGS_USER` and `STACK_USER`.
 const CONTENT: u64 = 1 << 16 | 1 | 1 << 2 | 1 << 12 | 1 << 13;
@@ -85,6 +85,8 @@ pub struct Moment<'b> {
     pub kernel: Option<u64>,
     /// Its registers there, or where it entered the kernel.
     pub registers: Registers,
+    /// All of them.
+    pub all: &'b [u8],
     /// The stack, from its pointer on.
     pub stack: &'b [u8],
 }
@@ -228,7 +230,7 @@ fn open(tid: u32, config: u64, period: u64, flags: u64, wakeup_bytes: usize) -> 
         },
         config2: 0,
         branches: 0,
-        registers: REGISTERS,
+        registers: REGISTERS.0,
         stack_bytes: STACK,
         clock: libc::CLOCK_MONOTONIC_RAW,
     };
@@ -263,17 +265,18 @@ fn parse(bytes: &[u8], fault_id: u64) -> Option<Record<'_>> {
             if word(32)? != 2 {
                 return None;
             }
-            let (registers, behind) = match cfg!(target_arch = "aarch64") {
-                true => (Registers { fp: word(40)?, lr: word(48)?, sp: word(56)?, pc: word(64)? }, 72),
-                false => (Registers { fp: word(40)?, sp: word(48)?, pc: word(56)?, lr: 0 }, 64),
-            };
+            let behind = 40 + 8 * REGISTERS.0.count_ones() as usize;
+            let all = bytes.get(40..behind)?;
+            let [fp, sp, pc] = REGISTERS.1.map(|number| word(40 + 8 * number));
+            let lr = if cfg!(target_arch = "aarch64") { word(40 + 8 * 30)? } else { 0 };
+            let registers = Registers { pc: pc?, sp: sp?, fp: fp?, lr };
             let length = word(behind)? as usize;
             let stack: Range<usize> = behind + 8..behind.checked_add(8)?.checked_add(length)?;
             // How much of it could be read stands behind it.
             let stack = bytes.get(stack.clone())?.get(..word(stack.end).unwrap_or(0) as usize)?;
             // PERF_RECORD_MISC_KERNEL
             let kernel = (misc & 7 == 1).then_some(address);
-            let moment = Moment { ns, kernel, registers, stack };
+            let moment = Moment { ns, kernel, registers, all, stack };
             Some(if id == fault_id && id != 0 { Record::Fault(moment) } else { Record::Tick(moment) })
         }
         // PERF_RECORD_MMAP2

@@ -50,7 +50,7 @@ pub fn shown(sites: Vec<Arc<Site>>, python: &[String], program: &str) -> Vec<Str
     folded(frames)
 }
 
-/// The interpreter of Python in a sample: which of its functions it runs is not known then.
+/// The interpreter of Python in a sample, and the functions of Python that are not known.
 pub const PYTHON_FRAME: &str = "[python]";
 
 /// The frames of a place in a sample, the outermost first, and whether a stack begins with them. None of the tracer, and
@@ -64,6 +64,17 @@ pub fn sampled(site: &Site) -> (bool, Vec<String>) {
         return (is_main, vec![PYTHON_FRAME.to_owned()]);
     }
     (is_main, site.inlined.iter().rev().map(of_frame).chain([of_site(site)]).collect())
+}
+
+/// True if the file is the interpreter of Python.
+pub fn is_python(module: &str) -> bool {
+    let name = module.rsplit('/').next().unwrap_or(module);
+    PYTHON.iter().any(|start| name.starts_with(start))
+}
+
+/// True if it is the function that runs code of Python.
+pub fn is_python_loop(site: &Site) -> bool {
+    site.symbol.as_deref().is_some_and(|name| name.starts_with("_PyEval_EvalFrameDefault"))
 }
 
 /// The function, and those that it was inlined into.

@@ -1,15 +1,25 @@
 //! The frames of a Python program, read from the interpreter's structures in its memory: CPython 3.11 to 3.13.
 
+use std::collections::HashMap;
 use std::fs::File;
+use std::ops::Range;
+use std::sync::Arc;
 
 use object::{Object, ObjectSegment, ObjectSymbol, ReadCache};
 
+use super::frames;
 use super::memory::{Map, Memory};
 
 /// No more frames, threads or characters.
 const MOST: usize = 4096;
 /// The value of `owner` of a frame between Python's and the interpreter's.
 const OWNED_BY_C: u8 = 3;
+
+/// `PyCodeObject.co_filename` and `co_qualname`.
+const FILE: u64 = 112;
+const NAME: u64 = 128;
+/// The files of Python's own code begin so.
+const FROZEN: &str = "<frozen";
 
 /// Where the fields of the structures are, bytes; as `offsetof` has them in the headers of 3.11.7, 3.12.1 and 3.13.0.
 struct Layout {
@@ -42,28 +52,43 @@ const LAYOUTS: [(u64, Layout); 3] = [
 pub struct Interpreter {
     memory: Memory,
     layout: &'static Layout,
+    /// The second number of its version.
+    minor: u64,
     /// The first thread of the main interpreter.
     threads: u64,
+    /// The type of code, and the loop that runs it.
+    code_type: u64,
+    evaluate: Range<u64>,
+    /// The file and the name of a code, and its function; `None`: one of Python's own.
+    known: HashMap<u64, ([u64; 2], Option<Arc<str>>)>,
+}
+
+/// What `read` finds in the interpreter of a process by the ranges of its symbols.
+fn of_interpreter<T>(
+    maps: &[Map],
+    root: &str,
+    mut read: impl FnMut(&dyn Fn(&[u8]) -> Option<Range<u64>>) -> Option<T>,
+) -> Option<T> {
+    let begins = |map: &&Map| map.offset == 0 && frames::is_python(&map.path);
+    maps.iter().filter(begins).find_map(|map| {
+        let cache = ReadCache::new(File::open(format!("{root}{}", map.path)).ok()?);
+        let object = object::File::parse(&cache).ok()?;
+        let first = object.segments().next()?.address() & !0xfff;
+        read(&|name| {
+            let symbol = object.dynamic_symbols().find(|symbol| symbol.name_bytes() == Ok(name))?;
+            let start = map.range.start.wrapping_sub(first).wrapping_add(symbol.address());
+            Some(start..start.checked_add(symbol.size())?)
+        })
+    })
 }
 
 impl Interpreter {
     /// That of a process. `None`: it has none, or one of another version.
     pub fn find(memory: Memory, maps: &[Map], root: &str) -> Option<Interpreter> {
-        let is_python = |map: &&Map| {
-            let name = map.path.rsplit('/').next().unwrap_or_default();
-            map.offset == 0 && (name.starts_with("libpython") || name.starts_with("python"))
-        };
-        maps.iter().filter(is_python).find_map(|map| {
-            let cache = ReadCache::new(File::open(format!("{root}{}", map.path)).ok()?);
-            let object = object::File::parse(&cache).ok()?;
-            let first = object.segments().next()?.address() & !0xfff;
-            let at = |name: &[u8]| {
-                let symbol = object.dynamic_symbols().find(|symbol| symbol.name_bytes() == Ok(name))?;
-                Some(map.range.start.wrapping_sub(first).wrapping_add(symbol.address()))
-            };
-            let minor = memory.word(at(b"Py_Version")?)? >> 16 & 0xff;
+        of_interpreter(maps, root, |at| {
+            let minor = memory.word(at(b"Py_Version")?.start)? >> 16 & 0xff;
             let (_, layout) = LAYOUTS.iter().find(|(known, _)| *known == minor)?;
-            let runtime = at(b"_PyRuntime")?;
+            let runtime = at(b"_PyRuntime")?.start;
             // From 3.13 on the first words say where the fields of the larger structures are.
             let [interpreters, threads] = match minor {
                 11 => [40, 16],
@@ -72,8 +97,47 @@ impl Interpreter {
                 _ => [memory.word(runtime + 5 * 8)?, memory.word(runtime + 9 * 8)?],
             };
             let interpreter = memory.word(runtime.wrapping_add(interpreters))?;
-            Some(Interpreter { memory, layout, threads: memory.word(interpreter.wrapping_add(threads))? })
+            let threads = memory.word(interpreter.wrapping_add(threads))?;
+            let (code_type, evaluate) = (at(b"PyCode_Type")?.start, at(b"_PyEval_EvalFrameDefault")?);
+            Some(Interpreter { memory, layout, minor, threads, code_type, evaluate, known: HashMap::new() })
         })
+    }
+
+    /// The function of Python that the interpreter's loop runs in a sample, as `Solver.step (solver.py)`, by an address in
+    /// the loop and the bytes of the loop's frame. `None`: it is not known, or the address is not in the loop.
+    ///
+    /// The loop of 3.11 keeps the address of the function's first instruction in its frame, and code is seldom freed: it
+    /// can be read after the sample was taken. Callers in Python are not in the frame. Until the loop has begun the word
+    /// is an older one; then no register points into that code. `registers`: those of the loop, if it has called nothing.
+    pub fn function(&mut self, address: u64, frame: &[u8], registers: Option<&[u8]>) -> Option<Arc<str>> {
+        if self.minor != 11 || !self.evaluate.contains(&address) {
+            return None;
+        }
+        let of_code = words(frame).filter_map(|word| {
+            let code = word.checked_sub(self.layout.instructions)?;
+            // As all of Python's objects lie, and so that few words are looked up.
+            (code % 16 == 0 && self.word(code, 8) == Some(self.code_type)).then_some(code)
+        });
+        let mut codes = of_code.collect::<Vec<u64>>().into_iter();
+        let code = codes.next()?;
+        if codes.any(|other| other != code) {
+            return None;
+        }
+        let first = code.wrapping_add(self.layout.instructions);
+        let behind = first.wrapping_add(2 * self.word(code, 16)?.min(1 << 30));
+        if registers.is_some_and(|all| !words(all).any(|word| (first..behind).contains(&word))) {
+            return None;
+        }
+        let names = [self.word(code, FILE)?, self.word(code, NAME)?];
+        match self.known.get(&code) {
+            Some((known, name)) if *known == names => name.clone(),
+            _ => {
+                let (file, name) = (self.text(names[0])?, self.text(names[1])?);
+                let name = (!file.starts_with(FROZEN)).then(|| format!("{name} ({})", last_of(&file)).into());
+                self.known.insert(code, (names, name.clone()));
+                name
+            }
+        }
     }
 
     /// The frames of a thread of the process, the outermost first; none where it runs no Python.
@@ -102,9 +166,9 @@ impl Interpreter {
             return None;
         }
         let code = self.word(frame, *code)?;
-        let [file, name, table] = [112, 128, 136].map(|offset| self.word(code, offset));
+        let [file, name, table] = [FILE, NAME, 136].map(|offset| self.word(code, offset));
         let (file, name) = (self.text(file?)?, self.text(name?)?);
-        if file.starts_with("<frozen") {
+        if file.starts_with(FROZEN) {
             return None;
         }
         let length = self.word(table?, 16)?.min(1 << 20) as usize;
@@ -112,7 +176,7 @@ impl Interpreter {
         let first = self.word(code, *first_line)? as u32;
         let unit = self.word(frame, 56)?.wrapping_sub(code.wrapping_add(*instructions)) / 2;
         let line = line(&table, first.into(), unit).map(|line| format!(":{line}")).unwrap_or_default();
-        Some(format!("{name} ({}{line})", file.rsplit('/').next().unwrap_or(&file)))
+        Some(format!("{name} ({}{line})", last_of(&file)))
     }
 
     /// A string of Python.
@@ -127,6 +191,14 @@ impl Interpreter {
         };
         Some(bytes.chunks(size.max(1)).map(character).collect())
     }
+}
+
+fn last_of(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or(file)
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word))
 }
 
 /// The line of an instruction by the table of its code (Objects/locations.md of CPython). An entry begins with a byte

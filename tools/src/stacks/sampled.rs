@@ -1,6 +1,6 @@
 //! The samples of a thread as they come: unwound at once, since its memory is gone later, and named after the run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use super::event::{Event, Moment, Record};
 use super::frames;
 use super::gaps::Gaps;
 use super::memory::{Map, Memory};
+use super::python::Interpreter;
 use super::root_of;
 use super::unwind::{Place, Stacks, Unwind};
 
@@ -21,6 +22,8 @@ const MOST_SAMPLES: usize = 1 << 20;
 const MOST_STACKS: usize = 1 << 20;
 /// The file of a place in the kernel.
 const KERNEL: &str = "[kernel]";
+/// The offset of a function of Python, whose name is in place of the file.
+const OF_PYTHON: u64 = u64::MAX;
 
 /// All stacks of the job on this node, each with the one that it lies on.
 pub struct Tree {
@@ -37,8 +40,11 @@ pub struct Sampled {
     event: Option<Event>,
     sees_kernel: bool,
     maps: Vec<Map>,
+    memory: Memory,
     root: String,
     unwind: Option<Unwind>,
+    /// The interpreter of Python, as soon as its code runs; `None` within: it cannot be read.
+    python: Option<Option<Interpreter>>,
     gaps: Gaps,
     /// The stack before, and whether the kernel was entered from it.
     last: (u32, bool),
@@ -110,18 +116,25 @@ impl Tree {
             true => kernel_symbols(),
             false => Vec::new(),
         };
-        let mut numbers = vec![EMPTY];
+        let (mut numbers, mut of_python) = (vec![EMPTY], HashSet::new());
         for (below, place) in &self.nodes {
             let below = numbers[*below as usize];
             let number = match is_in_kernel(place) {
                 true if place.offset == 0 => on(&mut named, below, KERNEL.to_owned()),
                 true => symbol_at(&kernel, place.offset).map_or(below, |symbol| on(&mut named, below, symbol)),
+                false if place.offset == OF_PYTHON => {
+                    let number = on(&mut named, below, place.module.to_string());
+                    of_python.insert(number);
+                    number
+                }
                 false => {
                     let site = resolver.resolve(&place.module, None, place.offset);
                     let (is_first, texts) = frames::sampled(&site);
-                    let is_again = below != EMPTY && texts.len() == 1 && {
+                    // Of the interpreter's functions only its loop begins other code of Python.
+                    let is_again = below != EMPTY && texts == [frames::PYTHON_FRAME] && {
                         let (_, frame) = named.stacks[below as usize - 1];
-                        texts[0] == frames::PYTHON_FRAME && named.frames[frame as usize] == texts[0]
+                        named.frames[frame as usize] == texts[0]
+                            || of_python.contains(&below) && !frames::is_python_loop(&site)
                     };
                     let texts = texts.into_iter().filter(|_| !is_again);
                     texts.fold(if is_first { EMPTY } else { below }, |below, text| on(&mut named, below, text))
@@ -142,13 +155,15 @@ impl Sampled {
     /// # Errors
     /// The kernel forbids it.
     pub fn open(pid: u32, tid: u32, hz: f64) -> io::Result<Sampled> {
-        let (event, period_ns) = (Event::open(tid, hz)?, (1e9 / hz) as u64);
+        let (event, period_ns, memory) = (Event::open(tid, hz)?, (1e9 / hz) as u64, Memory { pid });
         Ok(Sampled {
             sees_kernel: event.sees_kernel,
             event: Some(event),
-            maps: Memory { pid }.maps(),
+            maps: memory.maps(),
+            memory,
             root: root_of(pid),
             unwind: None,
+            python: None,
             gaps: Gaps::new(period_ns),
             last: (EMPTY, false),
             waiting: Vec::new(),
@@ -208,7 +223,7 @@ impl Sampled {
             Record::Mapped(map) => {
                 self.maps.retain(|known| known.range.end <= map.range.start || map.range.end <= known.range.start);
                 self.maps.push(map);
-                self.unwind = None;
+                (self.unwind, self.python) = (None, None);
             }
             Record::Lost(records) => {
                 self.lost += records + self.waiting.drain(..).count() as u64;
@@ -219,9 +234,19 @@ impl Sampled {
     }
 
     fn stack(&mut self, moment: &Moment<'_>, tree: &mut Tree) -> u32 {
-        let (maps, root) = (&self.maps, &self.root);
+        let (maps, root, memory) = (&self.maps, &self.root, self.memory);
         let unwind = self.unwind.get_or_insert_with(|| tree.files.of_process(maps, root));
-        let places = unwind.places(moment.registers, moment.registers.sp, moment.stack);
+        let (mut places, mut registers) = (Vec::new(), Some(moment.all));
+        unwind.frames(moment.registers, moment.registers.sp, moment.stack, |place, address, frame| {
+            if frames::is_python(&place.module) {
+                // When the thread was started the interpreter was not there yet.
+                let python = self.python.get_or_insert_with(|| Interpreter::find(memory, &memory.maps(), root));
+                let function = python.as_mut().and_then(|python| python.function(address, frame, registers));
+                places.extend(function.map(|module| Place { module, offset: OF_PYTHON }));
+            }
+            places.push(place);
+            registers = None;
+        });
         places.into_iter().rev().fold(EMPTY, |below, place| tree.on(below, place))
     }
 

@@ -56,24 +56,37 @@ pub struct Unwind {
 impl Unwind {
     /// The places of a thread, the innermost first, by its registers and the bytes from the address `start` on.
     pub fn places(&mut self, registers: Registers, start: u64, stack: &[u8]) -> Vec<Place> {
+        let mut places = Vec::new();
+        self.frames(registers, start, stack, |place, _, _| places.push(place));
+        places
+    }
+
+    /// The same, each with its address and the bytes of its frame, as far as they are known.
+    pub fn frames(&mut self, registers: Registers, start: u64, stack: &[u8], mut take: impl FnMut(Place, u64, &[u8])) {
         let mut read = |address: u64| {
             let first = usize::try_from(address.checked_sub(start).ok_or(())?).map_err(drop)?;
             let word = stack.get(first..).and_then(<[u8]>::first_chunk).ok_or(())?;
             Ok(u64::from_ne_bytes(*word))
         };
-        let mut frames = self.unwinder.iter_frames(registers.pc, native(registers), &mut self.cache, &mut read);
-        let mut places = Vec::new();
-        while places.len() < DEEPEST {
-            let Ok(Some(frame)) = frames.next() else { break };
+        let within = |address: u64| usize::try_from(address.saturating_sub(start)).map_or(0, |at| at.min(stack.len()));
+        let mut native = native(registers);
+        let mut frame = FrameAddress::from_instruction_pointer(registers.pc);
+        for _ in 0..DEEPEST {
             let behind = match frame {
                 FrameAddress::InstructionPointer(address) => address + 1,
                 FrameAddress::ReturnAddress(address) => address.get(),
             };
             let module = self.modules.iter().find(|(range, _, _)| range.contains(&(behind - 1)));
-            let Some((_, bias, path)) = module else { break };
-            places.push(Place { module: path.clone(), offset: behind.wrapping_sub(*bias) });
+            let Some((_, bias, path)) = module else { return };
+            let place = Place { module: path.clone(), offset: behind.wrapping_sub(*bias) };
+            let first = within(native.sp());
+            let next = self.unwinder.unwind_frame(frame, &mut native, &mut self.cache, &mut read);
+            take(place, behind - 1, stack.get(first..within(native.sp())).unwrap_or_default());
+            match next.ok().flatten().and_then(FrameAddress::from_return_address) {
+                Some(next) => frame = next,
+                None => return,
+            }
         }
-        places
     }
 }
 

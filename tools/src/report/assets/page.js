@@ -18,6 +18,7 @@ function time(ns) {
 function format(kind, value) {
   if (value == null) return "";
   if (kind === "time") return time(value);
+  if (kind === "text") return value;
   return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)));
 }
 

@@ -18,6 +18,10 @@ pub struct Points {
     /// For each of [`Fingerprint::times`] the categories.
     #[serde(serialize_with = "letters_each")]
     pub category: Vec<Vec<Category>>,
+    /// The algorithms of the MPI library, the most frequent first, and for each repetition the place of its own; empty
+    /// where they are not several.
+    pub algorithms: Vec<String>,
+    pub algorithm: Vec<usize>,
     /// The world rank that was in the call longest.
     pub slowest: Vec<u32>,
     /// The world rank that came last.

@@ -83,6 +83,10 @@ fn points(fingerprint: &Fingerprint) -> serde_json::Value {
     for (timed, values) in fingerprint.times.iter().zip(&points.run_time_ns) {
         columns.push(json!([timed.time.name(), "time", list(values)]));
     }
+    if !points.algorithms.is_empty() {
+        let names: Vec<&String> = points.algorithm.iter().map(|&place| &points.algorithms[place]).collect();
+        columns.push(json!(["algorithm", "text", names]));
+    }
     if !points.slowest.is_empty() {
         columns.push(json!(["longest on rank", "count", points.slowest]));
     }

@@ -11,7 +11,7 @@ use mpitrace::categories::Category;
 
 use super::fingerprint::{Fingerprint, Timed};
 use crate::draw::axis::{Kind, extent};
-use crate::draw::plot::{GREY, Ink, Mark, PALETTE, Plot, Range, Shape};
+use crate::draw::plot::{GREY, Ink, Mark, OTHERS, PALETTE, Plot, Range, Shape};
 use crate::draw::scene;
 use crate::output::Attribute;
 
@@ -32,6 +32,12 @@ pub fn ink(category: Category) -> Ink {
         Category::Good => ('.', Attribute::Cyan),
     };
     Ink { colour: PALETTE[category.place()], letter, attribute: Some(attribute) }
+}
+
+/// The ink of an algorithm that is not the most frequent one.
+fn ink_of_other(place: usize) -> Ink {
+    let letter = char::from_digit(place as u32 + 1, 36).unwrap_or(ALL.letter);
+    Ink { colour: *OTHERS.get(place - 1).unwrap_or(&GREY), letter, attribute: None }
 }
 
 fn shape(category: Category) -> Shape {
@@ -73,16 +79,27 @@ impl<'a> View<'a> {
         self.fingerprint.points.repetition.iter().map(|&number| number as f64)
     }
 
-    /// Adds the points, a layer for each category.
+    /// Adds the points, a layer for each category, and in it for each algorithm.
     fn add_points(&self, plot: &mut Plot, points: &[(f64, f64)], is_wanted: impl Fn(Category) -> bool) {
-        let categories = &self.fingerprint.points.category[self.time];
+        let drawn = &self.fingerprint.points;
+        let categories = &drawn.category[self.time];
         for category in ORDER.into_iter().filter(|&category| is_wanted(category)) {
-            let belongs =
-                |&row: &usize| categories[row] == category && points[row].0.is_finite() && points[row].1.is_finite();
-            let rows: Vec<usize> = (0..points.len()).filter(belongs).collect();
-            let points = rows.iter().map(|&row| points[row]).collect();
-            let mark = Mark::Points { shape: shape(category), points, rows };
-            plot.add(category.name(), Some(self.counted(category)), ink(category), mark);
+            let mut legend = self.counted(category);
+            for place in 0..drawn.algorithms.len().max(1) {
+                let belongs = |&row: &usize| {
+                    let is_of = categories[row] == category && drawn.algorithm.get(row).is_none_or(|&own| own == place);
+                    is_of && points[row].0.is_finite() && points[row].1.is_finite()
+                };
+                let rows: Vec<usize> = (0..points.len()).filter(belongs).collect();
+                if rows.is_empty() {
+                    continue;
+                }
+                let ink = if place == 0 { ink(category) } else { ink_of_other(place) };
+                let points = rows.iter().map(|&row| points[row]).collect();
+                legend.extend(drawn.algorithms.get(place).map(|name| format!(" {name}")));
+                let legend = Some(std::mem::take(&mut legend));
+                plot.add(category.name(), legend, ink, Mark::Points { shape: shape(category), points, rows });
+            }
         }
     }
 
