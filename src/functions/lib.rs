@@ -174,6 +174,7 @@ macro_rules! for_each_function {
                 => completion::get_status_of(array);
             completing Request_get_status_some(count, requests, outcount, indices, statuses) into statuses
                 => completion::get_status_of(array);
+            forwarded Cancel(request) then messages::cancelled(request);
             guarded Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request);
             freeing Request_free(request) => outstanding::free(request);
             starting Start(request) => outstanding::start_prepared(request)

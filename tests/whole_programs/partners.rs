@@ -2,7 +2,7 @@
 
 use crate::support::{Case, On, Outcome, Test};
 use mpitrace::clock::Clock;
-use mpitrace::messages::Messages;
+use mpitrace::messages::{MessageCall, Messages};
 use mpitrace::operations::Operations;
 use mpitrace::partners::Partners;
 use mpitrace::reader;
@@ -17,6 +17,7 @@ pub const TESTS: &[Test] = &[
     Test::new("are_not_known_where_it_is_switched_off", off),
     Test::new("are_known_of_each_recorded_message", recorded),
     Test::new("are_known_of_recorded_messages_of_each_thread", recorded_of_threads),
+    Test::new("are_not_those_of_receives_that_were_cancelled", cancelled),
 ];
 
 /// Those with an mpif.h of their own: that of another library has another MPI_ANY_SOURCE.
@@ -170,6 +171,16 @@ fn recorded_of_threads(case: &Case) {
     // With the line that is reported.
     let of_rank_1 = messages.messages.iter().filter(|message| message.send.0 == 1);
     assert_eq!(of_rank_1.count(), 201);
+}
+
+fn cancelled(case: &Case) {
+    let (_, _, messages) = with_records(case, 2, "cancelled.c");
+    let is_cancelled = |call: &&MessageCall| call.start.is_none() && call.flags & message::CANCELLED != 0;
+    assert_eq!(messages.calls[0].iter().filter(is_cancelled).count(), 2);
+    let receives: Vec<_> =
+        messages.calls[0].iter().filter(|call| call.message.is_some() && call.start.is_none()).collect();
+    // With the line that is reported, the probe and what it finds.
+    assert_eq!((messages.messages.len(), receives.len()), (21 + 1, 22));
 }
 
 fn off(case: &Case) {

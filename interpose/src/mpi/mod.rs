@@ -213,8 +213,7 @@ pub fn message_bytes(status: usize) -> Option<u64> {
     if status == abi.status_ignore || program::int(status + abi.status_source) == abi.proc_null {
         return None;
     }
-    // SAFETY: int MPI_Test_cancelled(const MPI_Status *, int *).
-    if int(|flag| unsafe { test_cancelled(status, flag) }) != Some(0) {
+    if is_cancelled(status) {
         return None;
     }
     let byte = abi.byte;
@@ -226,6 +225,12 @@ pub fn message_bytes(status: usize) -> Option<u64> {
     // SAFETY: int MPI_Get_count(const MPI_Status *, MPI_Datatype, int *).
     let bytes = int(|bytes| unsafe { get_count(status, byte, bytes) })?;
     u64::try_from(bytes).ok()
+}
+
+/// True if a call has set the status at this address for a request that was cancelled.
+pub fn is_cancelled(status: usize) -> bool {
+    // SAFETY: int MPI_Test_cancelled(const MPI_Status *, int *).
+    int(|flag| unsafe { test_cancelled(status, flag) }) != Some(0)
 }
 
 /// The class of an error code.

@@ -12,7 +12,7 @@ use mpitrace_format::layout::{MOST_MESSAGES, MessageEntry, message, partner, sto
 
 use crate::base::{mode, program};
 use crate::identity::registry::{self, FastMap};
-use crate::mpi::abi;
+use crate::mpi::{self, abi};
 use crate::record::thread::messages::{KnownMessage, MessageKey};
 use crate::record::thread::{self, ThreadRef, attention};
 use crate::record::{call_site, ticks};
@@ -25,7 +25,7 @@ use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT, R
 /// the start for bytes.
 static STARTS: RequestPartners = RequestPartners::new();
 
-const _: () = assert!((message::FINDS | message::FOLDED) & (PERSISTENT | ACTIVE) == 0);
+const _: () = assert!((message::FINDS | message::FOLDED | message::CANCELLED) & (PERSISTENT | ACTIVE) == 0);
 
 static OPERATIONS: Mutex<Option<FastMap<MessageKey, u32>>> = Mutex::new(None);
 
@@ -121,15 +121,30 @@ pub fn forget_start(request: usize) {
     STARTS.clear(abi::get().read(request));
 }
 
-/// True if the status must say which message came.
+/// The program has asked to cancel the request at this address. The status that completes it says if that was done.
+pub fn ask_to_cancel(request: usize) {
+    let handle = abi::get().read(request);
+    if let Some(start) = STARTS.find(handle) {
+        STARTS.store(handle, Message { flags: start.flags | message::CANCELLED, ..start });
+    }
+}
+
+/// True if the status must say which message came, if one did.
 fn is_wild(message: &Message) -> bool {
-    message.flags & message::RECEIVE != 0 && (message.tag < 0 || partner::any_source(message.partner).is_some())
+    message.flags & message::CANCELLED != 0
+        || message.flags & message::RECEIVE != 0 && (message.tag < 0 || partner::any_source(message.partner).is_some())
 }
 
 /// The message with the source and the tag that came, by the address of its status.
 fn came(message: Message, status: usize) -> Message {
     if !is_wild(&message) || status == abi::get().status_ignore {
         return message;
+    }
+    if message.flags & message::CANCELLED != 0 {
+        return match mpi::is_cancelled(status) {
+            true => message,
+            false => came(Message { flags: message.flags & !message::CANCELLED, ..message }, status),
+        };
     }
     // MPI_TAG lies behind MPI_SOURCE in every interface.
     let tag = program::int(status + abi::get().status_source + size_of::<c_int>());
@@ -198,7 +213,7 @@ pub fn start_of(handle: usize) -> Option<Message> {
 }
 
 fn keep_completion(thread: ThreadRef, start: Message) {
-    let flags = start.flags & (message::SEND | message::RECEIVE) | message::COMPLETES;
+    let flags = start.flags & (message::SEND | message::RECEIVE | message::CANCELLED) | message::COMPLETES;
     let completed = Message { flags, bytes: 0, ..start };
     keep(thread, completed, (start.bytes >> 32) as u32, Some(start.bytes as u32));
 }

@@ -192,6 +192,14 @@ pub fn no_message(request: usize) {
     }
 }
 
+/// The program has asked to cancel a request.
+#[inline(never)]
+pub fn cancelled(request: usize) {
+    if messages::are_kept() {
+        message_records::ask_to_cancel(request);
+    }
+}
+
 /// A message is being sent.
 #[inline(never)]
 pub fn sending<W: Width>(request: usize, count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {

@@ -44,6 +44,9 @@ impl Messages {
             resolve(calls);
             let rank = trace.parts[part].rank();
             for (place, call) in (0u32..).zip(calls.iter()).filter(|(_, call)| call.start.is_none()) {
+                if call.flags & message::CANCELLED != 0 {
+                    continue;
+                }
                 let envelope = envelope(rank, call);
                 let is_probe = call.flags & (message::FINDS | message::STARTS) == message::FINDS;
                 match envelope {
@@ -112,6 +115,7 @@ fn resolve(calls: &mut [MessageCall]) {
         if let Some(start) = call.start {
             let start = &mut calls[start as usize];
             (start.partner, start.tag) = (call.partner, call.tag);
+            start.flags |= call.flags & message::CANCELLED;
         }
     }
 }

@@ -68,6 +68,19 @@ fn receives_get_messages_in_the_order_in_which_they_were_posted() {
 }
 
 #[test]
+fn cancelled_receives_get_no_message() {
+    let mut ranks = world(2);
+    ranks[0].message("MPI_Send", entry(SEND, 1, 5), None, 8, [100, 110]);
+    let start = ranks[1].message("MPI_Irecv", entry(RECEIVE | message::STARTS, 0, 5), None, 0, [10, 20]);
+    let done = entry(RECEIVE | message::COMPLETES | message::CANCELLED, 0, 5);
+    ranks[1].message("MPI_Wait", done, Some(start), 0, [30, 40]);
+    ranks[1].message("MPI_Recv", entry(RECEIVE, 0, 5), None, 0, [50, 120]);
+    let messages = found(&ranks);
+    assert_eq!(bytes(&messages, 1), [None, None, Some(8)]);
+    assert!(messages.unmatched.is_empty());
+}
+
+#[test]
 fn messages_of_two_communicators_and_found_ones_are_kept_apart() {
     let mut ranks = world(2);
     let other = [0, 1].map(|rank| ranks[rank as usize].communicator(7, 2, 1 - rank, None));

@@ -43,6 +43,8 @@ pub mod message {
     pub const FINDS: u32 = 64;
     /// Calls with many partners or tags, of which the entry has one of each only.
     pub const FOLDED: u32 = 128;
+    /// The request was cancelled: no message belongs to it.
+    pub const CANCELLED: u32 = 256;
 }
 
 /// Operations of message calls that are told apart.
