@@ -11,17 +11,14 @@ pub(crate) struct Histograms {
 }
 
 impl Histograms {
-    /// Out of those of a live segment: the first `used` of them count.
-    pub fn of(all: &[Buckets]) -> Histograms {
-        let of_one = |(number, one): (u32, &Buckets)| {
-            let buckets: Vec<((u32, u32), u64)> = (0..)
-                .zip(one.calls.as_flattened())
-                .filter(|(_, calls)| **calls != 0)
-                .map(|(bucket, &calls)| ((number, bucket), calls))
-                .collect();
-            buckets
+    /// Out of the rows of a live segment.
+    pub fn of(rows: &[Buckets]) -> Histograms {
+        let of_row = |row: &Buckets| {
+            let (histogram, first) = (row.histogram, row.row.min(ROWS as u32 - 1) * ROW as u32);
+            let buckets = (first..).zip(row.calls).filter(move |&(_, calls)| histogram != 0 && calls != 0);
+            buckets.map(move |(bucket, calls)| ((histogram, bucket), calls))
         };
-        Histograms { calls: (SHARED_HISTOGRAM..).zip(all).flat_map(of_one).collect() }
+        Histograms { calls: rows.iter().flat_map(of_row).collect() }
     }
 
     /// Counts a call of an operation that took so many ticks.

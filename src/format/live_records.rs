@@ -2,7 +2,8 @@
 //!
 //! A live record has 24 bytes. Its duration is 32 bits wide; a longer call has an entry of its own. Of position and
 //! repetition it has the lower half. The upper one follows from the counts that the tables have when the chunk is read:
-//! fewer than 2^32 calls may have been made since.
+//! fewer than 2^32 calls may have been made since. In a sample, of which records may be older, it follows from the record
+//! behind it: records and chunks are read from the last to the first.
 
 use crate::layout::*;
 use crate::packed::{Rows, column};
@@ -30,6 +31,10 @@ pub trait LiveTables {
 
     /// True if there is this operation of message calls.
     fn has_message(&self, operation: u32) -> bool;
+
+    /// A call of this operation had this repetition and position on its communicator: those that are read next come
+    /// before it.
+    fn set_counted(&self, _operation: u32, _repetition: u64, _position: Option<u64>) {}
 }
 
 /// A simulated clock, and what it goes by.
@@ -98,10 +103,11 @@ pub fn rows(
         Some(above) => above?,
         None => Vec::new(),
     };
-    let mut counts = Counts::new(tables);
+    let is_sample = header.rank.ring == full::SAMPLE;
+    let mut counts = Counts::new(tables, is_sample);
     let calls = rows.enter.iter().zip(&rows.operation);
     let numbers = rows.exit.iter_mut().zip(&mut rows.position).zip(&mut rows.repetition);
-    for (record, ((enter, operation), ((exit, position), repetition))) in calls.zip(numbers).enumerate() {
+    for (record, ((enter, operation), ((exit, position), repetition))) in calls.zip(numbers).enumerate().rev() {
         let operation = operation & OPERATION_MASK;
         *exit = match *exit as u32 {
             NOT_RETURNED => 0,
@@ -125,6 +131,14 @@ pub fn rows(
             (0, None) => *position,
             (from, _) => (u64::from(from) << 32) + (*repetition & ((1 << 40) - 1)),
         };
+        if is_sample {
+            let is_counted = counted.positions_from == 0 && above == 0;
+            tables.set_counted(
+                operation,
+                *repetition,
+                counted.on_communicator.filter(|_| is_counted).and(Some(*position)),
+            );
+        }
     }
     let of_call = entry.thread & MESSAGES == 0;
     for (index, column) in live.iter().enumerate().skip(LIVE_COLUMNS.len()) {
@@ -148,13 +162,15 @@ pub fn rows(
 /// The counts of the operations that were asked for last: a loop calls few of them.
 struct Counts<'t, T> {
     tables: &'t T,
+    /// They change from record to record.
+    change: bool,
     /// By the lowest bits of their numbers.
     known: [Option<(u32, Counted)>; 16],
 }
 
 impl<'t, T: LiveTables> Counts<'t, T> {
-    fn new(tables: &'t T) -> Self {
-        Counts { tables, known: [None; 16] }
+    fn new(tables: &'t T, change: bool) -> Self {
+        Counts { tables, change, known: [None; 16] }
     }
 
     /// Those of an operation; `None`: there is no such operation.
@@ -162,7 +178,7 @@ impl<'t, T: LiveTables> Counts<'t, T> {
     fn find(&mut self, operation: u32) -> Option<Counted> {
         let place = operation as usize % self.known.len();
         match self.known[place] {
-            Some((known, counted)) if known == operation => Some(counted),
+            Some((known, counted)) if known == operation && !self.change => Some(counted),
             _ => {
                 let counted = self.tables.counted(operation)?;
                 self.known[place] = Some((operation, counted));

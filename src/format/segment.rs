@@ -4,6 +4,7 @@
 //! that a killed process left. Nothing in it is trusted: every offset and count is checked against the bytes there are.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -70,8 +71,20 @@ pub fn read_with<'a>(
         counted = reading.count_cut(&cut, &mut histograms).ok_or_else(|| damaged("has a call without an operation"))?;
     }
     kept.sort_by_key(|kept| (kept.thread, kept.draw));
-    for kept in &kept {
-        reading.take_chunk(kept).map_err(damaged)?;
+    let mut rows: Vec<Option<Rows>> = kept.iter().map(|_| None).collect();
+    if header.rank.ring == full::SAMPLE {
+        // From the last to the first, thread by thread.
+        let mut thread = None;
+        for (rows, kept) in rows.iter_mut().zip(&kept).rev().filter(|(_, kept)| kept.thread & MESSAGES == 0) {
+            if thread.replace(kept.thread) != Some(kept.thread) {
+                reading.counted.take();
+            }
+            *rows = reading.rows(kept);
+        }
+        reading.counted.take();
+    }
+    for (kept, rows) in kept.iter().zip(rows) {
+        reading.take_chunk(kept, rows).map_err(damaged)?;
     }
 
     let mut columns = live_records::columns(header);
@@ -245,6 +258,8 @@ struct Reading<'r, 'a> {
     exits: HashMap<u64, u64>,
     /// The same of those whose chunk was in a file by then: record and ticks by draw.
     late: HashMap<u64, Vec<(u32, u64)>>,
+    /// In a sample: the counts of operations, and those of communicators, before the records that were read.
+    counted: RefCell<[HashMap<u32, u64>; 2]>,
     /// Of each draw the interruptions of its records.
     interrupted: HashMap<u64, Vec<&'a InterruptionEntry>>,
     interruptions: Vec<InterruptionEntry>,
@@ -279,6 +294,7 @@ impl<'r, 'a> Reading<'r, 'a> {
             clock,
             exits: tables.long_calls.iter().map(|call| (call.record, call.exit)).collect(),
             late,
+            counted: RefCell::default(),
             interrupted,
             interruptions: Vec::new(),
             behind,
@@ -335,7 +351,7 @@ impl<'r, 'a> Reading<'r, 'a> {
     }
 
     /// Takes the records of a chunk that lies in memory.
-    fn take_chunk(&mut self, kept: &Kept<'_>) -> Result<(), &'static str> {
+    fn take_chunk(&mut self, kept: &Kept<'_>, known: Option<Rows>) -> Result<(), &'static str> {
         if kept.thread & MESSAGES != 0 {
             if kept.records > 0 {
                 let rows = self.rows(kept).ok_or("has a message without an operation")?;
@@ -348,7 +364,7 @@ impl<'r, 'a> Reading<'r, 'a> {
             self.note(interrupted, kept.first, kept.thread, &[]);
             return Ok(());
         }
-        let rows = self.rows(kept).ok_or("has a call without an operation")?;
+        let rows = known.or_else(|| self.rows(kept)).ok_or("has a call without an operation")?;
         if kept.thread as usize >= self.tables.threads.len() {
             return Err("has records without a thread");
         }
@@ -409,11 +425,24 @@ impl LiveTables for Reading<'_, '_> {
         // Many communicators with few calls each have one entry.
         let communicator = self.tables.communicators.get(entry.communicator as usize);
         let counting = communicator.filter(|communicator| communicator.flags & communicator_flags::FOLDED == 0);
+        let [calls, positions] = &*self.counted.borrow();
+        let position = |communicator: &CommunicatorEntry| {
+            positions.get(&entry.communicator).copied().unwrap_or(communicator.calls)
+        };
         Some(Counted {
-            calls: entry.calls,
+            calls: calls.get(&operation).copied().unwrap_or(entry.calls),
             positions_from: entry.positions_from,
-            on_communicator: counting.map(|communicator| communicator.calls),
+            on_communicator: counting.map(position),
         })
+    }
+
+    fn set_counted(&self, operation: u32, repetition: u64, position: Option<u64>) {
+        let [calls, positions] = &mut *self.counted.borrow_mut();
+        calls.insert(operation, repetition);
+        let entry = self.tables.operations.get(operation as usize);
+        if let (Some(position), Some(entry)) = (position, entry) {
+            positions.insert(entry.communicator, position);
+        }
     }
 
     fn exit(&self, record: u64) -> Option<u64> {

@@ -99,6 +99,13 @@ impl Mapping {
         unsafe { self.range(offset, bytes.len() as u64).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     }
 
+    /// Copies so many bytes from one range to another one that begins before it or apart from it; both have memory, and
+    /// belong to the caller at this moment.
+    pub fn copy(&self, from: u64, to: u64, length: u64) {
+        // SAFETY: both ranges lie within the mapping; what is stored there are numbers, for which all bits are a value.
+        unsafe { self.range(from, length).copy_to(self.range(to, length), length as usize) };
+    }
+
     /// Writes a range that has memory to the same place of a file. What other threads store there meanwhile is written
     /// as it was before or after.
     pub fn write_to(&self, file: &File, offset: u64, length: u64) -> io::Result<()> {

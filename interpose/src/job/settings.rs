@@ -19,8 +19,10 @@ pub struct Settings {
     pub output: Option<OsString>,
     /// `MPITRACE_CAPACITY`.
     pub capacity: u64,
-    /// `MPITRACE_FULL`: one of [`full`].
+    /// `MPITRACE_FULL` and `MPITRACE_KEEP`: one of [`full`].
     pub full: u32,
+    /// `MPITRACE_OUTPUT_MAX`, bytes.
+    pub output_max: u64,
     /// `MPITRACE_SEGMENT_DIR`.
     pub segment_folder: Option<PathBuf>,
     /// `MPITRACE_JOINT`: the user states that all ranks are traced.
@@ -71,6 +73,9 @@ pub enum PointToPoint {
 /// The most records that a rank may be asked to keep: the index of a record is 32 bits wide in the companion.
 const MOST_RECORDS: u64 = u32::MAX as u64 - 1;
 
+/// `MPITRACE_CAPACITY` with `MPITRACE_KEEP=account`: 24 to 96 KiB, by the columns that are in use.
+const SAMPLED: u64 = 1024;
+
 /// `MPITRACE_RESYNC=auto`, s.
 const AUTOMATIC_RESYNC: f64 = 10.0;
 
@@ -88,8 +93,9 @@ impl Settings {
         let mut settings = Settings {
             disabled: false,
             output: None,
-            capacity: 1 << 20,
+            capacity: 0,
             full: full::SPILL,
+            output_max: u64::MAX,
             segment_folder: None,
             joint: false,
             synchronisation: Synchronisation::new(Method::Joint),
@@ -108,7 +114,7 @@ impl Settings {
             warnings: Vec::new(),
             started: SystemTime::now(),
         };
-        let mut of_observer = false;
+        let (mut of_observer, mut is_sample, mut capacity) = (false, false, None);
         for (name, given) in variables.filter(|(_, value)| !value.is_empty()) {
             let value = given.to_string_lossy().into_owned();
             let (text, is_set) = (value.trim(), [("0", false), ("1", true)]);
@@ -155,13 +161,17 @@ impl Settings {
                     let all = [("0", means::OFF), ("1", means::ANY), ("page", means::PAGE), ("rseq", means::SEQUENCE)];
                     set(&mut settings.interruptions, chosen(text, &all), "0, 1, page or rseq")
                 }
+                "MPITRACE_KEEP" => {
+                    set(&mut is_sample, chosen(text, &[("calls", false), ("account", true)]), "calls or account")
+                }
+                "MPITRACE_OUTPUT_MAX" => set(&mut settings.output_max, text.parse().ok(), "a number of bytes"),
                 "MPITRACE_FULL" => set(&mut settings.full, chosen(text, &full::NAMES), "spill or ring"),
                 "MPITRACE_VERBOSE" => {
                     set(&mut settings.verbose, chosen(text, &[("0", 0), ("1", 1), ("2", 2)]), "0, 1 or 2")
                 }
                 "MPITRACE_CAPACITY" => {
                     let records = text.parse().ok().filter(|records| (1..=MOST_RECORDS).contains(records));
-                    set(&mut settings.capacity, records, "a number of records from 1 to 4294967294")
+                    set(&mut capacity, records.map(Some), "a number of records from 1 to 4294967294")
                 }
                 // The installation's.
                 "MPITRACE_ROOT" | "MPITRACE_LIBRARY" => None,
@@ -174,6 +184,11 @@ impl Settings {
                 settings.warnings.push(format!("{name}={value} is not {expected}; the default is used"));
             }
         }
+        if is_sample {
+            settings.full = full::SAMPLE;
+            settings.p2p = if settings.p2p == PointToPoint::Off { PointToPoint::Off } else { PointToPoint::Sums };
+        }
+        settings.capacity = capacity.unwrap_or(if is_sample { SAMPLED } else { 1 << 20 });
         if of_observer && settings.run == 0 {
             settings.warnings.push("MPITRACE_SAMPLE and MPITRACE_PROCESSES need `mpitrace run`".to_owned());
         }

@@ -163,6 +163,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         let path = output_name::block_file(&run.settings, &run.folder, rank);
         // A copy of the buffers is to outlive the node: what was written before has to.
         live.spill_to(run.settings.stuck.is_none(), path);
+        live.sample_beyond(run.settings.output_max);
     }
     live.change_rank(|rank| rank.last_anchor = ticks::anchor());
     let flags = if run.settings.p2p > PointToPoint::Off { rank_times_flags::STAMPED } else { 0 };

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use mpitrace_format::layout::{
     DISTURBED, DURATION_FROM, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, LONG, LONG_FROM, LongCallEntry,
-    NOT_RETURNED, OPERATION_MASK, SegmentHeader, WAIT_COLUMNS, WAITED_FOR, live_record, partner,
+    NOT_RETURNED, OPERATION_MASK, SegmentHeader, WAIT_COLUMNS, WAITED_FOR, chunk_flags, live_record, partner,
 };
 
 use crate::base::memory::Mapping;
@@ -177,6 +177,30 @@ impl Place {
     fn set_duration(&self, stored: u32) {
         // SAFETY: the record lies in the chunk (`new`).
         unsafe { self.columns.duration.add(self.record).write_volatile(stored) };
+    }
+
+    /// The lower half of its position.
+    pub fn position(&self) -> u32 {
+        self.value(self.columns.position).get()
+    }
+
+    /// The lower half of its repetition.
+    pub fn repetition(&self) -> u32 {
+        self.value(self.columns.repetition).get()
+    }
+
+    /// Clears what the columns with these flags of the chunk, all of which have memory, hold of it.
+    pub fn clear_on_demand(&self, flags: u32) {
+        if flags & chunk_flags::WAITED != 0 {
+            let waits = self.columns.waits();
+            [waits, waits + 1].into_iter().for_each(|column| self.value::<u64>(self.columns.column(column)).set(0));
+        }
+        if flags & chunk_flags::ALGORITHM != 0 {
+            self.value(self.columns.algorithm).set(0);
+        }
+        if flags & chunk_flags::INNER != 0 {
+            (0..INNER_COUNTERS).for_each(|slot| self.set_inner(slot, 0));
+        }
     }
 
     /// The call has no exit.

@@ -42,18 +42,22 @@ impl TraceBuffer {
     /// memory was taken for them just now (some 10 us a chunk). `None`: there is none. Those of [`AHEAD`] get theirs
     /// together with those of the next chunks.
     pub fn extend_chunk(&self, chunk: u32, flag: u32) -> Option<bool> {
-        let mut state = self.lock();
+        self.extend_locked(&mut self.lock(), chunk, flag)
+    }
+
+    /// The same, the caller holding the lock.
+    pub(super) fn extend_locked(&self, state: &mut State, chunk: u32, flag: u32) -> Option<bool> {
         let takes_memory = state.extended[chunk as usize] & flag == 0;
         let mut private = false;
         if takes_memory {
             let (start, length) = self.place_of(chunk.into(), flag);
-            if !self.give_memory(&mut state, start, length, &mut private) {
+            if !self.give_memory(state, start, length, &mut private) {
                 return None;
             }
             state.extended[chunk as usize] |= flag;
             if AHEAD.contains(&flag) {
                 let behind = u64::from(chunk) + 1..state.given;
-                self.give_ahead(&mut state, flag, behind);
+                self.give_ahead(state, flag, behind);
             }
         }
         state.in_use |= flag;

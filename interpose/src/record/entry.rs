@@ -7,9 +7,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
-    AwaitedMessage, BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, FinalizeTimes, LongCallEntry,
-    MessageEntry, OperationEntry, ProcessorTime, RankHeader, RankTimes, Region, SegmentHeader, ThreadEntry,
-    ThreadTimes, activity,
+    AwaitedMessage, BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, FinalizeTimes, InterruptionEntry,
+    LongCallEntry, MessageEntry, OperationEntry, ProcessorTime, RankHeader, RankTimes, Region, SegmentHeader,
+    ThreadEntry, ThreadTimes, activity,
 };
 
 use crate::base::memory::Mapping;
@@ -104,6 +104,7 @@ fields! {
         calls_word: AtomicU64 = calls, timed_word: AtomicU64 = timed, ticks_word: AtomicU64 = ticks
     }
     LongCallEntry { record set_record: u64, exit set_exit: u64 }
+    InterruptionEntry { record set_record: u64 }
     ThreadEntry {
         tid set_tid: u32, paused set_paused: u64, failed set_failed: u64, untracked set_untracked: u64,
         failed_in_place set_failed_in_place: u64, interruptions_by set_interruptions_by: u16,

@@ -2,22 +2,22 @@
 //!
 //! There are [`MOST_HISTOGRAMS`], in the trace buffer, so that they survive the process. The first operations of which
 //! a call is not kept get one each. Later ones get one when they were called often; until then they share the first
-//! histogram, as do those for which none is left. Memory is taken when an operation gets its histogram; all other calls
-//! only add to it.
+//! histogram, as do those for which none is left. Memory is taken with the first call in a row of a histogram, which is a
+//! power of two; all other calls only add to it. Where none is left the call is in no bucket, and counted all the same.
 //!
-//! Under `ring` a record is counted when its chunk is drawn again: that adds some ns a record to the drawing of a
-//! chunk, and nothing to a call.
+//! Under `ring` and in a sample a record is counted when its place is needed: that adds some ns a record to the drawing
+//! of a chunk, and nothing to a call.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
-    Buckets, DURATION_FROM, LONG, LongCallEntry, MOST_HISTOGRAMS, NOT_RETURNED, OperationEntry, SHARED_HISTOGRAM,
-    bucket_of, live_record,
+    Buckets, DURATION_FROM, LONG, LongCallEntry, MOST_HISTOGRAMS, NOT_RETURNED, OperationEntry, ROW, ROWS,
+    SHARED_HISTOGRAM, bucket_of, live_record,
 };
 
 use crate::record::chunk::{Columns, Place};
 use crate::record::entry::Entry;
-use crate::record::layout::{HISTOGRAMS, LONG_CALLS};
+use crate::record::layout::{HISTOGRAMS, LONG_CALLS, THREADS};
 use crate::record::trace_buffer::{State, TraceBuffer};
 
 /// So many operations get a histogram of their own with their first call that is not kept.
@@ -29,6 +29,24 @@ const DISTURBING: usize = 256;
 
 /// So many records are counted before they are withdrawn.
 const GROUP: usize = 64;
+
+/// Where the rows of the histograms are.
+pub struct Rows {
+    /// Histograms that operations have.
+    used: AtomicU64,
+    /// For each row of each histogram 1 + its place in the table; 0: none yet.
+    places: [[AtomicU16; ROWS]; MOST_HISTOGRAMS as usize],
+}
+
+/// In place of one: the table is full.
+const NOWHERE: u16 = u16::MAX;
+
+impl Rows {
+    pub(super) fn new() -> Box<Rows> {
+        let places = [const { [const { AtomicU16::new(0) }; ROWS] }; MOST_HISTOGRAMS as usize];
+        Box::new(Rows { used: AtomicU64::new(0), places })
+    }
+}
 
 /// The amounts that records of one operation in a row add to its entry.
 struct Sum {
@@ -62,8 +80,6 @@ impl Unkept {
     #[inline]
     pub fn count(&self, alone: bool) {
         if let Some(buffer) = self.buffer {
-            // Under `ring` other threads may count records of the operation.
-            let alone = alone && !buffer.is_ring();
             buffer.count_unkept(self.operation, self.exit.saturating_sub(self.enter), alone);
         }
     }
@@ -73,16 +89,25 @@ impl TraceBuffer {
     /// Counts a call of an operation that took so many ticks. No lock and no allocation, unless the operation gets its
     /// histogram.
     #[inline]
-    fn count_unkept(&self, operation: Entry<OperationEntry>, ticks: u64, alone: bool) {
+    pub(super) fn count_unkept(&self, operation: Entry<OperationEntry>, ticks: u64, alone: bool) {
+        // Other threads may count records of the operation.
+        let alone = alone && (!self.drops() || self.has_one_thread());
         let histogram = match operation.histogram() {
             known if !self.may_get_own(operation, known) => known,
-            _ => self.histogram_of(&mut self.lock(), operation),
+            _ => {
+                let _state = self.lock();
+                self.histogram_of(operation)
+            }
         };
         add(operation.timed_word(), 1, alone);
         add(operation.ticks_word(), ticks, alone);
-        if let Some(bucket) = self.bucket(histogram, bucket_of(ticks)) {
+        if let Some(bucket) = self.bucket(None, histogram, bucket_of(ticks)) {
             add(bucket, 1, alone && histogram != SHARED_HISTOGRAM);
         }
+    }
+
+    fn has_one_thread(&self) -> bool {
+        self.tables[THREADS].used() < 2
     }
 
     /// True if an operation with this histogram is to get one of its own.
@@ -97,45 +122,69 @@ impl TraceBuffer {
 
     /// True if there may be histograms left.
     fn has_histograms(&self) -> bool {
-        self.tables[HISTOGRAMS].used() < self.layout.regions[HISTOGRAMS].capacity
+        self.rows.used.load(Ordering::Relaxed) < MOST_HISTOGRAMS
     }
 
-    /// The histogram that an operation gets: one of its own, or the one that it shares with others. 0: there is no
-    /// memory for one.
+    /// The histogram that an operation gets: one of its own, or the one that it shares with others. The caller holds the
+    /// lock.
     #[cold]
     #[inline(never)]
-    fn histogram_of(&self, state: &mut State, operation: Entry<OperationEntry>) -> u32 {
+    fn histogram_of(&self, operation: Entry<OperationEntry>) -> u32 {
         let known = operation.histogram();
         if !self.may_get_own(operation, known) {
             // Another thread was faster.
             return known;
         }
-        let table = self.tables[HISTOGRAMS];
         // The first one is shared.
-        let used = table.used().max(1);
-        let is_own = used < self.layout.regions[HISTOGRAMS].capacity && (used < AT_ONCE || operation.timed() >= OFTEN);
-        let wanted = if is_own { used + 1 } else { used };
-        if wanted > self.layout.regions[HISTOGRAMS].capacity
-            || !self.reserve(state, HISTOGRAMS, wanted * size_of::<Buckets>() as u64)
-        {
-            // It is asked again at the next call: there is no bit to remember it by, and next to no such machine.
-            return known;
-        }
-        table.set_used(wanted);
-        let number = if is_own { wanted as u32 } else { SHARED_HISTOGRAM };
+        let used = self.rows.used.load(Ordering::Relaxed).max(1);
+        let is_own = used < MOST_HISTOGRAMS && (used < AT_ONCE || operation.timed() >= OFTEN);
+        self.rows.used.store(used + u64::from(is_own), Ordering::Relaxed);
+        let number = if is_own { used as u32 + 1 } else { SHARED_HISTOGRAM };
         operation.set_histogram(number);
         number
     }
 
-    /// The number of calls in a bucket; `None` where there is no such histogram.
+    /// The number of calls in a bucket; `None` where there is no memory for its row. With the state where the caller
+    /// holds the lock.
     #[inline(always)]
-    fn bucket(&self, histogram: u32, bucket: usize) -> Option<&AtomicU64> {
-        let index = u64::from(histogram).checked_sub(1)?;
-        let place = self.layout.regions[HISTOGRAMS].offset + index * size_of::<Buckets>() as u64;
-        let word = self.memory.range(place + 8 * bucket as u64, 8).cast();
-        // SAFETY: the word lies in the buffer, which stays mapped, on a multiple of 8; a histogram that an operation
-        // has got has memory. Words of histograms are used in this way only.
+    fn bucket(&self, state: Option<&mut State>, histogram: u32, bucket: usize) -> Option<&AtomicU64> {
+        let row = &self.rows.places[histogram as usize - 1][bucket / ROW];
+        let place = match (row.load(Ordering::Acquire), state) {
+            (0, Some(state)) => self.add_row(state, histogram, bucket / ROW),
+            (0, None) => self.add_row(&mut self.lock(), histogram, bucket / ROW),
+            (place, _) => place,
+        };
+        if place == NOWHERE {
+            return None;
+        }
+        let place = self.layout.regions[HISTOGRAMS].offset + u64::from(place - 1) * size_of::<Buckets>() as u64;
+        let calls = std::mem::offset_of!(Buckets, calls) + 8 * (bucket % ROW);
+        let word = self.memory.range(place + calls as u64, 8).cast();
+        // SAFETY: the word lies in the buffer, which stays mapped, on a multiple of 8; a row that has a place has memory.
+        // Words of rows are used in this way only.
         Some(unsafe { AtomicU64::from_ptr(word) })
+    }
+
+    /// The place of a row, which has none yet.
+    #[cold]
+    #[inline(never)]
+    fn add_row(&self, state: &mut State, histogram: u32, row: usize) -> u16 {
+        let known = &self.rows.places[histogram as usize - 1][row];
+        if known.load(Ordering::Relaxed) != 0 {
+            // Another thread was faster.
+            return known.load(Ordering::Relaxed);
+        }
+        let (table, used) = (self.tables[HISTOGRAMS], self.tables[HISTOGRAMS].used());
+        let has_room = used < self.layout.regions[HISTOGRAMS].capacity
+            && self.reserve(state, HISTOGRAMS, (used + 1) * size_of::<Buckets>() as u64);
+        let mut place = NOWHERE;
+        if has_room {
+            self.entry(HISTOGRAMS, used).write(Buckets { histogram, row: row as u32, calls: [0; ROW] });
+            table.set_used(used + 1);
+            place = used as u16 + 1;
+        }
+        known.store(place, Ordering::Release);
+        place
     }
 
     /// Counts the records of a chunk that is about to be drawn again, and withdraws them, from the last to the first: a
@@ -146,7 +195,7 @@ impl TraceBuffer {
             let group = end.saturating_sub(GROUP)..end;
             // SAFETY: the caller has drawn the chunk, and draws it for another thread only when this is done.
             let place = |record| unsafe { Place::new(columns, record) };
-            self.count_group(state, group.clone().map(place).zip(group.clone()), draw);
+            self.count_group(state, group.clone().map(|record| (place(record), record)), draw);
             group.clone().rev().for_each(|record| place(record).withdraw());
             end = group.start;
         }
@@ -155,7 +204,7 @@ impl TraceBuffer {
 
     /// Counts some records. A thread that counts a call for which it got no chunk does not hold the lock, so the words
     /// are added to by locked instructions: those of an operation once for its records in a row.
-    fn count_group(&self, state: &mut State, records: impl Iterator<Item = (Place, usize)>, draw: u64) {
+    pub(super) fn count_group(&self, state: &mut State, records: impl Iterator<Item = (Place, usize)>, draw: u64) {
         let mut sum: Option<Sum> = None;
         for (place, record) in records.filter(|(place, _)| place.enter() != 0) {
             let ticks = match place.duration() {
@@ -170,13 +219,13 @@ impl TraceBuffer {
             if sum.as_ref().is_none_or(|sum| sum.number != number) {
                 sum.take().inspect(Sum::store);
                 let operation = self.operation(number);
-                let histogram = self.histogram_of(state, operation);
+                let histogram = self.histogram_of(operation);
                 sum = Some(Sum { number, operation, histogram, calls: 0, ticks: 0 });
             }
             if let Some(sum) = &mut sum {
                 sum.calls += 1;
                 sum.ticks = sum.ticks.wrapping_add(ticks);
-                if let Some(bucket) = self.bucket(sum.histogram, bucket_of(ticks)) {
+                if let Some(bucket) = self.bucket(Some(state), sum.histogram, bucket_of(ticks)) {
                     add(bucket, 1, false);
                 }
             }

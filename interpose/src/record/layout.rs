@@ -32,7 +32,7 @@ pub const CAPACITIES: [u64; CHUNKS] = [
     1 << 20,
     MOST_INTERRUPTIONS,
     1 << 20,
-    MOST_HISTOGRAMS,
+    MOST_ROWS,
     1 << 12,
     PARTNER_ENTRIES as u64,
     MOST_MESSAGES as u64 + FOLDED_MESSAGES,
@@ -41,6 +41,8 @@ pub const CAPACITIES: [u64; CHUNKS] = [
 const FOLDED_MESSAGES: u64 = 1 << 8;
 /// Entries of interruptions: 1 MiB of them, which take memory only as there are any.
 pub const MOST_INTERRUPTIONS: u64 = 1 << 14;
+/// Of a sample: rows of histograms (4 of each of 48 operations: 98 KiB), interruptions (18 KiB) and long calls (8 KiB).
+const OF_SAMPLE: [(usize, u64); 3] = [(HISTOGRAMS, 192), (INTERRUPTIONS, 256), (LONG_CALLS, 512)];
 /// Bytes of an entry of each.
 pub const ENTRY_SIZES: [usize; REGIONS] = [
     1,
@@ -100,9 +102,14 @@ pub fn chunks_at_once(header: &SegmentHeader) -> u64 {
 }
 
 /// Records of a chunk: of the usual capacity a thousandth, so that a thousand threads get one each; never more than 1024.
-/// Where chunk by chunk is packed they are larger where the capacity is small: each of them costs some us.
+/// Where chunk by chunk is packed they are larger where the capacity is small: each of them costs some us. A sample has
+/// few, whose columns take whole pages.
 fn chunk_records(capacity: u64, full: u32) -> u64 {
-    let chunks = if full == full::SPILL { 64 } else { 1024 };
+    let chunks = match full {
+        full::SPILL => 64,
+        full::SAMPLE => 4,
+        _ => 1024,
+    };
     (capacity / chunks).next_power_of_two().clamp(16, 1024)
 }
 
@@ -128,9 +135,12 @@ impl Layout {
         }
         header.chunk_bytes = round_up(offset, PAGE);
         // One chunk is always being refilled.
-        let chunks = rank.capacity.div_ceil(header.chunk_records) + 1;
+        let is_sample = rank.ring == full::SAMPLE;
+        let chunks = rank.capacity.div_ceil(header.chunk_records) + u64::from(!is_sample);
         let mut all = [chunks; REGIONS];
         all[..CHUNKS].copy_from_slice(&capacities);
+        let bounds = OF_SAMPLE.into_iter().filter(|_| is_sample);
+        bounds.for_each(|(table, most)| all[table] = all[table].min(most));
         let capacities = all;
         let mut end = round_up(size_of::<SegmentHeader>() as u64, PAGE);
         let mut regions = capacities.map(|capacity| Region { offset: 0, capacity, used: 0 });

@@ -22,6 +22,7 @@ mod layout;
 mod packer;
 pub mod publication;
 pub mod quota;
+mod sample;
 pub mod spill;
 mod tables;
 pub mod thread;

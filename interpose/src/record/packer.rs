@@ -44,7 +44,7 @@ impl TraceBuffer {
         let mut state = self.lock();
         let (header, used) = (&self.layout.header, self.tables[CHUNKS].used());
         let are_few = used * range_of(header, 0).1 <= FEW;
-        if are_few || self.is_ring() || !state.spill.as_ref().is_some_and(|spill| spill.is_in_memory()) {
+        if are_few || self.drops() || !state.spill.as_ref().is_some_and(|spill| spill.is_in_memory()) {
             return;
         }
         // A thread that began a call before must find no chunk that was packed.

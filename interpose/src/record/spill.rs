@@ -112,6 +112,11 @@ impl Spill {
         Spill { wanted, process, files: Vec::new(), numbering, message_numbering, held: None }
     }
 
+    /// Bytes that were written.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.end).sum()
+    }
+
     /// True if the file that is written to, or will be, lies in memory.
     pub(super) fn is_in_memory(&self) -> bool {
         let last = self.files.len().saturating_sub(1);

@@ -22,7 +22,9 @@ use crate::base::memory::{Mapping, NodeFile, map_file};
 use crate::base::system;
 use crate::record::chunk::Columns;
 use crate::record::entry::Entry;
+use crate::record::histograms::Rows;
 use crate::record::layout::*;
+use crate::record::sample::Sample;
 use crate::record::spill::{Place, Spill};
 use crate::record::{publication, ticks};
 
@@ -39,6 +41,8 @@ pub struct TraceBuffer {
     state: Mutex<State>,
     /// Nothing more can be drawn: looked at before the lock is taken.
     pub(super) full: AtomicBool,
+    pub(super) rows: Box<Rows>,
+    pub(super) sample: Sample,
 }
 
 #[derive(Default)]
@@ -47,14 +51,17 @@ pub(super) struct State {
     pub(super) file: Option<NodeFile>,
     /// Bytes of each table that have memory.
     pub(super) reserved: [u64; REGIONS],
-    draws: u64,
+    pub(super) draws: u64,
     /// The tick of the last anchor that was taken for a chunk.
     anchored: u64,
     /// Chunks that have memory, and which of them in private memory.
     pub(super) given: u64,
     pub(super) private: Vec<bool>,
-    /// The chunks that are full and may be drawn again, with the numbers of their draws: the lowest first.
-    filled: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The chunks that are full and may be drawn again, with the numbers of their draws: the lowest first. Of a sample
+    /// those that hold nothing.
+    pub(super) filled: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Room for the chunks of a thread, with the numbers of their draws.
+    pub(super) of_thread: Vec<(u64, u32)>,
     /// For each chunk, which of the columns that not every record uses have memory: `chunk_flags`.
     pub(super) extended: Vec<u32>,
     /// Which of them have come into use since chunks got memory.
@@ -67,8 +74,11 @@ pub(super) struct State {
 pub struct NewChunk {
     pub number: u32,
     pub columns: Columns,
-    /// How many records it holds.
+    /// How many records it has room for, and the first of them that is free.
     pub records: usize,
+    pub first: usize,
+    /// Which of its columns that not every record uses are in use: `chunk_flags`.
+    pub extended: u32,
     /// Drawing it took long: memory was taken for it (some hundred us), or the records that it held were counted or
     /// written to a file.
     pub took_long: bool,
@@ -124,12 +134,14 @@ impl TraceBuffer {
         let chunks = layout.chunks as usize;
         let (private, extended) = (of_chunks(chunks)?, of_chunks(chunks)?);
         // Room for all of them: no call asks for memory when a chunk is full.
-        let mut filled = BinaryHeap::new();
+        let (mut filled, mut of_thread) = (BinaryHeap::new(), Vec::new());
         filled.try_reserve(chunks).ok()?;
+        of_thread.try_reserve_exact(chunks).ok()?;
         let path = file.as_ref().map(|file| file.path().to_owned());
-        let state = State { file, private, filled, extended, ..State::default() };
+        let state = Mutex::new(State { file, private, filled, of_thread, extended, ..State::default() });
         let full = AtomicBool::new(chunks == 0);
-        let buffer = TraceBuffer { memory, path, layout, header, tables, state: Mutex::new(state), full };
+        let sample = Sample::new(layout.header.rank.ring == full::SAMPLE);
+        let buffer = TraceBuffer { memory, path, layout, header, tables, state, full, rows: Rows::new(), sample };
         // A record whose operation lies in private memory is lost in a kill. So these come before what may take all room.
         buffer.reserve(&mut buffer.lock(), OPERATIONS, 1);
         Some(buffer)
@@ -153,6 +165,11 @@ impl TraceBuffer {
     /// True if full arrays keep the last records only.
     pub fn is_ring(&self) -> bool {
         self.layout.header.rank.ring == full::RING
+    }
+
+    /// True if records go for which there is no room any more.
+    pub fn drops(&self) -> bool {
+        self.is_ring() || self.is_sample()
     }
 
     /// Lets the blocks of full chunks be written to a file in the folder of the segment (`beside`), else to this file.
@@ -190,7 +207,7 @@ impl TraceBuffer {
     }
 
     /// The caller holds the lock.
-    fn update_rank(&self, change: impl FnOnce(&mut RankHeader)) {
+    pub(super) fn update_rank(&self, change: impl FnOnce(&mut RankHeader)) {
         let mut rank = self.header.rank();
         change(&mut rank);
         self.header.set_rank(rank);
@@ -241,8 +258,14 @@ impl TraceBuffer {
             return None;
         }
         let header = &self.layout.header;
+        if self.is_sample() {
+            return self.draw_of_sample(&mut state, thread);
+        }
         if let Some(filled) = filled {
             state.filled.push(Reverse((self.chunk(filled).draw(), filled)));
+        }
+        if self.begin_sample_if_large(&mut state) {
+            return self.draw_of_sample(&mut state, thread);
         }
         let first_time = state.draws < self.layout.chunks;
         let index = match first_time {
@@ -250,15 +273,13 @@ impl TraceBuffer {
             false => state.filled.pop()?.0.1.into(),
         };
 
-        let start = header.records_offset + index * header.chunk_bytes;
         let takes_memory = first_time && index >= state.given;
         if takes_memory && !self.give_chunks_memory(&mut state) {
             self.full.store(true, Ordering::Relaxed);
             return None;
         }
-        let private = state.private[index as usize];
         let entry = self.chunk(index as u32);
-        let columns = Columns::of(self.memory, start, header, entry.draw());
+        let columns = self.columns(index as u32, entry.draw());
         let mut took_long = takes_memory;
         if !first_time {
             took_long |= if self.is_ring() && entry.thread() & MESSAGES != 0 {
@@ -272,32 +293,68 @@ impl TraceBuffer {
                 self.full.store(true, Ordering::Relaxed);
                 return None;
             };
-            // The entry counts as never drawn until what the chunk held is gone: a kill in between leaves no record
-            // twice.
-            publication::withdraw(entry.draw_word());
-            self.clear_extended(&state, index);
-            for column in &header.columns[..2] {
-                self.memory.fill(start + column.offset, header.chunk_records * u64::from(column.element_size), 0);
-            }
+            self.empty(&state, index);
         }
-        // A call whose end never comes has no values, whatever the chunk held before.
-        let counters = header.rank.columns as usize - LIVE_COLUMNS.len() - COLUMNS_ON_DEMAND;
-        let first = header.columns[LIVE_COLUMNS.len()].offset;
-        self.memory.fill(start + first, counters as u64 * header.chunk_records * 8, 0xff);
+        Some(self.begin_chunk(&mut state, index, thread, took_long))
+    }
+
+    /// Withdraws the records of a chunk.
+    pub(super) fn empty(&self, state: &State, index: u64) {
+        // The entry counts as never drawn until what the chunk held is gone: a kill in between leaves no record twice.
+        publication::withdraw(self.chunk(index as u32).draw_word());
+        self.clear_extended(state, index);
+    }
+
+    /// Clears the entries and the exits of a chunk from this record on, its counters, and the columns with these flags.
+    pub(super) fn clear(&self, chunk: u32, first: usize, extended: u32) {
+        let (header, start) = (&self.layout.header, self.start_of(chunk));
+        for (index, column) in header.columns[..header.rank.columns as usize].iter().enumerate() {
+            let size = u64::from(column.element_size);
+            let byte = match column.on_demand {
+                0 if index < 2 => 0,
+                // A call whose end never comes has no values, whatever the chunk held before.
+                0 if index >= LIVE_COLUMNS.len() => 0xff,
+                flag if extended & flag != 0 => 0,
+                _ => continue,
+            };
+            let first = first as u64 * size;
+            self.memory.fill(start + column.offset + first, header.chunk_records * size - first, byte);
+        }
+    }
+
+    /// Begins a chunk that is empty, for a thread.
+    pub(super) fn begin_chunk(&self, state: &mut State, index: u64, thread: u32, took_long: bool) -> NewChunk {
+        self.clear(index as u32, 0, 0);
         state.draws += 1;
-        let flags = if private { chunk_flags::PRIVATE } else { 0 };
+        let entry = self.chunk(index as u32);
         entry.set_thread(thread);
-        entry.set_flags(flags);
+        entry.set_flags(if state.private[index as usize] { chunk_flags::PRIVATE } else { 0 });
         publication::publish(entry.draw_word(), state.draws);
         let used = self.tables[CHUNKS];
         used.set_used(used.used().max(index + 1));
+        self.anchor(state, took_long);
+        let columns = self.columns(index as u32, state.draws);
+        let records = self.layout.header.chunk_records as usize;
+        NewChunk { number: index as u32, columns, records, first: 0, extended: 0, took_long }
+    }
+
+    /// Reads the clocks together, where that is due.
+    pub(super) fn anchor(&self, state: &mut State, is_due: bool) {
         let tick = ticks::now();
-        if takes_memory || tick.wrapping_sub(state.anchored) > ANCHORED_AFTER {
+        if is_due || tick.wrapping_sub(state.anchored) > ANCHORED_AFTER {
             state.anchored = tick;
             self.update_rank(|rank| rank.last_anchor = ticks::anchor());
         }
-        let columns = Columns::of(self.memory, start, header, state.draws);
-        Some(NewChunk { number: index as u32, columns, records: header.chunk_records as usize, took_long })
+    }
+
+    /// Where a chunk lies.
+    pub(super) fn start_of(&self, chunk: u32) -> u64 {
+        self.layout.header.records_offset + u64::from(chunk) * self.layout.header.chunk_bytes
+    }
+
+    /// Its columns, in the draw of this number.
+    pub(super) fn columns(&self, chunk: u32, draw: u64) -> Columns {
+        Columns::of(self.memory, self.start_of(chunk), &self.layout.header, draw)
     }
 
     /// The entry of a chunk.

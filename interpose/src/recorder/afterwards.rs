@@ -200,6 +200,9 @@ fn begin_unkept(thread: ThreadRef) {
     if thread.attention() & attention::COUNTERS != 0 {
         per_call::skipped();
     }
+    if thread.attention() & attention::IN_SAMPLE != 0 {
+        thread.skip_p2p();
+    }
 }
 
 /// Forwards a call that is counted and not kept: paused, or the arrays are full. `None` where it failed or was paused.
@@ -213,7 +216,7 @@ pub fn unkept(
     blocking: bool,
     forward: impl FnOnce() -> c_int,
 ) -> (c_int, Option<Unkept>) {
-    if thread.attention() & (attention::COUNTERS | attention::HANDLED) != 0 {
+    if thread.attention() & (attention::COUNTERS | attention::HANDLED | attention::IN_SAMPLE) != 0 {
         begin_unkept(thread);
     }
     let within = Within::enter(thread, activity::in_function(activity::OTHER_MPI, found.operation.function()));

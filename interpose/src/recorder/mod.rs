@@ -74,7 +74,8 @@ fn begin<F: FnOnce() -> c_int, R>(
         let (result, unkept) = unkept(thread, &found, &call, message, true, blocking, forward);
         return unrecorded(result, unkept);
     }
-    let Some(flags) = thread.make_room() else {
+    let is_to_stay = blocking || thread.is_to_stay(found.communicator, position);
+    let Some(flags) = (if is_to_stay { thread.make_room() } else { None }) else {
         let (result, unkept) = unkept(thread, &found, &call, message, false, blocking, forward);
         return unrecorded(result, unkept);
     };
@@ -165,9 +166,9 @@ fn collective_again(
             return result;
         }
         // Code inside the stack has counted for the first time on this thread, in this call, or the call has failed.
-        let outcome = after(thread, record, result);
-        if outcome != 0 {
-            take_back(thread, found, outcome);
+        match after(thread, record, result) {
+            0 => thread.settle(found.operation, found.communicator),
+            outcome => take_back(thread, found, outcome),
         }
         return result;
     }
@@ -184,7 +185,7 @@ fn collective_again(
 fn collective_of_any_kind(here: usize, message: &dyn Fn(ThreadRef) -> Call, forward: &dyn Fn() -> c_int) -> c_int {
     if mode::is_plain()
         && let Some(thread) = thread::current()
-        && thread.attention() & !attention::WAITED == 0
+        && thread.attention() & !(attention::WAITED | attention::IN_SAMPLE) == 0
         && !thread.is_full()
         && thread.guard() == 0
         && let call = message(thread)
@@ -193,7 +194,7 @@ fn collective_of_any_kind(here: usize, message: &dyn Fn(ThreadRef) -> Call, forw
         && let position = found.communicator.calls()
         && position + 1 < found.communicator.sync_at()
     {
-        if thread.attention() != 0 {
+        if thread.attention() & attention::WAITED != 0 {
             thread.store_p2p(thread.next_record());
         }
         return collective_again(thread, found, position, here, forward);
@@ -210,6 +211,11 @@ fn collective_of_any_kind(here: usize, message: &dyn Fn(ThreadRef) -> Call, forw
         }
         if outcome != 0 || found.open {
             afterwards(thread, &found, call, message, outcome);
+        }
+        if outcome == 0 {
+            let number = thread.place(record).operation();
+            let operation = thread.buffer().map_or(found.operation, |buffer| buffer.operation(number));
+            thread.settle(operation, found.communicator);
         }
         if found.communicator.is_sync_due() {
             synchronise(thread, found.communicator);

@@ -66,7 +66,8 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     }
     let thread = thread::current_or_new()?;
     let repetition = found.operation.count_start();
-    let room = if mode == mode::PAUSED { None } else { thread.make_room() };
+    let is_kept = mode != mode::PAUSED && thread.is_to_stay(found.communicator, position);
+    let room = if is_kept { thread.make_room() } else { None };
     let Some(flags) = room else {
         let entry = thread.entry();
         entry.set_paused(entry.paused() + u64::from(mode == mode::PAUSED));

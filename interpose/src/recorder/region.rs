@@ -20,7 +20,8 @@ pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
         return None;
     }
     let thread = thread::current_or_new()?;
-    let room = if mode == mode::PAUSED { None } else { thread.make_room() };
+    let is_kept = mode != mode::PAUSED && thread.is_to_stay(found.communicator, repetition);
+    let room = if is_kept { thread.make_room() } else { None };
     let Some(flags) = room else {
         let entry = thread.entry();
         entry.set_paused(entry.paused() + u64::from(mode == mode::PAUSED));

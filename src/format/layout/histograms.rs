@@ -16,21 +16,32 @@ const TOP: u32 = 53;
 
 /// Buckets of a histogram.
 pub const BUCKETS: usize = LINEAR as usize + ((TOP - LINEAR.ilog2()) << STEPS) as usize;
+/// Buckets of a row, and rows of a histogram: a power of two each, [`LINEAR`] ticks two.
+pub const ROW: usize = 1 << STEPS;
+/// See [`ROW`].
+pub const ROWS: usize = BUCKETS / ROW;
 
-/// The most histograms of a rank, the one for all others included.
-pub const MOST_HISTOGRAMS: u64 = 64;
+/// The most histograms of a rank: of 64 operations, and the one for all others.
+pub const MOST_HISTOGRAMS: u64 = 65;
 
 /// [`super::OperationEntry::histogram`] of operations that are rare, or were met when all histograms were in use: the
 /// histogram that all of these share.
 pub const SHARED_HISTOGRAM: u32 = 1;
 
-/// The histogram of one operation, in a live segment: how many calls each bucket holds.
+/// A row of a histogram, in a live segment: only those with calls are there.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub struct Buckets {
-    /// For each power of two (of `LINEAR` ticks together) 64 buckets.
-    pub calls: [[u64; 1 << STEPS]; BUCKETS >> STEPS],
+    /// The histogram that it is of, as in [`HistogramEntry`]; 0: it counts for none.
+    pub histogram: u32,
+    /// The row, below [`ROWS`].
+    pub row: u32,
+    /// How many calls each bucket holds.
+    pub calls: [u64; ROW],
 }
+
+/// The most rows of a rank.
+pub const MOST_ROWS: u64 = MOST_HISTOGRAMS * ROWS as u64;
 
 /// A bucket that is not empty, as a part stores it.
 #[repr(C)]

@@ -119,7 +119,7 @@ pub struct SegmentHeader {
     pub run: u32,
     /// The first [`RankHeader::columns`] are in use.
     pub columns: [ColumnEntry; MAX_COLUMNS],
-    /// [`super::Buckets`] of the calls that are not kept.
+    /// [`super::Buckets`] of the calls that are not kept, in no order.
     pub histograms: Region,
     /// Paths of the block files, string references, in the order in which they were written; 0: there is none.
     pub blocks: [u32; BLOCK_FILES],

@@ -47,19 +47,23 @@ pub mod state {
     pub const OUT_OF_MEMORY: u32 = 6;
 }
 
-/// The records that are kept when the arrays are full: values of [`RankHeader::ring`].
+/// The records that are kept when there are more than fit: values of [`RankHeader::ring`].
 pub mod full {
     /// All records: full chunks are packed and written to a file, [`crate::block_file`].
     pub const SPILL: u32 = 0;
     /// The last records.
     pub const RING: u32 = 1;
+    /// The records of the same repetitions on all ranks (`MPITRACE_KEEP=account`, or from some time on
+    /// `MPITRACE_OUTPUT_MAX`): those of a [`super::super::level`] that rises as the arrays are filled.
+    pub const SAMPLE: u32 = 2;
 
     /// Their names in MPITRACE_FULL.
     pub const NAMES: [(&str, u32); 2] = [("spill", SPILL), ("ring", RING)];
 
     /// The name of one of them.
     pub fn name(full: u32) -> &'static str {
-        NAMES.iter().find(|(_, number)| *number == full).map_or("unknown", |(name, _)| name)
+        let mut all = NAMES.into_iter().chain([("sample", SAMPLE)]);
+        all.find(|(_, number)| *number == full).map_or("unknown", |(name, _)| name)
     }
 }
 

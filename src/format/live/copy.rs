@@ -206,7 +206,7 @@ impl Layout {
             version: VERSION,
             byte_order: BYTE_ORDER_MARK,
             rank: RankHeader {
-                ring: full::RING,
+                ring: if header.rank.ring == full::SAMPLE { full::SAMPLE } else { full::RING },
                 capacity: u64::MAX,
                 columns: self.columns.len() as u32,
                 ..header.rank

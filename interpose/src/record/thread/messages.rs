@@ -78,7 +78,7 @@ impl ThreadRef {
             let Some(new) = drawn else { return };
             flags = if new.took_long { DISTURBED } else { 0 };
             self.with_messages(|messages| {
-                (messages.columns, messages.next, messages.end) = (new.columns, 0, new.records);
+                (messages.columns, messages.next, messages.end) = (new.columns, new.first, new.records);
                 messages.chunk = Some(new.number);
             });
         }

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::ffi::c_int;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{DISTURBED, ThreadEntry, ThreadTimes, chunk_flags, partner, wait_class};
 
@@ -44,7 +44,7 @@ pub(super) struct Thread {
     /// Which of the columns that not every record uses have memory in the chunk: `chunk_flags`.
     extended: u32,
     /// Further work for a record, bits of [`attention`].
-    attention: u8,
+    attention: u16,
     /// The error code that an error handler of the program was called with last.
     error: c_int,
     /// The numbers of two functions that the call has entered ([`mpitrace_format::algorithms`]), with
@@ -89,35 +89,37 @@ pub fn at_end(work: fn()) {
 }
 
 /// Further work for the records of all threads.
-static ATTENTION: AtomicU8 = AtomicU8::new(0);
+static ATTENTION: AtomicU16 = AtomicU16::new(0);
 
 /// From now on the records of threads that make their first call need this too.
-pub fn attend_to(attention: u8) {
+pub fn attend_to(attention: u16) {
     ATTENTION.fetch_or(attention, Ordering::Relaxed);
 }
 
 /// Bits of what a record needs beside the usual.
 pub mod attention {
     /// Calls have counters.
-    pub const COUNTERS: u8 = 1;
+    pub const COUNTERS: u16 = 1;
     /// The tracer has delayed the next call.
-    pub const DISTURBED: u8 = 2;
+    pub const DISTURBED: u16 = 2;
     /// Counters are read before and after each call.
-    pub const SAMPLED: u8 = 4;
+    pub const SAMPLED: u16 = 4;
     /// Code inside the stack has added something on this thread.
-    pub const INNER: u8 = 8;
+    pub const INNER: u16 = 8;
     /// The thread was interrupted between two records and in a call that is not kept.
-    pub const INTERRUPTED: u8 = 16;
+    pub const INTERRUPTED: u16 = 16;
     /// An error handler of the program was called, in this call or before it.
-    pub const HANDLED: u8 = 32;
+    pub const HANDLED: u16 = 32;
     /// A call that can wait has returned since the last record.
-    pub const WAITED: u8 = 64;
+    pub const WAITED: u16 = 64;
     /// A function that is an algorithm of a collective was entered, in this call or before it.
-    pub const ALGORITHM: u8 = 128;
+    pub const ALGORITHM: u16 = 128;
+    /// Not every call stays in the records: those that are not in the sample are counted when they have returned.
+    pub const IN_SAMPLE: u16 = 256;
     /// Counters to be read after a call.
-    pub const COUNTED: u8 = SAMPLED | INNER;
+    pub const COUNTED: u16 = SAMPLED | INNER;
     /// All further work after a call.
-    pub const AFTER: u8 = COUNTED | HANDLED | ALGORITHM;
+    pub const AFTER: u16 = COUNTED | HANDLED | ALGORITHM | IN_SAMPLE;
 }
 
 /// Where what the call has entered lies in a thread's state, bytes: for code that is no Rust.
@@ -225,7 +227,7 @@ impl ThreadRef {
         columns set_columns: Columns;
         chunk set_chunk: Option<u32>;
         extended set_extended: u32;
-        attention set_attention: u8;
+        attention set_attention: u16;
         error set_error: c_int;
         algorithm set_algorithm: u32;
         buffer set_buffer: Option<&'static TraceBuffer>;
@@ -239,7 +241,7 @@ impl ThreadRef {
 
     /// From now on records of this thread need this too.
     #[inline(always)]
-    pub fn attend(self, attention: u8) {
+    pub fn attend(self, attention: u16) {
         self.set_attention(self.attention() | attention);
     }
 
@@ -346,9 +348,12 @@ impl ThreadRef {
         let new = self.as_tracer(|| buffer.draw(self.index(), self.chunk()))?;
         self.set_chunk(Some(new.number));
         self.set_columns(new.columns);
-        self.set_next(0);
+        self.set_next(new.first);
         self.set_end(new.records);
-        self.set_extended(0);
+        self.set_extended(new.extended);
+        if buffer.is_sample() {
+            self.attend(attention::IN_SAMPLE);
+        }
         Some(if new.took_long { DISTURBED } else { 0 })
     }
 

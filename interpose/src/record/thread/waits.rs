@@ -74,6 +74,13 @@ impl ThreadRef {
         }
     }
 
+    /// What [`ThreadRef::store_p2p`] would store is of a call that is not kept.
+    pub fn skip_p2p(self) {
+        self.set_attention(self.attention() & !attention::WAITED);
+        self.set_p2p_stored(self.times().ticks(wait_class::POINT_TO_POINT));
+        let _ = self.take_longest_partner();
+    }
+
     /// The ticks in all calls that can wait, but for those of recorded collectives, since this was asked last.
     pub fn take_waits(self) -> u64 {
         let sum = (0..wait_class::REQUESTS).map(|class| self.times().ticks(class)).sum();

@@ -161,9 +161,10 @@ impl Segment {
         self.header.communicators = self.table(&communicators);
         self.header.operations = self.table(&operations);
         self.header.threads = self.table(&[thread, thread]);
-        let mut histogram = Buckets::zeroed();
-        histogram.calls.as_flattened_mut()[bucket_of(100)] = 3;
-        self.header.histograms = self.table(&[Buckets::zeroed(), histogram]);
+        let bucket = bucket_of(100);
+        let mut row = Buckets { histogram: 2, row: (bucket / ROW) as u32, ..Buckets::zeroed() };
+        row.calls[bucket % ROW] = 3;
+        self.header.histograms = self.table(&[Buckets::zeroed(), row]);
         let facts = [("host", "node1"), ("env.MPITRACE_FULL", "ring"), ("command", "./program")];
         let facts = metadata::encode(&facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
         self.header.metadata = self.string(&facts);
