@@ -8,17 +8,18 @@
 //! Under `ring` and in a sample a record is counted when its place is needed: that adds some ns a record to the drawing
 //! of a chunk, and nothing to a call.
 
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
-    Buckets, DURATION_FROM, LONG, LongCallEntry, MOST_HISTOGRAMS, NOT_RETURNED, OperationEntry, ROW, ROWS,
-    SHARED_HISTOGRAM, bucket_of, live_record,
+    Buckets, DURATION_FROM, LONG, LongCallEntry, MOST_HISTOGRAMS, NOT_RETURNED, OperationEntry, ROW, SHARED_HISTOGRAM,
+    bucket_of, live_record,
 };
 
 use crate::record::chunk::{Columns, Place};
 use crate::record::entry::Entry;
 use crate::record::layout::{HISTOGRAMS, LONG_CALLS, THREADS};
 use crate::record::trace_buffer::{State, TraceBuffer};
+use crate::record::unkept::NOWHERE;
 
 /// So many operations get a histogram of their own with their first call that is not kept.
 const AT_ONCE: u64 = MOST_HISTOGRAMS / 2;
@@ -29,24 +30,6 @@ const DISTURBING: usize = 256;
 
 /// So many records are counted before they are withdrawn.
 const GROUP: usize = 64;
-
-/// Where the rows of the histograms are.
-pub struct Rows {
-    /// Histograms that operations have.
-    used: AtomicU64,
-    /// For each row of each histogram 1 + its place in the table; 0: none yet.
-    places: [[AtomicU16; ROWS]; MOST_HISTOGRAMS as usize],
-}
-
-/// In place of one: the table is full.
-const NOWHERE: u16 = u16::MAX;
-
-impl Rows {
-    pub(super) fn new() -> Box<Rows> {
-        let places = [const { [const { AtomicU16::new(0) }; ROWS] }; MOST_HISTOGRAMS as usize];
-        Box::new(Rows { used: AtomicU64::new(0), places })
-    }
-}
 
 /// The amounts that records of one operation in a row add to its entry.
 struct Sum {

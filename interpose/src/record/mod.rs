@@ -28,4 +28,5 @@ mod tables;
 pub mod thread;
 pub mod ticks;
 pub mod trace_buffer;
+mod unkept;
 pub mod watch;

@@ -7,7 +7,7 @@
 //! move together. They keep their order.
 
 use std::cmp::Reverse;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use mpitrace_format::layout::*;
 
@@ -20,32 +20,6 @@ use crate::record::trace_buffer::{NewChunk, State, TraceBuffer};
 
 /// Chunks of a sample that begins while the program runs.
 const LATER: usize = 4;
-
-/// What a rank knows of its sample.
-pub struct Sample {
-    is_on: AtomicBool,
-    level: AtomicU32,
-    /// It begins when block files are larger; bytes.
-    beyond: AtomicU64,
-    /// The draws before it.
-    from: AtomicU64,
-}
-
-impl Sample {
-    pub(super) fn new(is_on: bool) -> Sample {
-        Sample {
-            is_on: AtomicBool::new(is_on),
-            level: AtomicU32::new(0),
-            beyond: AtomicU64::new(u64::MAX),
-            from: AtomicU64::new(0),
-        }
-    }
-
-    #[inline(always)]
-    fn level(&self) -> u32 {
-        self.level.load(Ordering::Relaxed)
-    }
-}
 
 /// Where the next record that stays goes: the place of its chunk among the thread's, and the record in it.
 struct Next {

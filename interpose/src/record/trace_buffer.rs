@@ -22,10 +22,9 @@ use crate::base::memory::{Mapping, NodeFile, map_file};
 use crate::base::system;
 use crate::record::chunk::Columns;
 use crate::record::entry::Entry;
-use crate::record::histograms::Rows;
 use crate::record::layout::*;
-use crate::record::sample::Sample;
 use crate::record::spill::{Place, Spill};
+use crate::record::unkept::{Rows, Sample};
 use crate::record::{publication, ticks};
 
 /// The trace buffer of this rank.

@@ -1,0 +1,49 @@
+//! What a trace buffer knows of the calls that are not kept, beside its tables.
+
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use mpitrace_format::layout::{MOST_HISTOGRAMS, ROWS};
+
+/// Where the rows of the histograms are.
+pub struct Rows {
+    /// Histograms that operations have.
+    pub(super) used: AtomicU64,
+    /// For each row of each histogram 1 + its place in the table; 0: none yet.
+    pub(super) places: [[AtomicU16; ROWS]; MOST_HISTOGRAMS as usize],
+}
+
+/// In place of one: the table is full.
+pub(super) const NOWHERE: u16 = u16::MAX;
+
+impl Rows {
+    pub(super) fn new() -> Box<Rows> {
+        let places = [const { [const { AtomicU16::new(0) }; ROWS] }; MOST_HISTOGRAMS as usize];
+        Box::new(Rows { used: AtomicU64::new(0), places })
+    }
+}
+
+/// What a rank knows of its sample.
+pub struct Sample {
+    pub(super) is_on: AtomicBool,
+    pub(super) level: AtomicU32,
+    /// It begins when block files are larger; bytes.
+    pub(super) beyond: AtomicU64,
+    /// The draws before it.
+    pub(super) from: AtomicU64,
+}
+
+impl Sample {
+    pub(super) fn new(is_on: bool) -> Sample {
+        Sample {
+            is_on: AtomicBool::new(is_on),
+            level: AtomicU32::new(0),
+            beyond: AtomicU64::new(u64::MAX),
+            from: AtomicU64::new(0),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn level(&self) -> u32 {
+        self.level.load(Ordering::Relaxed)
+    }
+}
