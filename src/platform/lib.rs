@@ -8,5 +8,6 @@ pub mod interruptions;
 pub mod mpi_t;
 pub mod node_files;
 pub mod perf;
+pub mod python;
 pub mod ticks;
 pub mod tsc;

@@ -1,12 +1,45 @@
 //! Which line of the program makes a call.
 
+use std::fs;
+
 use crate::support::trace::Operation;
-use crate::support::{Case, On, Test};
+use crate::support::{Case, On, Test, build};
 
 pub const TESTS: &[Test] = &[
     Test::new("are_part_of_what_makes_an_operation_where_asked_for", lines),
     Test::new("of_fortran_are_the_programs_own_and_not_the_librarys", fortran).on(On::Fortran),
+    Test::new("of_python_are_lines_of_the_script", python).on(On::Python),
 ];
+
+/// Where the line of tests/programs/places.py is that ends in this mark.
+fn line_of(mark: &str) -> u64 {
+    let text = fs::read_to_string(build::source("places.py")).expect("the program");
+    1 + text.lines().position(|line| line.ends_with(&format!("# {mark}"))).expect("the mark") as u64
+}
+
+/// Those of a program that is run by itself, and by mpi4py.
+fn python(case: &Case) {
+    let launch = || case.launch(2, "places.py").trace().set("MPITRACE_CALLSITE", "1");
+    for outcome in [launch().run(), launch().by_module("mpi4py").run()] {
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let info = outcome.trace.info();
+        let of = |function: &str, line: u64| {
+            let is_it = |operation: &&Operation| operation.function == function && site(operation).1 == line;
+            let found = info.operations.iter().filter(is_it);
+            found.map(|operation| (site(operation).0.to_owned(), operation.repetitions)).collect::<Vec<_>>()
+        };
+        let lines = ["first", "second", "step"].map(|mark| of("MPI_Allreduce", line_of(mark)));
+        assert_eq!(lines.each_ref().map(|found| found.len()), [1; 3], "{:#?}", info.operations);
+        for ((name, repetitions), expected) in lines.into_iter().flatten().zip(["main", "main", "Solver.step"]) {
+            // Before 3.11 without its class.
+            assert!(expected.ends_with(&name) && repetitions == 5, "{name} {repetitions}");
+        }
+        // Code that lies where other code has lain.
+        let made = [1, 2].map(|line| of("MPI_Barrier", line));
+        assert_eq!(made, [(); 2].map(|()| vec![("<module>".to_owned(), 20)]), "{:#?}", info.operations);
+        assert_eq!(of("MPI_Bcast", line_of("thread")).len(), 1, "{:#?}", info.operations);
+    }
+}
 
 /// The function that calls, and the line; lines are known where the program has debug data, and it has.
 fn site(operation: &Operation) -> (&str, u64) {

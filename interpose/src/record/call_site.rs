@@ -1,14 +1,20 @@
-//! Which line of the program makes a call (`MPITRACE_CALLSITE=1`): its return address, as a module and an offset in it.
+//! Which line of the program makes a call (`MPITRACE_CALLSITE=1`): its return address, as a module and an offset in it;
+//! of mpi4py the line of the script.
 //!
-//! The wrapper's frame has one size, so the return address always lies equally far from where the wrapper stands. How
-//! far, the unwinder tells once for each wrapper (some us); after that it is one load. Where the wrapper was called by
-//! the MPI library itself, which is Fortran's way, the unwinder is asked each time for the first frame outside of it.
+//! The wrapper's frame has one size, so the return address always lies equally far from where the wrapper stands. The
+//! unwinder finds out how far, once for each wrapper (some us); after that it is one load. Where the wrapper was called
+//! by the MPI library itself, which is Fortran's way, the unwinder is asked each time for the first frame outside of it.
+//! A place is named when it is met first, under a lock; after that it is found in a table without one.
 
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use mpitrace_format::layout::PYTHON_SITE;
+use mpitrace_platform::python::Place;
+
+use super::python;
 use crate::base::lock::lock;
 use crate::base::{symbol, unwind};
 
@@ -38,86 +44,139 @@ impl Distance {
 /// A place in the program, by number from 1; 0: not known.
 pub type Number = u32;
 
+/// In place of a number: the place is further out, at the caller of this one.
+const WITHIN: Number = Number::MAX;
+/// In place of a number: an address of mpi4py, whose place is a line of the script.
+const SCRIPT: Number = Number::MAX - 1;
+
 struct Sites {
-    /// Return addresses outside of the MPI library.
-    known: HashMap<usize, Number>,
-    /// Return addresses within it: the program's is further out.
-    within: Vec<usize>,
+    /// By return address, or by the key of an instruction of Python.
+    known: HashMap<u64, Number>,
     texts: Vec<String>,
 }
 
 static SITES: Mutex<Option<Sites>> = Mutex::new(None);
+
+/// The first of what [`Sites`] knows: to be read without its lock, which is held where one is added.
+static KNOWN: [(AtomicU64, AtomicU32); 1024] = [const { (AtomicU64::new(0), AtomicU32::new(0)) }; 1024];
+
+/// As far from its first slot a key may lie.
+const REACH: usize = 8;
+
+/// Where a key may lie.
+fn slots(key: u64) -> impl Iterator<Item = &'static (AtomicU64, AtomicU32)> {
+    let first = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54;
+    (0..REACH).map(move |step| &KNOWN[(first as usize + step) % KNOWN.len()])
+}
+
+/// The number of a key; `find` gives that of one that is not known yet.
+fn number_of(key: u64, find: impl FnOnce(&mut Sites) -> Number) -> Number {
+    if let Some((_, number)) = slots(key).find(|(known, _)| known.load(Ordering::Acquire) == key) {
+        return number.load(Ordering::Relaxed);
+    }
+    let mut sites = lock(&SITES);
+    let sites = sites.get_or_insert_with(|| Sites { known: HashMap::new(), texts: Vec::new() });
+    if let Some(&number) = sites.known.get(&key) {
+        return number;
+    }
+    if sites.known.try_reserve(1).is_err() || sites.texts.try_reserve(1).is_err() {
+        return 0;
+    }
+    let number = find(sites);
+    sites.known.insert(key, number);
+    if let Some((empty, place)) = slots(key).find(|(known, _)| known.load(Ordering::Relaxed) == 0) {
+        place.store(number, Ordering::Relaxed);
+        empty.store(key, Ordering::Release);
+    }
+    number
+}
 
 /// The place from which the wrapper that stands at `here` was called.
 #[cold]
 #[inline(never)]
 pub fn number(here: usize, distance: &Distance) -> Number {
     let far = distance.0.load(Ordering::Relaxed) as usize;
-    let mut sites = lock(&SITES);
-    let sites = sites.get_or_insert_with(|| Sites { known: HashMap::new(), within: Vec::new(), texts: Vec::new() });
-    if far != 0 {
-        let address = unwind::return_address(here + far);
-        if let Some(&number) = sites.known.get(&address) {
-            return number;
+    let near = (far != 0).then(|| unwind::return_address(here + far));
+    let (mut address, mut number) = near.map_or((0, WITHIN), |near| (near, of_address(near)));
+    if number == WITHIN {
+        let Some(Walked { above, caller, outside }) = walk(here) else { return 0 };
+        if far == 0
+            && let Some(place) = unwind::place_of_return(here, above, caller)
+        {
+            distance.0.store((place - here) as u32, Ordering::Relaxed);
         }
-        if !sites.within.contains(&address) {
-            // One more place in the program, unless it is the first one within the MPI library.
-            if let Some(number) = sites.add_program(address) {
-                return number;
-            }
-            sites.within.push(address);
-        }
+        (address, number) = (outside, of_address(outside));
     }
-    let Some(Walked { above, caller, outside }) = walk(here) else { return 0 };
-    if far == 0
-        && let Some(place) = unwind::place_of_return(here, above, caller)
-    {
-        distance.0.store((place - here) as u32, Ordering::Relaxed);
-    }
-    if caller != outside && !sites.within.contains(&caller) {
-        sites.within.push(caller);
-    }
-    sites.add(outside)
+    if number == SCRIPT { of_script(address) } else { number }
 }
 
-/// The name of a place in the trace: module, build id, offset.
+/// The number of a return address.
+fn of_address(address: usize) -> Number {
+    number_of(address as u64, |sites| match module_of(address) {
+        Some(module) if module.is_mpi() => WITHIN,
+        Some(module) if module.is_mpi4py() && python::interpreter().is_some() => SCRIPT,
+        module => sites.add(of_module(module, address)),
+    })
+}
+
+/// The number of the line of a script whose call has come to this address of mpi4py: the innermost one outside of
+/// mpi4py and of Python's own modules, else the innermost one; without any, the address.
+fn of_script(address: usize) -> Number {
+    let frames = || python::interpreter().into_iter().flat_map(python::Interpreter::frames);
+    for frame in frames() {
+        let found = number_of(frame.key, |sites| match frame.place() {
+            Some(place) if !is_of_libraries(&place.file) => sites.add(of_place(&place)),
+            _ => WITHIN,
+        });
+        if found != WITHIN {
+            return found;
+        }
+    }
+    // Other keys than above and than those of addresses.
+    match frames().next() {
+        Some(frame) => number_of(!frame.key, |sites| match frame.place() {
+            Some(place) => sites.add(of_place(&place)),
+            None => 0,
+        }),
+        None => number_of(!(address as u64), |sites| sites.add(of_module(module_of(address), address))),
+    }
+}
+
+/// True of mpi4py's files and of those that come with Python.
+fn is_of_libraries(file: &str) -> bool {
+    let comes_with_python = file.contains("/lib") && file.contains("/python3.") && !file.contains("-packages/");
+    file.contains("/mpi4py/") || file.starts_with("<frozen") || comes_with_python
+}
+
+/// The name of an address in the trace: module, build id, offset.
+fn of_module(module: Option<Module>, address: usize) -> String {
+    match module {
+        Some(module) => format!("{} {} {:x}", module.path.to_string_lossy(), module.build_id, address - module.base),
+        None => format!("?  {address:x}"),
+    }
+}
+
+/// The name of a line of Python: file, function, line.
+fn of_place(place: &Place) -> String {
+    let name = place.name.replace(' ', "_");
+    format!("{} {PYTHON_SITE}{name} {:x}", place.file, place.line.unwrap_or(0).max(0))
+}
+
+/// The name of a place in the trace.
 pub fn text(number: Number) -> Option<String> {
     lock(&SITES).as_ref()?.texts.get(number.checked_sub(1)? as usize).cloned()
 }
 
 impl Sites {
-    /// The number of a return address in the program; `None`: it lies in the MPI library.
-    fn add_program(&mut self, address: usize) -> Option<Number> {
-        let module = module_of(address)?;
-        if module.is_mpi() {
-            return None;
-        }
-        Some(self.add(address))
-    }
-
-    fn add(&mut self, address: usize) -> Number {
-        if let Some(&known) = self.known.get(&address) {
-            return known;
-        }
-        if self.known.try_reserve(1).is_err() || self.texts.try_reserve(1).is_err() {
-            return 0;
-        }
-        let text = match module_of(address) {
-            Some(module) => {
-                format!("{} {} {:x}", module.path.to_string_lossy(), module.build_id, address - module.base)
-            }
-            None => format!("?  {address:x}"),
-        };
-        // Two addresses of one text do not exist; the same text twice does where a library was unloaded and loaded
-        // again.
+    /// The number of a place by its name.
+    fn add(&mut self, text: String) -> Number {
+        // Two addresses may have one name: where a library was unloaded and loaded again, and in a line of Python.
         let place = self.texts.iter().position(|known| *known == text);
         let number = place.unwrap_or_else(|| {
             self.texts.push(text);
             self.texts.len() - 1
-        }) as Number
-            + 1;
-        self.known.insert(address, number);
-        number
+        });
+        number as Number + 1
     }
 }
 
@@ -147,7 +206,7 @@ fn walk(here: usize) -> Option<Walked> {
             return true;
         }
         let found = found.get_or_insert(Walked { above: stack, caller: address, outside: 0 });
-        if module_of(address).is_some_and(|module| module.is_mpi()) {
+        if of_address(address) == WITHIN {
             return true;
         }
         found.outside = address;
@@ -171,6 +230,12 @@ impl Module {
         let path = self.path.to_bytes();
         let file = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
         file.starts_with(b"libmpi") || file.starts_with(b"libpmpi")
+    }
+
+    /// True of mpi4py's module `mpi4py/MPI.*.so`, which makes its calls.
+    fn is_mpi4py(&self) -> bool {
+        let mut parts = self.path.to_bytes().rsplit(|&byte| byte == b'/');
+        parts.next().is_some_and(|file| file.starts_with(b"MPI.")) && parts.next() == Some(b"mpi4py")
     }
 }
 
@@ -221,6 +286,27 @@ mod tests {
         assert_eq!(build_id(&notes).as_deref(), Some("abcd0102"));
         assert_eq!(build_id(&notes[..20]), None);
         assert_eq!(build_id(&[]), None);
+    }
+
+    #[test]
+    fn what_a_script_calls_is_not_the_script() {
+        let libraries = [
+            "/opt/venv/lib/python3.11/site-packages/mpi4py/futures/_core.py",
+            "/usr/lib64/python3.9/threading.py",
+            "<frozen runpy>",
+        ];
+        assert!(libraries.into_iter().all(is_of_libraries));
+        let own = ["solver.py", "/home/a/solver.py", "/usr/lib/python3/dist-packages/b.py", "<string>", "<stdin>"];
+        assert!(!own.into_iter().any(is_of_libraries));
+    }
+
+    #[test]
+    fn a_place_is_named_once() {
+        let numbers = || (1..5000u64).map(|key| number_of(key << 48, |sites| sites.add(format!("named {key}"))));
+        let first: Vec<Number> = numbers().collect();
+        let again: Vec<Number> = (1..5000u64).map(|key| number_of(key << 48, |_| panic!("{key} is known"))).collect();
+        assert_eq!(first, again);
+        assert_eq!(text(first[4998]).as_deref(), Some("named 4999"));
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod in_progress;
 mod layout;
 mod packer;
 pub mod publication;
+mod python;
 pub mod quota;
 mod sample;
 pub mod spill;

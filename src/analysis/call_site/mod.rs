@@ -21,9 +21,9 @@ pub use resolver::Resolver;
 /// Where a call was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Site {
-    /// The module's path, as it was traced.
+    /// The module's path, as it was traced; the file of a script in Python.
     pub module: String,
-    /// The return address, less what the loader added to the module's addresses (bytes).
+    /// The return address, less what the loader added to the module's addresses (bytes); of Python the line.
     pub offset: u64,
     /// The function with the call, demangled. Where that was inlined: the inlined function, whose line this is.
     pub symbol: Option<String>,
@@ -91,6 +91,19 @@ impl Site {
             line: None,
             inlined: Vec::new(),
             unresolved: Some(why),
+        }
+    }
+
+    /// A line of Python; 0: not known.
+    fn of_python(file: &str, function: &str, line: u64) -> Site {
+        Site {
+            module: file.to_owned(),
+            offset: line,
+            symbol: Some(function.to_owned()),
+            file: Some(file.to_owned()),
+            line: u32::try_from(line).ok().filter(|&line| line > 0),
+            inlined: Vec::new(),
+            unresolved: None,
         }
     }
 

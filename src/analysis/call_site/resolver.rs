@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use mpitrace_format::layout::PYTHON_SITE;
+
 use super::Site;
 use super::module::Module;
 
@@ -41,8 +43,14 @@ impl Resolver {
     /// which may end a line, and even a function that does not return: the byte before it is looked up. `build_id` is
     /// the traced module's, in hexadecimal: where it is given, a file with another one, or with none, is not believed.
     ///
+    /// Of a line of Python all is known: [`PYTHON_SITE`] and its function are in place of the build id, the line in that
+    /// of the offset.
+    ///
     /// Never fails: what cannot be found is said by `Site::unresolved`.
     pub fn resolve(&mut self, module: &str, build_id: Option<&str>, offset: u64) -> Arc<Site> {
+        if let Some(function) = build_id.and_then(|id| id.strip_prefix(PYTHON_SITE)) {
+            return Arc::new(Site::of_python(module, function, offset));
+        }
         let build_id = build_id.map(str::to_ascii_lowercase).filter(|id| !id.is_empty());
         let known = self.modules.entry((module.to_owned(), build_id)).or_insert_with_key(|(path, build_id)| Known {
             module: Module::open(path, build_id.as_deref(), &self.debug_folders),

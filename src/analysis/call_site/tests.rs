@@ -216,3 +216,11 @@ fn a_pipe_is_no_module() {
     let site = Resolver::new().resolve(pipe.to_str().unwrap(), None, 1);
     assert_eq!(site.unresolved, Some(Unresolved::Unreadable));
 }
+
+#[test]
+fn a_line_of_python_is_what_the_trace_says() {
+    let site = |line| Resolver::new().resolve("/home/a b/solver.py", Some("py:Solver.<lambda>"), line);
+    assert_eq!(site(42).to_string(), "Solver.<lambda> at solver.py:42");
+    assert_eq!((site(42).line_of_file().as_str(), site(42).unresolved), ("solver.py:42", None));
+    assert_eq!((site(0).to_string().as_str(), site(0).line), ("Solver.<lambda> in solver.py", None));
+}

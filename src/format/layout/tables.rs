@@ -2,6 +2,9 @@
 
 use bytemuck::{Pod, Zeroable};
 
+/// In [`OperationEntry::call_site`] in place of a build id: what follows is the name of a function in Python.
+pub const PYTHON_SITE: &str = "py:";
+
 /// [`OperationEntry::root`] of a function without a root.
 pub const NO_ROOT: i32 = i32::MIN;
 /// [`OperationEntry::root`] on the rank that passed `MPI_ROOT` (intercommunicators).
@@ -79,7 +82,8 @@ pub struct OperationEntry {
     pub reduction: u32,
     /// The place in the program that calls it, where that is part of what makes an operation, a reference: the module's
     /// path, its build id in hexadecimal (empty: it has none) and the offset in it that the call returns to, with a
-    /// space between.
+    /// space between. Of a script in Python: its file, [`PYTHON_SITE`] and the function, and the line in hexadecimal
+    /// (0: not known).
     pub call_site: u32,
     /// Not 0: its calls have positions of their own, which are the repetition and this << 32 (regions).
     pub positions_from: u32,

@@ -197,6 +197,12 @@ impl Launch<'_> {
         self
     }
 
+    /// Has Python run the program by a module.
+    pub fn by_module(mut self, module: &str) -> Self {
+        self.program.splice(1..1, ["-m".into(), module.into()]);
+        self
+    }
+
     /// The command of a rank, and where its trace goes.
     fn rank(&self, trace: &Path, preloaded: bool) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec!["env".into()];

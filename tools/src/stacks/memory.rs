@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use mpitrace_platform::python;
+
 /// Part of the memory of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
@@ -38,10 +40,11 @@ impl Memory {
         bytes.truncate(usize::try_from(read).ok()?);
         (!bytes.is_empty()).then_some(bytes)
     }
+}
 
-    /// A word.
-    pub fn word(self, address: u64) -> Option<u64> {
-        Some(u64::from_ne_bytes(self.read(address, 8)?.try_into().ok()?))
+impl python::Memory for Memory {
+    fn read(&self, address: u64, length: usize) -> Option<Vec<u8>> {
+        Memory::read(*self, address, length)
     }
 }
 
@@ -58,6 +61,7 @@ impl Map {
 
 #[cfg(test)]
 mod tests {
+    use super::python::Memory as _;
     use super::*;
 
     #[test]
