@@ -20,6 +20,8 @@ themes=${THEMES:-counts::of counts::times collectives:: requests::of_every reque
     call_sites:: death::by_sigkill_loses death::by_abort clocks::of_one_machine clocks::that_are_simulated
     communicators::of_idup communicators::of_every_origin_are_told_apart::ompi
     communicators::of_further_origins_keep_their_names::ompi sessions::w preload::beside
+    algorithms::that_an_operation_changes_are_a_finding_with_both_medians::ompi6
+    algorithms::change_at_the_sizes_of_the_decision_functions::ompi6
     preload::into_rank_1_alone_makes_no_difference::mpich preload::into_rank_1_alone_makes_no_difference::ompi6}
 say() { echo "systems: $*"; }
 

@@ -5,7 +5,7 @@ use crate::support::{Case, On, Test, build, companion};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-const OPEN_MPI: On = On::Only(&["ompi4", "ompi5", "ompi6"]);
+const OPEN_MPI: On = On::Only(&["ompi4", "ompi5", "ompi6", "ompi6-abi"]);
 
 pub const TESTS: &[Test] = &[
     Test::new("that_an_operation_changes_are_a_finding_with_both_medians", switch).on(OPEN_MPI),
@@ -14,8 +14,7 @@ pub const TESTS: &[Test] = &[
     Test::new("change_at_the_sizes_of_the_decision_functions", sweep).on(OPEN_MPI).second_tier(),
 ];
 
-/// The algorithms of the tuned component by their numbers from 1 on (`ompi_coll_tuned_X_intra_do_this`); the last of
-/// allgather and allgatherv came with version 5.
+/// The algorithms of the tuned component by their numbers from 1 on (`ompi_coll_tuned_X_intra_do_this`) of version 5.
 const TUNED: [(&str, &[&str]); 14] = [
     ("allgather", &["basic_linear", "bruck", "recursivedoubling", "ring", "neighborexchange", "two_procs", "sparbit"]),
     ("allgatherv", &["basic_default", "bruck", "ring", "neighborexchange", "two_procs", "sparbit"]),
@@ -49,6 +48,24 @@ const TUNED: [(&str, &[&str]); 14] = [
     ("scatter", &["basic_linear", "binomial", "linear_nb"]),
 ];
 
+/// Those of a library.
+fn tuned(library: &str) -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut all: Vec<_> = TUNED.iter().map(|(collective, names)| (*collective, names.to_vec())).collect();
+    for (collective, names) in &mut all {
+        match (library, *collective) {
+            ("ompi4", "allgather" | "allgatherv") => names.truncate(names.len() - 1),
+            ("ompi6" | "ompi6-abi", "allgather") => {
+                names[1] = "k_bruck";
+                names.push("direct_messaging");
+            }
+            ("ompi6" | "ompi6-abi", "allreduce") => names.push("allgather_reduce"),
+            ("ompi6" | "ompi6-abi", "reduce") => names.push("knomial"),
+            _ => {}
+        }
+    }
+    all
+}
+
 fn operations(trace: &std::path::Path) -> Vec<Value> {
     let shown = companion::json(&companion::mpitrace(&["info".as_ref(), trace.as_os_str(), "--json".as_ref()]));
     shown["operations"].as_array().unwrap().clone()
@@ -62,14 +79,10 @@ fn first(name: &str) -> &str {
 fn forced(case: &Case) {
     let repetitions = 2u64;
     let mut refused_of_all: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let has = |names: &&[&str], collective: &str, number: usize| {
-        let known = names.len() - usize::from(case.mpi.name == "ompi4" && collective.starts_with("allgather"));
-        number <= known
-    };
+    let tuned = tuned(case.mpi.name);
     for ranks in [2, 3, 4, 5, 8] {
         for number in 1..=9 {
-            let chosen: Vec<&(&str, &[&str])> =
-                TUNED.iter().filter(|(collective, names)| has(names, collective, number)).collect();
+            let chosen: Vec<&(&str, Vec<&str>)> = tuned.iter().filter(|(_, names)| number <= names.len()).collect();
             let launch = || {
                 let launch = case.launch(ranks, "algorithms.c").arg("forced").arg(repetitions.to_string());
                 let launch = launch.set("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
