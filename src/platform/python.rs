@@ -42,8 +42,9 @@ pub struct Layout {
     previous: u64,
     instruction: u64,
     owner: Option<u64>,
-    /// Of a code object: the first line, its file, its name and the table of lines.
+    /// Of a code object: the first line.
     first_line: u64,
+    /// Its file, its name and the table of lines.
     pub names: [u64; 3],
     /// From 3.11 on the instructions, of two bytes each.
     pub instructions: u64,
