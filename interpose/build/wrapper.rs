@@ -153,7 +153,9 @@ fn followed(form: &Form<'_>, width: &str, narrowed: bool) -> String {
     let next = if !then.path.is_empty() {
         let counts = then.arguments.iter().any(|argument| argument == "datatype" || argument == "sendtype");
         let generic = if counts { format!("::<{width}>") } else { String::new() };
-        format!("{}{generic}({})", then.path, then.arguments.join(", "))
+        let name = then.path.starts_with("messages::").then(|| format!("&\"MPI_{}\"", form.name));
+        let arguments: Vec<String> = name.into_iter().chain(then.arguments.iter().cloned()).collect();
+        format!("{}{generic}({})", then.path, arguments.join(", "))
     } else if makes && form.arguments.iter().any(|argument| argument == "request") {
         "messages::no_message(request)".to_owned()
     } else {

@@ -76,6 +76,7 @@ pub mod large_pages;
 pub mod live;
 pub mod messages;
 pub mod names;
+pub mod not_matched;
 pub mod operations;
 pub mod partners;
 pub mod reader;

@@ -8,6 +8,7 @@
 //! processes.
 
 pub mod algorithms;
+pub mod amounts;
 pub mod block_file;
 pub mod file;
 mod histograms;

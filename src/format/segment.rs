@@ -114,7 +114,7 @@ pub fn read_with<'a>(
         operations: counted,
         threads: bytemuck::cast_slice(tables.threads),
         times,
-        partners: tables.partners.iter().filter(|entry| entry.calls | entry.messages != 0).copied().collect(),
+        partners: used_partners(tables.partners),
         counters: tables.counters,
         syncs: tables.syncs,
         probes: tables.probes,
@@ -579,6 +579,13 @@ fn slice(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {
 
 fn column<'a>(chunk: &'a [u8], entry: &ColumnEntry, records: u64) -> Option<&'a [u8]> {
     slice(chunk, entry.offset, records.checked_mul(entry.element_size as u64)?)
+}
+
+/// The partners with calls or messages, behind the first entry, which is there wherever they are counted.
+fn used_partners(table: &[PartnerEntry]) -> Vec<PartnerEntry> {
+    let is_used = |entry: &PartnerEntry| entry.calls | entry.messages | entry.receives != 0;
+    let used = table.iter().enumerate().filter(|(index, entry)| *index == 0 || is_used(entry));
+    used.map(|(_, entry)| *entry).collect()
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ macro_rules! for_each_function {
                 as one_to_all otf2 SCATTER reprompi MPI_Scatter;
             collective+c Scatterv, Iscatterv(
                 sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm
-            ) => scattered_by_rank(sendcounts, sendtype, recvcount, recvtype) root root on comm
+            ) => scattered_by_rank(sendcounts, sendtype, recvbuf, recvcount, recvtype) root root on comm
                 as one_to_all otf2 SCATTERV;
             collective+c Allgather, Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
                 => uniform(recvcount, recvtype) on comm
@@ -506,18 +506,18 @@ macro_rules! for_each_function {
             guarded Win_attach(win, base, size) waits other_mpi;
             guarded Win_detach(win, base) waits other_mpi;
             guarded Win_post(group, assert, win);
-            guarded Win_start(group, assert, win) waits one_sided;
-            guarded Win_complete(win) waits one_sided;
-            guarded Win_wait(win) waits one_sided;
+            guarded Win_start(group, assert, win) around waiting::on_window(win) waits one_sided;
+            guarded Win_complete(win) around waiting::on_window(win) waits one_sided;
+            guarded Win_wait(win) around waiting::on_window(win) waits one_sided;
             guarded Win_test(win, flag);
-            guarded Win_lock(lock_type, rank, assert, win) waits one_sided;
-            guarded Win_unlock(rank, win) waits one_sided;
-            guarded Win_lock_all(assert, win) waits one_sided;
-            guarded Win_unlock_all(win) waits one_sided;
-            guarded Win_flush(rank, win) waits one_sided;
-            guarded Win_flush_all(win) waits one_sided;
-            guarded Win_flush_local(rank, win) waits one_sided;
-            guarded Win_flush_local_all(win) waits one_sided;
+            guarded Win_lock(lock_type, rank, assert, win) around waiting::on_window(win) waits one_sided;
+            guarded Win_unlock(rank, win) around waiting::on_window(win) waits one_sided;
+            guarded Win_lock_all(assert, win) around waiting::on_window(win) waits one_sided;
+            guarded Win_unlock_all(win) around waiting::on_window(win) waits one_sided;
+            guarded Win_flush(rank, win) around waiting::on_window(win) waits one_sided;
+            guarded Win_flush_all(win) around waiting::on_window(win) waits one_sided;
+            guarded Win_flush_local(rank, win) around waiting::on_window(win) waits one_sided;
+            guarded Win_flush_local_all(win) around waiting::on_window(win) waits one_sided;
             guarded Win_sync(win);
         }
     };

@@ -3,6 +3,8 @@
 //! MPI wants equal types on all ranks (MPI 4.1, section 3.3.1); programs mix the names that C and Fortran have for one
 //! type of the machine, and these go together everywhere. So types are told apart by kind and width only, and what has
 //! neither is not compared: MPI_BYTE and MPI_PACKED, pairs of values (MPI_2INT is two MPI_INT), logical types, MPI_WCHAR.
+//!
+//! Derived types are told apart by the sequence of such types. Their name in a trace has the code of it.
 
 /// A type of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,11 +38,47 @@ impl Basic {
         let differ = |(one, other): (u32, u32)| one != 0 && other != 0 && one != other;
         differ(kinds) || kinds.0 == kinds.1 && differ(widths)
     }
+}
 
-    /// True if the two are known to be different types.
-    #[must_use]
-    pub fn differs(self, other: Basic) -> bool {
-        Basic::codes_differ(self.code(), other.code())
+/// The name of every data type that a program made.
+pub const DERIVED: &str = "derived";
+
+/// In a code: of a sequence of different types.
+const MIXED: u32 = 1 << 23;
+
+/// The code of a sequence of basic types, by their codes; 0: none.
+#[must_use]
+pub fn code_of(sequence: &[u32]) -> u32 {
+    match sequence {
+        [] => 0,
+        [one] => *one,
+        // FNV-1a, of which 22 bits differ from sequence to sequence; the lowest byte is not 0.
+        several => {
+            let step = |hash: u64, code: &u32| (hash ^ u64::from(*code)).wrapping_mul(0x0100_0000_01b3);
+            MIXED | (several.iter().fold(0xcbf2_9ce4_8422_2325, step) >> 40) as u32 & (MIXED - 1) | 1
+        }
+    }
+}
+
+/// The name under which a trace has a derived type with this code.
+#[must_use]
+pub fn derived_name(code: u32) -> String {
+    if code == 0 { DERIVED.to_owned() } else { format!("{DERIVED}#{code:x}") }
+}
+
+/// The name for people of a type with this name in a trace.
+#[must_use]
+pub fn plain_name(name: &str) -> &str {
+    let (plain, code) = name.split_once('#').unwrap_or((name, ""));
+    if plain == DERIVED && !code.is_empty() { plain } else { name }
+}
+
+/// The code of a type with this name in a trace; `None`: it is not compared.
+#[must_use]
+pub fn code(name: &str) -> Option<u32> {
+    match name.strip_prefix(DERIVED) {
+        Some(rest) => u32::from_str_radix(rest.strip_prefix('#')?, 16).ok(),
+        None => basic(name).map(Basic::code),
     }
 }
 
@@ -80,7 +118,7 @@ mod tests {
 
     fn differ(one: &str, other: &str) -> bool {
         let both = [(one, other), (other, one)].map(|(one, other)| match (basic(one), basic(other)) {
-            (Some(one), Some(other)) => one.differs(other),
+            (Some(one), Some(other)) => Basic::codes_differ(one.code(), other.code()),
             _ => false,
         });
         assert_eq!(both[0], both[1], "{one} and {other}");
@@ -107,6 +145,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn derived_types_have_the_code_of_their_sequence() {
+        let [int, double] = ["MPI_INT", "MPI_DOUBLE"].map(|name| basic(name).unwrap().code());
+        let codes = [code_of(&[int]), code_of(&[int, double]), code_of(&[double, int])];
+        assert_eq!(codes[0], int);
+        for (place, one) in codes.iter().enumerate() {
+            assert_eq!(code(&derived_name(*one)), Some(*one));
+            assert_eq!(plain_name(&derived_name(*one)), DERIVED);
+            assert!(codes[..place].iter().all(|other| Basic::codes_differ(*one, *other)), "{codes:x?}");
+            assert!(codes.iter().all(|code| code >> 24 == 0));
+        }
+        assert_eq!((code_of(&[]), &derived_name(0)[..], code(DERIVED), code("MPI_INT")), (0, DERIVED, None, Some(int)));
+        assert_eq!(["mine#1", "derived#", "MPI_INT"].map(plain_name), ["mine#1", "derived#", "MPI_INT"]);
     }
 
     #[test]

@@ -145,6 +145,15 @@ impl SyntheticRank {
         self.communicators[number as usize].flags |= more;
     }
 
+    /// Adds to a communicator's sums of amounts; `None`: they are not known.
+    pub fn add_amounts(&mut self, number: u32, more: Option<[u32; 2]>) {
+        let entry = &mut self.communicators[number as usize];
+        match more {
+            Some(more) => entry.amounts.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(more)),
+            None => entry.amounts_unknown = 1,
+        }
+    }
+
     /// Makes a communicator one that was never identified.
     pub fn unidentify(&mut self, number: u32) {
         self.communicators[number as usize].flags &= !communicator_flags::IDENTIFIED;

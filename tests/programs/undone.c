@@ -2,9 +2,15 @@
  *   call      rank 0 leaves out a Reduce to it, for which rank 1 need not wait
  *   request   no rank completes its Ibarrier
  *   types     rank 1 reduces floats where rank 0 reduces integers
+ *   derived   rank 1 broadcasts a double and an integer where rank 0 broadcasts an integer and a double
+ *   Alltoallv, Alltoallw, Allgatherv, Gatherv, Scatterv   a rank receives two integers of which one is sent; N times
  *   middle    rank 1 leaves out one of many broadcasts
  *   kept      a communicator is never freed
- *   legal     all calls are made: recording is paused on one rank, not all ranks free a communicator, some ranks make a communicator of their own, requests are completed in all ways */
+ *   send      rank 1 receives two of three messages of rank 0
+ *   receive   rank 1 begins three receives of two messages of rank 0
+ *   any       rank 1 begins three receives of any rank of two messages of rank 0
+ *   cancel, truncate   each rank cancels a receive; receives fail
+ *   legal     all calls are made: recording is paused on one rank, not all ranks free a communicator, some ranks make a communicator of their own, requests are completed in all ways, messages are received in all ways */
 #include "report.h"
 
 static int in = 1, out;
@@ -20,6 +26,169 @@ static void complete_in_all_ways(void)
     MPI_Waitany(1, &requests[1], &index, MPI_STATUS_IGNORE);
     MPI_Waitsome(1, &requests[2], &count, indices, MPI_STATUSES_IGNORE);
     for (flag = 0; !flag;) MPI_Testall(1, &requests[3], &flag, MPI_STATUSES_IGNORE);
+}
+
+/* A structure of an integer and a double, or the other way round, without a gap. */
+static MPI_Datatype structure(int reversed)
+{
+    MPI_Datatype made, types[2] = {reversed ? MPI_DOUBLE : MPI_INT, reversed ? MPI_INT : MPI_DOUBLE};
+    MPI_Aint places[2] = {0, reversed ? sizeof(double) : sizeof(int)};
+    MPI_Type_create_struct(2, (int[]){1, 1}, places, types, &made);
+    MPI_Type_commit(&made);
+    return made;
+}
+
+static void derived(void)
+{
+    char buffer[64] = "";
+    MPI_Datatype type = structure(world_rank == 1);
+    MPI_Bcast(buffer, 1, type, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+}
+
+/* Types of one signature, also behind a handle that was freed. */
+static void one_signature(MPI_Comm comm)
+{
+    char buffer[64] = "";
+    MPI_Datatype pair, pairs, vector;
+    for (int k = 0; k < 3; k++) {
+        pair = structure(k == 1);
+        MPI_Type_contiguous(2, pair, &pairs);
+        MPI_Type_commit(&pairs);
+        MPI_Bcast(buffer, world_rank ? 1 : 2, world_rank ? pairs : pair, 0, comm);
+        MPI_Type_free(&pair);
+        MPI_Type_free(&pairs);
+    }
+    MPI_Type_vector(3, 1, 2, MPI_INT, &vector);
+    MPI_Type_commit(&vector);
+    MPI_Bcast(buffer, world_rank ? 3 : 1, world_rank ? MPI_INT : vector, 0, comm);
+    MPI_Type_free(&vector);
+}
+
+enum { VARIANTS = 5 };
+static const char *const variants[VARIANTS] = {"Alltoallv", "Alltoallw", "Allgatherv", "Gatherv", "Scatterv"};
+
+/* Amounts of two ranks, that are not those of each other; they fit where `more` is 0. */
+static void amounts(const char *name, int more, MPI_Comm comm)
+{
+    int to[16] = {0}, from[16] = {0}, me = world_rank;
+    int sent[2] = {1 + me, 1 + 2 * me}, received[2] = {1, 2 + me}, places[2] = {0, 4}, bytes[2] = {0, 16};
+    int blocks[2] = {1, 2}, block = 1 + me, over = me == 1 ? more : 0;
+    MPI_Datatype types[2] = {MPI_INT, MPI_INT}, other[2] = {MPI_INT, MPI_FLOAT};
+    received[0] += over;
+    blocks[0] += over;
+    if (!strcmp(name, "Alltoallv"))
+        MPI_Alltoallv(to, sent, places, MPI_INT, from, received, places, MPI_INT, comm);
+    else if (!strcmp(name, "Alltoallw"))
+        MPI_Alltoallw(to, sent, bytes, types, from, received, bytes, more ? types : other, comm);
+    else if (!strcmp(name, "Allgatherv"))
+        MPI_Allgatherv(to, block, MPI_INT, from, blocks, places, MPI_INT, comm);
+    else if (!strcmp(name, "Gatherv"))
+        MPI_Gatherv(to, block, MPI_INT, from, blocks, places, me == 1 ? MPI_INT : MPI_DATATYPE_NULL, 1, comm);
+    else
+        MPI_Scatterv(to, (int[]){1, 2}, places, MPI_INT, from, block + over, MPI_INT, 0, comm);
+}
+
+static void amounts_that_fit(MPI_Comm comm)
+{
+    int from[16] = {0}, counts[2] = {1, 2}, same[2] = {3, 3}, places[2] = {0, 4};
+    MPI_Request request;
+    for (int k = 0; k < 20; k++) amounts(variants[k % VARIANTS], 0, comm);
+    MPI_Reduce_scatter(from, from + 8, counts, MPI_INT, MPI_SUM, comm);
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, from, same, places, MPI_INT, comm);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, from, counts, places, MPI_INT, comm);
+    if (world_rank == 0)
+        MPI_Gatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, from, counts, places, MPI_INT, 0, comm);
+    else
+        MPI_Gatherv(from, 2, MPI_INT, NULL, NULL, NULL, MPI_DATATYPE_NULL, 0, comm);
+    if (world_rank == 0)
+        MPI_Scatterv(from, counts, places, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0, comm);
+    else
+        MPI_Scatterv(NULL, NULL, NULL, MPI_DATATYPE_NULL, from, 2, MPI_INT, 0, comm);
+    MPI_Iallgatherv(from + 8, 1 + world_rank, MPI_INT, from, counts, places, MPI_INT, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void left(int sends, int receives, int source)
+{
+    MPI_Request requests[3];
+    if (world_rank == 0) {
+        MPI_Send(&in, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+        for (int k = 1; k < sends; k++) {
+            MPI_Isend(&in, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, requests);
+            MPI_Wait(requests, MPI_STATUS_IGNORE);
+        }
+    } else if (world_rank == 1) {
+        for (int k = 0; k < receives; k++)
+            MPI_Irecv(&out, 1, MPI_INT, source, 7, MPI_COMM_WORLD, requests + k);
+        MPI_Waitall(receives < sends ? receives : sends, requests, MPI_STATUSES_IGNORE);
+    }
+}
+
+/* Of rank 0 to rank 1. */
+static void receive_in_all_ways(void)
+{
+    enum { SENT = 12 };
+    MPI_Request requests[2];
+    MPI_Message message;
+    MPI_Status status;
+    MPI_Comm dup;
+    int index, flag = 0, buffer[2];
+    MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+    if (world_rank == 0) {
+        MPI_Send_init(&in, 1, MPI_INT, 1, 5, dup, requests);
+        for (int k = 0; k < 3; k++) {
+            MPI_Start(requests);
+            MPI_Wait(requests, MPI_STATUS_IGNORE);
+        }
+        MPI_Request_free(requests);
+        for (int k = 3; k < SENT; k++) MPI_Send(&in, 1, MPI_INT, 1, k, dup);
+        MPI_Send(buffer, 2, MPI_INT, 1, 99, dup);
+    } else {
+        MPI_Recv_init(&out, 1, MPI_INT, 0, 5, dup, requests);
+        for (int k = 0; k < 3; k++) {
+            MPI_Startall(1, requests);
+            MPI_Waitall(1, requests, MPI_STATUSES_IGNORE);
+        }
+        MPI_Request_free(requests);
+        MPI_Recv(&out, 1, MPI_INT, MPI_ANY_SOURCE, 3, dup, &status);
+        MPI_Irecv(&out, 1, MPI_INT, MPI_ANY_SOURCE, 4, dup, requests);
+        MPI_Wait(requests, MPI_STATUS_IGNORE);
+        MPI_Probe(0, 5, dup, &status);
+        MPI_Recv(&out, 1, MPI_INT, 0, 5, dup, MPI_STATUS_IGNORE);
+        MPI_Mprobe(0, 6, dup, &message, &status);
+        MPI_Mrecv(&out, 1, MPI_INT, &message, &status);
+        while (!flag) MPI_Improbe(MPI_ANY_SOURCE, 7, dup, &flag, &message, MPI_STATUS_IGNORE);
+        MPI_Imrecv(&out, 1, MPI_INT, &message, requests);
+        MPI_Wait(requests, &status);
+        MPI_Sendrecv(&in, 1, MPI_INT, MPI_PROC_NULL, 1, &out, 1, MPI_INT, 0, 8, dup, &status);
+        MPI_Sendrecv_replace(&out, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_ANY_SOURCE, 9, dup, &status);
+        MPI_Irecv(buffer, 1, MPI_INT, 0, 10, dup, requests);
+        MPI_Irecv(buffer + 1, 1, MPI_INT, MPI_PROC_NULL, 10, dup, requests + 1);
+        for (int k = 0; k < 2; k++) MPI_Waitany(2, requests, &index, &status);
+        MPI_Recv(&out, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, dup, MPI_STATUS_IGNORE);
+        MPI_Recv(buffer, 2, MPI_INT, 0, 99, dup, MPI_STATUS_IGNORE);
+    }
+    MPI_Comm_free(&dup);
+}
+
+/* The counts are not those of what was done: a receive is cancelled. */
+static void cancel(void)
+{
+    MPI_Request request;
+    MPI_Irecv(&out, 1, MPI_INT, !world_rank, 4, MPI_COMM_WORLD, &request);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* A message that is longer than its receive is gone, and the call has failed. */
+static void cut(void)
+{
+    int two[2] = {1, 2};
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (world_rank == 0) MPI_Send(two, 2, MPI_INT, 1, 6, MPI_COMM_WORLD);
+    if (world_rank == 1) CHECK(MPI_Recv(two, 1, MPI_INT, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    if (world_rank == 1) CHECK(MPI_Recv(two, 1, MPI_INT, world_size, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS);
 }
 
 static void legal(void)
@@ -38,6 +207,9 @@ static void legal(void)
     if (world_rank == 0) MPI_Comm_create_group(MPI_COMM_WORLD, first, 3, &own);
     if (world_rank == 0) MPI_Barrier(own);
     complete_in_all_ways();
+    receive_in_all_ways();
+    amounts_that_fit(dup);
+    one_signature(dup);
     if (world_rank == 0) MPI_Comm_free(&dup);
 }
 
@@ -96,7 +268,16 @@ int main(int argc, char **argv)
     if (!strcmp(how, "types") && world_rank == 1)
         MPI_Reduce(&real_in, &real_out, 1, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD);
     if (!strcmp(how, "middle")) middle();
+    if (!strcmp(how, "derived")) derived();
+    for (int variant = 0; variant < VARIANTS; variant++)
+        if (!strcmp(how, variants[variant]))
+            for (int k = argc > 2 ? atoi(argv[2]) : 1; k > 0; k--) amounts(how, 1, MPI_COMM_WORLD);
     if (!strcmp(how, "kept")) kept();
+    if (!strcmp(how, "send")) left(3, 2, 0);
+    if (!strcmp(how, "receive")) left(2, 3, 0);
+    if (!strcmp(how, "any")) left(2, 3, MPI_ANY_SOURCE);
+    if (!strcmp(how, "cancel")) cancel();
+    if (!strcmp(how, "truncate")) cut();
     if (!strcmp(how, "legal")) legal();
     MPI_Finalize();
     return 0;

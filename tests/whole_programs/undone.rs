@@ -25,6 +25,37 @@ pub const TESTS: &[Test] = &[
         stated(case, "middle", "rank 1 left out call 19 of MPI_COMM_WORLD: rank 0 MPI_Bcast (second at ")
     })
     .on(On::Only(&["ompi4", "mpich4", "ompi5"])),
+    Test::new("derived_types_that_differ_are_stated", |case| {
+        stated(
+            case,
+            "derived",
+            "MISMATCH (datatype) at call 3 of MPI_COMM_WORLD: rank 0 MPI_Bcast of 12 bytes as derived to or from root 0",
+        )
+    }),
+    Test::new("amounts_that_do_not_fit_are_stated", |case| {
+        for name in ["Alltoallv", "Alltoallw", "Allgatherv", "Gatherv", "Scatterv"] {
+            stated(
+                case,
+                name,
+                &format!("MISMATCH (amounts) at call 3 of MPI_COMM_WORLD: ranks 0-1 MPI_{name} (amounts at "),
+            );
+        }
+    }),
+    Test::new("amounts_of_many_calls_that_do_not_fit_are_stated", |case| {
+        let outcome = case.launch(2, "undone.c").arg("Alltoallv").arg("5").trace().run();
+        let info = mpitrace(&["info".as_ref(), outcome.trace.path.as_os_str()]);
+        let line = "MISMATCH (amounts) in several calls of MPI_COMM_WORLD, of these: ranks 0-1 MPI_Alltoallv";
+        assert!(info.code == 1 && info.stdout.lines().any(|found| found == line), "{}", info.stdout);
+    }),
+    Test::new("a_message_that_is_never_received_is_stated", |case| {
+        let line = "never received by rank 1: 1 of 3 messages of rank 0 on MPI_COMM_WORLD (the first by MPI_Send)";
+        stated(case, "send", line)
+    }),
+    Test::new("a_receive_that_nothing_matches_is_stated", |case| {
+        let line = "never matched by rank 0: 1 of 3 receives of rank 1 on MPI_COMM_WORLD (the first by MPI_Irecv)";
+        stated(case, "receive", line);
+        stated(case, "any", &line.replace("by rank 0", "by any rank"))
+    }),
     Test::new("what_is_never_freed_is_counted", never_freed),
     Test::new("what_is_legal_and_looks_alike_is_not_stated", legal),
     Test::new("calls_are_compared_before_they_are_entered", compared),
@@ -66,7 +97,9 @@ fn stated(case: &Case, how: &str, line: &str) {
 }
 
 fn legal(case: &Case) {
-    for finished in run(case, "legal") {
-        assert_eq!(finished.code, 0, "{}", finished.stdout);
+    for how in ["legal", "cancel", "truncate"] {
+        for finished in run(case, how) {
+            assert_eq!(finished.code, 0, "{how}: {}", finished.stdout);
+        }
     }
 }

@@ -1,6 +1,7 @@
-//! Calls left out and requests not completed by a program that ended by itself, as text.
+//! Calls left out, requests not completed and messages not received by a program that ended by itself, as text.
 
-use mpitrace::operations::{CalledAlone, LeftOut, NeverFreed, NotCalled, NotCompleted, Undone};
+use mpitrace::not_matched::NotMatched;
+use mpitrace::operations::{Amounts, CalledAlone, LeftOut, NeverFreed, NotCalled, NotCompleted, Undone};
 
 use crate::text;
 
@@ -9,13 +10,15 @@ const LISTED: usize = 5;
 
 /// A line for each of the first ones, and one for the others.
 pub fn lines(undone: &Undone) -> Vec<String> {
-    let Undone { not_completed, left_out, never_freed, .. } = undone;
+    let Undone { not_completed, amounts, not_matched, left_out, never_freed, .. } = undone;
     let calls = unexplained(undone);
-    let all = left_out.len() + calls.len() + not_completed.len();
+    let all = left_out.len() + calls.len() + not_completed.len() + amounts.len() + not_matched.len();
     let left_out = left_out.iter().take(LISTED).map(left_out_line);
     let calls = calls.into_iter().take(LISTED).map(not_called_line);
     let requests = not_completed.iter().take(LISTED).map(not_completed_line);
-    let mut lines: Vec<String> = left_out.chain(calls).chain(requests).collect();
+    let amounts = amounts.iter().take(LISTED).map(amounts_line);
+    let messages = not_matched.iter().take(LISTED).map(not_matched_line);
+    let mut lines: Vec<String> = left_out.chain(calls).chain(requests).chain(amounts).chain(messages).collect();
     let others = all - lines.len();
     if others > 0 {
         lines.push(format!("... and {others} more (--json has them all)"));
@@ -50,7 +53,9 @@ pub fn first_lines(undone: &Undone) -> Vec<String> {
     let left_out = undone.left_out.first().map(left_out_line);
     let call = unexplained(undone).first().copied().map(not_called_line);
     let request = undone.not_completed.first().map(not_completed_line);
-    left_out.into_iter().chain(call).chain(request).collect()
+    let amounts = undone.amounts.first().map(amounts_line);
+    let message = undone.not_matched.first().map(not_matched_line);
+    left_out.into_iter().chain(call).chain(request).chain(amounts).chain(message).collect()
 }
 
 fn left_out_line(found: &LeftOut) -> String {
@@ -89,8 +94,40 @@ fn not_completed_line(found: &NotCompleted) -> String {
     )
 }
 
+fn amounts_line(found: &Amounts) -> String {
+    let calls: Vec<String> = found.calls.iter().map(call_text).collect();
+    let (communicator, calls) = (text::printable(&found.communicator), calls.join(", "));
+    match found.sequence {
+        Some(sequence) => format!("MISMATCH (amounts) at call {sequence} of {communicator}: {calls}"),
+        None => format!("MISMATCH (amounts) in several calls of {communicator}, of these: {calls}"),
+    }
+}
+
+fn not_matched_line(found: &NotMatched) -> String {
+    let functions: Vec<String> = found.functions.iter().map(|name| text::printable(name).into_owned()).collect();
+    let by = match &functions[..] {
+        [] => String::new(),
+        [one] => format!(" (the first by {one})"),
+        several => format!(" (the first by {})", several.join(" or ")),
+    };
+    let from = match &found.from[..] {
+        [] => "any rank".to_owned(),
+        [one] => format!("rank {one}"),
+        several => format!("one of {}", text::named_ranks(several)),
+    };
+    let (NotMatched { left, all, to, .. }, on) = (found, text::printable(&found.communicator));
+    match found.direction {
+        "send" => {
+            format!("never received by rank {to}: {left} of {} of {from} on {on}{by}", text::count(*all, "message"))
+        }
+        _ => format!("never matched by {from}: {left} of {} of rank {to} on {on}{by}", text::count(*all, "receive")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use mpitrace::operations::CallSite;
 
     use super::*;
@@ -112,9 +149,28 @@ mod tests {
             repetitions: 1,
             call_site: Some(site(0x61)),
         };
+        let message = NotMatched {
+            direction: "send",
+            from: vec![0, 2],
+            to: 1,
+            communicator: "comm-1".into(),
+            left: 2,
+            all: 3,
+            functions: ["MPI_Send", "MPI_Isend"].map(str::to_owned).into(),
+        };
+        let amounts = Amounts {
+            communicator: "comm-1".into(),
+            sequence: Some(9),
+            calls: vec![call(Some("MPI_Alltoallv"), Some(0x57))],
+        };
         let undone = Undone {
             not_called: vec![of(vec![call(Some("MPI_Reduce"), Some(0x57))]), of(vec![call(None, None)])],
             not_completed: vec![request.clone(), NotCompleted { repetitions: 7, ..request }],
+            amounts: vec![amounts.clone(), Amounts { sequence: None, ..amounts }],
+            not_matched: vec![
+                message.clone(),
+                NotMatched { direction: "receive", functions: BTreeSet::new(), ..message },
+            ],
             left_out: Vec::new(),
             never_freed: NeverFreed::default(),
         };
@@ -123,9 +179,13 @@ mod tests {
             "rank 0 never came to call 0 of MPI_COMM_WORLD: rank 1 (call not kept)",
             "never completed by ranks 0-1: MPI_Ibarrier on comm-1 (x+0x61)",
             "never completed by ranks 0-1: MPI_Ibarrier on comm-1, 7 times (x+0x61)",
+            "MISMATCH (amounts) at call 9 of comm-1: rank 1 MPI_Alltoallv (x+0x57)",
+            "MISMATCH (amounts) in several calls of comm-1, of these: rank 1 MPI_Alltoallv (x+0x57)",
+            "never received by rank 1: 2 of 3 messages of one of ranks 0, 2 on comm-1 (the first by MPI_Isend or MPI_Send)",
+            "never matched by one of ranks 0, 2: 2 of 3 receives of rank 1 on comm-1",
         ];
         assert_eq!(lines(&undone), expected);
-        assert_eq!(first_lines(&undone), [expected[0], expected[2]]);
+        assert_eq!(first_lines(&undone), [expected[0], expected[2], expected[4], expected[6]]);
         assert!(!undone.is_empty() && Undone::default().is_empty());
         let left_out = LeftOut {
             communicator: "MPI_COMM_WORLD".into(),
@@ -137,8 +197,8 @@ mod tests {
         };
         let explained = Undone { left_out: vec![left_out.clone()], ..undone.clone() };
         let expected = "rank 0 left out call 57 of MPI_COMM_WORLD: rank 1 MPI_Bcast (x+0x57); all calls after it are matched one off";
-        assert_eq!((lines(&explained).len(), &lines(&explained)[0][..]), (3, expected));
-        assert_eq!(first_lines(&explained).len(), 2, "with the first request");
+        assert_eq!((lines(&explained).len(), &lines(&explained)[0][..]), (7, expected));
+        assert_eq!(first_lines(&explained).len(), 4, "with the first request, amounts and message");
         let doubtful: Vec<String> = doubtful(&explained).collect();
         assert_eq!(doubtful, [format!("numbers of MPI_COMM_WORLD from call 57 on are doubtful: {expected}")]);
         let additional = LeftOut { earliest: 55, is_additional: true, ..left_out };
@@ -148,6 +208,6 @@ mod tests {
         assert_eq!(lines(&freed), ["never freed or closed by some rank: 2 communicators, 1 file"]);
         assert!(freed.is_empty(), "it is no defect");
         let many = Undone { not_called: undone.not_called.iter().cycle().take(8).cloned().collect(), ..undone };
-        assert!(lines(&many)[7].contains("3 more"), "{:?}", lines(&many));
+        assert!(lines(&many)[11].contains("3 more"), "{:?}", lines(&many));
     }
 }

@@ -2,21 +2,25 @@
 
 use std::ffi::c_int;
 
+use mpitrace_functions::types;
+
 use crate::identity::registry::{self, Datatype, Registry};
+use crate::identity::signature;
 use crate::mpi::{self, abi};
-use crate::record::{call_cache, thread};
+use crate::record::call_cache;
+use crate::record::thread::{self, ThreadRef};
 
-/// The name of every data type that the program made.
-pub const DERIVED: &str = "derived";
-
-/// Asks MPI about a data type. The handle must be known to be one.
-fn ask(registry: &mut Registry, handle: usize, predefined: bool) -> Option<Datatype> {
+/// Asks MPI about a data type. The handle must be known to be one; of a derived one that the program may use from now on
+/// its signature is looked up.
+fn ask(registry: &mut Registry, handle: usize, predefined: bool, is_new: bool) -> Option<Datatype> {
     let size = mpi::size_of_type(handle)?;
-    let name = match predefined {
-        true => mpi::name_of_type(handle),
-        false => None,
+    let name = if predefined { mpi::name_of_type(handle) } else { None };
+    let code = match &name {
+        Some(name) => types::code(name).unwrap_or(0),
+        None if is_new && !predefined => registry.code_of_signature(signature::code(handle)),
+        None => 0,
     };
-    Some(Datatype { size, name: registry.string(name.as_deref().unwrap_or(DERIVED)), predefined })
+    Some(Datatype { size, name: registry.string(&name.unwrap_or_else(|| types::derived_name(code))), code, predefined })
 }
 
 /// `MPI_Type_commit`: from here on the type may be used in a call, so its size is looked up now.
@@ -63,7 +67,7 @@ fn remember(place: usize) {
         let handle = abi::get().made(place)?;
         let mut registry = registry::lock()?;
         let predefined = abi::get().is_predefined_type(handle);
-        let datatype = ask(&mut registry, handle, predefined)?;
+        let datatype = ask(&mut registry, handle, predefined, true)?;
         // One that was freed without being seen.
         registry::insert(&mut registry.datatypes, handle, datatype).inspect(|_| call_cache::outdate(handle));
         Some(())
@@ -79,10 +83,32 @@ pub fn find(registry: &mut Registry, handle: usize, may_ask: bool) -> Option<Dat
     if !predefined && !may_ask {
         return None;
     }
-    let datatype = ask(registry, handle, predefined)?;
+    let datatype = ask(registry, handle, predefined, false)?;
     // A type whose commit was not seen may be freed without being seen: asked about each time.
     if predefined {
         registry.datatypes.insert(handle, datatype);
     }
     Some(datatype)
+}
+
+/// The bytes of a data type, of which MPI is not asked: the call that passes it has not returned. `None`: not known.
+#[inline(always)]
+pub fn size_without_asking(thread: ThreadRef, handle: usize) -> Option<u64> {
+    thread.size_of_type(handle).or_else(|| find_size(thread, handle, false))
+}
+
+/// The bytes of a data type, kept for the thread.
+#[cold]
+#[inline(never)]
+pub fn find_size(thread: ThreadRef, handle: usize, may_ask: bool) -> Option<u64> {
+    thread::catch_panic(|| {
+        let generation = call_cache::generation();
+        let mut registry = registry::lock()?;
+        let size = find(&mut registry, handle, may_ask)?.size;
+        // One whose commit was not seen may be freed without being seen.
+        if registry.datatypes.contains_key(&handle) {
+            thread.keep_size_of_type(handle, size, generation);
+        }
+        Some(size)
+    })
 }

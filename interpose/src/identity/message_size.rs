@@ -10,9 +10,10 @@ use mpitrace_format::layout::NO_ROOT;
 use mpitrace_functions::Function;
 
 use crate::base::width::Width;
+use crate::identity::amounts::{self, Passed};
 use crate::identity::{handle, registry};
 use crate::mpi::abi;
-use crate::record::call_cache::{self, ByPeer, Call, Declared, Key};
+use crate::record::call_cache::{self, ByPeer, Call, Declared, Key, UNKNOWN_AMOUNTS};
 use crate::record::call_site;
 use crate::record::communicator::Communicator;
 use crate::record::thread::ThreadRef;
@@ -156,27 +157,46 @@ impl<W: Width> Message<W> {
         recvcounts: usize,
         recvtype: usize,
     ) -> Call {
-        match (self.role(), self.known()) {
+        let in_place = sendbuf == abi::get().in_place;
+        let sent = Passed { counts: sendcount, types: sendtype };
+        let received = Passed { counts: recvcounts, types: recvtype };
+        let amounts =
+            self.amounts(|known| amounts::gathered::<W>(self.thread, known, self.root, in_place, sent, received));
+        let call = match (self.role(), self.known()) {
             (Some(Role::Root), Some(known)) if known.is_inter() => self.sum(recvcounts, recvtype, known.peers()),
             // The root's own block lies in place already.
-            (Some(Role::Root), Some(known)) if sendbuf == abi::get().in_place && recvcounts != 0 => {
+            (Some(Role::Root), Some(known)) if in_place && recvcounts != 0 => {
                 self.own_block(recvcounts, recvtype, known)
             }
             (Some(Role::Root | Role::Other), _) => self.elements(W::count(sendcount), sendtype),
             (Some(Role::Beside), _) => self.nothing(),
             (None, _) => self.unknown(),
-        }
+        };
+        Call { amounts, ..call }
     }
 
     /// The data that the root sends to all; that another rank gets.
     #[inline(always)]
-    pub fn scattered_by_rank(self, sendcounts: usize, sendtype: usize, recvcount: usize, recvtype: usize) -> Call {
-        match (self.role(), self.known()) {
+    pub fn scattered_by_rank(
+        self,
+        sendcounts: usize,
+        sendtype: usize,
+        recvbuf: usize,
+        recvcount: usize,
+        recvtype: usize,
+    ) -> Call {
+        let in_place = recvbuf == abi::get().in_place;
+        let sent = Passed { counts: sendcounts, types: sendtype };
+        let received = Passed { counts: recvcount, types: recvtype };
+        let amounts =
+            self.amounts(|known| amounts::scattered::<W>(self.thread, known, self.root, in_place, sent, received));
+        let call = match (self.role(), self.known()) {
             (Some(Role::Root), Some(known)) => self.sum(sendcounts, sendtype, known.peers()),
             (Some(Role::Other), _) => self.elements(W::count(recvcount), recvtype),
             (Some(Role::Beside), _) => self.nothing(),
             _ => self.unknown(),
-        }
+        };
+        Call { amounts, ..call }
     }
 
     /// This rank's contribution, which all get.
@@ -189,13 +209,18 @@ impl<W: Width> Message<W> {
         recvcounts: usize,
         recvtype: usize,
     ) -> Call {
-        if sendbuf != abi::get().in_place {
-            return self.elements(W::count(sendcount), sendtype);
-        }
-        self.by_communicator(|call, known| match recvcounts {
-            0 => call.nothing(),
-            _ => call.own_block(recvcounts, recvtype, known),
-        })
+        let in_place = sendbuf == abi::get().in_place;
+        let sent = Passed { counts: sendcount, types: sendtype };
+        let received = Passed { counts: recvcounts, types: recvtype };
+        let amounts = self.amounts(|known| amounts::contributed::<W>(self.thread, known, in_place, sent, received));
+        let call = match in_place {
+            false => self.elements(W::count(sendcount), sendtype),
+            true => self.by_communicator(|call, known| match recvcounts {
+                0 => call.nothing(),
+                _ => call.own_block(recvcounts, recvtype, known),
+            }),
+        };
+        Call { amounts, ..call }
     }
 
     /// The data that this rank sends to all its peers.
@@ -209,8 +234,11 @@ impl<W: Width> Message<W> {
         recvtype: usize,
     ) -> Call {
         let in_place = sendbuf == abi::get().in_place;
-        let (counts, datatype) = if in_place { (recvcounts, recvtype) } else { (sendcounts, sendtype) };
-        self.by_communicator(|call, known| call.sum(counts, datatype, known.peers()))
+        let received = Passed { counts: recvcounts, types: recvtype };
+        let sent = if in_place { received } else { Passed { counts: sendcounts, types: sendtype } };
+        let amounts = self.amounts(|known| amounts::exchanged::<W>(self.thread, known, false, sent, received));
+        let call = self.by_communicator(|call, known| call.sum(sent.counts, sent.types, known.peers()));
+        Call { amounts, ..call }
     }
 
     /// As [`Message::exchanged`], with a data type for each peer.
@@ -224,8 +252,11 @@ impl<W: Width> Message<W> {
         recvtypes: usize,
     ) -> Call {
         let in_place = sendbuf == abi::get().in_place;
-        let (counts, datatypes) = if in_place { (recvcounts, recvtypes) } else { (sendcounts, sendtypes) };
-        self.by_communicator(|call, known| call.by_peer(counts, datatypes, known.peers()))
+        let received = Passed { counts: recvcounts, types: recvtypes };
+        let sent = if in_place { received } else { Passed { counts: sendcounts, types: sendtypes } };
+        let amounts = self.amounts(|known| amounts::exchanged::<W>(self.thread, known, true, sent, received));
+        let call = self.by_communicator(|call, known| call.by_peer(sent.counts, sent.types, known.peers()));
+        Call { amounts, ..call }
     }
 
     /// The data that this rank sends to its neighbours in a topology.
@@ -243,7 +274,20 @@ impl<W: Width> Message<W> {
     /// The sum of what all ranks of the group get.
     #[inline(always)]
     pub fn summed(self, recvcounts: usize, datatype: usize) -> Call {
-        self.by_communicator(|call, known| call.sum(recvcounts, datatype, known.size() as usize))
+        let passed = Passed { counts: recvcounts, types: datatype };
+        let amounts = self.amounts(|known| amounts::the_same::<W>(self.thread, known, passed));
+        let call = self.by_communicator(|call, known| call.sum(recvcounts, datatype, known.size() as usize));
+        Call { amounts, ..call }
+    }
+
+    /// This rank's share of the sums of amounts, which are compared within one group.
+    #[inline(always)]
+    fn amounts(&self, share: impl FnOnce(&Communicator) -> Option<u32>) -> u64 {
+        match self.known() {
+            Some(known) if known.is_inter() => 0,
+            Some(known) => share(known).map_or(UNKNOWN_AMOUNTS, u64::from),
+            None => UNKNOWN_AMOUNTS,
+        }
     }
 
     /// The call by what is known of its communicator; nothing may be.
@@ -326,13 +370,13 @@ impl<W: Width> Message<W> {
             root: self.root,
             site: self.site,
         };
-        Call { key, known: true, asks: self.asks, by_peer: None }
+        Call { key, known: true, asks: self.asks, by_peer: None, amounts: 0 }
     }
 
     /// A call whose size is unknown before the communicator is.
     #[inline(always)]
     fn unknown(self) -> Call {
-        Call { known: false, ..self.nothing() }
+        Call { known: false, amounts: UNKNOWN_AMOUNTS, ..self.nothing() }
     }
 }
 

@@ -3,6 +3,8 @@
 
 use mpitrace_format::layout::{BESIDE_ROOT, NO_ROOT, OperationEntry, THIS_IS_ROOT, UNKNOWN_BYTES};
 
+use mpitrace_functions::types;
+
 use crate::base::width::{Int, Large, Width};
 use crate::identity::registry::{self, Description, Registry};
 use crate::identity::{communicator_table, datatype};
@@ -99,7 +101,7 @@ pub fn prepare(communicator: usize, call: &dyn Fn() -> Call) -> Option<(Found, u
 #[cold]
 pub fn begin_on_new(key: &Key, made: &'static Communicator) -> Option<(u32, u64, u64)> {
     let mut registry = registry::lock()?;
-    let call = Call { key: *key, known: true, asks: false, by_peer: None };
+    let call = Call { key: *key, known: true, asks: false, by_peer: None, amounts: 0 };
     let pending = registry.communicators.get(&key.communicator).copied()?;
     let begun = registry.operation(pending, &call, (UNKNOWN_BYTES, 0))?;
     let begun = registry.live.operation(begun);
@@ -148,7 +150,7 @@ impl Registry {
             name = match name {
                 None => Some(datatype.name),
                 Some(other) if other == datatype.name => name,
-                Some(_) => Some(self.string(datatype::DERIVED)),
+                Some(_) => Some(self.string(types::DERIVED)),
             };
         }
         Some((sum, name.unwrap_or(0)))

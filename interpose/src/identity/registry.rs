@@ -1,6 +1,6 @@
 //! This rank's knowledge of operations, communicators and data types, behind one lock.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -37,6 +37,8 @@ pub struct Registry {
     pub bounds: Bounds,
     strings: HashMap<String, u32>,
     pub reductions: FastMap<usize, u32>,
+    /// Signatures of derived types that are told apart.
+    signatures: HashSet<u32>,
 }
 
 /// Freed and folded communicators: what keeps the tables within their bounds.
@@ -81,6 +83,8 @@ pub struct Datatype {
     pub size: u64,
     /// String reference.
     pub name: u32,
+    /// Of its signature, see [`mpitrace_functions::types::code`]; 0: not known.
+    pub code: u32,
     pub predefined: bool,
 }
 
@@ -131,12 +135,20 @@ impl Registry {
             bounds: Bounds::default(),
             strings: HashMap::new(),
             reductions: FastMap::default(),
+            signatures: HashSet::new(),
         }
     }
 
     /// The reference of a text, where it is stored.
     pub fn stored(&self, text: &str) -> Option<u32> {
         self.strings.get(text).copied()
+    }
+
+    /// A signature's code; 0 where there are too many of them: each makes operations of its own.
+    pub fn code_of_signature(&mut self, code: u32) -> u32 {
+        const MOST: usize = 64;
+        let is_kept = self.signatures.contains(&code) || self.signatures.len() < MOST && self.signatures.insert(code);
+        if is_kept { code } else { 0 }
     }
 
     /// The reference of a text, stored once; 0 where there is no room for it.

@@ -16,6 +16,7 @@ pub mod abi;
 mod collective;
 pub mod collectives;
 mod comm;
+pub mod constructor;
 pub mod large_count;
 pub mod node_meeting;
 pub mod world;

@@ -68,7 +68,13 @@ pub struct Call {
     pub asks: bool,
     /// Where each peer has a data type of its own (`MPI_Alltoallw`).
     pub by_peer: Option<ByPeer>,
+    /// This rank's share of the communicator's sums of amounts ([`mpitrace_format::amounts`]), or [`UNKNOWN_AMOUNTS`];
+    /// 0 where amounts are compared in another way.
+    pub amounts: u64,
 }
+
+/// Not all amounts of a call are known.
+pub const UNKNOWN_AMOUNTS: u64 = 1 << 32;
 
 /// Counts and data types, one for each peer, in the program's memory.
 #[derive(Clone, Copy, Debug)]

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{NO_ROOT, UNKNOWN_BYTES, communicator_flags as flags};
 use mpitrace_functions::Function;
-use mpitrace_functions::types::{self, Basic};
+use mpitrace_functions::types::Basic;
 
 use crate::base::log;
 use crate::base::memory::Line;
 use crate::clocks::{self, DomainPage};
 use crate::identity::registry;
-use crate::mpi::{self, abi};
+use crate::mpi::abi;
 use crate::record::call_cache::{Call, Found};
 use crate::record::communicator::mix;
 use crate::record::thread::{self, ThreadRef};
@@ -119,9 +119,9 @@ fn describe(call: &Call, found: &Found) -> Option<Signature> {
         signature[1] = 1 << 32 | u64::from(call.key.root as u32);
     }
     let has_data = !matches!(bytes, 0 | UNKNOWN_BYTES) && flags & (flags::WINDOW | flags::FILE) == 0;
-    if has_data && of.types_agree() && abi.is_predefined_type(call.key.datatype) {
-        let basic = mpi::name_of_type(call.key.datatype).and_then(|name| types::basic(&name));
-        signature[1] |= u64::from(basic.map_or(0, Basic::code)) << 40;
+    if has_data && of.types_agree() {
+        let known = registry::lock()?.datatypes.get(&call.key.datatype).map_or(0, |known| known.code);
+        signature[1] |= u64::from(known) << 40;
     }
     if of.amounts_agree() {
         signature[2] = bytes;
@@ -181,6 +181,8 @@ fn text(signature: &Signature) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use mpitrace_functions::types;
+
     use super::*;
 
     fn line() -> Line {

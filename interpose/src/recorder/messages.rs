@@ -38,7 +38,7 @@ pub fn partner(thread: ThreadRef, comm: usize, rank: usize) -> u64 {
 
 /// The index of a communicator; `None`: it has none that stays its own.
 #[inline(always)]
-fn communicator(thread: ThreadRef, handle: usize) -> Option<u32> {
+pub fn communicator(thread: ThreadRef, handle: usize) -> Option<u32> {
     match thread.communicator(handle) {
         // The entry of one that was never called may be another one's when it was freed.
         Some(known) if known.is_called() && !known.is_folded() => Some(known.number()),
@@ -63,45 +63,54 @@ fn find_communicator(thread: ThreadRef, handle: usize) -> Option<u32> {
 /// The bytes of the data type behind a handle that MPI has accepted.
 #[inline(always)]
 fn size(thread: ThreadRef, handle: usize) -> u64 {
-    thread.size_of_type(handle).unwrap_or_else(|| find_size(thread, handle))
-}
-
-#[cold]
-#[inline(never)]
-fn find_size(thread: ThreadRef, handle: usize) -> u64 {
-    let found = thread::catch_panic(|| {
-        let generation = call_cache::generation();
-        let mut registry = registry::lock()?;
-        let size = datatype::find(&mut registry, handle, true)?.size;
-        // One whose commit was not seen may be freed without being seen.
-        if registry.datatypes.contains_key(&handle) {
-            thread.keep_size_of_type(handle, size, generation);
-        }
-        Some(size)
-    });
-    found.unwrap_or(0)
+    thread.size_of_type(handle).or_else(|| datatype::find_size(thread, handle, true)).unwrap_or(0)
 }
 
 /// The thread, after a call of the program's own that has returned well, from a wrapper that stands at `here`.
 #[inline(always)]
 fn own(here: usize) -> Option<ThreadRef> {
-    let thread = thread::current()?;
+    let Some(thread) = thread::current() else {
+        partners::lost();
+        return None;
+    };
+    if here < thread.guard() {
+        return None;
+    }
     // A call in which an error handler ran may have failed and made nothing.
-    (here >= thread.guard() && thread.attention() & attention::HANDLED == 0).then_some(thread)
+    if thread.attention() & attention::HANDLED != 0 {
+        partners::lost();
+        return None;
+    }
+    Some(thread)
+}
+
+/// The name of an MPI function. It takes one word, as all other arguments of what is called behind a call.
+pub type Name = &'static &'static str;
+
+/// The reference of a function's name.
+#[cold]
+#[inline(never)]
+fn reference(function: Name) -> u32 {
+    thread::catch_panic(|| Some(registry::lock()?.string(function))).unwrap_or(0)
+}
+
+/// Counts a receive that this function has begun, of a message of this partner.
+fn count_receive(thread: ThreadRef, function: Name, partner: u64) {
+    partners::received(thread, partner, || reference(function));
 }
 
 /// A message was sent.
 #[inline(always)]
-pub fn sent<W: Width>(count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
+pub fn sent<W: Width>(function: Name, count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
     if partners::are_counted() {
-        sent_from_here::<W>(count, datatype, dest, tag, comm);
+        sent_from_here::<W>(function, count, datatype, dest, tag, comm);
     }
 }
 
 #[inline(never)]
-fn sent_from_here<W: Width>(count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
+fn sent_from_here<W: Width>(function: Name, count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
     if let Some(thread) = own(processor::frame()) {
-        let (partner, bytes) = count_sent::<W>(thread, count, datatype, dest, comm);
+        let (partner, bytes) = count_sent::<W>(thread, function, count, datatype, dest, comm);
         if messages::are_kept() {
             message_records::keep(thread, Message { bytes, ..Message::new(partner, tag, awaited::SEND) }, 0, None);
         }
@@ -110,7 +119,14 @@ fn sent_from_here<W: Width>(count: usize, datatype: usize, dest: usize, tag: usi
 
 /// Counts a message that the thread sends: its partner and its bytes.
 #[inline(always)]
-fn count_sent<W: Width>(thread: ThreadRef, count: usize, datatype: usize, dest: usize, comm: usize) -> (u64, u64) {
+fn count_sent<W: Width>(
+    thread: ThreadRef,
+    function: Name,
+    count: usize,
+    datatype: usize,
+    dest: usize,
+    comm: usize,
+) -> (u64, u64) {
     let abi = abi::get();
     let destination = Destination { comm: abi.handle(comm), datatype: abi.handle(datatype), rank: dest as c_int };
     match thread.found_destination(destination) {
@@ -119,12 +135,12 @@ fn count_sent<W: Width>(thread: ThreadRef, count: usize, datatype: usize, dest: 
             found.entry.sent(bytes);
             (found.partner, bytes)
         }
-        None => count_and_keep(thread, W::count(count) as u64, destination),
+        None => count_and_keep(thread, function, W::count(count) as u64, destination),
     }
 }
 
 #[inline(never)]
-fn count_and_keep(thread: ThreadRef, count: u64, destination: Destination) -> (u64, u64) {
+fn count_and_keep(thread: ThreadRef, function: Name, count: u64, destination: Destination) -> (u64, u64) {
     let generation = call_cache::generation();
     let Destination { comm, datatype, rank } = destination;
     let partner = partner(thread, comm, rank as usize);
@@ -132,7 +148,7 @@ fn count_and_keep(thread: ThreadRef, count: u64, destination: Destination) -> (u
     if partner != partner::NONE {
         let size = size(thread, datatype);
         bytes = size.wrapping_mul(count);
-        let entry = partners::sent(thread, partner, bytes);
+        let entry = partners::sent(thread, partner, bytes, || reference(function));
         // What is not kept of a handle may change without being seen.
         let is_kept = partner::place(partner).is_some() && thread.size_of_type(datatype).is_some();
         if let Some(entry) = entry.filter(|_| is_kept) {
@@ -194,7 +210,10 @@ pub fn no_message(request: usize) {
 
 /// The program has asked to cancel a request.
 #[inline(never)]
-pub fn cancelled(request: usize) {
+pub fn cancelled(_: Name, request: usize) {
+    if partners::are_counted() && own(processor::frame()).is_some() {
+        partners::lost();
+    }
     if messages::are_kept() {
         message_records::ask_to_cancel(request);
     }
@@ -202,23 +221,36 @@ pub fn cancelled(request: usize) {
 
 /// A message is being sent.
 #[inline(never)]
-pub fn sending<W: Width>(request: usize, count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
+pub fn sending<W: Width>(
+    function: Name,
+    request: usize,
+    count: usize,
+    datatype: usize,
+    dest: usize,
+    tag: usize,
+    comm: usize,
+) {
     keep(request, |thread| {
-        let (partner, bytes) = count_sent::<W>(thread, count, datatype, dest, comm);
+        let (partner, bytes) = count_sent::<W>(thread, function, count, datatype, dest, comm);
         Message { bytes, ..Message::new(partner, tag, awaited::SEND) }
     });
 }
 
 /// A message is being received.
 #[inline(never)]
-pub fn receiving(request: usize, source: usize, tag: usize, comm: usize) {
-    keep(request, |thread| Message::new(partner(thread, comm, source), tag, awaited::RECEIVE));
+pub fn receiving(function: Name, request: usize, source: usize, tag: usize, comm: usize) {
+    keep(request, |thread| {
+        let partner = partner(thread, comm, source);
+        count_receive(thread, function, partner);
+        Message::new(partner, tag, awaited::RECEIVE)
+    });
 }
 
 /// A message is being sent and another one received.
 #[inline(never)]
 #[allow(clippy::too_many_arguments, reason = "those of MPI_Isendrecv that say with whom")]
 pub fn exchanging<W: Width>(
+    function: Name,
     request: usize,
     count: usize,
     datatype: usize,
@@ -232,8 +264,9 @@ pub fn exchanging<W: Width>(
         return;
     }
     let Some(thread) = own(processor::frame()) else { return replace(request, None) };
-    let (to, bytes) = count_sent::<W>(thread, count, datatype, dest, comm);
+    let (to, bytes) = count_sent::<W>(thread, function, count, datatype, dest, comm);
     let from = partner(thread, comm, source);
+    count_receive(thread, function, from);
     replace(request, Some(Message::new(together(to, from), recvtag, awaited::SEND | awaited::RECEIVE)));
     if messages::are_kept() && request != 0 {
         // What completes the request completes the receive: when the message was sent is not known apart.
@@ -255,7 +288,15 @@ pub fn together(one: u64, other: u64) -> u64 {
 
 /// A persistent request to send was made.
 #[inline(never)]
-pub fn preparing_send<W: Width>(request: usize, count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
+pub fn preparing_send<W: Width>(
+    _: Name,
+    request: usize,
+    count: usize,
+    datatype: usize,
+    dest: usize,
+    tag: usize,
+    comm: usize,
+) {
     keep(request, |thread| {
         let message = Message::new(partner(thread, comm, dest), tag, awaited::SEND | PERSISTENT);
         let size = size(thread, abi::get().handle(datatype));
@@ -265,6 +306,7 @@ pub fn preparing_send<W: Width>(request: usize, count: usize, datatype: usize, d
 
 /// A partitioned request to send was made: one message of all its partitions. Its count is an MPI_Count.
 pub fn preparing_partitions<W: Width>(
+    function: Name,
     request: usize,
     partitions: usize,
     count: usize,
@@ -274,18 +316,18 @@ pub fn preparing_partitions<W: Width>(
     comm: usize,
 ) {
     let count = count.wrapping_mul((partitions as c_int).max(0) as usize);
-    preparing_send::<Large>(request, count, datatype, dest, tag, comm);
+    preparing_send::<Large>(function, request, count, datatype, dest, tag, comm);
 }
 
 /// `MPI_Improbe` may have found a message.
-pub fn looked_for(message: usize, flag: usize, source: usize, tag: usize, comm: usize, status: usize) {
+pub fn looked_for(function: Name, message: usize, flag: usize, source: usize, tag: usize, comm: usize, status: usize) {
     if flag != 0 && program::int(flag) != 0 {
         let abi = abi::get();
         let sent_by = match status {
             ignored if ignored == abi.status_ignore => source,
             status => program::int(status + abi.status_source) as usize,
         };
-        receiving(message, sent_by, tag, comm);
+        receiving(function, message, sent_by, tag, comm);
     }
 }
 
@@ -303,34 +345,38 @@ pub fn receiving_found(_: usize, forward: impl Fn() -> c_int, message: usize, re
 }
 
 /// A persistent request was started.
-pub fn started(request: usize) {
-    all_started(1, request);
+pub fn started(function: Name, request: usize) {
+    all_started(function, 1, request);
 }
 
 /// Persistent requests were started: those that send do so now.
-pub fn all_started(count: usize, requests: usize) {
+pub fn all_started(function: Name, count: usize, requests: usize) {
     if !ANY_PERSISTENT.load(Ordering::Relaxed) || !partners::are_counted() {
         return;
     }
     let own = own(processor::frame());
     for handle in abi::get().handles(count, requests) {
-        if let Some(message) = REQUESTS.find(handle)
-            && message.flags & PERSISTENT != 0
-        {
-            REQUESTS.store(handle, Message { flags: message.flags | ACTIVE, ..message });
-            if let Some(thread) = own.filter(|_| messages::are_kept()) {
-                message_records::keep_started(thread, handle, message);
-            }
-            if let Some(thread) = own.filter(|_| message.flags & awaited::SEND != 0 && message.partner != partner::NONE)
-            {
-                partners::sent(thread, message.partner, message.bytes);
-            }
+        let known = REQUESTS.find(handle);
+        let Some(message) = known.filter(|message| message.flags & PERSISTENT != 0) else {
+            // One whose message is not known any more, or a collective's.
+            partners::lost();
+            continue;
+        };
+        REQUESTS.store(handle, Message { flags: message.flags | ACTIVE, ..message });
+        let Some(thread) = own else { continue };
+        if messages::are_kept() {
+            message_records::keep_started(thread, handle, message);
+        }
+        if message.flags & awaited::SEND == 0 {
+            count_receive(thread, function, message.partner);
+        } else if message.partner != partner::NONE {
+            partners::sent(thread, message.partner, message.bytes, || reference(function));
         }
     }
 }
 
 /// A persistent request to receive was made, partitioned or not.
 #[inline(never)]
-pub fn preparing_receive(request: usize, source: usize, tag: usize, comm: usize) {
+pub fn preparing_receive(_: Name, request: usize, source: usize, tag: usize, comm: usize) {
     keep(request, |thread| Message::new(partner(thread, comm, source), tag, awaited::RECEIVE | PERSISTENT));
 }

@@ -21,9 +21,13 @@ use std::sync::atomic::{Ordering, compiler_fence};
 pub use managed::managed;
 pub use non_blocking::{Started, prepared, starting};
 
+use mpitrace_format::amounts;
+use mpitrace_format::layout::CommunicatorEntry;
+
 use crate::base::{mode, processor};
 use crate::identity::operations;
-use crate::record::call_cache::{Call, Found};
+use crate::record::call_cache::{Call, Found, UNKNOWN_AMOUNTS};
+use crate::record::entry::Entry;
 use crate::record::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::ticks;
@@ -66,6 +70,7 @@ fn begin<F: FnOnce() -> c_int, R>(
     found.communicator.set_calls(position + 1);
     let repetition = found.operation.calls();
     found.operation.set_calls(repetition + 1);
+    add_amounts(found.communicator, &call, position);
 
     if mode != mode::PLAIN && check::is_on() {
         check::compare(thread, &call, &found, position);
@@ -88,6 +93,18 @@ fn begin<F: FnOnce() -> c_int, R>(
     // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
     compiler_fence(Ordering::Release);
     recorded(thread, &call, found, record, forward)
+}
+
+/// Adds this rank's share of the amounts of a call with this position to the sums of its communicator.
+#[inline(always)]
+fn add_amounts(communicator: Entry<CommunicatorEntry>, call: &Call, position: u64) {
+    if call.amounts & UNKNOWN_AMOUNTS != 0 {
+        communicator.set_amounts_unknown(1);
+    } else if call.amounts != 0 {
+        let [first, second] = amounts::factors(position).map(|factor| factor.wrapping_mul(call.amounts as u32));
+        let [one, other] = communicator.amounts();
+        communicator.set_amounts([one.wrapping_add(first), other.wrapping_add(second)]);
+    }
 }
 
 /// Forwards a blocking collective, and records it. `message` describes the call; it may be called twice. `plain`:
@@ -114,6 +131,7 @@ where
             && let position = found.communicator.calls()
             && position + 1 < found.communicator.sync_at()
         {
+            add_amounts(found.communicator, &call, position);
             return collective_again(thread, found, position, thread::frame(), &forward);
         }
         if thread::frame() < thread.guard() {
@@ -197,6 +215,7 @@ fn collective_of_any_kind(here: usize, message: &dyn Fn(ThreadRef) -> Call, forw
         if thread.attention() & attention::WAITED != 0 {
             thread.store_p2p(thread.next_record());
         }
+        add_amounts(found.communicator, &call, position);
         return collective_again(thread, found, position, here, forward);
     }
     let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: _| {

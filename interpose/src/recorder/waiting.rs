@@ -5,12 +5,13 @@
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
-use mpitrace_format::layout::{MOST_AWAITED, awaited, message, partner};
+use mpitrace_format::layout::{MOST_AWAITED, activity, awaited, message, partner};
 
+use crate::identity::handle;
 use crate::mpi::abi;
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
 use crate::recorder::message_records::{self, came_from};
-use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, partner, replace, together};
+use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, communicator, partner, replace, together};
 use crate::recorder::own_statuses::{KEPT, OwnStatuses};
 use crate::recorder::requests::array::{Array, Completed};
 use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT};
@@ -21,7 +22,11 @@ fn own(here: usize) -> Option<ThreadRef> {
     if !partners::are_counted() {
         return None;
     }
-    thread::current().filter(|thread| here >= thread.guard())
+    let thread = thread::current();
+    if thread.is_none() {
+        partners::lost();
+    }
+    thread.filter(|thread| here >= thread.guard())
 }
 
 /// A call that waits until a message can be sent.
@@ -81,6 +86,12 @@ pub fn find(
     result
 }
 
+/// Counts a receive that the thread begins in the call that it is in.
+#[inline(always)]
+fn count_receive(thread: ThreadRef, partner: u64) {
+    partners::received(thread, partner, || activity::of(thread.entry().activity()).1);
+}
+
 /// Forwards a call that waits for a message, which its record says with these flags: the result, the thread where the
 /// call is the program's own, and the message that came.
 #[inline(always)]
@@ -94,6 +105,10 @@ fn wait_for_message(
     let Some(thread) = own(here) else { return (forward(status), None, None) };
     let partner = partner(thread, comm, source);
     thread.await_message(0, partner, tag as i32, awaited::RECEIVE);
+    // A probe leaves the message there.
+    if flags & (message::FINDS | message::STARTS) != message::FINDS {
+        count_receive(thread, partner);
+    }
     let (result, found) = receive_and_keep(thread, forward, Message::new(partner, tag, flags), status);
     (result, Some(thread), found)
 }
@@ -116,6 +131,7 @@ pub fn exchange(
     let to = if dest as c_int == source as c_int { from } else { partner(thread, comm, dest) };
     thread.await_message(1, to, sendtag as i32, awaited::SEND);
     thread.await_message(0, from, recvtag as i32, awaited::RECEIVE | awaited::MORE);
+    count_receive(thread, from);
     if !messages::are_kept() || from == partner::NONE {
         return receive_from(thread, forward, if from == partner::NONE { to } else { from }, status);
     }
@@ -148,6 +164,17 @@ fn receive_and_keep(
     message_records::receive(thread, &forward, message, status)
 }
 
+/// A call on a window that waits for its other ranks. Of a lock it is not known which rank has it, and libraries wait for
+/// it in any call up to the one that gives it up.
+#[inline(always)]
+pub fn on_window(here: usize, forward: impl Fn() -> c_int, win: usize) -> c_int {
+    if let Some(thread) = own(here) {
+        let window = communicator(thread, handle::of_window(abi::get().handle(win)));
+        thread.await_message(0, window.map_or(partner::UNKNOWN, partner::any), 0, awaited::WINDOW);
+    }
+    forward()
+}
+
 /// Nothing is known of a request.
 const UNKNOWN: Message = Message { partner: partner::UNKNOWN, tag: 0, flags: 0, bytes: 0 };
 /// A request that is complete.
@@ -156,10 +183,14 @@ const NONE: Message = Message { partner: partner::NONE, ..UNKNOWN };
 #[inline(always)]
 fn receive_from(thread: ThreadRef, forward: impl Fn(usize) -> c_int, partner: u64, status: usize) -> c_int {
     thread.set_partner(partner);
-    match partner::any_source(partner) {
+    let result = match partner::any_source(partner) {
         None => forward(status),
         Some(communicator) => receive_from_any(thread, &forward, communicator, status),
+    };
+    if result != 0 || thread.attention() & attention::HANDLED != 0 {
+        partners::lost();
     }
+    result
 }
 
 #[inline(never)]

@@ -32,7 +32,8 @@ pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &Operations) ->
     let partners = Partners::new(trace, operations);
     let of_part = |(index, part): (usize, &crate::reader::Part)| {
         let mut accounts: BTreeMap<Option<u32>, PartnerAccount> = BTreeMap::new();
-        for entry in part.partners() {
+        // Others have receives only.
+        for entry in part.partners().iter().filter(|entry| entry.calls | entry.messages != 0) {
             let partner = partners.world_rank(index, entry.partner);
             let none = PartnerAccount { rank: part.rank(), partner, ..PartnerAccount::default() };
             let account = accounts.entry(partner).or_insert(none);

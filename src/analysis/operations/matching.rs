@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use mpitrace_format::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES};
+use mpitrace_functions::types;
 
 use super::calls;
 use super::communicators::{self, Communicator};
@@ -298,7 +299,7 @@ impl<'a> Matching<'a> {
             root: present().map(|(_, entry)| entry.root).filter(|&root| root != NO_ROOT).max(),
             datatype: {
                 let names = present().filter_map(|(content, entry)| content.text(entry.datatype));
-                let names: BTreeSet<String> = names.collect();
+                let names: BTreeSet<String> = names.map(|name| types::plain_name(&name).to_owned()).collect();
                 (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(", "))
             },
             reduction: text(|entry| entry.reduction),

@@ -4,7 +4,7 @@
 //! on all ranks: root and reduction operator. Amounts are compared where one rank's call says what all others have to
 //! pass ([`Function::amounts_agree`]): not over neighbourhoods, and not on intercommunicators, whose groups may pass
 //! different amounts. Of the v-variants the amounts are those of one rank alone; only of Scatterv the root has stored the
-//! sum of what all get. Data types are compared where both are predefined and make other signatures
+//! sum of what all get. Data types are compared by their signatures, where these are known
 //! ([`mpitrace_functions::types`]).
 
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub enum MismatchKind {
     Operator,
     /// Another amount of data.
     Size,
-    /// Another predefined data type.
+    /// Another signature of the data type.
     Datatype,
 }
 
@@ -92,7 +92,8 @@ struct Signature {
     root: Option<i32>,
     reduction: Option<String>,
     bytes: Option<u64>,
-    datatype: Option<Basic>,
+    /// The code of its signature.
+    datatype: Option<u32>,
 }
 
 impl Signature {
@@ -108,7 +109,7 @@ impl Signature {
             root: Some(entry.root).filter(|&root| compared(root != NO_ROOT)),
             reduction: part.text(entry.reduction).filter(|_| compared(true) || for_all),
             bytes: Some(entry.bytes).filter(|&bytes| compared(amounts_agree && bytes != UNKNOWN_BYTES)),
-            datatype: function.filter(|of| compared(types_agree(of, flags))).and_then(|_| basic_of(part, entry)),
+            datatype: function.filter(|of| compared(types_agree(of, flags))).and_then(|_| code_of(part, entry)),
             function: name,
         }
     }
@@ -118,7 +119,8 @@ impl Signature {
         fn differ<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
             matches!((one, other), (Some(one), Some(other)) if one != other)
         }
-        let types_differ = self.datatype.zip(other.datatype).is_some_and(|(one, other)| one.differs(other));
+        let types_differ =
+            self.datatype.zip(other.datatype).is_some_and(|(one, other)| Basic::codes_differ(one, other));
         if self.function != other.function {
             return Some(MismatchKind::Function);
         }
@@ -138,11 +140,11 @@ fn types_agree(function: &Function, flags: u32) -> bool {
     flags & (communicator_flags::WINDOW | communicator_flags::FILE) == 0 && function.types_agree()
 }
 
-/// The data type of a call that passes data, if it is one that can be compared.
-fn basic_of(part: &Part, entry: &OperationEntry) -> Option<Basic> {
+/// The code of the data type of a call that passes data, if it is one that can be compared.
+fn code_of(part: &Part, entry: &OperationEntry) -> Option<u32> {
     // Without data, any type may be passed.
     let name = Some(entry.datatype).filter(|_| !matches!(entry.bytes, 0 | UNKNOWN_BYTES))?;
-    types::basic(&part.text(name)?)
+    types::code(&part.text(name)?)
 }
 
 /// The difference in the calls of a tuple, and the members of each group of equal calls.
@@ -218,7 +220,7 @@ impl Mismatch {
                 function: first.text(entry.function).unwrap_or_else(|| "?".to_owned()),
                 root: Some(entry.root).filter(|&root| root >= 0),
                 bytes: Some(entry.bytes).filter(|&bytes| bytes != UNKNOWN_BYTES),
-                datatype: first.text(entry.datatype),
+                datatype: first.text(entry.datatype).map(|name| types::plain_name(&name).to_owned()),
                 reduction: first.text(entry.reduction),
                 call_site: first.text(entry.call_site).and_then(|text| CallSite::parse(&text)),
             }

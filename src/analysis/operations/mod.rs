@@ -4,6 +4,7 @@
 //! call on it on every other. What the ranks passed there makes the operation; the calls of one operation, counted from
 //! the start of the program, are its repetitions.
 
+mod amounts;
 mod calls;
 mod communicators;
 mod complete;
@@ -23,6 +24,7 @@ mod undone;
 mod undone_tests;
 mod unfinished;
 
+pub use amounts::Amounts;
 pub use communicators::Communicator;
 pub use complete::CompleteRows;
 pub use left_out::LeftOut;

@@ -1,5 +1,5 @@
-//! Defects of a program that ended by itself: collective calls that not all ranks made, and requests that were
-//! never found complete.
+//! Defects of a program that ended by itself: collective calls that not all ranks made, requests that were never
+//! found complete, and messages without a receive.
 //!
 //! Each rank counts its calls on each communicator, kept or not, so that the counts of its members agree at the end. They
 //! need not where the MPI library refused calls or calls could not be counted, on intercommunicators, on which the ranks
@@ -13,9 +13,11 @@ use mpitrace_functions::{Function, Pattern};
 
 use serde::Serialize;
 
+use super::amounts::{Amounts, amounts};
 use super::communicators::Communicator;
 use super::left_out::{LeftOut, left_out};
 use super::{CallSite, Operations};
+use crate::not_matched::{NotMatched, not_matched};
 use crate::reader::{Part, Trace};
 
 /// All that a program has left undone.
@@ -25,6 +27,10 @@ pub struct Undone {
     pub not_called: Vec<NotCalled>,
     /// The operations with requests that ranks had not completed when they had come to `MPI_Finalize`.
     pub not_completed: Vec<NotCompleted>,
+    /// Amounts of v- and w-variants that do not fit.
+    pub amounts: Vec<Amounts>,
+    /// Messages that were never received and receives that nothing matched.
+    pub not_matched: Vec<NotMatched>,
     /// Of each communicator the first call that is known to have been left out, or made in addition: why the calls above
     /// and mismatched ones do not fit. Also of a program that did not end by itself.
     pub left_out: Vec<LeftOut>,
@@ -67,6 +73,19 @@ pub struct CalledAlone {
     pub call_site: Option<CallSite>,
 }
 
+impl CalledAlone {
+    /// The calls of ranks by the texts of their functions and places; by their lowest rank.
+    pub(super) fn of_groups(groups: BTreeMap<(Option<String>, Option<String>), Vec<u32>>) -> Vec<CalledAlone> {
+        let call = |((function, site), mut ranks): ((Option<String>, Option<String>), Vec<u32>)| {
+            ranks.sort_unstable();
+            CalledAlone { ranks, function, call_site: site.as_deref().and_then(CallSite::parse) }
+        };
+        let mut calls: Vec<CalledAlone> = groups.into_iter().map(call).collect();
+        calls.sort_by(|one, other| one.ranks.cmp(&other.ranks));
+        calls
+    }
+}
+
 /// Requests of an operation that the program never found complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotCompleted {
@@ -87,7 +106,8 @@ pub struct NotCompleted {
 impl Undone {
     /// True where nothing is left undone. What was left out is so by the others, or by a mismatch.
     pub fn is_empty(&self) -> bool {
-        self.not_called.is_empty() && self.not_completed.is_empty()
+        let calls = self.not_called.is_empty() && self.not_completed.is_empty();
+        calls && self.amounts.is_empty() && self.not_matched.is_empty()
     }
 }
 
@@ -95,18 +115,21 @@ impl Operations {
     /// The calls left out and the requests not completed; nothing where the program did not end by itself.
     pub fn undone(&self, trace: &Trace) -> Undone {
         let ended_well = has_ended_well(trace);
-        let (mut not_called, mut left_out) = (Vec::new(), Vec::new());
+        let (mut not_called, mut left_out, mut amounts) = (Vec::new(), Vec::new(), Vec::new());
         for communicator in &self.communicators {
             let missing = ended_well.then(|| self::not_called(trace, communicator)).flatten();
             let of_it = self.mismatches.iter().find(|mismatch| mismatch.communicator_id == communicator.id);
             if missing.is_some() || of_it.is_some() {
                 left_out.extend(self::left_out(trace, communicator, of_it.map(|mismatch| mismatch.sequence)));
+            } else if ended_well {
+                amounts.extend(self::amounts(trace, communicator));
             }
             not_called.extend(missing);
         }
         let not_completed = if ended_well { self.not_completed(trace) } else { Vec::new() };
+        let not_matched = if ended_well { not_matched(trace, self) } else { Vec::new() };
         let never_freed = if ended_well { self.never_freed(trace) } else { NeverFreed::default() };
-        Undone { not_called, not_completed, left_out, never_freed }
+        Undone { not_called, not_completed, amounts, not_matched, left_out, never_freed }
     }
 
     fn never_freed(&self, trace: &Trace) -> NeverFreed {
@@ -194,12 +217,7 @@ fn not_called(trace: &Trace, communicator: &Communicator) -> Option<NotCalled> {
         let texts = kept.map_or((None, None), |entry| (member.0.text(entry.function), member.0.text(entry.call_site)));
         called.entry(texts).or_default().push(member.0.rank());
     }
-    let call = |((function, site), mut ranks): ((Option<String>, Option<String>), Vec<u32>)| {
-        ranks.sort_unstable();
-        CalledAlone { ranks, function, call_site: site.as_deref().and_then(CallSite::parse) }
-    };
-    let mut calls: Vec<CalledAlone> = called.into_iter().map(call).collect();
-    calls.sort_by(|one, other| one.ranks.cmp(&other.ranks));
+    let calls = CalledAlone::of_groups(called);
     let mut ranks: Vec<u32> = missing.iter().map(|member| member.0.rank()).collect();
     ranks.sort_unstable();
     Some(NotCalled { communicator: communicator.name.clone(), sequence, ranks, calls })
@@ -218,7 +236,7 @@ fn binding_calls(&(part, communicator): &Member) -> u64 {
 }
 
 /// The operation of the call with this position, if it was kept.
-fn call_at(&(part, communicator): &Member, sequence: u64) -> Option<OperationEntry> {
+pub(super) fn call_at(&(part, communicator): &Member, sequence: u64) -> Option<OperationEntry> {
     part.blocks().find_map(|block| {
         let (operations, positions) = block.calls();
         let mut calls = operations.iter().zip(&positions).filter(|(_, position)| **position == sequence);

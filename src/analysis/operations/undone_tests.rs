@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use mpitrace_format::amounts;
 use mpitrace_format::layout::{communicator_flags, state};
 
-use super::{CalledAlone, NeverFreed, NotCalled, NotCompleted, Operations, Undone};
+use super::{Amounts, CalledAlone, NeverFreed, NotCalled, NotCompleted, Operations, Undone};
 use crate::reader::Trace;
 use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 
@@ -204,4 +205,43 @@ fn what_was_never_freed_is_counted() {
     assert_eq!(found(&ranks), NeverFreed { communicators: 1, windows: 1, files: 1 });
     ranks[0].header.state = state::RUNNING;
     assert_eq!(found(&ranks), NeverFreed::default(), "it was killed");
+}
+
+/// Three ranks with five calls of MPI_Alltoallv, whose amounts do not fit at these positions.
+fn with_amounts(positions: &[u64], change: impl Fn(&mut SyntheticRank, u32)) -> Vec<Amounts> {
+    let mut ranks: Vec<SyntheticRank> = (0..3).map(|rank| SyntheticRank::new(rank, 3)).collect();
+    for (number, rank) in (0u32..).zip(&mut ranks) {
+        let [barrier, exchange] =
+            [("MPI_Barrier", 0), ("MPI_Alltoallv", 4)].map(|(name, bytes)| rank.operation(name, 0, bytes));
+        for k in 0..10 {
+            rank.call(if k % 2 == 0 { barrier } else { exchange }, 10 * k + 1, 10 * k + 5);
+        }
+        for &position in positions {
+            let share = if number == 1 { 8 } else { u32::MAX };
+            let sums = amounts::factors(position).map(|factor| factor.wrapping_mul(share));
+            rank.add_amounts(0, Some(sums));
+        }
+        change(rank, number);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("amounts.mpitrace");
+    synthetic::write(&path, &ranks).unwrap();
+    let trace = Trace::open(&[&path]).unwrap();
+    Operations::new(&trace).undone(&trace).amounts
+}
+
+#[test]
+fn amounts_that_do_not_fit_are_found_with_their_call() {
+    assert_eq!(with_amounts(&[], |_, _| {}), []);
+    let calls = vec![CalledAlone { ranks: vec![0, 1, 2], function: Some("MPI_Alltoallv".into()), call_site: None }];
+    let found = |sequence| [Amounts { communicator: "MPI_COMM_WORLD".into(), sequence, calls: calls.clone() }];
+    assert_eq!(with_amounts(&[7], |_, _| {}), found(Some(7)));
+    assert_eq!(with_amounts(&[3, 7], |_, _| {}), found(None));
+    assert_eq!(with_amounts(&[4], |_, _| {}), found(None), "a Barrier has none");
+    let silent: [fn(&mut SyntheticRank, u32); 3] = [
+        |rank, number| rank.last_thread().unwrap().failed = u64::from(number == 2),
+        |rank, number| rank.add_amounts(0, (number > 0).then_some([0, 0])),
+        |rank, _| rank.flag_communicator(0, communicator_flags::INTER),
+    ];
+    silent.into_iter().for_each(|change| assert_eq!(with_amounts(&[7], change), []));
 }

@@ -186,6 +186,8 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
     let message_blocks = directory.iter().find(|entry| entry.kind == section::MESSAGE_BLOCKS);
     // It is written later than its checksum could be.
     let finalize_times = directory.iter().find(|entry| entry.kind == section::FINALIZE_TIMES);
+    // Of earlier versions, which counted no receives, they are left out.
+    let partners = directory.iter().find(|entry| entry.kind == section::PARTNERS);
     let mut part = Part {
         map: map.clone(),
         counters: find_any(section::COUNTERS, size_of::<CounterEntry>())?,
@@ -194,7 +196,10 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
         interruptions: find_any(section::INTERRUPTIONS, size_of::<InterruptionEntry>())?,
         histograms: find_any(section::HISTOGRAMS, size_of::<HistogramEntry>())?,
         rank_times: find_any(section::RANK_TIMES, size_of::<RankTimes>())?,
-        partners: find_any(section::PARTNERS, size_of::<PartnerEntry>())?,
+        partners: match partners {
+            Some(entry) if entry.element_size as usize == size_of::<PartnerEntry>() => place(entry)?,
+            _ => 0..0,
+        },
         messages: find_any(section::MESSAGES, size_of::<MessageEntry>())?,
         message_blocks: match message_blocks {
             Some(entry) => section(bytes, start, &SectionEntry { element_size: 1, ..*entry })?,

@@ -19,7 +19,7 @@ pub mod partner {
         (communicator as u64 + 1) << 32 | rank as u64
     }
 
-    /// Any rank of a communicator: MPI_ANY_SOURCE. In a call that a thread is in only.
+    /// Any rank of a communicator: MPI_ANY_SOURCE. In a call that a thread is in, and of receives.
     pub const fn any(communicator: u32) -> u64 {
         known(communicator, u32::MAX)
     }
@@ -41,8 +41,8 @@ pub mod partner {
     }
 }
 
-/// The time that a rank has spent in calls that can wait with one partner, and what it has sent to it. What it has
-/// received is in the partner's own entry.
+/// The time that a rank has spent in calls that can wait with one partner, and what it has sent to it. The bytes
+/// that it has received are in the partner's own entry.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct PartnerEntry {
@@ -56,8 +56,17 @@ pub struct PartnerEntry {
     pub messages: u64,
     /// Bytes of these.
     pub bytes: u64,
+    /// Receives of messages of this partner that the rank has begun; of [`partner::any`] those of any rank. With
+    /// [`partner::UNKNOWN`] also what makes the counts of the rank uncertain: cancelled messages and calls that failed.
+    pub receives: u64,
+    /// The function with which the rank has first sent it a message, a [`crate::strings`] reference; 0: not known.
+    pub sent_by: u32,
+    /// The same of the first receive.
+    pub received_by: u32,
     /// 0: of the thread with index 0, 1: of all others.
-    pub threads: u64,
+    pub threads: u32,
+    /// For later versions.
+    pub padding: u32,
 }
 
 /// Partners that a half of the table of partners tells apart, beside the first entries of values that are no rank.
@@ -85,6 +94,8 @@ pub mod awaited {
     pub const RECEIVE: u32 = 1;
     /// A message of this rank.
     pub const SEND: u32 = 2;
+    /// No message: another rank of a window has to come, or to give up its lock.
+    pub const WINDOW: u32 = 256;
     /// More messages follow in the list.
     pub const MORE: u32 = 4;
     /// There are more than the list holds.

@@ -46,7 +46,8 @@ pub mod section {
     pub const THREAD_TIMES: u32 = 14;
     /// [`crate::layout::FinalizeTimes`], one, without a checksum.
     pub const FINALIZE_TIMES: u32 = 15;
-    /// [`crate::layout::PartnerEntry`]s of partners with calls or messages; not where there were none.
+    /// [`crate::layout::PartnerEntry`]s of partners with calls or messages, and one that is there wherever they are
+    /// counted.
     pub const PARTNERS: u32 = 16;
     /// [`crate::layout::MessageEntry`]s; not where no message calls were recorded.
     pub const MESSAGES: u32 = 17;

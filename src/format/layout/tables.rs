@@ -37,8 +37,10 @@ pub struct CommunicatorEntry {
     pub sync_at: u64,
     /// For a window or a file: 1 + the index of the communicator that it was made of, among this rank's; 0: not known.
     pub made_of: u32,
-    /// For later versions.
-    pub reserved: [u32; 3],
+    /// This rank's share of two sums ([`crate::amounts`]).
+    pub amounts: [u32; 2],
+    /// Not 0: the amounts of some call were not known, and these sums say nothing.
+    pub amounts_unknown: u32,
 }
 
 /// Bits of [`CommunicatorEntry::flags`].

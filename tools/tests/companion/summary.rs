@@ -166,7 +166,14 @@ fn of_many_rows_the_first_are_shown() {
 #[test]
 fn the_partners_of_a_rank_are_rows() {
     let mut ranks = imbalanced();
-    let entry = |partner, ticks, calls| PartnerEntry { partner, ticks, calls, messages: 7, bytes: 700, threads: 0 };
+    let entry = |partner, ticks, calls| PartnerEntry {
+        partner,
+        ticks,
+        calls,
+        messages: 7,
+        bytes: 700,
+        ..PartnerEntry::default()
+    };
     ranks[0].partners = vec![entry(partner::known(0, 2), 30_000_000, 5), entry(partner::SEVERAL, 1_000_000, 1)];
     ranks[2].partners = vec![entry(partner::known(0, 0), 10_000_000, 4)];
     let folder = Folder::new();

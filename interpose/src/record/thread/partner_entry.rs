@@ -1,18 +1,23 @@
 //! An entry of the table of partners, as threads change it.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use mpitrace_format::layout::PartnerEntry;
 
 /// A [`PartnerEntry`].
 #[repr(C)]
+#[derive(Default)]
 pub struct SharedEntry {
     pub partner: AtomicU64,
     pub ticks: AtomicU64,
     pub calls: AtomicU64,
     pub messages: AtomicU64,
     pub bytes: AtomicU64,
-    pub threads: AtomicU64,
+    pub receives: AtomicU64,
+    pub sent_by: AtomicU32,
+    pub received_by: AtomicU32,
+    pub threads: AtomicU32,
+    pub padding: AtomicU32,
 }
 
 const _: () = assert!(size_of::<SharedEntry>() == size_of::<PartnerEntry>());

@@ -3,7 +3,7 @@
 //! The thread with index 0 has entries of its own, which it changes without atomic operations; all others share the
 //! second half of the table.
 
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use mpitrace_format::layout::{MOST_PARTNERS, OTHER_PARTNERS, PARTNER_ENTRIES, partner};
 
@@ -64,34 +64,65 @@ pub fn waited(thread: ThreadRef, partner: u64, ticks: u64) {
     change(thread, partner, [|entry| &entry.ticks, |entry| &entry.calls], [ticks, 1]);
 }
 
-/// This thread has sent a message of so many bytes. The partner's entry, if this thread alone changes it.
-pub fn sent(thread: ThreadRef, partner: u64, bytes: u64) -> Option<&'static SharedEntry> {
-    change(thread, partner, [|entry| &entry.messages, |entry| &entry.bytes], [1, bytes])
+/// This thread has sent a message of so many bytes; `function` gives the reference of the name of the function that
+/// did. The partner's entry, if this thread alone changes it.
+pub fn sent(thread: ThreadRef, partner: u64, bytes: u64, function: impl Fn() -> u32) -> Option<&'static SharedEntry> {
+    let entry = change(thread, partner, [|entry| &entry.messages, |entry| &entry.bytes], [1, bytes])?;
+    name(&entry.0.sent_by, function);
+    Some(entry.0).filter(|_| entry.1)
 }
 
+/// This thread has begun to receive a message of this partner, or of [`partner::any`].
+pub fn received(thread: ThreadRef, partner: u64, function: impl Fn() -> u32) {
+    if partner != partner::NONE
+        && let Some((entry, _)) = change(thread, partner, [|entry| &entry.receives], [1])
+    {
+        name(&entry.received_by, function);
+    }
+}
+
+/// It is not known what became of a message: it was cancelled, or its call has failed or was made by a thread without a
+/// state.
+#[cold]
+#[inline(never)]
+pub fn lost() {
+    if let Some(entry) = entries(HALF).get(partner::UNKNOWN as usize) {
+        entry.receives.fetch_add(1, Relaxed);
+    }
+}
+
+/// The function of the first message.
 #[inline(always)]
-fn change(
+fn name(place: &AtomicU32, function: impl Fn() -> u32) {
+    if place.load(Relaxed) == 0 {
+        place.store(function(), Relaxed);
+    }
+}
+
+/// Adds to fields of a partner's entry. The entry, and if this thread alone changes it.
+#[inline(always)]
+fn change<const N: usize>(
     thread: ThreadRef,
     partner: u64,
-    fields: [fn(&SharedEntry) -> &AtomicU64; 2],
-    values: [u64; 2],
-) -> Option<&'static SharedEntry> {
+    fields: [fn(&SharedEntry) -> &AtomicU64; N],
+    values: [u64; N],
+) -> Option<(&'static SharedEntry, bool)> {
     // Beyond the bound on threads they have no number of their own.
     let is_alone = thread.index() == 0 && thread.buffer().is_some();
     let half = entries(if is_alone { 0 } else { HALF });
     if half.is_empty() {
         return None;
     }
-    Some(add(half, partner, is_alone, fields, values)).filter(|_| is_alone)
+    Some((add(half, partner, is_alone, fields, values), is_alone))
 }
 
 #[inline(always)]
-fn add(
+fn add<const N: usize>(
     half: &[SharedEntry],
     partner: u64,
     is_alone: bool,
-    fields: [fn(&SharedEntry) -> &AtomicU64; 2],
-    values: [u64; 2],
+    fields: [fn(&SharedEntry) -> &AtomicU64; N],
+    values: [u64; N],
 ) -> &SharedEntry {
     let entry = find(half, partner, is_alone);
     for (field, value) in fields.into_iter().zip(values) {
@@ -140,10 +171,8 @@ mod tests {
     fn half() -> Vec<SharedEntry> {
         (0..HALF as u64)
             .map(|index| {
-                let mut words = [0; 6].map(AtomicU64::new);
-                words[0] = AtomicU64::new(if index < OTHER_PARTNERS as u64 { index } else { 0 });
-                let [partner, ticks, calls, messages, bytes, threads] = words;
-                SharedEntry { partner, ticks, calls, messages, bytes, threads }
+                let partner = AtomicU64::new(if index < OTHER_PARTNERS as u64 { index } else { 0 });
+                SharedEntry { partner, ..SharedEntry::default() }
             })
             .collect()
     }

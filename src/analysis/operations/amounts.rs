@@ -1,0 +1,78 @@
+//! Amounts of v- and w-variants that do not fit, by the sums of each rank over its calls ([`mpitrace_format::amounts`]).
+
+use std::collections::BTreeMap;
+
+use mpitrace_format::amounts::can_be;
+use mpitrace_format::layout::communicator_flags as flags;
+use mpitrace_functions::{Function, Size};
+use serde::Serialize;
+
+use super::communicators::Communicator;
+use super::undone::{CalledAlone, call_at};
+use crate::reader::{Part, Trace};
+
+/// Calls of a communicator in which ranks receive other amounts than are sent to them, or pass other counts where all
+/// have to pass the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Amounts {
+    /// The communicator's name.
+    pub communicator: String,
+    /// The call's position; `None`: in more than one call.
+    pub sequence: Option<u64>,
+    /// The ranks' calls there, those that called the same together; where it is in more than one call the functions
+    /// that it can be.
+    pub calls: Vec<CalledAlone>,
+}
+
+/// Those of a communicator on which all ranks have made the same calls.
+pub(super) fn amounts(trace: &Trace, communicator: &Communicator) -> Option<Amounts> {
+    let members = || communicator.members.iter().map(|&(part, entry)| (&trace.parts[part], entry));
+    let mut sums = [0u32; 2];
+    for (part, entry) in members() {
+        let entry = part.communicators()[entry];
+        let is_known = entry.flags & (flags::IDENTIFIED | flags::INTER | flags::FOLDED) == flags::IDENTIFIED;
+        let all_counted = part.threads().iter().all(|thread| thread.failed == 0 && thread.untracked == 0);
+        if !is_known || !all_counted || entry.amounts_unknown != 0 {
+            return None;
+        }
+        sums = [0, 1].map(|which: usize| sums[which].wrapping_add(entry.amounts[which]));
+    }
+    let is_whole = communicator.members.len() == communicator.size as usize;
+    let (first, entry) = members().next().filter(|_| is_whole && sums != [0, 0])?;
+    let calls = first.communicators()[entry].calls;
+    // A call that was not kept may be of any function.
+    let found = (0..calls).filter(|&position| can_be(position, sums)).find_map(|position| {
+        let of_member = |member| {
+            let kept = call_at(&member, position);
+            kept.is_none_or(|kept| is_compared(member.0, kept.function)).then_some((member.0, kept))
+        };
+        let called: Vec<_> = members().map_while(of_member).collect();
+        (called.len() == communicator.members.len()).then_some((position, called))
+    });
+    let name = |part: &Part, reference: u32| part.text(reference);
+    let mut grouped: BTreeMap<(Option<String>, Option<String>), Vec<u32>> = BTreeMap::new();
+    if let Some((_, called)) = &found {
+        for (part, kept) in called {
+            let texts = kept.map_or((None, None), |kept| (name(part, kept.function), name(part, kept.call_site)));
+            grouped.entry(texts).or_default().push(part.rank());
+        }
+    } else {
+        for (part, entry) in members() {
+            let of_it = part.operations().iter().filter(|operation| operation.communicator as usize == entry);
+            for operation in of_it.filter(|operation| operation.calls > 0 && is_compared(part, operation.function)) {
+                let ranks = grouped.entry((name(part, operation.function), None)).or_default();
+                if ranks.last() != Some(&part.rank()) {
+                    ranks.push(part.rank());
+                }
+            }
+        }
+    }
+    let calls = CalledAlone::of_groups(grouped);
+    Some(Amounts { communicator: communicator.name.clone(), sequence: found.map(|found| found.0), calls })
+}
+
+/// True if a function of this name adds to the sums.
+fn is_compared(part: &Part, name: u32) -> bool {
+    let function = part.text(name).and_then(|name| Function::named(&name));
+    function.is_some_and(|function| matches!(function.size, Size::Sum | Size::Contributed | Size::Received))
+}
