@@ -521,6 +521,52 @@ static void never_completed(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Takes rank 0's lock, after so many microseconds. */
+static MPI_Win locked(int after)
+{
+    MPI_Win win = window();
+    usleep(after);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Put(out, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+    MPI_Win_flush(0, win);
+    return win;
+}
+
+/* Rank 1 goes to a barrier with a lock that rank 2 waits for. */
+static void lock(void)
+{
+    if (world_rank == 0) window();
+    if (world_rank == 1) locked(0);
+    if (world_rank == 2) MPI_Win_unlock(0, locked(400000));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rank 1 sleeps with a lock that rank 2 waits for. */
+static void lock_kept(void)
+{
+    if (world_rank == 0) window();
+    if (world_rank == 1) locked(0);
+    if (world_rank == 1) for_ever();
+    if (world_rank == 2) MPI_Win_unlock(0, locked(400000));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rank 0 waits for a message of any rank, of which one sleeps and one waits for rank 0. */
+static void any_of_sleeping(void)
+{
+    if (world_rank == 1) for_ever();
+    if (world_rank == 0) MPI_Recv(in, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rank 1 does not come to MPI_Comm_spawn. */
+static void spawn(void)
+{
+    MPI_Comm children;
+    if (world_rank == 1) for_ever();
+    MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 1, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+}
+
 /* Rank 1 does not come to MPI_File_open. */
 static void file(void)
 {
@@ -616,6 +662,10 @@ static const struct {
     {"windows", windows},
     {"never_posted", never_posted},
     {"never_completed", never_completed},
+    {"lock", lock},
+    {"lock_kept", lock_kept},
+    {"any_of_sleeping", any_of_sleeping},
+    {"spawn", spawn},
     {"file", file},
     {"split", split},
     {"neighbours", neighbours},

@@ -99,6 +99,10 @@ broken! {
     ("windows", WINDOWS),
     ("never_posted", NEVER_POSTED),
     ("never_completed", NEVER_COMPLETED),
+    ("lock", LOCK),
+    ("lock_kept", LOCK_KEPT),
+    ("any_of_sleeping", ANY_OF_SLEEPING),
+    ("spawn", SPAWN),
     ("file", FILE),
     ("split", SPLIT),
     ("neighbours", NEIGHBOURS),
@@ -193,8 +197,12 @@ pub mod programs {
     pub const ON_BOTH_GROUPS: Broken = same("on_both_groups", ("missing-rank", &[1], None));
     pub const FENCE: Broken = same("fence", ("missing-rank", &[1], None));
     pub const WINDOWS: Broken = same("windows", ("cycle", &[0, 1, 2], None));
-    pub const NEVER_POSTED: Broken = same("never_posted", ("missing-rank", &[0], WORLD));
-    pub const NEVER_COMPLETED: Broken = same("never_completed", ("missing-rank", &[0], WORLD));
+    pub const NEVER_POSTED: Broken = same("never_posted", ("cycle", &[0, 1, 2], WORLD));
+    pub const NEVER_COMPLETED: Broken = same("never_completed", ("cycle", &[0, 1, 2], WORLD));
+    pub const LOCK: Broken = same("lock", ("cycle", &[0, 1, 2], WORLD));
+    pub const LOCK_KEPT: Broken = same("lock_kept", NOT_COME);
+    pub const ANY_OF_SLEEPING: Broken = same("any_of_sleeping", NOT_COME);
+    pub const SPAWN: Broken = same("spawn", NOT_COME);
     pub const FILE: Broken = same("file", NOT_COME);
     pub const SPLIT: Broken = same("split", NOT_COME);
     pub const NEIGHBOURS: Broken = same("neighbours", ("missing-rank", &[1], None));

@@ -62,7 +62,7 @@ pub struct WaitFacts {
     pub function: Option<String>,
     /// The world rank that it waits for; null: any of several, or not known.
     pub partner: Option<u32>,
-    /// Of a message; negative: any; null: of a collective call.
+    /// Of a message; negative: any; null: of a call of another kind.
     pub tag: Option<i32>,
     /// The communicator.
     pub communicator: Option<String>,
@@ -129,7 +129,8 @@ fn waits_of(snapshot: &Snapshot, stuck: &Stuck, rank: &RankNow) -> Vec<WaitFacts
     let of_message = |message: &MessageWait| {
         let partner = world_rank(message);
         let is_of_it = is_named || partner.is_some_and(|partner| stuck.ranks.contains(&partner));
-        let wait = WaitFacts { tag: Some(message.tag), sent: message.sent, ..facts(partner, message.communicator) };
+        let tag = (message.receives || message.sends).then_some(message.tag);
+        let wait = WaitFacts { tag, sent: message.sent, ..facts(partner, message.communicator) };
         is_of_it.then_some(wait)
     };
     // In a collective call the first named rank that has not come.
@@ -170,6 +171,7 @@ pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
         Kind::MissingRank | Kind::PointToPoint => format!("{ranks} {has} not come to {place}: {}", places()),
         Kind::Mismatch if of_all => format!("the calls of {ranks} at {place} do not belong together"),
         Kind::Mismatch => format!("the calls of {ranks} and of the others at {place} do not belong together"),
+        Kind::Cycle if one => format!("{ranks} waits for itself: {}", places()),
         Kind::Cycle => format!("{ranks} wait for each other: {}", places()),
         Kind::DeadRank => format!("{ranks} {has} ended without MPI_Finalize, others wait in {place}"),
         Kind::StoppedRank => format!("{ranks} {is} stopped, others wait in {place}"),
@@ -216,6 +218,7 @@ fn message_text(snapshot: &Snapshot, message: &MessageWait) -> String {
     let on = communicator.map(|name| format!(" on {}", text::printable(name))).unwrap_or_default();
     let so_far = |sent: u64| format!(" ({} from it so far)", text::count(sent, "message"));
     match (message.receives, message.sends) {
+        (false, false) => format!("for {partner} of {}", text::printable(communicator.unwrap_or("a window"))),
         (true, true) => format!("to exchange messages with {partner}{on}"),
         (false, _) => format!("for {partner} to receive a message with {tag}{on}"),
         (true, false) => {

@@ -53,7 +53,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
                 doing.earliest().or_else(|| doing.waited_for.first().copied().filter(|_| !now.waits.is_empty()));
             now.call_site = record.and_then(|record| doing.call_site(record)).map(|site| site.to_string());
         }
-        if now.state == State::OtherMpi && now.in_point_to_point {
+        if now.state == State::OtherMpi && now.waits_for_some_rank() {
             (now.messages, now.has_more_messages) = messages(trace, index, &partners);
         }
         if !is_live {

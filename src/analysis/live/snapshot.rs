@@ -66,7 +66,8 @@ pub struct Wait {
     pub sequence: Option<u64>,
 }
 
-/// A message that a rank waits for, or for whose request.
+/// A message that a rank waits for, or for whose request. One that is neither received nor sent is none: the rank waits in
+/// a call on a window for its other ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageWait {
     /// With which rank.

@@ -327,7 +327,12 @@ impl<'s> Graph<'s> {
     /// Ranks that wait for each other: those of the first circle that is reached, ascending.
     fn circle(&self, waiting: u32, reached: &BTreeSet<u32>) -> Option<Vec<u32>> {
         let is_in_it = |rank: u32| self.has_stood(rank) && self.goes_on_waiting(rank);
-        let reached_from = |rank: u32| reached_through(rank, is_in_it, |rank| self.waits_for(rank).collect());
+        // One of several that does not wait itself may be the one that a rank waits for.
+        let waits_for = |rank: u32| {
+            let partners = self.partners.get(&rank).filter(|partners| partners.iter().all(|&other| is_in_it(other)));
+            self.missing_of(rank).chain(partners.into_iter().flatten().copied()).collect()
+        };
+        let reached_from = |rank: u32| reached_through(rank, is_in_it, waits_for);
         let candidates = reached.iter().copied().chain([waiting]).filter(|&rank| is_in_it(rank));
         // Ranks reach each other where they are in one circle, or in several that share a rank.
         let mut circles = candidates.filter_map(|rank| {

@@ -384,3 +384,14 @@ fn calls_on_windows_that_do_not_end_are_found_when_nothing_moves() {
     snapshot.ranks[2] = RankNow { unmoved_s: 0.1, ..rank(2, State::Computing) };
     assert_eq!(verdict(&snapshot, STUCK_S), None);
 }
+
+/// Rank 2 waits for rank 0, and that for any rank: rank 1, which sleeps, may be the one, with a message or a lock.
+#[test]
+fn one_of_several_that_does_not_wait_is_no_part_of_a_circle() {
+    let window = MessageWait { sends: false, ..message(Partner::Any, 0, false) };
+    for any in [message(Partner::Any, 7, true), window] {
+        let with = |one, begun| job(vec![in_messages(0, &[any]), one, inside(2, WORLD, 7)], &[7, begun, 8], &[0; 3]);
+        assert_found(&with(rank(1, State::OffProcessor), 7), Kind::MissingRank, &[1], Some((WORLD, 7)));
+        assert_found(&with(inside(1, WORLD, 7), 8), Kind::Cycle, &[0, 1, 2], Some((WORLD, 7)));
+    }
+}
