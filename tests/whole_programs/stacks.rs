@@ -21,6 +21,9 @@ pub const TESTS: &[Test] = &[
     Test::new("are_taken_without_any_change_for_the_rank", unchanged).on(On::Only(&["ompi4"])),
     Test::new("of_a_rank_under_a_debugger_are_left_alone", debugged).on(On::Only(&["mpich4"])),
     Test::new("may_be_read_by_others_only_where_the_user_asks", permission).on(On::Only(&["mpich4"])),
+    Test::new("under_yama_are_read_by_run_or_where_the_user_asks", under_yama)
+        .on(On::Only(&["mpich4"]))
+        .where_permitted(yama),
     Test::new("are_in_the_trace_of_a_job_that_was_killed", killed).on(LIBRARIES),
     Test::new("are_printed_by_run_where_a_rank_is_stuck", stuck).on(On::Only(&["mpich4"])).second_tier(),
     Test::new("a_watchdog_ends_with_the_verdict_and_runs_a_command", watchdog).on(On::Only(&["ompi4"])),
@@ -178,6 +181,31 @@ fn permission(case: &Case) {
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         assert_eq!(outcome.stderr.matches("PR_SET_PTRACER -1\n").count(), times, "{value}: {}", outcome.stderr);
     }
+}
+
+/// Yama keeps processes that are no ancestors from reading ranks, but not those with the capability.
+fn yama() -> Result<(), String> {
+    let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").map_err(|_| "the kernel has no Yama")?;
+    // SAFETY: takes nothing and cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    match (scope.trim(), is_root) {
+        ("1", false) => Ok(()),
+        ("1", true) => Err("root may read all processes, whatever Yama says".to_owned()),
+        (scope, _) => Err(format!("Yama's ptrace_scope is {scope} and not 1")),
+    }
+}
+
+fn under_yama(case: &Case) {
+    for (asked, is_read) in [("", false), ("1", true)] {
+        let launch = case.launch(2, "stands.c").arg("recv").set("MPITRACE_STACKS", asked).trace();
+        let mut running = launch.start();
+        let look = verdict(case, &mut running, &[]);
+        let text = look["stuck"]["stacks"].to_string();
+        assert_eq!((text.contains("MPI_Recv"), text.contains("ptrace_scope 1")), (is_read, !is_read), "{look:#}");
+        end(case, running);
+    }
+    // The ancestor of the ranks.
+    killed(case);
 }
 
 /// `mpitrace run` of stands.c into this trace.
