@@ -5,7 +5,7 @@
 
 use mpitrace_testing::Random;
 
-use crate::truth::{LEVEL, autoregressive, each, long_memory, switching};
+use crate::truth::{LEVEL, autoregressive, each, garch, lasting_spread, long_memory, pareto, switching};
 
 /// A kind of series.
 #[derive(Clone, Copy)]
@@ -44,6 +44,14 @@ pub const TUNING: &[Family] = &[
         correlation_time: f64::INFINITY,
         make: |r, n| scale(long_memory(r, 0.35, n), 0.05),
     },
+    Family { name: "GARCH .1 .88", correlation_time: 1.0, make: |r, n| exponential(garch(r, n, 0.1, 0.88), 0.04) },
+    Family { name: "GARCH .15 .8", correlation_time: 1.0, make: |r, n| exponential(garch(r, n, 0.15, 0.8), 0.04) },
+    Family {
+        name: "spread lasts, .95",
+        correlation_time: 1.0,
+        make: |r, n| exponential(lasting_spread(r, n, 0.95, 0.5), 0.04),
+    },
+    Family { name: "Pareto 1.2", correlation_time: 1.0, make: |r, n| each(n, || pareto(r, 1.2, 0.1)) },
 ];
 
 /// Families that no constant has seen.
@@ -115,6 +123,15 @@ pub const REPORTED: &[Family] = &[
         correlation_time: f64::INFINITY,
         make: |r, n| scale(long_memory(r, 0.45, n), 0.06),
     },
+    Family { name: "GARCH .12 .86", correlation_time: 1.0, make: |r, n| exponential(garch(r, n, 0.12, 0.86), 0.05) },
+    Family { name: "GARCH .2 .75", correlation_time: 1.0, make: |r, n| exponential(garch(r, n, 0.2, 0.75), 0.05) },
+    Family {
+        name: "spread lasts, .93",
+        correlation_time: 1.0,
+        make: |r, n| exponential(lasting_spread(r, n, 0.93, 0.6), 0.05),
+    },
+    Family { name: "Pareto 1.4", correlation_time: 1.0, make: |r, n| each(n, || pareto(r, 1.4, 0.2)) },
+    Family { name: "4 % at x3 to x8", correlation_time: 1.0, make: |r, n| each(n, || spiked(r, 0.04)) },
 ];
 
 /// Level times 1 + sd z.
