@@ -39,6 +39,10 @@ impl Default for Rule {
     }
 }
 
+/// Levels that come and go are known from so many of them: the interval does not hold for levels that last longer, and of
+/// a single one nothing shows that there are others.
+const FEWEST_LEVELS: usize = 10;
+
 /// The decision of the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
@@ -94,6 +98,11 @@ impl Answer {
         interval: None,
         error: None,
     };
+
+    /// How long a level may last, in repetitions, for the interval to hold where levels come and go.
+    pub fn longest_level(&self) -> usize {
+        self.looked_at / FEWEST_LEVELS
+    }
 
     /// True if the warm-up is over. The operation has come to one level, and the last repetitions are at it. `None`: so
     /// few repetitions, or so much correlation between them, do not show it.
@@ -268,6 +277,41 @@ mod tests {
         assert!((200..=204).contains(&answer.warmup_end.unwrap()), "{answer:?}");
         assert!(stopped >= 210 && answer.median_ns.unwrap() < 1050.0, "{answer:?}");
         assert_eq!(answer.warmup_is_over(), Some(true));
+    }
+
+    /// Levels of 1, 1.15 and 1.4 in turns, each for a time that is uniform in logarithms.
+    fn levels(n: usize, shortest: f64, longest: f64, seed: u64) -> Vec<f64> {
+        let mut random = Random::new(seed);
+        let (mut level, mut left) = (0, 0.0);
+        let mut next = || {
+            if left < 1.0 {
+                level = (level + 1 + (2.0 * random.uniform()) as usize) % 3;
+                left += shortest * (longest / shortest).powf(random.uniform());
+            }
+            left -= 1.0;
+            1000.0 * [1.0, 1.15, 1.4][level] * (0.03 * random.normal()).exp()
+        };
+        (0..n).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn levels_no_longer_than_the_answer_allows_have_an_interval_that_holds() {
+        // (minimum, lengths of the levels): those longer than a tenth of the repetitions stop in the first ones.
+        for (minimum, shortest, longest, is_known) in [(500, 5.0, 50.0, true), (50, 50.0, 500.0, false)] {
+            let mut truth = levels(1_000_000, shortest, longest, 1);
+            let truth = mpitrace::statistics::median(&mut truth).unwrap();
+            let rule = Rule { minimum, maximum: 20_000, error: 0.02, ..Rule::default() };
+            let (mut stopped, mut held, mut allowed) = (0, 0, 0);
+            for seed in 2..62 {
+                let (_, answer) = rule.stops_at(&levels(20_000, shortest, longest, seed), 1).unwrap();
+                let Some(interval) = answer.interval.filter(|_| answer.decision == Decision::Enough) else { continue };
+                stopped += 1;
+                held += usize::from(interval.lower <= truth && truth <= interval.upper);
+                allowed += usize::from(answer.longest_level() as f64 >= longest);
+            }
+            assert_eq!(allowed == stopped, is_known, "{allowed} of {stopped}");
+            assert!(!is_known || held * 10 >= stopped * 8, "{held} of {stopped}");
+        }
     }
 
     #[test]

@@ -119,6 +119,8 @@ struct Stopping {
     median_ns: Option<f64>,
     /// Half of the interval of the median divided by the median.
     error: Option<f64>,
+    /// If levels come and go, the interval holds for levels that last no longer, in repetitions.
+    longest_level: usize,
 }
 
 impl Stopping {
@@ -139,6 +141,7 @@ impl Stopping {
             warmup_end: answer.warmup_end,
             median_ns: answer.median_ns,
             error: answer.error,
+            longest_level: answer.longest_level(),
         }))
     }
 
@@ -146,7 +149,10 @@ impl Stopping {
         let Stopping { minimum, maximum, .. } = self;
         let error = self.error.map(|error| format!(", error {:.2} %", 100.0 * error)).unwrap_or_default();
         match (self.repetitions, self.enough) {
-            (Some(repetitions), true) => format!("stops after {repetitions} of {minimum} to {maximum}{error}"),
+            (Some(repetitions), true) => format!(
+                "stops after {repetitions} of {minimum} to {maximum}{error}, if no level lasts longer than {}",
+                text::count(self.longest_level as u64, "repetition")
+            ),
             (Some(repetitions), false) => format!("not enough after the maximum of {repetitions}{error}"),
             (None, _) => format!("continues after all repetitions{error}"),
         }

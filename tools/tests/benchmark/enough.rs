@@ -64,4 +64,7 @@ fn a_stopping_rule_is_followed_to_where_a_program_would_have_stopped() {
     let page =
         mpitrace(&["benchmark", "enough", &folder.trace(&ranks), "--operation", "0", "--stopping", "100,1500"]).stdout;
     assert!(page.contains(&format!("stopping rule: stops after {stop} of 100 to 1500, error ")), "{page}");
+    let levels = looked_at / 10;
+    assert_eq!(found["longest_level"], json!(levels));
+    assert!(page.contains(&format!(", if no level lasts longer than {levels} repetitions\n")), "{page}");
 }
