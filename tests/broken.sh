@@ -36,14 +36,16 @@ for name in $(sed -n 's/^    {"\([a-z_]*\)", .*/\1/p' broken.c); do
     job=$! said=
     for k in $(seq 60); do
         sleep 0.5
-        said=$("$tools/mpitrace" watch --once --stuck 2 --stacks none 2>&1 | sed -n 's/^STUCK: //p; /^MISMATCH/p' | head -n 1)
+        said=$("$tools/mpitrace" watch $job --once --stuck 2 --stacks none 2>&1 | sed -n 's/^STUCK: //p; /^MISMATCH/p' | head -n 1)
         [ -z "$said" ] || break
         kill -0 $job 2>/dev/null || break
     done
     row "$name" "$(about broken.c "$name")" "${said:-no verdict: it ended}"
-    "$tools/mpitrace" watch --list --json 2>/dev/null | tr -c '0-9a-z":,[]{}_' ' ' >"$work/list"
-    for process in $(sed -n 's/.*"processes":\[\([0-9,]*\)\].*/\1/p' "$work/list" | tr , ' '); do kill -9 "$process"; done
-    kill -9 $job 2>/dev/null
+    # This script's own processes alone: others of this user may run traced jobs.
+    for link in /proc/[0-9]*/exe; do
+        [ "$(readlink "$link" 2>/dev/null)" != "$work/broken" ] || kill -9 "$(basename "$(dirname "$link")")"
+    done
+    kill $job 2>/dev/null
     wait $job 2>/dev/null
     rm -f "$work"/mpitrace-* "$work"/*.segment
 done
