@@ -50,8 +50,11 @@ fn mixed(word: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// The sums over all ranks of calls with these amounts: of each a matrix of what ranks send and of what they receive.
-    fn sums(calls: &[(u64, [[u32; 3]; 3], [[u32; 3]; 3])]) -> [u32; 2] {
+    /// Of each rank the bytes for each.
+    type Amounts = [[u32; 3]; 3];
+
+    /// The sums over all ranks of calls with these positions, in which ranks send and receive these amounts.
+    fn sums(calls: &[(u64, Amounts, Amounts)]) -> [u32; 2] {
         let mut sums = [0u32; 2];
         for (position, sent, received) in calls {
             for rank in 0..3 {
@@ -69,7 +72,7 @@ mod tests {
         sums
     }
 
-    const FIT: [[u32; 3]; 3] = [[8, 16, 24], [0, 4, 400], [1 << 30, u32::MAX, 12]];
+    const FIT: Amounts = [[8, 16, 24], [0, 4, 400], [1 << 30, u32::MAX, 12]];
 
     #[test]
     fn amounts_that_fit_cancel_out_and_others_do_not() {
