@@ -29,6 +29,7 @@ pub const TESTS: &[Test] = &[
     Test::new("of_a_killed_run_stand_by_what_init_found", killed).on(On::Only(&["ompi4", "mpich4"])),
     Test::new("are_not_synchronised_where_none_is_asked_for", none).on(On::Any),
     Test::new("of_one_rank_need_nothing", one_rank),
+    Test::new("are_exported_with_those_of_the_system", exported).on(FAMILIES).first_on(&["mpich4"]),
     Test::new("by_a_method_that_does_not_exist_are_joint_and_one_line_says_so", no_such_method).on(On::Any),
 ];
 
@@ -245,4 +246,41 @@ fn no_such_method(case: &Case) {
     let outcome = ticking(case, 2, 50, TWO, &[("MPITRACE_CLOCKSYNC", "hca4")], "");
     assert_eq!(outcome.lines_with("MPITRACE_CLOCKSYNC=hca4").len(), 1, "{}", outcome.stderr);
     assert_eq!(found(&outcome).method, "joint");
+}
+
+/// A stamp of another tool before a call lies before its entry in global time, and one after it behind its exit.
+fn exported(case: &Case) {
+    // A reading of two clocks together is as exact as the rank is undisturbed.
+    const INEXACT_NS: f64 = 1e6;
+    let outcome = case.launch(2, "stamps.c").trace().set("MPITRACE_TEST_CLOCK", TWO).run();
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let words: [&OsStr; 4] = ["clock".as_ref(), outcome.trace.path.as_ref(), "--export".as_ref(), "-".as_ref()];
+    let maps = companion::json(&companion::mpitrace(&words));
+    let global = |rank: u64, clock: &str, stamp: i64| {
+        let rows = maps.as_array().expect("rows");
+        let of_rank = |row: &&Value| row["ranks"].as_array().is_some_and(|ranks| ranks.contains(&rank.into()));
+        let points = rows.iter().find(of_rank).and_then(|row| row["points"].as_array()).expect("the rank's points");
+        // From the first reading on: a float does not hold the time since 1970 to the ns.
+        let read = |at: usize| (points[at][clock].as_i64().expect("ns") - stamp) as f64;
+        let to = (1..points.len() - 1).find(|&at| read(at) > 0.0).unwrap_or(points.len() - 1);
+        let [from_ns, to_ns] = [to - 1, to].map(|at| points[at]["global_ns"].as_f64().expect("ns"));
+        from_ns - (to_ns - from_ns) * read(to - 1) / (read(to) - read(to - 1))
+    };
+    let rows: Vec<Row> = outcome.trace.dump(&[]).into_iter().filter(|row| row.function == "MPI_Barrier").collect();
+    assert_eq!((rows.len(), outcome.stdout.lines().count()), (40, 40));
+    for rank in 0..2 {
+        let stamps =
+            outcome.stdout.lines().map(|line| line.split(' ').map(|word| word.parse::<i64>().expect("a number")));
+        let stamps = stamps.map(Iterator::collect::<Vec<i64>>).filter(|stamps| stamps[0] == rank as i64);
+        for (row, stamps) in rows.iter().filter(|row| row.rank == rank).zip(stamps) {
+            for (column, clock) in ["realtime_ns", "monotonic_raw_ns"].into_iter().enumerate() {
+                let [before, after] = [stamps[1 + column], stamps[3 + column]].map(|stamp| global(rank, clock, stamp));
+                let (enter, exit) = (row.enter_ns, row.exit_ns.expect("it has returned"));
+                assert!(
+                    before - INEXACT_NS < enter && exit < after + INEXACT_NS && after - before < 1e10 + exit - enter,
+                    "rank {rank} {clock}: {before} {enter} {exit} {after}"
+                );
+            }
+        }
+    }
 }

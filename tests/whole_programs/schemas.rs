@@ -61,6 +61,7 @@ impl Outputs<'_> {
         for command in ["info", "dump", "summary", "categorize", "diagnose", "clock", "report"] {
             self.keep(&[command, path]);
         }
+        self.keep(&["clock", "--export", "-", path]);
         self.keep(&["stats", "--per-rank", path]);
         self.keep(&["summary", "--by", "rank", path]);
         self.keep(&["compare", "--a", path, "--b", path]);

@@ -17,9 +17,15 @@ pub struct Arguments {
 }
 
 /// Prints those of the program with these options.
-pub fn run(arguments: &Arguments, mut program: Command, output: &mut Output) -> Result<ExitCode> {
+pub fn run(arguments: &Arguments, program: &Command, output: &mut Output) -> Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut program, "mpitrace", &mut script);
+    // The generator offers hidden commands too, and a command cannot lose one.
+    let shown = program.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
+    let mut shown = Command::new("mpitrace")
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(program.get_arguments().cloned())
+        .subcommands(shown);
+    clap_complete::generate(arguments.shell, &mut shown, "mpitrace", &mut script);
     output.data().write_all(&script)?;
     Ok(ExitCode::SUCCESS)
 }

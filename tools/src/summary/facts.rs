@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::processes::OfRank;
 use super::unknown_waits;
 use super::verdict::{Evidence, Verdict};
+use crate::source::communicator_labels;
 
 const NS: f64 = 1e9;
 
@@ -110,6 +111,9 @@ pub struct LossFacts {
     /// `null` outside of collective calls, like the three that follow.
     pub function: Option<String>,
     pub communicator: Option<String>,
+    /// The same for people, with its ranks where several have the name.
+    #[serde(skip)]
+    pub label: Option<String>,
     pub bytes: Option<u64>,
     pub call_site: Option<CallSite>,
     pub seconds: f64,
@@ -148,11 +152,12 @@ impl Summary {
         let gains = replay::gains(trace, clock, operations, account, &all);
         let mut all_calls = whole_run::all_calls(trace, operations, clock);
         all_calls.retain(|all| !all.is_region);
+        let labels = communicator_labels(trace, operations);
         let facts = |loss: &Loss| {
             let place = all.iter().position(|other| other == loss);
             let gain = place.map_or_else(Gain::default, |place| gains[place].clone());
             let origin = gain.origin.iter().map(|&origin| OriginFacts::new(origin, operations)).collect();
-            LossFacts { gain, origin, ..LossFacts::new(loss.clone(), operations, account) }
+            LossFacts { gain, origin, ..LossFacts::new(loss.clone(), operations, account, &labels) }
         };
         let losses = all[..listed].iter().map(facts).collect();
         let shown = shown.iter().map(facts).collect();
@@ -232,7 +237,7 @@ impl OriginFacts {
 }
 
 impl LossFacts {
-    fn new(loss: Loss, operations: &Operations, account: &Account) -> LossFacts {
+    fn new(loss: Loss, operations: &Operations, account: &Account, labels: &[String]) -> LossFacts {
         let rank_ns = account.rank_ns();
         let message = loss.message.map(|index| &account.late_messages[index]);
         let key = loss.operation.map(|operation| &operations.operations[operation].key);
@@ -240,6 +245,7 @@ impl LossFacts {
             on_processor: loss.because.filter(|_| loss.kind == Kind::LateRank).map(|because| !because.is_off()),
             function: key.map(|key| &key.function).or(message.map(|message| &message.function)).cloned(),
             communicator: key.map(|key| operations.communicators[key.communicator].name.clone()),
+            label: key.map(|key| labels[key.communicator].clone()),
             bytes: key.and_then(|key| key.bytes),
             call_site: key.map_or(message.and_then(|message| message.call_site.clone()), |key| key.call_site.clone()),
             seconds: loss.ns / NS,

@@ -247,7 +247,7 @@ impl LossFacts {
         let site = self.call_site.as_ref().map(|site| site.resolve());
         let long = site.as_ref().map_or_else(String::new, |site| format!(" in {site}"));
         let short = site.as_ref().map_or_else(String::new, |site| format!(" at {}", site.line_of_file()));
-        let communicator = self.communicator.iter().map(|name| format!(" on {name}")).collect::<String>();
+        let communicator = self.label.iter().map(|name| format!(" on {name}")).collect::<String>();
         let number = self.loss.operation.map_or_else(String::new, |operation| format!(" (operation {operation})"));
         vec![
             format!("{function}{bytes}{communicator}{number}{long}"),

@@ -276,7 +276,29 @@ fn run_ends_as_the_job_does() {
 fn manual_pages_and_completions_come_from_the_parser() {
     assert!(mpitrace(&["man"]).stdout.contains("mpitrace\\-categorize(1)"));
     assert!(mpitrace(&["man", "run"]).stdout.contains("\\-\\-events"));
-    assert!(mpitrace(&["completions", "bash"]).stdout.contains("--operation"));
+    for (shell, text) in [("zsh", "#compdef mpitrace"), ("fish", "complete -c mpitrace")] {
+        assert!(mpitrace(&["completions", shell]).stdout.contains(text), "{shell}");
+    }
+}
+
+#[test]
+fn bash_completes_commands_options_and_values() {
+    let script = mpitrace(&["completions", "bash"]).stdout;
+    // What bash does when Tab is pressed behind the last of these words.
+    let complete = |words: &str| -> Vec<String> {
+        let line = format!(
+            "{script}\nCOMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))\n\
+             _mpitrace mpitrace \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD - 1]}}\"\n\
+             echo \"${{COMPREPLY[@]}}\""
+        );
+        let output = std::process::Command::new("bash").args(["--norc", "-c", &line]).output().expect("bash");
+        String::from_utf8_lossy(&output.stdout).split_whitespace().map(str::to_owned).collect()
+    };
+    assert_eq!(complete("mpitrace cat"), ["categorize"]);
+    // Hidden commands are not offered.
+    assert_eq!(complete("mpitrace wat"), ["watch"]);
+    assert_eq!(complete("mpitrace clock --exp"), ["--export"]);
+    assert_eq!(complete("mpitrace categorize --method ''"), ["robust", "roth"]);
 }
 
 #[test]

@@ -2,16 +2,21 @@
 
 mod domain;
 pub mod facts;
+mod maps;
 mod page;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
 use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
+use mpitrace::reader::Trace;
 use mpitrace_synchronise::Method;
+use serde::Serialize;
 
+use crate::export::destination::{Content, Destination};
 use crate::options::TraceInput;
 use crate::output::{self, Output};
 use crate::progress;
@@ -27,9 +32,23 @@ pub struct Arguments {
     input: TraceInput,
     #[arg(long, value_name = "METHOD", value_parser = method, help = method_help())]
     method: Option<Method>,
+    /// Write the maps from each clock to global time, as JSON ("-": to standard output)
+    #[arg(long, value_name = "OUT")]
+    export: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     json: bool,
+}
+
+impl Arguments {
+    fn open(&self) -> Result<(Trace, Clock)> {
+        let trace = self.input.open()?;
+        let clock = match self.method {
+            Some(method) => Clock::estimated_by(&trace, method)?,
+            None => Clock::new(&trace),
+        };
+        Ok((trace, clock))
+    }
 }
 
 fn method_help() -> String {
@@ -40,14 +59,31 @@ fn method(name: &str) -> Result<Method, String> {
     Method::named(name).ok_or_else(|| format!("expected {}, or the run's own", Method::names_from_probes()))
 }
 
+/// The maps of all clocks, by the keys of JSON.
+#[derive(Serialize)]
+struct Maps<'a> {
+    #[serde(serialize_with = "output::method_name")]
+    method: Method,
+    rows: Vec<maps::Map<'a>>,
+}
+
+fn export(arguments: &Arguments, out: &Path, output: &mut Output) -> Result<ExitCode> {
+    let (trace, clock) = arguments.open()?;
+    super::warn_if_incomplete(&trace);
+    let rows = domain::all(&trace, &clock).iter().map(maps::Map::new).collect();
+    let maps = Maps { method: clock.method, rows };
+    Destination::new(out, output, &arguments.input.files)?
+        .stream(Content::Text, |sink| output::json(sink, "clock-export", &maps))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Shows it.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    if let Some(out) = &arguments.export {
+        return export(arguments, out, output);
+    }
     let (trace, facts) = progress::during("reading", || {
-        let trace = arguments.input.open()?;
-        let clock = match arguments.method {
-            Some(method) => Clock::estimated_by(&trace, method)?,
-            None => Clock::new(&trace),
-        };
+        let (trace, clock) = arguments.open()?;
         let facts = facts::Facts::new(&trace, &clock, &Operations::new(&trace));
         anyhow::Ok((trace, facts))
     })?;

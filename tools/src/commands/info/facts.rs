@@ -275,20 +275,24 @@ impl Settings {
     }
 }
 
+/// The name of a rank's counter.
+pub fn clock_name(info: &RankHeader) -> Option<&'static str> {
+    match info.clock_source {
+        clock_source::TSC => Some("tsc"),
+        clock_source::CNTVCT => Some("cntvct"),
+        clock_source::MONOTONIC_RAW => Some("monotonic_raw"),
+        _ => None,
+    }
+}
+
 impl ClockFacts {
     fn new(trace: &Trace, clock: &Clock) -> ClockFacts {
         let info = trace.parts.first().map(|part| part.info());
-        let source = info.and_then(|info| match info.clock_source {
-            clock_source::TSC => Some("tsc"),
-            clock_source::CNTVCT => Some("cntvct"),
-            clock_source::MONOTONIC_RAW => Some("monotonic_raw"),
-            _ => None,
-        });
         let duration = info
             .filter(|_| !trace.parts[0].incomplete())
             .map(|info| clock.of_part(0).duration_ns(info.first_anchor.tick, info.last_anchor.tick));
         ClockFacts {
-            source,
+            source: info.and_then(clock_name),
             frequency_hz: info.map(|_| clock.of_part(0).frequency_hz()),
             method: clock.method,
             domains: clock.domains.clone(),

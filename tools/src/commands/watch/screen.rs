@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use mpitrace::account::{ALONE, Account};
 use mpitrace::categories::Rule;
 use mpitrace::live::place::Seen as SeenProcess;
-use mpitrace::live::snapshot::{RankNow, State, Wait};
+use mpitrace::live::snapshot::{RankNow, Snapshot, State, Wait};
 use mpitrace::live::{Movement, Waiting};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
@@ -14,6 +14,7 @@ use super::Seen;
 use crate::mismatches;
 use crate::output::{Attribute, Style};
 use crate::places::{self, place};
+use crate::source::communicator_labels;
 use crate::stacks::Stack;
 use crate::table::{Cell, Table, number, text, time};
 use crate::text;
@@ -98,7 +99,7 @@ fn waiting(seen: &Seen) -> Vec<Call> {
             let index = calls.iter().position(|(other, _)| *other == wait).unwrap_or_else(|| {
                 let missing = snapshot.missing(rank.rank, wait);
                 let call = Call {
-                    name: snapshot.name(wait.communicator).unwrap_or("").to_owned(),
+                    name: label(snapshot, wait.communicator),
                     sequence: text::optional(wait.sequence),
                     function: wait.function.unwrap_or_default().to_owned(),
                     inside: Vec::new(),
@@ -118,6 +119,16 @@ fn waiting(seen: &Seen) -> Vec<Call> {
     let mut calls: Vec<Call> = calls.into_iter().map(|(_, call)| call).collect();
     calls.sort_by(|one, other| other.longest_s.unwrap_or(0.0).total_cmp(&one.longest_s.unwrap_or(0.0)));
     calls
+}
+
+/// The name of a communicator, with its ranks where several have the name.
+fn label(snapshot: &Snapshot, communicator: Option<usize>) -> String {
+    let Some(one) = communicator.and_then(|number| snapshot.communicators.get(number)) else { return String::new() };
+    if snapshot.communicators.iter().filter(|other| other.name == one.name).count() < 2 {
+        return one.name.clone();
+    }
+    let ranks: Vec<u32> = one.members.iter().map(|&(rank, _)| rank).collect();
+    format!("{} ({})", one.name, text::few_ranks(&ranks))
 }
 
 fn missing_at(seen: &Seen, missing: &[u32]) -> String {
@@ -229,6 +240,7 @@ fn slowest(seen: &Seen) -> Table<'static> {
         number("median"),
         number("longest"),
     ]);
+    let labels = communicator_labels(&look.trace, &look.operations);
     let mut rows: Vec<(f64, Vec<Cell>)> = Vec::new();
     for operation in &look.operations.operations {
         let mut times = operation.run_time_values(&look.trace, &look.clock, RunTime::Local);
@@ -237,7 +249,7 @@ fn slowest(seen: &Seen) -> Table<'static> {
         let key = &operation.key;
         let row = vec![
             text::printable(&key.function).into_owned().into(),
-            text::printable(&look.operations.communicators[key.communicator].name).into_owned().into(),
+            labels[key.communicator].clone().into(),
             text::optional(key.bytes).into(),
             times.len().to_string().into(),
             time(middle),
