@@ -20,10 +20,11 @@ mpicc -O1 -o "$work/program" program.c
     MPITRACE_OUTPUT=a.mpitrace LD_PRELOAD=$target/release/libmpitrace.so mpirun -np 2 ./program
     mpitrace report a.mpitrace --method robust -o pictures --operation 0
     mpitrace report a.mpitrace --method robust -o fingerprint.html
+    mpitrace report a.mpitrace --method robust --operation 0 >terminal.txt
 )
 cp "$work/pictures/0-MPI_Allreduce-1000B-fingerprint.png" fingerprint.png
 cp "$work/pictures/0-MPI_Allreduce-1000B-counter-messages-sent.png" counter.png
-mpitrace report "$work/a.mpitrace" --method robust --operation 0 >terminal.txt
+cp "$work/terminal.txt" terminal.txt
 if command -v chromium >/dev/null; then
     # The browser writes its picture into the working directory.
     (cd "$work" && chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,2300 \
