@@ -6,6 +6,7 @@
 
 use crate::support::trace::{Row, Synchronised};
 use crate::support::{Case, On, Outcome, Test, build, companion};
+use serde_json::Value;
 use std::ffi::OsStr;
 
 /// One library of each family, and the one whose ranks wait without spinning.
