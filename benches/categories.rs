@@ -1,5 +1,6 @@
 //! How often the categories are right, in series whose truth is known, beside what is wanted; and what they take beside
-//! sorting: `cargo bench --bench categories`. With `-- one-level` only whether the good ones are one level.
+//! sorting: `cargo bench --bench categories`. With `-- one-level` only whether the good ones are one level; with
+//! `-- flagged` only how much of the outliers is noise.
 //!
 //! `TRIALS` (200): series of each kind and length, of the seeds 0, 1, 2 and so on. `FAMILY` (reporting): `tuning` for
 //! the series that the methods were tuned on. `LONGEST` (10000000): repetitions of the longest series that is timed; 0
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use mpitrace::categories::{Category, Class, Robust, RobustCategories, Roth, Rule};
 use mpitrace::statistics::median;
+use series::random::{exponential, normal};
 use series::{Kind, Process, reporting, tuning};
 
 /// Lengths of stationary series.
@@ -49,6 +51,9 @@ fn main() {
         _ => panic!("FAMILY is tuning or reporting"),
     };
     println!("series of the {family} family, seeds 0 to {}", trials.saturating_sub(1));
+    if std::env::args().any(|argument| argument == "flagged") {
+        return flagged(trials);
+    }
     one_level(&processes, trials);
     if std::env::args().any(|argument| argument == "one-level") {
         return;
@@ -284,6 +289,43 @@ const SHAPES: [(&str, Shape); 6] = [
     ("rising to x1.5", |i| 1.0 + 0.0005 * i as f64),
     ("x1.3 from 300 to 600", |i| if (300..600).contains(&i) { 1.3 } else { 1.0 }),
 ];
+
+/// Prints how much of the outliers is noise: of independent values, each the largest of so many ranks, to which 60 us are
+/// added in one of 97 repetitions.
+fn flagged(trials: u64) {
+    println!("\noutliers of noise, and one of 97 repetitions of 25 us that takes 60 us longer; wanted: noise <= 3 %");
+    println!("{:22} {:>6} {:>10} {:>8} {:>8}", "series", "n", "outliers", "noise, %", "recall");
+    type One = fn(&mut fastrand::Rng) -> f64;
+    let noise_of_rank: One = |random| 0.012 * normal(random);
+    let kinds: [(&str, usize, One); 8] = [
+        ("normal", 1, noise_of_rank),
+        ("normal, 4 ranks", 4, noise_of_rank),
+        ("normal, 32 ranks", 32, noise_of_rank),
+        ("gamma 2, 4 ranks", 4, |random| 0.012 * (exponential(random) + exponential(random))),
+        ("exponential", 1, |random| 0.1 * exponential(random)),
+        ("lognormal .25", 1, |random| (0.25 * normal(random)).exp_m1()),
+        ("Pareto 2.5", 1, |random| 0.1 * ((1.0 - random.f64()).powf(-1.0 / 2.5) - 1.0)),
+        ("Pareto 1.2", 1, |random| 0.1 * ((1.0 - random.f64()).powf(-1.0 / 1.2) - 1.0)),
+    ];
+    for length in [100, 1000, 10_000] {
+        for (name, ranks, one) in kinds {
+            let (mut outliers, mut noise) = (0, 0);
+            for seed in 0..trials {
+                let mut random = fastrand::Rng::with_seed(seed);
+                let longest = |random: &mut fastrand::Rng| (0..ranks).map(|_| one(random)).fold(f64::MIN, f64::max);
+                let slow = |i: usize| if i % 97 == 5 { 2.4 } else { 0.0 };
+                let x: Vec<f64> = (0..length).map(|i| 25_000.0 * (1.0 + longest(&mut random) + slow(i))).collect();
+                let category = robust(&x).categories.category;
+                let found = (1..length).filter(|&i| category[i] == Category::Outlier);
+                outliers += found.clone().count();
+                noise += found.filter(|i| i % 97 != 5).count();
+            }
+            let recall = (outliers - noise) as f64 / (trials as usize * (length - 5).div_ceil(97)) as f64;
+            let share = 100.0 * noise as f64 / outliers.max(1) as f64;
+            println!("{name:22} {length:>6} {outliers:>10} {share:>8.1} {recall:>8.3}");
+        }
+    }
+}
 
 fn shapes(process: &Process, trials: u64) {
     println!("\nother shapes, n 1000, {}: class by robust, %; median w", process.name);

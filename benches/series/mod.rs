@@ -7,7 +7,7 @@
 pub mod baselines;
 #[allow(dead_code)] // As above.
 pub mod generators;
-mod random;
+pub mod random;
 pub mod reporting;
 pub mod tuning;
 
