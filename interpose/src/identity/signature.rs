@@ -75,7 +75,7 @@ fn period(whole: &[u32]) -> usize {
         border[end] = length + usize::from(whole[end] == whole[length]);
     }
     let shortest = whole.len() - border.last().copied().unwrap_or(0);
-    if shortest > 0 && whole.len() % shortest == 0 { shortest } else { whole.len() }
+    if shortest > 0 && whole.len().is_multiple_of(shortest) { shortest } else { whole.len() }
 }
 
 #[cfg(test)]

@@ -305,6 +305,7 @@ pub fn preparing_send<W: Width>(
 }
 
 /// A partitioned request to send was made: one message of all its partitions. Its count is an MPI_Count.
+#[allow(clippy::too_many_arguments, reason = "those of MPI_Psend_init that say with whom")]
 pub fn preparing_partitions<W: Width>(
     function: Name,
     request: usize,
