@@ -53,7 +53,8 @@ fn python(case: &Case) {
             assert!(text.lines().any(|line| line.contains(caller)), "no {caller} in {text}");
         }
         let (mut all, mut named) = (0, 0);
-        for line in text.lines() {
+        // Intel MPI inflates its settings itself.
+        for line in text.lines().filter(|line| !line.contains(";MPI_Init_thread;")) {
             let (stack, samples) = line.rsplit_once(' ').expect("a stack and a number");
             let frames: Vec<&str> = stack.split(';').collect();
             let Some(truth) = frames.iter().position(|frame| frame.contains(called)) else { continue };
