@@ -57,7 +57,8 @@ pub fn whole_run(account: &Account) -> Option<Efficiency> {
 /// day: then it is not known in which region they are.
 pub fn regions(trace: &Trace, clock: &Clock, account: &Account) -> Vec<RegionEfficiency> {
     let beside: f64 = account.ranks.iter().map(|rank| rank.parts.sum_of(&BESIDE)).sum();
-    if beside > NEGLIGIBLE * account.rank_ns() {
+    // Of a sample it is not known which calls that are not kept were in which region.
+    if beside > NEGLIGIBLE * account.rank_ns() || trace.is_sample() {
         return Vec::new();
     }
     let parts = trace.parts.iter().enumerate().map(|(index, part)| (part, clock.of_part(index)));

@@ -274,7 +274,10 @@ fn calls_of_part(part: &Part, clock: &RankClock, wanted: &[(usize, u32, u64, boo
     let calls_of = |slot: usize| {
         let (place, number, kept, _) = wanted[slot];
         let entry = &entries[number as usize];
-        let filled = buckets[slot].iter().enumerate().filter(|(_, calls)| **calls > 0);
+        // Without memory for a row its calls are in no bucket.
+        let in_buckets: u64 = buckets[slot].iter().sum();
+        let is_whole = in_buckets.saturating_mul(100) >= entry.timed.saturating_mul(99);
+        let filled = buckets[slot].iter().enumerate().filter(|(_, calls)| is_whole && **calls > 0);
         let tick_ns = clock.ticks_ns(1 << 20) / f64::from(1 << 20);
         let counted = Counted {
             calls: entry.calls,

@@ -317,6 +317,18 @@ impl SyntheticRank {
         }
     }
 
+    /// A call of a rank that holds a sample of this level: kept, or counted.
+    pub fn sampled_call(&mut self, operation: u32, enter: u64, exit: u64, of: u32) {
+        self.header.ring = full::SAMPLE;
+        let communicator = &self.communicators[self.operations[operation as usize].communicator as usize];
+        match level(communicator.key, communicator.calls as u32) >= of {
+            true => self.call(operation, enter, exit),
+            false => self.timed_call(operation, exit - enter),
+        }
+        let last = &mut self.header.last_anchor;
+        (last.tick, last.raw_ns) = (last.tick.max(exit), last.raw_ns.max(exit));
+    }
+
     /// Leaves the last `capacity` calls, as `ring` does.
     pub fn wrap(&mut self, capacity: usize) {
         self.header.ring = full::RING;

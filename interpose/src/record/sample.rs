@@ -18,8 +18,9 @@ use crate::record::publication;
 use crate::record::thread::{ThreadRef, attention};
 use crate::record::trace_buffer::{NewChunk, State, TraceBuffer};
 
-/// Chunks of a sample that begins while the program runs.
-const LATER: usize = 4;
+/// Chunks of a sample that begins while the program runs: as many records as one from the first call on has, in four
+/// chunks at least. The smallest chunk has 16.
+const LATER: usize = 64;
 
 /// Where the next record that stays goes: the place of its chunk among the thread's, and the record in it.
 struct Next {
@@ -48,7 +49,8 @@ impl TraceBuffer {
         }
         let mut empty = 0;
         let mut chunks = [0; LATER];
-        while empty < LATER
+        let wanted = (1024 / self.layout.header.chunk_records as usize).clamp(4, LATER);
+        while empty < wanted
             && let Some(Reverse((_, chunk))) = state.filled.pop()
             && self.spill_chunk(state, chunk.into())
         {

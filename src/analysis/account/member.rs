@@ -173,7 +173,19 @@ impl<'a> Member<'a> {
     pub fn previous(&self, record: u32) -> Option<u32> {
         let run = self.runs.partition_point(|run| run.behind <= u64::from(record));
         let first = run.checked_sub(1).map_or(0, |before| self.runs[before].behind as u32);
-        (first..record).rev().find(|&record| !self.has_regions || !self.is_region(self.operation_of(record)))
+        let mut before = (first..record).rev();
+        let previous = before.find(|&record| !self.has_regions || !self.is_region(self.operation_of(record)));
+        previous.filter(|&previous| !self.part.is_sample() || self.follows(previous, record))
+    }
+
+    /// True if the calls of two records are known to follow each other: on one communicator.
+    fn follows(&self, previous: u32, record: u32) -> bool {
+        let place = |record: u32| {
+            let operation = (self.operation_of(record) & OPERATION_MASK) as usize;
+            (self.part.operations()[operation].communicator, self.part.position_of(record as usize))
+        };
+        let (communicator, position) = place(previous);
+        place(record) == (communicator, position.wrapping_add(1))
     }
 
     /// Global time at which the thread left its kept call before this one, ns. `None`: there is none, or it was not

@@ -6,6 +6,7 @@
 //! account has already ([`regions`]).
 
 mod calls;
+mod estimate;
 pub(crate) mod exchanges;
 mod late;
 mod late_partner;
@@ -26,6 +27,7 @@ pub(crate) mod waits;
 pub(crate) mod walk;
 
 pub use calls::{CallAccount, CallAccounts, Spent, for_each_call};
+pub use estimate::Estimate;
 pub use late::Late;
 pub use late_partner::LatePartner;
 pub use losses::{ALONE, Because, Kind, Loss, alone};
@@ -64,6 +66,8 @@ pub struct Account {
     pub late_messages: Vec<LateMessages>,
     /// Where they were not: ranks that come later than others, which are in point-to-point calls meanwhile.
     pub late_partners: Vec<LatePartner>,
+    /// The time in calls for which no repetition that is kept stands, where a sample is, ns.
+    unseen_ns: f64,
 }
 
 impl Account {
@@ -91,7 +95,9 @@ impl Account {
         let mut partners = partner::accounts(trace, clock, operations);
         partner::add_waits(&mut partners, trace, &waits);
         let late_partners = late_partner::late_partners(trace, clock, operations, &partners, &mut ranks);
-        Account { ranks, operations: accounts, partners, late_messages, late_partners }
+        let unseen = operations.unseen.iter().enumerate();
+        let unseen_ns = unseen.map(|(part, &ticks)| clock.of_part(part).ticks_ns(ticks as u64)).sum();
+        Account { ranks, operations: accounts, partners, late_messages, late_partners, unseen_ns }
     }
 
     /// The account of one operation.
@@ -114,6 +120,14 @@ impl Account {
         let mut sum = Parts::default();
         self.operations.iter().for_each(|operation| sum += operation.sum());
         sum
+    }
+
+    /// How far the waiting in all calls is known, where they are not all kept but a sample of them.
+    pub fn estimate(&self) -> Option<Estimate> {
+        let mut all = self.operations.iter().filter_map(|operation| operation.estimate);
+        let mut sum = all.next()?;
+        all.for_each(|other| sum += other);
+        Some(sum.with_unknown(self.unseen_ns, 0.0))
     }
 
     /// The time from `MPI_Init` to `MPI_Finalize` of all ranks together, ns.

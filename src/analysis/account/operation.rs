@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use mpitrace_format::layout::{OPERATION_MASK, communicator_flags};
 
+use super::estimate::Estimate;
 use super::late::Late;
 use super::member::Member;
 use super::parts::Parts;
@@ -19,8 +20,10 @@ use crate::statistics::median;
 /// Where the time of an operation's complete repetitions went. A region of the program has none: no ranks.
 #[derive(Clone, Debug, Default)]
 pub struct OperationAccount {
-    /// Complete repetitions.
+    /// Complete repetitions. Where they are a sample, the times below are those of all calls that they stand for.
     pub repetitions: usize,
+    /// How far the waiting in all calls is known; `None`: the complete repetitions are no sample.
+    pub estimate: Option<Estimate>,
     /// For each rank that takes part: its world rank, and its calls together; by their ranks in the communicator.
     pub ranks: Vec<(u32, Parts)>,
     /// For each of these ranks the calls among them that another thread made than the one that called MPI_Init.
@@ -81,6 +84,8 @@ struct Piece {
     usual: Vec<Vec<f32>>,
     /// Repetitions in which the tracer may have delayed a call, by their places among the complete ones.
     disturbed: Vec<u32>,
+    /// Waiting and time in the calls for which each repetition of a sample stands.
+    shares: Vec<(f64, f64)>,
 }
 
 impl OperationAccount {
@@ -120,9 +125,10 @@ impl OperationAccount {
             ..OperationAccount::default()
         };
         let mut usual: Vec<Vec<f64>> = vec![Vec::new(); members.len()];
-        let mut disturbed = Vec::new();
+        let (mut disturbed, mut shares) = (Vec::new(), Vec::new());
         for piece in pieces {
             disturbed.extend(piece.disturbed);
+            shares.extend(piece.shares);
             for (member, parts) in piece.parts.into_iter().enumerate() {
                 account.ranks[member].1 += parts;
                 account.beside[member] += piece.beside[member];
@@ -132,6 +138,13 @@ impl OperationAccount {
         }
         let usual: Vec<f32> = usual.iter_mut().map(|values| median(values).unwrap_or(0.0) as f32).collect();
         account.add_excess(&walk, &rows, category, &disturbed, &usual);
+        if let Some(sampled) = &operation.sampled {
+            let (whole, rest) = (sampled.whole as u64, shares.len() as u64 + operation.incomplete);
+            let (waiting, time) = shares.iter().fold((0.0, 0.0), |sums, (part, time)| (sums.0 + part, sums.1 + time));
+            let longer_ns: f64 = walk.longer_ns(sampled, trace, clock).sum();
+            let share = if time > 0.0 { waiting / time } else { 0.0 };
+            account.estimate = Some(Estimate::new(&shares, whole, rest).with_unknown(longer_ns, share));
+        }
         (account.usual, account.slow) = (usual, Slow::new(category));
         account
     }
@@ -157,6 +170,7 @@ impl OperationAccount {
             let mut beyond = 0.0;
             for (at, parts) in step.parts.iter().enumerate() {
                 let more = f64::from((parts.communication as f32 - usual[at]).max(0.0));
+                let more = more * step.weight(walk, rows.get(place), at);
                 match is_disturbed && step.is_disturbed(at) {
                     true if walk.members[at].is_beside(step.record(at)) => {
                         self.ranks[at].1.perturb(more);
@@ -200,6 +214,7 @@ impl Piece {
             late: vec![Late::default(); members.len()],
             usual: vec![Vec::new(); members.len()],
             disturbed: Vec::new(),
+            shares: Vec::new(),
         };
         let mut step = walk.step();
         let mut usual = 0;
@@ -210,11 +225,15 @@ impl Piece {
                 usual += 1;
                 (usual - 1) % apart == 0
             };
-            let mut is_disturbed = false;
+            let (mut is_disturbed, mut share, mut weights) = (false, (0.0, 0.0), 0.0);
             for (at, &parts) in step.parts.iter().enumerate() {
                 if looked_at {
                     piece.usual[at].push(parts.communication as f32);
                 }
+                let weight = step.weight(walk, row, at);
+                let parts = if weight == 1.0 { parts } else { parts.scaled(weight) };
+                share = (share.0 + parts.waiting, share.1 + parts.run_time);
+                weights += weight;
                 piece.parts[at] += parts;
                 if members[at].is_beside(step.record(at)) {
                     piece.beside[at] += parts;
@@ -224,7 +243,13 @@ impl Piece {
             if is_disturbed {
                 piece.disturbed.push(place as u32);
             }
-            step.late.iter().for_each(|&(at, late)| piece.late[at] += late);
+            if walk.is_sampled(row) {
+                piece.shares.push(share);
+                let weight = weights / members.len() as f64;
+                step.late.iter().for_each(|&(at, late)| piece.late[at] += late.scaled(weight));
+            } else {
+                step.late.iter().for_each(|&(at, late)| piece.late[at] += late);
+            }
         }
         piece
     }

@@ -92,6 +92,21 @@ impl Parts {
         }
     }
 
+    /// Those of so many calls like this.
+    pub(super) fn scaled(self, calls: f64) -> Parts {
+        Parts {
+            run_time: calls * self.run_time,
+            waiting: calls * self.waiting,
+            interrupted: calls * self.interrupted,
+            interrupted_by: self.interrupted_by.scaled(calls),
+            interrupted_most: calls * self.interrupted_most,
+            perturbed: calls * self.perturbed,
+            communication: calls * self.communication,
+            unsplit: calls * self.unsplit,
+            untimed: calls * self.untimed,
+        }
+    }
+
     /// These without some of them, as far as they add up to the run time.
     pub(super) fn without(self, some: Parts) -> Parts {
         Parts {

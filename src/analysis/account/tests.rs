@@ -359,6 +359,43 @@ fn the_time_of_calls_that_were_not_kept_is_time_in_collective_calls() {
     assert_eq!(account("not-kept", &ranks).ranks[0].collectives_ns, 1000.0 + 90.0 * 200.0);
 }
 
+/// Rank 1 comes 20 to 60 us late to half of 4000 calls, by a rule that no power of two divides; 1 in 16 is kept.
+#[test]
+fn a_sample_stands_for_all_calls_of_a_run() {
+    let account = |level: Option<u32>| {
+        let mut ranks = world(3);
+        for (number, rank) in (0u64..).zip(&mut ranks) {
+            let operation = rank.operation("MPI_Allreduce", 0, 8);
+            for k in 1..=4000u64 {
+                let late = if k % 7 < 4 { 20_000 + k * k % 40_000 } else { 0 };
+                let (begin, exit) = (1_000_000 * k, 1_000_000 * k + late + 900 + k % 100);
+                let enter = begin + if number == 1 { late } else { k * (number + 3) % 200 };
+                match level {
+                    Some(level) => rank.sampled_call(operation, enter, exit, level),
+                    None => rank.call(operation, enter, exit),
+                }
+            }
+        }
+        account(if level.is_some() { "sample" } else { "all" }, &ranks)
+    };
+    let (all, sample) = (account(None), account(Some(4)));
+    assert_eq!(all.estimate(), None);
+    let estimate = sample.estimate().unwrap();
+    assert!(estimate.of == 4000 && (180..320).contains(&estimate.kept), "{estimate:?}");
+    // The time in calls is exact, of each rank.
+    for (of_all, of_sample) in all.ranks.iter().zip(&sample.ranks) {
+        let [all, sample] = [of_all, of_sample].map(|rank| rank.parts.sum_of(&RankPart::COLLECTIVES));
+        assert!((all - sample).abs() < 1e-6 * all, "{all} {sample}");
+    }
+    let [least, most] = estimate.interval(sample.sum().waiting);
+    let truth = all.sum().waiting;
+    assert!(least < truth && truth < most && most - least < 0.1 * truth, "{least} {truth} {most}");
+    let [of_all, of_sample] = [&all, &sample].map(|account| account.losses().into_iter().next().unwrap());
+    let loss = |loss: &Loss| (loss.kind, loss.rank, loss.because, loss.operation);
+    assert_eq!(loss(&of_sample), loss(&of_all));
+    assert!((of_sample.ns / of_all.ns - 1.0).abs() < 0.1, "{of_sample:?} {of_all:?}");
+}
+
 /// 300 us in turns, as of two ranks with the same work, and one that has it twice as often.
 #[test]
 fn ranks_that_are_late_in_turns_have_one_loss() {

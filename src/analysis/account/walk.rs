@@ -11,7 +11,7 @@ use super::operation::members;
 use super::parts::{OffProcessor, Parts};
 use super::waits::Order;
 use crate::clock::Clock;
-use crate::operations::{Operation, Row};
+use crate::operations::{Operation, Row, Sampled};
 use crate::reader::Trace;
 use crate::statistics::median;
 
@@ -82,6 +82,22 @@ impl<'a> Walk<'a> {
     /// The records of a repetition.
     pub fn records(&self, row: usize) -> Row<'_> {
         self.operation.records(row)
+    }
+
+    /// True if this row stands for others, too.
+    pub fn is_sampled(&self, row: usize) -> bool {
+        self.operation.sampled.as_ref().is_some_and(|sampled| row >= sampled.whole)
+    }
+
+    /// Of each member the time in calls that took longer than any that stands for them, ns.
+    pub fn longer_ns(&self, sampled: &Sampled, trace: &Trace, clock: &Clock) -> impl Iterator<Item = f64> {
+        let row = self.operation.complete_rows().last().map(|row| self.records(row));
+        row.into_iter().flat_map(move |row| {
+            self.members.iter().map(move |member| {
+                let operation = trace.parts[member.index].operation_of(row.get(member.place) as usize);
+                clock.of_part(member.index).ticks_ns(sampled.longer(member.index, operation))
+            })
+        })
     }
 
     /// True if this member's call cannot end before the other one has entered it and done its part.
@@ -178,6 +194,12 @@ impl<'a> Step<'a> {
             self.late.push((at, Late { repetitions: 1, ..late }));
         }
         self.carried.clear();
+    }
+
+    /// How many calls that of a member stands for, in this row of the operation.
+    pub fn weight(&self, walk: &Walk, row: usize, member: usize) -> f64 {
+        let sampled = walk.operation.sampled.as_ref();
+        sampled.map_or(1.0, |sampled| sampled.weight(row, walk.members[member].index, self.records[member].1))
     }
 
     /// The record of a member.

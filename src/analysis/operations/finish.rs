@@ -69,6 +69,7 @@ pub(super) fn finish(
         rows,
         complete,
         doubtful,
+        sampled: None,
     };
     (found.first_call, operation)
 }

@@ -14,7 +14,7 @@ use super::mismatch::{self, DESCRIBED, Groups, Mismatch};
 use super::records::Calls;
 use super::rows::{Numbers, Rows};
 use super::stretch::Stretch;
-use super::{CallSite, NO_RECORD, Operation, OperationKey, Operations};
+use super::{CallSite, NO_RECORD, Operation, OperationKey, Operations, sampled};
 use crate::parallel;
 use crate::reader::{Part, Trace};
 
@@ -32,8 +32,9 @@ pub(super) fn operations(trace: &Trace) -> Operations {
         }
     }
     operations.sort_by_key(|(first_call, _)| *first_call);
-    let operations = operations.into_iter().map(|(_, operation)| operation).collect();
-    Operations { communicators, operations, mismatches }
+    let mut operations: Vec<Operation> = operations.into_iter().map(|(_, operation)| operation).collect();
+    let unseen = sampled::weigh(trace, &mut operations);
+    Operations { communicators, operations, mismatches, unseen }
 }
 
 /// Where an operation comes in the numbering: the lowest rank that takes part, then that rank's first call.

@@ -16,6 +16,7 @@ mod mismatch;
 mod records;
 mod rows;
 mod run_times;
+mod sampled;
 mod stretch;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub use complete::CompleteRows;
 pub use left_out::LeftOut;
 pub use mismatch::{DESCRIBED, Mismatch, MismatchKind, MismatchedCall};
 pub use rows::{Numbers, Row};
+pub use sampled::Sampled;
 pub use undone::{CalledAlone, NeverFreed, NotCalled, NotCompleted, Undone};
 pub use unfinished::Unfinished;
 
@@ -61,6 +63,8 @@ pub struct Operations {
     pub operations: Vec<Operation>,
     /// Calls that may not belong together, by communicator and position; of each communicator [`DESCRIBED`] at most.
     pub mismatches: Vec<Mismatch>,
+    /// Of a trace that holds a sample: for each part the ticks in calls for which none that is kept stands.
+    pub unseen: Vec<f64>,
 }
 
 impl Operations {
@@ -155,6 +159,8 @@ pub struct Operation {
     pub incomplete: u64,
     /// Complete repetitions after a mismatch on their communicator: their calls may be matched incorrectly.
     pub doubtful: u64,
+    /// `None`: each repetition stands for itself alone.
+    pub sampled: Option<Sampled>,
 }
 
 impl Operations {
@@ -189,6 +195,7 @@ impl Operation {
 
     /// Looks at the repetitions with these numbers only: all others do not count any more.
     pub fn limit_to(&mut self, numbers: &Range<u64>) {
+        self.sampled = None;
         self.looked_at = self.repetition.rows_with(numbers);
     }
 

@@ -47,6 +47,14 @@ fn warn_if_incomplete(trace: &Trace) {
     if !trace.complete {
         eprintln!("mpitrace: this trace is incomplete; `mpitrace info` says why");
     }
+    warn_of_sample(trace);
+}
+
+/// Says that what follows is of a sample.
+pub fn warn_of_sample(trace: &Trace) {
+    if trace.is_sample() {
+        eprintln!("mpitrace: this trace holds a sample: the repetitions are some of all");
+    }
 }
 
 /// Refuses the number of an operation that the trace does not have.

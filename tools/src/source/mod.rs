@@ -39,6 +39,7 @@ use mpitrace::run_time::RunTime;
 use mpitrace::whole_run::{self, AllCalls};
 use mpitrace_synchronise::Method;
 
+use crate::commands::warn_of_sample;
 use crate::memory;
 use crate::options::{Format, Input};
 use crate::undone;
@@ -140,6 +141,7 @@ impl Source {
                 if !traced.trace.complete {
                     eprintln!("mpitrace: this trace is incomplete; `mpitrace info` says why");
                 }
+                warn_of_sample(&traced.trace);
                 for line in undone::doubtful(&traced.operations.undone(&traced.trace)) {
                     eprintln!("mpitrace: {line}");
                 }

@@ -69,14 +69,27 @@ pub struct Summary {
     /// Calls left out and requests not completed by a program that ended by itself.
     #[serde(flatten)]
     pub undone: Undone,
-    /// Operations of which not all calls were kept, with those that were not. The times above are of kept calls, but for
-    /// `collectives_share`.
+    /// `null`: the trace holds no sample. Of one, the times above are estimates for all calls.
+    pub sample: Option<Sample>,
+    /// Operations of which not all calls were kept, with those that were not. Without a sample the times above are of kept
+    /// calls, but for `collectives_share`.
     pub all_calls: Vec<AllCalls>,
     /// Of each rank the processes that took its processor; `null`: not looked at.
     pub processes: Option<Vec<OfRank>>,
     pub verdict: String,
     /// The command that shows more.
     pub next: Option<String>,
+}
+
+/// The repetitions that a sample has kept.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sample {
+    pub repetitions: u64,
+    /// Those that there were.
+    pub of: u64,
+    /// The ends of the interval of `waiting_s`, of 99 %.
+    pub waiting_least_s: f64,
+    pub waiting_most_s: f64,
 }
 
 /// The efficiencies of the run, and of its regions.
@@ -184,6 +197,10 @@ impl Summary {
             mismatches: operations.mismatches.clone(),
             mismatched: operations.mismatched(),
             undone: operations.undone(trace),
+            sample: account.estimate().map(|estimate| {
+                let [waiting_least_s, waiting_most_s] = estimate.interval(sum.waiting).map(|ns| ns / NS);
+                Sample { repetitions: estimate.kept, of: estimate.of, waiting_least_s, waiting_most_s }
+            }),
             all_calls,
             processes: None,
             verdict: String::new(),

@@ -325,7 +325,7 @@ fn without_loss(summary: &Summary, name: &str) -> Verdict {
             format!("There is little to gain in {calls}: {} of the time is computing.", percent(computing))
         }
         _ if in_mpi < 5.0 * WORTH => format!("There is little to gain in {calls}."),
-        _ if summary.not_kept() > 0 => format!(
+        _ if summary.not_kept() > 0 && summary.sample.is_none() => format!(
             "No loss of {} or more was found in the calls that are kept: `MPITRACE_FULL=spill` keeps all.",
             percent(WORTH)
         ),

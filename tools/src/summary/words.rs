@@ -127,7 +127,15 @@ impl Summary {
         let notices = [
             (!self.complete).then_some(incomplete),
             self.taker(),
-            (not_kept > 0).then(|| {
+            self.sample.as_ref().map(|sample| {
+                let [least, most] =
+                    [sample.waiting_least_s, sample.waiting_most_s].map(|seconds| percent(self.share(1e9 * seconds)));
+                format!(
+                    "A sample of {} of {} repetitions: {least} to {most} of the time is waiting, losses are estimates.",
+                    sample.repetitions, sample.of
+                )
+            }),
+            (not_kept > 0 && self.sample.is_none()).then(|| {
                 format!("{not_kept} of {} calls are not kept{untimed}: losses are of the others.", sum(|all| all.calls))
             }),
             (!self.synchronised)

@@ -224,7 +224,10 @@ fn preloaded(factors: &Known) -> Option<String> {
 
 fn records(facts: &Facts) -> String {
     let others = [
-        (facts.dropped, "dropped: the arrays were full"),
+        (
+            facts.dropped,
+            if facts.settings.full == "sample" { "not in the sample" } else { "dropped: the arrays were full" },
+        ),
         (facts.paused, "not kept while paused"),
         (facts.failed, "failed"),
         (facts.perturbed, "perturbed by the tracer"),

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::row::Row;
 
 /// The version of a row: one of another version is not looked at.
-const VERSION: &str = "jobs-1";
+const VERSION: &str = "jobs-2";
 /// Lines that do not hold any more are removed where they are more than this and more than the others.
 const STALE: usize = 1000;
 
@@ -38,7 +38,6 @@ pub struct Stamp {
 /// A row that is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    #[serde(flatten)]
     pub stamp: Stamp,
     pub row: Row,
 }

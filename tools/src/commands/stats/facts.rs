@@ -110,7 +110,11 @@ impl Facts {
     fn notes(&self, source: &Source, number: usize) -> Vec<String> {
         let mut notes: Vec<String> = source.notes(number).to_vec();
         let mut note = |text: String| notes.push(text);
-        if self.operation.incomplete > 0 {
+        let traced = source.traced().map(|traced| &traced.operations.operations[number]);
+        if traced.is_some_and(|operation| operation.sampled.is_some()) {
+            let of = self.operation.repetitions as u64 + self.operation.incomplete;
+            note(format!("a sample: {} of {of} repetitions", self.operation.repetitions));
+        } else if self.operation.incomplete > 0 {
             let incomplete = text::count(self.operation.incomplete, "repetition");
             note(format!("left out: {incomplete} that some rank did not finish or keep"));
         }
