@@ -5,7 +5,7 @@
 
 use mpitrace_testing::Random;
 
-use crate::truth::{LEVEL, autoregressive, each, garch, lasting_spread, long_memory, pareto, switching};
+use crate::truth::{LEVEL, autoregressive, each, long_memory, switching};
 
 /// A kind of series.
 #[derive(Clone, Copy)]
@@ -152,4 +152,26 @@ fn noisy_autoregressive(random: &mut Random, n: usize) -> Vec<f64> {
 fn spiked(random: &mut Random, share: f64) -> f64 {
     let factor = if random.uniform() < share { 3.0 + 5.0 * random.uniform() } else { 1.0 };
     LEVEL * factor * (0.05 * random.normal()).exp()
+}
+
+/// Normal values whose variance is 1 on average, and depends on the last value and the last variance.
+fn garch(random: &mut Random, n: usize, of_value: f64, of_variance: f64) -> Vec<f64> {
+    let (mut variance, mut value) = (1.0, 0.0_f64);
+    let next = || {
+        variance = 1.0 - of_value - of_variance + of_value * value * value + of_variance * variance;
+        value = variance.sqrt() * random.normal();
+        value
+    };
+    each(500 + n, next).split_off(500)
+}
+
+/// Normal values whose standard deviation is exp(sd z), z being an autoregressive series.
+fn lasting_spread(random: &mut Random, n: usize, phi: f64, sd: f64) -> Vec<f64> {
+    let spread = autoregressive(random, &[phi], n);
+    spread.into_iter().map(|z| (sd * z).exp() * random.normal()).collect()
+}
+
+/// A value above a floor; without variance for an exponent below 2.
+fn pareto(random: &mut Random, exponent: f64, scale: f64) -> f64 {
+    LEVEL * (1.0 + scale * (random.uniform().powf(-1.0 / exponent) - 1.0))
 }

@@ -46,28 +46,6 @@ pub fn long_memory(random: &mut Random, d: f64, n: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Normal values whose variance is 1 on average, and depends on the last value and the last variance.
-pub fn garch(random: &mut Random, n: usize, of_value: f64, of_variance: f64) -> Vec<f64> {
-    let (mut variance, mut value) = (1.0, 0.0_f64);
-    let next = || {
-        variance = 1.0 - of_value - of_variance + of_value * value * value + of_variance * variance;
-        value = variance.sqrt() * random.normal();
-        value
-    };
-    each(500 + n, next).split_off(500)
-}
-
-/// Normal values whose standard deviation is exp(sd z), z being an autoregressive series.
-pub fn lasting_spread(random: &mut Random, n: usize, phi: f64, sd: f64) -> Vec<f64> {
-    let spread = autoregressive(random, &[phi], n);
-    spread.into_iter().map(|z| (sd * z).exp() * random.normal()).collect()
-}
-
-/// A value above a floor; without variance for an exponent below 2.
-pub fn pareto(random: &mut Random, exponent: f64, scale: f64) -> f64 {
-    LEVEL * (1.0 + scale * (random.uniform().powf(-1.0 / exponent) - 1.0))
-}
-
 /// Two levels that last so long on average.
 pub fn switching(random: &mut Random, n: usize, factor: f64, fast: f64, slow: f64, sd: f64) -> Vec<f64> {
     let mut is_slow = random.uniform() < slow / (fast + slow);

@@ -67,7 +67,7 @@ pub struct Account {
     /// Where they were not: ranks that come later than others, which are in point-to-point calls meanwhile.
     pub late_partners: Vec<LatePartner>,
     /// The time in calls for which no repetition that is kept stands, where a sample is, ns.
-    unseen_ns: f64,
+    pub unseen_ns: f64,
 }
 
 impl Account {
