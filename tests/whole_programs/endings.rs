@@ -28,6 +28,7 @@ fn same(case: &Case, which: &str) {
     assert_eq!(traced.code, 0, "{}", traced.stderr);
     let info = traced.trace.info();
     assert_eq!((info.complete, info.only("MPI_Barrier").repetitions), (true, 1));
+    assert_eq!(info.not_matched.len(), usize::from(which == "never"), "{:?}", info.not_matched);
 }
 
 /// Runs unreceived.c under these words, again where the launcher does not end: MPICH 5's did not in 2 of 900 untraced

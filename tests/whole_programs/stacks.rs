@@ -97,9 +97,11 @@ fn folded(case: &Case) {
     let look = verdict(case, &mut running, &["--stacks", "none"]);
     assert_eq!(look["stuck"]["stacks"], serde_json::json!([]));
     let job = jobs(case).pop().expect("the job").job;
-    let screen = mpitrace(case, &["watch", &job, "--once", "--stuck", "1"]);
     let line = format!("ranks 1-3: {}", expected.join(" > "));
-    assert!(screen.stdout.lines().any(|found| found == line), "{line}\n{}", screen.stdout);
+    // A rank that gets no processor does not stand still in time, and has no stack.
+    let screens = (0..10).map(|_| mpitrace(case, &["watch", &job, "--once", "--stuck", "1"]).stdout);
+    let shown = |screen: &String| screen.lines().any(|found| found == line);
+    assert!(screens.into_iter().any(|screen| shown(&screen)), "{line}");
     end(case, running);
 }
 

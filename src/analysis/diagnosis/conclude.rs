@@ -4,6 +4,7 @@ use super::contrast::normal_tail;
 use super::examine::{Examination, Examined};
 use super::groups::Group;
 use super::metric::{Metric, Quantity};
+use super::separation::Separation;
 use super::shares::shares;
 use super::significance::{Tested, corrected};
 use crate::statistics::moments;
@@ -132,9 +133,15 @@ impl Examination<'_> {
         let members = of_group.rows.iter().zip(&of_group.member).filter(|(_, member)| **member);
         let extra_ns: Vec<f64> =
             members.map(|(&row, _)| self.run_time_ns[row as usize] - of_group.median_others_ns).collect();
+        let extra_all = extra_ns.iter().sum::<f64>();
         for (&metric, share) in causes.iter().zip(shares(&effects, &extra_ns)) {
+            let is_time = metrics[metric].metric.unit == "ns";
             if let Some(separated) = &mut metrics[metric].separations[group] {
-                separated.explained.get_or_insert(share);
+                let Separation { mean, median_others, .. } = separated.separation;
+                // A time explains no more than it is longer itself.
+                let measured = (mean - median_others).abs() * extra_ns.len() as f64 / extra_all;
+                let most = if is_time && extra_all > 0.0 { measured } else { 1.0 };
+                separated.explained.get_or_insert(share.min(most));
             }
         }
     }

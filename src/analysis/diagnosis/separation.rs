@@ -12,6 +12,8 @@ pub struct Separation {
     pub others: usize,
     /// The median in the group.
     pub median: f64,
+    /// The mean in the group.
+    pub mean: f64,
     /// The median in the others.
     pub median_others: f64,
     /// The share of the group in which the metric is above 0...
@@ -37,6 +39,8 @@ pub(super) fn separation(values: &[f64], member: &[bool]) -> Option<Separation> 
     let sum: f64 = ranks.iter().zip(member).filter(|(_, member)| **member).map(|(rank, _)| rank).sum();
     let u = sum - n * (n + 1.0) / 2.0;
     let auc = u / (n * m);
+    let own = values.iter().zip(member).filter(|(_, member)| **member);
+    let mean = own.map(|(value, _)| value).sum::<f64>() / n;
     let side = |wanted: bool| {
         let side = values.iter().zip(member).filter(move |(_, member)| **member == wanted);
         let mut side: Vec<f64> = side.map(|(value, _)| *value).collect();
@@ -48,6 +52,7 @@ pub(super) fn separation(values: &[f64], member: &[bool]) -> Option<Separation> 
         count,
         others,
         median,
+        mean,
         median_others,
         above_zero,
         above_zero_others,

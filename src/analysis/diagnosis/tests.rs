@@ -129,6 +129,21 @@ fn of_a_long_series_a_sample_names_the_cause_of_rare_repetitions_and_no_drift() 
     }
 }
 
+#[test]
+fn a_time_explains_no_more_than_it_measured() {
+    let mut random = Random::new(5);
+    let is_slow = |k: usize| k > 0 && k.is_multiple_of(10);
+    let times: Vec<f64> = (0..400).map(|k| if is_slow(k) { 9e5 } else { 1e5 } + 100.0 * random.normal()).collect();
+    // Longer by 200 ns where the repetition is by 800 us.
+    let timer: Vec<f64> =
+        (0..400).map(|k| if is_slow(k) { 40_200.0 } else { 40_000.0 } + 20.0 * random.normal()).collect();
+    let pack = Metric { unit: "ns".to_owned(), ..metric("pack", Quantity::Timer, None) };
+    let found = diagnosed(&times, vec![(pack, timer)]);
+    let outliers = found.findings.iter().find(|finding| found.groups[finding.group].count == 39).expect("a finding");
+    let explained = found.metrics[0].separations[outliers.group].and_then(|found| found.explained);
+    assert!(explained.is_some_and(|share| (1e-4..4e-4).contains(&share)), "{explained:?}");
+}
+
 /// Metrics of a series that is so long that a sample of it is looked at.
 fn diagnosis_of_a_sample(times: &[f64], metrics: &[Vec<f64>]) -> Diagnosis {
     let categories = Roth::default().categorize(&(0..times.len() as u64).collect::<Vec<u64>>(), times);

@@ -37,6 +37,8 @@ pub struct Info {
     pub operations: Vec<Operation>,
     /// Calls that do not belong together, as they are in JSON.
     pub mismatches: Vec<serde_json::Value>,
+    /// Messages that were never received, and receives that no message came for, as they are in JSON.
+    pub not_matched: Vec<serde_json::Value>,
     /// Those of which not all calls were kept.
     pub all_calls: Vec<AllCalls>,
 }
@@ -229,7 +231,7 @@ impl Trace {
     #[track_caller]
     pub fn info_of_all(&self) -> Info {
         let (code, info) = self.json::<Info>("info", &[]);
-        let is_finding = !info.complete || !info.mismatches.is_empty();
+        let is_finding = !info.complete || !info.mismatches.is_empty() || !info.not_matched.is_empty();
         assert_eq!(code, i32::from(is_finding), "info's exit code for {info:?}");
         info
     }

@@ -133,7 +133,7 @@ impl Timeline {
             per_row: numbers.len().div_ceil(ROWS).max(1),
             cells: vec![[0.0; 3]; numbers.len().min(ROWS) * COLUMNS],
             last: vec![(0, f64::INFINITY, f64::NEG_INFINITY); numbers.len().min(ROWS)],
-            details: details(traced, &numbers),
+            details: details(traced, &numbers, [from_ns, to_ns]),
         };
         // A region is a label over what else is shown.
         for operation in operations.operations.iter().filter(|operation| !operation.key.is_region) {
@@ -252,7 +252,7 @@ fn ends(traced: &Traced) -> Option<(f64, f64)> {
 
 /// The slowest repetition and one of median run time, of each of the operations with the most time; with the place of each
 /// part among the ranks that are shown.
-fn details(traced: &Traced, numbers: &[u32]) -> Vec<(Vec<Option<usize>>, Detail)> {
+fn details(traced: &Traced, numbers: &[u32], [first_ns, last_ns]: [f64; 2]) -> Vec<(Vec<Option<usize>>, Detail)> {
     let Traced { trace, operations, clock, .. } = traced;
     let looked_at = |operation: &Operation| {
         let times = operation.run_time_values(trace, clock, RunTime::Local);
@@ -281,8 +281,8 @@ fn details(traced: &Traced, numbers: &[u32]) -> Vec<(Vec<Option<usize>>, Detail)
                 operation: number,
                 repetition,
                 title: format!("{which} of operation {number}, {}: {repetition}", operation.key.function),
-                from_ns: from - around,
-                to_ns: to + around,
+                from_ns: (from - around).max(first_ns),
+                to_ns: (to + around).min(last_ns),
                 ranks: parts.iter().map(|&part| numbers[part]).collect(),
                 bars: Vec::new(),
                 short: Vec::new(),
