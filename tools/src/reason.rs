@@ -28,7 +28,7 @@ pub fn brief(because: Because, many: bool) -> &'static str {
 pub fn advice(because: Because) -> &'static str {
     match because {
         Because::Asleep => "find the sleep, lock or file",
-        Because::Preempted => "bind the ranks, look for other processes",
+        Because::Preempted => "look for other processes, bind ranks that are not",
         Because::Throttled => "raise the quota, or run fewer threads",
         _ => "look for a sleep or for other processes",
     }

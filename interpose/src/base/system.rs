@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
@@ -84,6 +84,14 @@ pub fn switches() -> [u64; 2] {
     // SAFETY: `usage` outlives the call, which writes nothing else.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
     [usage.ru_nvcsw as u64, usage.ru_nivcsw as u64]
+}
+
+/// For how long the calling thread was ready to run so far, and did not, ns (proc(5), `schedstat`); `None`: the kernel
+/// does not state it. It allocates no memory.
+pub fn queued_ns() -> Option<u64> {
+    let mut text = [0; 64];
+    let length = File::open("/proc/thread-self/schedstat").ok()?.read(&mut text).ok()?;
+    std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// Makes an empty file that no other user may open. An error where the name is taken, also by a link.

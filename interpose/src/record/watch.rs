@@ -51,6 +51,10 @@ const FIRST_RATE: f64 = 100e-6;
 /// A quota holds a thread for longer: from a few ms to most of a period, which is 100 ms where nothing else was set.
 const HELD_FROM: u64 = 1_000_000;
 
+/// Of so long a time off the processor it is read for how much of it the thread was ready to run, ns. That takes some
+/// 2 us.
+const QUEUED_FROM: u64 = 100_000;
+
 /// The state of the calling thread's interruptions.
 pub struct Watch {
     /// The word that the kernel changes.
@@ -67,6 +71,10 @@ pub struct Watch {
     switches: [u64; 2],
     /// For how long a quota had held the threads of its groups when that was read last, ns.
     held: u64,
+    /// For how long the thread was ready to run up to when that was read last, ns, and how much of the time off the
+    /// processor since then was in looks that did not read it.
+    queued: u64,
+    unread: u64,
     /// By how much the clocks ran apart without an interruption, ns: the sum, the time that it is of, the most at once.
     apart: u64,
     apart_in: u64,
@@ -120,6 +128,8 @@ impl Watch {
             processor: NO_PROCESSOR,
             switches: [0; 2],
             held: 0,
+            queued: 0,
+            unread: 0,
             apart: 0,
             apart_in: 0,
             most_apart: 0,
@@ -163,6 +173,7 @@ impl Watch {
             watch.anchor = Reading::now();
             watch.switches = system::switches();
             watch.held = errno::kept(quota::held_ns).unwrap_or(0);
+            watch.queued = errno::kept(system::queued_ns).unwrap_or(0);
         }
         (watch, said)
     }
@@ -206,18 +217,22 @@ impl Watch {
         let [voluntary, others] = self.switched();
         let switches = if switches == 0 { voluntary + others } else { switches };
         let throttled_ns = if others > 0 && off_ns >= HELD_FROM { self.throttled().min(off_ns) } else { 0 };
+        let queued_ns = self.queued(off_ns, others > 0);
         let processor_before = std::mem::replace(&mut self.processor, system::processor());
         self.renew_at = tick.saturating_add(RENEWED_AFTER_TICKS.load(Ordering::Relaxed));
         Some(InterruptionEntry {
             off_ns,
             error_ns: self.error(before, elapsed_ns),
             elapsed_ns,
-            flags: interruption_flags::TIMED | interruption_flags::REASON,
+            flags: interruption_flags::TIMED
+                | interruption_flags::REASON
+                | if queued_ns.is_some() { interruption_flags::QUEUED } else { 0 },
             switches,
             processor_before,
             processor_after: self.processor,
             voluntary: voluntary.min(switches),
             throttled_ns,
+            queued_ns: queued_ns.unwrap_or(0),
             ..InterruptionEntry::default()
         })
     }
@@ -226,6 +241,18 @@ impl Watch {
     fn switched(&mut self) -> [u32; 2] {
         let before = std::mem::replace(&mut self.switches, system::switches());
         std::array::from_fn(|kind| self.switches[kind].saturating_sub(before[kind]) as u32)
+    }
+
+    /// For how much of a time off the processor the thread was ready to run, ns. `None`: it is too short to ask, or the
+    /// kernel does not state it. `waited`: it did not give up its processor each time.
+    fn queued(&mut self, off_ns: u64, waited: bool) -> Option<u64> {
+        if off_ns < QUEUED_FROM {
+            self.unread += if waited { off_ns } else { 0 };
+            return None;
+        }
+        let queued = errno::kept(system::queued_ns)?;
+        let since = queued.saturating_sub(std::mem::replace(&mut self.queued, queued));
+        Some(since.saturating_sub(std::mem::take(&mut self.unread)).min(off_ns))
     }
 
     /// For how long a quota has held the threads of its groups since this was asked last, ns.
@@ -304,6 +331,8 @@ fn works(word: &AtomicU32, known: &AtomicU8) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
 
     fn watched(means: u8) -> Option<(Watch, Means)> {
@@ -331,9 +360,11 @@ mod tests {
             assert!(seen.off_ns <= seen.elapsed_ns && seen.elapsed_ns <= most, "{seen:?}");
             // It slept; it may have been preempted as well.
             assert!(seen.voluntary > 0 && seen.voluntary <= seen.switches, "{seen:?}");
-            assert_eq!(seen.flags, interruption_flags::TIMED | interruption_flags::REASON);
+            let reasons = interruption_flags::TIMED | interruption_flags::REASON;
+            assert_eq!(seen.flags & !interruption_flags::QUEUED, reasons);
             // Looked at: nothing is left, unless the thread was interrupted again just now.
             assert!(!watch.is_interrupted() || watch.look(0).is_some_and(|again| again.off_ns < seen.off_ns));
+            sleep_among_yields(&mut watch);
             watch.close();
             assert!(!watch.is_interrupted() && !watch.is_due(u64::MAX - 1));
         }
@@ -341,6 +372,30 @@ mod tests {
         let (watch, said) = Watch::open();
         assert_eq!(said.by, interruptions_by::OFF);
         assert!(!watch.is_interrupted());
+    }
+
+    /// A sleep is one beside many switches of a thread that gives way to others.
+    fn sleep_among_yields(watch: &mut Watch) {
+        let Some(_) = system::queued_ns() else { return };
+        let over = AtomicBool::new(false);
+        let slept = std::time::Duration::from_millis(100);
+        let seen = std::thread::scope(|scope| {
+            for _ in 0..2 * std::thread::available_parallelism().map_or(1, usize::from) {
+                scope.spawn(|| while !over.load(Ordering::Relaxed) {});
+            }
+            if watch.is_interrupted() {
+                watch.look(0);
+            }
+            (0..20).for_each(|_| std::thread::yield_now());
+            std::thread::sleep(slept);
+            let seen = watch.look(0);
+            over.store(true, Ordering::Relaxed);
+            seen
+        });
+        let seen = seen.unwrap();
+        let [preempted, asleep, ..] = seen.off_by_reason();
+        let wanted = slept.as_nanos() as u64;
+        assert!(asleep + seen.error_ns + 1_000_000 >= wanted && asleep <= seen.off_ns - preempted, "{seen:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use mpitrace_format::layout::{InterruptionEntry, interruption_flags, off_reason};
+use mpitrace_format::layout::{InterruptionEntry, off_reason};
 
 use super::losses::Because;
 
@@ -20,16 +20,9 @@ pub struct Off {
 }
 
 impl Off {
-    /// The time of some context switches of the trace. How long each of them took is not known: what no quota has held is
-    /// divided by their numbers.
+    /// The time of some context switches of the trace.
     pub(crate) fn of_entry(entry: &InterruptionEntry) -> Off {
-        let off = entry.off_ns as f64;
-        if entry.flags & interruption_flags::REASON == 0 || entry.switches == 0 {
-            return Off { unknown: off, ..Off::default() };
-        }
-        let throttled = (entry.throttled_ns as f64).min(off);
-        let asleep = (off - throttled) * (f64::from(entry.voluntary) / f64::from(entry.switches)).min(1.0);
-        Off { preempted: off - throttled - asleep, asleep, throttled, unknown: 0.0 }
+        Off::of_reasons(entry.off_by_reason())
     }
 
     /// The sums of a thread, by [`off_reason`].
@@ -101,6 +94,8 @@ impl AddAssign for Off {
 
 #[cfg(test)]
 mod tests {
+    use mpitrace_format::layout::interruption_flags;
+
     use super::*;
 
     #[test]
@@ -122,6 +117,19 @@ mod tests {
         assert_eq!(of(2, 2, 0), [0.0, 100.0, 0.0, 0.0]);
         assert_eq!(of(4, 1, 60), [30.0, 10.0, 60.0, 0.0]);
         assert_eq!(of(0, 0, 0), [0.0, 0.0, 0.0, 100.0], "a signal");
+        // Ready to run for 70 ns, for 20 of which the quota held it.
+        let queued = InterruptionEntry {
+            off_ns: 100,
+            flags: interruption_flags::TIMED | interruption_flags::REASON | interruption_flags::QUEUED,
+            switches: 1000,
+            voluntary: 1,
+            throttled_ns: 20,
+            queued_ns: 70,
+            ..Default::default()
+        };
+        assert_eq!(Off::of_entry(&queued).reasons().map(|(_, ns)| ns), [50.0, 30.0, 20.0, 0.0]);
+        let never = InterruptionEntry { voluntary: 0, queued_ns: 0, throttled_ns: 0, ..queued };
+        assert_eq!(Off::of_entry(&never).preempted, 100.0, "it never slept");
         let earlier = InterruptionEntry { off_ns: 7, switches: 1, ..Default::default() };
         assert_eq!(Off::of_entry(&earlier), Off { unknown: 7.0, ..Off::default() });
     }

@@ -37,19 +37,28 @@ pub struct InterruptionEntry {
     ///
     /// [`REASON`]: interruption_flags::REASON
     pub throttled_ns: u64,
+    /// The part of `off_ns` in which the thread was ready to run, ns: something else ran on its processor, or the quota
+    /// held it. With [`QUEUED`] only.
+    ///
+    /// [`QUEUED`]: interruption_flags::QUEUED
+    pub queued_ns: u64,
 }
 
 impl InterruptionEntry {
-    /// `off_ns` by [`super::off_reason`]: what no quota has held is divided by the numbers of switches, since how long
-    /// each of them took is not known.
+    /// `off_ns` by [`super::off_reason`]. Where the time in which the thread was ready to run is not known, what no quota
+    /// has held is divided by the numbers of switches.
     pub fn off_by_reason(&self) -> [u64; super::off_reason::COUNT] {
         if self.flags & interruption_flags::REASON == 0 || self.switches == 0 {
             return [0, 0, 0, self.off_ns];
         }
         let throttled = self.throttled_ns.min(self.off_ns);
         let left = self.off_ns - throttled;
-        let share = u128::from(left) * u128::from(self.voluntary) / u128::from(self.switches);
-        let asleep = left.min(share as u64);
+        let asleep = match self.flags & interruption_flags::QUEUED {
+            _ if self.voluntary == 0 => 0,
+            0 => (u128::from(left) * u128::from(self.voluntary) / u128::from(self.switches)) as u64,
+            _ => left.saturating_sub(self.queued_ns.saturating_sub(throttled)),
+        };
+        let asleep = asleep.min(left);
         [left - asleep, asleep, throttled, 0]
     }
 }
@@ -70,6 +79,8 @@ pub mod interruption_flags {
     pub const REASON: u32 = 4;
     /// With [`BETWEEN`]: in a call that can wait and is not recorded.
     pub const WAITING: u32 = 8;
+    /// `queued_ns` is known.
+    pub const QUEUED: u32 = 16;
 }
 
 /// How the interruptions of a thread are known: values of [`super::ThreadEntry::interruptions_by`].

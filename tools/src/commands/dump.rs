@@ -139,7 +139,7 @@ impl Listing<'_> {
             }
         };
         let mut columns: Vec<_> = shown.iter().map(title).collect();
-        columns.extend(calls.counter_names.iter().map(|name| (number(name).spare(11), 8)));
+        columns.extend(calls.counter_names.iter().map(|name| (number(name).spare(2), 8)));
         let mut rows = Rows::begin(&columns, output, style)?;
         let accounts = calls.accounts();
         calls.each(self.selection, |row| {

@@ -58,7 +58,7 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
         output::json_rows(output, "summary-by", groups.iter().map(Ok))?;
     } else {
         let style = output.style;
-        grouped::write(&groups, by, output, style)?;
+        grouped::write(&groups, by, arguments.sort, output, style)?;
     }
     Ok(super::shown(&trace))
 }

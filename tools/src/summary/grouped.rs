@@ -165,7 +165,7 @@ fn of_operations(account: &Account, operations: &Operations, labels: &[String], 
 }
 
 /// Writes the first rows, and how many are left out.
-pub fn write(groups: &[Group], by: By, output: &mut dyn Write, style: Style) -> io::Result<()> {
+pub fn write(groups: &[Group], by: By, sort: Sort, output: &mut dyn Write, style: Style) -> io::Result<()> {
     // With the order in which columns are left out.
     let (head, spare): (&[&str], &[u8]) = match by {
         By::Rank => (
@@ -192,7 +192,9 @@ pub fn write(groups: &[Group], by: By, output: &mut dyn Write, style: Style) -> 
             &[6, 3, 0, 0, 1, 2, 5, 4],
         ),
     };
-    let others = (!matches!(by, By::Region | By::Partner)).then_some(number("others wait").spare(7));
+    // The column that the rows are sorted by stays.
+    let last = if by == By::Rank || sort == Sort::Caused { 0 } else { 7 };
+    let others = (!matches!(by, By::Region | By::Partner)).then_some(number("others wait").spare(last));
     let head = head.iter().zip(spare).map(|(name, &order)| number(name).spare(order));
     let mut table = Table::new(&[text("in")].into_iter().chain(head).chain(others).collect::<Vec<_>>());
     let shown = if style.is_wide() { groups.len() } else { ROWS.min(groups.len()) };

@@ -158,7 +158,7 @@ fn write_factors(factors: &[Factor], [a, b]: Names, output: &mut Output) -> Resu
     writeln!(output, "\nRecorded differences between the sides:")?;
     let value = |value: &Option<String>| match value {
         Some(value) => text::printable(value).into_owned(),
-        None => "not set".to_owned(),
+        None => "not recorded".to_owned(),
     };
     for factor in factors {
         let (of_a, of_b) = (value(&factor.a), value(&factor.b));

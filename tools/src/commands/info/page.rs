@@ -152,8 +152,10 @@ impl Known<'_> {
     }
 
     fn unknown(&self) -> Option<String> {
-        // The frequency stands under one of two names.
-        let elsewhere = |name: &str| name == "frequency_khz" && self.get("frequency_mhz").is_some();
+        // The frequency stands under one of two names, and algorithms have a line of their own.
+        let elsewhere = |name: &str| {
+            name == "collective_algorithms" || name == "frequency_khz" && self.get("frequency_mhz").is_some()
+        };
         let unknown = self.0.iter().filter(|(name, value)| *value == UNKNOWN && !elsewhere(name));
         let names: Vec<String> = unknown.map(|(name, _)| name.replace('_', " ")).collect();
         Some(names.join(", ")).filter(|names| !names.is_empty())
