@@ -381,7 +381,11 @@ mod tests {
         let slept = std::time::Duration::from_millis(100);
         let seen = std::thread::scope(|scope| {
             for _ in 0..2 * std::thread::available_parallelism().map_or(1, usize::from) {
-                scope.spawn(|| while !over.load(Ordering::Relaxed) {});
+                scope.spawn(|| {
+                    while !over.load(Ordering::Relaxed) {
+                        std::hint::spin_loop()
+                    }
+                });
             }
             if watch.is_interrupted() {
                 watch.look(0);
