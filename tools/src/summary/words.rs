@@ -83,7 +83,7 @@ impl Summary {
 
     fn whole(&self) -> String {
         let (share, place) = match self.calls_timed {
-            true => (self.mpi_share, "MPI, Init and Finalize apart"),
+            true => (self.mpi_share, "MPI without Init"),
             false => (self.collectives_share, "collective calls"),
         };
         let range = match self.ranks {

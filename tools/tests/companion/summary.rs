@@ -30,7 +30,7 @@ fn the_summary_names_the_late_rank_and_what_to_do() {
     let ran = mpitrace(&["summary", &file]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let expected = format!(
-        "3 ranks, 200 ms: 8.0 % of their time in MPI, Init and Finalize apart (4.0 % to 10.0 % by rank).
+        "3 ranks, 200 ms: 8.0 % of their time in MPI without Init (4.0 % to 10.0 % by rank).
 92.0 % computing or in other calls, 4.0 % communicating, 4.0 % waiting for others.
 4.0 % (24.0 ms, gain 12.0 ms): others wait in MPI_Barrier for rank 1, which computes longer.
 Parallel efficiency 92.0 % = load balance 95.8 % x communication efficiency 96.0 %.
