@@ -90,7 +90,7 @@ fn ranks(compute: Compute, seed: u64, level: Option<u32>) -> Vec<SyntheticRank> 
     ranks
 }
 
-/// What is known of a trace: its account, and for each operation the median of all its calls, ns.
+/// The account of a trace, and for each operation the median of all its calls, ns.
 fn read(ranks: &[SyntheticRank], folder: &Path) -> (Account, Vec<f64>) {
     let path = folder.join("trace");
     synthetic::write(&path, ranks).expect("a trace is written");

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use mpitrace_testing::synthetic::{self, SyntheticRank};
 
-    /// What is found where three ranks have these entries: rank, partner, messages, receives.
+    /// The findings where three ranks have these entries: rank, partner, messages, receives.
     fn found(entries: &[(usize, u64, u64, u64)]) -> Vec<(&'static str, Vec<u32>, u32, u64, u64)> {
         let mut ranks: Vec<SyntheticRank> = (0..3).map(|rank| SyntheticRank::new(rank, 3)).collect();
         for rank in &mut ranks {
@@ -196,7 +196,7 @@ mod tests {
         found.into_iter().map(|one| (one.direction, one.from, one.to, one.left, one.all)).collect()
     }
 
-    const fn with(rank: u32) -> u64 {
+    const fn partner_of_rank(rank: u32) -> u64 {
         partner::known(0, rank)
     }
 
@@ -204,23 +204,32 @@ mod tests {
 
     #[test]
     fn more_messages_than_receives_are_stated_and_the_other_way_round() {
-        assert_eq!(found(&[(0, with(1), 3, 0), (1, with(0), 0, 3)]), []);
-        assert_eq!(found(&[(0, with(1), 3, 0), (1, with(0), 0, 2)]), [("send", vec![0], 1, 1, 3)]);
-        assert_eq!(found(&[(0, with(1), 3, 0)]), [("send", vec![0], 1, 3, 3)]);
-        assert_eq!(found(&[(1, with(0), 5, 2)]), [("receive", vec![0], 1, 2, 2), ("send", vec![1], 0, 5, 5)]);
+        assert_eq!(found(&[(0, partner_of_rank(1), 3, 0), (1, partner_of_rank(0), 0, 3)]), []);
+        assert_eq!(
+            found(&[(0, partner_of_rank(1), 3, 0), (1, partner_of_rank(0), 0, 2)]),
+            [("send", vec![0], 1, 1, 3)]
+        );
+        assert_eq!(found(&[(0, partner_of_rank(1), 3, 0)]), [("send", vec![0], 1, 3, 3)]);
+        assert_eq!(
+            found(&[(1, partner_of_rank(0), 5, 2)]),
+            [("receive", vec![0], 1, 2, 2), ("send", vec![1], 0, 5, 5)]
+        );
         // The table has entries of two kinds of threads.
-        assert_eq!(found(&[(0, with(1), 3, 0), (1, with(0), 0, 2), (1, with(0), 0, 1)]), []);
+        assert_eq!(
+            found(&[(0, partner_of_rank(1), 3, 0), (1, partner_of_rank(0), 0, 2), (1, partner_of_rank(0), 0, 1)]),
+            []
+        );
     }
 
     #[test]
     fn receives_of_any_rank_take_what_is_left_of_each() {
-        let [zero, two] = [(0, with(1), 3, 0), (2, with(1), 2, 0)];
+        let [zero, two] = [(0, partner_of_rank(1), 3, 0), (2, partner_of_rank(1), 2, 0)];
         assert_eq!(found(&[zero, two, (1, ANY, 0, 5)]), []);
-        assert_eq!(found(&[zero, two, (1, ANY, 0, 4), (1, with(0), 0, 1)]), []);
+        assert_eq!(found(&[zero, two, (1, ANY, 0, 4), (1, partner_of_rank(0), 0, 1)]), []);
         assert_eq!(found(&[zero, two, (1, ANY, 0, 4)]), [("send", vec![0, 2], 1, 1, 5)], "of one of them");
         assert_eq!(found(&[zero, (1, ANY, 0, 1)]), [("send", vec![0], 1, 2, 3)]);
         assert_eq!(found(&[zero, two, (1, ANY, 0, 6)]), [("receive", vec![], 1, 1, 6)]);
-        assert_eq!(found(&[two, (1, ANY, 0, 2), (1, with(0), 0, 1)]), [("receive", vec![0], 1, 1, 1)]);
+        assert_eq!(found(&[two, (1, ANY, 0, 2), (1, partner_of_rank(0), 0, 1)]), [("receive", vec![0], 1, 1, 1)]);
     }
 
     #[test]
@@ -228,13 +237,13 @@ mod tests {
         for uncertain in [partner::UNKNOWN, partner::OTHERS, partner::SEVERAL] {
             for rank in [0, 1] {
                 for [messages, receives] in [[1, 0], [0, 1]] {
-                    assert_eq!(found(&[(0, with(1), 3, 0), (rank, uncertain, messages, receives)]), []);
+                    assert_eq!(found(&[(0, partner_of_rank(1), 3, 0), (rank, uncertain, messages, receives)]), []);
                 }
             }
             // Any rank may have sent to a rank that receives of any.
-            assert_eq!(found(&[(0, with(1), 3, 0), (1, ANY, 0, 2), (2, uncertain, 1, 0)]), []);
+            assert_eq!(found(&[(0, partner_of_rank(1), 3, 0), (1, ANY, 0, 2), (2, uncertain, 1, 0)]), []);
             assert_eq!(found(&[(1, ANY, 0, 2), (2, uncertain, 1, 0)]), []);
-            assert_eq!(found(&[(0, with(1), 3, 0), (2, uncertain, 1, 0)]), [("send", vec![0], 1, 3, 3)]);
+            assert_eq!(found(&[(0, partner_of_rank(1), 3, 0), (2, uncertain, 1, 0)]), [("send", vec![0], 1, 3, 3)]);
         }
     }
 }

@@ -12,7 +12,7 @@ pub(crate) struct Histograms {
 
 impl Histograms {
     /// Out of the rows of a live segment.
-    pub fn of(rows: &[Buckets]) -> Histograms {
+    pub fn from_rows(rows: &[Buckets]) -> Histograms {
         let of_row = |row: &Buckets| {
             let (histogram, first) = (row.histogram, row.row.min(ROWS as u32 - 1) * ROW as u32);
             let buckets = (first..).zip(row.calls).filter(move |&(_, calls)| histogram != 0 && calls != 0);

@@ -64,7 +64,7 @@ pub fn read_with<'a>(
         let last = reading.take_file(&path, file)?;
         kept.retain(|kept| last != Some(kept.draw));
     }
-    let mut histograms = Histograms::of(tables.histograms);
+    let mut histograms = Histograms::from_rows(tables.histograms);
     let mut counted = Cow::Borrowed(bytemuck::cast_slice(tables.operations));
     if header.rank.ring == full::RING {
         let cut = trim(&mut kept, header.rank.capacity);

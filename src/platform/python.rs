@@ -111,7 +111,7 @@ pub struct Place {
 
 impl Layout {
     /// That of Python 3 of this minor version.
-    pub fn of(minor: u64) -> Option<&'static Layout> {
+    pub fn of_version(minor: u64) -> Option<&'static Layout> {
         LAYOUTS.get(usize::try_from(minor.checked_sub(8)?).ok()?)
     }
 

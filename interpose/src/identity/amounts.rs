@@ -26,7 +26,7 @@ enum Types {
 }
 
 impl Types {
-    fn of(self, rank: usize) -> usize {
+    fn for_rank(self, rank: usize) -> usize {
         let abi = abi::get();
         match self {
             Types::One(datatype) => abi.handle(datatype),
@@ -59,10 +59,10 @@ fn weighted<W: Width>(
     if let Types::One(_) = types {
         let add = |sum: u32, rank: u32| sum.wrapping_add(weight(rank).wrapping_mul(count(rank) as u32));
         let sum = (0..ranks).fold(0, add);
-        return bytes(thread, sum.into(), types.of(0));
+        return bytes(thread, sum.into(), types.for_rank(0));
     }
     (0..ranks).try_fold(0u32, |sum, rank| {
-        let bytes = bytes(thread, count(rank), types.of(rank as usize))?;
+        let bytes = bytes(thread, count(rank), types.for_rank(rank as usize))?;
         Some(sum.wrapping_add(weight(rank).wrapping_mul(bytes)))
     })
 }

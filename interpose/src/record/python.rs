@@ -73,7 +73,7 @@ impl Interpreter {
         }
         let state = find(c"PyGILState_GetThisThreadState")?;
         Some(Interpreter {
-            layout: Layout::of(minor)?,
+            layout: Layout::of_version(minor)?,
             code_type: find(c"PyCode_Type")?.addr() as u64,
             // SAFETY: the function is of this type in each version.
             state: unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const c_void>(state) },

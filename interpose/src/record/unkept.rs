@@ -1,4 +1,4 @@
-//! What a trace buffer knows of the calls that are not kept, beside its tables.
+//! The facts that a trace buffer keeps, beside its tables, of the calls that are not kept.
 
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -22,7 +22,7 @@ impl Rows {
     }
 }
 
-/// What a rank knows of its sample.
+/// The state of a rank's sample.
 pub struct Sample {
     pub(super) is_on: AtomicBool,
     pub(super) level: AtomicU32,

@@ -159,7 +159,7 @@ pub struct Operation {
     pub incomplete: u64,
     /// Complete repetitions after a mismatch on their communicator: their calls may be matched incorrectly.
     pub doubtful: u64,
-    /// `None`: each repetition stands for itself alone.
+    /// `None`: each repetition counts once.
     pub sampled: Option<Sampled>,
 }
 

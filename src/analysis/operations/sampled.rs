@@ -13,7 +13,7 @@ use crate::reader::{Part, Trace};
 /// An operation of a trace that holds a sample.
 #[derive(Clone, Debug)]
 pub struct Sampled {
-    /// So many first rows are repetitions that follow each other from the first on: each stands for itself.
+    /// So many first rows are repetitions that follow each other from the first on: each counts once.
     pub(crate) whole: usize,
     /// By part and operation of it: how many calls one behind them stands for.
     weights: Arc<Vec<Vec<f64>>>,

@@ -68,7 +68,7 @@ impl Interpreter {
             let interpreter = memory.word(runtime.wrapping_add(interpreters))?;
             let threads = memory.word(interpreter.wrapping_add(threads))?;
             let (code_type, evaluate) = (at(b"PyCode_Type")?.start, at(b"_PyEval_EvalFrameDefault")?);
-            let layout = Layout::of(minor)?;
+            let layout = Layout::of_version(minor)?;
             Some(Interpreter { memory, layout, minor, threads, native, code_type, evaluate, known: HashMap::new() })
         })
     }

@@ -74,7 +74,7 @@ impl ThreadRef {
         }
     }
 
-    /// What [`ThreadRef::store_p2p`] would store is of a call that is not kept.
+    /// Drops the time that [`ThreadRef::store_p2p`] would store: its call is not kept.
     pub fn skip_p2p(self) {
         self.set_attention(self.attention() & !attention::WAITED);
         self.set_p2p_stored(self.times().ticks(wait_class::POINT_TO_POINT));
