@@ -93,12 +93,8 @@ fn ago(time: u64) -> String {
 
 impl Left {
     fn new(job: usize, leftover: &Leftover) -> Left {
-        // Of a process that runs no more than the header can be read in this way.
         let content = (!leftover.lives).then(|| leftover.content());
-        let recorded = content
-            .as_ref()
-            .and_then(|content| content.as_ref().ok())
-            .and_then(|content| metadata::decode(content.metadata));
+        let recorded = super::recorded(leftover);
         let recorded = |name: &str| {
             let known = recorded.as_ref().and_then(|recorded| metadata::get(recorded, name));
             known.filter(|value| *value != metadata::UNKNOWN).map(str::to_owned)

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use mpitrace_format::TraceError;
+use mpitrace_format::metadata::{self, Metadata};
 use mpitrace_format::recover::{self, Leftover, Recovered};
 use serde::Serialize;
 
@@ -32,6 +33,9 @@ pub struct Arguments {
     /// The trace to write, or to add the ranks of this node to
     #[arg(short, long, value_name = "FILE", required_unless_present = "list")]
     output: Option<PathBuf>,
+    /// Only this job of the batch system. A node may have other jobs of the same user
+    #[arg(long, value_name = "ID")]
+    job: Option<String>,
     /// Show what is there and remove nothing; also of jobs that still run
     #[arg(long, conflicts_with = "output")]
     list: bool,
@@ -64,7 +68,14 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let uid = unsafe { libc::getuid() };
     // A folder that is named may be a copy from another node, under another user's number.
     let owner = arguments.folders.is_empty().then_some(uid);
-    let leftovers = if arguments.list { recover::segments(&folders, owner)? } else { of_ended_jobs(&folders, owner)? };
+    let wanted = |leftover: &Leftover| {
+        let job = |id: &String| recorded(leftover).is_some_and(|known| metadata::get(&known, "job") == Some(id));
+        arguments.job.as_ref().is_none_or(job)
+    };
+    let leftovers = match arguments.list {
+        true => recover::segments(&folders, owner)?.into_iter().filter(wanted).collect(),
+        false => of_ended_jobs(&folders, owner, wanted)?,
+    };
     if leftovers.is_empty() {
         let folders = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
         bail!(TraceError::NothingLeft { folders });
@@ -103,10 +114,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
 
 /// The leftovers of ended jobs. A launcher that is killed may end before its ranks, so ranks that still run get some
 /// time, if there is nothing else to recover.
-fn of_ended_jobs(folders: &[PathBuf], owner: Option<u32>) -> Result<Vec<Leftover>> {
+fn of_ended_jobs(folders: &[PathBuf], owner: Option<u32>, wanted: impl Fn(&Leftover) -> bool) -> Result<Vec<Leftover>> {
     let began = Instant::now();
     loop {
-        let ended = recover::leftovers(folders, owner)?;
+        let ended: Vec<Leftover> = recover::leftovers(folders, owner)?.into_iter().filter(&wanted).collect();
         let running = recover::segments(folders, owner)?.iter().filter(|segment| segment.lives).count() as u64;
         if !ended.is_empty() || running == 0 {
             return Ok(ended);
@@ -118,6 +129,12 @@ fn of_ended_jobs(folders: &[PathBuf], owner: Option<u32>) -> Result<Vec<Leftover
         );
         thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// The run metadata of a process that has ended: of one that runs no more than the header can be read in this way.
+fn recorded(leftover: &Leftover) -> Option<Metadata> {
+    let content = (!leftover.lives).then(|| leftover.content())?;
+    metadata::decode(content.ok()?.metadata)
 }
 
 impl From<Recovered> for Written {
