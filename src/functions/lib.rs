@@ -13,8 +13,9 @@
 //!   - `otf2` gives the name of its kind in OTF2, without `OTF2_COLLECTIVE_OP_`; `reprompi` the name under which
 //!     ReproMPI measures it. Neither stands where there is none.
 //! * `blocking`: recorded, and has this one form only. `blocking+c` has a variant with large counts. The line says the
-//!   same as that of a `collective`, and may end in `with`: a function of ours that has to see the call, to know what
-//!   its new handle means.
+//!   same as that of a `collective`, except `otf2` and `reprompi`, which it cannot have, and `reduction`, which its
+//!   [`Function`] does not keep. It may end in `with`: a function of ours that has to see the call, to know what its
+//!   new handle means.
 //!   - `on` names the communicator, or a group of words in parentheses: `(window win)` and `(file fh)` have numbers of
 //!     their own for their calls, `at` is a parameter that is an address of the handle, and `(new newcomm)` is a
 //!     communicator that only the call makes: only its ranks call it, and its first call is this one.
