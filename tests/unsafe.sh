@@ -1,6 +1,6 @@
 #!/bin/bash
 # What checks unsafe code and the order of its loads and stores: the model of tests/models, and the unit tests of the
-# preloaded library under ThreadSanitizer and under valgrind's memcheck. See docs/developers/tests.md.
+# preloaded library under ThreadSanitizer and under valgrind's memcheck. See docs/developers/reliability.md.
 #
 #   tests/unsafe.sh [models] [threads] [memory]   all of them without a name
 set -euo pipefail

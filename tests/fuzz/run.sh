@@ -2,7 +2,7 @@
 # Fuzzes what reads files that other people have made.
 #
 #   tests/fuzz/run.sh SECONDS [TARGET...]   each target for so long, one after the other: reader, recover, join, csv,
-#                                           reprompi. See docs/developers/tests.md
+#                                           reprompi. See docs/developers/reliability.md
 #
 # What was found before is below target/fuzz/corpus and is taken up again. An input that crashes a target, takes longer
 # than 10 s or more memory than 1 GiB ends the run; it is below target/fuzz/found.
