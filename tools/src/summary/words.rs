@@ -86,10 +86,8 @@ impl Summary {
             true => (self.mpi_share, "MPI without Init"),
             false => (self.collectives_share, "collective calls"),
         };
-        let range = match self.ranks {
-            0 | 1 => String::new(),
-            _ => format!(" ({} to {} by rank)", percent(share.min), percent(share.max)),
-        };
+        let [least, most] = [share.min, share.max].map(percent);
+        let range = if least == most { String::new() } else { format!(" ({least} to {most} by rank)") };
         format!(
             "{}, {}: {} of their time in {place}{range}.",
             text::count(self.ranks.into(), "rank"),

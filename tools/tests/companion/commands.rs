@@ -61,7 +61,7 @@ ranks 0-1 did not reach MPI_Finalize
 rank 2 called MPI_Abort
 when it ended: missing-rank: rank 2 has not come to call 4 of MPI_COMM_WORLD: in MPI_Abort
 rank 1 is in MPI_Allreduce on MPI_COMM_WORLD (operation 0, repetition 4); never entered by ranks 0, 2
-ranks 0, 2 are in no recorded call
+ranks 0, 2 are in no recorded collective call
 ";
     assert!(ran.stdout.ends_with(expected), "{}", ran.stdout);
 

@@ -387,7 +387,7 @@ pub fn problems(facts: &Facts) -> Vec<String> {
     }
     if !facts.outside.is_empty() {
         let verb = if facts.outside.len() == 1 { "is" } else { "are" };
-        lines.push(format!("{} {verb} in no recorded call", text::named_ranks(&facts.outside)));
+        lines.push(format!("{} {verb} in no recorded collective call", text::named_ranks(&facts.outside)));
     }
     lines
 }
