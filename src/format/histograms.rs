@@ -18,7 +18,10 @@ impl Histograms {
             let buckets = (first..).zip(row.calls).filter(move |&(_, calls)| histogram != 0 && calls != 0);
             buckets.map(move |(bucket, calls)| ((histogram, bucket), calls))
         };
-        Histograms { calls: rows.iter().flat_map(of_row).collect() }
+        // One by one: to collect them the library would need a sort of its own.
+        let mut calls = BTreeMap::new();
+        calls.extend(rows.iter().flat_map(of_row));
+        Histograms { calls }
     }
 
     /// Counts a call of an operation that took so many ticks.

@@ -10,6 +10,7 @@
 pub mod algorithms;
 pub mod amounts;
 pub mod block_file;
+pub mod decimal;
 pub mod file;
 mod histograms;
 pub mod join;

@@ -1,5 +1,6 @@
 //! Makes a trace out of the segments that a killed job left in node-local memory.
 
+use std::cmp::Reverse;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -88,7 +89,7 @@ pub fn segments(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>, 
             }
         }
     }
-    found.sort_by_key(|leftover: &Leftover| (leftover.rank.job, leftover.rank.rank, leftover.modified));
+    sort(&mut found, |leftover| (leftover.rank.job, leftover.rank.rank.into(), leftover.modified));
     Ok(found)
 }
 
@@ -97,7 +98,7 @@ pub fn segments(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>, 
 /// Ranks of a job that was traced in part have a token out of what its launcher calls it, which a later job may be
 /// called again: where a rank is there as two processes, the earlier one starts a job of its own.
 pub fn by_job(mut leftovers: Vec<Leftover>) -> Vec<Vec<Leftover>> {
-    leftovers.sort_by_key(|leftover| (leftover.rank.job, leftover.rank.first_anchor.realtime_ns));
+    sort(&mut leftovers, |leftover| (leftover.rank.job, leftover.rank.first_anchor.realtime_ns, 0));
     let mut jobs: Vec<Vec<Leftover>> = Vec::new();
     for leftover in leftovers {
         let is_of = |job: &Vec<Leftover>| {
@@ -109,9 +110,15 @@ pub fn by_job(mut leftovers: Vec<Leftover>) -> Vec<Vec<Leftover>> {
             None => jobs.push(vec![leftover]),
         }
     }
-    jobs.iter_mut().for_each(|job| job.sort_by_key(|leftover| (leftover.rank.rank, leftover.modified)));
-    jobs.sort_by_key(|job| std::cmp::Reverse(job.iter().map(|leftover| leftover.modified).max()));
+    jobs.iter_mut()
+        .for_each(|job| sort(job, |leftover| (leftover.rank.job, leftover.rank.rank.into(), leftover.modified)));
+    jobs.sort_by_cached_key(|job| job.iter().map(|leftover| Reverse(leftover.modified)).min());
     jobs
+}
+
+/// Sorts by keys of one type: the preloaded library has one sort of leftovers.
+fn sort(leftovers: &mut [Leftover], key: fn(&Leftover) -> ([u8; 16], u64, i64)) {
+    leftovers.sort_by_cached_key(key);
 }
 
 /// Writes the trace of one job and, when it is safe on disk, removes the segments. If `output` is a trace of the same

@@ -70,7 +70,7 @@ pub fn read_with<'a>(
         let cut = trim(&mut kept, header.rank.capacity);
         counted = reading.count_cut(&cut, &mut histograms).ok_or_else(|| damaged("has a call without an operation"))?;
     }
-    kept.sort_by_key(|kept| (kept.thread, kept.draw));
+    kept.sort_by_cached_key(|kept| (u64::from(kept.thread), kept.draw));
     let mut rows: Vec<Option<Rows>> = kept.iter().map(|_| None).collect();
     if header.rank.ring == full::SAMPLE {
         // From the last to the first, thread by thread.
@@ -104,7 +104,10 @@ pub fn read_with<'a>(
     }
     let Reading { blocks, message_blocks, mut interruptions, behind, .. } = reading;
     interruptions.extend(behind.into_iter().flatten().map(|entry| InterruptionEntry { record: NO_RECORD, ..*entry }));
-    interruptions.sort_by_key(|entry| (entry.record, entry.flags & interruption_flags::BETWEEN == 0));
+    // By keys of one type, of which the preloaded library has one sort.
+    interruptions.sort_by_cached_key(|entry| -> (u64, u64) {
+        (entry.record, (entry.flags & interruption_flags::BETWEEN == 0).into())
+    });
     Ok(Content {
         rank,
         incomplete: lost || header.rank.state != state::FINALIZED,
@@ -558,7 +561,7 @@ const OPERATION: usize = 4;
 /// Leaves the last `capacity` records: under `ring` there is one chunk more than the capacity needs, so that the
 /// records of the chunk being refilled are not missed. Returns those that are left out.
 fn trim<'a>(kept: &mut [Kept<'a>], capacity: u64) -> Vec<Kept<'a>> {
-    kept.sort_by_key(|kept| kept.draw);
+    kept.sort_by_cached_key(|kept| (kept.draw, 0_u64));
     let mut excess = kept.iter().map(|kept| kept.records).sum::<u64>().saturating_sub(capacity);
     let mut left_out = Vec::new();
     for kept in kept {

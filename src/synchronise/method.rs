@@ -3,6 +3,8 @@
 
 use std::sync::LazyLock;
 
+use mpitrace_format::decimal;
+
 /// A method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
@@ -196,7 +198,10 @@ impl Synchronisation {
         for word in words {
             let (name, value) = word.split_once('=')?;
             let number = || value.trim().parse::<u32>().ok().filter(|&number| number > 0);
-            let positive = || value.trim().parse::<f32>().ok().filter(|&value| value > 0.0 && value.is_finite());
+            let positive = || {
+                let value = decimal::parse(value.trim())? as f32;
+                (value > 0.0 && value.is_finite()).then_some(value)
+            };
             match name.trim() {
                 "fit_points" => parsed.fit_points = number()?,
                 "exchanges" => parsed.exchanges = number()?,

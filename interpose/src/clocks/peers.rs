@@ -1,6 +1,5 @@
 //! The leaders of the clock domains, and how they talk.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -132,7 +131,8 @@ impl Leaders {
             (true, 0) => 1..count,
             (true, _) => 0..1,
         };
-        let others: BTreeSet<u32> = near.chain(with_first).filter(|other| *other < count).collect();
+        let far = with_first.filter(|other| !(number ^ other).is_power_of_two());
+        let others: Vec<u32> = near.filter(|other| *other < count).chain(far).collect();
         others.iter().for_each(|other| self.comm.send(&[], self.ranks[*other as usize] as usize, OF_END));
         if others.iter().all(|other| self.take_up_to_end(*other as usize)) {
             UNRECEIVED.store(false, Ordering::Relaxed);

@@ -1,7 +1,6 @@
 //! The metadata of the run: the experimental factors (Hunold & Carpen-Amarie 2016, table VI), as far as they can be
 //! seen from inside the program.
 
-use std::collections::BTreeSet;
 use std::fs;
 
 use mpitrace_format::algorithms::VISIBLE;
@@ -110,7 +109,7 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
         .filter(|(name, _)| is_recorded(name))
         .collect();
-    variables.sort();
+    variables.sort_unstable();
     for (name, value) in variables {
         add(&format!("env.{name}"), Some(value));
     }
@@ -181,7 +180,11 @@ fn thread_level() -> Option<String> {
 fn processors(cpuinfo: &str) -> Option<String> {
     let of = |name: &str| cpuinfo.lines().filter(|line| line.starts_with(name)).collect::<Vec<_>>();
     let (threads, sockets, cores) = (of("processor\t"), of("physical id\t"), of("core id\t"));
-    let distinct = |values: Vec<(&&str, &&str)>| values.into_iter().collect::<BTreeSet<_>>().len();
+    let distinct = |mut values: Vec<(&&str, &&str)>| {
+        values.sort_unstable();
+        values.dedup();
+        values.len()
+    };
     let of_sockets = distinct(sockets.iter().zip(&sockets).collect());
     let of_cores = distinct(sockets.iter().zip(&cores).collect());
     let count = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });

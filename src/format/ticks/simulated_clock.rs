@@ -3,6 +3,8 @@
 
 use std::f64::consts::{PI, TAU};
 
+use crate::decimal;
+
 /// A simulated clock: offset, constant drift, a drift that swings like a sine, and one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SimulatedClock {
@@ -54,7 +56,7 @@ impl SimulatedClock {
         let mut parsed = SimulatedClock { wander_period_s: 60.0, ..SimulatedClock::default() };
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
             let (name, value) = word.split_once('=')?;
-            let number = |text: &str| text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
+            let number = |text: &str| decimal::parse(text.trim()).filter(|value| value.is_finite());
             match name.trim() {
                 "offset_ns" => parsed.offset_ns = number(value)?,
                 "ppm" => parsed.ppm = number(value)?,

@@ -49,7 +49,7 @@ impl Counters {
         let (hardware, mut notes) = Group::open(&of(true));
         let (software, more) = Group::open(&of(false));
         notes.extend(more);
-        notes.sort_by_key(|note| note.event);
+        opening::sort(&mut notes);
         (Counters { hardware, software }, notes)
     }
 

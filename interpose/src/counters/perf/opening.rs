@@ -80,8 +80,13 @@ pub fn open(system: &impl System, events: &[(usize, &Event)]) -> Opened {
         let name = events.iter().find(|(place, _)| *place == last.event).map_or("", |(_, event)| event.name.as_str());
         notes.push(Note { event: last.event, left_out: true, text: reasons::never_runs(name) });
     }
-    notes.sort_by_key(|note| note.event);
+    sort(&mut notes);
     Opened { descriptors: members.iter().map(|member| member.descriptor).collect(), columns, notes }
+}
+
+/// In the order of the events; one sort for all places that need it keeps the library small.
+pub fn sort(notes: &mut [Note]) {
+    notes.sort_by_cached_key(|note| note.event);
 }
 
 fn close_from(system: &impl System, members: &mut Vec<Member>, kept: usize) {
