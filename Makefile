@@ -1,6 +1,6 @@
 # The chores of this repository, all of them; each is a script or a cargo command that can be called without make as well.
 
-.PHONY: help build install deb wheel dist spack test test-all test-one soak bench format lint docs book functions gallery libraries first-run
+.PHONY: help build install deb wheel dist archive test test-all test-one soak bench format lint docs book functions gallery libraries first-run
 
 help: # This list
 	@sed -n 's/^\([a-z-]*\):.* # /\1\t/p' Makefile | expand -t 12
@@ -20,8 +20,8 @@ wheel: # A Python wheel with the package, mpitrace and libmpitrace.so, in target
 dist: # An archive of the sources with all dependencies, in target/packages
 	packaging/dist.sh
 
-spack: # A Spack repository with the recipe for that archive, in target/packages/spack; URL=: where it will be
-	URL="$(URL)" packaging/spack.sh
+archive: # An archive of the build to be unpacked on other machines, in target/packages
+	BUILT="$(BUILT)" packaging/archive.sh
 
 test: # The first tier of the tests, with its own set-up: what CI runs
 	tests/run.sh

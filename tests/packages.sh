@@ -5,12 +5,12 @@
 #
 #   install   make install: pkg-config and CMake compile a C program, the module files load
 #   deb       the Debian package: lintian, and a system without Rust
+#   archive   the archive of the build: bound into a system without Rust and MPI, where a program is traced
 #   dist      the archive of the sources: all dependencies of both workspaces are in it
 #   python    the wheel: the package in a virtual environment, its types, its numbers beside those of the companion, the
 #             notebook
 #   glibc     the wheel for glibc 2.17, linked by zig: what it needs, and a trace by its library
 #   r         R reads an export
-#   spack     the recipe; it is installed where SPACK names a Spack
 #   release   the release script in a clone with a tag; nothing is published
 #
 # With PROFILE=checked they take what the tests have built, else the release.
@@ -19,13 +19,14 @@ cd "$(dirname "$0")/.."
 exec </dev/null
 
 checks=("$@")
-[ $# -gt 0 ] || checks=(install deb dist python r spack)
+[ $# -gt 0 ] || checks=(install deb archive dist python r)
 target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$target/packages"
 target=$(cd "$target" && pwd)
 profile=${PROFILE:-release}
 built=$target/$profile
 work=$target/packages/tests
+export BOUND=
 venv=$work/venv
 traces=$work/traces
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
@@ -199,10 +200,59 @@ lmod_load() {
         lua5.3 "$1" bash load mpitrace 2>&1
 }
 
-# inside COMMAND...: in the minimal system, with its /proc, which goes with the command.
+# inside COMMAND...: in the minimal system, with its /proc and the folders FROM:TO in $BOUND, which go with the command.
 inside() {
     # shellcheck disable=SC2016 # expanded there
-    unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$target/packages/chroot" "$@"
+    unshare --mount sh -c '
+        set -e
+        mount -t proc proc "$0/proc"
+        for bound in $BOUND; do
+            mkdir -p "$0${bound#*:}"
+            mount --bind "${bound%%:*}" "$0${bound#*:}"
+        done
+        exec chroot "$0" "$@"' "$target/packages/chroot" "$@"
+}
+
+# The minimal system, made once. False where it cannot be made.
+minimal_system() {
+    local chroot=$target/packages/chroot suite
+    if [ "$(id -u)" != 0 ]; then
+        skip "the package in a system of its own" "needs root"
+        return 1
+    fi
+    [ ! -e "$chroot/made" ] || return 0
+    rm -rf "$chroot"
+    suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+    debootstrap --variant=minbase "$suite" "$chroot" >"$work/debootstrap.log" 2>&1 || {
+        tail -n 5 "$work/debootstrap.log"
+        skip "the package in a system of its own" "debootstrap failed"
+        return 1
+    }
+    : >"$chroot/made"
+}
+
+# The archive bound into the minimal system, as into a container, beside an MPI library and a program.
+archive() {
+    debian debootstrap binutils || {
+        skip archive "no debootstrap, and no right to install it"
+        return
+    }
+    build
+    local folder=$work/mpitrace-$version-$(uname -m) mpi=$target/mpi/mpich5
+    tar -x -C "$work" -f "$(BUILT=$built packaging/archive.sh)"
+    minimal_system || return 0
+    BOUND="$folder:/opt/mpitrace"
+    is "it starts" "mpitrace $version" "$(inside /opt/mpitrace/bin/mpitrace --version)"
+    [ -x "$mpi/bin/mpicc" ] || {
+        skip "a program in a container" "no MPICH 5"
+        return
+    }
+    mkdir -p "$work/job"
+    "$mpi/bin/mpicc" -O1 -o "$work/job/program" LD_PRELOAD-examples/repetitions.c
+    BOUND="$folder:/opt/mpitrace $work/job:/job $mpi:$mpi /dev/shm:/dev/shm"
+    inside /opt/mpitrace/bin/mpitrace run -o /job/app.mpitrace -- "$mpi/bin/mpiexec" -n 2 /job/program \
+        >"$work/run.log" 2>&1 || fail "$(cat "$work/run.log")"
+    has "its trace" "$("$folder/bin/mpitrace" info --json "$work/job/app.mpitrace")" '"complete": true'
 }
 
 deb() {
@@ -211,7 +261,7 @@ deb() {
         return
     }
     build
-    local package chroot=$target/packages/chroot found code suite
+    local package chroot=$target/packages/chroot found code
     package=$(BUILT=$built packaging/deb.sh)
     lintian --fail-on error,warning --tag-display-limit 0 "$package"
     passed=$((passed + 1))
@@ -219,20 +269,7 @@ deb() {
     package=$(BUILT=$built packaging/deb.sh)
     is "the same files give the same package" "$found" "$(sha256sum <"$package")"
 
-    if [ "$(id -u)" != 0 ]; then
-        skip "the package in a system of its own" "needs root"
-        return
-    fi
-    if [ ! -e "$chroot/made" ]; then
-        rm -rf "$chroot"
-        suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-        debootstrap --variant=minbase "$suite" "$chroot" >"$work/debootstrap.log" 2>&1 || {
-            tail -n 5 "$work/debootstrap.log"
-            skip "the package in a system of its own" "debootstrap failed"
-            return
-        }
-        : >"$chroot/made"
-    fi
+    minimal_system || return 0
     cp "$package" "$chroot/mpitrace.deb"
     inside dpkg -i /mpitrace.deb >"$work/dpkg.log" 2>&1 || fail "$(cat "$work/dpkg.log")"
     is "no Rust there" "" "$(inside sh -c 'command -v cargo rustc gcc' || true)"
@@ -272,7 +309,7 @@ cat(sprintf("%.6f", median(tapply(times$value, times$repetition, max))))' "$work
 
 for check in "${checks[@]}"; do
     case $check in
-        install | deb | dist | python | glibc | r | spack | release) ;;
+        install | deb | archive | dist | python | glibc | r | release) ;;
         *)
             sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2
             exit 2

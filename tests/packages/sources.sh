@@ -15,30 +15,6 @@ dist() {
     passed=$((passed + 1))
 }
 
-# The Spack recipe, for the archive of the sources. Spack itself is tried where SPACK names the program: no package
-# registry has it, and it fetches recipes and compilers from places of its own.
-spack() {
-    local repository recipe sum
-    repository=$(packaging/spack.sh)
-    recipe=$(cat "$repository/packages/mpitrace/package.py")
-    sum=$(sha256sum <"$target/packages/mpitrace-$version.tar.xz" | cut -d ' ' -f 1)
-    has "version and checksum in the recipe" "$recipe" "version(\"$version\", sha256=\"$sum\")"
-    has "where the archive is" "$recipe" "url = \"file://$target/packages/mpitrace-$version.tar.xz\""
-    is "nothing is left to be filled in" "" "$(grep -o '@[A-Z0-9]*@' <<<"$recipe" || true)"
-    refuses 2 "does not end in /mpitrace-$version.tar.xz" env URL=https://localhost/other.tar.xz packaging/spack.sh
-    if [ -z "${SPACK:-}" ]; then
-        echo "spack install not tried: SPACK names no program"
-        return
-    fi
-    (
-        export SPACK_DISABLE_LOCAL_CONFIG=1 SPACK_USER_CACHE_PATH=$work/spack SPACK_USER_CONFIG_PATH=$work/spack/config
-        "$SPACK" repo add "$repository"
-        "$SPACK" external find rust gmake
-        "$SPACK" install --no-check-signature mpitrace
-        is "by Spack" "mpitrace $version" "$("$("$SPACK" location -i mpitrace)/bin/mpitrace" --version)"
-    ) || fail "spack install failed"
-}
-
 # The script that makes a release, in a clone with a tag; cargo's folder is the same, so dependencies are there.
 release() {
     local clone=$work/release kept=$work/kept found

@@ -76,7 +76,7 @@ print(list(mpitrace.categorize([5.0, 5.0]).category))')"
         "$folder/bin/mpitrace" run -o "$folder/app.mpitrace" -- mpirun -np 2 "$folder/program" >"$work/run.log" 2>&1 ||
             fail "$(cat "$work/run.log")"
         found=$("$folder/bin/mpitrace" info --json "$folder/app.mpitrace")
-        has "its trace" "$found" '"complete":true'
+        has "its trace" "$found" '"complete": true'
     else
         skip "a trace by the old library" "no MPI library"
     fi
