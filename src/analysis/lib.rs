@@ -59,6 +59,7 @@
 
 pub mod account;
 pub mod algorithms;
+pub mod built;
 pub mod call_site;
 pub mod categories;
 pub mod causality;

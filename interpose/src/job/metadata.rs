@@ -8,12 +8,13 @@ use mpitrace_format::layout::{abi as family, full};
 use mpitrace_format::metadata::{Metadata, UNKNOWN};
 
 use crate::base::batch::{self, Factor};
-use crate::base::symbol::{self, Symbol};
+use crate::base::symbol::Symbol;
 use crate::base::{first_on_node, system};
 use crate::counters::mpi_t::control;
 use crate::job::launcher::process_above;
 use crate::job::settings::Settings;
 use crate::mpi::{self, abi};
+use crate::record::call_site::file_of;
 use crate::recorder::algorithms;
 
 /// Variables of the environment that steer MPI libraries and their transports.
@@ -43,6 +44,8 @@ const PLUMBING: [&str; 7] = [
     "I_MPI_HYDRA_UUID",
     "OMPI_MCA_PREFIXES",
 ];
+
+static INIT: Symbol = Symbol::new();
 
 /// Everything that is recorded of a rank. What is the same for all ranks is kept by rank 0 alone. `has_world`:
 /// MPI_COMM_WORLD can be used.
@@ -76,7 +79,19 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     }
     add("start_time", Some(system::local_time(settings.started, c"%Y-%m-%dT%H:%M:%S%z")));
     add("library", mpi::library_version().map(|version| version.lines().next().unwrap_or_default().to_owned()));
-    add("library_file", library_file());
+    // SAFETY: it reads a value that the kernel has given to the process.
+    let entry = unsafe { libc::getauxval(libc::AT_ENTRY) };
+    for (name, id, address) in [
+        ("program_file", "program_build_id", Some(entry as usize)),
+        ("library_file", "library_build_id", INIT.get(c"PMPI_Init").map(|init| init.addr())),
+    ] {
+        let (file, build_id) = address.and_then(file_of).unzip();
+        add(name, file);
+        // A file need not have one.
+        if let Some(build_id) = build_id.filter(|build_id| !build_id.is_empty()) {
+            add(id, Some(build_id));
+        }
+    }
     add("abi", Some(abi_name().to_owned()));
     let version = mpi::library_version().unwrap_or_default();
     add("compiler", line_of(&version, &["MPICH CC:", "CC:"]));
@@ -146,12 +161,6 @@ fn command_of(process: &str) -> Option<String> {
     let text = words.join(" ");
     // A command line of megabytes is not a factor.
     Some(text.trim_end().chars().take(4096).collect())
-}
-
-fn library_file() -> Option<String> {
-    static INIT: Symbol = Symbol::new();
-    let (_, file) = symbol::starting_at(INIT.get(c"PMPI_Init")?.addr())?;
-    Some(file.to_string_lossy().into_owned())
 }
 
 fn abi_name() -> &'static str {

@@ -247,6 +247,12 @@ fn module_of(address: usize) -> Option<Module> {
     Some(Module { path, base: object.base, build_id })
 }
 
+/// The file that holds this address, and its build id; empty: it has none.
+pub fn file_of(address: usize) -> Option<(String, String)> {
+    let module = module_of(address)?;
+    Some((module.path.to_string_lossy().into_owned(), module.build_id))
+}
+
 /// The file of the program.
 fn program() -> CString {
     use std::os::unix::ffi::OsStringExt;

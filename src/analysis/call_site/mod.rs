@@ -16,7 +16,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-pub use resolver::Resolver;
+pub use resolver::{Resolver, debug_files};
 
 /// Where a call was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,16 +1,21 @@
 //! Resolves call sites, each once.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mpitrace_format::layout::PYTHON_SITE;
 
-use super::Site;
 use super::module::Module;
+use super::{Site, debug_file};
 
 /// Where distributions put what they strip off their programs and libraries.
 const DEBUG_FOLDERS: [&str; 1] = ["/usr/lib/debug"];
+
+/// The module with this build id and its debug files, the best first; none, if it is not there or another one.
+pub fn debug_files(module: &Path, build_id: Option<&str>) -> Vec<PathBuf> {
+    debug_file::candidates(module, build_id, &DEBUG_FOLDERS.map(PathBuf::from)).unwrap_or_default()
+}
 
 /// Resolves call sites. A module's debug data are read when its first site is asked for, and kept.
 pub struct Resolver {

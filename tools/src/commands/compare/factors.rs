@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mpitrace::built;
 use mpitrace::reader::Trace;
 use serde::Serialize;
 
@@ -37,7 +38,7 @@ const UNKNOWN: &str = "unknown";
 /// The metadata of a run: of its first rank, and the hosts of all.
 pub fn recorded(trace: &Trace) -> Recorded {
     let of_part = |part: &mpitrace::reader::Part| part.metadata();
-    let mut recorded: Recorded = trace.parts.first().map(of_part).unwrap_or_default().into_iter().collect();
+    let mut recorded: Recorded = trace.parts.first().map(built::metadata).unwrap_or_default().into_iter().collect();
     recorded.retain(|name, value| !OF_A_RUN.contains(&name.as_str()) && value != UNKNOWN);
     let hosts: BTreeSet<String> =
         trace.parts.iter().flat_map(of_part).filter_map(|(name, host)| (name == "host").then_some(host)).collect();

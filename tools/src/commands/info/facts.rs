@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use mpitrace::algorithms::Seen;
+use mpitrace::built;
 use mpitrace::call_site::Site;
 use mpitrace::clock::Clock;
 use mpitrace::live::{self, Kind, Snapshot, Stuck, place};
@@ -207,7 +208,7 @@ impl Facts {
     /// Collects them. What differs between ranks is that of the lowest.
     pub fn new(trace: &Trace, operations: &Operations, clock: &Clock) -> Facts {
         let first = trace.parts.first();
-        let factors = first.map(|part| part.metadata()).unwrap_or_default();
+        let factors = first.map(built::metadata).unwrap_or_default();
         let unfinished = operations.unfinished(trace);
         let snapshot =
             if trace.complete { Snapshot::default() } else { place::snapshot(trace, operations, clock, &[]) };

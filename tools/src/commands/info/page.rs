@@ -82,7 +82,11 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("network", factors.get("network"));
     add("kernel", factors.join(&["kernel", "distribution"]));
     add("algorithms", chosen_algorithms(&factors));
-    add("compiler", factors.get("compiler"));
+    let built = [("program", ["program_compiler", "program_flags"]), ("library", ["compiler", "compiler_flags"])];
+    let built = built.into_iter().filter_map(|(of, names)| Some(format!("{of}: {}", factors.join(&names)?)));
+    for (line, title) in built.zip(std::iter::once("compiler").chain(std::iter::repeat(""))) {
+        add(title, Some(line));
+    }
     add("cache", factors.get("cache_control"));
     add("clock", clock(facts, &factors));
     add("interrupted", facts.interruptions.line());
