@@ -11,6 +11,7 @@
     trace.categories(0).to_pandas()    # first, warmup, outlier or good
     trace.summary()["verdict"]
     trace.plot(0)                      # by matplotlib
+    trace.picture("sizes")             # by the companion
 
 ``categorize`` sorts any series of numbers into the same categories.
 
@@ -21,13 +22,15 @@ nanoseconds, those that end in ``_s`` are seconds; times of calls are global and
 """
 
 from ._categories import Categories, categorize
-from ._companion import compare
+from ._companion import Comparison, Picture, compare
 from ._installed import library, program
 from ._mpitrace import TraceError, __version__
 from ._trace import Trace, open
 
 __all__ = [
     "Categories",
+    "Comparison",
+    "Picture",
     "Trace",
     "TraceError",
     "__version__",

@@ -11,7 +11,7 @@ import pyarrow
 
 from . import _mpitrace
 from ._categories import Categories
-from ._companion import ask
+from ._companion import Picture, ask, draw
 from ._plot import run_times
 
 
@@ -93,6 +93,15 @@ class Trace:
         of = self.info["operations"][operation]
         size = f" of {of['bytes']} bytes" if of["bytes"] else ""
         return run_times(table, f"{of['function']}{size} on {of['communicator']}", axes)
+
+    def picture(self, plot: str, operation: int | None = None) -> Picture:
+        """A picture of ``mpitrace report --plot``: ``timeline`` and ``sizes`` (medians by message size) of the run,
+        ``histogram``, ``ecdf``, ``q-q``, ``box`` and others of an operation, the first one without its number.
+
+        Raises:
+            TraceError: There is no such plot or operation.
+        """
+        return draw("report", *self._paths, "--plot", plot, *_of(operation), output="pictures")
 
     def clock(self) -> dict[str, Any]:
         """How good the global time is; the keys of ``mpitrace clock --json``."""

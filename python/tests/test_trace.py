@@ -119,6 +119,22 @@ def test_a_plot_has_all_repetitions(trace):
     assert axes.get_xlabel() == "repetition"
 
 
+def test_pictures_are_those_of_the_companion(trace, path, tmp_path):
+    subprocess.run([mpitrace.program(), "report", path, "--plot", "q-q", "--operation", "0", "-o", tmp_path], check=True)
+    (file,) = tmp_path.glob("0-*-q-q.svg")
+    assert trace.picture("q-q", 0).svg == file.read_text(encoding="utf-8")
+    with pytest.raises(mpitrace.TraceError, match="no plot pie: there are run-time"):
+        trace.picture("pie")
+    compared = mpitrace.compare(path, path)
+    runs = compared.picture("runs")
+    runs.save(tmp_path / "runs.svg")
+    assert (tmp_path / "runs.svg").read_text(encoding="utf-8") == runs._repr_svg_()
+    key = next(row["operation_key"] for row in compared if row["operation_key"].startswith("MPI_"))
+    assert key in runs.svg
+    with pytest.raises(mpitrace.TraceError, match="possible values: forest"):
+        compared.picture("pie")
+
+
 def test_the_account_adds_up(trace):
     summary = trace.summary()
     rows = trace.account().to_pylist()

@@ -7,7 +7,9 @@ use super::plot::{Bar, Image, Layer, Mark, Plot, Range, Shape};
 use super::scene::{Anchor, Area, Colour, FAINT, GRID, INK, Item, PAPER, Scene, Stroke, rectangle};
 use crate::text;
 
+/// Left of the axes, and the width of a letter of longer names there.
 const LEFT: f64 = 66.0;
+const LETTER: f64 = 6.2;
 const RIGHT: f64 = 14.0;
 /// Beside a scale of colours.
 const RIGHT_OF_MAP: f64 = 78.0;
@@ -39,7 +41,10 @@ pub fn draw(plot: &Plot, scene: &mut Scene, area: Area) -> Option<Frame> {
         return None;
     }
     let right = if plot.scale.is_some() { RIGHT_OF_MAP } else { RIGHT };
-    let (left, width) = (area.left + LEFT, area.width - LEFT - right);
+    // Where names would leave less than half for the plot they go beyond the edge.
+    let longest = plot.y.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let room = (16.0 + LETTER * longest as f64).min(area.width / 2.0).max(LEFT);
+    let (left, width) = (area.left + room, area.width - room - right);
     let above = area.top + if plot.title.is_empty() { UNTITLED } else { TOP };
     let top = above + legend(scene, plot, (left, above), width);
     let inside = Area { left, top, width, height: area.top + area.height - BOTTOM - top };
@@ -113,7 +118,7 @@ impl Frame {
         let mut grid = String::new();
         for (place, label) in self.x.ticks(width / 75.0) {
             grid.push_str(&format!("M{place:.1} {top:.1}V{bottom:.1}"));
-            scene.tick((place, bottom + 14.0), Anchor::Middle, SMALL, label);
+            scene.tick((place, bottom + 14.0), Anchor::Middle, SMALL, INK, label);
         }
         let ticks = match plot.y.kind {
             Kind::Names => self.names(&plot.y.names, height / 16.0),
@@ -123,7 +128,7 @@ impl Frame {
             if plot.y.kind != Kind::Names {
                 grid.push_str(&format!("M{left:.1} {place:.1}H{right:.1}"));
             }
-            scene.tick((left - 6.0, place + 3.8), Anchor::End, SMALL, label);
+            scene.tick((left - 6.0, place + 3.8), Anchor::End, SMALL, INK, label);
         }
         let (stroke, layer) = (Some(Stroke::solid(GRID, 0.8)), Some((usize::MAX, "grid".to_owned())));
         scene.items.push(Item::Path { data: grid, fill: None, stroke, within: None, layer });
@@ -170,7 +175,7 @@ impl Frame {
             Mark::Labels(labels) => {
                 for ((x, y), text) in labels.iter().filter(|((x, y), _)| self.x.has(*x) && self.y.has(*y)) {
                     let at = (self.x.place(*x), self.y.place(*y) - 3.0);
-                    scene.text(at, Anchor::Middle, SMALL, colour, text.as_str());
+                    scene.tick(at, Anchor::Middle, SMALL, colour, text.clone());
                 }
             }
             Mark::Rules { at, dash } => {

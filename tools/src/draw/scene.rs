@@ -58,7 +58,7 @@ pub enum Item {
         text: String,
         colour: Colour,
         upright: bool,
-        /// True if the label of a tick.
+        /// True if it stands where a value does: the label of a tick.
         is_tick: bool,
     },
 }
@@ -156,9 +156,9 @@ impl Scene {
         self.items.push(Item::Text { at, anchor, size, text: text.into(), colour, upright: false, is_tick: false });
     }
 
-    /// The label of a tick.
-    pub fn tick(&mut self, at: (f64, f64), anchor: Anchor, size: f64, text: String) {
-        self.items.push(Item::Text { at, anchor, size, text, colour: INK, upright: false, is_tick: true });
+    /// The label of a tick, or of a place of the data.
+    pub fn tick(&mut self, at: (f64, f64), anchor: Anchor, size: f64, colour: Colour, text: String) {
+        self.items.push(Item::Text { at, anchor, size, text, colour, upright: false, is_tick: true });
     }
 
     /// A line of text that runs upwards.

@@ -130,6 +130,7 @@ pub fn overview(source: &Source, fingerprint: &Fingerprint, rule: Rule, time: Ru
         operation: fingerprint.subject.operation.clone(),
         time_ns: in_calls.or(sum).unwrap_or(0.0),
         median_ns: numbers.and_then(|numbers| numbers.median_ns),
+        good_median: timed.and_then(|timed| timed.good.quantiles.iter().find(|known| known.p == 0.5).copied()),
         p95_ns: numbers.and_then(|numbers| numbers.p95_ns),
         warmup_end: timed.and_then(|timed| timed.cuts.first()?.warmup_end),
         counts: timed.map_or([0; 4], |timed| timed.counts),

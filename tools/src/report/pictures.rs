@@ -28,8 +28,42 @@ impl Default for Format {
     }
 }
 
-/// The name of the picture of all ranks over the whole run.
-const TIMELINE: &str = "timeline";
+/// How a picture is written.
+#[derive(Clone, Copy, Debug)]
+pub enum Written {
+    Svg,
+    Png,
+    Pdf,
+}
+
+impl Written {
+    const ALL: [(&'static str, Written); 3] = [("svg", Written::Svg), ("png", Written::Png), ("pdf", Written::Pdf)];
+
+    /// By the ending of the file's name.
+    pub fn by_ending(path: &Path) -> Option<Written> {
+        let ending = path.extension()?.to_str()?;
+        Written::ALL.into_iter().find_map(|(name, written)| (name == ending).then_some(written))
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(self, scene: &Scene, path: &Path) -> Result<()> {
+        file::whole(path, |file| match self {
+            Written::Svg => Ok(file.write_all(svg::text(scene, "axes").as_bytes())?),
+            Written::Png => png::write(scene, file),
+            Written::Pdf => pdf::write(scene, file),
+        })
+    }
+}
+
+/// The plots of the whole run, with the names of their files.
+fn of_run(report: &Report) -> Vec<(&'static str, Plot)> {
+    let timeline = report.run.timeline.as_ref().map(|found| ("timeline", plots::timeline(found)));
+    let sizes = plots::sets::of_operations(&report.overview).map(|plot| ("sizes", plot));
+    timeline.into_iter().chain(sizes).collect()
+}
 
 /// The name of the sheet that holds an operation's numbers and its most telling plots.
 const SHEET: &str = "fingerprint";
@@ -56,9 +90,8 @@ pub fn write(report: &Report, time: RunTime, folder: &Path, only: Option<&str>, 
             write_all(folder, &format!("{start}-{SHEET}"), &sheet::of_operation(report, view))?;
         }
     }
-    if let Some(found) = report.run.timeline.as_ref().filter(|_| is_wanted(TIMELINE)) {
-        let name = format!("{}: {TIMELINE}", report.name);
-        write_all(folder, TIMELINE, &alone(&plots::timeline(found), format, name, report.name.clone()))?;
+    for (name, plot) in of_run(report).into_iter().filter(|(name, _)| is_wanted(name)) {
+        write_all(folder, name, &alone(&plot, format, format!("{}: {name}", report.name), report.name.clone()))?;
     }
     Ok(())
 }
@@ -83,10 +116,8 @@ fn make_folder(folder: &Path) -> Result<()> {
 }
 
 fn write_all(folder: &Path, name: &str, scene: &Scene) -> Result<()> {
-    let path = |ending: &str| folder.join(format!("{name}.{ending}"));
-    file::whole(&path("svg"), |file| Ok(file.write_all(svg::text(scene, "axes").as_bytes())?))?;
-    file::whole(&path("png"), |file| png::write(scene, file))?;
-    file::whole(&path("pdf"), |file| pdf::write(scene, file))
+    let mut all = Written::ALL.into_iter();
+    all.try_for_each(|(ending, written)| written.write(scene, &folder.join(format!("{name}.{ending}"))))
 }
 
 /// A check that there is a plot of this name in some operation.
@@ -98,7 +129,7 @@ fn check(report: &Report, name: &str) -> Result<()> {
             names.push(known);
         }
     }
-    names.extend(report.run.timeline.iter().map(|_| TIMELINE.to_owned()));
+    names.extend(of_run(report).into_iter().map(|(name, _)| name.to_owned()));
     names.push(SHEET.to_owned());
     ensure!(names.iter().any(|known| known == name), "no plot {name}: there are {}", names.join(", "));
     Ok(())

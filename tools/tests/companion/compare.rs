@@ -134,9 +134,9 @@ fn effects_and_their_intervals_are_drawn_on_one_scale() {
         assert_eq!(compare(&a, &b, &["--json", "-o", path]).code, 1);
         assert!(std::fs::read(path).unwrap().starts_with(magic), "{path}");
     }
-    let refused = compare(&a, &b, &["-o", "forest.html"]);
+    let refused = compare(&a, &b, &["-o", "forest.jpg"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
-    assert!(refused.stderr.ends_with("the name of a picture ends in .svg, .png or .pdf\n"));
+    assert!(refused.stderr.ends_with("ends in .svg, .png or .pdf, that of a page in .html\n"), "{}", refused.stderr);
 }
 
 #[test]
@@ -434,6 +434,16 @@ fn medians_are_drawn_over_message_sizes() {
         assert!(picture.contains(">MPI_Bcast by message size<") && picture.contains(label), "{picture}");
         assert_eq!(picture.matches(">**<").count(), 2, "of three sizes two differ: {picture}");
     }
+    let path = folder.path("all.html");
+    assert_eq!(compare(&a, &b, &["-o", &path]).code, 1);
+    let page = std::fs::read_to_string(&path).unwrap();
+    let titles = ["Effects", "Medians by message size", "Medians by message size, over those of A", "Runs"];
+    for title in titles.into_iter().chain(["Distribution of the runs"]) {
+        assert!(page.contains(&format!("<h2>{title}</h2>")), "{title}");
+    }
+    // The effects, by size, over A, three of runs, and a distribution and a Q-Q plot of each size.
+    assert_eq!(page.matches("<figure").count(), 1 + 2 + 3 + 2 * 3);
+    assert!(page.contains("<li>MPI_Bcast/1024/1/-: B is 60 % slower"), "what the test found: {page}");
 }
 
 #[test]

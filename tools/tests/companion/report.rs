@@ -239,6 +239,44 @@ fn a_plot_alone_is_three_files_of_the_size_that_is_asked_for() {
     assert!(!svg.contains(">Histogram"), "{svg}");
 }
 
+/// Three sizes of one function are a line; a function of one size is none.
+#[test]
+fn medians_of_a_run_are_drawn_over_message_sizes() {
+    let folder = Folder::new();
+    let mut rank = SyntheticRank::new(0, 1);
+    let mut now = 1_000_000;
+    for (function, bytes, level) in
+        [("MPI_Bcast", 8, 1_000), ("MPI_Bcast", 1024, 4_000), ("MPI_Barrier", 0, 2_000), ("MPI_Bcast", 65_536, 90_000)]
+    {
+        let operation = rank.operation(function, 0, bytes);
+        for k in 0..50 {
+            rank.call(operation, now, now + level + k % 7);
+            now += 2 * level;
+        }
+    }
+    let trace = folder.trace(&[rank]);
+    let (pictures, page) = (folder.path("pictures"), folder.path("page.html"));
+    assert_eq!(report(&[&trace, "-o", &pictures, "--plot", "sizes"]).code, 0);
+    let mut names: Vec<_> = std::fs::read_dir(&pictures).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["sizes.pdf", "sizes.png", "sizes.svg"]);
+    let svg = std::fs::read_to_string(format!("{pictures}/sizes.svg")).unwrap();
+    assert!(svg.contains(">MPI_Bcast, MPI_COMM_WORLD<") && !svg.contains("Barrier"), "{svg}");
+    assert_eq!(report(&[&trace, "-o", &page]).code, 0);
+    let page = std::fs::read_to_string(&page).unwrap();
+    let (_, figure) = page.split_once("data-plot=\"sizes\"").unwrap();
+    let values = figure.split_once("application/json\">").unwrap().1.split_once("</script>").unwrap().0;
+    let values: Value = serde_json::from_str(values).unwrap();
+    let overview = report(&[&trace, "--json"]).json()["overview"].clone();
+    let number = |value: &Value| value.as_f64().unwrap();
+    let medians = [0, 1, 3].map(|row: usize| number(&overview[row]["good_median"]["value_ns"]));
+    assert_eq!(values["layers"][0]["line"][0], serde_json::json!([8, 1024, 65_536]));
+    assert_eq!([0, 1, 2].map(|size: usize| number(&values["layers"][0]["line"][1][size])), medians);
+    let interval = &overview[0]["good_median"]["interval"];
+    let bar = [0, 1, 2, 3].map(|end: usize| number(&values["layers"][1]["bars"][0][end]));
+    assert_eq!(bar, [8.0, 8.0, number(&interval["lower_ns"]), number(&interval["upper_ns"])]);
+}
+
 /// Rank 1 comes 60 us late to 200 barriers of 100 us, each millisecond.
 #[test]
 fn the_timeline_has_the_time_of_the_account() {

@@ -1,15 +1,23 @@
 //! Pictures over message sizes and over runs, as Hunold & Carpen-Amarie (2016) draw them.
 
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
 use mpitrace::comparison::{Quantile, Run, over_runs, q_q, stars};
 
-use super::Pair;
-use super::forest;
 use super::result::Compared;
 use super::side::OfOperation;
-use crate::draw::axis::{Kind, extent};
+use super::{Pair, forest, sentence};
+use crate::draw::axis::Kind;
 use crate::draw::picture;
-use crate::draw::plot::{Bar, FAR, GREY, Ink, Mark, PALETTE, Plot, Range, Shape};
-use crate::draw::scene::{Area, Colour, Scene};
+use crate::draw::plot::{FAR, Plot, Range};
+use crate::draw::scene::{Area, Scene};
+use crate::report::page::{self, figure::Figures};
+use crate::report::pictures::{Format, Written};
+use crate::report::plots::sets::{self, Line, Set};
 
 /// The content of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -27,17 +35,48 @@ pub enum Figure {
     Distribution,
 }
 
+/// A file with figures.
+pub enum Drawn {
+    Picture(Figure, Written),
+    /// With all of them.
+    Page,
+}
+
+impl Drawn {
+    /// As the name of the file asks for.
+    ///
+    /// # Errors
+    /// It asks for neither, or for one figure of a page.
+    pub fn by_name(path: &Path, figure: Option<Figure>) -> Result<Drawn> {
+        if path.extension().is_some_and(|ending| ending == "html") {
+            ensure!(figure.is_none(), "--plot chooses among pictures: {} is a page with all of them", path.display());
+            return Ok(Drawn::Page);
+        }
+        let written = Written::by_ending(path).with_context(|| {
+            format!("{}: the name of a picture ends in .svg, .png or .pdf, that of a page in .html", path.display())
+        })?;
+        Ok(Drawn::Picture(figure.unwrap_or_default(), written))
+    }
+}
+
+impl Figure {
+    fn title(self) -> &'static str {
+        match self {
+            Figure::Forest => "Effects",
+            Figure::Sizes => "Medians by message size",
+            Figure::Normalised => "Medians by message size, over those of A",
+            Figure::Runs => "Runs",
+            Figure::Distribution => "Distribution of the runs",
+        }
+    }
+}
+
 /// The size of a plot.
 const PANEL: (f64, f64) = (480.0, 320.0);
+/// The height of a row of an operation.
+const ROW: f64 = 20.0;
 /// Plots in a picture.
 const MOST: usize = 24;
-/// Intervals are shown as far as so many times beyond all values.
-const SHOWN: f64 = 1.5;
-/// The colours of the sets.
-const COLOURS: [Colour; 6] = [PALETTE[3], PALETTE[2], PALETTE[1], PALETTE[0], GREY, Colour(0x00, 0x9e, 0x73)];
-const SHAPES: [Shape; 6] =
-    [Shape::Circle, Shape::Triangle, Shape::Diamond, Shape::Cross, Shape::Circle, Shape::Triangle];
-
 /// An operation of a set, with its letter, and what the test says of it against A.
 struct OfSet<'s> {
     name: char,
@@ -47,37 +86,72 @@ struct OfSet<'s> {
 
 /// Draws it; `None`: there is nothing to show.
 pub fn draw(figure: Figure, pairs: &[Pair]) -> Option<Scene> {
-    if figure == Figure::Forest {
-        let rows = forest::rows(pairs);
-        let [a, b] = pairs.first()?.names.map(|name| name.to_string());
-        let names = if pairs.len() > 1 { ["the first", "the second"] } else { [a.as_str(), b.as_str()] };
-        return (!rows.is_empty()).then(|| forest::draw(&rows, names));
-    }
-    let all = operations(pairs);
-    let plots: Vec<Plot> = match figure {
-        Figure::Sizes | Figure::Normalised => {
-            let mut functions: Vec<&str> =
-                all.iter().map(|sets| sets[0].operation.identity.function.as_str()).collect();
-            functions.dedup();
-            let of_function = |function: &&str| -> Vec<&Vec<OfSet>> {
-                all.iter().filter(|sets| sets[0].operation.identity.function == **function).collect()
-            };
-            let plot = |function: &&str| by_size(function, &of_function(function), figure == Figure::Normalised);
-            functions.iter().filter_map(plot).collect()
-        }
-        Figure::Runs => all.iter().filter_map(|sets| by_run(sets)).collect(),
-        _ => all.iter().filter_map(|sets| Some([distribution(sets)?, against_normal(sets)?])).flatten().collect(),
-    };
+    let plots = plots(figure, pairs);
     let columns = plots.len().min(2);
-    let rows = plots.len().min(MOST).div_ceil(columns.max(1));
-    let (width, height) = PANEL;
-    let title = format!("{figure:?} of {} operations", all.len());
-    let mut scene = Scene::new(width * columns as f64, height * rows as f64, title);
-    for (place, plot) in plots.iter().take(MOST).enumerate() {
+    let rows = plots.len().div_ceil(columns.max(1));
+    let (width, height) = size(plots.first()?);
+    let mut scene = Scene::new(width * columns as f64, height * rows as f64, figure.title().to_owned());
+    for (place, plot) in plots.iter().enumerate() {
         let (left, top) = (width * (place % columns) as f64, height * (place / columns) as f64);
         picture::draw(plot, &mut scene, Area { left, top, width, height });
     }
-    (!plots.is_empty()).then_some(scene)
+    Some(scene)
+}
+
+/// One with a row for each operation is as high as these need.
+fn size(plot: &Plot) -> (f64, f64) {
+    match plot.y.names.len() {
+        0 => PANEL,
+        rows => (Format::default().size.0, 100.0 + ROW * rows as f64),
+    }
+}
+
+/// Writes all of them as a page, below what can be said of each operation.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn page(pairs: &[Pair], output: &mut dyn Write) -> Result<()> {
+    let said = |one: &Compared| Some(format!("{}: {}", one.identity.key(), sentence::of_comparison(one)?));
+    let said = match pairs {
+        [pair] => pair.compared.iter().filter_map(said).collect(),
+        several => sentence::standing(several),
+    };
+    let mut figures = Figures::default();
+    let sections = Figure::value_variants().iter().map(|&figure| {
+        let draw = |plot: &Plot| figures.figure(figure.title(), plot, size(plot), "");
+        (figure.title(), plots(figure, pairs).iter().map(draw).collect())
+    });
+    let sections: Vec<(&str, String)> = sections.collect();
+    let names: BTreeSet<String> = pairs.iter().flat_map(|pair| pair.names).map(String::from).collect();
+    page::of_figures(&format!("Comparison of {}", Vec::from_iter(names).join(", ")), &said, &sections, output)
+}
+
+fn plots(figure: Figure, pairs: &[Pair]) -> Vec<Plot> {
+    let all = operations(pairs);
+    let mut plots: Vec<Plot> = match figure {
+        Figure::Forest => {
+            let names = match pairs {
+                [pair] => pair.names.map(String::from),
+                _ => ["the first", "the second"].map(String::from),
+            };
+            forest::plot(&forest::rows(pairs), [&names[0], &names[1]]).into_iter().collect()
+        }
+        Figure::Sizes | Figure::Normalised => {
+            let functions = all.chunk_by(|a, b| function(a) == function(b));
+            let is_normalised = figure == Figure::Normalised;
+            functions.filter_map(|sizes| by_size(function(&sizes[0]), sizes, is_normalised)).collect()
+        }
+        Figure::Runs => all.iter().filter_map(|sets| by_run(sets)).collect(),
+        Figure::Distribution => {
+            all.iter().filter_map(|sets| Some([distribution(sets)?, against_normal(sets)?])).flatten().collect()
+        }
+    };
+    plots.truncate(MOST);
+    plots
+}
+
+fn function<'s>(sets: &[OfSet<'s>]) -> &'s str {
+    &sets[0].operation.identity.function
 }
 
 /// The operations that A shares with other sets, by function and size: each with those of the sets that have it.
@@ -101,13 +175,8 @@ fn operations<'s>(pairs: &'s [Pair]) -> Vec<Vec<OfSet<'s>>> {
     all
 }
 
-fn ink(name: char) -> Ink {
-    let place = (name as usize - 'A' as usize) % COLOURS.len();
-    Ink { letter: name, ..Ink::of_colour(COLOURS[place]) }
-}
-
-fn shape(name: char) -> Shape {
-    SHAPES[(name as usize - 'A' as usize) % SHAPES.len()]
+fn set(name: char) -> Set {
+    Set { name: name.to_string(), place: name as usize - 'A' as usize }
 }
 
 /// The median over the runs of their medians, with its interval.
@@ -121,58 +190,26 @@ fn median(operation: &OfOperation) -> Option<Quantile> {
     )
 }
 
-/// Points with their intervals, and a line through them.
-fn add(plot: &mut Plot, name: char, points: &[(f64, Quantile)], has_line: bool) {
-    let values: Vec<(f64, f64)> = points.iter().map(|(x, of)| (*x, of.value_ns)).collect();
-    let bar = |(x, of): &(f64, Quantile)| of.interval_ns.map(|[low, high]| Bar { x: (*x, *x), y: (low, high) });
-    plot.add("interval", None, ink(name), Mark::Bars(points.iter().filter_map(bar).collect()));
-    if has_line {
-        plot.add("line", None, ink(name), Mark::Line { points: values.clone(), width: 1.0, dash: None });
-    }
-    let mark = Mark::Points { shape: shape(name), points: values, rows: Vec::new() };
-    plot.add(name, Some(name.to_string()), ink(name), mark);
-}
-
 /// Of the sizes of a function, each with its sets. `None`: of fewer than two sizes.
-fn by_size(function: &str, sizes: &[&Vec<OfSet>], is_normalised: bool) -> Option<Plot> {
-    let mut lines: Vec<(char, Vec<(f64, Quantile)>)> = Vec::new();
-    let mut found: Vec<(f64, char, &str)> = Vec::new();
+fn by_size(function: &str, sizes: &[Vec<OfSet>], is_normalised: bool) -> Option<Plot> {
+    let mut lines: Vec<Line> = Vec::new();
     for sets in sizes {
-        // No bytes are half a byte on a scale of logarithms.
-        let Some(x) = sets[0].operation.identity.bytes.map(|bytes| (bytes as f64).max(0.5)) else { continue };
+        let Some(x) = sets[0].operation.identity.bytes.map(sets::size) else { continue };
         let scale = if is_normalised { 1.0 / median(sets[0].operation)?.value_ns } else { 1.0 };
-        for set in *sets {
-            let Some(Quantile { value_ns, interval_ns }) = median(set.operation) else { continue };
+        for OfSet { name, operation, stars } in sets {
+            let Some(Quantile { value_ns, interval_ns }) = median(operation) else { continue };
             let interval_ns = interval_ns.map(|ends| ends.map(|end| end * scale));
-            let scaled = Quantile { value_ns: value_ns * scale, interval_ns };
-            found.push((x, set.name, set.stars));
-            match lines.iter_mut().find(|(name, _)| *name == set.name) {
-                Some((_, points)) => points.push((x, scaled)),
-                None => lines.push((set.name, vec![(x, scaled)])),
-            }
+            let set = set(*name);
+            let place = lines.iter().position(|line| line.set.place == set.place).unwrap_or_else(|| {
+                lines.push(Line { set, points: Vec::new(), stars: Vec::new() });
+                lines.len() - 1
+            });
+            lines[place].points.push((x, Quantile { value_ns: value_ns * scale, interval_ns }));
+            lines[place].stars.extend((!stars.is_empty()).then_some((x, *stars)));
         }
     }
-    let points = || lines.iter().flat_map(|(_, points)| points);
-    let (first, last) = extent(points().map(|(x, _)| *x)).filter(|(first, last)| first < last)?;
-    // An interval that is far wider than all values says that little is known, however wide it is.
-    let (low, high) = extent(points().map(|(_, of)| of.value_ns)).filter(|(low, _)| *low > 0.0)?;
-    let ends = points().flat_map(|(_, of)| of.interval_ns.unwrap_or([of.value_ns; 2]));
-    let (low, high) = extent(ends.map(|end| end.clamp(low / SHOWN, high * SHOWN)))?;
-    // Above all there is a row of asterisks for each set.
-    let row = (high / low).powf(0.07).max(1.02);
-    let range = (low / row, high * row.powi(lines.len() as i32 + 1));
-    let (label, kind) =
-        if is_normalised { ("over the median of A", Kind::Share) } else { ("median over the runs", Kind::Time) };
-    let y = Range { logarithmic: true, ..Range::new(label, range, kind) };
-    let sizes = Range::new("message size, bytes", (first / 1.4, last * 1.4), Kind::Count);
-    let mut plot = Plot::new(format!("{function} by message size"), Range { logarithmic: true, ..sizes }, y);
-    for (place, (name, points)) in lines.iter().enumerate() {
-        add(&mut plot, *name, points, true);
-        let of_set = found.iter().filter(|(_, set, stars)| set == name && !stars.is_empty());
-        let labels = of_set.map(|(x, _, stars)| ((*x, high * row.powi(place as i32)), (*stars).to_owned())).collect();
-        plot.add("asterisks", None, ink(*name), Mark::Labels(labels));
-    }
-    Some(plot)
+    let y = if is_normalised { ("over the median of A", Kind::Share) } else { ("median over the runs", Kind::Time) };
+    sets::by_size(format!("{function} by message size"), y, &lines)
 }
 
 /// Each run of each set.
@@ -186,7 +223,7 @@ fn by_run(sets: &[OfSet]) -> Option<Plot> {
     let last = points().map(|(x, _)| *x).fold(1.0, f64::max);
     let y = Range::of_times("median", points().flat_map(|(_, of)| of.interval_ns.unwrap_or([of.value_ns; 2])), FAR)?;
     let mut plot = Plot::new(title(sets), Range::new("run", (0.5, last + 0.5), Kind::Count), y);
-    all.iter().for_each(|(name, points)| add(&mut plot, *name, points, false));
+    all.iter().for_each(|(name, points)| set(*name).intervals(&mut plot, points));
     Some(plot)
 }
 
@@ -204,12 +241,11 @@ fn medians(set: &OfSet) -> Vec<f64> {
 fn distribution(sets: &[OfSet]) -> Option<Plot> {
     let x = Range::of_times("median of a run", sets.iter().flat_map(medians), FAR)?;
     let mut plot = Plot::new(title(sets), x, Range::new("share of the runs", (0.0, 1.02), Kind::Share));
-    for set in sets {
-        let all = medians(set);
+    for of_set in sets {
+        let all = medians(of_set);
         let step =
             |(at, &x): (usize, &f64)| [(x, at as f64 / all.len() as f64), (x, (at + 1) as f64 / all.len() as f64)];
-        let points = all.iter().enumerate().flat_map(step).collect();
-        plot.line(&set.name.to_string(), ink(set.name), points, 1.6, None);
+        set(of_set.name).steps(&mut plot, all.iter().enumerate().flat_map(step).collect());
     }
     Some(plot)
 }
@@ -223,17 +259,26 @@ fn against_normal(sets: &[OfSet]) -> Option<Plot> {
             .unwrap_or((0.0, 1.0));
         q_q(&medians).iter().map(|&[normal, value]| (normal, (value - mean) / deviation)).collect()
     };
-    let all: Vec<(char, Vec<(f64, f64)>)> = sets.iter().map(|set| (set.name, of_set(set))).collect();
-    let (low, high) = extent(all.iter().flat_map(|(_, points)| points).flat_map(|&(x, y)| [x, y]))?;
-    let range = (low - 0.3, high + 0.3);
-    let title = format!("{}: Q-Q", title(sets));
-    let x = Range::new("normal distribution, standard deviations", range, Kind::Share);
-    let mut plot = Plot::new(title, x, Range::new("runs, standard deviations", range, Kind::Share));
-    let line = Mark::Line { points: vec![(range.0, range.0), (range.1, range.1)], width: 1.0, dash: Some((4.0, 3.0)) };
-    plot.add("normal", None, Ink::of_colour(GREY), line);
-    for (name, points) in all {
-        let mark = Mark::Points { shape: shape(name), points, rows: Vec::new() };
-        plot.add(name, Some(name.to_string()), ink(name), mark);
+    let all = sets.iter().map(|one| (set(one.name), of_set(one))).collect();
+    sets::against_normal(format!("{}: Q-Q", title(sets)), "runs", all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_of_the_name_says_what_is_drawn() {
+        let drawn = |name: &str, figure| Drawn::by_name(Path::new(name), figure).map_err(|error| error.to_string());
+        for name in ["a.svg", "a.png", "a.pdf"] {
+            assert!(matches!(drawn(name, None), Ok(Drawn::Picture(Figure::Forest, _))), "{name}");
+        }
+        assert!(matches!(drawn("a.html", None), Ok(Drawn::Page)));
+        for (name, figure, refused) in [
+            ("a.jpg", None, "a.jpg: the name of a picture ends in .svg, .png or .pdf, that of a page in .html"),
+            ("a.html", Some(Figure::Runs), "--plot chooses among pictures: a.html is a page with all of them"),
+        ] {
+            assert_eq!(drawn(name, figure).err().as_deref(), Some(refused));
+        }
     }
-    Some(plot)
 }

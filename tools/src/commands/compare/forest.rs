@@ -1,29 +1,16 @@
 //! The forest plot: for each operation how much longer B takes than A, with its interval, on a scale of logarithms: 2
 //! and 1/2 times are as far from 1.
 
-use std::path::Path;
-
-use anyhow::{Result, bail};
 use mpitrace::comparison::stars;
 
 use super::Pair;
 use super::result::Compared;
 use super::share::times;
-use crate::draw::axis::{Axis, Kind};
-use crate::draw::picture::SMALL;
-use crate::draw::plot::{PALETTE, Shape};
-use crate::draw::scene::{Anchor, FAINT, GRID, INK, PAPER, Scene, Stroke};
-use crate::draw::{pdf, png, svg};
-use crate::report::file;
-use crate::report::pictures::Format;
+use crate::draw::axis::Kind;
+use crate::draw::plot::{Bar, Ink, Mark, PALETTE, Plot, Range, Shape};
+use crate::draw::scene::FAINT;
 use crate::text;
 
-/// The height of a row, and of what stands above and below the rows.
-const ROW: f64 = 20.0;
-const TOP: f64 = 44.0;
-const BOTTOM: f64 = 44.0;
-/// The width of a letter of the operations' names.
-const LETTER: f64 = 6.2;
 /// An interval is shown as far as so many times the logarithm of the largest effect, or this one where effects are
 /// small: one that is wider says that little is known, however wide it is.
 const SHOWN: f64 = 3.0;
@@ -66,83 +53,28 @@ fn range(rows: &[Row]) -> (f64, f64) {
     (low - room, high + room)
 }
 
-/// How a picture is written, by the ending of its name.
-#[derive(Clone, Copy, Debug)]
-pub enum Written {
-    Svg,
-    Png,
-    Pdf,
-}
-
-impl Written {
-    /// As the name of the file asks for.
-    pub fn by_name(path: &Path) -> Result<Written> {
-        Ok(match path.extension().and_then(|ending| ending.to_str()) {
-            Some("svg") => Written::Svg,
-            Some("png") => Written::Png,
-            Some("pdf") => Written::Pdf,
-            _ => bail!("{}: the name of a picture ends in .svg, .png or .pdf", path.display()),
-        })
-    }
-}
-
-/// Writes a picture into a file.
-pub fn write(scene: &Scene, path: &Path, written: Written) -> Result<()> {
-    file::whole(path, |file| match written {
-        Written::Svg => Ok(file.write_all(svg::text(scene, "axes").as_bytes())?),
-        Written::Png => png::write(scene, file),
-        Written::Pdf => pdf::write(scene, file),
-    })
-}
-
-/// The rows as a picture; `names`: of the two sets, if there are no more.
-pub fn draw(rows: &[Row], [a, b]: [&str; 2]) -> Scene {
-    let (width, height) = (Format::default().size.0, TOP + ROW * rows.len() as f64 + BOTTOM);
-    let title = format!("{b} against {a}, with intervals of 95 %");
-    let mut scene = Scene::new(width, height, title.clone());
-    scene.text((8.0, 16.0), Anchor::Start, 12.5, INK, title);
-    // Where the names would leave less than half for the plot they go beyond the edge.
-    let letters = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
-    let left = (16.0 + LETTER * letters as f64).min(width / 2.0);
-    let (right, bottom) = (width - 16.0, height - BOTTOM);
+/// The rows as a plot; `names`: of the two sets, if there are no more. `None`: there is no row.
+pub fn plot(rows: &[Row], [a, b]: [&str; 2]) -> Option<Plot> {
     let (low, high) = range(rows);
-    let across = Axis::new((low.exp(), high.exp()), (left, right), Kind::Share, true);
-    for (place, label) in across.ticks((right - left) / 75.0) {
-        scene.line((place, TOP - 14.0), (place, bottom), Stroke::solid(GRID, 0.8));
-        scene.text((place, bottom + 14.0), Anchor::Middle, SMALL, INK, label);
-    }
-    let axis = ((left + right) / 2.0, bottom + 31.0);
     let label = format!("{b} takes less | longer than {a}: time of {b} / time of {a}");
-    scene.text(axis, Anchor::Middle, SMALL, FAINT, label);
-    let equal = across.place(1.0);
-    scene.line((equal, TOP - 14.0), (equal, bottom), Stroke::solid(FAINT, 1.0));
-    let step = (bottom - TOP) / rows.len().max(1) as f64;
-    for (index, row) in rows.iter().enumerate() {
-        let y = TOP + step * (index as f64 + 0.4);
-        scene.text((left - 8.0, y + 3.8), Anchor::End, SMALL, INK, row.name.as_str());
-        let colour = if row.found { PALETTE[3] } else { FAINT };
-        if let Some([from, to]) = row.interval.map(|ends| ends.map(f64::ln_1p)) {
-            let place = |end: f64| across.place(end.clamp(low, high).exp());
-            let (first, last) = (place(from), place(to));
-            // An arrow where it goes on, a cap where it ends.
-            let end = |at: f64, is_end: bool, inwards: f64| match is_end {
-                true => format!("M{at:.1} {:.1}v6", y - 3.0),
-                false => {
-                    format!("M{:.1} {:.1}L{at:.1} {y:.1}L{:.1} {:.1}", at + inwards, y - 3.0, at + inwards, y + 3.0)
-                }
-            };
-            let ends = [end(first, from >= low, 4.0), end(last, to <= high, -4.0)].concat();
-            scene.path(
-                format!("M{first:.1} {y:.1}L{last:.1} {y:.1}{ends}"),
-                None,
-                Some(Stroke::solid(colour, 1.5)),
-                None,
-            );
-        }
-        let mark = Shape::Circle.path(across.place(1.0 + row.effect), y);
-        scene.path(mark, Some(if row.found { colour } else { PAPER }), Some(Stroke::solid(colour, 1.5)), None);
+    let x = Range { logarithmic: true, ..Range::new(label, (low.exp(), high.exp()), Kind::Share) };
+    let names = rows.iter().map(|row| row.name.clone()).collect();
+    let mut plot = Plot::new(format!("{b} against {a}, with intervals of 95 %"), x, Range::of_names("", names));
+    plot.add("equal", None, Ink::of_colour(FAINT), Mark::Rules { at: vec![1.0], dash: (1.0, 0.0) });
+    for (found, name, colour, shape) in
+        [(true, "a difference", PALETTE[3], Shape::Diamond), (false, "none found", FAINT, Shape::Circle)]
+    {
+        let ink = Ink::of_colour(colour);
+        let of = || (0..).map(f64::from).zip(rows).filter(|(_, row)| row.found == found);
+        let bar = |(y, row): (f64, &Row)| {
+            let [from, to] = row.interval?.map(|end| end.ln_1p().clamp(low, high).exp());
+            Some(Bar { x: (from, to), y: (y - 0.04, y + 0.04) })
+        };
+        plot.add("interval", None, ink, Mark::Bars(of().filter_map(bar).collect()));
+        let points = of().map(|(y, row)| (1.0 + row.effect, y)).collect();
+        plot.add(name, Some(name.to_owned()), ink, Mark::Points { shape, points, rows: Vec::new() });
     }
-    scene
+    (!rows.is_empty()).then_some(plot)
 }
 
 /// The rows as text, as wide as this: intervals as lines, `o` and, where a difference was found, `*` at the effect.
@@ -226,21 +158,27 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_has_each_operation_and_marks_those_that_differ() {
-        let rows = [row("MPI_Bcast/8/2/0", 0.2, Some([0.1, 0.3]), true), row("MPI_Barrier/0/2/-", 0.0, None, false)];
-        let text = svg::text(&draw(&rows, ["A", "B"]), "axes");
-        for wanted in ["MPI_Bcast/8/2/0", "MPI_Barrier/0/2/-", "with intervals of 95 %", "time of B / time of A"] {
-            assert!(text.contains(wanted), "{wanted}: {text}");
-        }
-        assert_eq!(text.matches(&format!("fill=\"{}\"", "#0072b2")).count(), 1, "one is found: {text}");
-    }
-
-    #[test]
-    fn the_ending_of_the_name_says_how_it_is_written() {
-        for name in ["forest.svg", "forest.png", "forest.pdf"] {
-            assert!(Written::by_name(Path::new(name)).is_ok(), "{name}");
-        }
-        let refused = Written::by_name(Path::new("forest.html")).unwrap_err().to_string();
-        assert_eq!(refused, "forest.html: the name of a picture ends in .svg, .png or .pdf");
+    fn a_plot_has_each_operation_and_marks_those_that_differ() {
+        let rows = [row("a", 0.2, Some([0.1, f64::INFINITY]), true), row("b", 0.0, None, false)];
+        let plot = plot(&rows, ["A", "B"]).unwrap();
+        assert_eq!(
+            (plot.y.names.as_slice(), plot.title.as_str()),
+            (["a", "b"].map(String::from).as_slice(), "B against A, with intervals of 95 %")
+        );
+        let points = |name: &str| {
+            plot.layers.iter().find_map(|layer| match &layer.mark {
+                Mark::Points { points, .. } if layer.name == name => Some(points.clone()),
+                _ => None,
+            })
+        };
+        assert_eq!([points("a difference"), points("none found")], [Some(vec![(1.2, 0.0)]), Some(vec![(1.0, 1.0)])]);
+        let bars = plot.layers.iter().filter_map(|layer| match &layer.mark {
+            Mark::Bars(bars) => Some(bars[0].x),
+            _ => None,
+        });
+        let bars: Vec<(f64, f64)> = bars.collect();
+        // One that goes on ends where the plot does.
+        assert!(bars.len() == 1 && (bars[0].0 - 1.1).abs() < 1e-12 && bars[0].1 == plot.x.range.1, "{bars:?}");
+        assert!(super::plot(&[], ["A", "B"]).is_none());
     }
 }

@@ -26,8 +26,9 @@ use super::FINDING;
 use crate::options::{Format, FromOption, ReductionOption, TimeOption, named};
 use crate::output::{self, Output};
 use crate::progress::Progress;
+use crate::report::file;
 use factors::Factor;
-use figures::Figure;
+use figures::{Drawn, Figure};
 use identity::Names;
 use result::Compared;
 use side::{OfOperation, Side};
@@ -71,12 +72,12 @@ pub struct Arguments {
     time: TimeOption,
     #[command(flatten)]
     from: FromOption,
-    /// Also a picture: FILE.svg, .png or .pdf
+    /// Also a picture: FILE.svg, .png or .pdf, or a page with all pictures: FILE.html
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The content of the picture
-    #[arg(long, value_enum, default_value_t, requires = "output")]
-    plot: Figure,
+    /// The content of the picture; without: forest
+    #[arg(long, value_enum, requires = "output")]
+    plot: Option<Figure>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -133,8 +134,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let sets = arguments.sets();
     let question = arguments.question(sets.len());
     // Before anything is computed.
-    let picture = match arguments.output.as_deref() {
-        Some(path) => Some((path, forest::Written::by_name(path)?)),
+    let drawn = match arguments.output.as_deref() {
+        Some(path) => Some((path, Drawn::by_name(path, arguments.plot)?)),
         None => None,
     };
     let runs: Vec<Vec<runs::Files>> =
@@ -182,9 +183,13 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     for note in notes.iter().filter(|note| said.insert(note)) {
         eprintln!("mpitrace: {}", crate::text::printable(note));
     }
-    if let Some((path, written)) = picture {
-        let scene = figures::draw(arguments.plot, &pairs);
-        forest::write(&scene.with_context(|| format!("{}: nothing to show", path.display()))?, path, written)?;
+    match drawn {
+        Some((path, Drawn::Page)) => file::whole(path, |file| figures::page(&pairs, file))?,
+        Some((path, Drawn::Picture(figure, written))) => {
+            let scene = figures::draw(figure, &pairs);
+            written.write(&scene.with_context(|| format!("{}: nothing to show", path.display()))?, path)?;
+        }
+        None => {}
     }
     if arguments.json {
         let rows = pairs.iter().flat_map(|pair| pair.compared.iter().map(|one| Ok(one.json(&question, &pair.factors))));

@@ -13,6 +13,7 @@ pub use timed::{Cut, Ecdf, NamedBox, Timed};
 use std::collections::BTreeMap;
 
 use mpitrace::run_time::RunTime;
+use mpitrace::statistics::Quantile;
 use serde::Serialize;
 
 use super::timeline::Timeline;
@@ -77,6 +78,8 @@ pub struct Overview {
     pub time_ns: f64,
     /// Of all complete repetitions.
     pub median_ns: Option<f64>,
+    /// Of the good ones, with its interval.
+    pub good_median: Option<Quantile>,
     /// 95 % take no longer.
     pub p95_ns: Option<f64>,
     /// Where the warm-up ends.
@@ -121,19 +124,7 @@ impl Fingerprint {
 impl Subject {
     /// `MPI_Bcast, 4096 B, root 0, MPI_COMM_WORLD`.
     pub fn title(&self) -> String {
-        let Description { function, communicator_label: communicator, bytes, root, file, .. } = &self.operation;
-        let mut title = file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
-        title.push_str(function);
-        if let Some(bytes) = bytes.filter(|&bytes| bytes > 0) {
-            title.push_str(&format!(", {bytes} B"));
-        }
-        if let Some(root) = root {
-            title.push_str(&format!(", root {root}"));
-        }
-        if file.is_none() {
-            title.push_str(&format!(", {communicator}"));
-        }
-        title
+        title(&self.operation, self.operation.bytes.filter(|&bytes| bytes > 0))
     }
 
     /// `2 nodes x 16 ranks`, or with the numbers where they differ.
@@ -147,4 +138,21 @@ impl Subject {
             (nodes, _) => format!("{nodes} nodes, {least} to {most} ranks each"),
         }
     }
+}
+
+/// `MPI_Bcast, 4096 B, root 0, MPI_COMM_WORLD`.
+pub fn title(operation: &Description, bytes: Option<u64>) -> String {
+    let Description { function, communicator_label: communicator, root, file, .. } = operation;
+    let mut title = file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
+    title.push_str(function);
+    if let Some(bytes) = bytes {
+        title.push_str(&format!(", {bytes} B"));
+    }
+    if let Some(root) = root {
+        title.push_str(&format!(", root {root}"));
+    }
+    if file.is_none() {
+        title.push_str(&format!(", {communicator}"));
+    }
+    title
 }

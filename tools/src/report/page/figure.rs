@@ -30,8 +30,8 @@ impl Figures {
         self.figure(name, plot, WIDE, " class=\"wide\"")
     }
 
-    /// Nothing for a plot without marks.
-    fn figure(&mut self, name: &str, plot: &Plot, (width, height): (f64, f64), class: &str) -> String {
+    /// A plot of this size, and a class in HTML; nothing for one without marks.
+    pub fn figure(&mut self, name: &str, plot: &Plot, (width, height): (f64, f64), class: &str) -> String {
         if plot.layers.is_empty() {
             return String::new();
         }
@@ -82,11 +82,11 @@ fn values(plot: &Plot, layer: &Layer, frame: &Frame) -> Value {
         Mark::Line { points, .. } => {
             json!({"line": [list(points.iter().map(|point| point.0)), list(points.iter().map(|point| point.1))]})
         }
-        Mark::Bars(bars) if plot.y.kind == Kind::Names => {
+        Mark::Bars(bars) if plot.y.kind == Kind::Names && plot.x.kind == Kind::Time => {
             let bar = |bar: &Bar| list([bar.x.0, bar.x.1, (bar.y.0 + bar.y.1) / 2.0].into_iter());
             json!({"bars": bars.iter().map(bar).collect::<Vec<_>>(), "names": plot.y.names})
         }
-        Mark::Bars(bars) => {
+        Mark::Bars(bars) if plot.y.kind != Kind::Names => {
             let bar = |bar: &Bar| list([bar.x.0, bar.x.1, bar.y.0, bar.y.1].into_iter());
             json!({ "bars": bars.iter().map(bar).collect::<Vec<_>>() })
         }
@@ -101,7 +101,7 @@ fn values(plot: &Plot, layer: &Layer, frame: &Frame) -> Value {
             });
             json!({"edges": list(image.edges.iter().copied()), "names": image.rows, "maps": maps.collect::<Vec<_>>()})
         }
-        Mark::Band(_) | Mark::Rules { .. } | Mark::Labels(_) => return Value::Null,
+        Mark::Bars(_) | Mark::Band(_) | Mark::Rules { .. } | Mark::Labels(_) => return Value::Null,
     };
     values["name"] = layer.name.as_str().into();
     values

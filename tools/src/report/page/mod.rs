@@ -1,7 +1,7 @@
 //! The page: one file that needs nothing else. Tables and plots are there without a script; the script adds values
 //! under the pointer and zooming.
 
-mod figure;
+pub mod figure;
 mod operation;
 
 use std::io::Write;
@@ -42,6 +42,10 @@ pub fn write(report: &Report, output: &mut dyn Write) -> Result<()> {
         );
     }
     body.push_str(&overview(&report.overview));
+    if let Some(plot) = plots::sets::of_operations(&report.overview) {
+        let figure = figures.wide("sizes", &plot);
+        body.push_str(&format!("<section id=\"sizes\"><h2>Medians by message size</h2>\n{figure}</section>\n"));
+    }
     let mut fingerprints: Vec<&Fingerprint> = report.fingerprints.iter().collect();
     let number = |fingerprint: &Fingerprint| fingerprint.subject.operation.operation;
     let order = by_time(&report.overview);
@@ -51,6 +55,18 @@ pub fn write(report: &Report, output: &mut dyn Write) -> Result<()> {
     }
     body.push_str(&format!("<footer>{}</footer>", run_facts(&report.run)));
     document(&format!("Fingerprints of {}", report.name), &body, output)
+}
+
+/// Writes a page of figures in sections, below a few lines.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn of_figures(title: &str, lines: &[String], sections: &[(&str, String)], output: &mut dyn Write) -> Result<()> {
+    let mut body = format!("</header>\n{}", list("answer", lines));
+    for (title, figures) in sections.iter().filter(|(_, figures)| !figures.is_empty()) {
+        body.push_str(&format!("<section><h2>{title}</h2>\n<div class=\"plots\">{figures}</div></section>\n"));
+    }
+    document(title, &body, output)
 }
 
 fn document(title: &str, body: &str, output: &mut dyn Write) -> Result<()> {

@@ -1,13 +1,14 @@
 //! How the run times are distributed: histograms, distribution function, box plot, autocorrelation.
 
 use mpitrace::categories::Category;
-use mpitrace::statistics::Summary;
+use mpitrace::statistics::{Description, Summary, normal_quantile};
 
+use super::sets::{Set, against_normal};
 use super::{ALL, DASHED, ORDER, View, ink};
 use crate::draw::axis::{Kind, extent};
 use crate::draw::plot::{Bar, FAR, Ink, Mark, Plot, Range};
 use crate::draw::scene::Colour;
-use crate::report::fingerprint::Ecdf;
+use crate::report::fingerprint::{Ecdf, Timed};
 use crate::report::histogram::Histogram;
 
 const PALE: Ink = Ink::of_colour(Colour(0xe4, 0xe4, 0xe4));
@@ -60,6 +61,20 @@ pub fn ecdf(view: View) -> Plot {
         plot.line(name, ink, points, 1.6, dash);
     }
     plot
+}
+
+/// The good repetitions against the normal distribution.
+pub fn q_q(view: View) -> Plot {
+    let (Timed { ecdf_good: Ecdf { at_ns, share }, good, counts, .. }, title) = (view.timed(), "Q-Q, good repetitions");
+    let Description { mean_ns: Some(mean), sd_ns: Some(deviation), .. } = good.description else {
+        return Plot::empty(title);
+    };
+    // The middle of a value's step, as in `comparison::q_q`.
+    let half = 0.5 / counts[Category::Good.place()] as f64;
+    let point = |(&at, &share): (&f64, &f64)| (normal_quantile(share - half), (at - mean) / deviation);
+    let points = at_ns.iter().zip(share).map(point).filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
+    let set = Set { name: Category::Good.name().to_owned(), place: 0 };
+    against_normal(title, "run time", vec![(set, points)]).unwrap_or_else(|| Plot::empty(title))
 }
 
 /// Box plots of all repetitions and of each category.

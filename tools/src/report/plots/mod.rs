@@ -4,6 +4,7 @@ mod counters;
 mod distribution;
 mod ranks;
 mod run_times;
+pub mod sets;
 
 pub use ranks::{detail, timeline};
 
@@ -138,6 +139,7 @@ pub fn by_time(view: View) -> Vec<(String, Plot)> {
         ("histogram", distribution::histogram(view)),
         ("histogram-good", distribution::histogram_good(view)),
         ("ecdf", distribution::ecdf(view)),
+        ("q-q", distribution::q_q(view)),
         ("box", distribution::boxes(view)),
         ("autocorrelation", distribution::autocorrelation(view)),
     ]
