@@ -42,7 +42,9 @@ use clap::{CommandFactory, Parser};
 
 pub use cli::Benchmark;
 pub use commands::exit_code;
+pub use commands::run::{shuffled, traces_of};
 pub use commands::stats::selection;
+pub use launcher::find as find_launcher;
 use output::Output;
 
 /// Parses the command line of this process, does what it says, and gives the exit code. `B` are the commands of the

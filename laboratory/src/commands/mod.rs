@@ -1,5 +1,6 @@
 //! One file for each command: its options, and what it does.
 
+mod algorithms;
 mod enough;
 mod metrics;
 mod schemes;
@@ -27,6 +28,7 @@ enum Command {
     Metrics(metrics::Arguments),
     Enough(enough::Arguments),
     Work(work::Arguments),
+    Algorithms(algorithms::Arguments),
 }
 
 impl Benchmark for Arguments {
@@ -37,6 +39,7 @@ impl Benchmark for Arguments {
             Command::Metrics(arguments) => metrics::run(arguments, output),
             Command::Enough(arguments) => enough::run(arguments, output),
             Command::Work(arguments) => work::run(arguments, output),
+            Command::Algorithms(arguments) => algorithms::run(arguments, output),
         }
     }
 }

@@ -72,6 +72,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// Runs each of these jobs so many times in random order, into traces with this name and a label: the exit code. They
 /// are [`traces_of`]. What the jobs print goes to stderr.
+///
+/// # Errors
+/// No tracer, or a job that cannot be started.
 pub fn shuffled(commands: &[&[OsString]], runs: u32, output: &Path) -> Result<u8> {
     run_all(&Arguments {
         settings: Settings::of_output(output),
