@@ -4,7 +4,7 @@
 //!
 //! `TRIALS` (200): series of each kind and length, of the seeds 0, 1, 2 and so on. `FAMILY` (reporting): `tuning` for
 //! the series that the methods were tuned on. `LONGEST` (10000000): repetitions of the longest series that is timed; 0
-//! times none.
+//! times none. `HALF` (unseen): of `-- flagged`, `tuning` for the pairs of noise and outliers that the rule was tuned on.
 
 mod series;
 
@@ -52,7 +52,8 @@ fn main() {
     };
     println!("series of the {family} family, seeds 0 to {}", trials.saturating_sub(1));
     if std::env::args().any(|argument| argument == "flagged") {
-        return flagged(trials);
+        flagged(trials);
+        return flagged_of_pairs(trials, &std::env::var("HALF").unwrap_or_else(|_| "unseen".to_owned()));
     }
     one_level(&processes, trials);
     if std::env::args().any(|argument| argument == "one-level") {
@@ -324,6 +325,47 @@ fn flagged(trials: u64) {
             let share = 100.0 * noise as f64 / outliers.max(1) as f64;
             println!("{name:22} {length:>6} {outliers:>10} {share:>8.1} {recall:>8.3}");
         }
+    }
+}
+
+/// The same of the pairs of noise and outliers of one half.
+fn flagged_of_pairs(trials: u64, half: &str) {
+    println!("\nnoise with outliers, the {half} half; wanted: noise <= 3 % of the flagged ones");
+    println!("{:22} {:>16} {:>6} {:>10} {:>8} {:>8}", "noise", "outliers", "n", "flagged", "noise, %", "recall");
+    for length in [100, 1000, 10_000] {
+        let [mut noise_shares, mut recalls] = <[Shares; 2]>::default();
+        for pair in series::flagged::all().iter().filter(|pair| pair.is_unseen() == (half == "unseen")) {
+            let (mut flagged, mut right, mut outliers) = (0, 0, 0);
+            for seed in 0..trials {
+                let (x, outlier) = pair.series(length, seed);
+                let category = robust(&x).categories.category;
+                for i in 1..length {
+                    let found = category[i] == Category::Outlier;
+                    flagged += usize::from(found);
+                    right += usize::from(found && outlier[i]);
+                    outliers += usize::from(outlier[i]);
+                }
+            }
+            noise_shares.add(flagged - right, flagged, format!("{}, {}", pair.noise, pair.outliers));
+            recalls.add(right, outliers, format!("{}, {}", pair.noise, pair.outliers));
+            let [noise, recall] = [(flagged - right, flagged), (right, outliers)]
+                .map(|(count, of)| 100.0 * count as f64 / of.max(1) as f64);
+            println!(
+                "{:22} {:>16} {length:>6} {flagged:>10} {noise:>8.1} {:>8.3}",
+                pair.noise,
+                pair.outliers,
+                recall / 100.0
+            );
+        }
+        let above = noise_shares.all.iter().filter(|(share, _)| *share > 3.0).count();
+        println!(
+            "n {length}: noise {:.1} % in the mean, above 3 % in {above} of {} pairs, at most {}; recall {:.1} %, at least {}",
+            noise_shares.mean(),
+            noise_shares.all.len(),
+            noise_shares.highest(),
+            recalls.mean(),
+            recalls.lowest()
+        );
     }
 }
 

@@ -11,7 +11,12 @@ const DIVISION: u64 = 20_261_125;
 
 /// True if the generator of this name belongs to the half that nothing was tuned on.
 pub fn is_unseen(name: &str) -> bool {
-    let hash = name.bytes().fold(DIVISION, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    half_of(DIVISION, name)
+}
+
+/// In which half this seed puts the name.
+pub fn half_of(seed: u64, name: &str) -> bool {
+    let hash = name.bytes().fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     Rng::with_seed(hash).bool()
 }
 

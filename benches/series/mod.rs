@@ -6,6 +6,8 @@
 #[allow(dead_code)] // Of one benchmark.
 pub mod baselines;
 #[allow(dead_code)] // As above.
+pub mod flagged;
+#[allow(dead_code)] // As above.
 pub mod generators;
 pub mod random;
 pub mod reporting;
