@@ -107,9 +107,5 @@ fn noises() -> Vec<(&'static str, Excess)> {
                 (0..length).map(|_| (one(random) * 30.0).round() / 30.0).collect()
             }),
         ),
-        (
-            "one in 12 x1.1",
-            independent(|random| 0.015 * normal(random) + if random.f64() < 1.0 / 12.0 { 0.1 } else { 0.0 }),
-        ),
     ]
 }

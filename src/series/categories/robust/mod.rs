@@ -1,7 +1,7 @@
 //! Our own categories: change points on a robust cost, and a class for the operation.
 //!
 //! run times -> [`scale`] -> [`blocks`] -> [`beginning`] ([`falling`], [`unique`]) -> [`trellis`] -> [`selection`]
-//! ([`spread`], [`jump`], [`memory`]) -> [`place`] -> [`class`]
+//! ([`spread`], [`jump`], [`memory`]) -> [`place`] -> [`class`], [`tail`]
 
 mod beginning;
 mod blocks;
@@ -16,6 +16,7 @@ mod reference_tests;
 mod scale;
 mod selection;
 mod spread;
+mod tail;
 #[cfg(test)]
 mod tests;
 mod tick;
@@ -28,7 +29,6 @@ pub use class::Class;
 use std::ops::Range;
 
 use levels::Levels;
-use spread::Spread;
 
 use super::category::{Categories, Category};
 use crate::statistics::median_of;
@@ -137,7 +137,7 @@ impl Robust {
             let settled = &y[segment.start.max(settled).min(segment.end)..segment.end];
             excess.extend(settled.iter().map(|y| y - level));
         }
-        let highest = Spread::beyond(&mut excess, LEAST_DEVIATION, tick, self.outlier_deviations).high;
+        let highest = tail::highest(&mut excess, LEAST_DEVIATION, tick, self.outlier_deviations);
         let mut overlaps = 0;
         let mut category = Vec::with_capacity(length);
         for (segment, &level) in segments_of(&changes, length).zip(&levels) {

@@ -4,15 +4,11 @@ use crate::distributions::normal_tail;
 use crate::statistics::sort;
 
 /// The share of false ones among the outliers.
-const FALSE_SHARE: f64 = 0.03;
+pub const FALSE_SHARE: f64 = 0.03;
 /// Nothing nearer than so many standard deviations is an outlier.
 const NEAREST: f64 = 3.0;
 /// The share from which slow values are a mode.
 const MODE: f64 = 0.15;
-/// The skew is known within so many standard errors, each 1 / sqrt(n),
-const UNSURE: f64 = 1.0;
-/// and no larger.
-const MOST_SKEWED: f64 = 2.0;
 /// A spread is that of so many modes at most.
 const MODES: usize = 3;
 /// Quantiles of so many repetitions are known as well as a standard deviation by one degree of freedom.
@@ -37,17 +33,13 @@ impl Spread {
     /// and Hochberg (1995), with the tail of Student's distribution, since the spread is estimated. They are left
     /// out and the spread is estimated again, until no more are found.
     pub fn new(residuals: &mut [f64], least: f64, tick: f64) -> Spread {
-        Spread::within(residuals, Limits { least, tick, nearest: NEAREST, skewed: false })
+        Spread::beyond(residuals, least, tick, NEAREST)
     }
 
-    /// The same, where no outlier is nearer than `nearest` standard deviations, and the noise may be skewed.
+    /// The same, where no outlier is nearer than `nearest` standard deviations.
     pub fn beyond(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> Spread {
-        Spread::within(residuals, Limits { least, tick, nearest, skewed: true })
-    }
-
-    fn within(residuals: &mut [f64], limits: Limits) -> Spread {
         sort(residuals);
-        of_sorted(residuals, Limits { least: limits.least.max(limits.tick / 12.0_f64.sqrt()), ..limits }, MODES)
+        of_sorted(residuals, Limits { least: least.max(tick / 12.0_f64.sqrt()), tick, nearest }, MODES)
     }
 
     /// True if a residual is one of the usual ones.
@@ -65,39 +57,11 @@ struct Limits {
     tick: f64,
     /// The nearest outlier, in standard deviations.
     nearest: f64,
-    /// The tail above is as long as the quantiles show.
-    skewed: bool,
-}
-
-/// The tail of skewed noise: (exp(g z) - 1) / g times a scale, z being normal (Tukey's g distribution; Hoaglin, 1985).
-#[derive(Clone, Copy)]
-struct Tail {
-    skew: f64,
-    scale: f64,
-}
-
-impl Tail {
-    /// Of noise whose upper and lower standard deviation, by quantiles of `count` values, are these.
-    fn new(above: f64, below: f64, count: f64) -> Tail {
-        let skew = ((above / below).ln() - UNSURE / count.sqrt()).clamp(0.0, MOST_SKEWED);
-        Tail { skew, scale: if skew > 0.0 { above * skew / skew.exp_m1() } else { above } }
-    }
-
-    /// The z of a distance.
-    fn deviations(&self, distance: f64) -> f64 {
-        let z = distance / self.scale;
-        if self.skew > 0.0 { (self.skew * z).max(-0.9).ln_1p() / self.skew } else { z }
-    }
-
-    /// The distance of a z.
-    fn distance(&self, z: f64) -> f64 {
-        self.scale * if self.skew > 0.0 { (self.skew * z).exp_m1() / self.skew } else { z }
-    }
 }
 
 /// `modes`: so many may follow.
 fn of_sorted(sorted: &[f64], limits: Limits, modes: usize) -> Spread {
-    let Limits { least, tick, nearest, skewed } = limits;
+    let Limits { least, tick, nearest } = limits;
     let count = sorted.len();
     let (mut from, mut to) = (0, count);
     let mut spread = Spread { below: least, above: least, low: f64::NEG_INFINITY, high: f64::INFINITY };
@@ -112,15 +76,10 @@ fn of_sorted(sorted: &[f64], limits: Limits, modes: usize) -> Spread {
         let above = ((quantile(0.75) - middle) / 0.6745).max(below);
         let below = below.max((middle - quantile(0.25)) / 0.6745);
         let distant = |z: f64| deviations(z, count as f64 / PER_DEGREE);
-        let upper = quantile(0.8413) - middle;
-        let tail = match skewed {
-            true if upper > above => Tail::new(upper, below, kept.len() as f64),
-            _ => Tail { skew: 0.0, scale: above },
-        };
-        let next = nearest.max(tail.deviations(1.01 * tick));
-        let high = fence(count, |i| tail.deviations(sorted[count - 1 - i] - middle), distant, next);
-        let low = fence(count, |i| (middle - sorted[i]) / below, distant, nearest.max(1.01 * tick / below));
-        spread = Spread { below, above, low: middle - low.at * below, high: middle + tail.distance(high.at) };
+        let nearest = |deviation: f64| nearest.max(1.01 * tick / deviation);
+        let high = fence(count, |i| (sorted[count - 1 - i] - middle) / above, distant, nearest(above));
+        let low = fence(count, |i| (middle - sorted[i]) / below, distant, nearest(below));
+        spread = Spread { below, above, low: middle - low.at * below, high: middle + high.at * above };
         if high.count as f64 > MODE * count as f64 && modes > 0 {
             // What they do usually is not far from the others.
             let slow = of_sorted(&sorted[count - high.count..], limits, modes - 1);
@@ -230,23 +189,6 @@ mod tests {
             (0..1000).map(|i| [0.0, 20.0, -20.0][usize::from(i % 20 == 0) + usize::from(i % 40 == 0)]).collect();
         let spread = Spread::new(&mut values, 1e-3, 20.0);
         assert!(spread.holds(20.0) && spread.holds(-20.0) && !spread.holds(80.0), "{spread:?}");
-    }
-
-    #[test]
-    fn the_tail_of_skewed_noise_is_noise() {
-        let mut random = fastrand::Rng::with_seed(9);
-        // The largest of four exponential times, and 2 % that are longer than any.
-        let mut longest = |_| (0..4).map(|_| -(1.0 - random.f64()).ln()).fold(0.0, f64::max);
-        let mut values: Vec<f64> = (0..2000).map(&mut longest).collect();
-        let noise = values.iter().copied().fold(0.0, f64::max);
-        values.iter_mut().step_by(50).for_each(|value| *value += 30.0);
-        let spread = Spread::beyond(&mut values.clone(), 1e-3, 0.0, 3.0);
-        let [noise_above, outliers] =
-            [noise, 30.0].map(|from| values.iter().filter(|value| **value > spread.high.min(from)).count());
-        assert!(noise_above <= 42 && outliers >= 40, "{spread:?}: {noise_above} {outliers}");
-        // Without the skew a tenth are outliers.
-        let symmetric = Spread::new(&mut values.clone(), 1e-3, 0.0);
-        assert!(values.iter().filter(|value| **value > symmetric.high).count() > 60, "{symmetric:?}");
     }
 
     #[test]

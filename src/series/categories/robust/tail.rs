@@ -1,0 +1,116 @@
+//! From where on residuals are outliers, by the tail of the noise itself.
+//!
+//! The longest of many ranks, and skewed noise, has a longer tail than its middle shows. An exponential tail is that of
+//! the largest of many values of most distributions (Gumbel, Statistics of extremes, 1958), and on logarithms that of
+//! Pareto's. So far out is a fence that 3 % of the residuals beyond it are expected to be noise (Benjamini and Hochberg,
+//! 1995).
+
+use super::spread::{FALSE_SHARE, Spread};
+
+/// The tail is that of the uppermost of these shares of the values which shows the longest: what is no exponential tail
+/// shows a longer one further out.
+const SHARES: [f64; 3] = [1.0 / 8.0, 1.0 / 16.0, 1.0 / 32.0];
+/// So many values show a tail.
+const FEWEST: usize = 6;
+
+/// Above this residual are the outliers. `least`, `tick` and `nearest`: as of [`Spread::beyond`], whose outliers are those
+/// that may be some. Sorts the residuals.
+pub fn highest(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> f64 {
+    let spread = Spread::beyond(residuals, least, tick, nearest);
+    let count = residuals.len();
+    let candidates = count - residuals.partition_point(|&residual| residual <= spread.high);
+    let tail = Tail::new(residuals, candidates, least.max(tick / 12.0_f64.sqrt()));
+    let found =
+        (1..=candidates).rev().find(|&outliers| residuals[count - outliers] > tail.fence(outliers)).unwrap_or(0);
+    // Not between equal ones.
+    let usual = residuals[..count - found].last().copied().unwrap_or(f64::INFINITY);
+    tail.fence(found).max(spread.high).max(usual)
+}
+
+/// The upper tail of sorted residuals.
+struct Tail<'r> {
+    sorted: &'r [f64],
+    /// Sums of the residuals from `from` on, before each.
+    sums: Vec<f64>,
+    from: usize,
+    /// The smallest mean excess.
+    least: f64,
+}
+
+impl Tail<'_> {
+    /// Of which at most so many may be outliers.
+    fn new(sorted: &[f64], candidates: usize, least: f64) -> Tail<'_> {
+        let from = (sorted.len() - candidates) - uppermost(sorted.len() - candidates, SHARES[0]);
+        let sums = sorted[from..].iter().scan(0.0, |sum, value| {
+            *sum += value;
+            Some(*sum)
+        });
+        Tail { sorted, sums: [0.0].into_iter().chain(sums).collect(), from, least }
+    }
+
+    /// Beyond which 3 % of so many outliers, or of one, are expected to be noise, by the tail of the values below them.
+    /// The mean excess of m values over the next one is known as well as 2 m squares show a variance, so the chance of
+    /// an excess of t times it is (1 + t / m)^-m.
+    fn fence(&self, outliers: usize) -> f64 {
+        let end = self.sorted.len() - outliers;
+        let by = |share: f64| {
+            let many = uppermost(end, share);
+            let next = self.sorted[(end - many).saturating_sub(1)];
+            let (sum, count) = (self.sums[end - self.from] - self.sums[end - many - self.from], many as f64);
+            let excess = (sum / count - next).max(self.least);
+            let noise = count * self.sorted.len() as f64 / end as f64;
+            let rare = (noise / (FALSE_SHARE * outliers.max(1) as f64)).max(1.0);
+            next + excess * count * (rare.powf(1.0 / count) - 1.0)
+        };
+        if end < FEWEST { f64::INFINITY } else { SHARES.into_iter().map(by).fold(f64::NEG_INFINITY, f64::max) }
+    }
+}
+
+/// How many this uppermost share of so many values is.
+fn uppermost(count: usize, share: f64) -> usize {
+    ((count as f64 * share) as usize).max(FEWEST).min(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::highest;
+
+    /// Noise that is the largest of so many of these values, and 60 series of 1000 each of which has 10 larger ones: the
+    /// share of noise among those above the fence, and that of the larger ones which are above it.
+    fn shares(ranks: usize, one: impl Fn(&mut fastrand::Rng) -> f64, larger: f64) -> [f64; 2] {
+        let mut random = fastrand::Rng::with_seed(9);
+        let (mut noise, mut right) = (0, 0);
+        for _ in 0..60 {
+            let mut longest = |i: usize| {
+                let value = (0..ranks).map(|_| one(&mut random)).fold(f64::MIN, f64::max);
+                if i < 10 { larger + value } else { value }
+            };
+            let values: Vec<f64> = (0..1000).map(&mut longest).collect();
+            let fence = highest(&mut values.clone(), 1e-3, 0.0, 3.0);
+            right += values[..10].iter().filter(|&&value| value > fence).count();
+            noise += values[10..].iter().filter(|&&value| value > fence).count();
+        }
+        [noise as f64 / (noise + right).max(1) as f64, right as f64 / 600.0]
+    }
+
+    #[test]
+    fn few_outliers_of_the_longest_of_many_ranks_are_noise() {
+        let normal = |random: &mut fastrand::Rng| (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
+        let exponential = |random: &mut fastrand::Rng| -(1.0 - random.f64()).ln();
+        let gamma = |random: &mut fastrand::Rng| exponential(random) + exponential(random);
+        // .6 % is a standard deviation of a share of 2 % of 600.
+        for [noise, found] in [shares(32, normal, 20.0), shares(4, gamma, 30.0), shares(1, exponential, 30.0)] {
+            assert!(noise <= 0.035 && found >= 0.99, "{noise} {found}");
+        }
+        let [noise, found] = shares(1, normal, 8.0);
+        assert!(noise <= 0.03 && found >= 0.99, "{noise} {found}");
+    }
+
+    #[test]
+    fn nothing_and_few_values_have_no_outlier() {
+        assert_eq!(highest(&mut [], 1e-3, 0.0, 3.0), f64::INFINITY);
+        assert!(highest(&mut [1.0, 2.0, 9.0], 1e-3, 0.0, 3.0) >= 9.0);
+        let mut equal = vec![5.0; 100];
+        assert!(highest(&mut equal, 1e-3, 0.0, 3.0) >= 5.0);
+    }
+}
