@@ -78,12 +78,19 @@ impl<'m> Case<'m> {
         traced.trace
     }
 
-    /// The trace of what lies in the segment folder, which is empty then.
+    /// The trace of what lies in the segment folder, which is empty then; of several jobs that of one.
     pub fn recover(&self) -> Trace {
         let trace = Trace::at(self.folder.join("recovered.mpitrace"));
         let _ = fs::remove_file(&trace.path);
         let folder = self.segments.0.as_os_str();
-        let finished = companion::mpitrace(&["recover".as_ref(), folder, "-o".as_ref(), trace.path.as_os_str()]);
+        let finished = companion::mpitrace(&[
+            "recover".as_ref(),
+            folder,
+            "--job".as_ref(),
+            "all".as_ref(),
+            "-o".as_ref(),
+            trace.path.as_os_str(),
+        ]);
         assert_eq!(finished.code, 0, "recover\n{}{}", finished.stdout, finished.stderr);
         assert_eq!(self.segments.left(), Vec::<String>::new(), "the left-overs go when the trace is safe");
         trace
@@ -95,7 +102,14 @@ impl<'m> Case<'m> {
         let trace = Trace::at(self.folder.join("soon.mpitrace"));
         let _ = fs::remove_file(&trace.path);
         let folder = self.segments.0.as_os_str();
-        let finished = companion::mpitrace(&["recover".as_ref(), folder, "-o".as_ref(), trace.path.as_os_str()]);
+        let finished = companion::mpitrace(&[
+            "recover".as_ref(),
+            folder,
+            "--job".as_ref(),
+            "all".as_ref(),
+            "-o".as_ref(),
+            trace.path.as_os_str(),
+        ]);
         assert_eq!(finished.code, 0, "recover\n{}{}", finished.stdout, finished.stderr);
         trace
     }

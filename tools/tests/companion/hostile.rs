@@ -129,7 +129,7 @@ fn hostile_leftovers_are_recovered_or_stay() {
             let out = folder.path("out.mpitrace");
             let what = format!("{name}, trial {trial}");
             assert_ended_well(&mpitrace(&["recover", "--list", &here]), &what);
-            let ran = mpitrace(&["recover", &here, "-o", &out]);
+            let ran = mpitrace(&["recover", &here, "--job", "all", "-o", &out]);
             assert!([0, 1, 2].contains(&ran.code), "{what}: {} {}", ran.code, ran.stderr);
             // A sound segment goes only into a trace that can be read.
             if !Path::new(&left[1]).exists() {
@@ -171,6 +171,35 @@ fn assert_is_left(change: impl FnOnce(&mut [u8], SegmentHeader), because: &str) 
 fn a_sound_segment_is_recovered() {
     let (ran, info, stays) = recovered(|_, _| {});
     assert_eq!((info["missing"].clone(), stays), (serde_json::json!([2]), false), "{}", ran.stderr);
+}
+
+/// Two killed jobs of one rank each.
+#[test]
+fn recover_takes_one_job_or_says_which_there_are() {
+    let folder = Folder::new();
+    let segment = |job: u8| {
+        let name = format!("{}{job}{}", node_files::ANY_PREFIX, node_files::SEGMENT);
+        let mut bytes = seeds::segment::plain(0);
+        let at = std::mem::offset_of!(SegmentHeader, rank) + std::mem::offset_of!(RankHeader, job);
+        bytes[at] = job;
+        folder.file(&name, &bytes)
+    };
+    let segments = [segment(1), segment(2)];
+    let left = || segments.iter().filter(|path| Path::new(path).exists()).count();
+    let (here, out) = (folder.path(""), folder.path("out.mpitrace"));
+    let ran = mpitrace(&["recover", &here, "-o", &out]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count(), left()), (2, "", 1, 2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("2 jobs are left: ") && ran.stderr.contains("--job ID"), "{}", ran.stderr);
+    let ran = mpitrace(&["recover", &here, "-o", &out, "--job", "7"]);
+    assert_eq!((ran.code, ran.stderr.lines().count(), left()), (2, 1, 2), "{}", ran.stderr);
+    assert!(!Path::new(&out).exists());
+    let list = mpitrace(&["recover", &here, "--list", "--json"]).json();
+    let ran = mpitrace(&["recover", &here, "-o", &out, "--job", list[1]["name"].as_str().unwrap()]);
+    assert_eq!((ran.code, left()), (0, 1), "{}", ran.stderr);
+    // The only one that is left needs no name, and does not go into the trace of the other.
+    let ran = mpitrace(&["recover", &here, "-o", &out]);
+    assert_eq!((ran.code, left()), (0, 0), "{}", ran.stderr);
+    assert!(Path::new(&folder.path("out.2.mpitrace")).exists(), "{}", ran.stderr);
 }
 
 /// Was a division by zero.

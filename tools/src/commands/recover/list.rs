@@ -10,13 +10,16 @@ use mpitrace_format::recover::Leftover;
 use serde::Serialize;
 
 use crate::output::{self, Output};
-use crate::table::{Table, number, text};
+use crate::table::{self, Table, number};
+use crate::text;
 
 /// A leftover file.
 #[derive(Debug, Serialize)]
 struct Left {
     /// The number of the job in this list, from 0.
     job: usize,
+    /// Its name, for `--job`.
+    name: String,
     /// The world rank; null where the process was killed before it knew its rank.
     rank: Option<u32>,
     world_size: u32,
@@ -49,35 +52,59 @@ pub fn write(jobs: &[Vec<Leftover>], as_json: bool, output: &mut Output) -> Resu
         return output::json_rows(output, "recover-list", left.iter().map(Ok));
     }
     let mut table = Table::new(&[
-        number("job"),
+        table::text("job"),
         number("rank"),
         number("of").spare(3),
         number("calls"),
-        text("state"),
-        text("process").spare(4),
+        table::text("state"),
+        table::text("process").spare(4),
         number("began, ago").spare(2),
         number("written, ago"),
         number("size").spare(1),
-        text("host").optional().spare(5),
-        text("file"),
+        table::text("host").optional().spare(5),
+        table::text("file"),
     ]);
     for left in &left {
         table.row(vec![
-            left.job.to_string(),
-            crate::text::optional(left.rank),
+            left.name.clone(),
+            text::optional(left.rank),
             left.world_size.to_string(),
-            crate::text::optional(left.records),
+            text::optional(left.records),
             left.problem.clone().unwrap_or_else(|| left.state.to_owned()),
             if left.lives { "runs" } else { "has ended" }.to_owned(),
             ago(left.began),
             ago(left.written.max(0) as u64),
-            crate::text::bytes(left.bytes),
+            text::bytes(left.bytes),
             left.host.clone().unwrap_or_default(),
             left.file.clone(),
         ]);
     }
     let style = output.style;
     Ok(table.write(output, style)?)
+}
+
+/// The name of a job in the list: the beginning of the token that all of its ranks have, on each node.
+pub fn name(job: &[Leftover]) -> String {
+    job[0].rank.job[..4].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A job with what helps to choose: `3f20a9b1 (./app, 2 ranks, written 5 s ago)`.
+pub fn described(job: &[Leftover]) -> String {
+    let command = recorded(job, "command").unwrap_or_else(|| "command not known".to_owned());
+    let written = ago(job.iter().map(|leftover| leftover.modified).max().unwrap_or(0).max(0) as u64);
+    let ranks = text::count(job.iter().map(|leftover| leftover.rank.world_size).max().unwrap_or(0).into(), "rank");
+    format!("{} ({}, {ranks}, written {written} ago)", name(job), text::shortened(&text::printable(&command), 40))
+}
+
+/// A fact of the run metadata of a job, by its processes that have ended: of one that runs no more than the header can be
+/// read in this way.
+pub fn recorded(job: &[Leftover], name: &str) -> Option<String> {
+    let known = |leftover: &Leftover| {
+        let content = (!leftover.lives).then(|| leftover.content())?;
+        let metadata = metadata::decode(content.ok()?.metadata)?;
+        metadata::get(&metadata, name).filter(|value| *value != metadata::UNKNOWN).map(str::to_owned)
+    };
+    job.iter().find_map(known)
 }
 
 /// How long ago a time in seconds since 1970 was.
@@ -94,13 +121,10 @@ fn ago(time: u64) -> String {
 impl Left {
     fn new(job: usize, leftover: &Leftover) -> Left {
         let content = (!leftover.lives).then(|| leftover.content());
-        let recorded = super::recorded(leftover);
-        let recorded = |name: &str| {
-            let known = recorded.as_ref().and_then(|recorded| metadata::get(recorded, name));
-            known.filter(|value| *value != metadata::UNKNOWN).map(str::to_owned)
-        };
+        let recorded = |name: &str| recorded(std::slice::from_ref(leftover), name);
         Left {
             job,
+            name: name(std::slice::from_ref(leftover)),
             rank: Some(leftover.rank.rank).filter(|&rank| rank != NO_RANK),
             world_size: leftover.rank.world_size,
             records: content.as_ref().and_then(|content| content.as_ref().ok()).map(Content::records),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use mpitrace_format::TraceError;
-use mpitrace_format::metadata::{self, Metadata};
+use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::recover::{self, Leftover, Recovered};
 use serde::Serialize;
 
@@ -22,9 +22,9 @@ use crate::{markers, text};
 /// The records of a process that was killed remain in the memory of its node. Those of one job become one trace. If a
 /// job ran on several nodes, run this on each of them, also at the same time, with the same FILE in a folder that they
 /// share (srun --ntasks-per-node=1 mpitrace recover -o FILE): each adds its ranks to the trace. Or gather the nodes'
-/// files and name the folders here. Of several jobs the one that was written to last becomes FILE, the others get a
-/// number before its ending. A FILE that is not a trace of the same job is not changed. The records are removed when
-/// the trace is on disk.
+/// files and name the folders here. Of several jobs that are left, that of this batch job is taken; otherwise --job has
+/// to name one. A FILE that is not a trace of the same job is not changed. The records are removed when the trace is on
+/// disk.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The folders to look in [default: MPITRACE_SEGMENT_DIR, /dev/shm, the temporary folder]
@@ -33,7 +33,8 @@ pub struct Arguments {
     /// The trace to write, or to add the ranks of this node to
     #[arg(short, long, value_name = "FILE", required_unless_present = "list")]
     output: Option<PathBuf>,
-    /// Only this job of the batch system. A node may have other jobs of the same user
+    /// Only this job: its number in the batch system, or as --list names it; all: each, with a number in the name of all
+    /// traces but the first
     #[arg(long, value_name = "ID")]
     job: Option<String>,
     /// Show what is there and remove nothing; also of jobs that still run
@@ -58,7 +59,7 @@ struct Written {
     records: u64,
 }
 
-/// Recovers all jobs there are.
+/// Recovers the job, or all.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let folders = folders(&arguments.folders)?;
     if let Some(path) = &arguments.output {
@@ -68,19 +69,19 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let uid = unsafe { libc::getuid() };
     // A folder that is named may be a copy from another node, under another user's number.
     let owner = arguments.folders.is_empty().then_some(uid);
-    let wanted = |leftover: &Leftover| {
-        let job = |id: &String| recorded(leftover).is_some_and(|known| metadata::get(&known, "job") == Some(id));
-        arguments.job.as_ref().is_none_or(job)
+    let wanted = arguments.job.as_deref();
+    let jobs = match (arguments.list, wanted) {
+        (true, None) => recover::by_job(recover::segments(&folders, owner)?),
+        (true, Some(_)) => chosen(recover::by_job(recover::segments(&folders, owner)?), wanted)?,
+        (false, _) => of_ended_jobs(&folders, owner, wanted)?,
     };
-    let leftovers = match arguments.list {
-        true => recover::segments(&folders, owner)?.into_iter().filter(wanted).collect(),
-        false => of_ended_jobs(&folders, owner, wanted)?,
-    };
-    if leftovers.is_empty() {
+    if let Some(id) = wanted.filter(|id| *id != "all" && jobs.is_empty()) {
+        bail!("{id}: no such job is left here; mpitrace recover --list shows those that are");
+    }
+    if jobs.is_empty() {
         let folders = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
         bail!(TraceError::NothingLeft { folders });
     }
-    let jobs = recover::by_job(leftovers);
     let Some(path) = &arguments.output else {
         list::write(&jobs, arguments.json, output)?;
         return Ok(ExitCode::SUCCESS);
@@ -112,15 +113,16 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The leftovers of ended jobs. A launcher that is killed may end before its ranks, so ranks that still run get some
+/// The ended jobs that are meant. A launcher that is killed may end before its ranks, so ranks that still run get some
 /// time, if there is nothing else to recover.
-fn of_ended_jobs(folders: &[PathBuf], owner: Option<u32>, wanted: impl Fn(&Leftover) -> bool) -> Result<Vec<Leftover>> {
+fn of_ended_jobs(folders: &[PathBuf], owner: Option<u32>, wanted: Option<&str>) -> Result<Vec<Vec<Leftover>>> {
     let began = Instant::now();
     loop {
-        let ended: Vec<Leftover> = recover::leftovers(folders, owner)?.into_iter().filter(&wanted).collect();
+        let jobs = recover::by_job(recover::leftovers(folders, owner)?);
+        let waits = jobs.is_empty() || !jobs.iter().any(|job| wanted.is_none_or(|id| is_called(job, id)));
         let running = recover::segments(folders, owner)?.iter().filter(|segment| segment.lives).count() as u64;
-        if !ended.is_empty() || running == 0 {
-            return Ok(ended);
+        if !waits || running == 0 {
+            return chosen(jobs, wanted);
         }
         ensure!(
             began.elapsed() < ENDING,
@@ -131,10 +133,27 @@ fn of_ended_jobs(folders: &[PathBuf], owner: Option<u32>, wanted: impl Fn(&Lefto
     }
 }
 
-/// The run metadata of a process that has ended: of one that runs no more than the header can be read in this way.
-fn recorded(leftover: &Leftover) -> Option<Metadata> {
-    let content = (!leftover.lives).then(|| leftover.content())?;
-    metadata::decode(content.ok()?.metadata)
+/// True: the batch system, or the list, calls a job this.
+fn is_called(job: &[Leftover], id: &str) -> bool {
+    id == "all" || list::name(job) == id || list::recorded(job, "job").as_deref() == Some(id)
+}
+
+/// The jobs that are meant by this; without it those of the batch job that this process is of, or the only one. Beside
+/// that one, those that were killed before any rank had finished MPI_Init, which leave no trace.
+fn chosen(mut jobs: Vec<Vec<Leftover>>, wanted: Option<&str>) -> Result<Vec<Vec<Leftover>>> {
+    let own = std::env::var("SLURM_JOB_ID").ok();
+    let is_own = |job: &Vec<Leftover>| own.as_deref().is_some_and(|own| is_called(job, own));
+    let has_ranks = |job: &&Vec<Leftover>| job.iter().any(|leftover| leftover.rank.rank != NO_RANK);
+    match wanted {
+        Some(id) => jobs.retain(|job| is_called(job, id)),
+        None if jobs.iter().filter(has_ranks).count() < 2 => {}
+        None if jobs.iter().any(is_own) => jobs.retain(is_own),
+        None => {
+            let named: Vec<String> = jobs.iter().map(|job| list::described(job)).collect();
+            bail!("{} jobs are left: {}; name one with --job ID, or --job all", jobs.len(), named.join(", "));
+        }
+    }
+    Ok(jobs)
 }
 
 impl From<Recovered> for Written {
