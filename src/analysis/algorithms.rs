@@ -118,7 +118,7 @@ mod tests {
             let last = blocking.of_repetitions(&trace, operation).map(|all| all[29].unwrap().to_string());
             (calls, last, started)
         };
-        let names = ["ring", "ring > recursivedoubling"].map(str::to_owned);
+        let names = ["ring", "ring > recursive_doubling"].map(str::to_owned);
         let (calls, last, started) = seen(Some("barrier allreduce"));
         assert_eq!(calls, Some(names.clone().into_iter().zip([20, 40]).collect()));
         assert_eq!((last.as_ref(), started), (Some(&names[1]), Seen::NotVisible));

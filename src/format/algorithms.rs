@@ -58,7 +58,7 @@ impl Algorithm {
     }
 }
 
-/// `ring > recursivedoubling`, where a ring calls recursive doubling; one of another collective as `reduce binomial`.
+/// `ring > recursive_doubling`, where a ring calls recursive doubling; one of another collective as `reduce binomial`.
 impl fmt::Display for Algorithm {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         let Some(below) = self.below else { return formatter.write_str(self.first.name) };
@@ -104,7 +104,7 @@ mod tests {
         let (ring, doubling) =
             ("ompi_coll_base_allreduce_intra_ring", "ompi_coll_base_allreduce_intra_recursivedoubling");
         assert_eq!(shown(ring, None, "allreduce").as_deref(), Some("ring"));
-        assert_eq!(shown(ring, Some(doubling), "allreduce").as_deref(), Some("ring > recursivedoubling"));
+        assert_eq!(shown(ring, Some(doubling), "allreduce").as_deref(), Some("ring > recursive_doubling"));
         assert_eq!(shown(ring, None, "reduce"), None, "of another collective");
         let apart = "ompi_coll_base_allreduce_intra_nonoverlapping";
         let below = Some("ompi_coll_base_reduce_intra_binomial");

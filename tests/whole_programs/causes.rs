@@ -466,7 +466,7 @@ fn algorithm(case: &Case) {
     if ["ompi4", "ompi5"].contains(&case.mpi.name) {
         let seen = |factor: &Value| {
             let is = |side: &str, name: &str| factor[side].as_str().is_some_and(|all| all.starts_with(name));
-            is("a", "basic_linear") && is("b", "recursivedoubling")
+            is("a", "basic_linear") && is("b", "recursive_doubling")
         };
         assert!(factors.iter().any(seen), "{factors:?}");
     }
