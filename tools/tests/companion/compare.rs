@@ -105,8 +105,14 @@ operation            runs A  runs B  left out A  left out B  median A  median B 
     assert!(rows[0].contains("3.15 ms   3.58 ms      +13.7 %  ") && rows[0].ends_with("A is faster"), "{rows:#?}");
     assert!(rows[1].contains(" +20.0 % ") && rows[1].ends_with("A is faster"), "{rows:#?}");
     assert!(rows[2].starts_with("operations ") && rows[2].contains(" +20.0 % "), "{rows:#?}");
+    // Of 100 columns p has its place, and equal sides have a verdict.
+    let mut narrow = crate::support::command(&["compare", "--a", &a[0], &a[1], &a[2], "--b", &a[0], &a[1], &a[2]]);
+    let narrow = String::from_utf8(narrow.env("COLUMNS", "100").output().unwrap().stdout).unwrap();
+    let [titles, _, _, _, row] = Vec::from_iter(narrow.lines().take(5))[..] else { panic!("{narrow}") };
+    assert!(titles.split_whitespace().any(|title| title == "p") && titles.ends_with("verdict"), "{narrow}");
+    assert!(row.ends_with("  no difference"), "{narrow}");
     let row = rows[3];
-    assert!(row.contains("10.2 µs   12.2 µs      +20.0 %") && row.contains("  0.0159  *  "), "{row}");
+    assert!(row.contains("10.2 µs   12.2 µs      +20.0 %") && row.contains("  0.0159 *  "), "{row}");
     let expected = "A: 20 of 1000 repetitions left out: 10 first, 0 warm-up, 10 outliers and 0 incomplete\n";
     assert!(table.stdout.contains(expected), "{}", table.stdout);
 }

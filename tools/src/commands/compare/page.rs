@@ -46,8 +46,8 @@ fn write_pair(pair: &Pair, output: &mut Output) -> Result<()> {
     let mut columns = vec![text("operation"), text("on").optional().spare(4)];
     let spare = [5, 5, 6, 6, 0, 0];
     columns.extend(heads.iter().zip(spare).map(|(head, order)| number(head).spare(order)));
-    columns.extend([number(&against), text("95 %").spare(1), number("p").spare(2), text("").spare(3)]);
-    columns.push(text("verdict"));
+    // The sentences below the table have the interval, too.
+    columns.extend([number(&against), text("95 %").spare(2), text("p").spare(1), text("verdict")]);
     let mut table = Table::new(&columns);
     for one in compared {
         table.row(cells(one, compared, style));
@@ -81,7 +81,8 @@ fn cells(one: &Compared, all: &[Compared], style: Style) -> Vec<String> {
         Verdict::A => style.paint(Attribute::Red, &format!("{a} is faster")),
         Verdict::B => format!("{b} is faster"),
         Verdict::Crossing => style.paint(Attribute::Yellow, "crossing"),
-        Verdict::None => String::new(),
+        Verdict::None if one.enough && one.comparison.p.is_some() => "no difference".to_owned(),
+        Verdict::None => "too few runs".to_owned(),
     };
     vec![
         text::printable(&key).into_owned(),
@@ -94,8 +95,12 @@ fn cells(one: &Compared, all: &[Compared], style: Style) -> Vec<String> {
         median(1),
         one.effect().map(signed).unwrap_or_default(),
         interval.unwrap_or_default(),
-        one.comparison.p.map(probability).unwrap_or_default(),
-        stars(one.comparison.p).to_owned(),
+        one.comparison
+            .p
+            .map(|p| format!("{} {}", probability(p), stars(Some(p))))
+            .unwrap_or_default()
+            .trim_end()
+            .to_owned(),
         verdict,
     ]
 }

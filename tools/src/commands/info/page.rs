@@ -206,15 +206,21 @@ fn job(factors: &Known) -> Option<String> {
     Some(text)
 }
 
+/// `processor 3`, `processors 0-3,8`.
+fn processors(set: &str) -> String {
+    let is_one = set.bytes().all(|byte| byte.is_ascii_digit());
+    format!("{} {set}", if is_one { "processor" } else { "processors" })
+}
+
 /// The processors on which ranks may run: of each rank, as long as there are few different sets of them.
 fn pinning(facts: &Facts) -> Option<String> {
     let sets: Vec<(&String, &Vec<u32>)> = facts.affinity.iter().filter(|(set, _)| *set != UNKNOWN).collect();
     match &sets[..] {
         [] => None,
-        [(set, _)] => Some(format!("processors {set}")),
+        [(set, _)] => Some(processors(set)),
         few if few.len() <= FEW => {
             let texts: Vec<String> =
-                few.iter().map(|(set, ranks)| format!("{}: processors {set}", text::named_ranks(ranks))).collect();
+                few.iter().map(|(set, ranks)| format!("{}: {}", text::named_ranks(ranks), processors(set))).collect();
             Some(texts.join("; "))
         }
         many => Some(format!("{} different sets of processors (--json has them)", many.len())),
@@ -353,7 +359,7 @@ fn operations(facts: &Facts) -> Table<'_> {
     table
 }
 
-/// `ring`; with the calls of all ranks where there are several: `ring (40), recursivedoubling (8)`.
+/// `ring`; with the calls of all ranks where there are several: `ring (40), recursive_doubling (8)`.
 fn algorithms(seen: &Option<BTreeMap<String, u64>>) -> String {
     match seen {
         None => "not visible".to_owned(),

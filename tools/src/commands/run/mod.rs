@@ -35,7 +35,8 @@ const PREFIX: &str = "MPITRACE_";
 /// Run a job with the tracer preloaded into its ranks
 ///
 /// Other commands may come before the launcher (timeout 60 mpirun ...). All MPITRACE_ variables of the environment
-/// reach the ranks; an option takes precedence over its variable. A program without a launcher is traced itself. The
+/// reach the ranks: MPITRACE_CALLSITE=1 adds the source line of each call, MPITRACE_P2P=records a record of each
+/// message, MPITRACE_PROCESSES=1 the processes on the ranks' processors. An option takes precedence over its variable. A program without a launcher is traced itself. The
 /// exit code is the job's. When the job has ended, a summary of its trace is printed on stderr (see `mpitrace summary`;
 /// not with --verbose 0). If the job does not end normally, the records on this node are recovered at once (see
 /// `mpitrace recover`), and the last lines say which rank ended first and where the others were.
