@@ -13,7 +13,8 @@
     trace.plot(0)                      # by matplotlib
     trace.picture("sizes")             # by the companion
 
-``categorize`` sorts any series of numbers into the same categories.
+``categorize`` sorts any series of numbers into the same categories. ``with region("halo"):`` marks a part of a program
+that runs under the tracer.
 
 Tables are `pyarrow.Table`. They take the memory that the Rust library has filled, without a copy, and everything that
 reads the Arrow PyCapsule interface takes them without a copy too: ``polars.from_arrow(calls)``, ``duckdb.sql("FROM
@@ -25,6 +26,7 @@ from ._categories import Categories, categorize
 from ._companion import Comparison, Picture, compare
 from ._installed import library, program
 from ._mpitrace import TraceError, __version__
+from ._region import region
 from ._trace import Trace, open
 
 __all__ = [
@@ -39,4 +41,5 @@ __all__ = [
     "library",
     "open",
     "program",
+    "region",
 ]

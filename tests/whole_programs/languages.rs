@@ -1,13 +1,14 @@
 //! Fortran by its three bindings, and Python: each reaches the library by other symbols.
 
 use crate::support::want::WORLD;
-use crate::support::{Case, On, TARGET, Test, want};
+use crate::support::{Case, On, TARGET, Test, companion, root, want};
 
 pub const TESTS: &[Test] = &[
     Test::new("fortran_with_mpif_h", |case| fortran(case, "fortran_mpif.f90")).on(On::Fortran),
     Test::new("fortran_with_use_mpi", |case| fortran(case, "fortran_use_mpi.f90")).on(On::Fortran),
     Test::new("fortran_with_use_mpi_f08", |case| fortran(case, "fortran_f08.f90")).on(On::Fortran08),
     Test::new("python_with_mpi4py", python).on(On::Python),
+    Test::new("python_marks_regions", regions).on(On::Python).first_on(&["mpich5"]),
     Test::new("mpi4py_passes_skips_and_fails_the_same_tests", suite).on(On::Python).second_tier().alone(),
 ];
 
@@ -45,6 +46,23 @@ fn python(case: &Case) {
         on_world("MPI_Scan", 8, "MPI_DOUBLE").by("MPI_SUM").times(11),
         want("MPI_Allreduce", "from python", 3).of(16, "MPI_DOUBLE").by("MPI_MAX").times(12),
     ]);
+}
+
+/// The package's context manager, which does nothing without the tracer.
+fn regions(case: &Case) {
+    let module = root().join("python/mpitrace/_region.py");
+    let launch = || case.launch(2, "regions.py").arg(&module);
+    let (plain, traced) = (launch().run(), launch().trace().run());
+    traced.same_as(&plain);
+    assert_eq!(traced.stdout.matches("left").count(), 2, "{}", traced.stdout);
+    let info =
+        companion::json(&companion::mpitrace(&["info".as_ref(), traced.trace.path.as_os_str(), "--json".as_ref()]));
+    let repetitions = |name: &str| {
+        let operations = info["operations"].as_array().unwrap();
+        let found = operations.iter().find(|operation| operation["function"] == name);
+        found.map(|operation| operation["repetitions"].as_u64().unwrap())
+    };
+    assert_eq!(["step", "reduce", "fails"].map(repetitions), [Some(3), Some(3), Some(1)], "{info:#}");
 }
 
 /// mpi4py's own tests of collectives; with MPI4PY_WHOLE_SUITE=1 all but those that start processes. mpi4py takes every
