@@ -24,6 +24,18 @@ pub fn brief(because: Because, many: bool) -> &'static str {
     }
 }
 
+/// Why a rank is late: `slept`, `computes longer`; `None`: not known.
+pub fn late(because: Option<Because>) -> Option<&'static str> {
+    Some(match because? {
+        Because::Computing => "computes longer",
+        Because::EarlierCall => "was still in its call before",
+        Because::PointToPoint => "is longer in point-to-point calls",
+        Because::OtherMpi => "is longer in point-to-point or other MPI calls",
+        Because::OnProcessor => "is busy longer",
+        off => brief(off, false),
+    })
+}
+
 /// The next step.
 pub fn advice(because: Because) -> &'static str {
     match because {

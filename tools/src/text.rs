@@ -153,6 +153,16 @@ pub fn cut(text: &str, width: usize, mark: &str) -> String {
     text.chars().take_while(fits).chain(mark.chars()).collect()
 }
 
+/// The text, of which no more than the last of these columns are shown.
+pub fn end_of(text: &str, width: usize) -> String {
+    const MARK: &str = "...";
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let reversed: String = text.chars().rev().collect();
+    cut(&reversed, width, MARK).chars().rev().collect()
+}
+
 /// A known value in brackets, behind a blank.
 pub fn in_brackets(known: Option<&impl ToString>) -> String {
     known.map(|known| format!(" ({})", printable(&known.to_string()))).unwrap_or_default()
@@ -277,6 +287,7 @@ mod tests {
     fn long_texts_are_cut_between_characters() {
         assert_eq!(shortened("größe", 5), "größe");
         assert_eq!(shortened("größe", 3), "grö ... (--json has all of it)");
+        assert_eq!((end_of("halo.c:42", 9), end_of("halo.c:42", 7)), ("halo.c:42".to_owned(), "...c:42".to_owned()));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use mpitrace_format::layout::*;
 
 use super::member::{Call, Member};
+use super::off::Gap;
 use super::operation;
 use super::parts::{OffProcessor, Parts};
 use super::waits::Order;
@@ -48,6 +49,8 @@ pub struct Spent {
     pub waiting_ns: f64,
     /// The least time off its processor beside that; 0 where it is not known.
     pub interrupted_ns: f64,
+    /// Its time since its call before; of no length where that is not known.
+    pub(super) before: Gap,
 }
 
 /// Goes through the calls of an operation that returned, of the repetitions that are looked at.
@@ -57,23 +60,25 @@ pub fn for_each_call(trace: &Trace, clock: &Clock, operation: &Operation, mut ea
     let member =
         |(place, &index): (usize, &usize)| Member::new(index, place, &trace.parts[index], clock.of_part(index));
     let members: Vec<Member> = operation.parts.iter().enumerate().map(member).collect();
-    let mut add = |part: usize, call: Call, parts: &Parts| {
+    let mut add = |part: usize, call: Call, parts: &Parts, before: Gap| {
         let Call { enter: enter_ns, init: init_ns, waits_from: waits_from_ns, may_wait: may_wait_ns, .. } = call;
         let (waiting_ns, interrupted_ns) = (parts.waiting, parts.interrupted);
-        each(Spent { part, enter_ns, init_ns, waits_from_ns, may_wait_ns, waiting_ns, interrupted_ns });
+        each(Spent { part, enter_ns, init_ns, waits_from_ns, may_wait_ns, waiting_ns, interrupted_ns, before });
     };
     for row in operation.looked_at() {
         if let Some((walk, step)) = walk.as_ref().zip(step.as_mut()).filter(|_| operation.is_complete(row)) {
             step.look(walk, row);
             let calls = walk.members.iter().zip(&step.parts).enumerate();
-            calls.for_each(|(at, (member, parts))| add(member.index, step.call(at), parts));
+            let before = |at| step.gap_before(at).unwrap_or_default();
+            calls.for_each(|(at, (member, parts))| add(member.index, step.call(at), parts, before(at)));
             continue;
         }
         for (member, record) in members.iter().zip(operation.records(row).iter()) {
             // It is not known which rank the others waited for.
             if record != NO_RECORD && trace.parts[member.index].times_of(record as usize).1 != 0 {
                 let call = member.call(record);
-                add(member.index, call, &Parts::of_call(call.run_time, None, member.off_processor(record)));
+                let parts = Parts::of_call(call.run_time, None, member.off_processor(record));
+                add(member.index, call, &parts, Gap::default());
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::PartnerAccount;
-use super::off::Off;
+use super::off::{Gap, Off};
 use super::walk::{Step, Walk};
 use crate::reader::Trace;
 
@@ -37,12 +37,12 @@ pub(crate) struct Exchanges {
     awaited: Vec<(usize, f64)>,
     /// For each part those that send it messages.
     senders: Vec<Vec<usize>>,
-    /// For each part its time in point-to-point calls and off its processor before calls of it alone, ns.
-    pending: Vec<(f64, Off)>,
+    /// For each part its time in point-to-point calls, ns, and outside of them, before calls of it alone.
+    pending: Vec<(f64, Gap)>,
     /// The same of all its calls so far.
-    seen: Vec<(f64, Off)>,
-    /// For each part its time off its processor outside of calls before this call, ns.
-    off: Vec<Off>,
+    seen: Vec<(f64, Gap)>,
+    /// For each part its time outside of calls before this call.
+    gaps: Vec<Gap>,
     /// For each part when it would have come to this call without them, ns.
     arrivals: Vec<f64>,
     /// Parts that messages may have come from, and for each part whether it is one.
@@ -57,7 +57,7 @@ impl Exchanges {
             senders: senders(trace, partners),
             pending: vec![Default::default(); parts],
             seen: vec![Default::default(); parts],
-            off: vec![Off::default(); parts],
+            gaps: vec![Gap::default(); parts],
             arrivals: vec![f64::NEG_INFINITY; parts],
             is_reached: vec![false; parts],
             ..Exchanges::default()
@@ -80,19 +80,19 @@ impl Exchanges {
         Some((part, (arrival - exchange.arrival).min(exchange.ns))).filter(|(_, ns)| *ns > 0.0)
     }
 
-    /// How long a part was off its processor outside of calls before this call.
-    pub fn off(&self, part: usize) -> Off {
-        self.off[part]
+    /// A part's time outside of calls before this call.
+    pub fn gap(&self, part: usize) -> Gap {
+        self.gaps[part]
     }
 
     /// Looks at a repetition. What lies before a call of a single rank counts before its next one.
     pub fn look(&mut self, walk: &Walk, step: &Step) {
         for (at, member) in walk.members.iter().enumerate() {
             let ns = member.point_to_point_before(step.record(at)).unwrap_or(0.0);
-            let off = step.off_before(walk, at).unwrap_or_default();
+            let gap = step.gap_before(at).unwrap_or_default();
             for sum in [&mut self.pending[member.index], &mut self.seen[member.index]] {
                 sum.0 += ns;
-                sum.1 += off;
+                sum.1 += gap;
             }
         }
         let calls = walk.members.iter().enumerate().map(|(at, member)| (member.index, step.call(at).enter));
@@ -103,7 +103,7 @@ impl Exchanges {
     pub fn end(&mut self, all: impl Iterator<Item = (f64, Off)>, ends: &[f64]) {
         for ((pending, seen), (ns, off)) in self.pending.iter_mut().zip(&self.seen).zip(all) {
             pending.0 += (ns - seen.0).max(0.0);
-            pending.1 += off.without(seen.1);
+            pending.1.off += off.without(seen.1.off);
         }
         self.meet(ends.iter().copied().enumerate());
     }
@@ -113,8 +113,8 @@ impl Exchanges {
         self.all.clear();
         self.awaited.clear();
         for (part, enter) in calls.clone() {
-            let (ns, off) = std::mem::take(&mut self.pending[part]);
-            (self.off[part], self.arrivals[part]) = (off, enter - ns);
+            let (ns, gap) = std::mem::take(&mut self.pending[part]);
+            (self.gaps[part], self.arrivals[part]) = (gap, enter - ns);
             if ns > 0.0 {
                 self.all.push(Exchange { part, arrival: enter - ns, ns, awaited: 0..0 });
             }

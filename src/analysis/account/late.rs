@@ -3,14 +3,18 @@
 use std::ops::AddAssign;
 
 use super::losses::Because;
-use super::off::Off;
+use super::off::{Gap, Off};
+
+/// A rank that is late for a smaller share of the waiting is not asked for its reason.
+const WORTH: f64 = 0.2;
 
 /// The time that other ranks waited for a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Late {
     /// All their waiting, ns.
     pub waiting_ns: f64,
-    /// The part for which the rank was off its processor since its last call, or in that call, ns.
+    /// The part for which the rank was off its processor for longer than the others since its last call, or in that call,
+    /// ns.
     pub interrupted_ns: f64,
     /// The reasons of that part.
     pub interrupted_by: Off,
@@ -39,6 +43,8 @@ pub(super) struct Wait {
     pub ns: f64,
     /// By how much the late one left its call before later than the one that waits, ns.
     pub left_later_ns: f64,
+    /// The time of the one that waits since its call before; of no length where that is not known.
+    pub other: Gap,
 }
 
 /// By how much a late rank was longer than the others, since its recorded call before, in other MPI calls.
@@ -51,20 +57,21 @@ pub(super) enum Longer {
 }
 
 impl Late {
-    /// The time that other ranks waited for one call of a rank that was off its processor for this time before, and that
-    /// much longer than they in other MPI calls. While it waits in these it may yield its processor: as in a call, what
+    /// The time that other ranks waited for one call of a rank that spent this time before it, and was that much longer than
+    /// they in other MPI calls. While it waits in these it may yield its processor: as in a call, what
     /// may be either is taken for the waiting. What a rank was late already when it left its call before is due to that
     /// call, in which it was off its processor for `off_in_previous`.
     pub(super) fn of(
-        off_before: Option<Off>,
+        before: Option<Gap>,
         longer: Option<Longer>,
         off_in_previous: Option<Off>,
         waits: &[Wait],
     ) -> Late {
-        let (reasons_before, reasons_in_previous) = (off_before, off_in_previous);
-        let [off_before, off_in_previous] = [off_before, off_in_previous].map(|off| off.map(|off| off.sum()));
+        let reasons_in_previous = off_in_previous.unwrap_or_default();
+        let off_in_previous = off_in_previous.map(|off| off.sum());
         let mut late = Late { repetitions: 1, ..Late::default() };
-        for &Wait { ns: wait, left_later_ns, .. } in waits {
+        for &Wait { ns: wait, left_later_ns, other: waiting, .. } in waits {
+            let reasons_before = before.map_or_else(Off::default, |own| own.off_beyond(waiting));
             let earlier = left_later_ns.clamp(0.0, wait);
             let off_earlier = off_in_previous.map_or(0.0, |off| off.min(earlier));
             let since = wait - earlier;
@@ -73,12 +80,12 @@ impl Late {
                 Some(Longer::PointToPoint(ns)) => (ns, 0.0),
                 Some(Longer::OtherMpi(ns)) => (ns, ns),
             };
-            let interrupted = off_before.map_or(0.0, |off| since.min((off - off_in_other).max(0.0)));
+            let interrupted = since.min((reasons_before.sum() - off_in_other).max(0.0));
             let other = other.min(since - interrupted);
             late.waiting_ns += wait;
             late.interrupted_ns += interrupted + off_earlier;
-            late.interrupted_by += reasons_before.unwrap_or_default().to(interrupted);
-            late.interrupted_by += reasons_in_previous.unwrap_or_default().to(off_earlier);
+            late.interrupted_by += reasons_before.to(interrupted);
+            late.interrupted_by += reasons_in_previous.to(off_earlier);
             match longer {
                 Some(Longer::PointToPoint(_)) => late.point_to_point_ns += other,
                 _ => late.other_mpi_ns += other,
@@ -87,7 +94,7 @@ impl Late {
                 Some(_) => late.earlier_call_ns += earlier - off_earlier,
                 None => late.unknown_ns += earlier,
             }
-            match (off_before, longer) {
+            match (before, longer) {
                 (None, _) => late.unknown_ns += since - other,
                 (_, Some(_)) => late.computing_ns += since - interrupted - other,
                 (_, None) => late.on_processor_ns += since - interrupted,
@@ -108,6 +115,13 @@ impl Late {
             (None, self.unknown_ns),
         ];
         parts.into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).and_then(|(because, _)| because)
+    }
+
+    /// True: ranks that others wait for are late for different reasons, each for a share of it that is worth a word.
+    pub fn differ(lates: &[Late]) -> bool {
+        let all: f64 = lates.iter().map(|late| late.waiting_ns).sum();
+        let mut because = lates.iter().filter(|late| late.waiting_ns >= WORTH * all).map(Late::because);
+        because.next().is_some_and(|first| because.any(|other| other != first))
     }
 
     /// The part for this reason, ns; `None`: for one that is not known.
@@ -162,10 +176,44 @@ mod tests {
         Off { preempted: ns, ..Off::default() }
     }
 
+    fn gap(worked_ns: f64, off: Off) -> Gap {
+        Gap { off, worked_ns }
+    }
+
+    fn wait(ns: f64, left_later_ns: f64) -> Wait {
+        Wait { late: 0, ns, left_later_ns, other: Gap::default() }
+    }
+
+    #[test]
+    fn the_reason_is_what_differs_between_the_late_rank_and_the_one_that_waits() {
+        let late = |own: Gap, other: Gap| {
+            let ns = own.worked_ns + own.off.sum() - other.worked_ns - other.off.sum();
+            let waits = [Wait { other, ..wait(ns, 0.0) }];
+            let late = Late::of(Some(own), Some(Longer::PointToPoint(0.0)), Some(Off::default()), &waits);
+            (late.because(), late.interrupted_ns.round(), late.computing_ns.round())
+        };
+        let asleep = |ns| Off { asleep: ns, ..Off::default() };
+        // Both have half of a processor, and one has 1.5 times the work.
+        let alike = late(gap(150.0, preempted(150.0)), gap(100.0, preempted(100.0)));
+        assert_eq!(alike, (Some(Because::Computing), 0.0, 100.0));
+        // The same work.
+        let other = late(gap(100.0, preempted(150.0)), gap(100.0, preempted(100.0)));
+        assert_eq!(other, (Some(Because::Preempted), 50.0, 0.0));
+        // Both sleep alike in each step; work does not make a sleep longer.
+        let sleeps = late(gap(150.0, asleep(400.0)), gap(100.0, asleep(400.0)));
+        assert_eq!(sleeps, (Some(Because::Computing), 0.0, 50.0));
+        let longer = late(gap(150.0, asleep(600.0)), gap(100.0, asleep(400.0)));
+        assert_eq!(longer, (Some(Because::Asleep), 200.0, 50.0));
+        // One that was never interrupted says nothing of a rate.
+        let alone = late(gap(150.0, preempted(150.0)), gap(100.0, Off::default()));
+        assert_eq!(alone, (Some(Because::Preempted), 150.0, 50.0));
+    }
+
     /// The waiting of two ranks, 100 and 40 ns, by what is known of the late one.
     fn late(off_before: Option<f64>, other_mpi: Option<f64>) -> [f64; 4] {
-        let waits = [100.0, 40.0].map(|ns| Wait { late: 0, ns, left_later_ns: 0.0 });
-        let late = Late::of(off_before.map(preempted), other_mpi.map(Longer::OtherMpi), Some(Off::default()), &waits);
+        let waits = [100.0, 40.0].map(|ns| wait(ns, 0.0));
+        let before = off_before.map(|ns| gap(0.0, preempted(ns)));
+        let late = Late::of(before, other_mpi.map(Longer::OtherMpi), Some(Off::default()), &waits);
         assert_eq!((late.waiting_ns, late.repetitions), (140.0, 1));
         [late.interrupted_ns, late.other_mpi_ns, late.computing_ns, late.unknown_ns]
     }
@@ -185,9 +233,9 @@ mod tests {
 
     #[test]
     fn time_off_the_processor_in_point_to_point_calls_is_told_apart() {
-        let waits = [Wait { late: 0, ns: 100.0, left_later_ns: 0.0 }];
+        let waits = [wait(100.0, 0.0)];
         let longer = Some(Longer::PointToPoint(60.0));
-        let late = Late::of(Some(preempted(30.0)), longer, Some(Off::default()), &waits);
+        let late = Late::of(Some(gap(0.0, preempted(30.0))), longer, Some(Off::default()), &waits);
         assert_eq!((late.interrupted_ns, late.point_to_point_ns, late.computing_ns), (30.0, 60.0, 10.0));
         assert_eq!((late.other_mpi_ns, late.because()), (0.0, Some(Because::PointToPoint)));
     }
@@ -195,9 +243,9 @@ mod tests {
     #[test]
     fn a_rank_that_left_its_call_before_later_is_late_because_of_that_call() {
         let late = |off_in_previous: Option<f64>| {
-            let waits = [Wait { late: 0, ns: 100.0, left_later_ns: 70.0 }];
-            let late =
-                Late::of(Some(preempted(10.0)), Some(Longer::OtherMpi(0.0)), off_in_previous.map(preempted), &waits);
+            let waits = [wait(100.0, 70.0)];
+            let before = Some(gap(0.0, preempted(10.0)));
+            let late = Late::of(before, Some(Longer::OtherMpi(0.0)), off_in_previous.map(preempted), &waits);
             assert_eq!(late.interrupted_by.sum(), late.interrupted_ns);
             [late.interrupted_ns, late.earlier_call_ns, late.computing_ns, late.unknown_ns]
         };
@@ -208,9 +256,9 @@ mod tests {
 
     #[test]
     fn a_late_rank_was_off_its_processor_for_the_reasons_of_that_time() {
-        let waits = [Wait { late: 0, ns: 100.0, left_later_ns: 0.0 }];
+        let waits = [wait(100.0, 0.0)];
         let before = Off { preempted: 50.0, asleep: 150.0, ..Off::default() };
-        let late = Late::of(Some(before), None, Some(Off::default()), &waits);
+        let late = Late::of(Some(gap(0.0, before)), None, Some(Off::default()), &waits);
         assert_eq!(late.interrupted_by, Off { preempted: 25.0, asleep: 75.0, ..Off::default() });
         assert_eq!(late.because(), Some(Because::Asleep));
     }

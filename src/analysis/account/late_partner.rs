@@ -8,7 +8,7 @@ use super::losses::alone;
 use super::off::Off;
 use super::sequences::{Sequence, Sequences};
 use super::walk::{Step, is_comparable};
-use super::{PartnerAccount, RankAccount, RankPart, clock_error_ns};
+use super::{PartnerAccount, RankAccount, RankPart, clock_error_ns, partner};
 use crate::clock::Clock;
 use crate::messages;
 use crate::operations::Operations;
@@ -23,19 +23,19 @@ pub struct LatePartner {
     pub rank: Option<u32>,
     /// So long the others are in such calls before it comes, ns.
     pub ns: f64,
-    /// Of that time: the late rank was off its processor outside of calls.
+    /// Of that time: the late rank was off its processor outside of calls, for longer than the others.
     pub off: Off,
 }
 
 /// A smaller share of the ranks' time in such calls is not looked at.
 const LOOKED_AT: f64 = 0.01;
 
-/// Those of a run, the largest first; the time of each waiting rank is added to its account.
+/// Those of a run, the largest first; the time of each waiting rank is added to its account, and to that of the partner.
 pub(super) fn late_partners(
     trace: &Trace,
     clock: &Clock,
     operations: &Operations,
-    partners: &[PartnerAccount],
+    partners: &mut [PartnerAccount],
     ranks: &mut [RankAccount],
 ) -> Vec<LatePartner> {
     let in_calls: f64 = ranks.iter().map(|rank| rank.parts[RankPart::PointToPoint]).sum();
@@ -54,7 +54,7 @@ pub(super) fn late_partners(
             let Some((late, ns)) = exchanges.last(exchange) else { continue };
             if ns > errors[late] + errors[exchange.part] {
                 let (sum, off) = sums.entry((late, exchange.part)).or_default();
-                let reasons = exchanges.off(late);
+                let reasons = exchanges.gap(late).off_beyond(exchanges.gap(exchange.part));
                 *sum += ns;
                 *off += reasons.to(reasons.sum().min(ns));
             }
@@ -90,7 +90,10 @@ pub(super) fn late_partners(
         exchanges.end(ranks.iter().map(|rank| (rank.parts[RankPart::PointToPoint], rank.off())), &ends);
         add(&exchanges);
     }
-    sums.iter().for_each(|((_, part), (ns, _))| ranks[*part].message_waiting_ns += ns);
+    for (&(late, part), (ns, _)) in &sums {
+        ranks[part].message_waiting_ns += ns;
+        partner::add_wait(partners, trace, part, late, *ns);
+    }
     let mut found: Vec<LatePartner> = (0..trace.parts.len()).map(|late| of_part(trace, late, &sums)).collect();
     found.retain(|one| one.ns > 0.0);
     found.sort_by(|one, other| other.ns.total_cmp(&one.ns));

@@ -241,10 +241,10 @@ fn outside(account: &Account, part: RankPart, in_turns: bool, losses: &mut Vec<L
     losses.extend(account.ranks.iter().zip(times).map(|(rank, ns)| loss(Some(rank.rank), ns)));
 }
 
-/// All waiting in an operation whose ranks are late in turns; `None`: one rank is late.
+/// All waiting in an operation whose ranks are late in turns; `None`: one rank is late, or several for reasons of their own.
 fn together(of: &OperationAccount) -> Option<Late> {
     let waiting: Vec<f64> = of.late.iter().map(|late| late.waiting_ns).collect();
-    if alone(&waiting).is_some() {
+    if alone(&waiting).is_some() || Late::differ(&of.late) {
         return None;
     }
     let mut all = Late::default();

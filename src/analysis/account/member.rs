@@ -2,7 +2,7 @@
 
 use mpitrace_format::layout::*;
 
-use super::off::Off;
+use super::off::{Gap, Off};
 use super::parts::OffProcessor;
 use super::rank::init_thread;
 use crate::clock::RankClock;
@@ -240,6 +240,18 @@ impl<'a> Member<'a> {
             0 => watched.then(Off::default),
             _ => self.off(record, interruption_flags::BETWEEN).map(|(off, _)| off),
         }
+    }
+
+    /// The thread's time between its kept call before and this one; `None`: not known.
+    pub(super) fn gap_before(&self, record: u32, operation: u32, records: &mut Records) -> Option<Gap> {
+        let off = self.off_before(record, operation)?;
+        if off == Off::default() {
+            return Some(Gap::default());
+        }
+        let left = self.previous_exit(record, records);
+        let between = left.map_or(0.0, |left| self.clock.nanoseconds(records.times(record).0) - left);
+        let in_calls = self.point_to_point_before(record).unwrap_or(0.0);
+        Some(Gap { off, worked_ns: (between - in_calls - off.sum()).max(0.0) })
     }
 
     /// Time in point-to-point calls that can wait, since the thread's kept call before, ns; `None`: not timed.

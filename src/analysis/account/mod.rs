@@ -31,6 +31,7 @@ pub use estimate::Estimate;
 pub use late::Late;
 pub use late_partner::LatePartner;
 pub use losses::{ALONE, Because, Kind, Loss, alone};
+pub(crate) use off::Gap;
 pub use off::Off;
 pub(crate) use operation::MOST_AT_ONCE;
 pub use operation::{Excess, OperationAccount};
@@ -93,8 +94,9 @@ impl Account {
             .zip(&waits)
             .for_each(|(rank, waits)| rank.message_waiting_ns = waits.iter().map(MessageWait::ns).sum());
         let mut partners = partner::accounts(trace, clock, operations);
-        partner::add_waits(&mut partners, trace, &waits);
-        let late_partners = late_partner::late_partners(trace, clock, operations, &partners, &mut ranks);
+        let wait = |wait: &MessageWait| partner::add_wait(&mut partners, trace, wait.part, wait.late, wait.ns());
+        waits.iter().flatten().for_each(wait);
+        let late_partners = late_partner::late_partners(trace, clock, operations, &mut partners, &mut ranks);
         let unseen = operations.unseen.iter().enumerate();
         let unseen_ns = unseen.map(|(part, &ticks)| clock.of_part(part).ticks_ns(ticks as u64)).sum();
         Account { ranks, operations: accounts, partners, late_messages, late_partners, unseen_ns }

@@ -86,6 +86,32 @@ impl Off {
     }
 }
 
+/// A rank's time between two of its calls, outside of calls that are timed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Gap {
+    /// Off its processor.
+    pub off: Off,
+    /// On it, ns.
+    pub worked_ns: f64,
+}
+
+impl Gap {
+    /// The time off the processor by which it differs from another rank's. At the other's rate a rank that works longer
+    /// is preempted, and held by a quota, for longer: that much is due to the work.
+    pub fn off_beyond(self, other: Gap) -> Off {
+        let longer = if other.worked_ns > 0.0 { (self.worked_ns / other.worked_ns).max(1.0) } else { 1.0 };
+        let Off { preempted, throttled, .. } = other.off.scaled(longer);
+        self.off.without(Off { preempted, throttled, ..other.off })
+    }
+}
+
+impl AddAssign for Gap {
+    fn add_assign(&mut self, other: Gap) {
+        self.off += other.off;
+        self.worked_ns += other.worked_ns;
+    }
+}
+
 impl AddAssign for Off {
     fn add_assign(&mut self, other: Off) {
         *self = self.each(other, |own, other| own + other);

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::clock::Clock;
-use crate::messages::MessageWait;
 use crate::operations::Operations;
 use crate::partners::Partners;
 use crate::reader::Trace;
@@ -17,7 +16,8 @@ pub struct PartnerAccount {
     pub partner: Option<u32>,
     /// In point-to-point calls that can wait, all threads together, ns.
     pub ns: f64,
-    /// Of this time, where message calls were recorded: waiting for the partner, ns.
+    /// Of this time: waiting for the partner, ns. Where message calls were not recorded, as far as it was late for exchanges
+    /// between two collective calls.
     pub waiting_ns: f64,
     /// Such calls.
     pub calls: u64,
@@ -47,13 +47,11 @@ pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &Operations) ->
     trace.parts.iter().enumerate().flat_map(of_part).collect()
 }
 
-/// Adds the time for which ranks waited for their partners.
-pub(super) fn add_waits(accounts: &mut [PartnerAccount], trace: &Trace, waits: &[Vec<MessageWait>]) {
-    for wait in waits.iter().flatten() {
-        let [rank, partner] = [wait.part, wait.late].map(|part| trace.parts[part].rank());
-        let known = accounts.iter_mut().find(|account| account.rank == rank && account.partner == Some(partner));
-        known.into_iter().for_each(|account| account.waiting_ns += wait.ns());
-    }
+/// Adds the time that a part waited for another one to that of the two.
+pub(super) fn add_wait(accounts: &mut [PartnerAccount], trace: &Trace, part: usize, late: usize, ns: f64) {
+    let pair = (trace.parts[part].rank(), Some(trace.parts[late].rank()));
+    let known = accounts.iter_mut().find(|account| (account.rank, account.partner) == pair);
+    known.into_iter().for_each(|account| account.waiting_ns += ns);
 }
 
 /// The partner with which a rank was for more than half of that time.

@@ -13,7 +13,7 @@ use crate::operations::Operations;
 use crate::reader::{Part, Trace};
 
 /// The time in a region, of the threads that called MPI_Init, all ranks together.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RegionAccount {
     /// Its name.
     pub name: String,
@@ -23,6 +23,8 @@ pub struct RegionAccount {
     pub ns: f64,
     /// The collective calls in it.
     pub calls: Parts,
+    /// Off the processor outside of calls, ns. Between two calls it is not known when: as if all along.
+    pub off_ns: f64,
 }
 
 /// The regions of a trace, in the order of their names.
@@ -38,7 +40,13 @@ pub fn regions(trace: &Trace, clock: &Clock, operations: &Operations) -> Vec<Reg
         for_each_call(trace, clock, operation, |spent| {
             let run_time = spent.init_ns + spent.may_wait_ns;
             let parts = Parts::split(run_time, Some(spent.waiting_ns), spent.interrupted_ns);
-            labels[spent.part].regions_during(spent.enter_ns).iter().for_each(|&region| regions[region].calls += parts);
+            let labels = &labels[spent.part];
+            labels.regions_during(spent.enter_ns).iter().for_each(|&region| regions[region].calls += parts);
+            let (off, all) = (spent.before.off.sum(), spent.before.off.sum() + spent.before.worked_ns);
+            if off > 0.0 {
+                let add = |region: usize, ns: f64| regions[region].off_ns += off * ns / all;
+                labels.regions_between(spent.enter_ns - all, spent.enter_ns, add);
+            }
         });
     }
     regions.sort_by(|one, other| one.name.cmp(&other.name));
@@ -80,7 +88,7 @@ impl Labels {
             };
         for_each_region(part, |name, begin, end| {
             let region = regions.iter().position(|region| region.name == name).unwrap_or_else(|| {
-                regions.push(RegionAccount { name: name.to_owned(), repetitions: 0, ns: 0.0, calls: Parts::default() });
+                regions.push(RegionAccount { name: name.to_owned(), ..RegionAccount::default() });
                 regions.len() - 1
             });
             regions[region].repetitions += 1;
@@ -92,6 +100,17 @@ impl Labels {
         });
         close(&mut labels, &mut open, u64::MAX, None);
         labels
+    }
+
+    /// The regions of each piece of this time, and how long it is, ns.
+    fn regions_between(&self, from: f64, until: f64, mut each: impl FnMut(usize, f64)) {
+        let first = self.from.partition_point(|&(begin, _)| begin <= from);
+        let changes = self.from[first..].iter().map(|&(begin, _)| begin).take_while(|&begin| begin < until);
+        let mut now = from;
+        for end in changes.chain([until]) {
+            self.regions_during(now).iter().for_each(|&region| each(region, end - now));
+            now = end;
+        }
     }
 
     fn regions_during(&self, ns: f64) -> &[usize] {

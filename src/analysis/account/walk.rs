@@ -6,7 +6,7 @@ use mpitrace_synchronise::Method;
 
 use super::late::{Late, Longer, Wait};
 use super::member::{Call, Member, Records};
-use super::off::Off;
+use super::off::{Gap, Off};
 use super::operation::members;
 use super::parts::{OffProcessor, Parts};
 use super::waits::Order;
@@ -48,6 +48,8 @@ pub(crate) struct Step<'a> {
     /// Lateness that calls before have carried on, by the member that is late.
     carried: Vec<(usize, Late)>,
     off: Vec<OffProcessor>,
+    /// The time of each member between its call before and this one; `None`: not known.
+    gaps: Vec<Option<Gap>>,
     /// The parts of each member's call.
     pub parts: Vec<Parts>,
     /// The members that others waited for, and how long.
@@ -128,6 +130,7 @@ impl<'a> Step<'a> {
             read,
             records: Vec::new(),
             off: Vec::new(),
+            gaps: Vec::new(),
             calls: Vec::new(),
             entries: Vec::new(),
             awaited: Vec::new(),
@@ -147,6 +150,7 @@ impl<'a> Step<'a> {
         self.calls.clear();
         self.entries.clear();
         self.off.clear();
+        self.gaps.clear();
         for (at, member) in members.iter().enumerate() {
             let read = &mut self.read[reader(at)];
             let record = row.get(member.place);
@@ -156,6 +160,7 @@ impl<'a> Step<'a> {
             self.entries.push(call.enter);
             self.calls.push(call);
             self.off.push(member.off_processor_with(record, operation));
+            self.gaps.push(member.gap_before(record, operation, read));
         }
         self.awaited.clear();
         order.iter().for_each(|order| order.awaited(&self.entries, &mut self.awaited));
@@ -173,7 +178,8 @@ impl<'a> Step<'a> {
                 let records = [late, at].map(|at| self.records[at].0);
                 let left_later_ns = pair.left_later(records, &mut self.read).min(ns);
                 let (carried_ns, before) = pair.carried(records, left_later_ns, HOPS, &mut self.read);
-                self.waits.push(Wait { late, ns: ns - carried_ns, left_later_ns: left_later_ns - carried_ns });
+                let (left_later_ns, other) = (left_later_ns - carried_ns, self.gaps[at].unwrap_or_default());
+                self.waits.push(Wait { late, ns: ns - carried_ns, left_later_ns, other });
                 if carried_ns > 0.0 {
                     self.carried.push((late, before));
                 }
@@ -183,13 +189,12 @@ impl<'a> Step<'a> {
         self.late.clear();
         for waits in self.waits.chunk_by(|one, next| one.late == next.late) {
             let at = waits[0].late;
-            let (record, operation) = self.records[at];
+            let record = self.records[at].0;
             let others = (0..members.len()).filter(|&other| other != at);
             let others = others.map(|other| (&members[other], self.records[other].0));
             let longer = longer_in_calls(&members[at], record, others);
             let off_in_previous = members[at].off_in_previous(record, &mut self.read[reader(at)]);
-            let off_before = members[at].off_before(record, operation);
-            let mut late = Late::of(off_before, longer, off_in_previous, waits);
+            let mut late = Late::of(self.gaps[at], longer, off_in_previous, waits);
             self.carried.iter().filter(|(of, _)| *of == at).for_each(|&(_, before)| late += before);
             self.late.push((at, Late { repetitions: 1, ..late }));
         }
@@ -222,10 +227,9 @@ impl<'a> Step<'a> {
         self.records[member].1 & DISTURBED != 0
     }
 
-    /// Time off the processor between a member's call before and this one, ns; `None`: not known.
-    pub fn off_before(&self, walk: &Walk, member: usize) -> Option<Off> {
-        let (record, operation) = self.records[member];
-        walk.members[member].off_before(record, operation)
+    /// A member's time between its call before and this one; `None`: not known.
+    pub fn gap_before(&self, member: usize) -> Option<Gap> {
+        self.gaps[member]
     }
 
     /// Time off the processor in a member's call, ns; `None`: not known.
@@ -274,11 +278,15 @@ impl Pair<'_, '_> {
         }
         let left_later_ns = self.left_later(previous, read).min(carried_ns);
         let (further_ns, further) = self.carried(previous, left_later_ns, hops - 1, read);
+        let [before, other] = [0, 1].map(|of| {
+            let records = &mut read[self.readers[of]];
+            self.members[of].gap_before(previous[of], records.operation(previous[of]), records)
+        });
         let (member, records) = (self.members[0], &mut read[self.readers[0]]);
-        let off_before = member.off_before(previous[0], records.operation(previous[0]));
         let longer = longer_in_calls(member, previous[0], [(self.members[1], previous[1])].into_iter());
-        let wait = Wait { late: 0, ns: carried_ns - further_ns, left_later_ns: left_later_ns - further_ns };
-        let mut late = Late::of(off_before, longer, member.off_in_previous(previous[0], records), &[wait]);
+        let (ns, left_later_ns) = (carried_ns - further_ns, left_later_ns - further_ns);
+        let wait = Wait { late: 0, ns, left_later_ns, other: other.unwrap_or_default() };
+        let mut late = Late::of(before, longer, member.off_in_previous(previous[0], records), &[wait]);
         late += further;
         (carried_ns, late)
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::off::{OffBetween, outside_of_calls};
 use super::waits::within;
 use super::{MessageWait, Messages};
-use crate::account::{Because, Off, RankAccount};
+use crate::account::{Gap, Off, RankAccount, RankPart};
 use crate::clock::Clock;
 use crate::operations::CallSite;
 use crate::reader::Trace;
@@ -72,7 +72,8 @@ impl Messages {
         ranks: &[RankAccount],
     ) -> Vec<LateMessages> {
         let parts = trace.parts.iter().zip(&self.calls).enumerate();
-        let off: Vec<Option<Vec<OffBetween>>> =
+        // Of all ranks or of none: one is held against the other.
+        let off: Option<Vec<Vec<OffBetween>>> =
             parts.map(|(index, (part, calls))| outside_of_calls(part, clock.of_part(index), calls)).collect();
         let mut found: HashMap<(usize, u32, usize), Sum> = HashMap::new();
         for wait in waits.iter().flatten() {
@@ -81,7 +82,7 @@ impl Messages {
             let own: f64 = within(&waits[wait.late], wait.from_ns, wait.until_ns).map(|(_, ns)| ns).sum();
             late.waiting_ns += wait.ns();
             late.point_to_point_ns += own.min(wait.ns());
-            let off = off[wait.late].as_ref().map_or_else(Off::default, |off| within_wait(off, wait));
+            let off = off.as_ref().map_or_else(Off::default, |off| beyond(&off[wait.late], &off[wait.part], wait));
             late.off += off.to(off.sum().min((wait.ns() - own).max(0.0)));
             late.repetitions += 1;
             *chains.entry(chain(waits, wait.late, wait.from_ns, wait.until_ns)).or_default() += own;
@@ -103,7 +104,7 @@ impl Messages {
         let mut own_ns = vec![0.0; trace.parts.len()];
         places.iter().for_each(|((part, ..), Sum(late, _))| own_ns[*part] += late.waiting_ns - late.point_to_point_ns);
         let all = places.into_iter().map(|((part, function, call_site), Sum(mut late, chains))| {
-            if off[part].is_none() && own_ns[part] > 0.0 {
+            if off.is_none() && own_ns[part] > 0.0 {
                 let longer = longer_off(ranks, part);
                 late.off = longer.scaled((late.waiting_ns - late.point_to_point_ns) / own_ns[part].max(longer.sum()));
             }
@@ -123,21 +124,24 @@ impl Messages {
     }
 }
 
-/// By how much longer than the others a rank was off its processor outside of calls.
+/// By how much longer than the others, at their rate, a rank was off its processor outside of calls.
 fn longer_off(ranks: &[RankAccount], part: usize) -> Off {
-    let longer = |because: Because| {
-        let mut others: Vec<f64> = ranks.iter().map(|rank| rank.off().due_to(because)).collect();
-        let own = others.swap_remove(part);
-        (own - median(&mut others).unwrap_or(0.0)).max(0.0)
-    };
-    let [preempted, asleep, throttled] = [Because::Preempted, Because::Asleep, Because::Throttled].map(longer);
-    Off { preempted, asleep, throttled, unknown: 0.0 }
+    let gap = |rank: &RankAccount| Gap { off: rank.off(), worked_ns: rank.parts[RankPart::Computing] };
+    let others = || ranks.iter().enumerate().filter(|(other, _)| *other != part).map(|(_, rank)| gap(rank));
+    let usual = |of: fn(&Gap) -> f64| median(&mut others().map(|other| of(&other)).collect::<Vec<_>>()).unwrap_or(0.0);
+    let [preempted, asleep, throttled] =
+        [usual(|other| other.off.preempted), usual(|other| other.off.asleep), usual(|other| other.off.throttled)];
+    let off = Off { preempted, asleep, throttled, unknown: 0.0 };
+    gap(&ranks[part]).off_beyond(Gap { off, worked_ns: usual(|other| other.worked_ns) })
 }
 
-/// The time off the processor of a late rank until it came to the call in which another one waits for it.
-fn within_wait(off: &[OffBetween], wait: &MessageWait) -> Off {
-    let first = off.partition_point(|between| between.until <= wait.from_ns);
-    let mut sum = Off::default();
-    off[first..].iter().take_while(|between| between.from < wait.until_ns).for_each(|between| sum += between.off);
-    sum
+/// The time off the processor of a late rank until it came to the call in which another one waits for it, beyond that of
+/// the other one before that call.
+fn beyond(late: &[OffBetween], other: &[OffBetween], wait: &MessageWait) -> Off {
+    let first = late.partition_point(|between| between.until <= wait.from_ns);
+    let until = late[first..].iter().take_while(|between| between.from < wait.until_ns);
+    let mut own = Gap::default();
+    until.map(OffBetween::gap).for_each(|gap| own += gap);
+    let before = other.get(other.partition_point(|between| between.until < wait.from_ns));
+    own.off_beyond(before.filter(|between| between.until <= wait.from_ns).map(OffBetween::gap).unwrap_or_default())
 }

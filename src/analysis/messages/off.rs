@@ -8,7 +8,7 @@ use mpitrace_format::layout::interruption_flags::{BETWEEN, WAITING};
 use mpitrace_format::layout::message;
 
 use super::{MessageCall, each_call};
-use crate::account::Off;
+use crate::account::{Gap, Off};
 use crate::clock::RankClock;
 use crate::reader::Part;
 
@@ -20,6 +20,13 @@ pub(super) struct OffBetween {
     pub until: f64,
     /// The time, by reason.
     pub off: Off,
+}
+
+impl OffBetween {
+    /// The time between the calls.
+    pub fn gap(&self) -> Gap {
+        Gap { off: self.off, worked_ns: (self.until - self.from - self.off.sum()).max(0.0) }
+    }
 }
 
 /// A look, global time, ns.

@@ -117,7 +117,7 @@ impl CallSite {
     }
 
     /// Out of what a trace has: path, build id and hexadecimal offset, with blanks between; the path may have some too.
-    pub(crate) fn parse(text: &str) -> Option<CallSite> {
+    pub fn parse(text: &str) -> Option<CallSite> {
         let mut words = text.rsplitn(3, ' ');
         let (offset, build_id, module) = (words.next()?, words.next()?, words.next()?);
         let build_id = Some(build_id.to_owned()).filter(|id| !id.is_empty());

@@ -121,7 +121,7 @@ impl Removal {
             (Kind::LateRank, Some(member)) => {
                 let ns = match self.because {
                     Some(because) if because.is_off() => {
-                        step.off_before(walk, member).map_or(0.0, |off| off.due_to(because))
+                        step.gap_before(member).map_or(0.0, |gap| gap.off.due_to(because))
                     }
                     because => {
                         let other = &calls[(member + 1) % calls.len()];
@@ -161,7 +161,7 @@ impl Removal {
                 let other = self.member.or(waiting).unwrap_or((partner + 1) % calls.len());
                 let own = arrival(other);
                 self.usual.other(own - left[calls[other].part][0]);
-                let off = exchanges.off(late);
+                let off = exchanges.gap(late).off;
                 let ns = match self.because {
                     Some(because) if because.is_off() => off.due_to(because),
                     _ => self.usual.delay(arrival(partner) - own - off.sum(), 1.0),
@@ -169,7 +169,7 @@ impl Removal {
                 before.extend((ns > 0.0).then(|| removed(partner, ns)));
             }
             (Kind::Interrupted, Some(member)) if self.is_outside => {
-                let off = step.off_before(walk, member).zip(self.because);
+                let off = step.gap_before(member).map(|gap| gap.off).zip(self.because);
                 let ns = off.map_or(0.0, |(off, because)| off.due_to(because));
                 before.extend((ns > 0.0).then(|| removed(member, ns)));
             }

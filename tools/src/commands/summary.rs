@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use mpitrace::account::{self, Account};
+use mpitrace::account::Account;
 use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
@@ -48,9 +48,8 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
         let trace = arguments.input.open()?;
         let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
         let account = Account::of(&trace, &clock, &operations, Rule::default());
-        let regions = || account::regions(&trace, &clock, &operations);
         let labels = communicator_labels(&trace, &operations);
-        let groups = grouped::groups(&account, &operations, &labels, regions, by, arguments.sort);
+        let groups = grouped::groups(&trace, &clock, &operations, &account, &labels, by, arguments.sort);
         anyhow::Ok((trace, groups))
     })?;
     super::warn_if_incomplete(&trace);

@@ -4,8 +4,11 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use mpitrace::account::{Account, PartnerAccount, Parts, RankPart, RankParts, RegionAccount};
+use mpitrace::account::{self, Account, PartnerAccount, Parts, RankPart, RankParts, RegionAccount};
+use mpitrace::clock::Clock;
+use mpitrace::messages::{Messages, each_call};
 use mpitrace::operations::{CallSite, Operations};
+use mpitrace::reader::Trace;
 use serde::Serialize;
 
 use super::verdict::{percent, seconds};
@@ -28,7 +31,7 @@ pub enum By {
     Communicator,
     /// All operations of a function with a message size.
     Size,
-    /// All operations that a place in the program calls; MPITRACE_CALLSITE=1 records places.
+    /// All operations and recorded messages that a place in the program calls; MPITRACE_CALLSITE=1 records places.
     Site,
     /// All operations of a rank.
     Rank,
@@ -58,8 +61,10 @@ pub struct Group {
     /// The operation's number, the function, and so on.
     pub name: String,
     pub operations: usize,
-    /// Of a partner: point-to-point calls that can wait.
+    /// Of a partner: point-to-point calls that can wait; of a place with messages these calls, too.
     pub repetitions: usize,
+    /// The waiting of a rank in a call, in the mean of all; `null`: not known, or the row is of no calls.
+    pub waiting_per_call_s: Option<f64>,
     /// In these calls; of a region the time in it.
     pub seconds: f64,
     /// Of the time of all ranks, 0 to 1; of a rank of its own time.
@@ -72,23 +77,34 @@ pub struct Group {
     /// Of a partner: messages that were sent to it, and their bytes.
     pub messages: Option<u64>,
     pub bytes: Option<u64>,
+    /// Of a region: off the processor in collective calls and outside of calls.
+    pub off_processor_s: Option<f64>,
     /// Time that other ranks waited for this rank; in other rows the same as `waiting_s`.
     pub caused_s: f64,
+    #[serde(skip)]
+    calls: usize,
 }
 
-/// The rows, sorted. `labels` are the names of the communicators; `regions` are wanted by [`By::Region`] alone.
+/// The rows, sorted. `labels` are the names of the communicators.
 pub fn groups(
-    account: &Account,
+    trace: &Trace,
+    clock: &Clock,
     operations: &Operations,
+    account: &Account,
     labels: &[String],
-    regions: impl FnOnce() -> Vec<RegionAccount>,
     by: By,
     sort: Sort,
 ) -> Vec<Group> {
     let mut groups = match by {
-        By::Region => of_regions(regions(), account.rank_ns()),
+        By::Region => of_regions(account::regions(trace, clock, operations), account.rank_ns()),
         By::Partner => of_partners(account),
-        _ => of_operations(account, operations, labels, by),
+        _ => {
+            let mut sums = of_operations(account, operations, labels, by);
+            if by == By::Site {
+                add_messages(&Messages::of(trace, clock, operations), trace, clock, &mut sums);
+            }
+            sums.groups(account.rank_ns())
+        }
     };
     let value = |group: &Group| match sort {
         Sort::Time => group.seconds,
@@ -107,12 +123,14 @@ fn of_regions(regions: Vec<RegionAccount>, rank_ns: f64) -> Vec<Group> {
         seconds: region.ns / NS,
         share: region.ns / rank_ns,
         parts: region.calls,
+        off_processor_s: Some((region.calls.interrupted + region.off_ns) / NS),
         ..Group::default()
     };
     regions.into_iter().map(group).collect()
 }
 
 fn of_partners(account: &Account) -> Vec<Group> {
+    let is_known = account.partners.iter().any(|of| of.waiting_ns > 0.0);
     let group = |of: &PartnerAccount| {
         let partner = of.partner.map_or_else(|| "several or not known".to_owned(), |rank| format!("rank {rank}"));
         let whole = account.ranks.iter().find(|rank| rank.rank == of.rank).map_or(0.0, |rank| rank.wall_ns);
@@ -121,7 +139,7 @@ fn of_partners(account: &Account) -> Vec<Group> {
             repetitions: of.calls as usize,
             seconds: of.ns / NS,
             share: if whole > 0.0 { of.ns / whole } else { 0.0 },
-            parts: Parts::split(of.ns, Some(of.waiting_ns), 0.0),
+            parts: Parts::split(of.ns, Some(of.waiting_ns).filter(|_| is_known && of.partner.is_some()), 0.0),
             caused_s: of.waiting_ns / NS,
             messages: Some(of.messages),
             bytes: Some(of.bytes),
@@ -131,7 +149,31 @@ fn of_partners(account: &Account) -> Vec<Group> {
     account.partners.iter().map(group).collect()
 }
 
-fn of_operations(account: &Account, operations: &Operations, labels: &[String], by: By) -> Vec<Group> {
+/// Adds the message calls that were recorded to the places that make them.
+fn add_messages(messages: &Messages, trace: &Trace, clock: &Clock, sums: &mut Sums) {
+    let waits = messages.waits(trace, clock);
+    for ((part, calls), waits) in trace.parts.iter().zip(&messages.calls).zip(&waits) {
+        let site = |name| part.text(name).and_then(|text| CallSite::parse(&text));
+        let names = part.message_operations().iter().map(|entry| of_site(site(entry.call_site).as_ref()));
+        let names: Vec<String> = names.collect();
+        let waited: HashMap<u32, f64> = waits.iter().map(|wait| (wait.call, wait.ns())).collect();
+        for range in each_call(calls) {
+            let call = &calls[range.start];
+            let waited = waited.get(&(range.start as u32)).copied().unwrap_or(0.0);
+            let row = sums.of(names[call.record.operation as usize].clone());
+            row.repetitions += 1;
+            row.parts += Parts::split(call.exit_ns - call.enter_ns, Some(waited), 0.0);
+            row.caused_s += waited / NS;
+            row.calls += 1;
+        }
+    }
+}
+
+fn of_site(site: Option<&CallSite>) -> String {
+    site.map_or_else(|| "not recorded".to_owned(), CallSite::to_string)
+}
+
+fn of_operations(account: &Account, operations: &Operations, labels: &[String], by: By) -> Sums {
     let mut sums = Sums::default();
     if by == By::Rank {
         for rank in &account.ranks {
@@ -150,82 +192,33 @@ fn of_operations(account: &Account, operations: &Operations, labels: &[String], 
             By::Function => key.function.clone(),
             By::Communicator => communicator.clone(),
             By::Size => format!("{}{bytes}", key.function),
-            By::Site => key.call_site.as_ref().map_or_else(|| "not recorded".to_owned(), CallSite::to_string),
+            By::Site => of_site(key.call_site.as_ref()),
             By::Region | By::Partner | By::Rank => {
                 for (&(rank, parts), late) in of.ranks.iter().zip(&of.late) {
-                    sums.add(format!("rank {rank}"), of.repetitions, parts, late.waiting_ns);
+                    sums.add(format!("rank {rank}"), of.repetitions, 1, parts, late.waiting_ns);
                 }
                 continue;
             }
         };
         let caused = of.late.iter().map(|late| late.waiting_ns).sum();
-        sums.add(name, of.repetitions, of.sum(), caused);
+        sums.add(name, of.repetitions, of.ranks.len(), of.sum(), caused);
     }
-    sums.groups(account.rank_ns())
+    sums
 }
 
 /// Writes the first rows, and how many are left out.
 pub fn write(groups: &[Group], by: By, sort: Sort, output: &mut dyn Write, style: Style) -> io::Result<()> {
-    // With the order in which columns are left out.
-    let (head, spare): (&[&str], &[u8]) = match by {
-        By::Rank => (
-            &["time", "computing", "off processor", "point-to-point", "collectives", "waiting", "communicating"],
-            &[0, 3, 2, 4, 0, 1, 5],
-        ),
-        By::Partner => {
-            (&["calls that can wait", "time in them", "of its time", "messages sent", "bytes"], &[2, 0, 0, 1, 1])
-        }
-        By::Region => {
-            (&["repetitions", "time", "of all", "waiting", "off processor", "communicating"], &[1, 0, 0, 2, 3, 4])
-        }
-        _ => (
-            &[
-                "operations",
-                "repetitions",
-                "time",
-                "of all",
-                "waiting",
-                "off processor",
-                "in the tracer",
-                "communicating",
-            ],
-            &[6, 3, 0, 0, 1, 2, 5, 4],
-        ),
-    };
-    // The column that the rows are sorted by stays.
-    let last = if by == By::Rank || sort == Sort::Caused { 0 } else { 7 };
-    let others = (!matches!(by, By::Region | By::Partner)).then_some(number("others wait").spare(last));
-    let head = head.iter().zip(spare).map(|(name, &order)| number(name).spare(order));
-    let mut table = Table::new(&[text("in")].into_iter().chain(head).chain(others).collect::<Vec<_>>());
+    let titles = cells(&Group::default(), by, sort);
+    let columns = titles.iter().map(|&(title, spare, _)| match by {
+        By::Partner => number(title).spare(spare).optional(),
+        _ => number(title).spare(spare),
+    });
+    let mut table = Table::new(&[text("in")].into_iter().chain(columns).collect::<Vec<_>>());
     let shown = if style.is_wide() { groups.len() } else { ROWS.min(groups.len()) };
     for group in &groups[..shown] {
-        let mut row: Vec<Cell> = vec![text::printable(&group.name).into_owned().into()];
-        let Parts { waiting, interrupted, perturbed, communication, .. } = group.parts;
-        let [operations, repetitions] = [group.operations, group.repetitions].map(|n| Cell::Text(n.to_string()));
-        let (seconds, share) = (time(group.seconds * NS), share_cell(group.share));
-        match (by, group.time) {
-            (By::Rank, Some(parts)) => {
-                let [computing, messages, waiting, communication] =
-                    [RankPart::Computing, RankPart::PointToPoint, RankPart::Waiting, RankPart::Communication]
-                        .map(|part| share_cell(parts[part] / parts.sum()));
-                let off = share_cell(parts.sum_of(&RankPart::OFF) / parts.sum());
-                row.extend([time(parts.sum()), computing, off, messages, share, waiting, communication]);
-            }
-            (By::Partner, _) => {
-                let sent = [group.messages, group.bytes].map(|sent| Cell::Text(sent.unwrap_or(0).to_string()));
-                row.extend([repetitions, seconds, share].into_iter().chain(sent));
-            }
-            (By::Region, _) => {
-                row.extend([repetitions, seconds, share]);
-                row.extend([waiting, interrupted, communication].map(time));
-            }
-            _ => {
-                row.extend([operations, repetitions, seconds, share]);
-                row.extend([waiting, interrupted, perturbed, communication].map(time));
-            }
-        }
-        row.extend(others.map(|_| time(group.caused_s * NS)));
-        table.row(row);
+        let name = text::printable(&group.name);
+        let name = if by == By::Site && !style.is_wide() { text::end_of(&name, style.width / 2) } else { name.into() };
+        table.row([name.into()].into_iter().chain(cells(group, by, sort).into_iter().map(|(.., cell)| cell)).collect());
     }
     table.write(output, style)?;
     if shown < groups.len() {
@@ -234,6 +227,73 @@ pub fn write(groups: &[Group], by: By, sort: Sort, output: &mut dyn Write, style
         writeln!(output, "... and {left} with {} together (--wide shows all)", seconds(rest))?;
     }
     Ok(())
+}
+
+/// The cells of a row behind its name: title, order in which columns are left out, and value.
+fn cells(group: &Group, by: By, sort: Sort) -> Vec<(&'static str, u8, Cell)> {
+    let Parts { perturbed, communication, .. } = group.parts;
+    let known = waiting(&group.parts);
+    let (waiting, off) = (time(known), time(interrupted(&group.parts)));
+    let count = |number: u64| Cell::Text(number.to_string());
+    let in_ns = |seconds: Option<f64>| time(seconds.map(|seconds| seconds * NS));
+    let (repetitions, spent, share) =
+        (count(group.repetitions as u64), time(group.seconds * NS), share_cell(group.share));
+    let caused = time(known.map(|_| group.caused_s * NS));
+    match by {
+        By::Rank => {
+            let parts = group.time.unwrap_or_default();
+            let of = |part: &[RankPart]| share_cell(parts.sum_of(part) / parts.sum());
+            vec![
+                ("time", 0, time(parts.sum())),
+                ("computing", 3, of(&[RankPart::Computing])),
+                ("off processor", 2, of(&RankPart::OFF)),
+                ("point-to-point", 4, of(&[RankPart::PointToPoint])),
+                ("collectives", 0, share),
+                ("waiting", 1, of(&[RankPart::Waiting])),
+                ("communicating", 5, of(&[RankPart::Communication])),
+                ("others wait", 0, caused),
+            ]
+        }
+        By::Partner => vec![
+            ("calls that can wait", 2, repetitions),
+            ("time in them", 0, spent),
+            ("of its time", 0, share),
+            ("waiting for it", 0, waiting),
+            ("messages sent", 1, count(group.messages.unwrap_or(0))),
+            ("bytes", 1, count(group.bytes.unwrap_or(0))),
+        ],
+        By::Region => vec![
+            ("repetitions", 1, repetitions),
+            ("time", 0, spent),
+            ("of all", 0, share),
+            ("waiting", 2, waiting),
+            ("off processor", 3, in_ns(group.off_processor_s)),
+            ("communicating", 4, time(communication)),
+        ],
+        _ => vec![
+            ("operations", 7, count(group.operations as u64)),
+            ("repetitions", 3, repetitions),
+            ("time", 0, spent),
+            ("of all", 0, share),
+            ("waiting", 1, waiting),
+            ("waiting per call", 2, in_ns(group.waiting_per_call_s)),
+            ("off processor", 4, off),
+            ("in the tracer", 6, time(perturbed)),
+            ("communicating", 5, time(communication)),
+            // The column that the rows are sorted by stays.
+            ("others wait", if sort == Sort::Caused { 0 } else { 8 }, caused),
+        ],
+    }
+}
+
+/// The waiting in calls, ns; `None`: of none it is known for which ranks they wait.
+fn waiting(parts: &Parts) -> Option<f64> {
+    Some(parts.waiting).filter(|&ns| ns > 0.0 || parts.unsplit < parts.communication || parts.run_time == 0.0)
+}
+
+/// The time off the processor in calls; `None`: of none it is known.
+fn interrupted(parts: &Parts) -> Option<f64> {
+    Some(parts.interrupted).filter(|&ns| ns > 0.0 || parts.untimed < parts.run_time || parts.run_time == 0.0)
 }
 
 fn share_cell(share: f64) -> Cell {
@@ -257,10 +317,12 @@ impl Sums {
         &mut self.rows[place]
     }
 
-    fn add(&mut self, name: String, repetitions: usize, parts: Parts, caused_ns: f64) {
+    /// Adds an operation of so many ranks.
+    fn add(&mut self, name: String, repetitions: usize, ranks: usize, parts: Parts, caused_ns: f64) {
         let row = self.of(name);
         row.operations += 1;
         row.repetitions += repetitions;
+        row.calls += repetitions * ranks;
         row.parts += parts;
         row.caused_s += caused_ns / NS;
     }
@@ -270,6 +332,8 @@ impl Sums {
             row.seconds = row.parts.run_time / NS;
             let whole = row.time.map_or(rank_ns, |parts| parts.sum());
             row.share = if whole > 0.0 { row.parts.run_time / whole } else { 0.0 };
+            let is_known = waiting(&row.parts).is_some() && row.calls > 0;
+            row.waiting_per_call_s = is_known.then(|| row.parts.waiting / NS / row.calls as f64);
         }
         self.rows
     }

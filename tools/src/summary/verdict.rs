@@ -163,6 +163,13 @@ fn late(account: &Account) -> String {
         let why = why(&lates[at], "it").unwrap_or_else(|| ": give it less work, or look for what slows it down".into());
         return format!("The others wait for rank {} ({}){why}.", ranks[at], text::time(waiting[at]));
     }
+    if Late::differ(&lates) {
+        return format!(
+            "The ranks wait for each other in turns ({}), {}.",
+            text::time(all.waiting_ns),
+            two_causes(&ranks, &lates)
+        );
+    }
     let most = (0..ranks.len()).max_by(|&one, &other| waiting[one].total_cmp(&waiting[other])).unwrap_or_default();
     let why = why(&all, "one").unwrap_or_else(|| ": balance the work of each step".to_owned());
     format!(
@@ -171,6 +178,24 @@ fn late(account: &Account) -> String {
         percent(waiting[most] / all.waiting_ns),
         ranks[most]
     )
+}
+
+/// The two ranks that others wait for longest, with the reasons for which they are late, and what to do.
+fn two_causes(ranks: &[u32], lates: &[Late]) -> String {
+    let mut order: Vec<usize> = (0..ranks.len()).collect();
+    order.sort_by(|&one, &other| lates[other].waiting_ns.total_cmp(&lates[one].waiting_ns));
+    let first = lates[order[0]].because();
+    let other = order[1..].iter().copied().find(|&at| lates[at].because() != first);
+    let both = [order[0], other.unwrap_or(order[1])];
+    let parts = both.map(|at| {
+        let why = reason::late(lates[at].because()).map_or_else(String::new, |why| format!(", which {why}"));
+        format!("{} for rank {}{why}", text::time(lates[at].waiting_ns), ranks[at])
+    });
+    let advice = both.map(|at| match lates[at].because().filter(|because| because.is_off()) {
+        Some(because) => reason::advice(because),
+        None => "balance the work of each step",
+    });
+    format!("{}: {}", parts.join(", "), if advice[0] == advice[1] { advice[0].to_owned() } else { advice.join("; ") })
 }
 
 /// The reason of most of the lateness of `who`; `None`: work, or not known.
@@ -208,7 +233,15 @@ fn interrupted(account: &Account) -> String {
     let (because, ns) = off.largest().unwrap_or((Because::OffProcessor, 0.0));
     let whose = rank.map_or_else(|| "The ranks".to_owned(), |(rank, _)| format!("Rank {rank}"));
     let (was, advice) = (reason::brief(because, rank.is_none()), reason::advice(because));
-    format!("{whose} {was} for {} in all: {advice}.", text::time(ns))
+    // Where all are preempted alike, this says nothing of why they wait for each other.
+    let (ranks, lates) = lates(account);
+    let waiting: Vec<f64> = lates.iter().map(|late| late.waiting_ns).collect();
+    let has_more = |at: &usize| lates[*at].because() == Some(Because::Computing);
+    let also = alone(&waiting)
+        .filter(|&at| waiting[at] >= WORTH * account.rank_ns())
+        .filter(has_more)
+        .map(|at| format!("; others wait {} for rank {}, which computes longer", text::time(waiting[at]), ranks[at]));
+    format!("{whose} {was} for {} in all: {advice}{}.", text::time(ns), also.unwrap_or_default())
 }
 
 /// The rank that the others wait for in point-to-point calls, where it is late for most of the time in these; else the rank

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use mpitrace::account::{Because, Kind, RankPart};
+use mpitrace::replay::Gain;
 use mpitrace::whole_run::Counted;
 
 use super::facts::{LossFacts, Summary};
@@ -191,27 +192,33 @@ fn wrapped((weight, line): &(Weight, String), width: usize) -> Vec<String> {
     }
 }
 
+/// Ends of a gain that differ by more than this share of the larger one are both said.
+const WIDE: f64 = 0.2;
+
+/// By how much the job would be shorter without a loss, as far as that is known.
+fn gain(gain: &Gain) -> String {
+    match (gain.seconds, gain.least.zip(gain.most)) {
+        (None, _) => String::new(),
+        (Some(_), Some((least, most))) if most - least > WIDE * most => {
+            let unit = text::Unit::of(1e9 * most);
+            format!(", gain {} to {} {}", unit.number(1e9 * least), unit.number(1e9 * most), unit.name)
+        }
+        (Some(known), _) => format!(", gain {}", seconds(known)),
+    }
+}
+
 impl LossFacts {
     /// `calls_timed`: calls that can wait were timed.
     fn line(&self, calls_timed: bool) -> String {
-        // By how much the job would be shorter without it.
-        let gain = self.gain.seconds.map_or_else(String::new, |gain| format!(", gain {}", seconds(gain)));
-        let lost = format!("{} ({}{gain})", percent(self.share), seconds(self.seconds));
+        let lost = format!("{} ({}{})", percent(self.share), seconds(self.seconds), gain(&self.gain));
         let rank = self.loss.rank.map_or_else(|| "ranks".to_owned(), |rank| format!("rank {rank}"));
         let was = reason::brief(self.loss.because.unwrap_or(Because::OffProcessor), self.loss.rank.is_none());
         let line = |place: &str| match self.loss.kind {
             Kind::LateRank => {
-                let why = match self.loss.because {
-                    Some(Because::Computing) => "computes longer".to_owned(),
-                    Some(Because::EarlierCall) => "was still in its call before".to_owned(),
-                    Some(Because::PointToPoint) => match self.waited_for() {
-                        Some(rank) => format!("waits itself for rank {rank}"),
-                        None => "is longer in point-to-point calls".to_owned(),
-                    },
-                    Some(Because::OtherMpi) => "is longer in point-to-point or other MPI calls".to_owned(),
-                    Some(Because::OnProcessor) => "is busy longer".to_owned(),
-                    Some(off) => reason::brief(off, false).to_owned(),
-                    None => String::new(),
+                let waits = self.waited_for().filter(|_| self.loss.because == Some(Because::PointToPoint));
+                let why = match waits {
+                    Some(rank) => format!("waits itself for rank {rank}"),
+                    None => reason::late(self.loss.because).unwrap_or_default().to_owned(),
                 };
                 let (who, which) = match self.loss.rank {
                     Some(rank) => (format!("others wait in {place} for rank {rank}"), ", which"),
@@ -262,5 +269,23 @@ impl LossFacts {
             format!("{function}{number}{short}"),
             format!("{function}{short}"),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gain_that_is_known_in_part_is_an_interval() {
+        let of = |least: f64, known: Option<f64>, most: f64| {
+            gain(&Gain { seconds: known, least: Some(least), most: Some(most), ..Gain::default() })
+        };
+        assert_eq!(of(0.2, Some(0.9), 1.1), ", gain 0.200 to 1.10 s");
+        assert_eq!(of(0.0, Some(0.004), 0.005), ", gain 0 to 5.00 ms");
+        assert_eq!(of(1.0, Some(1.1), 1.2), ", gain 1.10 s", "ends a sixth apart");
+        assert_eq!(of(0.0, Some(0.0), 0.0), ", gain 0 ns");
+        assert_eq!(of(0.1, None, 0.2), "");
+        assert_eq!(gain(&Gain { seconds: Some(0.5), ..Gain::default() }), ", gain 500 ms");
     }
 }

@@ -232,6 +232,121 @@ fn ranks_that_are_late_in_turns_are_not_named_as_the_cause() {
     assert_eq!((&told["losses"][0]["rank"], &told["losses"][1]["rank"]), (&0.into(), &1.into()), "{told:#}");
 }
 
+/// Off the processor before the call that was recorded last.
+fn off_before(rank: &mut SyntheticRank, off_ns: u64, voluntary: u32) {
+    let flags = interruption_flags::BETWEEN | interruption_flags::TIMED | interruption_flags::REASON;
+    rank.interrupt(InterruptionEntry { off_ns, flags, switches: 1, voluntary, ..Default::default() });
+}
+
+/// Rank 0 sleeps before every other call, rank 1 computes longer before the others.
+#[test]
+fn of_two_ranks_that_are_late_for_different_reasons_both_are_said() {
+    let mut ranks = pair();
+    for (number, rank) in (0u64..).zip(&mut ranks) {
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        for k in 1..=200u64 {
+            let late = k % 2 == number;
+            rank.call(operation, 1_000_000 * k + if late { 300_000 } else { 0 }, 1_000_000 * k + 301_000 + k % 2);
+            if late && number == 0 {
+                off_before(rank, 300_000, 1);
+            }
+        }
+    }
+    let (lines, _) = summary(&ranks);
+    let has = |what: &str| lines.iter().any(|line| line.contains(what));
+    assert!(has("for rank 0, which slept.") && has("for rank 1, which computes longer."), "{lines:#?}");
+    let verdict = lines[lines.len() - 3..lines.len() - 1].join("");
+    let expected = "The ranks wait for each other in turns (60.0 ms), 30.0 ms for rank 0, which slept, 30.0 ms for rank 1, \
+                    which  computes longer: find the sleep, lock or file; balance the work of each step.";
+    assert_eq!(verdict.replace("  ", " "), expected.replace("  ", " "), "{lines:#?}");
+}
+
+/// Each has half of a processor, and rank 1 has 1.5 times the work of rank 0.
+#[test]
+fn more_work_of_one_rank_is_no_preemption_where_all_are_preempted_alike() {
+    let mut ranks = pair();
+    for (number, rank) in (0u64..).zip(&mut ranks) {
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        for k in 1..=200u64 {
+            let begin = 601_000 * k;
+            let off = 200_000 + 100_000 * number;
+            rank.call(operation, begin + 2 * off, begin + 601_000 + k % 2);
+            off_before(rank, off, 0);
+        }
+    }
+    let (lines, told) = summary(&ranks);
+    assert!(lines.iter().any(|line| line.contains("for rank 1, which computes longer.")), "{lines:#?}");
+    let losses = told["losses"].as_array().unwrap();
+    let late: Vec<&Value> = losses.iter().filter(|loss| loss["kind"] == "late-rank").collect();
+    assert!(
+        late.iter().any(|loss| loss["because"] == "computing" && loss["seconds"].as_f64() > Some(0.035)),
+        "{told:#}"
+    );
+    let page = Vec::from_iter(lines.join(" ").split_whitespace()).join(" ");
+    assert!(page.contains("; others wait 40.0 ms for rank 1, which computes longer."), "{page}");
+}
+
+/// Nothing is known of interruptions, nor of which ranks wait for which in a neighbourhood's collective.
+#[test]
+fn what_is_not_known_of_an_operation_is_no_0() {
+    let mut ranks = pair();
+    for rank in &mut ranks {
+        let operation = rank.operation("MPI_Neighbor_alltoall", 0, 8);
+        (1..=10u64).for_each(|k| rank.call(operation, 1_000_000 * k, 1_000_000 * k + 300_000));
+        rank.last_thread().unwrap().interruptions_by = 0;
+    }
+    let folder = Folder::new();
+    let table = mpitrace(&["summary", &folder.trace(&ranks), "--by", "operation", "--wide"]).stdout;
+    let last = table.lines().last().unwrap();
+    assert_eq!(last.split_whitespace().filter(|&word| word == "0").count(), 1, "in the tracer alone: {table}");
+    // Three ranks wait 60 us for the last one, or not at all.
+    let folder = Folder::new();
+    let file = folder.trace(&imbalanced());
+    let rows = mpitrace(&["summary", &file, "--by", "operation", "--json"]).json();
+    assert!((rows[0]["waiting_per_call_s"].as_f64().unwrap() - 40e-6).abs() < 1e-12, "{rows:#}");
+    let table = mpitrace(&["summary", &file, "--by", "operation", "--wide"]).stdout;
+    assert!(table.contains("waiting per call") && table.contains("  40.0  "), "{table}");
+}
+
+/// Off the processor for 4 ms of the 8 ms between two calls of which the region is 6 ms.
+#[test]
+fn a_region_has_the_time_off_the_processor_in_it() {
+    let mut ranks = pair();
+    for rank in &mut ranks {
+        let region = rank.region("solve");
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        for k in 1..=50u64 {
+            rank.call(region, 10_000_000 * k + 3_000_000, 10_000_000 * k + 9_000_000);
+            rank.call(operation, 10_000_000 * k + 10_000_000, 10_000_000 * k + 12_000_000);
+            off_before(rank, 4_000_000, 0);
+        }
+    }
+    let folder = Folder::new();
+    let rows = mpitrace(&["summary", &folder.trace(&ranks), "--by", "region", "--json"]).json();
+    // Where no call is before, as if right before the call: 3 ms of the region.
+    let expected = 2.0 * (49.0 * 0.004 * 6.0 / 8.0 + 0.003);
+    assert!((rows[0]["off_processor_s"].as_f64().unwrap() - expected).abs() < 1e-6, "{expected} {rows:#}");
+}
+
+#[test]
+fn communicators_of_one_name_are_shown_with_their_ranks() {
+    let rank = |number: u32| {
+        let mut rank = SyntheticRank::new(number, 4).stamped();
+        let rows = rank.communicator(9 + u64::from(number / 2), 2, number % 2, Some("rows"));
+        let operation = rank.operation("MPI_Allreduce", rows, 8);
+        (1..=20u64).for_each(|k| rank.call(operation, 1_000_000 * k, 1_000_000 * k + 400_000));
+        rank
+    };
+    let folder = Folder::new();
+    let file = folder.trace(&Vec::from_iter((0..4).map(rank)));
+    for command in [&["summary", &file, "--by", "communicator"][..], &["info", &file], &["stats", &file]] {
+        let page = mpitrace(command).stdout;
+        assert!(page.contains("rows (ranks 0-1)") && page.contains("rows (ranks 2-3)"), "{command:?}: {page}");
+    }
+    let names = mpitrace(&["info", &file, "--json"]).json()["operations"].clone();
+    assert!(names.as_array().unwrap().iter().all(|operation| operation["communicator"] == "rows"), "{names:#}");
+}
+
 /// Rank 1 sleeps for 300 us before each call, and is preempted for 100 us.
 #[test]
 fn a_rank_that_sleeps_is_not_sent_to_look_for_other_processes() {
