@@ -49,7 +49,7 @@ for name in $(sed -n 's/^    {"\([a-z_]*\)", .*/\1/p' broken.c); do
     wait $job 2>/dev/null
     rm -f "$work"/mpitrace-* "$work"/*.segment
 done
-sed -n 's/^ \*   \([A-Za-z, ]*[a-z]\)   *\(.*\)/\1|\2/p' undone.c | grep -v '^legal\|^cancel' | while IFS='|' read -r names what; do
+sed -n 's/^ \*   \([A-Za-z_, ]*[a-z]\)   *\(.*\)/\1|\2/p' undone.c | grep -v '^legal\|^cancel' | while IFS='|' read -r names what; do
     for name in $(echo "$names" | tr -d ,); do
         wanted "$name" || continue
         rm -f "$work/t.mpitrace"

@@ -151,7 +151,8 @@ fn followed(form: &Form<'_>, width: &str, narrowed: bool) -> String {
     let body = (form.body)(width, narrowed);
     let makes = !["completing", "freeing", "starting"].contains(&kind.as_str()) && around.path.is_empty();
     let next = if !then.path.is_empty() {
-        let counts = then.arguments.iter().any(|argument| argument == "datatype" || argument == "sendtype");
+        let has = |name: &str| then.arguments.iter().any(|argument| argument == name);
+        let counts = has("count") && has("datatype") || has("sendcount");
         let generic = if counts { format!("::<{width}>") } else { String::new() };
         let name = then.path.starts_with("messages::").then(|| format!("&\"MPI_{}\"", form.name));
         let arguments: Vec<String> = name.into_iter().chain(then.arguments.iter().cloned()).collect();

@@ -75,6 +75,7 @@ mod invented_tests;
 pub mod jobs;
 pub mod large_pages;
 pub mod live;
+pub mod message_types;
 pub mod messages;
 pub mod names;
 pub mod not_matched;

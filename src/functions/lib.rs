@@ -177,7 +177,8 @@ macro_rules! for_each_function {
                 => completion::get_status_of(array);
             forwarded Cancel(request) then messages::cancelled(request);
             guarded Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request);
-            freeing Request_free(request) => outstanding::free(request);
+            freeing Request_free(request) => outstanding::free(request)
+                around waiting::free(request);
             starting Start(request) => outstanding::start_prepared(request)
                 then messages::started(request);
             starting Startall(count, requests) => outstanding::start_all_prepared(count, requests)
@@ -205,30 +206,30 @@ macro_rules! for_each_function {
             counted+c Irsend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest)
                 then messages::sending(request, count, datatype, dest, tag, comm);
             counted+c Recv(buf, count, datatype, source, tag, comm, status) into status => p2p::received(status)
-                around waiting::receive(source, tag, comm, status) waits point_to_point;
+                around waiting::receive(datatype, source, tag, comm, status) waits point_to_point;
             counted+c Mrecv(buf, count, datatype, message, status) into status => p2p::received(status)
                 around waiting::receive_found(message, status) waits point_to_point;
             counted+c Irecv(buf, count, datatype, source, tag, comm, request) => p2p::receiving(request)
-                then messages::receiving(request, source, tag, comm);
+                then messages::receiving(request, datatype, source, tag, comm);
             counted+c Imrecv(buf, count, datatype, message, request) => p2p::receiving(request)
                 around messages::receiving_found(message, request);
             counted+c Sendrecv(
                 sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status
             ) into status => p2p::exchanged(sendcount, sendtype, dest, status)
-                around waiting::exchange(dest, sendtag, source, recvtag, comm, status)
+                around waiting::exchange(dest, sendtag, recvtype, source, recvtag, comm, status)
                 then messages::sent(sendcount, sendtype, dest, sendtag, comm) waits point_to_point;
             counted+c Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status) into status
                 => p2p::exchanged(count, datatype, dest, status)
-                around waiting::exchange(dest, sendtag, source, recvtag, comm, status)
+                around waiting::exchange(dest, sendtag, datatype, source, recvtag, comm, status)
                 then messages::sent(count, datatype, dest, sendtag, comm) waits point_to_point;
             counted+c Isendrecv(
                 sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
                 comm, request
             ) => p2p::exchanging(sendcount, sendtype, dest, request)
-                then messages::exchanging(request, sendcount, sendtype, dest, sendtag, source, recvtag, comm);
+                then messages::exchanging(request, sendcount, sendtype, dest, sendtag, recvtype, source, recvtag, comm);
             counted+c Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
                 => p2p::exchanging(count, datatype, dest, request)
-                then messages::exchanging(request, count, datatype, dest, sendtag, source, recvtag, comm);
+                then messages::exchanging(request, count, datatype, dest, sendtag, datatype, source, recvtag, comm);
             counted+c Send_init(buf, count, datatype, dest, tag, comm, request)
                 => p2p::preparing_send(count, datatype, dest, request)
                 then messages::preparing_send(request, count, datatype, dest, tag, comm);
@@ -243,13 +244,13 @@ macro_rules! for_each_function {
                 then messages::preparing_send(request, count, datatype, dest, tag, comm);
             counted+c Recv_init(buf, count, datatype, source, tag, comm, request)
                 => p2p::preparing_receive(request)
-                then messages::preparing_receive(request, source, tag, comm);
+                then messages::preparing_receive(request, datatype, source, tag, comm);
             counted Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request)
                 => p2p::preparing_partitions(partitions, count, datatype, dest, request)
                 then messages::preparing_partitions(request, partitions, count, datatype, dest, tag, comm);
             counted Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request)
                 => p2p::preparing_receive(request)
-                then messages::preparing_receive(request, source, tag, comm);
+                then messages::preparing_receive(request, datatype, source, tag, comm);
 
             forwarded Probe(source, tag, comm, status) into status
                 around waiting::probe(source, tag, comm, status) waits point_to_point;

@@ -40,6 +40,71 @@ impl Basic {
     }
 }
 
+/// Sets of the types of messages: a bit for each of [`CLASSES`], for sequences of several and for all others.
+pub mod classes {
+    /// Messages of derived types with several basic types.
+    pub const MIXED: u16 = 1 << 14;
+    /// Messages that match several types or all: empty ones, those of types that are not compared.
+    pub const OTHER: u16 = 1 << 15;
+}
+
+/// The classes of basic types that a set tells apart, each by the name of one of its types.
+const CLASSES: [&str; 14] = [
+    "MPI_CHAR",
+    "MPI_SHORT",
+    "MPI_INT",
+    "MPI_LONG",
+    "MPI_INTEGER",
+    "MPI_UNSIGNED",
+    "MPI_UNSIGNED_LONG",
+    "MPI_FLOAT",
+    "MPI_DOUBLE",
+    "MPI_LONG_DOUBLE",
+    "MPI_REAL",
+    "MPI_C_FLOAT_COMPLEX",
+    "MPI_C_DOUBLE_COMPLEX",
+    "MPI_COMPLEX",
+];
+
+/// The set of the one type with this [`code`].
+#[must_use]
+pub fn class(code: u32) -> u16 {
+    if code & MIXED != 0 {
+        return classes::MIXED;
+    }
+    let found = CLASSES.iter().position(|name| basic(name).is_some_and(|basic| basic.code() == code));
+    found.map_or(classes::OTHER, |place| 1 << place)
+}
+
+/// The names of the types of a set, but [`classes::OTHER`].
+pub fn names(set: u16) -> impl Iterator<Item = &'static str> {
+    let all = CLASSES.into_iter().chain([DERIVED]).enumerate();
+    all.filter(move |(place, _)| set >> place & 1 != 0).map(|(_, name)| name)
+}
+
+/// The types of messages sent of which no receive can have taken one, by the sets of both.
+#[must_use]
+pub fn not_received(sent: u16, received: u16) -> u16 {
+    // A receive of several types also takes what is like their beginning.
+    let takes_all = received & (classes::OTHER | classes::MIXED) != 0;
+    if takes_all { 0 } else { unlike(sent & !classes::OTHER, received) }
+}
+
+/// The types of receives of which no message can have been, by the sets of both.
+#[must_use]
+pub fn not_sent(received: u16, sent: u16) -> u16 {
+    let fits_all = sent & classes::OTHER != 0;
+    if fits_all { 0 } else { unlike(received & !(classes::OTHER | classes::MIXED), sent) }
+}
+
+/// The types of a set that are known to differ from all of another set.
+fn unlike(set: u16, others: u16) -> u16 {
+    // A sequence differs from each basic type.
+    let codes = |set: u16| names(set).map(|name| code(name).unwrap_or(MIXED | 0xff01));
+    let differs = |code: u32| codes(others).all(|other| Basic::codes_differ(code, other));
+    (0..u16::BITS).map(|place| set & 1 << place).filter(|one| codes(*one).any(differs)).sum()
+}
+
 /// The name of every data type that a program made.
 pub const DERIVED: &str = "derived";
 
@@ -160,6 +225,35 @@ mod tests {
         }
         assert_eq!((code_of(&[]), &derived_name(0)[..], code(DERIVED), code("MPI_INT")), (0, DERIVED, None, Some(int)));
         assert_eq!(["mine#1", "derived#", "MPI_INT"].map(plain_name), ["mine#1", "derived#", "MPI_INT"]);
+    }
+
+    #[test]
+    fn sets_of_types_say_what_no_receive_takes_and_no_message_is() {
+        let set = |names: &[&str]| names.iter().fold(0, |set, name| set | class(code(name).unwrap_or(0)));
+        let mixed = class(code_of(&[1, 2]));
+        let [int, float, long] = ["MPI_INT32_T", "MPI_REAL4", "MPI_LONG"].map(|name| set(&[name]));
+        let cases = [
+            (int, int, 0, 0),
+            (int, float, int, float),
+            (int | float, float, int, 0),
+            (int, int | float, 0, float),
+            (int, set(&["MPI_INTEGER"]), 0, 0),
+            (set(&["MPI_INTEGER"]), int | long, 0, 0),
+            (int, set(&["MPI_BYTE"]), 0, 0),
+            (set(&["MPI_PACKED"]), int, 0, 0),
+            (int | set(&["MPI_PACKED"]), float, int, 0),
+            (int, float | set(&["MPI_PACKED"]), 0, float),
+            (mixed, int, mixed, int),
+            (int, mixed, 0, 0),
+            (mixed, mixed, 0, 0),
+        ];
+        for (sent, received, expected_sent, expected_received) in cases {
+            let found = (not_received(sent, received), not_sent(received, sent));
+            assert_eq!(found, (expected_sent, expected_received), "{sent:x} {received:x}");
+        }
+        assert_eq!(names(int | float | mixed).collect::<Vec<_>>(), ["MPI_INT", "MPI_FLOAT", DERIVED]);
+        assert!(CLASSES.iter().enumerate().all(|(place, name)| set(&[name]) == 1 << place));
+        assert_eq!(["MPI_SHORT_INT", "MPI_INTEGER16", "derived"].map(|name| set(&[name])), [classes::OTHER; 3]);
     }
 
     #[test]

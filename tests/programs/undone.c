@@ -9,6 +9,8 @@
  *   send      rank 1 receives two of three messages of rank 0
  *   receive   rank 1 begins three receives of two messages of rank 0
  *   any       rank 1 begins three receives of any rank of two messages of rank 0
+ *   Recv, Irecv, Recv_init, Sendrecv   rank 1 receives as a float one of four integers of rank 0
+ *   requests   rank 1 completes two of its seven requests of messages
  *   cancel, truncate   each rank cancels a receive; receives fail
  *   legal     all calls are made: recording is paused on one rank, not all ranks free a communicator, some ranks make a communicator of their own, requests are completed in all ways, messages are received in all ways */
 #include "report.h"
@@ -172,6 +174,84 @@ static void receive_in_all_ways(void)
     MPI_Comm_free(&dup);
 }
 
+static void requests(void)
+{
+    MPI_Request made[7];
+    int flag = 0, index;
+    if (world_rank == 0)
+        for (int k = 0; k < 7; k++) MPI_Send(&in, 1, MPI_INT, 1, k, MPI_COMM_WORLD);
+    if (world_rank == 1) {
+        for (int k = 0; k < 6; k++) MPI_Irecv(&out, 1, MPI_INT, 0, k, MPI_COMM_WORLD, made + k);
+        MPI_Recv_init(&out, 1, MPI_INT, 0, 6, MPI_COMM_WORLD, made + 6);
+        MPI_Start(made + 6);
+        MPI_Wait(made + 6, MPI_STATUS_IGNORE);
+        while (!flag) MPI_Test(made, &flag, MPI_STATUS_IGNORE);
+        MPI_Waitany(2, made, &index, MPI_STATUS_IGNORE);
+        MPI_Wait(made, MPI_STATUS_IGNORE);
+    }
+    /* All have come: what is left is no message. */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rank 1 receives the last one of four messages as another type. */
+static void other_type(const char *how)
+{
+    int me = world_rank;
+    MPI_Request request;
+    for (int k = 0; k < 4; k++) {
+        MPI_Datatype type = k == 3 && me == 1 ? MPI_FLOAT : MPI_INT;
+        if (!strcmp(how, "Recv")) {
+            if (me == 0) MPI_Send(&in, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+            if (me == 1) MPI_Recv(&out, 1, type, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else if (!strcmp(how, "Sendrecv")) {
+            MPI_Sendrecv(&in, 1, MPI_INT, !me, 7, &out, 1, type, !me, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else if (!strcmp(how, "Irecv")) {
+            if (me == 0) MPI_Isend(&in, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, &request);
+            if (me == 1) MPI_Irecv(&out, 1, type, k == 3 ? MPI_ANY_SOURCE : 0, 7, MPI_COMM_WORLD, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        } else {
+            if (me == 0) MPI_Send_init(&in, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, &request);
+            if (me == 1) MPI_Recv_init(&out, 1, type, 0, 7, MPI_COMM_WORLD, &request);
+            MPI_Start(&request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            MPI_Request_free(&request);
+        }
+    }
+}
+
+/* Types that go together, each pair on a communicator of its own: a derived one of integers, packed data, an empty
+ * message, the beginning of a structure, bytes, repeated structures. A request of another type is never started. */
+static void types_that_fit(MPI_Comm comm)
+{
+    int numbers[32] = {0}, place = 0;
+    char packed[64] = "";
+    MPI_Comm dup;
+    MPI_Request request;
+    MPI_Datatype vector, pairs, pair = structure(0);
+    MPI_Type_vector(2, 1, 2, MPI_INT, &vector);
+    MPI_Type_commit(&vector);
+    MPI_Type_contiguous(2, pair, &pairs);
+    MPI_Type_commit(&pairs);
+    MPI_Pack(&in, 1, MPI_INT, packed, sizeof packed, &place, comm);
+    MPI_Datatype sent[] = {vector, MPI_PACKED, MPI_DOUBLE, MPI_INT, MPI_BYTE, pair, MPI_INT32_T};
+    MPI_Datatype received[] = {MPI_INT, MPI_INT, MPI_FLOAT, pair, MPI_BYTE, pairs, MPI_INT};
+    int counts[] = {1, place, 0, 1, 4, 2, 1};
+    for (int k = 0; k < (int)(sizeof counts / sizeof *counts); k++) {
+        MPI_Comm_dup(comm, &dup);
+        MPI_Recv_init(numbers, 1, MPI_C_DOUBLE_COMPLEX, !world_rank, 2, dup, &request);
+        MPI_Request_free(&request);
+        for (int turn = 0; turn < 3; turn++)
+            if (world_rank == 0)
+                MPI_Send(k == 1 ? (void *)packed : numbers, counts[k], sent[k], 1, 1, dup);
+            else
+                MPI_Recv(numbers, k == 1 ? 1 : 4, received[k], turn == 1 ? MPI_ANY_SOURCE : 0, 1, dup, MPI_STATUS_IGNORE);
+        MPI_Comm_free(&dup);
+    }
+    MPI_Type_free(&vector);
+    MPI_Type_free(&pair);
+    MPI_Type_free(&pairs);
+}
+
 /* The counts are not those of what was done: a receive is cancelled. */
 static void cancel(void)
 {
@@ -208,6 +288,7 @@ static void legal(void)
     if (world_rank == 0) MPI_Barrier(own);
     complete_in_all_ways();
     receive_in_all_ways();
+    types_that_fit(dup);
     amounts_that_fit(dup);
     one_signature(dup);
     if (world_rank == 0) MPI_Comm_free(&dup);
@@ -276,6 +357,8 @@ int main(int argc, char **argv)
     if (!strcmp(how, "send")) left(3, 2, 0);
     if (!strcmp(how, "receive")) left(2, 3, 0);
     if (!strcmp(how, "any")) left(2, 3, MPI_ANY_SOURCE);
+    if (!strcmp(how, "requests")) requests();
+    if (strstr(how, "ecv")) other_type(how);
     if (!strcmp(how, "cancel")) cancel();
     if (!strcmp(how, "truncate")) cut();
     if (!strcmp(how, "legal")) legal();

@@ -42,7 +42,11 @@ pub fn of_bytes(bytes: Option<u64>) -> String {
 
 /// `1 rank`, `2 ranks`.
 pub fn count(number: u64, noun: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
+    let ending = match number {
+        1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
     format!("{number} {noun}{ending}")
 }
 

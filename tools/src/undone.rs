@@ -1,5 +1,8 @@
 //! Calls left out, requests not completed and messages not received by a program that ended by itself, as text.
 
+use std::collections::BTreeSet;
+
+use mpitrace::message_types::DifferentTypes;
 use mpitrace::not_matched::NotMatched;
 use mpitrace::operations::{Amounts, CalledAlone, LeftOut, NeverFreed, NotCalled, NotCompleted, Undone};
 
@@ -10,21 +13,29 @@ const LISTED: usize = 5;
 
 /// A line for each of the first ones, and one for the others.
 pub fn lines(undone: &Undone) -> Vec<String> {
-    let Undone { not_completed, amounts, not_matched, left_out, never_freed, .. } = undone;
-    let calls = unexplained(undone);
-    let all = left_out.len() + calls.len() + not_completed.len() + amounts.len() + not_matched.len();
-    let left_out = left_out.iter().take(LISTED).map(left_out_line);
-    let calls = calls.into_iter().take(LISTED).map(not_called_line);
-    let requests = not_completed.iter().take(LISTED).map(not_completed_line);
-    let amounts = amounts.iter().take(LISTED).map(amounts_line);
-    let messages = not_matched.iter().take(LISTED).map(not_matched_line);
-    let mut lines: Vec<String> = left_out.chain(calls).chain(requests).chain(amounts).chain(messages).collect();
-    let others = all - lines.len();
+    let (mut lines, others) = first_of_each(undone, LISTED);
     if others > 0 {
         lines.push(format!("... and {others} more (--json has them all)"));
     }
-    lines.extend(never_freed_line(never_freed));
+    lines.extend(never_freed_line(&undone.never_freed));
     lines
+}
+
+/// At most so many lines of each kind, and the number of all others.
+fn first_of_each(undone: &Undone, most: usize) -> (Vec<String>, usize) {
+    let mut found = (Vec::new(), 0);
+    add(&mut found, most, &undone.left_out, left_out_line);
+    add(&mut found, most, &unexplained(undone), |call| not_called_line(call));
+    add(&mut found, most, &undone.not_completed, not_completed_line);
+    add(&mut found, most, &undone.amounts, amounts_line);
+    add(&mut found, most, &undone.not_matched, not_matched_line);
+    add(&mut found, most, &undone.different_types, different_types_line);
+    found
+}
+
+fn add<T>((lines, others): &mut (Vec<String>, usize), most: usize, all: &[T], line: impl Fn(&T) -> String) {
+    lines.extend(all.iter().take(most).map(line));
+    *others += all.len().saturating_sub(most);
 }
 
 /// Why numbers of repetitions are doubtful: calls of different repetitions are matched.
@@ -42,20 +53,16 @@ fn unexplained(undone: &Undone) -> Vec<&NotCalled> {
 }
 
 fn never_freed_line(found: &NeverFreed) -> Option<String> {
-    let kinds = [(found.communicators, "communicator"), (found.windows, "window"), (found.files, "file")];
+    let NeverFreed { communicators, windows, files, requests } = *found;
+    let kinds = [(communicators, "communicator"), (windows, "window"), (files, "file"), (requests, "request")];
     let counted = kinds.iter().filter(|(count, _)| *count > 0).map(|&(count, what)| text::count(count, what));
     let counted: Vec<String> = counted.collect();
-    (!counted.is_empty()).then(|| format!("never freed or closed by some rank: {}", counted.join(", ")))
+    (!counted.is_empty()).then(|| format!("never freed, closed or completed by some rank: {}", counted.join(", ")))
 }
 
 /// The first line of each kind.
 pub fn first_lines(undone: &Undone) -> Vec<String> {
-    let left_out = undone.left_out.first().map(left_out_line);
-    let call = unexplained(undone).first().copied().map(not_called_line);
-    let request = undone.not_completed.first().map(not_completed_line);
-    let amounts = undone.amounts.first().map(amounts_line);
-    let message = undone.not_matched.first().map(not_matched_line);
-    left_out.into_iter().chain(call).chain(request).chain(amounts).chain(message).collect()
+    first_of_each(undone, 1).0
 }
 
 fn left_out_line(found: &LeftOut) -> String {
@@ -104,17 +111,8 @@ fn amounts_line(found: &Amounts) -> String {
 }
 
 fn not_matched_line(found: &NotMatched) -> String {
-    let functions: Vec<String> = found.functions.iter().map(|name| text::printable(name).into_owned()).collect();
-    let by = match &functions[..] {
-        [] => String::new(),
-        [one] => format!(" (the first by {one})"),
-        several => format!(" (the first by {})", several.join(" or ")),
-    };
-    let from = match &found.from[..] {
-        [] => "any rank".to_owned(),
-        [one] => format!("rank {one}"),
-        several => format!("one of {}", text::named_ranks(several)),
-    };
+    let by = first_by(&found.functions);
+    let from = senders(&found.from);
     let (NotMatched { left, all, to, .. }, on) = (found, text::printable(&found.communicator));
     match found.direction {
         "send" => {
@@ -124,10 +122,36 @@ fn not_matched_line(found: &NotMatched) -> String {
     }
 }
 
+/// The ranks that a message may be of.
+fn senders(from: &[u32]) -> String {
+    match from {
+        [] => "any rank".to_owned(),
+        [one] => format!("rank {one}"),
+        several => format!("one of {}", text::named_ranks(several)),
+    }
+}
+
+/// The functions of the first message.
+fn first_by(functions: &BTreeSet<String>) -> String {
+    let functions: Vec<String> = functions.iter().map(|name| text::printable(name).into_owned()).collect();
+    if functions.is_empty() { String::new() } else { format!(" (the first by {})", functions.join(" or ")) }
+}
+
+fn different_types_line(found: &DifferentTypes) -> String {
+    let DifferentTypes { to, sent, received, sent_by, received_by, communicator, .. } = found;
+    format!(
+        "MISMATCH (datatype) of messages of {}{} to rank {to}{} on {}: sent as {}, received as {}",
+        senders(&found.from),
+        first_by(sent_by),
+        first_by(received_by),
+        text::printable(communicator),
+        sent.join(", "),
+        received.join(", ")
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use mpitrace::operations::CallSite;
 
     use super::*;
@@ -171,6 +195,15 @@ mod tests {
                 message.clone(),
                 NotMatched { direction: "receive", functions: BTreeSet::new(), ..message },
             ],
+            different_types: vec![DifferentTypes {
+                from: vec![0],
+                to: 1,
+                communicator: "comm-1".into(),
+                sent: vec!["MPI_INT", "MPI_LONG"],
+                received: vec!["MPI_FLOAT"],
+                sent_by: ["MPI_Send".to_owned()].into(),
+                received_by: BTreeSet::new(),
+            }],
             left_out: Vec::new(),
             never_freed: NeverFreed::default(),
         };
@@ -183,9 +216,10 @@ mod tests {
             "MISMATCH (amounts) in several calls of comm-1, of these: rank 1 MPI_Alltoallv (x+0x57)",
             "never received by rank 1: 2 of 3 messages of one of ranks 0, 2 on comm-1 (the first by MPI_Isend or MPI_Send)",
             "never matched by one of ranks 0, 2: 2 of 3 receives of rank 1 on comm-1",
+            "MISMATCH (datatype) of messages of rank 0 (the first by MPI_Send) to rank 1 on comm-1: sent as MPI_INT, MPI_LONG, received as MPI_FLOAT",
         ];
         assert_eq!(lines(&undone), expected);
-        assert_eq!(first_lines(&undone), [expected[0], expected[2], expected[4], expected[6]]);
+        assert_eq!(first_lines(&undone), [expected[0], expected[2], expected[4], expected[6], expected[8]]);
         assert!(!undone.is_empty() && Undone::default().is_empty());
         let left_out = LeftOut {
             communicator: "MPI_COMM_WORLD".into(),
@@ -197,17 +231,23 @@ mod tests {
         };
         let explained = Undone { left_out: vec![left_out.clone()], ..undone.clone() };
         let expected = "rank 0 left out call 57 of MPI_COMM_WORLD: rank 1 MPI_Bcast (x+0x57); all calls after it are matched one off";
-        assert_eq!((lines(&explained).len(), &lines(&explained)[0][..]), (7, expected));
-        assert_eq!(first_lines(&explained).len(), 4, "with the first request, amounts and message");
+        assert_eq!((lines(&explained).len(), &lines(&explained)[0][..]), (8, expected));
+        assert_eq!(first_lines(&explained).len(), 5, "with the first request, amounts and message");
         let doubtful: Vec<String> = doubtful(&explained).collect();
         assert_eq!(doubtful, [format!("numbers of MPI_COMM_WORLD from call 57 on are doubtful: {expected}")]);
         let additional = LeftOut { earliest: 55, is_additional: true, ..left_out };
         let line = left_out_line(&additional);
         assert!(line.starts_with("rank 0 made one of the calls 55 to 57 of MPI_COMM_WORLD in addition"), "{line}");
-        let freed = Undone { never_freed: NeverFreed { communicators: 2, windows: 0, files: 1 }, ..Undone::default() };
-        assert_eq!(lines(&freed), ["never freed or closed by some rank: 2 communicators, 1 file"]);
+        let freed = Undone {
+            never_freed: NeverFreed { communicators: 2, windows: 0, files: 1, requests: 3 },
+            ..Undone::default()
+        };
+        assert_eq!(
+            lines(&freed),
+            ["never freed, closed or completed by some rank: 2 communicators, 1 file, 3 requests"]
+        );
         assert!(freed.is_empty(), "it is no defect");
         let many = Undone { not_called: undone.not_called.iter().cycle().take(8).cloned().collect(), ..undone };
-        assert!(lines(&many)[11].contains("3 more"), "{:?}", lines(&many));
+        assert!(lines(&many)[12].contains("3 more"), "{:?}", lines(&many));
     }
 }

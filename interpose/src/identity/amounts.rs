@@ -40,7 +40,7 @@ fn bytes(thread: ThreadRef, count: i64, datatype: usize) -> Option<u32> {
     match count {
         // Then the type may be a null handle.
         0 => Some(0),
-        _ => Some((count as u32).wrapping_mul(datatype::size_without_asking(thread, datatype)? as u32)),
+        _ => Some((count as u32).wrapping_mul(datatype::without_asking(thread, datatype)?.size as u32)),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::ffi::c_int;
 
-use mpitrace_functions::types;
+use mpitrace_functions::types::{self, classes};
 
 use crate::identity::registry::{self, Datatype, Registry};
 use crate::identity::signature;
 use crate::mpi::{self, abi};
-use crate::record::call_cache;
+use crate::record::call_cache::{self, KnownType};
 use crate::record::thread::{self, ThreadRef};
 
 /// Asks MPI about a data type. The handle must be known to be one; of a derived one that the program may use from now on
@@ -91,24 +91,32 @@ pub fn find(registry: &mut Registry, handle: usize, may_ask: bool) -> Option<Dat
     Some(datatype)
 }
 
-/// The bytes of a data type, of which MPI is not asked: the call that passes it has not returned. `None`: not known.
+/// A data type of which MPI is not asked: the call that passes it has not returned. `None`: not known.
 #[inline(always)]
-pub fn size_without_asking(thread: ThreadRef, handle: usize) -> Option<u64> {
-    thread.size_of_type(handle).or_else(|| find_size(thread, handle, false))
+pub fn without_asking(thread: ThreadRef, handle: usize) -> Option<KnownType> {
+    thread.known_type(handle).or_else(|| find_known(thread, handle, false))
 }
 
-/// The bytes of a data type, kept for the thread.
+/// The data type behind a handle that MPI has accepted.
+#[inline(always)]
+pub fn accepted(thread: ThreadRef, handle: usize) -> KnownType {
+    let known = thread.known_type(handle).or_else(|| find_known(thread, handle, true));
+    known.unwrap_or(KnownType { size: 0, types: classes::OTHER })
+}
+
+/// A data type, kept for the thread.
 #[cold]
 #[inline(never)]
-pub fn find_size(thread: ThreadRef, handle: usize, may_ask: bool) -> Option<u64> {
+fn find_known(thread: ThreadRef, handle: usize, may_ask: bool) -> Option<KnownType> {
     thread::catch_panic(|| {
         let generation = call_cache::generation();
         let mut registry = registry::lock()?;
-        let size = find(&mut registry, handle, may_ask)?.size;
+        let Datatype { size, code, .. } = find(&mut registry, handle, may_ask)?;
+        let known = KnownType { size, types: types::class(code) };
         // One whose commit was not seen may be freed without being seen.
         if registry.datatypes.contains_key(&handle) {
-            thread.keep_size_of_type(handle, size, generation);
+            thread.keep_type(handle, known, generation);
         }
-        Some(size)
+        Some(known)
     })
 }

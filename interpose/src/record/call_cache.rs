@@ -151,7 +151,7 @@ pub enum Lasts {
 }
 
 const ENTRIES: usize = 256;
-const LATELY: usize = 8;
+const LATELY: usize = 16;
 
 /// The operations and communicators that a thread used lately. 256 entries of 96 bytes: 24 KiB, within a first-level
 /// cache for a program that calls few operations, and no more than they touch.
@@ -160,8 +160,16 @@ pub struct Cache {
     last: *const Kept,
     entries: [Kept; ENTRIES],
     communicators: Lately<Option<&'static Communicator>>,
-    /// Data types with their sizes.
-    sizes: Lately<u64>,
+    types: Lately<KnownType>,
+}
+
+/// A data type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownType {
+    /// Bytes of an element.
+    pub size: u64,
+    /// The set of its type alone, see `mpitrace_functions::types::class`.
+    pub types: u16,
 }
 
 /// The last results of looking up handles, each with its [`generation`].
@@ -227,7 +235,7 @@ impl Cache {
         unsafe {
             (&raw mut (*place).last).write(&raw const NOWHERE.0);
             (&raw mut (*place).communicators).write(Lately([(0, 0, None); LATELY]));
-            (&raw mut (*place).sizes).write(Lately([(0, 0, 0); LATELY]));
+            (&raw mut (*place).types).write(Lately([(0, 0, KnownType { size: 0, types: 0 }); LATELY]));
             let entries = (&raw mut (*place).entries).cast::<Kept>();
             (0..ENTRIES).for_each(|entry| entries.add(entry).write(Kept::NONE));
         }
@@ -295,22 +303,22 @@ impl Cache {
         self.communicators.keep(handle, Some(known), generation);
     }
 
-    /// The bytes of the data type behind a handle, where they were kept lately.
+    /// The data type behind a handle, where it was kept lately.
     #[inline(always)]
-    pub fn size_of_type(&mut self, handle: usize) -> Option<u64> {
-        self.sizes.find(handle)
+    pub fn known_type(&mut self, handle: usize) -> Option<KnownType> {
+        self.types.find(handle)
     }
 
-    /// Keeps the bytes of the data type that was found behind a handle in this [`generation`].
-    pub fn keep_size_of_type(&mut self, handle: usize, size: u64, generation: u64) {
-        self.sizes.keep(handle, size, generation);
+    /// Keeps the data type that was found behind a handle in this [`generation`].
+    pub fn keep_type(&mut self, handle: usize, known: KnownType, generation: u64) {
+        self.types.keep(handle, known, generation);
     }
 }
 
 #[inline(always)]
 fn handle_index(handle: usize) -> usize {
-    // Handles of the MPICH family differ in their lowest bits, pointers from the fourth bit on.
-    handle ^ handle >> 6
+    // Handles of the MPICH family differ in their lowest bits, Open MPI's data types from the ninth bit on.
+    handle ^ handle >> 9
 }
 
 #[inline(always)]
@@ -427,10 +435,11 @@ mod tests {
         assert!(cache.communicator(COMMUNICATOR).is_some() && cache.communicator(OTHER).is_none());
         outdate(COMMUNICATOR);
         assert!(cache.communicator(COMMUNICATOR).is_none());
-        cache.keep_size_of_type(DATATYPE, 24, generation());
+        let known = KnownType { size: 24, types: 2 };
+        cache.keep_type(DATATYPE, known, generation());
         outdate(COMMUNICATOR);
-        assert_eq!([DATATYPE, OTHER].map(|handle| cache.size_of_type(handle)), [Some(24), None]);
+        assert_eq!([DATATYPE, OTHER].map(|handle| cache.known_type(handle)), [Some(known), None]);
         outdate(DATATYPE);
-        assert_eq!(cache.size_of_type(DATATYPE), None);
+        assert_eq!(cache.known_type(DATATYPE), None);
     }
 }

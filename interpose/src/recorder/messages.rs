@@ -4,12 +4,13 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::{awaited, message, partner};
+use mpitrace_functions::types::classes;
 
 use crate::base::width::{Large, Width};
 use crate::base::{processor, program};
 use crate::identity::{datatype, registry};
 use crate::mpi::abi;
-use crate::record::call_cache;
+use crate::record::call_cache::{self, KnownType};
 use crate::record::communicator::Communicator;
 use crate::record::thread::sends::{Destination, Sent};
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
@@ -60,12 +61,6 @@ fn find_communicator(thread: ThreadRef, handle: usize) -> Option<u32> {
     Some(known.number())
 }
 
-/// The bytes of the data type behind a handle that MPI has accepted.
-#[inline(always)]
-fn size(thread: ThreadRef, handle: usize) -> u64 {
-    thread.size_of_type(handle).or_else(|| datatype::find_size(thread, handle, true)).unwrap_or(0)
-}
-
 /// The thread, after a call of the program's own that has returned well, from a wrapper that stands at `here`.
 #[inline(always)]
 fn own(here: usize) -> Option<ThreadRef> {
@@ -94,9 +89,14 @@ fn reference(function: Name) -> u32 {
     thread::catch_panic(|| Some(registry::lock()?.string(function))).unwrap_or(0)
 }
 
-/// Counts a receive that this function has begun, of a message of this partner.
-fn count_receive(thread: ThreadRef, function: Name, partner: u64) {
-    partners::received(thread, partner, || reference(function));
+/// Counts a receive that this function has begun, of a message of this partner, as these types.
+fn count_receive(thread: ThreadRef, function: Name, partner: u64, types: u16) {
+    partners::received(thread, partner, types, || reference(function));
+}
+
+/// The types of messages with so many elements of this type each: empty ones go with all types.
+fn types_of(known: KnownType, count: u64) -> u16 {
+    if count == 0 { classes::OTHER } else { known.types }
 }
 
 /// A message was sent.
@@ -129,7 +129,7 @@ fn count_sent<W: Width>(
 ) -> (u64, u64) {
     let abi = abi::get();
     let destination = Destination { comm: abi.handle(comm), datatype: abi.handle(datatype), rank: dest as c_int };
-    match thread.found_destination(destination) {
+    match thread.found_destination(destination).filter(|_| W::count(count) != 0) {
         Some(found) => {
             let bytes = found.size.wrapping_mul(W::count(count) as u64);
             found.entry.sent(bytes);
@@ -146,23 +146,32 @@ fn count_and_keep(thread: ThreadRef, function: Name, count: u64, destination: De
     let partner = partner(thread, comm, rank as usize);
     let mut bytes = 0;
     if partner != partner::NONE {
-        let size = size(thread, datatype);
-        bytes = size.wrapping_mul(count);
-        let entry = partners::sent(thread, partner, bytes, || reference(function));
-        // What is not kept of a handle may change without being seen.
-        let is_kept = partner::place(partner).is_some() && thread.size_of_type(datatype).is_some();
+        let known = datatype::accepted(thread, datatype);
+        bytes = known.size.wrapping_mul(count);
+        let entry = partners::sent(thread, partner, bytes, types_of(known, count), || reference(function));
+        // What is not kept of a handle may change without being seen. An empty message has not the types of others.
+        let is_kept = count > 0 && partner::place(partner).is_some() && thread.known_type(datatype).is_some();
         if let Some(entry) = entry.filter(|_| is_kept) {
-            thread.keep_destination(destination, generation, Sent { partner, size, entry });
+            thread.keep_destination(destination, generation, Sent { partner, size: known.size, entry });
         }
     }
     (partner, bytes)
 }
 
-/// Stores the message of the request that a call has made.
+/// Counts the request that a call has made and stores its message.
 #[inline(always)]
-fn keep(request: usize, message: impl FnOnce(ThreadRef) -> Message) {
+fn keep_request(request: usize, message: impl FnOnce(ThreadRef) -> Message) {
+    if let Some(thread) = keep(request, message) {
+        partners::opened(thread, 1);
+    }
+}
+
+/// Stores the message of the request that a call has made, or that it has found: the thread that has; `None`: it is
+/// complete already.
+#[inline(always)]
+fn keep(request: usize, message: impl FnOnce(ThreadRef) -> Message) -> Option<ThreadRef> {
     if !partners::are_counted() {
-        return;
+        return None;
     }
     // The library's own, or one that may not have been made, has none.
     let thread = own(processor::frame());
@@ -170,7 +179,7 @@ fn keep(request: usize, message: impl FnOnce(ThreadRef) -> Message) {
     if message.is_some_and(|message| message.flags & PERSISTENT != 0) {
         ANY_PERSISTENT.store(true, Ordering::Relaxed);
     }
-    replace(request, message);
+    let is_open = replace(request, message);
     if messages::are_kept() && request != 0 {
         match thread.zip(message) {
             Some((thread, message)) if message.flags & PERSISTENT == 0 => {
@@ -179,21 +188,35 @@ fn keep(request: usize, message: impl FnOnce(ThreadRef) -> Message) {
             _ => message_records::forget_start(request),
         }
     }
+    thread.filter(|_| is_open)
 }
 
 /// Stores what is known of a request that was made. One that calls share has no slot: it would take that of another.
+/// False: it is complete.
 #[inline(always)]
-pub fn replace(request: usize, message: Option<Message>) {
+pub fn replace(request: usize, message: Option<Message>) -> bool {
     // Of a call that has failed, though it returned MPI_SUCCESS.
     if request == 0 {
-        return;
+        return false;
     }
     let abi = abi::get();
     let handle = abi.read(request);
+    if abi.is_complete_request(handle) {
+        return false;
+    }
     match message {
-        _ if abi.is_complete_request(handle) => {}
         Some(message) => REQUESTS.store(handle, message),
         None => REQUESTS.clear(handle),
+    }
+    true
+}
+
+/// The program's own call that is left has made the request at this address, of which this is known.
+fn made(request: usize, message: Option<Message>) {
+    if replace(request, message)
+        && let Some(thread) = own(processor::frame())
+    {
+        partners::opened(thread, 1);
     }
 }
 
@@ -201,7 +224,7 @@ pub fn replace(request: usize, message: Option<Message>) {
 #[inline(never)]
 pub fn no_message(request: usize) {
     if partners::are_counted() {
-        replace(request, None);
+        made(request, None);
         if messages::are_kept() && request != 0 {
             message_records::forget_start(request);
         }
@@ -230,7 +253,7 @@ pub fn sending<W: Width>(
     tag: usize,
     comm: usize,
 ) {
-    keep(request, |thread| {
+    keep_request(request, |thread| {
         let (partner, bytes) = count_sent::<W>(thread, function, count, datatype, dest, comm);
         Message { bytes, ..Message::new(partner, tag, awaited::SEND) }
     });
@@ -238,12 +261,33 @@ pub fn sending<W: Width>(
 
 /// A message is being received.
 #[inline(never)]
-pub fn receiving(function: Name, request: usize, source: usize, tag: usize, comm: usize) {
+pub fn receiving(function: Name, request: usize, datatype: usize, source: usize, tag: usize, comm: usize) {
+    if let Some(thread) = receiving_as(function, request, |thread| accepted(thread, datatype).types, source, tag, comm)
+    {
+        partners::opened(thread, 1);
+    }
+}
+
+#[inline(always)]
+fn receiving_as(
+    function: Name,
+    request: usize,
+    types: impl FnOnce(ThreadRef) -> u16,
+    source: usize,
+    tag: usize,
+    comm: usize,
+) -> Option<ThreadRef> {
     keep(request, |thread| {
         let partner = partner(thread, comm, source);
-        count_receive(thread, function, partner);
+        count_receive(thread, function, partner, types(thread));
         Message::new(partner, tag, awaited::RECEIVE)
-    });
+    })
+}
+
+/// The data type that the program has passed.
+#[inline(always)]
+fn accepted(thread: ThreadRef, datatype: usize) -> KnownType {
+    datatype::accepted(thread, abi::get().handle(datatype))
 }
 
 /// A message is being sent and another one received.
@@ -256,6 +300,7 @@ pub fn exchanging<W: Width>(
     datatype: usize,
     dest: usize,
     sendtag: usize,
+    recvtype: usize,
     source: usize,
     recvtag: usize,
     comm: usize,
@@ -263,11 +308,11 @@ pub fn exchanging<W: Width>(
     if !partners::are_counted() {
         return;
     }
-    let Some(thread) = own(processor::frame()) else { return replace(request, None) };
+    let Some(thread) = own(processor::frame()) else { return made(request, None) };
     let (to, bytes) = count_sent::<W>(thread, function, count, datatype, dest, comm);
     let from = partner(thread, comm, source);
-    count_receive(thread, function, from);
-    replace(request, Some(Message::new(together(to, from), recvtag, awaited::SEND | awaited::RECEIVE)));
+    count_receive(thread, function, from, accepted(thread, recvtype).types);
+    made(request, Some(Message::new(together(to, from), recvtag, awaited::SEND | awaited::RECEIVE)));
     if messages::are_kept() && request != 0 {
         // What completes the request completes the receive: when the message was sent is not known apart.
         let sent = Message::new(to, sendtag, message::SEND | message::STARTS);
@@ -297,10 +342,10 @@ pub fn preparing_send<W: Width>(
     tag: usize,
     comm: usize,
 ) {
-    keep(request, |thread| {
+    keep_request(request, |thread| {
+        let (known, count) = (accepted(thread, datatype), W::count(count) as u64);
         let message = Message::new(partner(thread, comm, dest), tag, awaited::SEND | PERSISTENT);
-        let size = size(thread, abi::get().handle(datatype));
-        Message { bytes: size.wrapping_mul(W::count(count) as u64), ..message }
+        Message { bytes: known.size.wrapping_mul(count), ..message.of_types(types_of(known, count)) }
     });
 }
 
@@ -328,7 +373,8 @@ pub fn looked_for(function: Name, message: usize, flag: usize, source: usize, ta
             ignored if ignored == abi.status_ignore => source,
             status => program::int(status + abi.status_source) as usize,
         };
-        receiving(function, message, sent_by, tag, comm);
+        // The call that receives it says as which type.
+        receiving_as(function, message, |_| classes::OTHER, sent_by, tag, comm);
     }
 }
 
@@ -339,7 +385,7 @@ pub fn receiving_found(_: usize, forward: impl Fn() -> c_int, message: usize, re
     let start = messages::are_kept().then(|| message_records::start_of(handle));
     let result = forward();
     if result == 0 && partners::are_counted() {
-        replace(request, found);
+        made(request, found);
         start.into_iter().for_each(|start| message_records::move_start(start, request));
     }
     result
@@ -369,15 +415,18 @@ pub fn all_started(function: Name, count: usize, requests: usize) {
             message_records::keep_started(thread, handle, message);
         }
         if message.flags & awaited::SEND == 0 {
-            count_receive(thread, function, message.partner);
+            count_receive(thread, function, message.partner, message.types());
         } else if message.partner != partner::NONE {
-            partners::sent(thread, message.partner, message.bytes, || reference(function));
+            partners::sent(thread, message.partner, message.bytes, message.types(), || reference(function));
         }
     }
 }
 
 /// A persistent request to receive was made, partitioned or not.
 #[inline(never)]
-pub fn preparing_receive(_: Name, request: usize, source: usize, tag: usize, comm: usize) {
-    keep(request, |thread| Message::new(partner(thread, comm, source), tag, awaited::RECEIVE | PERSISTENT));
+pub fn preparing_receive(_: Name, request: usize, datatype: usize, source: usize, tag: usize, comm: usize) {
+    keep_request(request, |thread| {
+        let message = Message::new(partner(thread, comm, source), tag, awaited::RECEIVE | PERSISTENT);
+        message.of_types(accepted(thread, datatype).types)
+    });
 }

@@ -6,14 +6,15 @@ use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
 use mpitrace_format::layout::{MOST_AWAITED, activity, awaited, message, partner};
+use mpitrace_functions::types::classes;
 
-use crate::identity::handle;
+use crate::identity::{datatype, handle};
 use crate::mpi::abi;
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
 use crate::recorder::message_records::{self, came_from};
 use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, communicator, partner, replace, together};
 use crate::recorder::own_statuses::{KEPT, OwnStatuses};
-use crate::recorder::requests::array::{Array, Completed};
+use crate::recorder::requests::array::Array;
 use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT};
 
 /// The thread, before a call of the program's own from a wrapper that stands at `here`.
@@ -45,12 +46,14 @@ pub fn send(here: usize, forward: impl Fn() -> c_int, dest: usize, tag: usize, c
 pub fn receive(
     here: usize,
     forward: impl Fn(usize) -> c_int,
+    datatype: usize,
     source: usize,
     tag: usize,
     comm: usize,
     status: usize,
 ) -> c_int {
-    wait_for_message(here, forward, (source, tag, comm), status, awaited::RECEIVE).0
+    let types = |thread| types(thread, datatype);
+    wait_for_message(here, forward, (source, tag, comm), status, awaited::RECEIVE, types).0
 }
 
 /// `MPI_Probe`: waits for a message, which stays.
@@ -62,7 +65,7 @@ pub fn probe(
     comm: usize,
     status: usize,
 ) -> c_int {
-    wait_for_message(here, forward, (source, tag, comm), status, message::RECEIVE | message::FINDS).0
+    wait_for_message(here, forward, (source, tag, comm), status, message::RECEIVE | message::FINDS, |_| 0).0
 }
 
 /// `MPI_Mprobe`: the message that is found is received by a later call.
@@ -76,7 +79,9 @@ pub fn find(
     status: usize,
 ) -> c_int {
     let flags = message::RECEIVE | message::FINDS | message::STARTS;
-    let (result, thread, found) = wait_for_message(here, forward, (source, tag, comm), status, flags);
+    // The call that receives it says as which type.
+    let types = |_| classes::OTHER;
+    let (result, thread, found) = wait_for_message(here, forward, (source, tag, comm), status, flags, types);
     if let Some(thread) = thread.filter(|_| result == 0) {
         replace(message, Some(Message::new(thread.partner(), tag, awaited::RECEIVE)));
         if let Some(found) = found {
@@ -86,10 +91,16 @@ pub fn find(
     result
 }
 
-/// Counts a receive that the thread begins in the call that it is in.
+/// Counts a receive that the thread begins in the call that it is in, as these types.
 #[inline(always)]
-fn count_receive(thread: ThreadRef, partner: u64) {
-    partners::received(thread, partner, || activity::of(thread.entry().activity()).1);
+fn count_receive(thread: ThreadRef, partner: u64, types: u16) {
+    partners::received(thread, partner, types, || activity::of(thread.entry().activity()).1);
+}
+
+/// The set of the data type that the program passes to a call that has not returned.
+#[inline(always)]
+fn types(thread: ThreadRef, datatype: usize) -> u16 {
+    datatype::without_asking(thread, abi::get().handle(datatype)).map_or(classes::OTHER, |known| known.types)
 }
 
 /// Forwards a call that waits for a message, which its record says with these flags: the result, the thread where the
@@ -101,13 +112,14 @@ fn wait_for_message(
     (source, tag, comm): (usize, usize, usize),
     status: usize,
     flags: u32,
+    types: impl FnOnce(ThreadRef) -> u16,
 ) -> (c_int, Option<ThreadRef>, Option<Message>) {
     let Some(thread) = own(here) else { return (forward(status), None, None) };
     let partner = partner(thread, comm, source);
     thread.await_message(0, partner, tag as i32, awaited::RECEIVE);
     // A probe leaves the message there.
     if flags & (message::FINDS | message::STARTS) != message::FINDS {
-        count_receive(thread, partner);
+        count_receive(thread, partner, types(thread));
     }
     let (result, found) = receive_and_keep(thread, forward, Message::new(partner, tag, flags), status);
     (result, Some(thread), found)
@@ -121,6 +133,7 @@ pub fn exchange(
     forward: impl Fn(usize) -> c_int,
     dest: usize,
     sendtag: usize,
+    recvtype: usize,
     source: usize,
     recvtag: usize,
     comm: usize,
@@ -131,7 +144,7 @@ pub fn exchange(
     let to = if dest as c_int == source as c_int { from } else { partner(thread, comm, dest) };
     thread.await_message(1, to, sendtag as i32, awaited::SEND);
     thread.await_message(0, from, recvtag as i32, awaited::RECEIVE | awaited::MORE);
-    count_receive(thread, from);
+    count_receive(thread, from, types(thread, recvtype));
     if !messages::are_kept() || from == partner::NONE {
         return receive_from(thread, forward, if from == partner::NONE { to } else { from }, status);
     }
@@ -208,12 +221,42 @@ pub fn wait(here: usize, forward: impl Fn(usize) -> c_int, request: usize, statu
     let Some(thread) = own(here) else { return forward(status) };
     let message = abi::get().handles(1, request).next().map_or(NONE, under_way);
     if messages::are_kept() || message.flags & PERSISTENT != 0 || partner::any_source(message.partner).is_some() {
-        let completed = Completed::All;
-        return wait_for(here, &forward, Array { count: 1, requests: request, statuses: status, flag: 0, completed });
+        return wait_for(here, &forward, Array { statuses: status, ..Array::one(request) });
     }
     publish(thread, 1, &message, 0);
     thread.set_partner(message.partner);
-    forward(status)
+    // It is open, and gone when the call has returned.
+    if partner::place(message.partner).is_none() {
+        return closing(thread, &Array::one(request), || forward(status));
+    }
+    let result = forward(status);
+    if result == 0 || abi::get().handles(1, request).all(|handle| abi::get().is_complete_request(handle)) {
+        partners::opened(thread, 1u64.wrapping_neg());
+    }
+    result
+}
+
+/// Forwards a call by which requests of the program may be gone, and counts those.
+#[inline(always)]
+fn closing(thread: ThreadRef, array: &Array, forward: impl FnOnce() -> c_int) -> c_int {
+    let open = || array.handles().filter(|handle| !abi::get().is_complete_request(*handle)).count();
+    let before = open();
+    let result = forward();
+    if before > 0 && array.is_done() {
+        match open() {
+            same if same == before => {}
+            after => partners::opened(thread, (after as u64).wrapping_sub(before as u64)),
+        }
+    }
+    result
+}
+
+/// `MPI_Request_free`.
+pub fn free(here: usize, forward: impl Fn() -> c_int, request: usize) -> c_int {
+    match own(here) {
+        Some(thread) => closing(thread, &Array::one(request), forward),
+        None => forward(),
+    }
 }
 
 /// A call for several requests, with the records of those that it finds complete where there are any.
@@ -302,12 +345,11 @@ fn under_way(handle: usize) -> Message {
 /// A call for requests, with the records of those that it finds complete where there are any.
 #[inline(always)]
 pub fn test(here: usize, forward: impl Fn(usize) -> c_int, array: Array) -> c_int {
-    if messages::are_kept()
-        && let Some(thread) = own(here)
-    {
-        return message_records::complete(thread, &forward, &array);
-    }
-    forward(array.statuses)
+    let Some(thread) = own(here) else { return forward(array.statuses) };
+    closing(thread, &array, || match messages::are_kept() {
+        true => message_records::complete(thread, &forward, &array),
+        false => forward(array.statuses),
+    })
 }
 
 /// After a call that tests: those of the requests that are persistent are not under way where the flag says so.

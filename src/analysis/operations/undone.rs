@@ -17,7 +17,8 @@ use super::amounts::{Amounts, amounts};
 use super::communicators::Communicator;
 use super::left_out::{LeftOut, left_out};
 use super::{CallSite, Operations};
-use crate::not_matched::{NotMatched, not_matched};
+use crate::message_types::DifferentTypes;
+use crate::not_matched::{NotMatched, not_matched, open_requests};
 use crate::reader::{Part, Trace};
 
 /// All that a program has left undone.
@@ -31,6 +32,8 @@ pub struct Undone {
     pub amounts: Vec<Amounts>,
     /// Messages that were never received and receives that nothing matched.
     pub not_matched: Vec<NotMatched>,
+    /// Messages that were sent as one data type and received as another one.
+    pub different_types: Vec<DifferentTypes>,
     /// Of each communicator the first call that is known to have been left out, or made in addition: why the calls above
     /// and mismatched ones do not fit. Also of a program that did not end by itself.
     pub left_out: Vec<LeftOut>,
@@ -38,7 +41,8 @@ pub struct Undone {
     pub never_freed: NeverFreed,
 }
 
-/// Communicators, windows and files that some rank has not freed or closed when all had come to `MPI_Finalize`.
+/// Communicators, windows, files and requests that some rank has not freed, closed or completed when all had come to
+/// `MPI_Finalize`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NeverFreed {
     /// Not those with ranks of another group, which may be the library's own.
@@ -47,6 +51,8 @@ pub struct NeverFreed {
     pub windows: u64,
     /// Files.
     pub files: u64,
+    /// Requests of all ranks, but those in [`Undone::not_completed`]; fewer where calls that are not wrapped made some.
+    pub requests: u64,
 }
 
 /// The first call on a communicator that not all of its ranks made.
@@ -107,7 +113,7 @@ impl Undone {
     /// True where nothing is left undone. What was left out is so by the others, or by a mismatch.
     pub fn is_empty(&self) -> bool {
         let calls = self.not_called.is_empty() && self.not_completed.is_empty();
-        calls && self.amounts.is_empty() && self.not_matched.is_empty()
+        calls && self.amounts.is_empty() && self.not_matched.is_empty() && self.different_types.is_empty()
     }
 }
 
@@ -127,14 +133,23 @@ impl Operations {
             not_called.extend(missing);
         }
         let not_completed = if ended_well { self.not_completed(trace) } else { Vec::new() };
-        let not_matched = if ended_well { not_matched(trace, self) } else { Vec::new() };
+        let (not_matched, different_types) = if ended_well { not_matched(trace, self) } else { Default::default() };
         let never_freed = if ended_well { self.never_freed(trace) } else { NeverFreed::default() };
-        Undone { not_called, not_completed, amounts, not_matched, left_out, never_freed }
+        Undone { not_called, not_completed, amounts, not_matched, different_types, left_out, never_freed }
     }
 
     fn never_freed(&self, trace: &Trace) -> NeverFreed {
         const KEPT: u32 = flags::WORLD | flags::SELF | flags::INTER | flags::FOLDED;
-        let mut found = NeverFreed::default();
+        let mut collective: BTreeMap<u32, u64> = BTreeMap::new();
+        for unfinished in self.unfinished(trace) {
+            if self.operations[unfinished.operation].key.has_request() {
+                unfinished.inside.iter().for_each(|rank| *collective.entry(*rank).or_default() += 1);
+            }
+        }
+        let of_messages =
+            |part: &Part| open_requests(part).saturating_sub(collective.get(&part.rank()).copied().unwrap_or_default());
+        let requests = trace.parts.iter().map(of_messages).fold(0, u64::saturating_add);
+        let mut found = NeverFreed { requests, ..NeverFreed::default() };
         for communicator in &self.communicators {
             let members = || communicator.members.iter().map(|&(part, entry)| (&trace.parts[part], entry));
             let all = members().fold(0, |all, (part, entry)| all | part.communicators()[entry].flags);

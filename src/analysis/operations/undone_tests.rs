@@ -202,7 +202,7 @@ fn what_was_never_freed_is_counted() {
         std::fs::remove_file(&path).unwrap();
         Operations::new(&trace).undone(&trace).never_freed
     };
-    assert_eq!(found(&ranks), NeverFreed { communicators: 1, windows: 1, files: 1 });
+    assert_eq!(found(&ranks), NeverFreed { communicators: 1, windows: 1, files: 1, requests: 0 });
     ranks[0].header.state = state::RUNNING;
     assert_eq!(found(&ranks), NeverFreed::default(), "it was killed");
 }

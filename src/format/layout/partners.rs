@@ -58,6 +58,7 @@ pub struct PartnerEntry {
     pub bytes: u64,
     /// Receives of messages of this partner that the rank has begun; of [`partner::any`] those of any rank. With
     /// [`partner::UNKNOWN`] also what makes the counts of the rank uncertain: cancelled messages and calls that failed.
+    /// With [`partner::NONE`] the requests that were made less those that were found complete or freed, modulo 2^64.
     pub receives: u64,
     /// The function with which the rank has first sent it a message, a [`crate::strings`] reference; 0: not known.
     pub sent_by: u32,
@@ -65,8 +66,10 @@ pub struct PartnerEntry {
     pub received_by: u32,
     /// 0: of the thread with index 0, 1: of all others.
     pub threads: u32,
-    /// For later versions.
-    pub padding: u32,
+    /// The types of the messages, a set of classes (`mpitrace_functions::types::class`); 0: not known.
+    pub sent_types: u16,
+    /// The same of the receives.
+    pub received_types: u16,
 }
 
 /// Partners that a half of the table of partners tells apart, beside the first entries of values that are no rank.

@@ -39,6 +39,8 @@ pub struct Info {
     pub mismatches: Vec<serde_json::Value>,
     /// Messages that were never received, and receives that no message came for, as they are in JSON.
     pub not_matched: Vec<serde_json::Value>,
+    /// Messages whose data types differ from those of their receives, as they are in JSON.
+    pub different_types: Vec<serde_json::Value>,
     /// Those of which not all calls were kept.
     pub all_calls: Vec<AllCalls>,
 }
@@ -231,7 +233,8 @@ impl Trace {
     #[track_caller]
     pub fn info_of_all(&self) -> Info {
         let (code, info) = self.json::<Info>("info", &[]);
-        let is_finding = !info.complete || !info.mismatches.is_empty() || !info.not_matched.is_empty();
+        let messages = [&info.not_matched, &info.different_types].into_iter().any(|found| !found.is_empty());
+        let is_finding = !info.complete || !info.mismatches.is_empty() || messages;
         assert_eq!(code, i32::from(is_finding), "info's exit code for {info:?}");
         info
     }

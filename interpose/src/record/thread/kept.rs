@@ -5,7 +5,7 @@ use std::any::Any;
 use mpitrace_format::layout::{AwaitedMessage, awaited};
 
 use crate::base::errno;
-use crate::record::call_cache::{Found, Key, Lasts};
+use crate::record::call_cache::{Found, Key, KnownType, Lasts};
 use crate::record::communicator::Communicator;
 use crate::record::thread::sends::{Destination, Sent};
 use crate::record::thread::state::ThreadRef;
@@ -55,17 +55,17 @@ impl ThreadRef {
         unsafe { (*self.0.as_ptr()).cache.keep_communicator(handle, known, generation) };
     }
 
-    /// The bytes of the data type behind a handle, where this thread has kept them lately.
+    /// The data type behind a handle, where this thread has kept it lately.
     #[inline(always)]
-    pub fn size_of_type(self, handle: usize) -> Option<u64> {
+    pub fn known_type(self, handle: usize) -> Option<KnownType> {
         // SAFETY: this thread's own state.
-        unsafe { (*self.0.as_ptr()).cache.size_of_type(handle) }
+        unsafe { (*self.0.as_ptr()).cache.known_type(handle) }
     }
 
-    /// Keeps the bytes of the data type that was found behind a handle in this generation of the handles.
-    pub fn keep_size_of_type(self, handle: usize, size: u64, generation: u64) {
+    /// Keeps the data type that was found behind a handle in this generation of the handles.
+    pub fn keep_type(self, handle: usize, known: KnownType, generation: u64) {
         // SAFETY: this thread's own state, of which nothing is borrowed.
-        unsafe { (*self.0.as_ptr()).cache.keep_size_of_type(handle, size, generation) };
+        unsafe { (*self.0.as_ptr()).cache.keep_type(handle, known, generation) };
     }
 
     /// Adds ticks with a partner since the thread's record before.

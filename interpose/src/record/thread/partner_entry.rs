@@ -1,6 +1,6 @@
 //! An entry of the table of partners, as threads change it.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use mpitrace_format::layout::PartnerEntry;
 
@@ -17,7 +17,8 @@ pub struct SharedEntry {
     pub sent_by: AtomicU32,
     pub received_by: AtomicU32,
     pub threads: AtomicU32,
-    pub padding: AtomicU32,
+    pub sent_types: AtomicU16,
+    pub received_types: AtomicU16,
 }
 
 const _: () = assert!(size_of::<SharedEntry>() == size_of::<PartnerEntry>());

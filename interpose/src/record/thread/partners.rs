@@ -3,7 +3,7 @@
 //! The thread with index 0 has entries of its own, which it changes without atomic operations; all others share the
 //! second half of the table.
 
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use mpitrace_format::layout::{MOST_PARTNERS, OTHER_PARTNERS, PARTNER_ENTRIES, partner};
 
@@ -64,21 +64,34 @@ pub fn waited(thread: ThreadRef, partner: u64, ticks: u64) {
     change(thread, partner, [|entry| &entry.ticks, |entry| &entry.calls], [ticks, 1]);
 }
 
-/// This thread has sent a message of so many bytes; `function` gives the reference of the name of the function that
-/// did. The partner's entry, if this thread alone changes it.
-pub fn sent(thread: ThreadRef, partner: u64, bytes: u64, function: impl Fn() -> u32) -> Option<&'static SharedEntry> {
+/// This thread has sent a message of so many bytes and these types; `function` gives the reference of the name of the
+/// function that did. The partner's entry, if this thread alone changes it.
+pub fn sent(
+    thread: ThreadRef,
+    partner: u64,
+    bytes: u64,
+    types: u16,
+    function: impl Fn() -> u32,
+) -> Option<&'static SharedEntry> {
     let entry = change(thread, partner, [|entry| &entry.messages, |entry| &entry.bytes], [1, bytes])?;
     name(&entry.0.sent_by, function);
+    insert(&entry.0.sent_types, types);
     Some(entry.0).filter(|_| entry.1)
 }
 
-/// This thread has begun to receive a message of this partner, or of [`partner::any`].
-pub fn received(thread: ThreadRef, partner: u64, function: impl Fn() -> u32) {
+/// This thread has begun to receive a message of this partner, or of [`partner::any`], as these types.
+pub fn received(thread: ThreadRef, partner: u64, types: u16, function: impl Fn() -> u32) {
     if partner != partner::NONE
         && let Some((entry, _)) = change(thread, partner, [|entry| &entry.receives], [1])
     {
         name(&entry.received_by, function);
+        insert(&entry.received_types, types);
     }
+}
+
+/// The program has so many requests more that it has to complete or free; modulo 2^64.
+pub fn opened(thread: ThreadRef, more: u64) {
+    change(thread, partner::NONE, [|entry| &entry.receives], [more]);
 }
 
 /// It is not known what became of a message: it was cancelled, or its call has failed or was made by a thread without a
@@ -96,6 +109,14 @@ pub fn lost() {
 fn name(place: &AtomicU32, function: impl Fn() -> u32) {
     if place.load(Relaxed) == 0 {
         place.store(function(), Relaxed);
+    }
+}
+
+/// Adds types to a set.
+#[inline(always)]
+fn insert(place: &AtomicU16, types: u16) {
+    if place.load(Relaxed) & types != types {
+        place.fetch_or(types, Relaxed);
     }
 }
 
@@ -128,7 +149,7 @@ fn add<const N: usize>(
     for (field, value) in fields.into_iter().zip(values) {
         let field = field(entry);
         if is_alone {
-            field.store(field.load(Relaxed) + value, Relaxed);
+            field.store(field.load(Relaxed).wrapping_add(value), Relaxed);
         } else {
             field.fetch_add(value, Relaxed);
         }

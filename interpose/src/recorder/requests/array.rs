@@ -26,6 +26,11 @@ pub enum Completed {
 }
 
 impl Array {
+    /// The request at this address.
+    pub fn one(requests: usize) -> Array {
+        Array { count: 1, requests, statuses: 0, flag: 0, completed: Completed::All }
+    }
+
     /// How many requests there are, as its register holds the int.
     pub fn len(&self) -> usize {
         (self.count as c_int).max(0) as usize

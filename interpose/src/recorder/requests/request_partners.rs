@@ -18,7 +18,8 @@ pub struct Message {
     pub partner: u64,
     /// As the program passed it.
     pub tag: i32,
-    /// `awaited::RECEIVE` and `awaited::SEND` of `mpitrace_format::layout`, and those below.
+    /// `awaited::RECEIVE` and `awaited::SEND` of `mpitrace_format::layout`, and those below; of a persistent request in
+    /// the upper half the set of its types.
     pub flags: u32,
     /// Bytes that a start of a persistent request sends.
     pub bytes: u64,
@@ -33,6 +34,16 @@ impl Message {
     /// A message to this rank, or of it.
     pub fn new(partner: u64, tag: usize, flags: u32) -> Message {
         Message { partner, tag: tag as i32, flags, bytes: 0 }
+    }
+
+    /// That of a persistent request with this set of types.
+    pub fn of_types(self, types: u16) -> Message {
+        Message { flags: self.flags | u32::from(types) << 16, ..self }
+    }
+
+    /// The set of types of a persistent request.
+    pub fn types(&self) -> u16 {
+        (self.flags >> 16) as u16
     }
 
     /// True if a call can wait for it: a persistent request that is not started is complete.
