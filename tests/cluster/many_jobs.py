@@ -24,7 +24,8 @@ for file in Path(folder).glob("*.truth"):
         truth[name] = {"library": library, "kind": kind, "nodes": nodes, "fate": fate, "code": int(code)}
 
 rows = json.loads(jobs("--sort", "loss", "--json"))["rows"]
-found = {Path(row["file"]).name: row for row in rows}
+# A run of which not all could be written or recovered at once has a file NAME.rank2.mpitrace or NAME.2.mpitrace.
+found = {Path(row["file"]).name.split(".")[0] + ".mpitrace": row for row in rows}
 print(f"{len(truth)} jobs, {len(rows)} rows; without a row: {sorted(set(truth) - set(found))}")
 print("how they ended, by what was done:")
 for (fate, ended), count in sorted(Counter((truth[name]["fate"], row["ended"]) for name, row in found.items()).items()):

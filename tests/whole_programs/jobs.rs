@@ -1,11 +1,12 @@
 //! `mpitrace jobs` over traces of real programs: some finish, some are killed.
 
 use crate::support::companion;
-use crate::support::{Case, On, TARGET, Test, binaries, process, root};
+use crate::support::{Case, On, TARGET, Test, binaries, litter, process, root};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
 use std::time::Duration;
 
 const PYTHON: &str = "mpi/readers/bin/python";
@@ -13,6 +14,10 @@ const PYTHON: &str = "mpi/readers/bin/python";
 pub const TESTS: &[Test] = &[
     Test::new("a_folder_of_runs_is_a_table", table),
     Test::new("the_official_parser_reads_the_metrics", metrics).on(On::Any).needs(PYTHON),
+    Test::new("the_official_parser_reads_the_metrics_of_a_running_job", running)
+        .on(On::Any)
+        .needs(PYTHON)
+        .second_tier(),
     Test::new("duckdb_reads_the_rows", parquet).on(On::Any).needs(PYTHON).second_tier(),
 ];
 
@@ -83,6 +88,45 @@ fn metrics(case: &Case) {
     assert_eq!(seconds["samples"][0][0], "mpitrace_rank_seconds_total");
     assert!(seconds["samples"][0][2].as_f64() > Some(0.0), "{metrics}");
     assert_eq!(metrics["mpitrace_jobs"]["samples"][0][2], 1.0);
+}
+
+fn running(case: &Case) {
+    let (folder, output) = (case.folder.join("metrics"), case.folder.join("x.mpitrace"));
+    fs::create_dir_all(&folder).expect("a folder");
+    let job = case.launch(2, "whereabouts.c").arg("long").command(&output);
+    let mut command = Command::new(binaries::companion());
+    command.args(["run", "--metrics"]).arg(&folder).arg("-o").arg(&output).arg("--").args(job);
+    command.envs(case.mpi.environment.iter().map(|(name, value)| (name, value)));
+    command.env("MPITRACE_SEGMENT_DIR", &case.segments.0).stdin(Stdio::null()).stderr(Stdio::null());
+    let mut run = command.spawn().expect("mpitrace");
+    let files = || fs::read_dir(&folder).expect("the folder").flatten().map(|entry| entry.path());
+    let is_whole = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "prom");
+    // Each rank has called MPI_Allreduce five times; rank 0 waits in a Barrier for a minute.
+    let seen = (0..600).find_map(|_| {
+        sleep(Duration::from_millis(100));
+        let text = fs::read_to_string(files().find(is_whole)?).ok()?;
+        text.contains("} 11\n").then_some(text)
+    });
+    // SAFETY: takes numbers; the child has not been waited for, so that the number is its.
+    unsafe { libc::kill(run.id() as libc::pid_t, libc::SIGTERM) };
+    run.wait().expect("its end");
+    litter::sweep();
+    assert_eq!(files().count(), 0, "the file goes with the job");
+    let copy = case.folder.join("running.prom");
+    fs::write(&copy, seen.expect("the calls of both ranks within a minute")).expect("a copy");
+    let metrics = read(case, "openmetrics.py", &[&copy]);
+    let of = |name: &str, kind: &str, sample: &str| {
+        let family = &metrics[format!("mpitrace_running_{name}")];
+        assert_eq!((&family["type"], &family["samples"][0][0]), (&kind.into(), &sample.into()), "{metrics}");
+        let program = &family["samples"][0][1]["program"];
+        assert!(program.as_str().is_some_and(|program| program.starts_with("whereabouts")), "{metrics}");
+        family["samples"][0][2].as_f64().expect("a number")
+    };
+    assert_eq!(of("ranks", "gauge", "mpitrace_running_ranks"), 2.0);
+    assert_eq!(of("calls", "counter", "mpitrace_running_calls_total"), 11.0);
+    let off = of("off_processor_seconds", "counter", "mpitrace_running_off_processor_seconds_total");
+    let still = of("standstill_seconds", "gauge", "mpitrace_running_standstill_seconds");
+    assert!((0.0..60.0).contains(&off) && (0.0..60.0).contains(&still), "{metrics}");
 }
 
 fn parquet(case: &Case) {

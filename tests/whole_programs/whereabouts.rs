@@ -258,7 +258,9 @@ fn without(case: &Case) {
 }
 
 fn listed(case: &Case) {
-    run(case, "barrier", Some("1"), None);
+    // A number of a batch system that no launcher looks at.
+    case.launch(2, "whereabouts.c").arg("barrier").arg("1").set("OAR_JOB_ID", "17").trace().run();
+    litter::sweep();
     let list = |words: &[&str]| {
         let folder = case.segments.0.to_string_lossy().into_owned();
         let finished = mpitrace(&[&["recover", &*folder, "--list"], words].concat());
@@ -273,6 +275,11 @@ fn listed(case: &Case) {
         let (began, written) = (file["began"].as_i64().expect("s"), file["written"].as_i64().expect("s"));
         assert!(began > 1_700_000_000 && written >= began, "{file}");
     }
+    assert_eq!(list(&["--job", "17"]).matches("has ended").count(), 2);
+    let output = case.folder.join("other.mpitrace");
+    let words = ["recover".as_ref(), case.segments.0.as_os_str(), "--job".as_ref(), "18".as_ref(), "-o".as_ref()];
+    let other = mpitrace(&[&words, &[output.as_os_str()][..]].concat());
+    assert_eq!((other.code, output.exists()), (2, false), "those of job 17 stay: {}", other.stderr);
     let info = case.recover().info();
     assert_eq!((info.ranks, info.complete), (2, false));
 }

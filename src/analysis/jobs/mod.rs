@@ -4,7 +4,7 @@ mod nodes;
 mod slowdown;
 
 pub use nodes::{NodeOfJob, SlowNode, slow_nodes};
-pub use slowdown::{Slowdown, slowdown};
+pub use slowdown::{LEAST_RUNS, Slowdown, slowdown};
 
 /// The level of what is said of many runs, corrected for the number of nodes or programs: it comes without being asked
 /// for, so it must be right.

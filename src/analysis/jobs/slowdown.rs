@@ -23,11 +23,14 @@ pub struct Slowdown {
 /// So many runs on either side.
 const SIDE: usize = 5;
 
+/// Fewer runs are not compared.
+pub const LEAST_RUNS: usize = 2 * SIDE;
+
 /// That of one of so many programs, of whose runs the beginning and the seconds are given.
 pub fn slowdown(runs: &[(i64, f64)], programs: usize) -> Option<Slowdown> {
     let mut runs = runs.to_vec();
     runs.sort_by_key(|run| run.0);
-    let places = (runs.len() + 1).checked_sub(2 * SIDE).filter(|places| *places > 0)?;
+    let places = (runs.len() + 1).checked_sub(LEAST_RUNS).filter(|places| *places > 0)?;
     let (ranks, ties) = ranks(&runs);
     let count = runs.len() as f64;
     let mut before: f64 = ranks[..SIDE - 1].iter().sum();

@@ -2,7 +2,7 @@
 
 use super::{Segment, read_header};
 use crate::TraceError;
-use crate::layout::{CommunicatorEntry, OperationEntry, ThreadEntry, activity};
+use crate::layout::{CommunicatorEntry, OperationEntry, ThreadEntry, ThreadTimes, activity};
 
 /// The data that are needed to see whether a rank has moved.
 pub struct Moved {
@@ -14,6 +14,10 @@ pub struct Moved {
     pub rank: u32,
     /// The threads that make its calls, as the kernel numbers them.
     pub tids: Vec<u32>,
+    /// The recorded calls that it has begun.
+    pub calls: u64,
+    /// For so long its threads were off the processor, ns.
+    pub off_ns: u64,
 }
 
 impl Segment {
@@ -27,11 +31,14 @@ impl Segment {
         let communicators: Vec<CommunicatorEntry> = self.table(&header.communicators, 0).map_err(io)?;
         let operations: Vec<OperationEntry> = self.table(&header.operations, 0).map_err(io)?;
         let threads: Vec<ThreadEntry> = self.table(&header.threads, 0).map_err(io)?;
+        let times: Vec<ThreadTimes> = self.table(&header.thread_times, 0).map_err(io)?;
+        let off_ns = times.iter().flat_map(|times| times.off_ns).flatten().sum();
         let calls = communicators.iter().map(|entry| entry.calls).chain(operations.iter().map(|entry| entry.calls));
         let words = threads.iter().map(|thread| u64::from(thread.activity & !activity::SEEN));
         let number = calls.chain(words).chain([header.rank.state.into()]).fold(0, mix);
         let tids = threads.iter().map(|thread| thread.tid).collect();
-        Ok(Moved { number, job: header.rank.job, rank: header.rank.rank, tids })
+        let calls = operations.iter().filter(|entry| !entry.is_region()).map(|entry| entry.calls).sum();
+        Ok(Moved { number, job: header.rank.job, rank: header.rank.rank, tids, calls, off_ns })
     }
 }
 

@@ -226,6 +226,24 @@ fn a_slow_node_and_a_slower_program_are_named() {
 }
 
 #[test]
+fn if_most_programs_take_longer_the_machine_is_named() {
+    let folder = Folder::new();
+    for number in 0..60u64 {
+        // From run 40 on a busy machine; `short` has too few runs to be compared.
+        let ns = if number < 40 { 1_000_000 + number * 100 } else { 1_300_000 + number * 100 };
+        let started = format!("2026-11-{:02}T{:02}:00:00Z", 1 + number / 10, number % 10);
+        for program in ["solver", "mesher", "short"].iter().filter(|program| **program != "short" || number > 55) {
+            let ranks = vec![("n1".to_owned(), ns), ("n2".to_owned(), ns)];
+            Job { program, started: &started, ranks }.write(&folder, &format!("{program}-{number}.mpitrace"));
+        }
+    }
+    let text = jobs(&folder, &[&folder.path("traces")]).stdout;
+    let last: Vec<&str> = text.lines().rev().take(3).collect();
+    assert_eq!(last[0], "Most programs take longer: look at the machine and its load first.");
+    assert!(last[1].starts_with("solver ") && last[2].starts_with("mesher "), "{last:?}");
+}
+
+#[test]
 fn formats_of_other_tools_go_to_standard_output() {
     let folder = Folder::new();
     of("odd \"name\"", "2026-11-22T09:30:00Z").write(&folder, "a.mpitrace");

@@ -67,6 +67,11 @@ pub fn slower_programs(rows: &[Row]) -> Vec<SlowerProgram> {
     found
 }
 
+/// How many programs, by number of ranks and layout, have enough runs to be compared.
+fn compared(rows: &[Row]) -> usize {
+    by_size(rows).values().filter(|rows| rows.len() >= jobs::LEAST_RUNS).count()
+}
+
 /// Both in words, a line each.
 pub fn lines(rows: &[Row]) -> Vec<String> {
     let node = |(name, slow): (String, SlowNode)| {
@@ -81,8 +86,11 @@ pub fn lines(rows: &[Row]) -> Vec<String> {
         let size = format!("{} on {}", count(ranks.into(), "rank"), count(nodes as u64, "node"));
         format!("{name} with {size} takes {share} longer since {since} ({before} runs before, {after} since).")
     };
+    let slower = slower_programs(rows);
+    let many = (slower.len() > 1 && 2 * slower.len() > compared(rows))
+        .then(|| "Most programs take longer: look at the machine and its load first.".to_owned());
     let nodes = slow_nodes(rows).into_iter().map(node);
-    nodes.chain(slower_programs(rows).into_iter().map(program)).collect()
+    nodes.chain(slower.into_iter().map(program)).chain(many).collect()
 }
 
 /// `5.1 % (4.2 % to 6.0 %)`.

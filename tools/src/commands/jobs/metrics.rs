@@ -30,21 +30,27 @@ pub fn write(rows: &[Row], output: &mut dyn Write) -> io::Result<()> {
         groups.entry(key).or_default().push(row);
     }
     for (name, unit, help, of) in COUNTERS {
-        writeln!(output, "# TYPE mpitrace_{name} counter")?;
-        if !unit.is_empty() {
-            writeln!(output, "# UNIT mpitrace_{name} {unit}")?;
-        }
-        writeln!(output, "# HELP mpitrace_{name} {help}.")?;
+        head(output, name, "counter", unit, help)?;
         for ((program, user), rows) in &groups {
             let sum: f64 = rows.iter().map(|row| of(row)).sum();
-            let (program, user) = (escaped(program), escaped(user));
-            writeln!(output, "mpitrace_{name}_total{{program=\"{program}\",user=\"{user}\"}} {sum}")?;
+            let (program, user) = (label("program", program), label("user", user));
+            writeln!(output, "mpitrace_{name}_total{{{program},{user}}} {sum}")?;
         }
     }
     writeln!(output, "# EOF")
 }
 
-/// The value of a label.
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+/// The lines before the values of a metric.
+pub fn head(output: &mut dyn Write, name: &str, kind: &str, unit: &str, help: &str) -> io::Result<()> {
+    writeln!(output, "# TYPE mpitrace_{name} {kind}")?;
+    if !unit.is_empty() {
+        writeln!(output, "# UNIT mpitrace_{name} {unit}")?;
+    }
+    writeln!(output, "# HELP mpitrace_{name} {help}.")
+}
+
+/// A label with its value.
+pub fn label(name: &str, value: &str) -> String {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    format!("{name}=\"{value}\"")
 }

@@ -7,7 +7,7 @@ mod find;
 mod findings;
 mod grouped;
 mod index;
-mod metrics;
+pub mod metrics;
 mod row;
 
 use std::io::Write;
@@ -27,7 +27,7 @@ use find::Found;
 use grouped::By;
 
 pub use find::keep;
-pub use row::Row;
+pub use row::{Row, program, value_of};
 
 /// Show the traces of many runs as a table, one row for each run
 ///

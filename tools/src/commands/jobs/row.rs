@@ -149,12 +149,13 @@ impl LargestLoss {
     }
 }
 
-fn value_of(known: &[(String, String)], name: &str) -> Option<String> {
+/// The value of this name, where it is known.
+pub fn value_of(known: &[(String, String)], name: &str) -> Option<String> {
     metadata::get(known, name).filter(|value| *value != UNKNOWN && !value.is_empty()).map(str::to_owned)
 }
 
 /// The name of the program in a command line: of an interpreter that of its script.
-fn program(command: &str) -> Option<String> {
+pub fn program(command: &str) -> Option<String> {
     let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let mut words = command.split_whitespace();
     let first = name(words.next()?);

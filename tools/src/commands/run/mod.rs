@@ -3,6 +3,7 @@
 mod afterwards;
 mod ending;
 mod failed_end;
+mod metrics;
 mod observer;
 mod plan;
 mod sampling;
@@ -23,6 +24,7 @@ use clap::{Args, value_parser};
 use crate::commands::recover;
 use crate::launcher::{self, Flavour, Tracer};
 use crate::process;
+use metrics::Metrics;
 use observer::Observer;
 use sampling::Sampling;
 use settings::{DISABLE, OUTPUT, PROCESSES, RUN, SAMPLE, SEGMENT_DIR, STACKS, STUCK, Settings, VERBOSE};
@@ -58,6 +60,9 @@ pub struct Arguments {
     /// In random order
     #[arg(long)]
     shuffle: bool,
+    /// Rewrite a file DIR/*.prom every 5 s while the job runs: its ranks on this node as OpenMetrics text
+    #[arg(long, value_name = "DIR")]
+    metrics: Option<PathBuf>,
     /// The job's stdout goes to stderr: stdout has other data.
     #[arg(skip)]
     is_aside: bool,
@@ -82,6 +87,7 @@ pub fn shuffled(commands: &[&[OsString]], runs: u32, output: &Path) -> Result<u8
         library: None,
         runs: Some(runs),
         shuffle: true,
+        metrics: None,
         is_aside: true,
         command: commands.join(&OsString::from(plan::AND)),
     })
@@ -130,7 +136,8 @@ fn run_once(job: &Job, arguments: &Arguments, library: &OsStr, output: Option<&P
     let text = |name| setting(name).map(|value: OsString| value.to_string_lossy().into_owned());
     let stacks = Standstill::new(text(STACKS).as_deref(), text(STUCK).as_deref());
     let sampling = Sampling::new(text(SAMPLE).as_deref(), text(PROCESSES).as_deref());
-    let observer = Observer::start(number, &folders, stacks, sampling);
+    let metrics = arguments.metrics.as_ref().map(|folder| Metrics::new(folder, number));
+    let observer = Observer::start(number, &folders, stacks, sampling, metrics);
     let code = job.run(&tracer, arguments.is_aside)?;
     let mut observed = observer.finish();
 

@@ -21,6 +21,7 @@ use mpitrace::live::ProcessEnd;
 use mpitrace_format::live::{Holder, Segment};
 use mpitrace_platform::node_files;
 
+use super::metrics::{self, Metrics};
 use super::sampling::Sampling;
 use super::standing::{Standing, Standstill};
 use crate::process;
@@ -72,10 +73,17 @@ pub struct Observer {
 impl Observer {
     /// Begins to observe the job with this number (`MPITRACE_RUN`), whose segments will lie in one of these folders.
     /// Where that is not possible nothing is observed.
-    pub fn start(run: u32, folders: &[PathBuf], stacks: Option<Standstill>, sampling: Option<Sampling>) -> Observer {
+    pub fn start(
+        run: u32,
+        folders: &[PathBuf],
+        stacks: Option<Standstill>,
+        sampling: Option<Sampling>,
+        metrics: Option<Metrics>,
+    ) -> Observer {
         let stop = Arc::new(AtomicBool::new(false));
         let (thread, wake) = match Loop::new(run, folders, stop.clone(), stacks, sampling) {
-            Ok((observing, wake)) => {
+            Ok((mut observing, wake)) => {
+                observing.metrics = metrics;
                 let thread = std::thread::Builder::new().name("observer".to_owned()).spawn(|| observing.run());
                 (thread.ok(), Some(wake))
             }
@@ -113,6 +121,8 @@ struct Loop {
     stacks: Option<Standstill>,
     /// The signals that end the job.
     signals: Option<io::PipeReader>,
+    /// What is written while the job runs.
+    metrics: Option<Metrics>,
     observed: Observed,
 }
 
@@ -151,8 +161,23 @@ impl Loop {
         let (files, unknown, running) = (File::from(files), Vec::new(), Vec::new());
         let (closed, observed) = (0, Observed { sampling, ..Observed::default() });
         let signals = stacks.as_ref().map(|_| process::hold()).transpose()?;
-        let running =
-            Loop { run, uid, prefix, stop, woken, files, folders, unknown, running, closed, stacks, signals, observed };
+        let metrics = None;
+        let running = Loop {
+            run,
+            uid,
+            prefix,
+            stop,
+            woken,
+            files,
+            folders,
+            unknown,
+            running,
+            closed,
+            stacks,
+            signals,
+            metrics,
+            observed,
+        };
         Ok((running, wake))
     }
 
@@ -182,8 +207,11 @@ impl Loop {
         all.extend(self.running.iter().map(|running| polled(running.process.as_raw_fd())));
         let first_sampled = all.len();
         all.extend(self.observed.sampling.iter().flat_map(Sampling::descriptors).map(polled));
-        let pauses =
-            [self.stacks.as_ref().map(Standstill::pause), self.observed.sampling.as_ref().map(Sampling::pause)];
+        let pauses = [
+            self.stacks.as_ref().map(Standstill::pause),
+            self.observed.sampling.as_ref().map(Sampling::pause),
+            self.metrics.as_ref().map(|_| metrics::PERIOD),
+        ];
         let limit = match pauses.into_iter().flatten().min() {
             _ if stopping || !self.unknown.is_empty() => SOON.as_millis() as c_int,
             Some(pause) if !self.running.is_empty() => pause.as_millis() as c_int,
@@ -195,6 +223,9 @@ impl Loop {
         // Before the ends: what has ended now has closed its segment before.
         self.take_files(at);
         self.take_stacks(all[2].revents & libc::POLLIN != 0);
+        if let Some(metrics) = &mut self.metrics {
+            metrics.look(self.running.iter_mut().map(|running| (running.pid, &mut running.standing)));
+        }
         self.take_samples(all[first_sampled..].iter().map(|polled| polled.revents));
         let mut ended = all[3..first_sampled].iter().map(|polled| polled.revents & libc::POLLIN != 0);
         let Observed { ends, sampling, .. } = &mut self.observed;
@@ -383,7 +414,7 @@ mod tests {
     #[test]
     fn without_a_rank_nothing_is_observed() {
         let folder = tempfile::tempdir().unwrap();
-        let observer = Observer::start(7, &[folder.path().to_owned(), "/nonexistent".into()], None, None);
+        let observer = Observer::start(7, &[folder.path().to_owned(), "/nonexistent".into()], None, None, None);
         std::fs::write(folder.path().join("mpitrace-0-note.segment"), "a note").unwrap();
         let observed = observer.finish();
         assert!(!observed.began && observed.ends.is_empty());

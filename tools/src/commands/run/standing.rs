@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use mpitrace::live::process::Process;
 use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::live::{Moved, Segment};
+use mpitrace_format::metadata::{self, Metadata};
 
 use crate::stacks::{Capture, Namer, Stack, Why};
 
@@ -53,12 +54,9 @@ impl Standstill {
         let began = Instant::now();
         let mut shown = Vec::new();
         for (pid, rank) in ranks.take_while(|_| began.elapsed() < PATIENCE) {
-            let Ok(Moved { number, rank: world_rank, tids, .. }) = rank.segment.moved() else { continue };
-            if number != rank.number {
-                (rank.number, rank.since, rank.is_tried, rank.capture) = (number, began, false, None);
-            }
+            let Some((Moved { rank: world_rank, tids, .. }, still)) = rank.look() else { continue };
             // A process in MPI_Init has a segment of its own there.
-            if world_rank == NO_RANK || rank.is_tried || !is_to_end && rank.since.elapsed() < self.limit {
+            if world_rank == NO_RANK || rank.is_tried || !is_to_end && still < self.limit {
                 continue;
             }
             rank.is_tried = true;
@@ -84,6 +82,21 @@ impl Standing {
     /// A rank that has moved just now.
     pub fn new(segment: Segment) -> Standing {
         Standing { segment, number: 0, since: Instant::now(), is_tried: false, capture: None }
+    }
+
+    /// The same now, and for how long it has not moved.
+    pub fn look(&mut self) -> Option<(Moved, Duration)> {
+        let moved = self.moved()?;
+        if moved.number != self.number {
+            (self.number, self.since, self.is_tried, self.capture) = (moved.number, Instant::now(), false, None);
+        }
+        Some((moved, self.since.elapsed()))
+    }
+
+    /// The run metadata of the rank.
+    pub fn metadata(&self) -> Option<Metadata> {
+        let copied = self.segment.copy(0).ok()?;
+        metadata::decode(copied.content().ok()?.metadata)
     }
 
     /// Its threads, its rank and its run, where these are known.
