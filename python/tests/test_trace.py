@@ -129,8 +129,7 @@ def test_pictures_are_those_of_the_companion(trace, path, tmp_path):
     runs = compared.picture("runs")
     runs.save(tmp_path / "runs.svg")
     assert (tmp_path / "runs.svg").read_text(encoding="utf-8") == runs._repr_svg_()
-    key = next(row["operation_key"] for row in compared if row["operation_key"].startswith("MPI_"))
-    assert key in runs.svg
+    assert any(row["operation_key"] in runs.svg for row in compared)
     with pytest.raises(mpitrace.TraceError, match="possible values: forest"):
         compared.picture("pie")
 

@@ -87,6 +87,7 @@ fn page(case: &Case) {
         "histogram",
         "histogram-good",
         "ecdf",
+        "q-q",
         "box",
         "autocorrelation",
         "counter-messages-sent",
@@ -183,7 +184,7 @@ fn hovers(browser: &mut Browser) {
     ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
-    for name in ["histogram", "ecdf", "box", "autocorrelation", "arrival"] {
+    for name in ["histogram", "ecdf", "q-q", "box", "autocorrelation", "arrival"] {
         let svg = format!("document.querySelector('figure[data-plot={name}] svg')");
         browser.mouse("mouseMoved", (1.0, 1.0));
         let (x, y) = place(browser, &svg, None);
@@ -270,7 +271,7 @@ fn drawn(case: &Case) {
     write(&trace, &folder);
     let files: Vec<PathBuf> =
         fs::read_dir(&folder).expect("pictures").map(|entry| entry.expect("an entry").path()).collect();
-    assert_eq!(files.len(), 45, "13 plots, a sheet and the timeline, three times: {files:?}");
+    assert_eq!(files.len(), 48, "14 plots, a sheet and the timeline, three times: {files:?}");
     for file in files {
         let bytes = fs::read(&file).expect("a picture");
         match file.extension().and_then(OsStr::to_str) {

@@ -77,6 +77,11 @@ fn each_command(case: &Case) {
     [&requests, &counted, &ring].into_iter().for_each(|trace| outputs.keep_all(trace));
 
     let info = outputs.keep(&["info", ring.path.to_str().expect("a plain path")]);
+    // The program was built here and each library elsewhere.
+    for name in ["program_compiler", "compiler"] {
+        let compiler = info["factors"][name].as_str();
+        assert!(compiler.is_some_and(|compiler| compiler != "unknown"), "{name}: {}", info["factors"]);
+    }
     let library = info["factors"]["library_file"].as_str().expect("the library's file").to_owned();
     outputs.keep(&["doctor", "--mpi", &library]);
     outputs.keep(&["doctor", "--mpi", &library, "--variables"]);

@@ -118,24 +118,12 @@ impl Scene {
 
     /// A filled rectangle.
     pub fn fill(&mut self, area: Area, colour: Colour) {
-        self.items.push(Item::Path {
-            data: rectangle(area),
-            fill: Some(colour),
-            stroke: None,
-            within: None,
-            layer: None,
-        });
+        self.path(rectangle(area), Some(colour), None, None);
     }
 
     /// The edge of a rectangle.
     pub fn edge(&mut self, area: Area, stroke: Stroke) {
-        self.items.push(Item::Path {
-            data: rectangle(area),
-            fill: None,
-            stroke: Some(stroke),
-            within: None,
-            layer: None,
-        });
+        self.path(rectangle(area), None, Some(stroke), None);
     }
 
     /// A straight line.
