@@ -208,6 +208,9 @@ fn of_operations(account: &Account, operations: &Operations, labels: &[String], 
 
 /// Writes the first rows, and how many are left out.
 pub fn write(groups: &[Group], by: By, sort: Sort, output: &mut dyn Write, style: Style) -> io::Result<()> {
+    if groups.is_empty() {
+        return writeln!(output, "No rows: the trace has none of these.");
+    }
     let titles = cells(&Group::default(), by, sort);
     let columns = titles.iter().map(|&(title, spare, _)| match by {
         By::Partner => number(title).spare(spare).optional(),

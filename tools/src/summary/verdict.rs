@@ -184,9 +184,8 @@ fn late(account: &Account) -> String {
 fn two_causes(ranks: &[u32], lates: &[Late]) -> String {
     let mut order: Vec<usize> = (0..ranks.len()).collect();
     order.sort_by(|&one, &other| lates[other].waiting_ns.total_cmp(&lates[one].waiting_ns));
-    let first = lates[order[0]].because();
-    let other = order[1..].iter().copied().find(|&at| lates[at].because() != first);
-    let both = [order[0], other.unwrap_or(order[1])];
+    let other = order.iter().find(|&&at| lates[at].because() != lates[order[0]].because());
+    let both = [order[0], *other.unwrap_or(&order[1])];
     let parts = both.map(|at| {
         let why = reason::late(lates[at].because()).map_or_else(String::new, |why| format!(", which {why}"));
         format!("{} for rank {}{why}", text::time(lates[at].waiting_ns), ranks[at])

@@ -328,6 +328,34 @@ fn a_region_has_the_time_off_the_processor_in_it() {
     assert!((rows[0]["off_processor_s"].as_f64().unwrap() - expected).abs() < 1e-6, "{expected} {rows:#}");
 }
 
+/// The region lies around two calls. Every tenth time rank 0 is off its processor in the second one, for all of the time
+/// by which the region is longer.
+#[test]
+fn a_slow_region_has_the_interruptions_of_the_calls_in_it_as_a_cause() {
+    let mut ranks = pair();
+    for (number, rank) in (0..).zip(&mut ranks) {
+        let region = rank.region("solve");
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        for k in 1..=200u64 {
+            let begin = 10_000_000 * k;
+            let longer = if k % 10 == 5 { 3_000_000 } else { 0 };
+            rank.call(region, begin, begin + 1_000_000 + longer + k % 7);
+            rank.call(operation, begin + 100_000, begin + 200_000);
+            rank.call(operation, begin + 300_000, begin + 800_000 + longer);
+            if number == 0 && longer > 0 {
+                let flags = interruption_flags::TIMED | interruption_flags::REASON;
+                rank.interrupt(InterruptionEntry { off_ns: longer, flags, switches: 1, ..Default::default() });
+            }
+        }
+    }
+    let folder = Folder::new();
+    let rows = mpitrace(&["diagnose", &folder.trace(&ranks), "--json"]).json();
+    let region = rows.as_array().unwrap().iter().find(|row| row["function"] == "solve").unwrap();
+    let cause = &region["causes"][0];
+    assert_eq!((&cause["kind"], &cause["rank"]), (&"interrupted".into(), &0.into()), "{region:#}");
+    assert!(cause["share"].as_f64() > Some(0.4), "{cause:#}");
+}
+
 #[test]
 fn communicators_of_one_name_are_shown_with_their_ranks() {
     let rank = |number: u32| {
