@@ -227,7 +227,7 @@ pub fn wait(here: usize, forward: impl Fn(usize) -> c_int, request: usize, statu
     thread.set_partner(message.partner);
     // It is open, and gone when the call has returned.
     if partner::place(message.partner).is_none() {
-        return closing(thread, &Array::one(request), || forward(status));
+        return closing(here, &Array::one(request), || forward(status));
     }
     let result = forward(status);
     if result == 0 || abi::get().handles(1, request).all(|handle| abi::get().is_complete_request(handle)) {
@@ -236,16 +236,19 @@ pub fn wait(here: usize, forward: impl Fn(usize) -> c_int, request: usize, statu
     result
 }
 
-/// Forwards a call by which requests of the program may be gone, and counts those.
+/// Forwards a call by which requests of the program may be gone, and counts those. Programs test a request again and
+/// again, so the thread is looked up where one is gone.
 #[inline(always)]
-fn closing(thread: ThreadRef, array: &Array, forward: impl FnOnce() -> c_int) -> c_int {
+fn closing(here: usize, array: &Array, forward: impl FnOnce() -> c_int) -> c_int {
     let open = || array.handles().filter(|handle| !abi::get().is_complete_request(*handle)).count();
     let before = open();
     let result = forward();
     if before > 0 && array.is_done() {
-        match open() {
-            same if same == before => {}
-            after => partners::opened(thread, (after as u64).wrapping_sub(before as u64)),
+        let gone = before.saturating_sub(open());
+        if gone > 0
+            && let Some(thread) = own(here)
+        {
+            partners::opened(thread, (gone as u64).wrapping_neg());
         }
     }
     result
@@ -253,10 +256,7 @@ fn closing(thread: ThreadRef, array: &Array, forward: impl FnOnce() -> c_int) ->
 
 /// `MPI_Request_free`.
 pub fn free(here: usize, forward: impl Fn() -> c_int, request: usize) -> c_int {
-    match own(here) {
-        Some(thread) => closing(thread, &Array::one(request), forward),
-        None => forward(),
-    }
+    closing(here, &Array::one(request), forward)
 }
 
 /// A call for several requests, with the records of those that it finds complete where there are any.
@@ -345,10 +345,13 @@ fn under_way(handle: usize) -> Message {
 /// A call for requests, with the records of those that it finds complete where there are any.
 #[inline(always)]
 pub fn test(here: usize, forward: impl Fn(usize) -> c_int, array: Array) -> c_int {
-    let Some(thread) = own(here) else { return forward(array.statuses) };
-    closing(thread, &array, || match messages::are_kept() {
-        true => message_records::complete(thread, &forward, &array),
-        false => forward(array.statuses),
+    closing(here, &array, || {
+        if messages::are_kept()
+            && let Some(thread) = own(here)
+        {
+            return message_records::complete(thread, &forward, &array);
+        }
+        forward(array.statuses)
     })
 }
 
