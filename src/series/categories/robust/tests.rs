@@ -76,6 +76,24 @@ fn a_beginning_of_which_some_are_slow_ends_behind_the_last_of_them() {
 }
 
 #[test]
+fn noise_that_lasts_hides_no_cliff_which_it_does_not_reach_again() {
+    let is_found = |&seed: &u64| {
+        let mut random = Rng::with_seed(seed);
+        let mut normal = move || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
+        let mut z = normal();
+        let mut next = |i: usize| {
+            z = 0.95 * z + 0.3122 * normal();
+            2000.0 * (if i < 60 { 0.42 } else { 0.0 } + 0.07 * z + 0.07 * normal()).exp()
+        };
+        let found = robust(&(0..1000).map(&mut next).collect::<Vec<f64>>());
+        found.categories.warmup_end.is_some_and(|end| end.abs_diff(60) <= 2)
+    };
+    // The levels of blocks differ by half as much elsewhere.
+    let found = (0..40).filter(is_found).count();
+    assert!(found >= 28, "{found} of 40");
+}
+
+#[test]
 fn a_slow_first_repetition_alone_is_no_warm_up() {
     let mut x = steps(&[(1000, 2000.0)]);
     x[0] = 20_000.0;

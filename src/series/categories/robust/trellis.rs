@@ -19,15 +19,18 @@ pub fn deviation(values: &[f64], least: f64) -> f64 {
 pub fn deviation_up_to(values: &[f64], least: f64, longest: usize) -> f64 {
     let longest = (values.len() / 16).clamp(1, longest);
     let lags = (0..7).map(|power| 1_usize << power).take_while(|&lag| lag <= longest);
-    let at = |lag: usize| {
-        let mut differences: Vec<f64> =
-            values.iter().zip(values.get(lag..).unwrap_or(&[])).map(|(a, b)| (b - a).abs()).collect();
-        let index = differences.len() * 3 / 4;
-        let quartile =
-            if differences.is_empty() { 0.0 } else { *differences.select_nth_unstable_by(index, f64::total_cmp).1 };
-        quartile / 1.1503 / std::f64::consts::SQRT_2
-    };
+    let differences = |lag: usize| values.iter().zip(values.get(lag..).unwrap_or(&[])).map(|(a, b)| (b - a).abs());
+    let at = |lag: usize| of_differences(differences(lag).collect());
     lags.map(at).fold(least, f64::max)
+}
+
+/// The standard deviation of normal values whose distances from each other are these, by their upper quartile.
+pub fn of_differences(mut differences: Vec<f64>) -> f64 {
+    let index = differences.len() * 3 / 4;
+    if differences.is_empty() {
+        return 0.0;
+    }
+    *differences.select_nth_unstable_by(index, f64::total_cmp).1 / 1.1503 / std::f64::consts::SQRT_2
 }
 
 /// The places at which the level changes in the division of least cost, where a value costs its squared distance from

@@ -200,7 +200,11 @@ pub fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64, least
     let [near, far] = [1, (NEAR / width).max(2)].map(|lag| trellis::deviation_up_to(values, least, lag));
     let phi = (1.0 - (near / far).powi(2)).clamp(0.0, HIGHEST);
     let noise = RISES + BY_WINDOW * (values.len() as f64 / length as f64).ln();
-    let least = (RISE * fall).max(noise * far * of_mean(phi, length as f64).sqrt());
+    let usual = noise * far * of_mean(phi, length as f64).sqrt();
+    // Noise of a longer memory rises further; where levels come and go so often that the cliff is within what they do
+    // so, it says nothing.
+    let lasting = noise * deviation_of_means(&values[end..], length);
+    let least = (RISE * fall).max(if lasting <= fall { usual.max(lasting) } else { usual });
     let places = (0..=values.len() - length).step_by((length / 16).max(1));
     // The median alone jumps where there are two modes, the mean where there are outliers.
     let of = |from: usize| {
@@ -224,6 +228,16 @@ pub fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64, least
     let settled = &levels[levels.partition_point(|(from, ..)| *from < end)..];
     let falls = settled.iter().any(|(_, level, _)| settled[0].1 - level >= least);
     !(single && stays && levels[first].0 >= end && highest <= SLOWDOWN * fall && !falls)
+}
+
+/// The standard deviation of the mean of so many values: from the upper quartile of the differences of two neighbouring
+/// ones, which a level that changes now and then leaves alone. 0 for fewer than four of them.
+fn deviation_of_means(values: &[f64], length: usize) -> f64 {
+    let last = if values.len() < 4 * length { 0 } else { values.len() + 1 - 2 * length };
+    let places = (0..last).step_by((length / 4).max(1));
+    let of = |from: usize| mean(&values[from..from + length]);
+    let differences: Vec<f64> = places.map(|from| (of(from) - of(from + length)).abs()).collect();
+    trellis::of_differences(differences)
 }
 
 /// The mean.
