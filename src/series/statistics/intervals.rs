@@ -298,17 +298,24 @@ mod tests {
             };
             (0..500 + n).map(|_| next()).skip(500).collect()
         };
-        let truth = crate::statistics::quantile(&sorted(&series(2_000_000, 1)), 0.95).unwrap();
+        let upper = crate::statistics::quantile(&sorted(&series(2_000_000, 1)), 0.95).unwrap();
         // 1.5 % is a standard deviation of a share of 5 % of 200.
         for (n, fewest_made) in [(150, 0), (1000, 0), (4000, 100)] {
-            let (mut made, mut wrong) = (0, 0);
+            // Of p95, of p5 and of the mean.
+            let [mut made, mut wrong] = [[0; 3]; 2];
             for seed in 0..200 {
                 let values = series(n, 100 + seed);
-                let found = Intervals::new(&values, &sorted(&values), 0.95).quantile(0.95);
-                made += usize::from(found.is_some());
-                wrong += usize::from(found.is_some_and(|found| truth < found.lower || found.upper < truth));
+                let sample = sorted(&values);
+                let intervals = Intervals::new(&values, &sample, 0.95);
+                let found =
+                    [(intervals.quantile(0.95), upper), (intervals.quantile(0.05), -upper), (intervals.mean(), 0.0)];
+                for (i, (found, truth)) in found.into_iter().enumerate() {
+                    made[i] += usize::from(found.is_some());
+                    wrong[i] += usize::from(found.is_some_and(|found| truth < found.lower || found.upper < truth));
+                }
             }
-            assert!(made >= fewest_made && wrong <= 18, "{n}: {wrong} of {made} are wrong");
+            assert!(made[0] >= fewest_made && wrong.iter().all(|&wrong| wrong <= 18), "{n}: {wrong:?} of {made:?}");
+            let made = made[0] + made[1];
             assert!(n > 480 || made == 0, "{n}");
         }
     }

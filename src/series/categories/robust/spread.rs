@@ -39,7 +39,7 @@ impl Spread {
     /// The same, where no outlier is nearer than `nearest` standard deviations.
     pub fn beyond(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> Spread {
         sort(residuals);
-        of_sorted(residuals, Limits { least: least.max(tick / 12.0_f64.sqrt()), tick, nearest }, MODES)
+        of_sorted(residuals, least.max(tick / 12.0_f64.sqrt()), tick, nearest, MODES)
     }
 
     /// True if a residual is one of the usual ones.
@@ -48,20 +48,8 @@ impl Spread {
     }
 }
 
-/// The bounds of a spread.
-#[derive(Clone, Copy)]
-struct Limits {
-    /// The smallest standard deviation.
-    least: f64,
-    /// Of the clock.
-    tick: f64,
-    /// The nearest outlier, in standard deviations.
-    nearest: f64,
-}
-
 /// `modes`: so many may follow.
-fn of_sorted(sorted: &[f64], limits: Limits, modes: usize) -> Spread {
-    let Limits { least, tick, nearest } = limits;
+fn of_sorted(sorted: &[f64], least: f64, tick: f64, nearest: f64, modes: usize) -> Spread {
     let count = sorted.len();
     let (mut from, mut to) = (0, count);
     let mut spread = Spread { below: least, above: least, low: f64::NEG_INFINITY, high: f64::INFINITY };
@@ -76,24 +64,22 @@ fn of_sorted(sorted: &[f64], limits: Limits, modes: usize) -> Spread {
         let above = ((quantile(0.75) - middle) / 0.6745).max(below);
         let below = below.max((middle - quantile(0.25)) / 0.6745);
         let distant = |z: f64| deviations(z, count as f64 / PER_DEGREE);
-        let nearest = |deviation: f64| nearest.max(1.01 * tick / deviation);
-        let high = fence(count, |i| (sorted[count - 1 - i] - middle) / above, distant, nearest(above));
-        let low = fence(count, |i| (middle - sorted[i]) / below, distant, nearest(below));
+        let next = |deviation: f64| nearest.max(1.01 * tick / deviation);
+        let high = fence(count, |i| (sorted[count - 1 - i] - middle) / above, distant, next(above));
+        let low = fence(count, |i| (middle - sorted[i]) / below, distant, next(below));
         spread = Spread { below, above, low: middle - low.at * below, high: middle + high.at * above };
         if high.count as f64 > MODE * count as f64 && modes > 0 {
             // What they do usually is not far from the others.
-            let slow = of_sorted(&sorted[count - high.count..], limits, modes - 1);
+            let slow = of_sorted(&sorted[count - high.count..], least, tick, nearest, modes - 1);
             let mode = sorted[count - high.count / 2 - 1];
             spread.high = slow.high.max(mode);
             spread.above = (mode - middle) / 2.0;
             spread.low = spread.low.min(middle - (mode - middle));
             return spread;
         }
-        if (from, to) == (low.count, count - high.count) {
-            break;
-        }
+        let before = (from, to);
         (from, to) = (low.count, count - high.count);
-        if to <= from + count / 3 {
+        if before == (from, to) || to <= from + count / 3 {
             break;
         }
     }

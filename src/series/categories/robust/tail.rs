@@ -1,74 +1,39 @@
 //! From where on residuals are outliers, by the tail of the noise itself.
 //!
-//! The longest of many ranks, and skewed noise, has a longer tail than its middle shows. An exponential tail is that of
-//! the largest of many values of most distributions (Gumbel, Statistics of extremes, 1958), and on logarithms that of
-//! Pareto's. So far out is a fence that 3 % of the residuals beyond it are expected to be noise (Benjamini and Hochberg,
-//! 1995).
+//! The longest of many ranks has a longer tail than its middle shows: an exponential one, as the largest of many values
+//! of most distributions has (Gumbel, Statistics of extremes, 1958), and on logarithms Pareto's.
 
 use super::spread::{FALSE_SHARE, Spread};
 
-/// The tail is that of the uppermost of these shares of the values which shows the longest: what is no exponential tail
-/// shows a longer one further out.
+/// The longest tail that one of these uppermost shares of the values shows is taken.
 const SHARES: [f64; 3] = [1.0 / 8.0, 1.0 / 16.0, 1.0 / 32.0];
 /// So many values show a tail.
 const FEWEST: usize = 6;
 
-/// Above this residual are the outliers. `least`, `tick` and `nearest`: as of [`Spread::beyond`], whose outliers are those
+/// Above this residual are the outliers, of which 3 % are expected to be noise. `least`, `tick` and `nearest`: as of [`Spread::beyond`], whose outliers are those
 /// that may be some. Sorts the residuals.
 pub fn highest(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> f64 {
     let spread = Spread::beyond(residuals, least, tick, nearest);
     let count = residuals.len();
+    let mut sums = vec![0.0; count + 1];
+    (0..count).for_each(|i| sums[i + 1] = sums[i] + residuals[i]);
+    // By the uppermost share of the values below so many outliers. The mean excess of m values over the next one is known
+    // as well as 2 m squares show a variance, so the chance of an excess of t times it is (1 + t / m)^-m.
+    let by = |outliers: usize, share: f64| {
+        let end = count - outliers;
+        let many = ((end as f64 * share) as usize).max(FEWEST);
+        let Some(from) = end.checked_sub(many) else { return f64::INFINITY };
+        let (next, many) = (residuals[from.saturating_sub(1)], many as f64);
+        let excess = ((sums[end] - sums[from]) / many - next).max(least).max(tick / 12.0_f64.sqrt());
+        let noise = many * count as f64 / end as f64;
+        let rare = (noise / (FALSE_SHARE * outliers.max(1) as f64)).max(1.0);
+        next + excess * many * (rare.powf(1.0 / many) - 1.0)
+    };
+    let fence = |outliers| SHARES.into_iter().map(|share| by(outliers, share)).fold(spread.high, f64::max);
     let candidates = count - residuals.partition_point(|&residual| residual <= spread.high);
-    let tail = Tail::new(residuals, candidates, least.max(tick / 12.0_f64.sqrt()));
-    let found =
-        (1..=candidates).rev().find(|&outliers| residuals[count - outliers] > tail.fence(outliers)).unwrap_or(0);
+    let found = (1..=candidates).rev().find(|&outliers| residuals[count - outliers] > fence(outliers)).unwrap_or(0);
     // Not between equal ones.
-    let usual = residuals[..count - found].last().copied().unwrap_or(f64::INFINITY);
-    tail.fence(found).max(spread.high).max(usual)
-}
-
-/// The upper tail of sorted residuals.
-struct Tail<'r> {
-    sorted: &'r [f64],
-    /// Sums of the residuals from `from` on, before each.
-    sums: Vec<f64>,
-    from: usize,
-    /// The smallest mean excess.
-    least: f64,
-}
-
-impl Tail<'_> {
-    /// Of which at most so many may be outliers.
-    fn new(sorted: &[f64], candidates: usize, least: f64) -> Tail<'_> {
-        let from = (sorted.len() - candidates) - uppermost(sorted.len() - candidates, SHARES[0]);
-        let sums = sorted[from..].iter().scan(0.0, |sum, value| {
-            *sum += value;
-            Some(*sum)
-        });
-        Tail { sorted, sums: [0.0].into_iter().chain(sums).collect(), from, least }
-    }
-
-    /// Beyond which 3 % of so many outliers, or of one, are expected to be noise, by the tail of the values below them.
-    /// The mean excess of m values over the next one is known as well as 2 m squares show a variance, so the chance of
-    /// an excess of t times it is (1 + t / m)^-m.
-    fn fence(&self, outliers: usize) -> f64 {
-        let end = self.sorted.len() - outliers;
-        let by = |share: f64| {
-            let many = uppermost(end, share);
-            let next = self.sorted[(end - many).saturating_sub(1)];
-            let (sum, count) = (self.sums[end - self.from] - self.sums[end - many - self.from], many as f64);
-            let excess = (sum / count - next).max(self.least);
-            let noise = count * self.sorted.len() as f64 / end as f64;
-            let rare = (noise / (FALSE_SHARE * outliers.max(1) as f64)).max(1.0);
-            next + excess * count * (rare.powf(1.0 / count) - 1.0)
-        };
-        if end < FEWEST { f64::INFINITY } else { SHARES.into_iter().map(by).fold(f64::NEG_INFINITY, f64::max) }
-    }
-}
-
-/// How many this uppermost share of so many values is.
-fn uppermost(count: usize, share: f64) -> usize {
-    ((count as f64 * share) as usize).max(FEWEST).min(count)
+    residuals[..count - found].last().copied().unwrap_or(f64::INFINITY).max(fence(found))
 }
 
 #[cfg(test)]

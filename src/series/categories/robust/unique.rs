@@ -201,8 +201,7 @@ pub fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64, least
     let phi = (1.0 - (near / far).powi(2)).clamp(0.0, HIGHEST);
     let noise = RISES + BY_WINDOW * (values.len() as f64 / length as f64).ln();
     let usual = noise * far * of_mean(phi, length as f64).sqrt();
-    // Noise of a longer memory rises further; where levels come and go so often that the cliff is within what they do
-    // so, it says nothing.
+    // Noise of a longer memory rises further; what comes and goes as far as the fall is no such noise.
     let lasting = noise * deviation_of_means(&values[end..], length);
     let least = (RISE * fall).max(if lasting <= fall { usual.max(lasting) } else { usual });
     let places = (0..=values.len() - length).step_by((length / 16).max(1));
