@@ -2,6 +2,8 @@
 //! robust flags is noise. A seed that was chosen before the rule was changed divides the pairs of noise and outliers into
 //! a half that the rule was tuned on and one that was looked at once, for the documentation.
 
+use std::rc::Rc;
+
 use fastrand::Rng;
 
 use super::LEVEL_NS;
@@ -12,7 +14,7 @@ use super::random::{autoregressive, exponential, gamma, laplace, normal, uniform
 const DIVISION: u64 = 20_261_126;
 
 /// The excess of repetitions over their level, in multiples of it.
-type Excess = Box<dyn Fn(usize, &mut Rng) -> Vec<f64>>;
+type Excess = Rc<dyn Fn(usize, &mut Rng) -> Vec<f64>>;
 
 /// True outliers: the share of the repetitions, and between which multiples of the level they take.
 struct Outliers(&'static str, f64, f64, f64);
@@ -32,7 +34,7 @@ pub struct Flagged {
     pub noise: &'static str,
     /// As above.
     pub outliers: &'static str,
-    excess: std::rc::Rc<Excess>,
+    excess: Excess,
     of: &'static Outliers,
 }
 
@@ -59,7 +61,6 @@ impl Flagged {
 /// Every noise with all outliers.
 pub fn all() -> Vec<Flagged> {
     let of = |(noise, excess): (&'static str, Excess)| {
-        let excess = std::rc::Rc::new(excess);
         OUTLIERS.iter().map(move |of| Flagged { noise, outliers: of.0, excess: excess.clone(), of })
     };
     noises().into_iter().flat_map(of).collect()
@@ -67,15 +68,15 @@ pub fn all() -> Vec<Flagged> {
 
 fn noises() -> Vec<(&'static str, Excess)> {
     let independent = |one: fn(&mut Rng) -> f64| -> Excess {
-        Box::new(move |length, random| (0..length).map(|_| one(random)).collect())
+        Rc::new(move |length, random| (0..length).map(|_| one(random)).collect())
     };
     let longest = |ranks: usize, one: fn(&mut Rng) -> f64| -> Excess {
-        Box::new(move |length, random| {
+        Rc::new(move |length, random| {
             (0..length).map(|_| (0..ranks).map(|_| one(random)).fold(f64::MIN, f64::max)).collect()
         })
     };
     let autoregressive = |phi: f64, make: fn(f64) -> f64| -> Excess {
-        Box::new(move |length, random| autoregressive(length, phi, random, normal).into_iter().map(make).collect())
+        Rc::new(move |length, random| autoregressive(length, phi, random, normal).into_iter().map(make).collect())
     };
     vec![
         ("normal .01", independent(|random| 0.01 * normal(random))),
@@ -102,7 +103,7 @@ fn noises() -> Vec<(&'static str, Excess)> {
         ("AR(1) .8, squares", autoregressive(0.8, |z| 0.02 * z * z)),
         (
             "step 1 of 30, 32 ranks",
-            Box::new(|length, random| {
+            Rc::new(|length, random| {
                 let one = |random: &mut Rng| (0..32).map(|_| 0.02 * normal(random)).fold(f64::MIN, f64::max);
                 (0..length).map(|_| (one(random) * 30.0).round() / 30.0).collect()
             }),
