@@ -1,9 +1,12 @@
 //! The algorithm of each collective: what Open MPI was told to take, what its decision functions take, and libraries whose
 //! functions cannot be seen.
 
-use crate::support::{Case, On, Test, build, companion};
+use crate::support::{Case, On, Test, binaries, build, companion};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
 
 const OPEN_MPI: On = On::Only(&["ompi4", "ompi5", "ompi6", "ompi6-abi"]);
 
@@ -12,6 +15,10 @@ pub const TESTS: &[Test] = &[
     Test::new("past_the_tracer_are_said_to_be_not_visible", past).on(On::Only(&["mpich4", "mpich5-abi"])),
     Test::new("forced_by_number_have_their_names_on_all_numbers_of_ranks", forced).on(OPEN_MPI).second_tier(),
     Test::new("change_at_the_sizes_of_the_decision_functions", sweep).on(OPEN_MPI).second_tier(),
+    Test::new("that_are_a_bad_default_are_undone_by_proven_rules", bad_default)
+        .on(On::Only(&["ompi4", "ompi5"]))
+        .second_tier(),
+    Test::new("are_not_chosen_where_they_cannot_be", refused).on(On::Only(&["ompi4", "mpich4"])).second_tier(),
 ];
 
 /// The algorithms of the tuned component by their numbers from 1 on, as `ompi_info --all` of version 5 lists them.
@@ -243,5 +250,68 @@ fn past(case: &Case) {
         ]));
         let shown = rows.as_array().unwrap().iter().filter(|row| row["function"] == "MPI_Allreduce");
         assert!(shown.clone().count() == 200 && shown.into_iter().all(|row| row["algorithm"].as_str() == expected));
+    }
+}
+
+/// The words of `mpitrace benchmark algorithms` up to the launcher.
+fn benchmark(case: &Case, trace: &Path, options: &[&str]) -> Vec<OsString> {
+    let folder = case.folder.join("algorithms");
+    let mut words: Vec<OsString> = vec![binaries::companion().into(), "benchmark".into(), "algorithms".into()];
+    words.extend([trace.into(), "--json".into(), "-o".into(), folder.into()]);
+    words.extend(options.iter().map(OsString::from));
+    words.push("--".into());
+    words
+}
+
+/// A megabyte goes through a chain of the ranks in pieces of 512 bytes: whatever else the library has is several times as
+/// fast.
+fn bad_default(case: &Case) {
+    let broadcasts = |repetitions: &str| {
+        let launch = case.launch(4, "broadcasts.c").arg(repetitions).arg("1048576");
+        let launch = launch.set("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
+        let launch = launch.set("OMPI_MCA_coll_tuned_bcast_algorithm", "3");
+        launch.set("OMPI_MCA_coll_tuned_bcast_algorithm_segmentsize", "512").within(Duration::from_secs(600))
+    };
+    let traced = broadcasts("60").trace().run();
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    let before = benchmark(case, &traced.trace.path, &["--launches", "8", "--runs", "8"]);
+    let outcome = broadcasts("60").run_under(&before);
+    assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
+    let found: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    println!("{}: {}", found["rows"][0], found["sentence"]);
+    let row = &found["rows"][0];
+    assert_eq!((&row["function"], &row["bytes"], &row["ranks"]), (&"MPI_Bcast".into(), &1_048_576.into(), &4.into()));
+    assert_eq!(row["algorithms"][0]["name"], "pipeline", "{row}");
+    assert!(row["better"]["difference"].as_f64() < Some(-0.3), "{row}");
+    assert_eq!(found["program"]["verdict"], "faster", "{found}");
+    assert_eq!(found["program"]["verified"], true, "{found}");
+    // The rules alone do it.
+    let rules = found["rules"].as_str().expect("a file");
+    let with = broadcasts("20").set("OMPI_MCA_coll_tuned_dynamic_rules_filename", rules).trace().run();
+    let operations = operations(&with.trace.path);
+    let names: Vec<&String> = operations[0]["algorithms"].as_object().unwrap().keys().collect();
+    assert_eq!(names, [row["better"]["name"].as_str().unwrap()]);
+}
+
+fn refused(case: &Case) {
+    let traced = case.launch(2, "repeat.c").arg("20").trace().run();
+    let path = &traced.trace.path;
+    let says = |options: &[&str], program: &str| {
+        let outcome = case.launch(2, program).arg("20").run_under(&benchmark(case, path, options));
+        assert_eq!((outcome.code, outcome.stderr.lines().count()), (2, 1), "{}", outcome.stderr);
+        assert!(outcome.stdout.is_empty());
+        outcome.stderr
+    };
+    match case.mpi.abi {
+        "openmpi" => {
+            let line = says(&["--share", "0.99"], "repeat.c");
+            assert!(line.contains("no collective that has a choice of algorithms takes 99 %"), "{line}");
+            let line = says(&[], "broadcasts.c");
+            assert!(line.contains("the command does not start repeat"), "{line}");
+        }
+        _ => {
+            let line = says(&[], "repeat.c");
+            assert!(line.contains("only Open MPI's algorithms can be chosen"), "{line}");
+        }
     }
 }
