@@ -285,9 +285,10 @@ fn bad_default(case: &Case) {
     assert!(row["better"]["difference"].as_f64() < Some(-0.3), "{row}");
     assert_eq!(found["program"]["verdict"], "faster", "{found}");
     assert_eq!(found["program"]["verified"], true, "{found}");
-    // The rules alone do it.
-    let rules = found["rules"].as_str().expect("a file");
-    let with = broadcasts("20").set("OMPI_MCA_coll_tuned_dynamic_rules_filename", rules).trace().run();
+    // The variables that it names do it.
+    let variables = found["variables"].as_array().expect("a list").iter().filter_map(Value::as_str);
+    let variables = variables.filter_map(|one| one.split_once('='));
+    let with = variables.fold(broadcasts("20"), |launch, (name, value)| launch.set(name, value)).trace().run();
     let operations = operations(&with.trace.path);
     let names: Vec<&String> = operations[0]["algorithms"].as_object().unwrap().keys().collect();
     assert_eq!(names, [row["better"]["name"].as_str().unwrap()]);

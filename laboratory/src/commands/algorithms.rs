@@ -1,5 +1,6 @@
 //! `mpitrace benchmark algorithms`: faster algorithms of Open MPI for a program.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
@@ -11,6 +12,7 @@ use clap::{Args, value_parser};
 use mpitrace_companion::output::{self, Output};
 use mpitrace_companion::source::{Source, Traced};
 use mpitrace_companion::{find_launcher, shuffled, text, traces_of};
+use mpitrace_format::algorithms::collective_of;
 use mpitrace_format::metadata;
 use serde::Serialize;
 
@@ -66,6 +68,8 @@ struct Outcome {
     rows: Vec<Row>,
     /// The rules file; `None`: no algorithm is proven to be faster.
     rules: Option<PathBuf>,
+    /// The variables by which the library takes them.
+    variables: Vec<String>,
     /// The whole program with the rules and without them.
     program: Option<Effect>,
     sentence: String,
@@ -126,18 +130,19 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let decided = decide(&measured);
     let rows: Vec<Row> =
         (0..operations.len()).map(|at| Row::new(&operations[at], &replayed[at], &decided[at])).collect();
-    let (rules, program) = match decided.iter().any(Option::is_some) {
+    let (rules, variables, program) = match decided.iter().any(Option::is_some) {
         true => {
             let file = folder.join("rules.conf");
             let rule = |(one, row): (&Worth, &Row)| Some(one.rule(row.better.as_ref()?.number));
             let all: Vec<Rule> = operations.iter().zip(&rows).filter_map(rule).collect();
             fs::write(&file, rules::file(&all)).with_context(|| file.display().to_string())?;
-            let effect = try_rules(arguments, place, &file, &rows, &folder)?;
-            (Some(file), Some(effect))
+            let variables = variables(&all, &file);
+            let effect = try_rules(arguments, place, &variables, &rows, &folder)?;
+            (Some(file), variables, Some(effect))
         }
-        false => (None, None),
+        false => (None, Vec::new(), None),
     };
-    let mut outcome = Outcome { rows, rules, program, sentence: String::new() };
+    let mut outcome = Outcome { rows, rules, variables, program, sentence: String::new() };
     outcome.sentence = outcome.words();
     if arguments.json {
         output::json(output, "benchmark-algorithms", &outcome)?;
@@ -201,13 +206,23 @@ fn compiler(words: &[OsString]) -> PathBuf {
     launcher.and_then(own).unwrap_or_else(|| "mpicc".into())
 }
 
+/// The variables by which the library takes the rules. Version 5 has an algorithm that a variable forces go before the
+/// rules, version 4 after them.
+fn variables(rules: &[Rule], file: &Path) -> Vec<String> {
+    let name = |rule: &Rule| format!("coll_tuned_{}_algorithm", collective_of(rule.collective.function));
+    let forced: BTreeSet<String> = rules.iter().map(name).collect();
+    let switch = [("coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned())];
+    let file = ("coll_tuned_dynamic_rules_filename".to_owned(), file.display().to_string());
+    let all = switch.into_iter().chain([file]).chain(forced.into_iter().map(|name| (name, "0".to_owned())));
+    all.map(|(name, value)| format!("OMPI_MCA_{name}={value}")).collect()
+}
+
 /// Runs the program with and without the rules.
-fn try_rules(arguments: &Arguments, place: usize, rules: &Path, rows: &[Row], folder: &Path) -> Result<Effect> {
+fn try_rules(arguments: &Arguments, place: usize, variables: &[String], rows: &[Row], folder: &Path) -> Result<Effect> {
     let words = &arguments.command;
     let mut with = words.clone();
-    let mut file = OsString::from("OMPI_MCA_coll_tuned_dynamic_rules_filename=");
-    file.push(rules);
-    with.splice(place..place, ["env".into(), RULES.into(), file]);
+    let set = std::iter::once("env".into()).chain(variables.iter().map(OsString::from));
+    with.splice(place..place, set);
     let name = folder.join("program.mpitrace");
     let code = shuffled(&[words, &with], arguments.runs, &name)?;
     ensure!(code == 0, "a run ended with exit code {code}: nothing is compared");
@@ -215,9 +230,6 @@ fn try_rules(arguments: &Arguments, place: usize, rules: &Path, rows: &[Row], fo
     let wanted: Vec<effect::Wanted> = rows.iter().filter_map(Row::wanted).collect();
     effect::effect(&without, &with, &wanted)
 }
-
-/// Without it the component reads no rules.
-const RULES: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules=1";
 
 impl Row {
     fn new(one: &Worth, replayed: &Replayed, decided: &Option<Better>) -> Row {
@@ -285,9 +297,8 @@ impl Outcome {
             writeln!(output, "{}", row.words())?;
         }
         writeln!(output, "{}", self.sentence)?;
-        if let Some(rules) = &self.rules {
-            let rules = rules.display();
-            writeln!(output, "Rules: {RULES} OMPI_MCA_coll_tuned_dynamic_rules_filename={rules}")?;
+        if self.rules.is_some() {
+            writeln!(output, "Rules: {}", self.variables.join(" "))?;
         }
         Ok(())
     }
@@ -296,6 +307,21 @@ impl Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithms::Collective;
+
+    #[test]
+    fn the_rules_come_with_the_variables_by_which_they_are_taken() {
+        let rule =
+            |function, bytes| Rule { collective: Collective::of(function).unwrap(), ranks: 4, bytes, algorithm: 1 };
+        let rules = [rule("MPI_Reduce_scatter_block", 8), rule("MPI_Bcast", 8), rule("MPI_Bcast", 16)];
+        let expected = [
+            "OMPI_MCA_coll_tuned_use_dynamic_rules=1",
+            "OMPI_MCA_coll_tuned_dynamic_rules_filename=/a/rules.conf",
+            "OMPI_MCA_coll_tuned_bcast_algorithm=0",
+            "OMPI_MCA_coll_tuned_reduce_scatter_block_algorithm=0",
+        ];
+        assert_eq!(variables(&rules, Path::new("/a/rules.conf")), expected);
+    }
 
     #[test]
     fn the_compiler_is_the_one_beside_the_launcher() {
