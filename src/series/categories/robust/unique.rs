@@ -43,6 +43,8 @@ const BY_WINDOW: f64 = 0.85;
 /// for so many repetitions and so many blocks of them, is no burst.
 const LASTS: usize = 50;
 const FEWEST: usize = 10;
+/// Lasting noise rises as far as it does elsewhere, where the fall is so many times as high.
+const CLEAR: f64 = 1.25;
 /// Repetitions so near to each other are mostly of one level.
 const NEAR: usize = 16;
 /// A level that rises once, by no more than this share of the fall, and stays is a slowdown,
@@ -203,7 +205,7 @@ pub fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64, least
     let usual = noise * far * of_mean(phi, length as f64).sqrt();
     // Noise of a longer memory rises further; what comes and goes as far as the fall is no such noise.
     let lasting = noise * deviation_of_means(&values[end..], length);
-    let least = (RISE * fall).max(if lasting <= fall { usual.max(lasting) } else { usual });
+    let least = (RISE * fall).max(if CLEAR * lasting <= fall { usual.max(lasting) } else { usual });
     let places = (0..=values.len() - length).step_by((length / 16).max(1));
     // The median alone jumps where there are two modes, the mean where there are outliers.
     let of = |from: usize| {
