@@ -97,7 +97,12 @@ fn running(case: &Case) {
     let mut command = Command::new(binaries::companion());
     command.args(["run", "--metrics"]).arg(&folder).arg("-o").arg(&output).arg("--").args(job);
     command.envs(case.mpi.environment.iter().map(|(name, value)| (name, value)));
-    command.env("MPITRACE_SEGMENT_DIR", &case.segments.0).stdin(Stdio::null()).stderr(Stdio::null());
+    // A number of a batch system that no launcher looks at.
+    command
+        .env("OAR_JOB_ID", "17")
+        .env("MPITRACE_SEGMENT_DIR", &case.segments.0)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
     let mut run = command.spawn().expect("mpitrace");
     let files = || fs::read_dir(&folder).expect("the folder").flatten().map(|entry| entry.path());
     let is_whole = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "prom");
@@ -118,6 +123,7 @@ fn running(case: &Case) {
     let of = |name: &str, kind: &str, sample: &str| {
         let family = &metrics[format!("mpitrace_running_{name}")];
         assert_eq!((&family["type"], &family["samples"][0][0]), (&kind.into(), &sample.into()), "{metrics}");
+        assert_eq!(family["samples"][0][1]["job"], "17", "{metrics}");
         let program = &family["samples"][0][1]["program"];
         assert!(program.as_str().is_some_and(|program| program.starts_with("whereabouts")), "{metrics}");
         family["samples"][0][2].as_f64().expect("a number")

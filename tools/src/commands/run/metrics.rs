@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use mpitrace_format::layout::NO_RANK;
+use mpitrace_format::metadata::Metadata;
 use tempfile::NamedTempFile;
 
 use super::standing::Standing;
@@ -20,8 +21,6 @@ pub const PERIOD: Duration = Duration::from_secs(5);
 /// The file of a job.
 pub struct Metrics {
     file: PathBuf,
-    /// The labels, as soon as they are known.
-    labels: Option<String>,
     written: Option<Instant>,
     /// Calls and time off the processor, ns, by process: sums must not fall when a process ends.
     sums: BTreeMap<u32, (u64, u64)>,
@@ -31,7 +30,7 @@ impl Metrics {
     /// That of the job with this number (`MPITRACE_RUN`).
     pub fn new(folder: &Path, run: u32) -> Metrics {
         let file = folder.join(format!("mpitrace-{run}.prom"));
-        Metrics { file, labels: None, written: None, sums: BTreeMap::new() }
+        Metrics { file, written: None, sums: BTreeMap::new() }
     }
 
     /// Rewrites the file where it is time for that. `ranks`: those that run, by their processes.
@@ -39,18 +38,19 @@ impl Metrics {
         if self.written.is_some_and(|written| written.elapsed() < PERIOD) {
             return;
         }
-        let (mut count, mut longest) = (0, Duration::ZERO);
+        let (mut count, mut longest, mut known) = (0, Duration::ZERO, Metadata::new());
         for (pid, rank) in ranks {
             // A process in MPI_Init has no rank.
             let Some((moved, still)) = rank.look().filter(|(moved, _)| moved.rank != NO_RANK) else { continue };
             self.sums.insert(pid, (moved.calls, moved.off_ns));
-            self.labels = self.labels.take().or_else(|| labels(rank));
+            // Only some rank on each node has kept the number of the job.
+            known.extend(rank.metadata().unwrap_or_default());
             (count, longest) = (count + 1, longest.max(still));
         }
-        if self.sums.is_empty() {
+        if count == 0 {
             return;
         }
-        if let Err(error) = self.write(count, longest) {
+        if let Err(error) = self.write(count, longest, &labels(&known)) {
             // Once: the folder will not change.
             let is_first = self.written.is_none();
             is_first.then(|| eprintln!("mpitrace: {}: {error}", self.file.display()));
@@ -59,8 +59,7 @@ impl Metrics {
     }
 
     /// A reader sees the whole file, old or new.
-    fn write(&self, ranks: u32, longest: Duration) -> io::Result<()> {
-        let labels = self.labels.as_deref().unwrap_or_default();
+    fn write(&self, ranks: u32, longest: Duration, labels: &str) -> io::Result<()> {
         let (calls, off_ns) = self.sums.values().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
         let mut new = NamedTempFile::new_in(self.file.parent().unwrap_or(Path::new(".")))?;
         let seconds = "seconds";
@@ -101,10 +100,9 @@ impl Drop for Metrics {
 }
 
 /// The labels by which jobs differ.
-fn labels(rank: &Standing) -> Option<String> {
-    let known = rank.metadata()?;
-    let command = value_of(&known, "command").and_then(|command| program(&command));
-    let values = [("job", value_of(&known, "job")), ("program", command), ("user", value_of(&known, "user"))];
+fn labels(known: &Metadata) -> String {
+    let command = value_of(known, "command").and_then(|command| program(&command));
+    let values = [("job", value_of(known, "job")), ("program", command), ("user", value_of(known, "user"))];
     let label = |(name, value): (&str, Option<String>)| metrics::label(name, &value.unwrap_or_default());
-    Some(values.map(label).join(","))
+    values.map(label).join(",")
 }
