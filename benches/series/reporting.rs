@@ -1,4 +1,4 @@
-//! The processes that the documentation reports on. Nothing was tuned on them.
+//! The processes that the documentation reports on. Nothing was tuned on them but what [`super`] names.
 
 use fastrand::Rng;
 
