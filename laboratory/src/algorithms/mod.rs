@@ -39,7 +39,7 @@ const COLLECTIVES: [Collective; 7] = [
 
 impl Collective {
     /// That of an MPI function.
-    pub fn of(function: &str) -> Option<Collective> {
+    pub fn named(function: &str) -> Option<Collective> {
         COLLECTIVES.into_iter().find(|collective| collective.function == function)
     }
 

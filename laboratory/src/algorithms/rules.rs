@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_rule_holds_for_its_sizes_and_for_no_others() {
         let rule = |function, ranks, bytes, algorithm| {
-            let collective = Collective::of(function).unwrap();
+            let collective = Collective::named(function).unwrap();
             Rule { collective, ranks, bytes: collective.rule_bytes(bytes, ranks), algorithm }
         };
         let file = file(&[

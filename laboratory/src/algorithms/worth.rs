@@ -53,7 +53,9 @@ pub fn worth(source: &Source, traced: &Traced, least_share: f64) -> Vec<Worth> {
     for description in source.operations() {
         let number = description.operation;
         let operation = &traced.operations.operations[number];
-        let Some((collective, bytes)) = Collective::of(&description.function).zip(description.bytes) else { continue };
+        let Some((collective, bytes)) = Collective::named(&description.function).zip(description.bytes) else {
+            continue;
+        };
         let is_whole = operation.parts.len() == description.ranks as usize && description.ranks > 1;
         // An operator of the program may not commute, and is not known here.
         if !is_whole || description.repetitions == 0 || description.reduction.as_deref() == Some("user") {

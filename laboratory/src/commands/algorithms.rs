@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn the_rules_come_with_the_variables_by_which_they_are_taken() {
         let rule =
-            |function, bytes| Rule { collective: Collective::of(function).unwrap(), ranks: 4, bytes, algorithm: 1 };
+            |function, bytes| Rule { collective: Collective::named(function).unwrap(), ranks: 4, bytes, algorithm: 1 };
         let rules = [rule("MPI_Reduce_scatter_block", 8), rule("MPI_Bcast", 8), rule("MPI_Bcast", 16)];
         let expected = [
             "OMPI_MCA_coll_tuned_use_dynamic_rules=1",

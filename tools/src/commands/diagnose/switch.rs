@@ -66,7 +66,7 @@ mod tests {
         let switch = Switch::new(&algorithms, &category, &[900.0, 10.0, 12.0, 40.0, 5.0, 11.0]).unwrap();
         assert_eq!(
             switch.sentence(),
-            "the MPI library takes several algorithms: basic_linear in 3 repetitions (median 11.0 ns), \
+            "the MPI library takes several algorithms: linear in 3 repetitions (median 11.0 ns), \
              bruck in 1 repetition (median 40.0 ns)"
         );
         assert!(Switch::new(&algorithms[..3], &category[..3], &[900.0, 10.0, 12.0]).is_none(), "but for the first");
