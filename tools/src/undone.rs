@@ -54,10 +54,16 @@ fn unexplained(undone: &Undone) -> Vec<&NotCalled> {
 
 fn never_freed_line(found: &NeverFreed) -> Option<String> {
     let NeverFreed { communicators, windows, files, requests } = *found;
-    let kinds = [(communicators, "communicator"), (windows, "window"), (files, "file"), (requests, "request")];
-    let counted = kinds.iter().filter(|(count, _)| *count > 0).map(|&(count, what)| text::count(count, what));
-    let counted: Vec<String> = counted.collect();
-    (!counted.is_empty()).then(|| format!("never freed, closed or completed by some rank: {}", counted.join(", ")))
+    let kinds = [
+        (communicators, "communicator", "freed"),
+        (windows, "window", "freed"),
+        (files, "file", "closed"),
+        (requests, "request", "completed"),
+    ];
+    let counted = kinds.iter().filter(|(count, ..)| *count > 0);
+    let counted: Vec<String> =
+        counted.map(|&(count, what, done)| format!("{} never {done}", text::count(count, what))).collect();
+    (!counted.is_empty()).then(|| format!("left by some rank: {}", counted.join(", ")))
 }
 
 /// The first line of each kind.
@@ -244,7 +250,7 @@ mod tests {
         };
         assert_eq!(
             lines(&freed),
-            ["never freed, closed or completed by some rank: 2 communicators, 1 file, 3 requests"]
+            ["left by some rank: 2 communicators never freed, 1 file never closed, 3 requests never completed"]
         );
         assert!(freed.is_empty(), "it is no defect");
         let many = Undone { not_called: undone.not_called.iter().cycle().take(8).cloned().collect(), ..undone };

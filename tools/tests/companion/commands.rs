@@ -12,7 +12,7 @@ fn info_tells_what_a_trace_is() {
     let ran = mpitrace(&["info", &folder.trace(&plain())]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let expected = "\
-never freed, closed or completed by some rank: 2 communicators
+left by some rank: 2 communicators never freed
 ranks       2 on node1
 records     123, 1 perturbed by the tracer
 started     2026-11-20T18:00:00Z, 130 ms from MPI_Init to MPI_Finalize
