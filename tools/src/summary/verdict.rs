@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mpitrace::account::{Account, Because, Kind, Late, LatePartner, Off, RankAccount, RankPart, alone};
 use mpitrace::causes::{self, Cause, Causes, Repetitions};
 use mpitrace::messages::LateMessages;
+use mpitrace::operations::Undone;
 use mpitrace::statistics::median;
 
 use super::facts::Summary;
@@ -39,13 +40,14 @@ pub(super) struct Evidence<'e> {
 impl Verdict {
     pub fn new(summary: &Summary, evidence: &Evidence, name: &str) -> Verdict {
         let command = |line: String| Some(format!("mpitrace {line}"));
-        if summary.mismatched > 0 {
-            let sentence = "Calls are mismatched: correct the program first.".to_owned();
-            return Verdict { sentence, next: command(format!("info {name}")) };
-        }
-        if !summary.undone.is_empty() {
-            let sentence = "Calls were left out or never completed: correct the program first.".to_owned();
-            return Verdict { sentence, next: command(format!("info {name}")) };
+        let Undone { amounts, different_types, .. } = &summary.undone;
+        let differ = summary.mismatched > 0 || !amounts.is_empty() || !different_types.is_empty();
+        if differ || !summary.undone.is_empty() {
+            let what = if differ { "Calls are mismatched" } else { "Calls were left out or never completed" };
+            return Verdict {
+                sentence: format!("{what}: correct the program first."),
+                next: command(format!("info {name}")),
+            };
         }
         let Some(largest) = Largest::new(evidence.account) else {
             return without_loss(summary, name);
