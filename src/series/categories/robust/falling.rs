@@ -1,8 +1,8 @@
 //! Levels that never rise: those of a warm-up and of what follows.
 //!
 //! The ones that fit a series best are those of isotonic regression (pooling adjacent violators; Robertson, Wright and
-//! Dykstra, Order Restricted Statistical Inference, 1988). Neighbouring ones that differ by no more than noise are made
-//! one, the most alike first (Schell and Singh, The reduced monotonic regression method, 1997).
+//! Dykstra, 1988). Neighbouring ones that differ by no more than noise are made one, the most alike first (Schell and
+//! Singh, 1997).
 
 use super::jump::{HIGHEST, PER_WINDOW, of_difference, of_mean};
 use super::memory;

@@ -1,7 +1,7 @@
 //! From where on residuals are outliers, by the tail of the noise itself.
 //!
 //! The longest of many ranks has a longer tail than its middle shows: an exponential one, as the largest of many values
-//! of most distributions has (Gumbel, Statistics of extremes, 1958), and on logarithms Pareto's.
+//! of most distributions has (Gumbel, 1958), and on logarithms Pareto's.
 
 use super::spread::{FALSE_SHARE, Spread};
 
