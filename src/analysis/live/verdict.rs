@@ -229,7 +229,8 @@ impl<'s> Graph<'s> {
             return Some(self.stuck(Kind::MissingRank, ranks, waiting, &reached));
         }
         // Their message never comes.
-        let is_over = |rank: &RankNow| self.only_partner(rank.rank).is_some_and(|other| self.is_over(other));
+        let partners = |rank: &RankNow| self.partners.get(&rank.rank);
+        let is_over = |rank: &RankNow| partners(rank).is_some_and(|all| all.iter().all(|&other| self.is_over(other)));
         if let Some(ranks) = self.those(&waiting_there().collect(), is_over) {
             return Some(self.stuck(Kind::PointToPoint, ranks, waiting, &reached));
         }
@@ -257,15 +258,15 @@ impl<'s> Graph<'s> {
     }
 
     /// Ranks among these that wait for each other whatever all others do: each of them waits in a call that no library
-    /// leaves before all have entered it, or for messages of such ranks alone.
+    /// leaves before all have entered it, or for messages of such ranks, and of ranks that send none any more.
     fn knot(&self, reached: &BTreeSet<u32>) -> Option<Vec<u32>> {
         let standing: BTreeSet<u32> = reached.iter().copied().filter(|&rank| self.has_stood(rank)).collect();
         let ways = |rank: u32, held: &BTreeSet<u32>| -> Vec<u32> {
             let partners = self.partners.get(&rank).into_iter().flatten();
-            let is_held = partners.clone().all(|other| held.contains(other));
+            let all_held = partners.clone().all(|other| held.contains(other) || self.is_over(*other));
             let strict = self.missing.get(&rank).into_iter().flatten().filter(|(wait, _)| waits_for_all(wait));
             let missing = strict.flat_map(|(_, missing)| missing).filter(|other| held.contains(other));
-            missing.chain(partners.filter(|_| is_held)).copied().collect()
+            missing.chain(partners.filter(|other| all_held && held.contains(other))).copied().collect()
         };
         knot(standing, |rank| self.waits_for(rank).collect(), ways)
     }

@@ -376,6 +376,16 @@ fn the_rank_whose_message_does_not_come_is_the_cause() {
     assert_eq!(verdict(&with(RankNow { unmoved_s: 1.0, ..rank(0, State::Computing) }), STUCK_S), None);
 }
 
+/// Ranks 0 and 2 receive from any rank, and the others send nothing any more.
+#[test]
+fn a_message_of_any_rank_does_not_come_from_one_in_finalize() {
+    let any = |number| in_messages(number, &[message(Partner::Any, 666, true)]);
+    let with = |two: RankNow| job(vec![any(0), in_finalize(1), two, in_finalize(3)], &[0; 4], &[0; 4]);
+    assert_found(&with(any(2)), Kind::Cycle, &[0, 2], None);
+    assert_found(&with(in_finalize(2)), Kind::PointToPoint, &[0], None);
+    assert_eq!(verdict(&with(RankNow { unmoved_s: 0.1, ..rank(2, State::Computing) }), STUCK_S), None);
+}
+
 #[test]
 fn calls_on_windows_that_do_not_end_are_found_when_nothing_moves() {
     let in_start = |number| RankNow { function: Some("MPI_Win_start".into()), ..rank(number, State::OtherMpi) };
