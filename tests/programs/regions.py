@@ -23,4 +23,7 @@ try:
     with module.region("fails"):
         raise ValueError
 except ValueError:
-    print("left")
+    # One rank prints, so that lines of two do not mix.
+    left = MPI.COMM_WORLD.reduce(1)
+    if MPI.COMM_WORLD.rank == 0:
+        print("left by", left)
