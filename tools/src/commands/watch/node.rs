@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::choice;
 use super::nodes::{Nodes, Way};
 use super::stacks::Threads;
-use crate::output::Output;
+use crate::output::{DataSink, Output};
 use crate::stacks::Namer;
 
 /// How long a job that is not there yet is waited for.
@@ -157,7 +157,8 @@ impl Frame {
         !self.starting.is_empty() || self.copies.iter().any(|copy| matches!(copy.seen, Seen::Lives(_)))
     }
 
-    fn write(&self, output: &mut dyn Write) -> Result<()> {
+    fn write(&self, output: &mut impl DataSink) -> Result<()> {
+        let output = output.data();
         let rank = |copy: &Copy| RankHead {
             bytes: copy.copied.bytes().len() as u64,
             left_out: copy.copied.left_out,
@@ -195,10 +196,10 @@ impl Frame {
         let path = Path::new(node);
         let mut copies = Vec::new();
         for rank in head.ranks {
-            ensure!(rank.bytes <= LONGEST, "{node}: a copy of {} bytes", rank.bytes);
+            ensure!(rank.bytes <= LONGEST, "a copy of {} bytes", rank.bytes);
             let mut bytes = Vec::new();
             input.by_ref().take(rank.bytes).read_to_end(&mut bytes)?;
-            ensure!(bytes.len() as u64 == rank.bytes, "{node}: ended while it was read");
+            ensure!(bytes.len() as u64 == rank.bytes, "ended while it was read");
             let seen = match rank.process {
                 Some(process) => Seen::Lives(process),
                 None => Seen::Ended,
@@ -220,6 +221,8 @@ impl Frame {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Seek;
+
     use mpitrace::live::process::Task;
 
     use super::*;
@@ -236,9 +239,15 @@ mod tests {
             copies: vec![copy(Seen::Lives(process.clone())), copy(Seen::Ended)],
             stacks: [(3, vec![Ok(vec!["main".to_owned()]), Err("why".to_owned())])].into(),
         };
+        // The head is longer than lines of a page may be.
+        let mut file = tempfile::tempfile().unwrap();
+        let mut output = Output::file(file.try_clone().unwrap());
+        frame.write(&mut output).unwrap();
+        frame.write(&mut output).unwrap();
+        output.flush().unwrap();
         let mut bytes = Vec::new();
-        frame.write(&mut bytes).unwrap();
-        frame.write(&mut bytes).unwrap();
+        file.rewind().unwrap();
+        file.read_to_end(&mut bytes).unwrap();
         let mut input = &bytes[..];
         for _ in 0..2 {
             let found = Frame::read(&mut input, "n2").unwrap().unwrap();
@@ -252,6 +261,6 @@ mod tests {
         }
         assert!(Frame::read(&mut input, "n2").unwrap().is_none());
         let error = Frame::read(&mut &bytes[..bytes.len() / 2 - 3], "n2").unwrap_err().to_string();
-        assert_eq!(error, "n2: ended while it was read");
+        assert_eq!(error, "ended while it was read");
     }
 }

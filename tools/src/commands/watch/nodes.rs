@@ -109,11 +109,13 @@ impl Nodes {
             let output = child.stdout.take();
             nodes.inputs.extend(child.stdin.take());
             nodes.children.push(child);
-            let (frames, node) = (Arc::clone(&nodes.frames), node.clone());
+            let (frames, node) = (Arc::downgrade(&nodes.frames), node.clone());
             thread::spawn(move || {
                 let Some(mut input) = output.map(BufReader::new) else { return };
                 loop {
                     let read = Frame::read(&mut input, &node);
+                    // A frame that is cut because this program has ended its sender is no error.
+                    let Some(frames) = frames.upgrade() else { return };
                     let mut frames = frames.lock().unwrap_or_else(PoisonError::into_inner);
                     match read {
                         Ok(Some(frame)) => drop(frames.insert(node.clone(), frame)),
@@ -166,6 +168,7 @@ impl Nodes {
 
 impl Drop for Nodes {
     fn drop(&mut self) {
+        self.frames = Arc::default();
         for child in &mut self.children {
             let _ = child.kill();
             let _ = child.wait();
