@@ -119,8 +119,8 @@ fn on_another_node(case: &Case) {
     looks.iter().for_each(|look| assert_missing(look, &finished));
 }
 
-/// A rank on each node, of which all but the first wait for a message: `watch` starts itself on 8 nodes, and by way of
-/// them on the others.
+/// A rank on each node, of which all but the first wait for a message of that one, which is in a Barrier: `watch` starts
+/// itself on 8 nodes, and by way of them on the others.
 fn on_16_nodes(case: &Case) {
     let text = "srun --mpi=$3 -N16 --ntasks-per-node=1 env LD_PRELOAD=\"$2\" MPITRACE_SEGMENT_DIR=/dev/shm \
              MPITRACE_OUTPUT=lost.mpitrace \"$0\" recv &
@@ -140,10 +140,12 @@ fn on_16_nodes(case: &Case) {
     let look = looks.last().unwrap_or_else(|| panic!("no look\n{}", finished.stderr));
     assert_eq!(look["where"].as_array().map(Vec::len), Some(16), "{look:#}\n{}", finished.stderr);
     let stacks = look["stuck"]["stacks"].as_array().unwrap_or_else(|| panic!("{look:#}\n{}", finished.stderr));
-    assert_eq!(stacks.len(), 1, "{look:#}");
-    assert_eq!(stacks[0]["ranks"], serde_json::json!((1..16).collect::<Vec<u32>>()), "{look:#}");
-    let frames = stacks[0]["frames"].as_array().expect("frames");
-    assert!(frames.len() > 3 && frames.last() == Some(&"MPI_Recv".into()), "{look:#}");
+    assert_eq!((stacks.len(), &look["stuck"]["kind"]), (2, &"cycle".into()), "{look:#}");
+    for (stack, ranks, function) in [(&stacks[0], 0..1, "MPI_Barrier"), (&stacks[1], 1..16, "MPI_Recv")] {
+        assert_eq!(stack["ranks"], serde_json::json!(ranks.collect::<Vec<u32>>()), "{look:#}");
+        assert_eq!(stack["frames"].as_array().expect("frames").last(), Some(&function.into()), "{look:#}");
+    }
+    assert!(stacks[1]["frames"].as_array().is_some_and(|frames| frames.len() > 3), "{look:#}");
 }
 
 #[track_caller]
