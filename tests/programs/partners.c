@@ -24,6 +24,20 @@ static void late(int from, MPI_Comm comm, int to, int tag)
     sent(1, sizeof(int));
 }
 
+/* From this rank to rank 1, after three times as long as rank 1 has waited for others since then. */
+static void later(int from, double since, int tag)
+{
+    double waited = MPI_Wtime() - since;
+    if (world_rank == 1) {
+        MPI_Send(&waited, 1, MPI_DOUBLE, from, tag, MPI_COMM_WORLD);
+        sent(from, sizeof waited);
+    } else if (world_rank == from) {
+        MPI_Recv(&waited, 1, MPI_DOUBLE, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        usleep(3e6 * waited);
+    }
+    late(from, MPI_COMM_WORLD, 1, tag);
+}
+
 static void end(int partner)
 {
     expected[phases++] = partner;
@@ -41,7 +55,7 @@ int main(int argc, char **argv)
     MPI_Message message;
     int index, some, indices[4], flag;
     static char large[1 << 20];
-    double pair[2] = {1, 2};
+    double pair[2] = {1, 2}, since;
     MPI_Init(&argc, &argv);
     world();
     CHECK(world_size == 4);
@@ -72,6 +86,21 @@ int main(int argc, char **argv)
     }
     if (world_rank == 0) MPI_Recv(number, 1, MPI_INT, 1, 9, W, &status);
     for (int i = 0; i < 3; i++) late(0, W, 1, i);
+    end(0);
+
+    /* Requests that are complete at their start may be one. */
+    PHASE {
+        MPI_Irecv(number, 1, MPI_INT, 0, 20, W, q);
+        MPI_Isend(&value, 1, MPI_INT, 0, 21, W, q + 1);
+        sent(0, sizeof(int));
+        MPI_Isend(&value, 1, MPI_INT, 2, 22, W, &send);
+        sent(2, sizeof(int));
+        MPI_Waitall(2, q, statuses);
+        MPI_Wait(&send, &status);
+    }
+    if (world_rank == 0) MPI_Recv(number, 1, MPI_INT, 1, 21, W, &status);
+    if (world_rank == 2) MPI_Recv(number, 1, MPI_INT, 1, 22, W, &status);
+    late(0, W, 1, 20);
     end(0);
 
     PHASE {
@@ -212,6 +241,7 @@ int main(int argc, char **argv)
     end(3);
 
     /* Handles that are used again and again, by other partners. */
+    since = MPI_Wtime();
     for (int i = 0; i < 200; i++) {
         int partner = i % 2 ? 2 : 0;
         PHASE {
@@ -224,17 +254,11 @@ int main(int argc, char **argv)
             sent(1, sizeof(int));
         }
     }
+    later(3, since, 20);
     PHASE {
-        MPI_Send(&value, 1, MPI_INT, 3, 20, W);
-        sent(3, sizeof(int));
         MPI_Irecv(number, 1, MPI_INT, 3, 20, W, q);
         MPI_Wait(q, &status);
     }
-    if (world_rank == 3) {
-        MPI_Recv(number, 1, MPI_INT, 1, 20, W, &status);
-        sleep(1);
-    }
-    late(3, W, 1, 20);
     end(3);
 
     PHASE {
@@ -283,13 +307,11 @@ int main(int argc, char **argv)
     end(2);
 
     /* Two, and one of them for longer. */
-    PHASE {
-        MPI_Recv(number, 1, MPI_INT, 0, 26, W, &status);
-        MPI_Recv(number, 1, MPI_INT, 3, 26, W, &status);
-    }
+    since = MPI_Wtime();
+    PHASE MPI_Recv(number, 1, MPI_INT, 0, 26, W, &status);
     late(0, W, 1, 26);
-    if (world_rank == 3) usleep(200000);
-    late(3, W, 1, 26);
+    later(3, since, 26);
+    PHASE MPI_Recv(number, 1, MPI_INT, 3, 26, W, &status);
     end(3);
 
     PHASE {

@@ -129,7 +129,7 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks, starting: Option<Sta
         log::line(&partly_traced(&found, world_size));
     }
     communicator_table::start(rank, world_size)?;
-    abi::get().find_complete_request();
+    abi::get().find_complete_requests();
     clocks::watch_world();
     startup::record();
     Some(())

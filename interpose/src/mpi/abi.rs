@@ -54,8 +54,9 @@ pub fn handle_mask() -> usize {
     HANDLE_MASK.load(Ordering::Relaxed)
 }
 
-/// The request that calls share which are complete at their start, where that had to be found out; 0: none.
-static COMPLETE_REQUEST: AtomicUsize = AtomicUsize::new(0);
+/// The requests that calls share which are complete at their start, where those had to be found out; 0: none. MPICH has
+/// one for each kind of call.
+static COMPLETE_REQUESTS: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
 /// The interface of the library in the process. Known from the first MPI call that needs it on.
 pub fn get() -> &'static Abi {
@@ -170,26 +171,28 @@ impl Abi {
         }
     }
 
-    /// True if this request, as a starting call has stored it, is the one that all calls share which are complete
-    /// already.
+    /// True if this request, as a starting call has stored it, is one that calls share which are complete already.
     #[inline(always)]
     pub fn is_complete_request(&self, handle: usize) -> bool {
         match self.family {
             family::OPENMPI => handle == self.request_null || handle == self.empty_request,
             // Built in, and not made for the call.
             family::MPICH => handle == self.request_null || handle & 0xc000_0000 == 0x4000_0000,
-            _ => handle == self.request_null || handle == COMPLETE_REQUEST.load(Ordering::Relaxed),
+            _ => {
+                let mut shared = COMPLETE_REQUESTS.iter().map(|shared| shared.load(Ordering::Relaxed));
+                handle == self.request_null || shared.any(|shared| handle == shared)
+            }
         }
     }
 
-    /// Finds the request that calls share which are complete at their start, where the interface does not say which it
-    /// is: two that start nothing are compared. To be called when MPI_COMM_SELF is there, and no other thread uses it.
-    pub fn find_complete_request(&self) {
-        if self.family == family::STANDARD
-            && let Some([one, other]) = Comm::of_handle(self.comm_self).two_barriers()
-            && one == other
-        {
-            COMPLETE_REQUEST.store(one, Ordering::Relaxed);
+    /// Finds the requests that calls share which are complete at their start, where the interface does not say which
+    /// those are. To be called when MPI_COMM_SELF is there, and no other thread uses it.
+    pub fn find_complete_requests(&self) {
+        if self.family == family::STANDARD {
+            let found = Comm::of_handle(self.comm_self).complete_requests();
+            for (shared, found) in COMPLETE_REQUESTS.iter().zip(found) {
+                shared.store(found.unwrap_or(0), Ordering::Relaxed);
+            }
         }
     }
 

@@ -97,18 +97,24 @@ impl Comm {
         handle(|place| unsafe { comm_split_type(self.0, kind, key as usize, abi.info_null, place) }).map(Comm)
     }
 
-    /// The requests of two barriers that are started one after the other; both are complete when this returns. To be
-    /// asked of a communicator of this rank alone. `None`: it has failed.
-    pub fn two_barriers(self) -> Option<[usize; 2]> {
+    /// The requests that calls share which are complete at their start: of a barrier, of a message to no rank and of one
+    /// from no rank. Two of each are under way at once, and complete when this returns. To be asked of a communicator of
+    /// this rank alone. `None`: each call has a request of its own, or it has failed.
+    pub fn complete_requests(self) -> [Option<usize>; 3] {
+        let (comm, byte, none) = (self.0, abi::get().byte, abi::get().proc_null as usize);
         // SAFETY: int MPI_Ibarrier(MPI_Comm, MPI_Request *).
-        let start = || word(|request| unsafe { ibarrier(self.0, request) });
-        let requests = [start(), start()];
-        for request in requests.into_iter().flatten() {
-            let mut request = request;
-            // SAFETY: int MPI_Wait(MPI_Request *, MPI_Status *), of a request that was started here.
-            unsafe { wait((&raw mut request).expose_provenance(), abi::get().status_ignore) };
-        }
-        Some([requests[0]?, requests[1]?])
+        let barrier = || word(|request| unsafe { ibarrier(comm, request) });
+        // SAFETY: int MPI_Isend(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *) of no bytes.
+        let send = || word(|request| unsafe { isend(0, 0, byte, none, 0, comm, request) });
+        // SAFETY: int MPI_Irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *) of no bytes.
+        let receive = || word(|request| unsafe { irecv(0, 0, byte, none, 0, comm, request) });
+        [[barrier(), barrier()], [send(), send()], [receive(), receive()]].map(|[one, other]| {
+            for mut request in [one, other].into_iter().flatten() {
+                // SAFETY: int MPI_Wait(MPI_Request *, MPI_Status *), of a request that was started here.
+                unsafe { wait((&raw mut request).expose_provenance(), abi::get().status_ignore) };
+            }
+            one.filter(|_| one == other)
+        })
     }
 
     /// Gives one of the tracer's own back.

@@ -64,6 +64,7 @@ functions! {
     fn comm_idup = c"PMPI_Comm_idup"(comm, new, request);
     fn send = c"PMPI_Send"(buffer, count, datatype, dest, tag, comm);
     fn iprobe = c"PMPI_Iprobe"(source, tag, comm, flag, status);
+    fn isend = c"PMPI_Isend"(buffer, count, datatype, dest, tag, comm, request);
     fn irecv = c"PMPI_Irecv"(buffer, count, datatype, source, tag, comm, request);
     fn ibarrier = c"PMPI_Ibarrier"(comm, request);
     fn test = c"PMPI_Test"(request, flag, status);
