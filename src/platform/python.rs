@@ -98,7 +98,7 @@ static LAYOUTS: [Layout; 6] = [
     LAST,
 ];
 
-/// What a frame says.
+/// The function and the line of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file of its code.

@@ -39,6 +39,7 @@ macro_rules! broken {
                 .on(On::Only(&["ompi4", "mpich4"])).second_tier(),
             Test::new("no_cycle_through_a_request_that_is_not_waited_for", overlapped).on(LIBRARIES),
             Test::new("the_line_of_the_others_is_named", line_of_the_others).on(On::Only(&["ompi4", "mpich4"])),
+            Test::new("a_rank_that_does_not_call_init_is_named", before_init).on(LIBRARIES),
             Test::new("a_straggler_is_named_while_the_job_moves", straggler).on(LIBRARIES),
             Test::new("a_job_is_found_by_its_processes", job_is_found).on(On::Any),
             Test::new("no_job_is_one_clear_line", no_job).on(On::Any),
@@ -419,6 +420,27 @@ fn line_of_the_others(case: &Case) {
     for places in [&look.places, &info.places] {
         let site = places.iter().find(|place| place.rank == Some(0)).and_then(|place| place.call_site.as_deref());
         assert!(site.is_some_and(|site| site.ends_with(&format!("broken.c:{line}"))), "{site:?}, line {line}");
+    }
+}
+
+/// The rank that others wait for in MPI_Init is named, with its stack.
+fn before_init(case: &Case) {
+    for (what, kind, state) in [("sleeps", "missing-rank", "off_processor"), ("computes", "endless-loop", "computing")]
+    {
+        let mut running = case.launch(3, "late_init.c").arg(what).trace().start();
+        let program = programs::same(what, (kind, &[1], None));
+        let look = until_it_is_found(case, &program, &mut running).expect("a look");
+        let job = jobs(case).pop().expect("the job");
+        let finished = mpitrace(case, &["watch", &job.job, "--once", "--stuck", "1"]);
+        job.processes.iter().for_each(|&process| process::signal(process, libc::SIGKILL));
+        drop(running);
+        litter::sweep();
+        case.segments.empty();
+        let states: Vec<&str> = look.places.iter().map(|place| place.state.as_str()).collect();
+        assert_eq!((states, look.ranks), (vec!["init", state, "init"], Some(3)), "{look:?}");
+        for said in ["MPI_Init", what] {
+            assert!(finished.stdout.contains(said), "{}{}", finished.stdout, finished.stderr);
+        }
     }
 }
 

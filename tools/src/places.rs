@@ -12,7 +12,7 @@ const NS: f64 = 1e9;
 /// Where a rank is, by the keys of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WhereFacts {
-    /// The world rank; null: in `MPI_Init`, where it is not known yet.
+    /// The world rank; null: in `MPI_Init`, where no launcher has set it.
     pub rank: Option<u32>,
     /// Its state.
     pub state: State,
@@ -156,6 +156,7 @@ pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
     let (has, is) = if one { ("has", "is") } else { ("have", "are") };
     let place = match (snapshot.name(stuck.communicator), stuck.sequence) {
         (Some(name), Some(sequence)) => format!("call {sequence} of {}", text::printable(name)),
+        _ if snapshot.ranks.iter().any(|rank| rank.is_before_init) => "MPI_Init".to_owned(),
         _ => "MPI_Finalize".to_owned(),
     };
     let places = || whereabouts(snapshot, &stuck.ranks);
@@ -343,7 +344,9 @@ pub fn place(snapshot: &Snapshot, rank: &RankNow) -> String {
                 None => format!("in {function}"),
             }
         }
+        State::Computing if rank.is_before_init => "computing before MPI_Init".to_owned(),
         State::Computing => "computing".to_owned(),
+        State::OffProcessor if rank.is_before_init => "off the processor before MPI_Init".to_owned(),
         State::OffProcessor => "off the processor".to_owned(),
         State::Stopped => "stopped".to_owned(),
         State::Dead => "ended without MPI_Finalize".to_owned(),

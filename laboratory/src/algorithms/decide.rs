@@ -118,7 +118,7 @@ mod tests {
             whole - hidden * late.min(0.8 * whole)
         }
 
-        /// What a replay measures: launches differ, and the repetitions scatter.
+        /// The times of a replay: launches differ, and the repetitions scatter.
         fn replay(&self, random: &mut Random, pattern: Pattern, launches: u32) -> Vec<Measured> {
             let speeds: Vec<f64> = (0..launches).map(|_| (0.1 * random.normal()).exp()).collect();
             let mut of = |number: u32, algorithm: usize| {

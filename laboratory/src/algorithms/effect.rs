@@ -1,4 +1,4 @@
-//! What rules do for the whole program.
+//! The effect of rules on the whole program.
 
 use std::path::PathBuf;
 

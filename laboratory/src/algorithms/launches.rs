@@ -1,4 +1,4 @@
-//! What the launches of the replay measured.
+//! The times that the launches of the replay measured.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

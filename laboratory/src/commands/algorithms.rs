@@ -62,7 +62,7 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-/// What was found.
+/// The result.
 #[derive(Debug, Serialize)]
 struct Outcome {
     rows: Vec<Row>,

@@ -13,6 +13,7 @@ use mpitrace_format::metadata;
 use super::place::{self, Seen};
 use super::process::Process;
 use super::snapshot::Snapshot;
+use super::starting::Starting;
 use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::Trace;
@@ -24,8 +25,8 @@ pub struct Job {
     pub key: String,
     /// The segments of its ranks on this node, one for each rank, in the order of the ranks.
     pub segments: Vec<Segment>,
-    /// The processes that are in `MPI_Init` and have no rank yet.
-    pub starting: Vec<u32>,
+    /// The processes that have not left `MPI_Init`.
+    pub starting: Vec<Starting>,
     /// True if one of its processes lives on this node.
     pub lives: bool,
 }
@@ -41,8 +42,8 @@ pub struct Look {
     pub clock: Clock,
     /// The process of each part, as it was seen.
     pub seen: Vec<Seen>,
-    /// The processes that are in `MPI_Init` and have no rank yet.
-    pub starting: Vec<u32>,
+    /// The processes that have not left `MPI_Init`.
+    pub starting: Vec<Starting>,
     /// Segments that cannot be read, and why.
     pub unreadable: Vec<String>,
     /// True if there are earlier calls of some rank that were not looked at.
@@ -73,9 +74,8 @@ pub fn with_records(folders: &[PathBuf], uid: u32) -> Vec<Job> {
     }
     let job = |(key, segments): (String, Vec<Segment>)| {
         let lives = segments.iter().any(|segment| pid_of(segment).is_some());
-        let (segments, mut starting) = one_of_each_rank(segments);
-        starting.sort_unstable();
-        Job { key, segments, starting, lives }
+        let (segments, in_init) = one_of_each_rank(segments);
+        Job { key, segments, starting: Starting::all(&in_init), lives }
     };
     by_key.into_iter().map(job).collect()
 }
@@ -133,14 +133,16 @@ impl Job {
         (self.segments.iter().filter_map(copy).collect(), unreadable)
     }
 
-    /// How many ranks MPI_COMM_WORLD has; `None` in `MPI_Init`.
+    /// How many ranks MPI_COMM_WORLD has; `None`: not known in `MPI_Init`.
     pub fn world_size(&self) -> Option<u32> {
-        self.segments.first().map(|segment| segment.rank.world_size)
+        let first = self.segments.first().map(|segment| segment.rank.world_size);
+        first.or_else(|| self.starting.iter().find_map(|starting| Some(starting.place?.1)))
     }
 
     /// The processes of its ranks on this node.
     pub fn processes(&self) -> impl Iterator<Item = u32> + '_ {
-        self.segments.iter().map(|segment| segment.rank.pid).chain(self.starting.iter().copied())
+        let starting = self.starting.iter().map(|starting| starting.process.pid);
+        self.segments.iter().map(|segment| segment.rank.pid).chain(starting)
     }
 
     /// The value of this name in the run metadata of its lowest rank here.
@@ -164,7 +166,7 @@ impl Look {
     ///
     /// # Errors
     /// There is no memory for them.
-    pub fn new(copies: &[Copy], starting: Vec<u32>, mut unreadable: Vec<String>) -> Result<Look, TraceError> {
+    pub fn new(copies: &[Copy], starting: Vec<Starting>, mut unreadable: Vec<String>) -> Result<Look, TraceError> {
         let (mut contents, mut seen) = (Vec::new(), HashMap::new());
         for copy in copies {
             match copy.copied.content() {
@@ -193,6 +195,19 @@ impl Look {
 
     /// Where the ranks are.
     pub fn snapshot(&self) -> Snapshot {
-        place::snapshot(&self.trace, &self.operations, &self.clock, &self.seen)
+        let mut snapshot = place::snapshot(&self.trace, &self.operations, &self.clock, &self.seen);
+        let size = self.starting.iter().find_map(|starting| Some(starting.place?.1)).unwrap_or(0);
+        if snapshot.ranks.is_empty() {
+            snapshot.world_size = size;
+        }
+        // Of another world, as one that a rank has spawned, the ranks are not these.
+        if snapshot.world_size == size {
+            for now in self.starting.iter().filter_map(Starting::now) {
+                if let Err(index) = snapshot.ranks.binary_search_by_key(&now.rank, |known| known.rank) {
+                    snapshot.ranks.insert(index, now);
+                }
+            }
+        }
+        snapshot
     }
 }

@@ -13,6 +13,7 @@ mod place_tests;
 pub mod process;
 mod process_end;
 pub mod snapshot;
+mod starting;
 mod stragglers;
 pub mod verdict;
 #[cfg(test)]
@@ -22,5 +23,6 @@ pub use look::{Job, Look, jobs, with_records};
 pub use movement::Movement;
 pub use process_end::ProcessEnd;
 pub use snapshot::{Snapshot, State};
+pub use starting::Starting;
 pub use stragglers::{Straggler, Stragglers, Waiting};
 pub use verdict::{Kind, Stuck, verdict};

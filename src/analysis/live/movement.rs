@@ -34,6 +34,7 @@ struct Known {
     /// It was seen to be another way before.
     has_moved: bool,
     state: State,
+    is_before_init: bool,
 }
 
 impl Movement {
@@ -45,8 +46,7 @@ impl Movement {
     /// Takes a look into account that was taken at this time, s: sets for each rank of its snapshot for how long it has
     /// not moved, and whether it uses its processor.
     pub fn add(&mut self, look: &Look, now: f64, snapshot: &mut Snapshot) {
-        for (part, seen) in look.trace.parts.iter().zip(&look.seen) {
-            let Some(rank) = snapshot.ranks.iter_mut().find(|rank| rank.rank == part.rank()) else { continue };
+        let of_parts = look.trace.parts.iter().zip(&look.seen).map(|(part, seen)| {
             let calls = part.communicators().iter().fold(0u64, |sum, entry| sum.wrapping_add(entry.calls));
             let words = part.threads().iter().map(|thread| u64::from(thread.activity & !activity::SEEN));
             let own = part.operations().iter().map(|entry| entry.calls);
@@ -55,8 +55,15 @@ impl Movement {
             let info = part.info();
             // What changes whenever the rank begins or ends a call of MPI.
             let moved = words.chain(own).chain(waited).chain([calls, info.state.into(), part.last_tick()]);
-            let fingerprint = moved.fold(0, mix);
             let is_ready = matches!(seen, Seen::Lives(process) if !process.sleeps());
+            (part.rank(), calls, moved.fold(0, mix), is_ready)
+        });
+        let of_starting = look.starting.iter().filter_map(|starting| {
+            Some((starting.place?.0, 0, starting.is_in_init.into(), !starting.process.sleeps()))
+        });
+        for (number, calls, fingerprint, is_ready) in of_parts.chain(of_starting) {
+            let Ok(index) = snapshot.ranks.binary_search_by_key(&number, |rank| rank.rank) else { continue };
+            let rank = &mut snapshot.ranks[index];
             let new = Known {
                 fingerprint,
                 since: now,
@@ -67,8 +74,9 @@ impl Movement {
                 uses_processor: None,
                 has_moved: false,
                 state: rank.state,
+                is_before_init: rank.is_before_init,
             };
-            let known = match self.ranks.remove(&part.rank()) {
+            let known = match self.ranks.remove(&number) {
                 None => new,
                 Some(before) => {
                     let stands = before.fingerprint == fingerprint;
@@ -90,7 +98,7 @@ impl Movement {
                 _ => seen_s,
             };
             rank.uses_processor = known.uses_processor;
-            self.ranks.insert(part.rank(), known);
+            self.ranks.insert(number, known);
         }
         self.add_gone(now, snapshot);
     }
@@ -102,7 +110,7 @@ impl Movement {
                 State::Finalize | State::Ended => State::Ended,
                 _ => State::Dead,
             };
-            snapshot.ranks.push(RankNow::new(rank, known.state));
+            snapshot.ranks.push(RankNow { is_before_init: known.is_before_init, ..RankNow::new(rank, known.state) });
         }
         snapshot.ranks.sort_by_key(|rank| rank.rank);
     }

@@ -9,6 +9,7 @@ use mpitrace_functions::{Form, Function};
 
 use super::process::Process;
 use super::snapshot::{CommunicatorNow, MessageWait, MismatchNow, Partner, RankNow, Snapshot, State, Wait};
+use super::starting::INIT;
 use crate::clock::Clock;
 use crate::operations::{CallSite, Operations};
 use crate::partners::Partners;
@@ -295,7 +296,6 @@ fn is_wait(function: &str) -> bool {
 
 const FINALIZE: &str = "MPI_Finalize";
 const ABORT: &str = "MPI_Abort";
-const INIT: &str = "MPI_Init";
 
 fn communicators(trace: &Trace, operations: &Operations) -> Vec<CommunicatorNow> {
     let of = |communicator: &crate::operations::Communicator| {

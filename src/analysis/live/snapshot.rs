@@ -1,6 +1,7 @@
 //! Where the ranks of a job are at one moment, as plain data.
 
 use super::ProcessEnd;
+use super::starting::INIT;
 use crate::names::names;
 
 /// Where the ranks of a job are, and which of them have come to which call.
@@ -30,6 +31,8 @@ pub struct RankNow {
     /// Where the program makes the collective call that it is in or waits for; `None`: the run has not recorded call
     /// sites.
     pub call_site: Option<String>,
+    /// It has not called `MPI_Init`.
+    pub is_before_init: bool,
     /// It is in a point-to-point call, or in one that waits for requests.
     pub in_point_to_point: bool,
     /// It is in an error handler of the program.
@@ -60,7 +63,7 @@ pub struct RankNow {
 pub struct Wait {
     /// Its plain C name; `None`: not known.
     pub function: Option<&'static str>,
-    /// Index into [`Snapshot::communicators`]; `None`: `MPI_Finalize`, which all ranks of the world call.
+    /// Index into [`Snapshot::communicators`]; `None`: `MPI_Init` or `MPI_Finalize`, which all ranks of the world call.
     pub communicator: Option<usize>,
     /// Calls on the communicator before it.
     pub sequence: Option<u64>,
@@ -193,6 +196,7 @@ impl RankNow {
             state,
             function: None,
             call_site: None,
+            is_before_init: false,
             in_point_to_point: false,
             in_error_handler: false,
             has_threads: false,
@@ -282,7 +286,10 @@ impl Snapshot {
     /// The ranks that have not begun the call in which this one waits, ascending.
     pub fn missing(&self, rank: u32, wait: Wait) -> Vec<u32> {
         let (Some(communicator), Some(sequence)) = (wait.communicator, wait.sequence) else {
-            let is_missing = |other: &&RankNow| !matches!(other.state, State::Finalize | State::Ended);
+            let is_missing = |other: &&RankNow| match wait.function {
+                Some(INIT) => other.is_before_init,
+                _ => !matches!(other.state, State::Finalize | State::Ended),
+            };
             let others = self.ranks.iter().filter(is_missing).map(|other| other.rank);
             return others.filter(|&other| other != rank).collect();
         };

@@ -405,3 +405,24 @@ fn one_of_several_that_does_not_wait_is_no_part_of_a_circle() {
         assert_found(&with(inside(1, WORLD, 7), 8), Kind::Cycle, &[0, 1, 2], Some((WORLD, 7)));
     }
 }
+
+#[test]
+fn a_rank_that_has_not_called_init_is_the_cause_where_others_wait_in_it() {
+    let in_init = |number: u32| {
+        let wait = Wait { function: Some("MPI_Init"), communicator: None, sequence: None };
+        RankNow { waits: vec![wait], ..rank(number, State::Init) }
+    };
+    let before = |state, processor| RankNow { is_before_init: true, uses_processor: Some(processor), ..rank(1, state) };
+    let with =
+        |one: RankNow| Snapshot { communicators: Vec::new(), ..job(vec![in_init(0), one, in_init(2)], &[], &[]) };
+    assert_found(&with(before(State::OffProcessor, false)), Kind::MissingRank, &[1], None);
+    assert_found(&with(before(State::Computing, true)), Kind::EndlessLoop, &[1], None);
+    assert_found(&with(before(State::Stopped, false)), Kind::StoppedRank, &[1], None);
+    // All have called it, or one is on a node that is not seen.
+    assert_eq!(verdict(&with(in_init(1)), STUCK_S), None);
+    let mut unseen = with(in_init(1));
+    unseen.ranks.remove(1);
+    assert_eq!(verdict(&unseen, STUCK_S), None);
+    let moved = RankNow { unmoved_s: 1.0, ..before(State::Computing, true) };
+    assert_eq!(verdict(&with(moved), STUCK_S), None);
+}

@@ -80,18 +80,7 @@ impl<'m> Case<'m> {
 
     /// The trace of what lies in the segment folder, which is empty then; of several jobs that of one.
     pub fn recover(&self) -> Trace {
-        let trace = Trace::at(self.folder.join("recovered.mpitrace"));
-        let _ = fs::remove_file(&trace.path);
-        let folder = self.segments.0.as_os_str();
-        let finished = companion::mpitrace(&[
-            "recover".as_ref(),
-            folder,
-            "--job".as_ref(),
-            "all".as_ref(),
-            "-o".as_ref(),
-            trace.path.as_os_str(),
-        ]);
-        assert_eq!(finished.code, 0, "recover\n{}{}", finished.stdout, finished.stderr);
+        let trace = self.recovered("recovered.mpitrace");
         assert_eq!(self.segments.left(), Vec::<String>::new(), "the left-overs go when the trace is safe");
         trace
     }
@@ -99,17 +88,15 @@ impl<'m> Case<'m> {
     /// The same, where ranks may still be ending: MPICH's launcher does not wait for the last one if the code is 0, and
     /// the first thread of a process can be gone before the others have let go of its files. `recover` waits for them.
     pub fn recover_soon(&self) -> Trace {
-        let trace = Trace::at(self.folder.join("soon.mpitrace"));
+        self.recovered("soon.mpitrace")
+    }
+
+    fn recovered(&self, name: &str) -> Trace {
+        let trace = Trace::at(self.folder.join(name));
         let _ = fs::remove_file(&trace.path);
-        let folder = self.segments.0.as_os_str();
-        let finished = companion::mpitrace(&[
-            "recover".as_ref(),
-            folder,
-            "--job".as_ref(),
-            "all".as_ref(),
-            "-o".as_ref(),
-            trace.path.as_os_str(),
-        ]);
+        let (segments, path) = (self.segments.0.as_os_str(), trace.path.as_os_str());
+        let words = ["recover".as_ref(), segments, "--job".as_ref(), "all".as_ref(), "-o".as_ref(), path];
+        let finished = companion::mpitrace(&words);
         assert_eq!(finished.code, 0, "recover\n{}{}", finished.stdout, finished.stderr);
         trace
     }

@@ -121,7 +121,7 @@ struct Loop {
     stacks: Option<Standstill>,
     /// The signals that end the job.
     signals: Option<io::PipeReader>,
-    /// What is written while the job runs.
+    /// The files that are written while the job runs.
     metrics: Option<Metrics>,
     observed: Observed,
 }

@@ -98,7 +98,7 @@ struct Facts {
 /// A job after a look.
 struct Seen {
     job: String,
-    /// The size of MPI_COMM_WORLD; `None`: no rank has left `MPI_Init`.
+    /// The size of MPI_COMM_WORLD; `None`: not known in `MPI_Init`.
     world_size: Option<u32>,
     look: Look,
     snapshot: Snapshot,
@@ -313,7 +313,7 @@ impl Facts {
             ended: None,
             waits_for: None,
         };
-        places.extend(seen.look.starting.iter().map(|_| init.clone()));
+        places.extend(seen.look.starting.iter().filter(|starting| starting.place.is_none()).map(|_| init.clone()));
         Facts {
             job: seen.job.clone(),
             ranks: seen.world_size,

@@ -16,7 +16,7 @@ use clap::Args;
 use mpitrace::live::look::Copy;
 use mpitrace::live::place::Seen;
 use mpitrace::live::process::Process;
-use mpitrace::live::{self, Job};
+use mpitrace::live::{self, Job, Starting};
 use mpitrace_format::live::copy::Copied;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ pub struct Arguments {
 struct Head {
     nodes: usize,
     world_size: Option<u32>,
-    starting: Vec<u32>,
+    starting: Vec<Starting>,
     unreadable: Vec<String>,
     ranks: Vec<RankHead>,
     /// Of the ranks that were asked for.
@@ -74,7 +74,7 @@ pub struct Frame {
     /// How many nodes it is of.
     pub nodes: usize,
     pub world_size: Option<u32>,
-    pub starting: Vec<u32>,
+    pub starting: Vec<Starting>,
     pub unreadable: Vec<String>,
     pub copies: Vec<Copy>,
     /// The stacks of ranks that were asked for since the last look.
@@ -149,7 +149,8 @@ impl Frame {
             Seen::Lives(process) if process.pid > 0 => Some((copy.copied.rank()?, process.clone())),
             _ => None,
         };
-        self.copies.iter().filter_map(process).collect()
+        let starting = self.starting.iter().filter_map(|starting| Some((starting.place?.0, starting.process.clone())));
+        starting.chain(self.copies.iter().filter_map(process)).collect()
     }
 
     /// True if a process of the job is known to live.
@@ -234,7 +235,7 @@ mod tests {
         let frame = Frame {
             nodes: 2,
             world_size: Some(4),
-            starting: vec![3],
+            starting: vec![Starting { process: process.clone(), place: Some((3, 4)), is_in_init: false }],
             unreadable: vec!["a: is too short".into()],
             copies: vec![copy(Seen::Lives(process.clone())), copy(Seen::Ended)],
             stacks: [(3, vec![Ok(vec!["main".to_owned()]), Err("why".to_owned())])].into(),

@@ -159,7 +159,7 @@ impl Nodes {
         for other in frames.values() {
             frame.nodes += other.nodes;
             frame.world_size = frame.world_size.or(other.world_size);
-            frame.starting.extend(&other.starting);
+            frame.starting.extend(other.starting.iter().cloned());
             frame.unreadable.extend(other.unreadable.iter().cloned());
             frame.copies.extend(other.copies.iter().cloned());
         }
