@@ -254,14 +254,18 @@ fn leave_out_uncounted(source: &Source, number: usize, scheme: SchemeName, selec
         return;
     };
     let observed = Observed::new(trace, operations, clock, number);
-    let skipped = match scheme {
-        SchemeName::Osu => counted::skipped_by_osu(&command(trace), source.operations()[number].bytes),
-        _ => 0,
+    let rows = match scheme {
+        SchemeName::Osu => {
+            let is_barrier = operations.operations[number].key.is_blocking_barrier();
+            counted::by_osu(&observed, &command(trace), is_barrier)
+        }
+        _ => counted::last_loop(&observed)..observed.repetition.len(),
     };
-    let first = observed.repetition.get(counted::last_loop(&observed) + skipped).copied().unwrap_or(u64::MAX);
-    for (kept, &repetition) in selection.kept.iter_mut().zip(&*selection.repetition) {
-        selection.left_out.category += usize::from(*kept && repetition < first);
-        *kept &= repetition >= first;
+    let counted = &observed.repetition[rows];
+    for (kept, repetition) in selection.kept.iter_mut().zip(&*selection.repetition) {
+        let counts = counted.binary_search(repetition).is_ok();
+        selection.left_out.category += usize::from(*kept && !counts);
+        *kept &= counts;
     }
 }
 
