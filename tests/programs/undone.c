@@ -6,6 +6,7 @@
  *   Alltoallv, Alltoallw, Allgatherv, Gatherv, Scatterv   a rank receives two integers of which one is sent; N times
  *   middle    rank 1 leaves out one of many broadcasts
  *   kept      a communicator is never freed
+ *   committed   each rank frees one of four types; the fifth one cannot be freed
  *   send      rank 1 receives two of three messages of rank 0
  *   receive   rank 1 begins three receives of two messages of rank 0
  *   any       rank 1 begins three receives of any rank of two messages of rank 0
@@ -334,6 +335,21 @@ static void kept(void)
     MPI_Barrier(dup);
 }
 
+static void committed(void)
+{
+    MPI_Datatype vector, copy, other, real, freed;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &vector);
+    for (int k = 0; k < 2; k++) MPI_Type_commit(&vector);
+    MPI_Type_dup(vector, &copy);
+    MPI_Type_dup(MPI_INT, &other);
+    MPI_Type_contiguous(2, vector, &freed);
+    MPI_Type_commit(&freed);
+    MPI_Type_free(&freed);
+    /* A library without Fortran has none. */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (MPI_Type_create_f90_real(6, 30, &real) == MPI_SUCCESS) MPI_Type_commit(&real);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "legal";
@@ -354,6 +370,7 @@ int main(int argc, char **argv)
         if (!strcmp(how, variants[variant]))
             for (int k = argc > 2 ? atoi(argv[2]) : 1; k > 0; k--) amounts(how, 1, MPI_COMM_WORLD);
     if (!strcmp(how, "kept")) kept();
+    if (!strcmp(how, "committed")) committed();
     if (!strcmp(how, "send")) left(3, 2, 0);
     if (!strcmp(how, "receive")) left(2, 3, 0);
     if (!strcmp(how, "any")) left(2, 3, MPI_ANY_SOURCE);

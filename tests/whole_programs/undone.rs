@@ -85,7 +85,12 @@ fn compared(case: &Case) {
 
 fn never_freed(case: &Case) {
     // Of messages 5 of 7 requests, of which one is persistent.
-    for (how, what) in [("kept", "1 communicator never freed"), ("requests", "5 requests never completed")] {
+    let all = [
+        ("kept", "1 communicator never freed"),
+        ("committed", "6 data types never freed"),
+        ("requests", "5 requests never completed"),
+    ];
+    for (how, what) in all {
         let [info, _] = run(case, how);
         let line = format!("left by some rank: {what}");
         assert!(info.code == 0 && info.stdout.lines().any(|found| found == line), "{}", info.stdout);
@@ -112,7 +117,8 @@ fn legal(case: &Case) {
     for how in ["legal", "cancel", "truncate"] {
         for finished in run(case, how) {
             assert_eq!(finished.code, 0, "{how}: {}", finished.stdout);
-            assert!(!finished.stdout.contains("never completed"), "{how}: {}", finished.stdout);
+            let left = ["never completed", "data type"].map(|what| finished.stdout.contains(what));
+            assert_eq!(left, [false; 2], "{how}: {}", finished.stdout);
         }
     }
 }

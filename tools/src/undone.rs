@@ -53,11 +53,12 @@ fn unexplained(undone: &Undone) -> Vec<&NotCalled> {
 }
 
 fn never_freed_line(found: &NeverFreed) -> Option<String> {
-    let NeverFreed { communicators, windows, files, requests } = *found;
+    let NeverFreed { communicators, windows, files, types, requests } = *found;
     let kinds = [
         (communicators, "communicator", "freed"),
         (windows, "window", "freed"),
         (files, "file", "closed"),
+        (types, "data type", "freed"),
         (requests, "request", "completed"),
     ];
     let counted = kinds.iter().filter(|(count, ..)| *count > 0);
@@ -245,12 +246,14 @@ mod tests {
         let line = left_out_line(&additional);
         assert!(line.starts_with("rank 0 made one of the calls 55 to 57 of MPI_COMM_WORLD in addition"), "{line}");
         let freed = Undone {
-            never_freed: NeverFreed { communicators: 2, windows: 0, files: 1, requests: 3 },
+            never_freed: NeverFreed { communicators: 2, windows: 0, files: 1, types: 4, requests: 3 },
             ..Undone::default()
         };
         assert_eq!(
             lines(&freed),
-            ["left by some rank: 2 communicators never freed, 1 file never closed, 3 requests never completed"]
+            [
+                "left by some rank: 2 communicators never freed, 1 file never closed, 4 data types never freed, 3 requests never completed"
+            ]
         );
         assert!(freed.is_empty(), "it is no defect");
         let many = Undone { not_called: undone.not_called.iter().cycle().take(8).cloned().collect(), ..undone };

@@ -1,12 +1,13 @@
 //! Data types: their sizes and names, and when a handle stops meaning what it meant.
 
 use std::ffi::c_int;
+use std::sync::MutexGuard;
 
 use mpitrace_functions::types::{self, classes};
 
 use crate::identity::registry::{self, Datatype, Registry};
 use crate::identity::signature;
-use crate::mpi::{self, abi};
+use crate::mpi::{self, abi, constructor};
 use crate::record::call_cache::{self, KnownType};
 use crate::record::thread::{self, ThreadRef};
 
@@ -20,26 +21,29 @@ fn ask(registry: &mut Registry, handle: usize, predefined: bool, is_new: bool) -
         None if is_new && !predefined => registry.code_of_signature(signature::code(handle)),
         None => 0,
     };
-    Some(Datatype { size, name: registry.string(&name.unwrap_or_else(|| types::derived_name(code))), code, predefined })
+    let name = registry.string(&name.unwrap_or_else(|| types::derived_name(code)));
+    Some(Datatype { size, name, code, predefined, to_free: false })
 }
 
 /// `MPI_Type_commit`: from here on the type may be used in a call, so its size is looked up now.
 pub fn commit(forward: &dyn Fn() -> c_int, datatype: usize) -> c_int {
+    let by_program = !thread::is_nested(thread::frame());
     let result = thread::guarded(forward);
     if result == 0 {
-        remember(datatype);
+        remember(datatype, by_program);
     }
     result
 }
 
 /// `MPI_Type_dup`: the copy of a committed type is committed.
 pub fn dup(forward: &dyn Fn() -> c_int, datatype: usize, newtype: usize) -> c_int {
+    let by_program = !thread::is_nested(thread::frame());
     let result = thread::guarded(forward);
     if result == 0 {
         let original = abi::get().handle(datatype);
         let committed = registry::lock().is_some_and(|registry| registry.datatypes.contains_key(&original));
         if committed || abi::get().is_predefined_type(original) {
-            remember(newtype);
+            remember(newtype, by_program);
         }
     }
     result
@@ -61,13 +65,22 @@ pub fn free(forward: &dyn Fn() -> c_int, datatype: usize) -> c_int {
     result
 }
 
-/// The data type whose handle lies there may be used from now on.
-fn remember(place: usize) {
+/// The types that the program has made and not freed, but those that were never committed.
+pub fn left() -> u16 {
+    let count =
+        |registry: MutexGuard<Registry>| registry.datatypes.values().filter(|datatype| datatype.to_free).count();
+    registry::lock().map_or(0, count).try_into().unwrap_or(u16::MAX)
+}
+
+/// The data type whose handle lies there may be used from now on; `by_program`: the call is the program's own.
+fn remember(place: usize, by_program: bool) {
     thread::catch_panic(|| {
         let handle = abi::get().made(place)?;
         let mut registry = registry::lock()?;
         let predefined = abi::get().is_predefined_type(handle);
         let datatype = ask(&mut registry, handle, predefined, true)?;
+        // Those of MPI_Type_create_f90_real, which may be committed and not freed, are made of no other.
+        let datatype = Datatype { to_free: by_program && constructor::is_derived(handle), ..datatype };
         // One that was freed without being seen.
         registry::insert(&mut registry.datatypes, handle, datatype).inspect(|_| call_cache::outdate(handle));
         Some(())

@@ -86,6 +86,8 @@ pub struct Datatype {
     /// Of its signature, see [`mpitrace_functions::types::code`]; 0: not known.
     pub code: u32,
     pub predefined: bool,
+    /// The program has made it and has to free it.
+    pub to_free: bool,
 }
 
 static REGISTRY: OnceLock<Mutex<Registry>> = OnceLock::new();

@@ -9,7 +9,7 @@ use mpitrace_format::layout::{FinalizeTimes, RankTimes, state};
 use crate::base::{first_on_node, log, mode, symbol, system};
 use crate::clocks::{self, Ranks};
 use crate::counters::mpi_t;
-use crate::identity::communicator_table;
+use crate::identity::{communicator_table, datatype};
 use crate::job::agreement::Agreement;
 use crate::job::launcher::Job;
 use crate::job::run::{self, RUN, Run, World};
@@ -249,7 +249,8 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
     own(&|run, world| {
         exit_writer::mark(run, state::FINALIZING);
         if let (Some(live), Some(thread)) = (run.live.get(), thread::current()) {
-            live.header.set_times(RankTimes { finalize_enter: enter, ..live.header.times() });
+            let types_left = if mode::is_on() { datatype::left() } else { 0 };
+            live.header.set_times(RankTimes { finalize_enter: enter, types_left, ..live.header.times() });
             thread.end_times(enter);
         }
         if !world::any_session() {

@@ -72,7 +72,7 @@ pub fn components(datatype: usize) -> Option<Vec<Component>> {
 }
 
 /// True if the type was made of others: then what is a reference to it has to be given back.
-fn is_derived(datatype: usize) -> bool {
+pub fn is_derived(datatype: usize) -> bool {
     !abi::get().is_predefined_type(datatype) && envelope(datatype).is_none_or(|[_, _, types]| types > 0)
 }
 

@@ -41,7 +41,7 @@ pub struct Undone {
     pub never_freed: NeverFreed,
 }
 
-/// Communicators, windows, files and requests that some rank has not freed, closed or completed when all had come to
+/// Communicators, windows, files, data types and requests that some rank has not freed, closed or completed when all had come to
 /// `MPI_Finalize`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NeverFreed {
@@ -51,6 +51,8 @@ pub struct NeverFreed {
     pub windows: u64,
     /// Files.
     pub files: u64,
+    /// Data types of all ranks.
+    pub types: u64,
     /// Requests of all ranks, but those in [`Undone::not_completed`]; fewer where calls that are not wrapped made some.
     pub requests: u64,
 }
@@ -149,7 +151,8 @@ impl Operations {
         let of_messages =
             |part: &Part| open_requests(part).saturating_sub(collective.get(&part.rank()).copied().unwrap_or_default());
         let requests = trace.parts.iter().map(of_messages).fold(0, u64::saturating_add);
-        let mut found = NeverFreed { requests, ..NeverFreed::default() };
+        let types = trace.parts.iter().filter_map(Part::rank_times).map(|times| u64::from(times.types_left)).sum();
+        let mut found = NeverFreed { requests, types, ..NeverFreed::default() };
         for communicator in &self.communicators {
             let members = || communicator.members.iter().map(|&(part, entry)| (&trace.parts[part], entry));
             let all = members().fold(0, |all, (part, entry)| all | part.communicators()[entry].flags);

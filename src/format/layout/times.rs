@@ -12,7 +12,9 @@ pub struct RankTimes {
     /// 1 + the index of the thread that called MPI_Init; 0: not known.
     pub thread: u32,
     /// Bits of [`rank_times_flags`].
-    pub flags: u32,
+    pub flags: u16,
+    /// Data types that the program had made and not freed at the entry of MPI_Finalize, at most as many as fit.
+    pub types_left: u16,
     /// Ticks from the entry of MPI_Init to its return; 0: it has not returned.
     pub init: u64,
     /// The part of these in the MPI library.
@@ -24,7 +26,7 @@ pub struct RankTimes {
 /// Bits of [`RankTimes::flags`].
 pub mod rank_times_flags {
     /// Calls that can wait had time stamps ([`super::ThreadTimes::ticks`]).
-    pub const STAMPED: u32 = 1;
+    pub const STAMPED: u16 = 1;
 }
 
 /// How long MPI_Finalize took. It is stored in the trace when the call has returned, so no checksum covers it.
