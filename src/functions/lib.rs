@@ -507,10 +507,10 @@ macro_rules! for_each_function {
             // Of one rank, or of some ranks that meet.
             guarded Win_attach(win, base, size) waits other_mpi;
             guarded Win_detach(win, base) waits other_mpi;
-            guarded Win_post(group, assert, win);
-            guarded Win_start(group, assert, win) around waiting::on_window(win) waits one_sided;
-            guarded Win_complete(win) around waiting::on_window(win) waits one_sided;
-            guarded Win_wait(win) around waiting::on_window(win) waits one_sided;
+            guarded Win_post(group, assert, win) around epochs::post(group, win);
+            guarded Win_start(group, assert, win) around epochs::start(group, win) waits one_sided;
+            guarded Win_complete(win) around epochs::complete(win) waits one_sided;
+            guarded Win_wait(win) around epochs::wait(win) waits one_sided;
             guarded Win_test(win, flag);
             guarded Win_lock(lock_type, rank, assert, win) around waiting::on_window(win) waits one_sided;
             guarded Win_unlock(rank, win) around waiting::on_window(win) waits one_sided;

@@ -198,8 +198,8 @@ pub mod programs {
     pub const ON_BOTH_GROUPS: Broken = same("on_both_groups", ("missing-rank", &[1], None));
     pub const FENCE: Broken = same("fence", ("missing-rank", &[1], None));
     pub const WINDOWS: Broken = same("windows", ("cycle", &[0, 1, 2], None));
-    pub const NEVER_POSTED: Broken = same("never_posted", ("cycle", &[0, 1, 2], WORLD));
-    pub const NEVER_COMPLETED: Broken = same("never_completed", ("cycle", &[0, 1, 2], WORLD));
+    pub const NEVER_POSTED: Broken = same("never_posted", ("cycle", &[0, 1], WORLD));
+    pub const NEVER_COMPLETED: Broken = same("never_completed", ("cycle", &[0, 1], WORLD));
     pub const LOCK: Broken = same("lock", ("cycle", &[0, 1, 2], WORLD));
     pub const LOCK_KEPT: Broken = same("lock_kept", NOT_COME);
     pub const ANY_OF_SLEEPING: Broken = same("any_of_sleeping", NOT_COME);

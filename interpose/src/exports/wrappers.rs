@@ -31,7 +31,7 @@ mod generated {
     use crate::recorder::activity::Activity;
     use crate::recorder::requests::array::{Array, Completed};
     use crate::recorder::requests::{completion, outstanding};
-    use crate::recorder::{self, messages, p2p, waiting};
+    use crate::recorder::{self, epochs, messages, p2p, waiting};
 
     include!(concat!(env!("OUT_DIR"), "/wrappers.rs"));
 

@@ -8,6 +8,7 @@
 
 use std::ffi::{CStr, c_int};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::base::program;
 use crate::base::symbol::Symbol;
@@ -144,6 +145,32 @@ impl Group {
     pub fn of_file(file: usize) -> Option<Group> {
         // SAFETY: int MPI_File_get_group(MPI_File, MPI_Group *); the group is ours to free.
         handle(|group| unsafe { file_get_group(file, group) }).map(Group)
+    }
+
+    /// The world ranks of a group of the program's, of other worlds beyond all; `None`: it has more than `MOST`, or it
+    /// is no group.
+    pub fn of_program<const MOST: usize>(group: usize) -> Option<impl Iterator<Item = u32>> {
+        // Kept, since the program's calls may come often.
+        static WORLD: OnceLock<Option<(Group, usize)>> = OnceLock::new();
+        let find = || Some((Comm::world().group()?, Group::none()?));
+        let (world, none) = world::is_inside().then(|| WORLD.get_or_init(find).as_ref())??;
+        // SAFETY: int MPI_Group_size(MPI_Group, int *).
+        let size = (group != *none).then(|| int(|place| unsafe { group_size(group, place) }))??;
+        let size = usize::try_from(size).ok().filter(|size| *size <= MOST)?;
+        let ranks: [c_int; MOST] = std::array::from_fn(|rank| rank as c_int);
+        let mut translated = [-1 as c_int; MOST];
+        let (from, to) = (ranks.as_ptr().expose_provenance(), translated.as_mut_ptr().expose_provenance());
+        // SAFETY: int MPI_Group_translate_ranks(MPI_Group, int, const int *, MPI_Group, int *); both arrays have at least
+        // as many elements.
+        let well = unsafe { group_translate_ranks(group, size, from, world.0, to) };
+        well.then(|| translated.into_iter().take(size).map(|rank| rank as u32))
+    }
+
+    /// The handle of no group, which is that of one that was freed.
+    fn none() -> Option<usize> {
+        let mut freed = std::mem::ManuallyDrop::new(Comm::world().group()?);
+        // SAFETY: int MPI_Group_free(MPI_Group *); the group is the tracer's own, and is not freed again.
+        unsafe { group_free((&raw mut freed.0).expose_provenance()) }.then(|| abi::get().handle(freed.0))
     }
 
     /// This process' rank in it.

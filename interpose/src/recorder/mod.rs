@@ -4,6 +4,7 @@ pub mod activity;
 mod afterwards;
 pub mod algorithms;
 pub mod check;
+pub mod epochs;
 mod managed;
 pub mod message_records;
 pub mod messages;

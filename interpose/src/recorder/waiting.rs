@@ -19,7 +19,7 @@ use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT};
 
 /// The thread, before a call of the program's own from a wrapper that stands at `here`.
 #[inline(always)]
-fn own(here: usize) -> Option<ThreadRef> {
+pub fn own(here: usize) -> Option<ThreadRef> {
     if !partners::are_counted() {
         return None;
     }

@@ -253,7 +253,11 @@ fn messages(trace: &Trace, index: usize, partners: &Partners) -> (Vec<MessageWai
     let wait = |message: &AwaitedMessage| {
         let any = partner::any_source(message.partner);
         let world_rank = partners.world_rank(index, message.partner);
-        let local = any.or_else(|| partner::place(message.partner).map(|(communicator, _)| communicator));
+        let place = match message.flags & awaited::WINDOW {
+            0 => partner::place(message.partner).map(|(communicator, _)| communicator),
+            _ => u32::try_from(message.tag).ok(),
+        };
+        let local = any.or(place);
         let communicator = local.and_then(|local| partners.communicator(index, local));
         let receives = message.flags & awaited::RECEIVE != 0;
         MessageWait {

@@ -113,6 +113,9 @@ fn the_message_that_a_rank_waits_for_is_known() {
     let any = MessageWait { partner: Partner::Any, tag: -1, communicator: Some(0), sent: None, ..first };
     assert_eq!((&found.ranks[0].messages[..], found.ranks[0].has_more_messages), (&[first, any][..], true));
     assert!(found.ranks[1].messages.is_empty());
+    let window = MessageWait { communicator: Some(1), tag: 1, receives: false, sent: None, ..first };
+    ranks[0].times.threads[0].awaits[0] = message(partner::known(0, 1), 1, awaited::WINDOW);
+    assert_eq!(snapshot_of_trace("windows", &ranks).ranks[0].messages, [window]);
     // On which of two threads it waits is not concluded.
     ranks[0].thread();
     assert!(snapshot_of_trace("threads", &ranks).ranks[0].messages.is_empty());

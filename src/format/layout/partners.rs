@@ -85,7 +85,8 @@ pub const PARTNER_ENTRIES: usize = 2 * (OTHER_PARTNERS + MOST_PARTNERS);
 pub struct AwaitedMessage {
     /// See [`partner`].
     pub partner: u64,
-    /// As the program passed it: MPI_ANY_TAG is negative.
+    /// As the program passed it: MPI_ANY_TAG is negative. With [`awaited::WINDOW`] and one rank the index of the window
+    /// among the rank's communicators.
     pub tag: i32,
     /// Bits of [`awaited`].
     pub flags: u32,
