@@ -249,8 +249,7 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
     own(&|run, world| {
         exit_writer::mark(run, state::FINALIZING);
         if let (Some(live), Some(thread)) = (run.live.get(), thread::current()) {
-            let types_left = if mode::is_on() { datatype::left() } else { 0 };
-            live.header.set_times(RankTimes { finalize_enter: enter, types_left, ..live.header.times() });
+            live.header.set_times(RankTimes { finalize_enter: enter, ..live.header.times() });
             thread.end_times(enter);
         }
         if !world::any_session() {
@@ -292,6 +291,10 @@ fn finish(run: &Run, world: &World) {
         exit_writer::write_at_exit();
         exit_writer::mark(run, if world::any_session() { state::SESSION } else { state::FINALIZED });
         return;
+    }
+    // Behind the library's own where ranks meet without messages: attributes may have freed types in it.
+    if let Some(live) = run.live.get().filter(|_| mode::is_on()) {
+        live.header.set_times(RankTimes { types_left: datatype::left(), ..live.header.times() });
     }
     mode::stop();
     if together {

@@ -13,7 +13,7 @@ pub struct RankTimes {
     pub thread: u32,
     /// Bits of [`rank_times_flags`].
     pub flags: u16,
-    /// Data types that the program had made and not freed at the entry of MPI_Finalize, at most as many as fit.
+    /// Data types that the program has made and not freed, at most as many as fit.
     pub types_left: u16,
     /// Ticks from the entry of MPI_Init to its return; 0: it has not returned.
     pub init: u64,
