@@ -11,6 +11,7 @@ use mpitrace_functions::types::{names, not_received, not_sent};
 use serde::Serialize;
 
 use crate::not_matched::Count;
+use crate::operations::CallSite;
 
 /// Messages to one rank whose types do not go together with those of their receives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -27,8 +28,12 @@ pub struct DifferentTypes {
     pub received: Vec<&'static str>,
     /// The functions of the first messages.
     pub sent_by: BTreeSet<String>,
+    /// Where these were called, where the run has told places apart.
+    pub sent_at: Vec<CallSite>,
     /// The functions of the first receives.
     pub received_by: BTreeSet<String>,
+    /// Where these were called.
+    pub received_at: Vec<CallSite>,
 }
 
 /// Compares the messages of ranks to another one with receives that are of messages of these ranks, and with other ones
@@ -45,13 +50,17 @@ pub(crate) fn different_types(
         0 => (sent.types, Some(not_sent(received.types, sent.types)).filter(|types| *types != 0)?),
         some => (some, all_received),
     };
+    let mut receives = received.clone();
+    receives.join(others);
     Some(DifferentTypes {
         from,
         to,
         communicator: communicator.to_owned(),
         sent: names(types_sent).collect(),
         received: names(types_received).collect(),
-        sent_by: sent.functions.clone(),
-        received_by: &received.functions | &others.functions,
+        sent_by: sent.functions(),
+        sent_at: sent.call_sites(),
+        received_by: receives.functions(),
+        received_at: receives.call_sites(),
     })
 }

@@ -12,7 +12,7 @@ use mpitrace_functions::types::classes;
 use serde::Serialize;
 
 use crate::message_types::{DifferentTypes, different_types};
-use crate::operations::{Communicator, Operations};
+use crate::operations::{CallSite, Communicator, Operations};
 use crate::partners::Partners;
 use crate::reader::{Part, Trace};
 
@@ -33,6 +33,8 @@ pub struct NotMatched {
     pub all: u64,
     /// The functions of the first of these.
     pub functions: BTreeSet<String>,
+    /// Where these were called, where the run has told places apart.
+    pub call_sites: Vec<CallSite>,
 }
 
 /// Messages or receives of one pair of ranks.
@@ -41,14 +43,25 @@ pub(crate) struct Count {
     number: u64,
     /// A set of `mpitrace_functions::types::class`.
     pub types: u16,
-    pub functions: BTreeSet<String>,
+    /// The calls of the first ones: function, and with a blank the place.
+    calls: BTreeSet<String>,
 }
 
 impl Count {
-    fn join(&mut self, other: &Count) {
+    /// The functions of the first ones.
+    pub fn functions(&self) -> BTreeSet<String> {
+        self.calls.iter().filter_map(|call| Some(call.split(' ').next()?.to_owned())).collect()
+    }
+
+    /// Where these were called.
+    pub fn call_sites(&self) -> Vec<CallSite> {
+        self.calls.iter().filter_map(|call| CallSite::parse(call.split_once(' ')?.1)).collect()
+    }
+
+    pub fn join(&mut self, other: &Count) {
         self.number = self.number.saturating_add(other.number);
         self.types |= other.types;
-        self.functions.extend(other.functions.iter().cloned());
+        self.calls.extend(other.calls.iter().cloned());
     }
 
     fn add(&mut self, part: &Part, number: u64, types: u16, function: u32) {
@@ -56,7 +69,7 @@ impl Count {
             self.number = self.number.saturating_add(number);
             // Earlier versions stored no types.
             self.types |= if types == 0 { classes::OTHER } else { types };
-            self.functions.extend(part.text(function));
+            self.calls.extend(part.text(function));
         }
     }
 }
@@ -160,7 +173,8 @@ fn of_communicator(counts: &Counts, certain: &BTreeSet<u32>, all_certain: bool, 
         communicator: name.to_owned(),
         left,
         all: count.number,
-        functions: count.functions.clone(),
+        functions: count.functions(),
+        call_sites: count.call_sites(),
     };
     let mut found = Vec::new();
     // Of each receiver the senders with more messages than receives of them.

@@ -118,7 +118,7 @@ fn amounts_line(found: &Amounts) -> String {
 }
 
 fn not_matched_line(found: &NotMatched) -> String {
-    let by = first_by(&found.functions);
+    let by = first_by(&found.functions, &found.call_sites);
     let from = senders(&found.from);
     let (NotMatched { left, all, to, .. }, on) = (found, text::printable(&found.communicator));
     match found.direction {
@@ -138,10 +138,13 @@ fn senders(from: &[u32]) -> String {
     }
 }
 
-/// The functions of the first message.
-fn first_by(functions: &BTreeSet<String>) -> String {
+/// The functions of the first message, and where they were called.
+fn first_by(functions: &BTreeSet<String>, call_sites: &[CallSite]) -> String {
     let functions: Vec<String> = functions.iter().map(|name| text::printable(name).into_owned()).collect();
-    if functions.is_empty() { String::new() } else { format!(" (the first by {})", functions.join(" or ")) }
+    let places: Vec<String> = call_sites.iter().map(|site| text::printable(&site.to_string()).into_owned()).collect();
+    let known: Vec<String> =
+        [functions, places].iter().filter(|words| !words.is_empty()).map(|words| words.join(" or ")).collect();
+    if known.is_empty() { String::new() } else { format!(" (the first by {})", known.join(", ")) }
 }
 
 fn different_types_line(found: &DifferentTypes) -> String {
@@ -149,8 +152,8 @@ fn different_types_line(found: &DifferentTypes) -> String {
     format!(
         "MISMATCH (datatype) of messages of {}{} to rank {to}{} on {}: sent as {}, received as {}",
         senders(&found.from),
-        first_by(sent_by),
-        first_by(received_by),
+        first_by(&found.sent_by, &found.sent_at),
+        first_by(&found.received_by, &found.received_at),
         text::printable(communicator),
         sent.join(", "),
         received.join(", ")
@@ -187,6 +190,7 @@ mod tests {
             communicator: "comm-1".into(),
             left: 2,
             all: 3,
+            call_sites: vec![site(0x72)],
             functions: ["MPI_Send", "MPI_Isend"].map(str::to_owned).into(),
         };
         let amounts = Amounts {
@@ -200,7 +204,7 @@ mod tests {
             amounts: vec![amounts.clone(), Amounts { sequence: None, ..amounts }],
             not_matched: vec![
                 message.clone(),
-                NotMatched { direction: "receive", functions: BTreeSet::new(), ..message },
+                NotMatched { direction: "receive", functions: BTreeSet::new(), call_sites: Vec::new(), ..message },
             ],
             different_types: vec![DifferentTypes {
                 from: vec![0],
@@ -209,7 +213,9 @@ mod tests {
                 sent: vec!["MPI_INT", "MPI_LONG"],
                 received: vec!["MPI_FLOAT"],
                 sent_by: ["MPI_Send".to_owned()].into(),
+                sent_at: vec![site(0x72), site(0x80)],
                 received_by: BTreeSet::new(),
+                received_at: Vec::new(),
             }],
             left_out: Vec::new(),
             never_freed: NeverFreed::default(),
@@ -221,9 +227,9 @@ mod tests {
             "never completed by ranks 0-1: MPI_Ibarrier on comm-1, 7 times (x+0x61)",
             "MISMATCH (amounts) at call 9 of comm-1: rank 1 MPI_Alltoallv (x+0x57)",
             "MISMATCH (amounts) in several calls of comm-1, of these: rank 1 MPI_Alltoallv (x+0x57)",
-            "never received by rank 1: 2 of 3 messages of one of ranks 0, 2 on comm-1 (the first by MPI_Isend or MPI_Send)",
+            "never received by rank 1: 2 of 3 messages of one of ranks 0, 2 on comm-1 (the first by MPI_Isend or MPI_Send, x+0x72)",
             "never matched by one of ranks 0, 2: 2 of 3 receives of rank 1 on comm-1",
-            "MISMATCH (datatype) of messages of rank 0 (the first by MPI_Send) to rank 1 on comm-1: sent as MPI_INT, MPI_LONG, received as MPI_FLOAT",
+            "MISMATCH (datatype) of messages of rank 0 (the first by MPI_Send, x+0x72 or x+0x80) to rank 1 on comm-1: sent as MPI_INT, MPI_LONG, received as MPI_FLOAT",
         ];
         assert_eq!(lines(&undone), expected);
         assert_eq!(first_lines(&undone), [expected[0], expected[2], expected[4], expected[6], expected[8]]);

@@ -11,6 +11,7 @@ use crate::base::{processor, program};
 use crate::identity::{datatype, registry};
 use crate::mpi::abi;
 use crate::record::call_cache::{self, KnownType};
+use crate::record::call_site::{self, Distance};
 use crate::record::communicator::Communicator;
 use crate::record::thread::sends::{Destination, Sent};
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
@@ -86,7 +87,24 @@ pub type Name = &'static &'static str;
 #[cold]
 #[inline(never)]
 fn reference(function: Name) -> u32 {
-    thread::catch_panic(|| Some(registry::lock()?.string(function))).unwrap_or(0)
+    at_site(thread::catch_panic(|| Some(registry::lock()?.string(function))).unwrap_or(0))
+}
+
+/// The reference of the name of the function that the thread is in: where call sites are asked for, with that of the
+/// call behind it.
+#[cold]
+#[inline(never)]
+pub fn at_site(function: u32) -> u32 {
+    if !call_site::asked() {
+        return function;
+    }
+    let site = call_site::number(processor::frame(), &Distance::unknown());
+    let named = || {
+        let (mut registry, site) = (registry::lock()?, call_site::text(site)?);
+        let text = format!("{} {site}", registry.live.text(function));
+        Some(registry.string(&text)).filter(|text| *text != 0)
+    };
+    thread::catch_panic(named).unwrap_or(function)
 }
 
 /// Counts a receive that this function has begun, of a message of this partner, as these types.

@@ -12,7 +12,7 @@ use crate::identity::{datatype, handle};
 use crate::mpi::abi;
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
 use crate::recorder::message_records::{self, came_from};
-use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, communicator, partner, replace, together};
+use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, at_site, communicator, partner, replace, together};
 use crate::recorder::own_statuses::{KEPT, OwnStatuses};
 use crate::recorder::requests::array::Array;
 use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT};
@@ -94,7 +94,7 @@ pub fn find(
 /// Counts a receive that the thread begins in the call that it is in, as these types.
 #[inline(always)]
 fn count_receive(thread: ThreadRef, partner: u64, types: u16) {
-    partners::received(thread, partner, types, || activity::of(thread.entry().activity()).1);
+    partners::received(thread, partner, types, || at_site(activity::of(thread.entry().activity()).1));
 }
 
 /// The set of the data type that the program passes to a call that has not returned.
