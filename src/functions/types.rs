@@ -76,6 +76,14 @@ pub fn class(code: u32) -> u16 {
     found.map_or(classes::OTHER, |place| 1 << place)
 }
 
+/// A number for the kind of the one type of a set; `None`: it is not compared.
+#[must_use]
+pub fn kind_of(set: u16) -> Option<u16> {
+    // Of each class, then of sequences of several.
+    const KINDS: [u16; 15] = [1, 2, 2, 2, 2, 3, 3, 4, 4, 4, 4, 5, 5, 5, 6];
+    KINDS.get(set.trailing_zeros() as usize).copied()
+}
+
 /// The names of the types of a set, but [`classes::OTHER`].
 pub fn names(set: u16) -> impl Iterator<Item = &'static str> {
     let all = CLASSES.into_iter().chain([DERIVED]).enumerate();
@@ -253,6 +261,12 @@ mod tests {
         }
         assert_eq!(names(int | float | mixed).collect::<Vec<_>>(), ["MPI_INT", "MPI_FLOAT", DERIVED]);
         assert!(CLASSES.iter().enumerate().all(|(place, name)| set(&[name]) == 1 << place));
+        let kind = |place: usize| code(CLASSES[place]).unwrap() >> 8;
+        for (one, other) in (0..CLASSES.len()).flat_map(|one| (0..CLASSES.len()).map(move |other| (one, other))) {
+            let [first, second] = [one, other].map(|place| kind_of(1 << place));
+            assert_eq!(first == second, kind(one) == kind(other), "{one} {other}");
+        }
+        assert_eq!([mixed, classes::OTHER, 0].map(kind_of), [Some(6), None, None]);
         assert_eq!(["MPI_SHORT_INT", "MPI_INTEGER16", "derived"].map(|name| set(&[name])), [classes::OTHER; 3]);
     }
 

@@ -150,7 +150,16 @@ impl SyntheticRank {
         let entry = &mut self.communicators[number as usize];
         match more {
             Some(more) => entry.amounts.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(more)),
-            None => entry.amounts_unknown = 1,
+            None => entry.unknown = unknown::AMOUNTS,
+        }
+    }
+
+    /// Adds this rank's share to the sum of the kinds of data types of a communicator; `None`: one is not compared.
+    pub fn add_types(&mut self, number: u32, more: Option<u16>) {
+        let entry = &mut self.communicators[number as usize];
+        match more {
+            Some(more) => entry.types = entry.types.wrapping_add(more),
+            None => entry.unknown |= unknown::TYPES,
         }
     }
 

@@ -4,6 +4,7 @@
  *   types     rank 1 reduces floats where rank 0 reduces integers
  *   derived   rank 1 broadcasts a double and an integer where rank 0 broadcasts an integer and a double
  *   Alltoallv, Alltoallw, Allgatherv, Gatherv, Scatterv   a rank receives two integers of which one is sent; N times
+ *   kinds NAME   rank 1 receives as a float an integer of rank 0 in one of the first two of these or in Ialltoallv
  *   middle    rank 1 leaves out one of many broadcasts
  *   kept      a communicator is never freed
  *   committed   each rank frees two of five types, one in MPI_Finalize; the sixth one cannot be freed
@@ -71,25 +72,52 @@ static void one_signature(MPI_Comm comm)
 enum { VARIANTS = 5 };
 static const char *const variants[VARIANTS] = {"Alltoallv", "Alltoallw", "Allgatherv", "Gatherv", "Scatterv"};
 
+/* Rank 1 receives this from rank 0. */
+static MPI_Datatype kind = MPI_DATATYPE_NULL;
+
 /* Amounts of two ranks, that are not those of each other; they fit where `more` is 0. */
 static void amounts(const char *name, int more, MPI_Comm comm)
 {
     int to[16] = {0}, from[16] = {0}, me = world_rank;
     int sent[2] = {1 + me, 1 + 2 * me}, received[2] = {1, 2 + me}, places[2] = {0, 4}, bytes[2] = {0, 16};
     int blocks[2] = {1, 2}, block = 1 + me, over = me == 1 ? more : 0;
-    MPI_Datatype types[2] = {MPI_INT, MPI_INT}, other[2] = {MPI_INT, MPI_FLOAT};
+    MPI_Datatype first = me == 1 && kind != MPI_DATATYPE_NULL ? kind : MPI_INT;
+    MPI_Datatype types[2] = {MPI_INT, MPI_INT}, other[2] = {first, MPI_INT32_T};
+    MPI_Request request;
     received[0] += over;
     blocks[0] += over;
     if (!strcmp(name, "Alltoallv"))
-        MPI_Alltoallv(to, sent, places, MPI_INT, from, received, places, MPI_INT, comm);
+        MPI_Alltoallv(to, sent, places, MPI_INT, from, received, places, first, comm);
+    else if (!strcmp(name, "Ialltoallv")) {
+        MPI_Ialltoallv(to, sent, places, MPI_INT, from, received, places, first, comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
     else if (!strcmp(name, "Alltoallw"))
-        MPI_Alltoallw(to, sent, bytes, types, from, received, bytes, more ? types : other, comm);
+        MPI_Alltoallw(to, sent, bytes, types, from, received, bytes, other, comm);
     else if (!strcmp(name, "Allgatherv"))
         MPI_Allgatherv(to, block, MPI_INT, from, blocks, places, MPI_INT, comm);
     else if (!strcmp(name, "Gatherv"))
         MPI_Gatherv(to, block, MPI_INT, from, blocks, places, me == 1 ? MPI_INT : MPI_DATATYPE_NULL, 1, comm);
     else
         MPI_Scatterv(to, (int[]){1, 2}, places, MPI_INT, from, block + over, MPI_INT, 0, comm);
+}
+
+/* A vector of integers is received as integers, and the other way round floats; who receives nothing passes any type.
+ * Bytes and what is packed are not compared. */
+static void kinds_that_fit(MPI_Comm comm)
+{
+    int to[16] = {0}, from[16] = {0}, me = world_rank, places[2] = {0, 4}, none[2] = {0, 0}, one[2] = {1, 1};
+    int sent[2] = {!me, me}, two[2] = {2 * !me, 2 * me};
+    MPI_Comm dup;
+    MPI_Datatype vector;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &vector);
+    MPI_Type_commit(&vector);
+    MPI_Alltoallv(to, sent, places, me ? MPI_FLOAT : vector, from, me ? sent : two, places, me ? MPI_FLOAT : MPI_INT, comm);
+    MPI_Alltoallv(to, none, places, MPI_DOUBLE, from, none, places, me ? MPI_CHAR : MPI_INT, comm);
+    MPI_Comm_dup(comm, &dup);
+    MPI_Alltoallv(to, one, places, MPI_INT, from, me ? (int[]){4, 4} : one, places, me ? MPI_BYTE : MPI_INT, dup);
+    MPI_Comm_free(&dup);
+    MPI_Type_free(&vector);
 }
 
 static void amounts_that_fit(MPI_Comm comm)
@@ -108,6 +136,7 @@ static void amounts_that_fit(MPI_Comm comm)
         MPI_Scatterv(from, counts, places, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0, comm);
     else
         MPI_Scatterv(NULL, NULL, NULL, MPI_DATATYPE_NULL, from, 2, MPI_INT, 0, comm);
+    kinds_that_fit(comm);
     MPI_Iallgatherv(from + 8, 1 + world_rank, MPI_INT, from, counts, places, MPI_INT, comm, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
@@ -335,8 +364,16 @@ static void kept(void)
     MPI_Barrier(dup);
 }
 
+static int free_with(MPI_Comm comm, int key, void *type, void *none)
+{
+    (void)comm, (void)key, (void)none;
+    return MPI_Type_free(type);
+}
+
 static void committed(void)
 {
+    static MPI_Datatype last;
+    int key;
     MPI_Datatype vector, copy, other, real, freed;
     MPI_Type_vector(2, 1, 2, MPI_INT, &vector);
     for (int k = 0; k < 2; k++) MPI_Type_commit(&vector);
@@ -345,6 +382,10 @@ static void committed(void)
     MPI_Type_contiguous(2, vector, &freed);
     MPI_Type_commit(&freed);
     MPI_Type_free(&freed);
+    MPI_Type_contiguous(3, MPI_INT, &last);
+    MPI_Type_commit(&last);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_with, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, &last);
     /* A library without Fortran has none. */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (MPI_Type_create_f90_real(6, 30, &real) == MPI_SUCCESS) MPI_Type_commit(&real);
@@ -364,28 +405,20 @@ int main(int argc, char **argv)
         MPI_Reduce(&in, &out, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
     if (!strcmp(how, "types") && world_rank == 1)
         MPI_Reduce(&real_in, &real_out, 1, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD);
-static int free_with(MPI_Comm comm, int key, void *type, void *none)
-{
-    (void)comm, (void)key, (void)none;
-    return MPI_Type_free(type);
-}
-
     if (!strcmp(how, "middle")) middle();
     if (!strcmp(how, "derived")) derived();
-    static MPI_Datatype last;
-    int key;
     for (int variant = 0; variant < VARIANTS; variant++)
         if (!strcmp(how, variants[variant]))
             for (int k = argc > 2 ? atoi(argv[2]) : 1; k > 0; k--) amounts(how, 1, MPI_COMM_WORLD);
+    if (!strcmp(how, "kinds")) {
+        kind = MPI_FLOAT;
+        amounts(argv[2], 0, MPI_COMM_WORLD);
+    }
     if (!strcmp(how, "kept")) kept();
     if (!strcmp(how, "committed")) committed();
     if (!strcmp(how, "send")) left(3, 2, 0);
     if (!strcmp(how, "receive")) left(2, 3, 0);
     if (!strcmp(how, "any")) left(2, 3, MPI_ANY_SOURCE);
-    MPI_Type_contiguous(3, MPI_INT, &last);
-    MPI_Type_commit(&last);
-    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_with, &key, NULL);
-    MPI_Comm_set_attr(MPI_COMM_SELF, key, &last);
     if (!strcmp(how, "requests")) requests();
     if (strstr(how, "ecv")) other_type(how);
     if (!strcmp(how, "cancel")) cancel();

@@ -47,6 +47,12 @@ pub const TESTS: &[Test] = &[
         let line = "MISMATCH (amounts) in several calls of MPI_COMM_WORLD, of these: ranks 0-1 MPI_Alltoallv";
         assert!(info.code == 1 && info.stdout.lines().any(|found| found == line), "{}", info.stdout);
     }),
+    Test::new("types_of_exchanges_that_differ_are_stated", |case| {
+        for name in ["Alltoallv", "Alltoallw", "Ialltoallv"] {
+            let line = "MISMATCH (datatype) in some calls of MPI_COMM_WORLD, of these: ranks 0-1 MPI_";
+            stated_of(case, &["kinds", name], &format!("{line}{name} (amounts at "));
+        }
+    }),
     Test::new("a_message_that_is_never_received_is_stated", |case| {
         let line =
             "never received by rank 1: 1 of 3 messages of rank 0 on MPI_COMM_WORLD (the first by MPI_Send, left at ";
@@ -95,20 +101,25 @@ fn never_freed(case: &Case) {
         ("requests", "5 requests never completed"),
     ];
     for (how, what) in all {
-        let [info, _] = run(case, how);
+        let [info, _] = run(case, &[how]);
         let line = format!("left by some rank: {what}");
         assert!(info.code == 0 && info.stdout.lines().any(|found| found == line), "{}", info.stdout);
     }
 }
 
-fn run(case: &Case, how: &str) -> [Finished; 2] {
-    let outcome = case.launch(2, "undone.c").arg(how).set("MPITRACE_CALLSITE", "1").trace().run();
+fn run(case: &Case, how: &[&str]) -> [Finished; 2] {
+    let launch = how.iter().fold(case.launch(2, "undone.c"), |launch, &word| launch.arg(word));
+    let outcome = launch.set("MPITRACE_CALLSITE", "1").trace().run();
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let trace = outcome.trace.path.as_os_str().to_owned();
     ["info", "summary"].map(|command| mpitrace(&[command.as_ref(), &*trace]))
 }
 
 fn stated(case: &Case, how: &str, line: &str) {
+    stated_of(case, &[how], line);
+}
+
+fn stated_of(case: &Case, how: &[&str], line: &str) {
     for finished in run(case, how) {
         assert_eq!(finished.code, 1, "{}", finished.stdout);
         assert!(finished.stdout.lines().any(|found| begins_with(found, line)), "{line} in\n{}", finished.stdout);
@@ -117,15 +128,6 @@ fn stated(case: &Case, how: &str, line: &str) {
     }
 }
 
-fn legal(case: &Case) {
-    for how in ["legal", "cancel", "truncate"] {
-        for finished in run(case, how) {
-            assert_eq!(finished.code, 0, "{how}: {}", finished.stdout);
-            let left = ["never completed", "data type"].map(|what| finished.stdout.contains(what));
-            assert_eq!(left, [false; 2], "{how}: {}", finished.stdout);
-        }
-    }
-}
 /// True if the line begins like this, where a star is any text.
 fn begins_with(line: &str, pattern: &str) -> bool {
     let (first, others) = pattern.split_once('*').unwrap_or((pattern, ""));
@@ -133,3 +135,12 @@ fn begins_with(line: &str, pattern: &str) -> bool {
     line.starts_with(first) && (others.is_empty() || ends.any(|rest| begins_with(rest, others)))
 }
 
+fn legal(case: &Case) {
+    for how in ["legal", "cancel", "truncate"] {
+        for finished in run(case, &[how]) {
+            assert_eq!(finished.code, 0, "{how}: {}", finished.stdout);
+            let left = ["never completed", "data type"].map(|what| finished.stdout.contains(what));
+            assert_eq!(left, [false; 2], "{how}: {}", finished.stdout);
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use mpitrace::message_types::DifferentTypes;
 use mpitrace::not_matched::NotMatched;
-use mpitrace::operations::{Amounts, CalledAlone, LeftOut, NeverFreed, NotCalled, NotCompleted, Undone};
+use mpitrace::operations::{Amounts, CallSite, CalledAlone, LeftOut, NeverFreed, NotCalled, NotCompleted, Undone};
 
 use crate::text;
 
@@ -110,10 +110,11 @@ fn not_completed_line(found: &NotCompleted) -> String {
 
 fn amounts_line(found: &Amounts) -> String {
     let calls: Vec<String> = found.calls.iter().map(call_text).collect();
-    let (communicator, calls) = (text::printable(&found.communicator), calls.join(", "));
+    let (kind, communicator, calls) = (found.kind, text::printable(&found.communicator), calls.join(", "));
     match found.sequence {
-        Some(sequence) => format!("MISMATCH (amounts) at call {sequence} of {communicator}: {calls}"),
-        None => format!("MISMATCH (amounts) in several calls of {communicator}, of these: {calls}"),
+        Some(sequence) => format!("MISMATCH ({kind}) at call {sequence} of {communicator}: {calls}"),
+        None if kind == "datatype" => format!("MISMATCH ({kind}) in some calls of {communicator}, of these: {calls}"),
+        None => format!("MISMATCH ({kind}) in several calls of {communicator}, of these: {calls}"),
     }
 }
 
@@ -148,7 +149,7 @@ fn first_by(functions: &BTreeSet<String>, call_sites: &[CallSite]) -> String {
 }
 
 fn different_types_line(found: &DifferentTypes) -> String {
-    let DifferentTypes { to, sent, received, sent_by, received_by, communicator, .. } = found;
+    let DifferentTypes { to, sent, received, communicator, .. } = found;
     format!(
         "MISMATCH (datatype) of messages of {}{} to rank {to}{} on {}: sent as {}, received as {}",
         senders(&found.from),
@@ -162,8 +163,6 @@ fn different_types_line(found: &DifferentTypes) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mpitrace::operations::CallSite;
-
     use super::*;
 
     #[test]
@@ -190,10 +189,11 @@ mod tests {
             communicator: "comm-1".into(),
             left: 2,
             all: 3,
-            call_sites: vec![site(0x72)],
             functions: ["MPI_Send", "MPI_Isend"].map(str::to_owned).into(),
+            call_sites: vec![site(0x72)],
         };
         let amounts = Amounts {
+            kind: "amounts",
             communicator: "comm-1".into(),
             sequence: Some(9),
             calls: vec![call(Some("MPI_Alltoallv"), Some(0x57))],

@@ -2,10 +2,13 @@
 //! ([`mpitrace_format::amounts`]): computed from the arguments of each call, without MPI.
 
 use mpitrace_format::amounts::{among, receiver, sender};
+use mpitrace_format::layout::unknown;
+use mpitrace_functions::types;
 
 use crate::base::width::Width;
 use crate::identity::datatype;
 use crate::mpi::abi;
+use crate::record::call_cache::Share;
 use crate::record::communicator::Communicator;
 use crate::record::thread::ThreadRef;
 
@@ -35,35 +38,75 @@ impl Types {
     }
 }
 
-/// The bytes of so many elements, of which only equality counts. `None`: the type is not known.
-fn bytes(thread: ThreadRef, count: i64, datatype: usize) -> Option<u32> {
-    match count {
-        // Then the type may be a null handle.
-        0 => Some(0),
-        _ => Some((count as u32).wrapping_mul(datatype::without_asking(thread, datatype)?.size as u32)),
+/// Data: the bytes and the kind of their type, of which only equality counts; or sums of these with weights.
+#[derive(Clone, Copy, Default)]
+struct Data {
+    bytes: u32,
+    kind: u16,
+    /// The type is not compared.
+    any_kind: bool,
+}
+
+impl Data {
+    /// So many elements. `None`: the type is not known.
+    #[inline(always)]
+    fn of(thread: ThreadRef, count: i64, datatype: usize) -> Option<Data> {
+        // Without elements the type may be a null handle.
+        if count == 0 {
+            return Some(Data::default());
+        }
+        let known = datatype::without_asking(thread, datatype)?;
+        let kind = types::kind_of(known.types);
+        let bytes = (count as u32).wrapping_mul(known.size as u32);
+        Some(Data { bytes, kind: kind.unwrap_or(0), any_kind: kind.is_none() })
+    }
+
+    #[inline(always)]
+    fn times(self, weight: u32) -> Data {
+        let kind = self.kind.wrapping_mul(weight as u16);
+        Data { bytes: self.bytes.wrapping_mul(weight), kind, ..self }
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Data) -> Data {
+        Data {
+            bytes: self.bytes.wrapping_add(other.bytes),
+            kind: self.kind.wrapping_add(other.kind),
+            any_kind: self.any_kind | other.any_kind,
+        }
     }
 }
 
-/// The sum of the bytes for all ranks, with weights.
+/// The sum of the data for all ranks, with weights.
 fn weighted<W: Width>(
     thread: ThreadRef,
     ranks: u32,
     counts: usize,
     types: Types,
     weight: impl Fn(u32) -> u32,
-) -> Option<u32> {
+) -> Option<Data> {
     if counts == 0 || types == Types::Each(0) {
         return None;
     }
     let count = |rank: u32| W::element(counts, rank as usize);
     if let Types::One(_) = types {
-        let add = |sum: u32, rank: u32| sum.wrapping_add(weight(rank).wrapping_mul(count(rank) as u32));
-        let sum = (0..ranks).fold(0, add);
-        return bytes(thread, sum.into(), types.for_rank(0));
+        // The kind of each rank's data is the same one, where there are any.
+        let add = |(sum, of_kind, any): (u32, u16, bool), rank: u32| {
+            let (weight, count) = (weight(rank), count(rank));
+            let has_data = count != 0;
+            (
+                sum.wrapping_add(weight.wrapping_mul(count as u32)),
+                of_kind.wrapping_add(weight as u16 * u16::from(has_data)),
+                any | has_data,
+            )
+        };
+        let (sum, of_kind, any) = (0..ranks).fold((0, 0, false), add);
+        let one = Data::of(thread, any.into(), types.for_rank(0))?;
+        return Some(Data { bytes: one.bytes.wrapping_mul(sum), kind: one.kind.wrapping_mul(of_kind), ..one });
     }
-    (0..ranks).try_fold(0u32, |sum, rank| {
-        let bytes = bytes(thread, count(rank), types.for_rank(rank as usize))?;
-        Some(sum.wrapping_add(weight(rank).wrapping_mul(bytes)))
+    (0..ranks).try_fold(Data::default(), |sum, rank| {
+        let data = Data::of(thread, count(rank), types.for_rank(rank as usize))?;
+        Some(sum.plus(data.times(weight(rank))))
     })
 }
 
@@ -72,9 +115,10 @@ fn own<W: Width>(thread: ThreadRef, known: &Communicator, in_place: Option<Passe
     let abi = abi::get();
     match in_place {
         Some(all) if all.counts == 0 => None,
-        Some(all) => bytes(thread, W::element(all.counts, known.rank() as usize), abi.handle(all.types)),
-        None => bytes(thread, W::count(block.counts), abi.handle(block.types)),
+        Some(all) => Data::of(thread, W::element(all.counts, known.rank() as usize), abi.handle(all.types)),
+        None => Data::of(thread, W::count(block.counts), abi.handle(block.types)),
     }
+    .map(|data| data.bytes)
 }
 
 /// Each rank sends a block to each other one.
@@ -84,12 +128,14 @@ pub fn exchanged<W: Width>(
     by_type: bool,
     sent: Passed,
     received: Passed,
-) -> Option<u32> {
+) -> Option<Share> {
     let types = |passed: Passed| if by_type { Types::Each(passed.types) } else { Types::One(passed.types) };
     let out = weighted::<W>(thread, known.size(), sent.counts, types(sent), receiver)?;
     let into = weighted::<W>(thread, known.size(), received.counts, types(received), sender)?;
     let rank = known.rank();
-    Some(sender(rank).wrapping_mul(out).wrapping_sub(receiver(rank).wrapping_mul(into)))
+    let share = out.times(sender(rank)).plus(into.times(receiver(rank).wrapping_neg()));
+    let unknown = if share.any_kind { unknown::TYPES } else { 0 };
+    Some(Share { amounts: share.bytes, types: share.kind, unknown })
 }
 
 /// Each rank sends one block to all.
@@ -102,7 +148,7 @@ pub fn contributed<W: Width>(
 ) -> Option<u32> {
     let all = (0..known.size()).fold(0u32, |sum, rank| sum.wrapping_add(receiver(rank)));
     let block = own::<W>(thread, known, in_place.then_some(received), sent)?;
-    let into = weighted::<W>(thread, known.size(), received.counts, Types::One(received.types), sender)?;
+    let into = weighted::<W>(thread, known.size(), received.counts, Types::One(received.types), sender)?.bytes;
     let rank = known.rank();
     let out = sender(rank).wrapping_mul(all).wrapping_mul(block);
     Some(out.wrapping_sub(receiver(rank).wrapping_mul(into)))
@@ -124,7 +170,7 @@ pub fn gathered<W: Width>(
     if !is_root {
         return Some(out);
     }
-    let into = weighted::<W>(thread, known.size(), received.counts, Types::One(received.types), sender)?;
+    let into = weighted::<W>(thread, known.size(), received.counts, Types::One(received.types), sender)?.bytes;
     Some(out.wrapping_sub(root.wrapping_mul(into)))
 }
 
@@ -144,12 +190,12 @@ pub fn scattered<W: Width>(
     if !is_root {
         return Some(into.wrapping_neg());
     }
-    let out = weighted::<W>(thread, known.size(), sent.counts, Types::One(sent.types), receiver)?;
+    let out = weighted::<W>(thread, known.size(), sent.counts, Types::One(sent.types), receiver)?.bytes;
     Some(root.wrapping_mul(out).wrapping_sub(into))
 }
 
 /// All ranks pass the same counts.
 pub fn the_same<W: Width>(thread: ThreadRef, known: &Communicator, passed: Passed) -> Option<u32> {
-    let all = weighted::<W>(thread, known.size(), passed.counts, Types::One(passed.types), receiver)?;
+    let all = weighted::<W>(thread, known.size(), passed.counts, Types::One(passed.types), receiver)?.bytes;
     Some(among(known.rank(), known.size()).wrapping_mul(all))
 }

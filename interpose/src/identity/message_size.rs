@@ -13,7 +13,7 @@ use crate::base::width::Width;
 use crate::identity::amounts::{self, Passed};
 use crate::identity::{handle, registry};
 use crate::mpi::abi;
-use crate::record::call_cache::{self, ByPeer, Call, Declared, Key, UNKNOWN_AMOUNTS};
+use crate::record::call_cache::{self, ByPeer, Call, Declared, Key, Share, UNKNOWN_AMOUNTS};
 use crate::record::call_site;
 use crate::record::communicator::Communicator;
 use crate::record::thread::ThreadRef;
@@ -282,11 +282,10 @@ impl<W: Width> Message<W> {
 
     /// This rank's share of the sums of amounts, which are compared within one group.
     #[inline(always)]
-    fn amounts(&self, share: impl FnOnce(&Communicator) -> Option<u32>) -> u64 {
+    fn amounts<S: Into<Share>>(&self, share: impl FnOnce(&Communicator) -> Option<S>) -> Share {
         match self.known() {
-            Some(known) if known.is_inter() => 0,
-            Some(known) => share(known).map_or(UNKNOWN_AMOUNTS, u64::from),
-            None => UNKNOWN_AMOUNTS,
+            Some(known) if known.is_inter() => Share::default(),
+            known => known.and_then(share).map_or(UNKNOWN_AMOUNTS, Into::into),
         }
     }
 
@@ -370,7 +369,7 @@ impl<W: Width> Message<W> {
             root: self.root,
             site: self.site,
         };
-        Call { key, known: true, asks: self.asks, by_peer: None, amounts: 0 }
+        Call { key, known: true, asks: self.asks, by_peer: None, amounts: Share::default() }
     }
 
     /// A call whose size is unknown before the communicator is.

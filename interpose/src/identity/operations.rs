@@ -9,7 +9,7 @@ use crate::base::width::{Int, Large, Width};
 use crate::identity::registry::{self, Description, Registry};
 use crate::identity::{communicator_table, datatype};
 use crate::mpi::abi;
-use crate::record::call_cache::{self, ByPeer, Call, Found, Key, Lasts};
+use crate::record::call_cache::{self, ByPeer, Call, Found, Key, Lasts, Share};
 use crate::record::call_site;
 use crate::record::communicator::Communicator;
 use crate::record::thread::{self, ThreadRef};
@@ -101,7 +101,7 @@ pub fn prepare(communicator: usize, call: &dyn Fn() -> Call) -> Option<(Found, u
 #[cold]
 pub fn begin_on_new(key: &Key, made: &'static Communicator) -> Option<(u32, u64, u64)> {
     let mut registry = registry::lock()?;
-    let call = Call { key: *key, known: true, asks: false, by_peer: None, amounts: 0 };
+    let call = Call { key: *key, known: true, asks: false, by_peer: None, amounts: Share::default() };
     let pending = registry.communicators.get(&key.communicator).copied()?;
     let begun = registry.operation(pending, &call, (UNKNOWN_BYTES, 0))?;
     let begun = registry.live.operation(begun);

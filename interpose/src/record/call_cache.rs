@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use mpitrace_format::layout::{CommunicatorEntry, OperationEntry};
+use mpitrace_format::layout::{CommunicatorEntry, OperationEntry, unknown};
 use mpitrace_functions::Function;
 
 use crate::record::call_site;
@@ -68,13 +68,28 @@ pub struct Call {
     pub asks: bool,
     /// Where each peer has a data type of its own (`MPI_Alltoallw`).
     pub by_peer: Option<ByPeer>,
-    /// This rank's share of the communicator's sums of amounts ([`mpitrace_format::amounts`]), or [`UNKNOWN_AMOUNTS`];
-    /// 0 where amounts are compared in another way.
-    pub amounts: u64,
+    /// This rank's share of the communicator's sums; none where amounts are compared in another way.
+    pub amounts: Share,
+}
+
+/// A rank's share of the sums of a communicator by which is found whether amounts and types fit
+/// ([`mpitrace_format::amounts`]).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Share {
+    pub amounts: u32,
+    pub types: u16,
+    /// Bits of `mpitrace_format::layout::unknown`.
+    pub unknown: u16,
+}
+
+impl From<u32> for Share {
+    fn from(amounts: u32) -> Share {
+        Share { amounts, ..Share::default() }
+    }
 }
 
 /// Not all amounts of a call are known.
-pub const UNKNOWN_AMOUNTS: u64 = 1 << 32;
+pub const UNKNOWN_AMOUNTS: Share = Share { amounts: 0, types: 0, unknown: unknown::AMOUNTS };
 
 /// Counts and data types, one for each peer, in the program's memory.
 #[derive(Clone, Copy, Debug)]

@@ -97,7 +97,7 @@ fields! {
     CommunicatorEntry {
         key set_key: [u64; 2], calls set_calls: u64, size set_size: u32, rank set_rank: u32, name set_name: u32,
         flags set_flags: u32, sync_at set_sync_at: u64, amounts set_amounts: [u32; 2],
-        amounts_unknown set_amounts_unknown: u32
+        unknown set_unknown: u16, types set_types: u16
     }
     OperationEntry {
         calls set_calls: u64, bytes set_bytes: u64, communicator set_communicator: u32, function set_function: u32,

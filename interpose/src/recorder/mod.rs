@@ -27,7 +27,7 @@ use mpitrace_format::layout::CommunicatorEntry;
 
 use crate::base::{mode, processor};
 use crate::identity::operations;
-use crate::record::call_cache::{Call, Found, UNKNOWN_AMOUNTS};
+use crate::record::call_cache::{Call, Found, Share};
 use crate::record::entry::Entry;
 use crate::record::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
@@ -99,12 +99,15 @@ fn begin<F: FnOnce() -> c_int, R>(
 /// Adds this rank's share of the amounts of a call with this position to the sums of its communicator.
 #[inline(always)]
 fn add_amounts(communicator: Entry<CommunicatorEntry>, call: &Call, position: u64) {
-    if call.amounts & UNKNOWN_AMOUNTS != 0 {
-        communicator.set_amounts_unknown(1);
-    } else if call.amounts != 0 {
-        let [first, second] = amounts::factors(position).map(|factor| factor.wrapping_mul(call.amounts as u32));
+    let Share { amounts, types, unknown } = call.amounts;
+    if amounts != 0 {
+        let [first, second] = amounts::factors(position).map(|factor| factor.wrapping_mul(amounts));
         let [one, other] = communicator.amounts();
         communicator.set_amounts([one.wrapping_add(first), other.wrapping_add(second)]);
+    }
+    if types != 0 || unknown != 0 {
+        communicator.set_types(communicator.types().wrapping_add(types));
+        communicator.set_unknown(communicator.unknown() | unknown);
     }
 }
 

@@ -1,10 +1,10 @@
-//! Amounts of v- and w-variants that do not fit, by the sums of each rank over its calls ([`mpitrace_format::amounts`]).
+//! Amounts and data types of v- and w-variants that do not fit, by the sums of each rank over its calls ([`mpitrace_format::amounts`]).
 
 use std::collections::BTreeMap;
 
 use mpitrace_format::amounts::can_be;
-use mpitrace_format::layout::communicator_flags as flags;
-use mpitrace_functions::{Function, Size};
+use mpitrace_format::layout::{communicator_flags as flags, unknown};
+use mpitrace_functions::{Function, Pattern, Size};
 use serde::Serialize;
 
 use super::communicators::Communicator;
@@ -12,12 +12,14 @@ use super::undone::{CalledAlone, call_at};
 use crate::reader::{Part, Trace};
 
 /// Calls of a communicator in which ranks receive other amounts than are sent to them, or pass other counts where all
-/// have to pass the same.
+/// have to pass the same; or data of another kind than those that are sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Amounts {
+    /// `amounts` or `datatype`.
+    pub kind: &'static str,
     /// The communicator's name.
     pub communicator: String,
-    /// The call's position; `None`: in more than one call.
+    /// The call's position; `None`: in more than one call, or of data types.
     pub sequence: Option<u64>,
     /// The ranks' calls there, those that called the same together; where it is in more than one call the functions
     /// that it can be.
@@ -27,21 +29,26 @@ pub struct Amounts {
 /// Those of a communicator on which all ranks have made the same calls.
 pub(super) fn amounts(trace: &Trace, communicator: &Communicator) -> Option<Amounts> {
     let members = || communicator.members.iter().map(|&(part, entry)| (&trace.parts[part], entry));
-    let mut sums = [0u32; 2];
+    let (mut sums, mut types, mut unknown) = ([0u32; 2], 0u16, 0);
     for (part, entry) in members() {
         let entry = part.communicators()[entry];
         let is_known = entry.flags & (flags::IDENTIFIED | flags::INTER | flags::FOLDED) == flags::IDENTIFIED;
         let all_counted = part.threads().iter().all(|thread| thread.failed == 0 && thread.untracked == 0);
-        if !is_known || !all_counted || entry.amounts_unknown != 0 {
+        if !is_known || !all_counted || entry.unknown & unknown::AMOUNTS != 0 {
             return None;
         }
         sums = [0, 1].map(|which: usize| sums[which].wrapping_add(entry.amounts[which]));
+        types = types.wrapping_add(entry.types);
+        unknown |= entry.unknown;
     }
     let is_whole = communicator.members.len() == communicator.size as usize;
-    let (first, entry) = members().next().filter(|_| is_whole && sums != [0, 0])?;
+    // Data that are not received have no other type.
+    let of_types = sums == [0, 0] && types != 0 && unknown & unknown::TYPES == 0;
+    let is_compared = |part: &Part, name: u32| is_compared(part, name, of_types);
+    let (first, entry) = members().next().filter(|_| is_whole && (of_types || sums != [0, 0]))?;
     let calls = first.communicators()[entry].calls;
     // A call that was not kept may be of any function.
-    let found = (0..calls).filter(|&position| can_be(position, sums)).find_map(|position| {
+    let found = (0..calls).filter(|&position| !of_types && can_be(position, sums)).find_map(|position| {
         let of_member = |member| {
             let kept = call_at(&member, position);
             kept.is_none_or(|kept| is_compared(member.0, kept.function)).then_some((member.0, kept))
@@ -60,7 +67,8 @@ pub(super) fn amounts(trace: &Trace, communicator: &Communicator) -> Option<Amou
         for (part, entry) in members() {
             let of_it = part.operations().iter().filter(|operation| operation.communicator as usize == entry);
             for operation in of_it.filter(|operation| operation.calls > 0 && is_compared(part, operation.function)) {
-                let ranks = grouped.entry((name(part, operation.function), None)).or_default();
+                let site = name(part, operation.call_site).filter(|_| of_types);
+                let ranks = grouped.entry((name(part, operation.function), site)).or_default();
                 if ranks.last() != Some(&part.rank()) {
                     ranks.push(part.rank());
                 }
@@ -68,11 +76,15 @@ pub(super) fn amounts(trace: &Trace, communicator: &Communicator) -> Option<Amou
         }
     }
     let calls = CalledAlone::of_groups(grouped);
-    Some(Amounts { communicator: communicator.name.clone(), sequence: found.map(|found| found.0), calls })
+    let kind = if of_types { "datatype" } else { "amounts" };
+    Some(Amounts { kind, communicator: communicator.name.clone(), sequence: found.map(|found| found.0), calls })
 }
 
-/// True if a function of this name adds to the sums.
-fn is_compared(part: &Part, name: u32) -> bool {
+/// True if a function of this name adds to the sums, or to that of types.
+fn is_compared(part: &Part, name: u32, of_types: bool) -> bool {
     let function = part.text(name).and_then(|name| Function::named(&name));
-    function.is_some_and(|function| matches!(function.size, Size::Sum | Size::Contributed | Size::Received))
+    function.is_some_and(|function| match of_types {
+        true => !function.types_agree() && function.pattern == Pattern::AllToAll,
+        false => matches!(function.size, Size::Sum | Size::Contributed | Size::Received),
+    })
 }

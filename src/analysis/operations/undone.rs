@@ -28,7 +28,7 @@ pub struct Undone {
     pub not_called: Vec<NotCalled>,
     /// The operations with requests that ranks had not completed when they had come to `MPI_Finalize`.
     pub not_completed: Vec<NotCompleted>,
-    /// Amounts of v- and w-variants that do not fit.
+    /// Amounts and types of v- and w-variants that do not fit.
     pub amounts: Vec<Amounts>,
     /// Messages that were never received and receives that nothing matched.
     pub not_matched: Vec<NotMatched>,

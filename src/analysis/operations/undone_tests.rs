@@ -235,10 +235,22 @@ fn with_amounts(positions: &[u64], change: impl Fn(&mut SyntheticRank, u32)) -> 
 fn amounts_that_do_not_fit_are_found_with_their_call() {
     assert_eq!(with_amounts(&[], |_, _| {}), []);
     let calls = vec![CalledAlone { ranks: vec![0, 1, 2], function: Some("MPI_Alltoallv".into()), call_site: None }];
-    let found = |sequence| [Amounts { communicator: "MPI_COMM_WORLD".into(), sequence, calls: calls.clone() }];
+    let found =
+        |sequence| [Amounts { kind: "amounts", communicator: "MPI_COMM_WORLD".into(), sequence, calls: calls.clone() }];
     assert_eq!(with_amounts(&[7], |_, _| {}), found(Some(7)));
     assert_eq!(with_amounts(&[3, 7], |_, _| {}), found(None));
     assert_eq!(with_amounts(&[4], |_, _| {}), found(None), "a Barrier has none");
+    // Of three ranks, which cancel out or not.
+    let types = |last: u16| {
+        let change =
+            move |rank: &mut SyntheticRank, number: u32| rank.add_types(0, Some([7, 9, last][number as usize]));
+        with_amounts(&[], change)
+    };
+    let of_types = Amounts { kind: "datatype", ..found(None)[0].clone() };
+    assert_eq!((types(16u16.wrapping_neg()), types(0)), (vec![], vec![of_types]));
+    assert_eq!(with_amounts(&[7], |rank, _| rank.add_types(0, Some(5))), found(Some(7)), "not received at all");
+    let uncertain = |rank: &mut SyntheticRank, number| rank.add_types(0, (number != 1).then_some(5));
+    assert_eq!((with_amounts(&[], uncertain), with_amounts(&[7], uncertain)), (vec![], found(Some(7)).into()));
     let silent: [fn(&mut SyntheticRank, u32); 3] = [
         |rank, number| rank.last_thread().unwrap().failed = u64::from(number == 2),
         |rank, number| rank.add_amounts(0, (number > 0).then_some([0, 0])),

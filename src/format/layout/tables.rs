@@ -39,8 +39,18 @@ pub struct CommunicatorEntry {
     pub made_of: u32,
     /// This rank's share of two sums ([`crate::amounts`]).
     pub amounts: [u32; 2],
-    /// Not 0: the amounts of some call were not known, and these sums say nothing.
-    pub amounts_unknown: u32,
+    /// Bits of [`unknown`].
+    pub unknown: u16,
+    /// This rank's share of the sum of the kinds of data types that ranks exchange: 0 over all where they fit.
+    pub types: u16,
+}
+
+/// Bits of [`CommunicatorEntry::unknown`].
+pub mod unknown {
+    /// The amounts of some call were not known, and no sum says anything.
+    pub const AMOUNTS: u16 = 1;
+    /// In some call a data type was passed that is not compared, and the sum of kinds says nothing.
+    pub const TYPES: u16 = 2;
 }
 
 /// Bits of [`CommunicatorEntry::flags`].
