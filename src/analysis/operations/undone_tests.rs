@@ -182,7 +182,7 @@ fn the_call_that_was_left_out_is_found_by_the_later_ones() {
 
 #[test]
 fn what_was_never_freed_is_counted() {
-    let mut ranks: Vec<SyntheticRank> = (0..2).map(|rank| SyntheticRank::new(rank, 2)).collect();
+    let mut ranks: Vec<SyntheticRank> = (0..2).map(|rank| SyntheticRank::new(rank, 2).stamped()).collect();
     for (number, rank) in (0u32..).zip(&mut ranks) {
         let made = [5, 6, 7, 8, 9].map(|key| rank.communicator(key, 2, number, None));
         rank.is_of(made[2], communicator_flags::WINDOW, 0);
