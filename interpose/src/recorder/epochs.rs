@@ -8,7 +8,7 @@ use crate::identity::handle;
 use crate::mpi::{Group, abi};
 use crate::recorder::messages::{communicator, partner};
 use crate::recorder::requests::request_partners::{Message, RequestPartners};
-use crate::recorder::waiting::{on_window, own};
+use crate::recorder::waiting::{await_window, own};
 
 /// The group with which a window's epoch was begun, as a bit for each of the first 64 ranks of the world; in
 /// [`Message::bytes`].
@@ -23,17 +23,20 @@ pub fn post(here: usize, forward: impl Fn() -> c_int, group: usize, win: usize) 
 /// `MPI_Win_start`: waits in some libraries until the ranks of a group let it begin.
 pub fn start(here: usize, forward: impl Fn() -> c_int, group: usize, win: usize) -> c_int {
     begin(here, access(win), group);
-    await_group(here, forward, access(win), win)
+    await_group(here, access(win), win);
+    forward()
 }
 
 /// `MPI_Win_complete`: waits in the others.
 pub fn complete(here: usize, forward: impl Fn() -> c_int, win: usize) -> c_int {
-    await_group(here, forward, access(win), win)
+    await_group(here, access(win), win);
+    forward()
 }
 
 /// `MPI_Win_wait`: waits until the ranks of a group have ended.
 pub fn wait(here: usize, forward: impl Fn() -> c_int, win: usize) -> c_int {
-    await_group(here, forward, exposure(win), win)
+    await_group(here, exposure(win), win);
+    forward()
 }
 
 fn access(win: usize) -> usize {
@@ -57,14 +60,14 @@ fn begin(here: usize, epoch: usize, group: usize) {
     }
 }
 
-/// Forwards a call that waits for the ranks of the group of an epoch, or for any where these are not known.
+/// A call waits for the ranks of the group of an epoch, or for any where these are not known.
 #[inline(never)]
-fn await_group(here: usize, forward: impl Fn() -> c_int, epoch: usize, win: usize) -> c_int {
+fn await_group(here: usize, epoch: usize, win: usize) {
     let known = || {
         let thread = own(here)?;
         Some((thread, GROUPS.find(epoch)?, communicator(thread, access(win))?))
     };
-    let Some((thread, group, window)) = known() else { return on_window(here, forward, win) };
+    let Some((thread, group, window)) = known() else { return await_window(here, win) };
     let mut left = group.bytes;
     for number in 0..left.count_ones() as usize {
         let rank = partner(thread, abi::get().comm_world, left.trailing_zeros() as usize);
@@ -73,5 +76,4 @@ fn await_group(here: usize, forward: impl Fn() -> c_int, epoch: usize, win: usiz
         // The window in place of a tag.
         thread.await_message(number, rank, window as i32, awaited::WINDOW | more);
     }
-    forward()
 }

@@ -181,11 +181,17 @@ fn receive_and_keep(
 /// it in any call up to the one that gives it up.
 #[inline(always)]
 pub fn on_window(here: usize, forward: impl Fn() -> c_int, win: usize) -> c_int {
+    await_window(here, win);
+    forward()
+}
+
+/// One function for all wrappers: a call of it costs less than the code in each of them.
+#[inline(never)]
+pub fn await_window(here: usize, win: usize) {
     if let Some(thread) = own(here) {
         let window = communicator(thread, handle::of_window(abi::get().handle(win)));
         thread.await_message(0, window.map_or(partner::UNKNOWN, partner::any), 0, awaited::WINDOW);
     }
-    forward()
 }
 
 /// Nothing is known of a request.
