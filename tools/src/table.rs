@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::iter::zip;
 
 use crate::output::{Attribute, Style};
 use crate::text::{self, columns as width_of};
@@ -95,12 +96,12 @@ impl Cell {
         }
     }
 
-    fn shown(&self, unit: Option<text::Unit>) -> String {
+    fn shown(&self, unit: Option<text::Unit>) -> Cow<'_, str> {
         let time = |ns: f64| unit.map_or_else(|| text::time(ns), |unit| unit.number(ns));
         match self {
-            Cell::Text(text) => text.clone(),
-            Cell::Time(ns) => time(*ns),
-            Cell::Interval(ends) => ends.map(time).join(" to "),
+            Cell::Text(text) => text.into(),
+            Cell::Time(ns) => time(*ns).into(),
+            Cell::Interval(ends) => ends.map(time).join(" to ").into(),
         }
     }
 }
@@ -127,8 +128,8 @@ impl<'t> Table<'t> {
     /// Writes the titles and the rows.
     pub fn write(&self, output: &mut dyn Write, style: Style) -> io::Result<()> {
         let units: Vec<Option<text::Unit>> = (0..self.columns.len()).map(|index| self.unit(index)).collect();
-        let cells = |row: &Vec<Cell>| row.iter().zip(&units).map(|(cell, unit)| cell.shown(*unit)).collect();
-        let rows: Vec<Vec<String>> = self.rows.iter().map(cells).collect();
+        let cells = |row| zip(row, &units).map(|(cell, unit): (&Cell, _)| cell.shown(*unit)).collect();
+        let rows: Vec<Vec<Cow<'_, str>>> = self.rows.iter().map(cells).collect();
         let kept = |index: &usize| !self.columns[*index].optional || rows.iter().any(|row| !row[*index].is_empty());
         let kept: Vec<usize> = (0..self.columns.len()).filter(kept).collect();
         let column = |&index: &usize| {
@@ -139,7 +140,7 @@ impl<'t> Table<'t> {
         let columns: Vec<(Column<'_>, usize)> = kept.iter().map(column).collect();
         let mut written = Rows::begin(&columns, output, style)?;
         for row in &rows {
-            let cells: Vec<&str> = kept.iter().map(|&index| row[index].as_str()).collect();
+            let cells: Vec<&str> = kept.iter().map(|&index| &*row[index]).collect();
             written.row(output, &cells)?;
         }
         written.end(output)

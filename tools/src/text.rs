@@ -222,6 +222,10 @@ fn indent(text: &str) -> usize {
 
 /// The columns of a text in a terminal, without attributes.
 pub fn columns(text: &str) -> usize {
+    // Nearly all cells of a table.
+    if text.is_ascii() && !text.contains('\x1b') {
+        return text.len();
+    }
     let mut parts = text.split("\x1b[");
     let plain = parts.next().map_or(0, UnicodeWidthStr::width);
     plain + parts.filter_map(|part| part.split_once('m')).map(|(_, text)| text.width()).sum::<usize>()

@@ -86,10 +86,10 @@ pub fn lines(rows: &[Row]) -> Vec<String> {
         let size = format!("{} on {}", count(ranks.into(), "rank"), count(nodes as u64, "node"));
         format!("{name} with {size} takes {share} longer since {since} ({before} runs before, {after} since).")
     };
-    let slower = slower_programs(rows);
+    let (slow, slower) = rayon::join(|| slow_nodes(rows), || slower_programs(rows));
     let many = (slower.len() > 1 && 2 * slower.len() > compared(rows))
         .then(|| "Most programs take longer: look at the machine and its load first.".to_owned());
-    let nodes = slow_nodes(rows).into_iter().map(node);
+    let nodes = slow.into_iter().map(node);
     nodes.chain(slower.into_iter().map(program)).chain(many).collect()
 }
 

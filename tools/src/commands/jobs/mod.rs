@@ -27,7 +27,7 @@ use find::Found;
 use grouped::By;
 
 pub use find::keep;
-pub use row::{Row, program, value_of};
+pub use row::{Row, program, user_name, value_of};
 
 /// Show the traces of many runs as a table, one row for each run
 ///
@@ -91,8 +91,8 @@ impl Arguments {
     /// True if the row is wanted. One of which it is not known when it began is of all dates.
     fn wants(&self, row: &Row) -> bool {
         let is_of = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
-        let began = row.started.as_deref().and_then(date::seconds);
-        let is_late = self.since.zip(began).is_none_or(|(since, began)| began >= since);
+        let began = || row.started.as_deref().and_then(date::seconds);
+        let is_late = self.since.is_none_or(|since| began().is_none_or(|began| began >= since));
         is_late && is_of(&self.user, &row.user) && is_of(&self.program, &row.program)
     }
 }
@@ -148,6 +148,16 @@ fn write_format(rows: &[Row], format: Format, output: &mut Output) -> Result<()>
 }
 
 fn write(rows: &[Row], output: &mut Output) -> Result<()> {
+    let (table, lines) = rayon::join(|| table(rows), || findings::lines(rows));
+    let style = output.style;
+    table.write(output, style)?;
+    for line in lines {
+        writeln!(output, "{line}")?;
+    }
+    Ok(())
+}
+
+fn table(rows: &[Row]) -> Table<'static> {
     let columns = [
         text("started").optional(),
         text("job").optional(),
@@ -186,10 +196,5 @@ fn write(rows: &[Row], output: &mut Output) -> Result<()> {
             text::printable(&row.file).into_owned(),
         ]);
     }
-    let style = output.style;
-    table.write(output, style)?;
-    for line in findings::lines(rows) {
-        writeln!(output, "{line}")?;
-    }
-    Ok(())
+    table
 }
