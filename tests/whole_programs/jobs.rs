@@ -120,11 +120,14 @@ fn running(case: &Case) {
     let copy = case.folder.join("running.prom");
     fs::write(&copy, seen.expect("the calls of both ranks within a minute")).expect("a copy");
     let metrics = read(case, "openmetrics.py", &[&copy]);
+    // `jobs` has the owner of the trace.
+    let user = process::run(Command::new("whoami"), &case.folder.join("user"), Duration::from_secs(60)).stdout;
     let of = |name: &str, kind: &str, sample: &str| {
         let family = &metrics[format!("mpitrace_running_{name}")];
         assert_eq!((&family["type"], &family["samples"][0][0]), (&kind.into(), &sample.into()), "{metrics}");
-        assert_eq!(family["samples"][0][1]["job"], "17", "{metrics}");
-        let program = &family["samples"][0][1]["program"];
+        let labels = &family["samples"][0][1];
+        assert_eq!((&labels["job"], &labels["user"]), (&"17".into(), &user.trim().into()), "{metrics}");
+        let program = &labels["program"];
         assert!(program.as_str().is_some_and(|program| program.starts_with("whereabouts")), "{metrics}");
         family["samples"][0][2].as_f64().expect("a number")
     };

@@ -100,7 +100,7 @@ impl Row {
         Row {
             file: path.to_string_lossy().into_owned(),
             job: job.map(|words| words.join("_")),
-            user: value("user").or_else(|| owner(path)),
+            user: path.metadata().ok().map(|metadata| user_name(metadata.uid())),
             program: value("command").and_then(|command| program(&command)),
             nodes: hosts.len(),
             ranks: trace.world_size,
@@ -163,9 +163,8 @@ pub fn program(command: &str) -> Option<String> {
     Some(script.map_or(first, name))
 }
 
-/// The user to whom a file belongs.
-fn owner(path: &Path) -> Option<String> {
-    let uid = path.metadata().ok()?.uid();
+/// The name of a user, or the number of one who has no name.
+pub fn user_name(uid: u32) -> String {
     let mut buffer = [0; 4096];
     // SAFETY: passwd is a structure of numbers and pointers, for which zeros are valid.
     let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
@@ -173,10 +172,10 @@ fn owner(path: &Path) -> Option<String> {
     // SAFETY: all pointers are to live memory, the buffer's length is that given; `found` is null or `&entry` after it.
     let failed = unsafe { libc::getpwuid_r(uid, &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found) };
     if failed != 0 || found.is_null() {
-        return Some(uid.to_string());
+        return uid.to_string();
     }
     // SAFETY: the name is a text that ends in 0 within the buffer, which lives.
-    Some(unsafe { CStr::from_ptr(entry.pw_name) }.to_string_lossy().into_owned())
+    unsafe { CStr::from_ptr(entry.pw_name) }.to_string_lossy().into_owned()
 }
 
 /// The nodes, each with its ranks.

@@ -13,7 +13,7 @@ use mpitrace_format::metadata::Metadata;
 use tempfile::NamedTempFile;
 
 use super::standing::Standing;
-use crate::commands::jobs::{metrics, program, value_of};
+use crate::commands::jobs::{metrics, program, user_name, value_of};
 
 /// The file is rewritten so often: Prometheus reads it every 15 s, or less often.
 pub const PERIOD: Duration = Duration::from_secs(5);
@@ -102,7 +102,9 @@ impl Drop for Metrics {
 /// The labels by which jobs differ.
 fn labels(known: &Metadata) -> String {
     let command = value_of(known, "command").and_then(|command| program(&command));
-    let values = [("job", value_of(known, "job")), ("program", command), ("user", value_of(known, "user"))];
+    // SAFETY: getuid has no preconditions and cannot fail. Ranks of other users are not observed.
+    let user = user_name(unsafe { libc::getuid() });
+    let values = [("job", value_of(known, "job")), ("program", command), ("user", Some(user))];
     let label = |(name, value): (&str, Option<String>)| metrics::label(name, &value.unwrap_or_default());
     values.map(label).join(",")
 }
