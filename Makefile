@@ -20,8 +20,8 @@ wheel: # A Python wheel with the package, mpitrace and libmpitrace.so, in target
 dist: # An archive of the sources with all dependencies, in target/packages
 	packaging/dist.sh
 
-archive: # An archive of the build to be unpacked on other machines, in target/packages
-	BUILT="$(BUILT)" packaging/archive.sh
+archive: # An archive with all programs and the wheel, for machines without cargo, from glibc 2.17 on, in target/packages
+	packaging/archive.sh
 
 test: # The first tier of the tests, with its own set-up: what CI runs
 	tests/run.sh

@@ -2,11 +2,10 @@
 # Makes the files of a release out of a tagged commit: packaging/release.sh 0.1.0
 #
 # Checks that nothing is uncommitted, that the tag v0.1.0 is this commit, and that manifests and CHANGELOG.md have the
-# version. Then builds, and leaves in target/packages the wheel, the Debian package, the archive of the sources with all
-# dependencies, and SHA256SUMS. It publishes nothing.
+# version. Then builds, and leaves in target/packages the Debian package, the archive of the build, the wheel, the archive
+# of the sources with all dependencies, and SHA256SUMS. It publishes nothing.
 #
-#   GLIBC     the oldest C library that the wheel is for (2.17); empty: that of this machine
-#   PROFILE   cargo's profile (release)
+#   GLIBC, PROFILE   as in archive.sh
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -32,8 +31,8 @@ profile=${PROFILE:-release}
 rm -f "$target"/packages/mpitrace* "$target/packages/SHA256SUMS"
 cargo build --locked --profile "$profile" -p mpitrace-interpose -p mpitrace-tools
 BUILT=$target/$profile packaging/deb.sh
-GLIBC=${GLIBC-2.17} MATURIN_PEP517_ARGS="--profile $profile" make -s wheel
+packaging/archive.sh
 packaging/dist.sh
 cd "$target/packages"
-sha256sum mpitrace*.deb mpitrace*.tar.xz mpitrace*.whl >SHA256SUMS
+sha256sum mpitrace*.deb mpitrace*.tar.gz mpitrace*.tar.xz mpitrace*.whl >SHA256SUMS
 cat SHA256SUMS

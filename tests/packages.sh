@@ -5,11 +5,11 @@
 #
 #   install   make install: pkg-config and CMake compile a C program, the module files load
 #   deb       the Debian package: lintian, and a system without Rust
-#   archive   the archive of the build: bound into a system without Rust and MPI, where a program is traced
+#   archive   the archive of a build for this machine: bound into a system without Rust and MPI, where a program is traced
 #   dist      the archive of the sources: all dependencies of both workspaces are in it
 #   python    the wheel: the package in a virtual environment, its types, its numbers beside those of the companion, the
 #             notebook
-#   glibc     the wheel for glibc 2.17, linked by zig: what it needs, and a trace by its library
+#   glibc     the archive for glibc 2.17, linked by zig: what its files need; a trace, and the wheel, in Debian 11
 #   r         R reads an export
 #   release   the release script in a clone with a tag; nothing is published
 #
@@ -31,6 +31,8 @@ venv=$work/venv
 traces=$work/traces
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
 passed=0
+# That of the last minimal_system.
+chroot=
 
 fail() {
     echo "$*"
@@ -210,20 +212,22 @@ inside() {
             mkdir -p "$0${bound#*:}"
             mount --bind "${bound%%:*}" "$0${bound#*:}"
         done
-        exec chroot "$0" "$@"' "$target/packages/chroot" "$@"
+        exec chroot "$0" "$@"' "$chroot" "$@"
 }
 
-# The minimal system, made once. False where it cannot be made.
+# minimal_system [SUITE PACKAGES]: this Debian or another with more packages, made once, in $chroot. False where it cannot
+# be made.
 minimal_system() {
-    local chroot=$target/packages/chroot suite
+    local suite=${1:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)} packages=${2:-}
+    chroot=$target/packages/chroot/$suite
     if [ "$(id -u)" != 0 ]; then
         skip "the package in a system of its own" "needs root"
         return 1
     fi
     [ ! -e "$chroot/made" ] || return 0
     rm -rf "$chroot"
-    suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-    debootstrap --variant=minbase "$suite" "$chroot" >"$work/debootstrap.log" 2>&1 || {
+    mkdir -p "${chroot%/*}"
+    debootstrap --variant=minbase ${packages:+"--include=$packages"} "$suite" "$chroot" >"$work/debootstrap.log" 2>&1 || {
         tail -n 5 "$work/debootstrap.log"
         skip "the package in a system of its own" "debootstrap failed"
         return 1
@@ -237,9 +241,12 @@ archive() {
         skip archive "no debootstrap, and no right to install it"
         return
     }
-    build
-    local folder=$work/mpitrace-$version-$(uname -m) mpi=$target/mpi/mpich5
-    tar -x -C "$work" -f "$(BUILT=$built packaging/archive.sh)"
+    local folder=$work/mpitrace-$version-$(uname -m) mpi=$target/mpi/mpich5 found
+    found=$(GLIBC='' PROFILE=$profile packaging/archive.sh 2>"$work/pip.log") || fail "$(tail -n 30 "$work/pip.log")"
+    tar -x -C "$work" -f "$found"
+    has "the wheel in it" "$(echo "$folder"/*.whl)" "/mpitrace-$version-cp39-abi3-"
+    found=${found##*-glibc}
+    needs_at_most "${found%.tar.gz}" "$folder"
     minimal_system || return 0
     BOUND="$folder:/opt/mpitrace"
     is "it starts" "mpitrace $version" "$(inside /opt/mpitrace/bin/mpitrace --version)"
@@ -261,7 +268,7 @@ deb() {
         return
     }
     build
-    local package chroot=$target/packages/chroot found code
+    local package found code
     package=$(BUILT=$built packaging/deb.sh)
     lintian --fail-on error,warning --tag-display-limit 0 "$package"
     passed=$((passed + 1))

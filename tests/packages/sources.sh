@@ -49,8 +49,9 @@ release() {
     )
     cp -p "$kept/mpitrace" "$kept/libmpitrace.so" "$built"
     found=$(cd "$target/packages" && sha256sum -c SHA256SUMS)
-    is "files of the release" 3 "$(wc -l <<<"$found")"
-    for file in "mpitrace_${version}_" "mpitrace-$version.tar.xz: OK" "mpitrace-$version-cp39-abi3-"; do
+    is "files of the release" 4 "$(wc -l <<<"$found")"
+    for file in "mpitrace_${version}_" "mpitrace-$version.tar.xz: OK" \
+        "mpitrace-$version-$(uname -m)-glibc" "mpitrace-$version-cp39-abi3-"; do
         has "files of the release" "$found" "$file"
     done
 }

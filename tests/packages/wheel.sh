@@ -47,37 +47,39 @@ assert sum("image/png" in output.get("data", {}) for output in outputs) == 2, ou
     passed=$((passed + 1))
 }
 
-# The wheel that is linked to an old C library: what it needs, and that its library traces a program.
-glibc() {
-    local folder=$work/glibc oldest=2.17 file needs newest found
-    python3 -m venv "$folder" 2>/dev/null || {
-        skip glibc "no python3 with its venv module"
-        return
-    }
-    export PIP_DISABLE_PIP_VERSION_CHECK=1
-    GLIBC=$oldest MATURIN_PEP517_ARGS="--profile $profile" \
-        "$folder/bin/python" -m pip wheel -q --no-deps --wheel-dir "$folder" ./python >"$work/pip.log" 2>&1 ||
-        fail "$(tail -n 30 "$work/pip.log")"
-    has "the tag of the wheel" "$(echo "$folder"/mpitrace-*.whl)" "manylinux_2_17_"
-    "$folder/bin/python" -m pip install -q "$folder"/mpitrace-*.whl >"$work/pip.log" 2>&1 ||
-        fail "$(tail -n 30 "$work/pip.log")"
-    for file in "$folder"/bin/mpitrace "$folder"/lib/mpitrace/*.so "$folder"/lib/*/site-packages/mpitrace/*.so; do
-        needs=$(objdump -T "$file" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -uV | tail -n 1)
-        newest=$(printf '%s\n' "$needs" "$oldest" | sort -V | tail -n 1)
-        is "the newest glibc that ${file##*/} needs" "$oldest" "$newest"
+# needs_at_most GLIBC FOLDER: what the files of an unpacked archive, and of its wheel, need of the C library.
+needs_at_most() {
+    local file newest
+    (cd "$2" && python3 -m zipfile -e mpitrace-*.whl wheel)
+    for file in "$2"/bin/mpitrace "$2"/lib/mpitrace/*.so "$2"/wheel/mpitrace/*.so; do
+        newest=$( (echo "$1"; objdump -T "$file" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//') | sort -V | tail -n 1)
+        is "the newest glibc that ${file##*/} needs" "$1" "$newest"
     done
-    is "it starts" "mpitrace $version" "$("$folder/bin/mpitrace" --version)"
-    is "the package" "['first', 'good']" "$("$folder/bin/python" -c '
-import mpitrace
-print(list(mpitrace.categorize([5.0, 5.0]).category))')"
-    # shellcheck source=/dev/null
-    . LD_PRELOAD-examples/settings
-    if mpicc -O1 -o "$folder/program" LD_PRELOAD-examples/repetitions.c 2>/dev/null; then
-        "$folder/bin/mpitrace" run -o "$folder/app.mpitrace" -- mpirun -np 2 "$folder/program" >"$work/run.log" 2>&1 ||
-            fail "$(cat "$work/run.log")"
-        found=$("$folder/bin/mpitrace" info --json "$folder/app.mpitrace")
-        has "its trace" "$found" '"complete": true'
-    else
-        skip "a trace by the old library" "no MPI library"
-    fi
+}
+
+# The archive that is linked to an old C library: what its files need. In Debian 11: a trace by its library, its summary,
+# and its wheel.
+glibc() {
+    local folder=$work/glibc oldest=2.17 found
+    mkdir -p "$folder"
+    found=$(GLIBC=$oldest PROFILE=$profile packaging/archive.sh 2>"$work/pip.log") || fail "$(tail -n 30 "$work/pip.log")"
+    has "the archive" "$found" "-glibc$oldest.tar.gz"
+    tar -x -C "$folder" --strip-components 1 -f "$found"
+    needs_at_most $oldest "$folder"
+    minimal_system bullseye openmpi-bin,libopenmpi-dev,gcc,libc6-dev,python3-pip,python3-venv || return 0
+    python3 -m pip download -q --only-binary=:all: --python-version 3.9 --platform "manylinux2014_$(uname -m)" \
+        --dest "$folder" 'pyarrow>=15' >"$work/pip.log" 2>&1 || fail "$(tail -n 30 "$work/pip.log")"
+    cp LD_PRELOAD-examples/repetitions.c "$folder"
+    BOUND="$folder:/opt/mpitrace /dev/shm:/dev/shm"
+    found=$(inside sh -euc '
+        cd /tmp
+        mpicc -O1 -o program /opt/mpitrace/repetitions.c
+        /opt/mpitrace/bin/mpitrace run -o app.mpitrace -- mpirun --allow-run-as-root --oversubscribe -np 2 ./program
+        /opt/mpitrace/bin/mpitrace summary app.mpitrace
+        rm -rf venv
+        python3 -m venv venv
+        venv/bin/pip install --no-index --find-links /opt/mpitrace /opt/mpitrace/mpitrace-*.whl
+        venv/bin/python -c "import mpitrace; print(mpitrace.open(\"app.mpitrace\").info[\"complete\"])"' 2>&1) || fail "$found"
+    has "the summary" "$found" "of their time in MPI"
+    is "the trace in Python" True "${found##*$'\n'}"
 }
