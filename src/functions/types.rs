@@ -40,7 +40,7 @@ impl Basic {
     }
 }
 
-/// Sets of the types of messages: a bit for each of [`CLASSES`], for sequences of several and for all others.
+/// Sets of the types of messages: a bit for each of `CLASSES`, for sequences of several and for all others.
 pub mod classes {
     /// Messages of derived types with several basic types.
     pub const MIXED: u16 = 1 << 14;

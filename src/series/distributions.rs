@@ -17,7 +17,7 @@ pub fn normal_tail(z: f64) -> f64 {
 }
 
 /// The value below which a standard normal one lies with probability `p`, within (0, 1). To 16 digits: algorithm AS 241
-/// [Wichura1988].
+/// \[Wichura1988].
 pub fn normal_quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q.abs() <= 0.425 {

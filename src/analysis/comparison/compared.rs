@@ -10,7 +10,7 @@ use crate::names::names;
 /// Which test is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Test {
-    /// By permutation of the runs, of all operations together ([`super::permutation`]); with runs so few that it cannot
+    /// By permutation of the runs, of all operations together (`permutation`); with runs so few that it cannot
     /// find anything, that of Welch, whose p is then no less than the chance that runs of two equally likely levels
     /// separate.
     #[default]
@@ -93,7 +93,7 @@ pub fn compare(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
     Some(comparison)
 }
 
-/// The same before its [`test`].
+/// The same before its [`test()`].
 pub fn measure(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
     let averages_ns = [a, b].map(|runs| runs.iter().map(|run| run.median_ns).collect::<Vec<_>>());
     let [of_a, of_b] = &averages_ns;

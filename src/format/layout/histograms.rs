@@ -16,7 +16,7 @@ const TOP: u32 = 53;
 
 /// Buckets of a histogram.
 pub const BUCKETS: usize = LINEAR as usize + ((TOP - LINEAR.ilog2()) << STEPS) as usize;
-/// Buckets of a row, and rows of a histogram: a power of two each, [`LINEAR`] ticks two.
+/// Buckets of a row, and rows of a histogram: a power of two each, `LINEAR` ticks two.
 pub const ROW: usize = 1 << STEPS;
 /// See [`ROW`].
 pub const ROWS: usize = BUCKETS / ROW;
