@@ -7,26 +7,30 @@ use super::spread::{FALSE_SHARE, Spread};
 
 /// The longest tail that one of these uppermost shares of the values shows is taken.
 const SHARES: [f64; 3] = [1.0 / 8.0, 1.0 / 16.0, 1.0 / 32.0];
-/// So many values show a tail.
-const FEWEST: usize = 6;
+/// So many values show a tail: a third of a short series, but not less than the first, nor more than the second.
+const FEWEST: [usize; 2] = [6, 24];
+/// Of fewer values than this half as many false ones are expected, since they do not show how heavy the tail is.
+const SHORT: usize = 200;
 
-/// Above this residual are the outliers, of which 3 % are expected to be noise. `least`, `tick` and `nearest`: as of [`Spread::beyond`], whose outliers are those
-/// that may be some. Sorts the residuals.
+/// Above this residual are the outliers, of which 3 % are expected to be noise, half as many of a short series. `least`,
+/// `tick` and `nearest`: as of [`Spread::beyond`], whose outliers are those that may be some. Sorts the residuals.
 pub fn highest(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> f64 {
     let spread = Spread::beyond(residuals, least, tick, nearest);
     let count = residuals.len();
+    let false_share = if count < SHORT { FALSE_SHARE / 2.0 } else { FALSE_SHARE };
+    let fewest = (count / 3).clamp(FEWEST[0], FEWEST[1]);
     let mut sums = vec![0.0; count + 1];
     (0..count).for_each(|i| sums[i + 1] = sums[i] + residuals[i]);
     // By the uppermost share of the values below so many outliers. The mean excess of m values over the next one is known
     // as well as 2 m squares show a variance, so the chance of an excess of t times it is (1 + t / m)^-m.
     let by = |outliers: usize, share: f64| {
         let end = count - outliers;
-        let many = ((end as f64 * share) as usize).max(FEWEST);
+        let many = ((end as f64 * share) as usize).max(fewest);
         let Some(from) = end.checked_sub(many) else { return f64::INFINITY };
         let (next, many) = (residuals[from.saturating_sub(1)], many as f64);
         let excess = ((sums[end] - sums[from]) / many - next).max(least).max(tick / 12.0_f64.sqrt());
         let noise = many * count as f64 / end as f64;
-        let rare = (noise / (FALSE_SHARE * outliers.max(1) as f64)).max(1.0);
+        let rare = (noise / (false_share * outliers.max(1) as f64)).max(1.0);
         next + excess * many * (rare.powf(1.0 / many) - 1.0)
     };
     let fence = |outliers| SHARES.into_iter().map(|share| by(outliers, share)).fold(spread.high, f64::max);
