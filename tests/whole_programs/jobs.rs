@@ -14,10 +14,7 @@ const PYTHON: &str = "mpi/readers/bin/python";
 pub const TESTS: &[Test] = &[
     Test::new("a_folder_of_runs_is_a_table", table),
     Test::new("the_official_parser_reads_the_metrics", metrics).on(On::Any).needs(PYTHON),
-    Test::new("the_official_parser_reads_the_metrics_of_a_running_job", running)
-        .on(On::Any)
-        .needs(PYTHON)
-        .second_tier(),
+    Test::new("the_official_parser_reads_the_metrics_of_a_running_job", running).needs(PYTHON).second_tier(),
     Test::new("duckdb_reads_the_rows", parquet).on(On::Any).needs(PYTHON).second_tier(),
 ];
 
