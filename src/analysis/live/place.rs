@@ -8,8 +8,7 @@ use mpitrace_format::metadata;
 use mpitrace_functions::{Form, Function};
 
 use super::process::Process;
-use super::snapshot::{CommunicatorNow, MessageWait, MismatchNow, Partner, RankNow, Snapshot, State, Wait};
-use super::starting::INIT;
+use super::snapshot::{CommunicatorNow, INIT, MessageWait, MismatchNow, Partner, RankNow, Snapshot, State, Wait};
 use crate::clock::Clock;
 use crate::operations::{CallSite, Operations};
 use crate::partners::Partners;

@@ -1,8 +1,10 @@
 //! Where the ranks of a job are at one moment, as plain data.
 
 use super::ProcessEnd;
-use super::starting::INIT;
 use crate::names::names;
+
+/// The function in which all ranks wait for each other, at the latest when they first exchange messages.
+pub(super) const INIT: &str = "MPI_Init";
 
 /// Where the ranks of a job are, and which of them have come to which call.
 #[derive(Clone, Debug, Default, PartialEq)]

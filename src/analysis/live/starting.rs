@@ -7,10 +7,7 @@ use std::fs;
 use serde::{Deserialize, Serialize};
 
 use super::process::Process;
-use super::snapshot::{RankNow, State, Wait};
-
-/// The function that all ranks wait in for each other, at the latest when they first exchange messages.
-pub(super) const INIT: &str = "MPI_Init";
+use super::snapshot::{INIT, RankNow, State, Wait};
 
 /// A process that has not left `MPI_Init`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
