@@ -44,8 +44,8 @@ debian_packages() {
     wanted='gcc g++ libc6-dev valgrind gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2 otf2-tools'
     # Slurm on virtual nodes, and file systems that they share: tests/cluster.
     wanted="$wanted chromium slurm-wlm munge procps bindfs sshfs fuse3 libfuse3-dev openssh-sftp-server"
-    # Other allocators; and for the second tier applications.
-    wanted="$wanted libjemalloc2 libtcmalloc-minimal4"
+    # Other allocators, and the system calls of a process; for the second tier applications.
+    wanted="$wanted libjemalloc2 libtcmalloc-minimal4 strace"
     [ "$1" = first ] || wanted="$wanted lammps cp2k"
     # The headers of Python are for mpi4py on the standard ABI, of which there is no wheel.
     case $(command -v python3 || echo /usr/bin/python3) in
