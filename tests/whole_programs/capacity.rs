@@ -131,8 +131,9 @@ fn assert_waiting(case: &Case, variables: &[(&str, &str)]) -> Trace {
         let all = outcome.trace.all_calls("summary");
         let of = all.iter().find(|all| all.function == "MPI_Ibarrier").expect("calls that are not kept");
         let beside: f64 = of.per_rank.iter().map(|rank| rank.sum_ns / 1e9).sum();
-        assert!(0.0 < least && least < most, "{sample:#}");
-        if (least - beside - 0.05 * waited..=most + 0.05 * waited).contains(&waited) {
+        assert!(least < most, "{sample:#}");
+        // Where other programs run it may be no more than that there was some.
+        if 0.0 < least && (least - beside - 0.05 * waited..=most + 0.05 * waited).contains(&waited) {
             return outcome.trace;
         }
         seen.push((least, waited, most, beside));

@@ -232,9 +232,9 @@ fn open_mpi_launcher(launcher: PathBuf) -> Vec<OsString> {
 }
 
 fn python(wheels: &str, variables: &[String]) -> Option<Vec<OsString>> {
-    let mut command = words(variables);
-    command.push(environment(wheels).ok()?.join("bin/python").into());
-    Some(command)
+    // A link, whose interpreter an emulated machine lacks.
+    let python = Some(environment(wheels).ok()?.join("bin/python")).filter(|python| python.exists())?;
+    Some(words(variables).into_iter().chain([python.into()]).collect())
 }
 
 /// A virtual environment that tests/mpi/install.sh made; the stamp is the last thing that it writes.
