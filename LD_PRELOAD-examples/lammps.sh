@@ -4,6 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . LD_PRELOAD-examples/settings
 mpitrace=$(realpath "${CARGO_TARGET_DIR:-target}/release/mpitrace")
+command -v lmp >/dev/null || skip "no LAMMPS (lmp)"
 cd "$(mktemp -d)"
 
 cat >in.melt <<'END'
