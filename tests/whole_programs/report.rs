@@ -131,7 +131,7 @@ fn timeline(browser: &mut Browser) {
          var whole = new Plot(document.querySelector('#timeline > figure')), \
              near = new Plot(document.querySelector('#timeline details figure'))",
     );
-    let (near, whole) = (number(browser, "near.x.to"), number(browser, "whole.x.to"));
+    let [near, whole] = ["near", "whole"].map(|plot| number(browser, &format!("{plot}.x.to - {plot}.x.from")));
     assert!(near > 0.0 && near < whole, "{near} of {whole} ns");
     // A call of each rank, and each has values.
     let bars = "near.layers.find((layer) => layer.name === 'communicating').bars";
