@@ -46,25 +46,25 @@ fn option(command: &str, names: [&str; 2]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn of(barriers: impl IntoIterator<Item = u32>) -> Observed {
+    fn observed(barriers: impl IntoIterator<Item = u32>) -> Observed {
         Observed { barriers: barriers.into_iter().map(|one| [one; 2]).collect(), ..Observed::default() }
     }
 
     #[test]
     fn the_last_loop_begins_behind_another_number_of_barriers() {
         // IMB: an estimate, a warm-up of three, two barriers more, and the loop.
-        assert_eq!(last_loop(&of([2, 2, 1, 1, 3, 1, 1, 1, 1])), 4);
-        assert_eq!(last_loop(&of([0, 1, 1, 1])), 0);
-        assert_eq!(last_loop(&of([1, 1, 1])), 0);
+        assert_eq!(last_loop(&observed([2, 2, 1, 1, 3, 1, 1, 1, 1])), 4);
+        assert_eq!(last_loop(&observed([0, 1, 1, 1])), 0);
+        assert_eq!(last_loop(&observed([1, 1, 1])), 0);
         // osu_reduce of release 7.2 has a barrier before each call and one after it.
-        assert_eq!(last_loop(&of([3, 2, 2, 2])), 0);
-        assert_eq!(last_loop(&of([])), 0);
+        assert_eq!(last_loop(&observed([3, 2, 2, 2])), 0);
+        assert_eq!(last_loop(&observed([])), 0);
     }
 
     #[test]
     fn calls_that_count_are_those_of_the_command_line_or_usual() {
         let rows = |calls: usize, command: &str| {
-            let observed = of(std::iter::once(3).chain(std::iter::repeat_n(1, calls - 1)));
+            let observed = observed(std::iter::once(3).chain(std::iter::repeat_n(1, calls - 1)));
             by_osu(&observed, command, false)
         };
         assert_eq!(rows(1200, "osu_allreduce"), 200..1200, "release 5.3");
@@ -77,8 +77,8 @@ mod tests {
         assert_eq!(rows(40, "osu_allreduce -i 200"), 0..40, "ended early");
         assert_eq!(rows(40, "osu_allreduce -x"), 0..40);
         // The same calls twice, as osu_iallreduce makes them without and with work.
-        assert_eq!(by_osu(&of([1, 1, 1, 1, 3, 1, 1, 1]), "osu_iallreduce -i 3 -x 1", false), 5..8);
-        assert_eq!(by_osu(&of([0; 1101]), "osu_barrier", true), 100..1100);
-        assert_eq!(by_osu(&of([]), "osu_barrier", true), 0..0);
+        assert_eq!(by_osu(&observed([1, 1, 1, 1, 3, 1, 1, 1]), "osu_iallreduce -i 3 -x 1", false), 5..8);
+        assert_eq!(by_osu(&observed([0; 1101]), "osu_barrier", true), 100..1100);
+        assert_eq!(by_osu(&observed([]), "osu_barrier", true), 0..0);
     }
 }

@@ -50,7 +50,7 @@ struct Data {
 impl Data {
     /// So many elements. `None`: the type is not known.
     #[inline(always)]
-    fn of(thread: ThreadRef, count: i64, datatype: usize) -> Option<Data> {
+    fn elements(thread: ThreadRef, count: i64, datatype: usize) -> Option<Data> {
         // Without elements the type may be a null handle.
         if count == 0 {
             return Some(Data::default());
@@ -101,11 +101,11 @@ fn weighted<W: Width>(
             )
         };
         let (sum, of_kind, any) = (0..ranks).fold((0, 0, false), add);
-        let one = Data::of(thread, any.into(), types.for_rank(0))?;
+        let one = Data::elements(thread, any.into(), types.for_rank(0))?;
         return Some(Data { bytes: one.bytes.wrapping_mul(sum), kind: one.kind.wrapping_mul(of_kind), ..one });
     }
     (0..ranks).try_fold(Data::default(), |sum, rank| {
-        let data = Data::of(thread, count(rank), types.for_rank(rank as usize))?;
+        let data = Data::elements(thread, count(rank), types.for_rank(rank as usize))?;
         Some(sum.plus(data.times(weight(rank))))
     })
 }
@@ -115,8 +115,8 @@ fn own<W: Width>(thread: ThreadRef, known: &Communicator, in_place: Option<Passe
     let abi = abi::get();
     match in_place {
         Some(all) if all.counts == 0 => None,
-        Some(all) => Data::of(thread, W::element(all.counts, known.rank() as usize), abi.handle(all.types)),
-        None => Data::of(thread, W::count(block.counts), abi.handle(block.types)),
+        Some(all) => Data::elements(thread, W::element(all.counts, known.rank() as usize), abi.handle(all.types)),
+        None => Data::elements(thread, W::count(block.counts), abi.handle(block.types)),
     }
     .map(|data| data.bytes)
 }

@@ -5,6 +5,33 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+/// All processes that the kernel shows.
+pub fn all() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// The process that has started this one, or has taken it over.
+pub fn parent(pid: u32) -> Option<u32> {
+    fields(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?).nth(1)?.parse().ok()
+}
+
+/// The variables with which a process was started, as `variable` reads them. None of a process of another user.
+pub fn environment(pid: u32) -> Option<Vec<u8>> {
+    fs::read(format!("/proc/{pid}/environ")).ok()
+}
+
+/// The value of this name in an environment.
+pub fn variable<'e>(environment: &'e [u8], name: &str) -> Option<&'e [u8]> {
+    let value = |entry: &'e [u8]| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
+    environment.split(|&byte| byte == 0).find_map(value)
+}
+
+/// The fields of proc(5)'s `stat` from the state on, behind the name, which may have any characters in its parentheses.
+fn fields(stat: &str) -> impl Iterator<Item = &str> {
+    stat.rsplit_once(") ").map_or("", |(_, fields)| fields).split_ascii_whitespace()
+}
+
 /// A process that lives.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Process {
@@ -59,10 +86,7 @@ impl Process {
 impl Task {
     fn read(pid: u32, tid: u32) -> Option<Task> {
         let folder = format!("/proc/{pid}/task/{tid}");
-        let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
-        // The name, in parentheses, may have any characters.
-        let (_, behind) = stat.rsplit_once(") ")?;
-        let state = behind.chars().next()?;
+        let state = fields(&fs::read_to_string(format!("{folder}/stat")).ok()?).next()?.chars().next()?;
         let waits_in =
             fs::read_to_string(format!("{folder}/wchan")).ok().filter(|name| !name.is_empty() && name != "0");
         Some(Task { tid, state, waits_in })

@@ -1,12 +1,12 @@
 //! Processes of a job that have not left `MPI_Init`: their launcher has set their ranks in their environments. A rank
 //! that has not called it has no records, so it is looked for among the processes that the same launcher has started.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-use super::process::Process;
+use super::process::{self, Process};
 use super::snapshot::{INIT, RankNow, State, Wait};
 
 /// A process that has not left `MPI_Init`.
@@ -39,9 +39,7 @@ impl Starting {
         if launchers.is_empty() {
             return all;
         }
-        let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let mut others: Vec<(bool, u32)> = pids
+        let mut others: Vec<(bool, u32)> = process::all()
             .filter(|&pid| place(pid).is_some_and(|(rank, _)| !known.contains(&rank)))
             .filter(|&pid| launcher(pid).is_some_and(|launcher| launchers.contains(&launcher)))
             .map(|pid| (!has_mpi(pid), pid))
@@ -75,10 +73,8 @@ impl Starting {
 
 /// The rank that a process has by its environment, and the size of its world. Processes of other users have none.
 fn place(pid: u32) -> Option<(u32, u32)> {
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let text = String::from_utf8_lossy(&environment);
-    let variables: BTreeMap<&str, &str> = text.split('\0').filter_map(|entry| entry.split_once('=')).collect();
-    let number = |name: &str| variables.get(name)?.parse().ok();
+    let environment = process::environment(pid)?;
+    let number = |name: &str| std::str::from_utf8(process::variable(&environment, name)?).ok()?.parse().ok();
     VARIABLES.iter().find_map(|[rank, size]| Some((number(rank)?, number(size)?)))
 }
 
@@ -86,18 +82,12 @@ fn place(pid: u32) -> Option<(u32, u32)> {
 fn launcher(pid: u32) -> Option<u32> {
     let (own, mut ancestor) = (place(pid)?, pid);
     for _ in 0..MOST_SHELLS {
-        ancestor = parent(ancestor)?;
+        ancestor = process::parent(ancestor)?;
         if place(ancestor) != Some(own) {
             return Some(ancestor);
         }
     }
     None
-}
-
-fn parent(pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may have any characters.
-    stat.rsplit_once(") ")?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn has_mpi(pid: u32) -> bool {

@@ -1,4 +1,5 @@
-//! Amounts and data types of v- and w-variants that do not fit, by the sums of each rank over its calls ([`mpitrace_format::amounts`]).
+//! Amounts and data types of v- and w-variants that do not fit, by the sums of each rank over its calls
+//! ([`mpitrace_format::amounts`]).
 
 use std::collections::BTreeMap;
 

@@ -41,8 +41,8 @@ pub struct Undone {
     pub never_freed: NeverFreed,
 }
 
-/// Communicators, windows, files, data types and requests that some rank has not freed, closed or completed when all had come to
-/// `MPI_Finalize`.
+/// Communicators, windows, files, data types and requests that some rank has not freed, closed or completed when all had
+/// come to `MPI_Finalize`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NeverFreed {
     /// Not those with ranks of another group, which may be the library's own.

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use mpitrace::live::Job;
+use mpitrace::live::{Job, process};
 use serde::Serialize;
 
 use crate::output::{self, Output};
@@ -17,7 +17,7 @@ use crate::table::{Table, number, text};
 struct Listed {
     /// The key by which the ranks of one launch know each other.
     job: String,
-    /// The size of MPI_COMM_WORLD; null: no rank has left `MPI_Init`.
+    /// The size of MPI_COMM_WORLD; null: not known in `MPI_Init`.
     ranks: Option<u32>,
     /// The processes of its ranks on this node.
     processes: Vec<u32>,
@@ -108,33 +108,25 @@ fn ancestors(job: &Job) -> BTreeSet<u32> {
     for process in job.processes() {
         let mut next = Some(process);
         while let Some(pid) = next.filter(|&pid| pid > 1 && found.insert(pid)) {
-            next = parent(pid);
+            next = process::parent(pid);
         }
     }
     found
 }
 
 /// The folders for live records that are set for a process, and for those that it has started.
-pub fn folders_of(process: u32) -> Vec<PathBuf> {
-    let is_of_it = |&other: &u32| std::iter::successors(Some(other), |&pid| parent(pid)).any(|pid| pid == process);
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let processes = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let folders: BTreeSet<PathBuf> = processes.filter(is_of_it).filter_map(stated_folder).collect();
+pub fn folders_of(pid: u32) -> Vec<PathBuf> {
+    let is_of_it =
+        |&other: &u32| std::iter::successors(Some(other), |&pid| process::parent(pid)).any(|ancestor| ancestor == pid);
+    let folders: BTreeSet<PathBuf> = process::all().filter(is_of_it).filter_map(stated_folder).collect();
     folders.into_iter().collect()
 }
 
 /// That of the environment with which a process was started.
-fn stated_folder(process: u32) -> Option<PathBuf> {
-    let environment = std::fs::read(format!("/proc/{process}/environ")).ok()?;
-    let value = environment.split(|&byte| byte == 0).find_map(|entry| entry.strip_prefix(b"MPITRACE_SEGMENT_DIR="))?;
-    let folder = Path::new(OsStr::from_bytes(value));
-    std::fs::read_link(format!("/proc/{process}/cwd")).ok()?.join(folder).canonicalize().ok()
-}
-
-fn parent(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may have any characters; behind it the state and the parent.
-    stat.rsplit_once(") ")?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+fn stated_folder(pid: u32) -> Option<PathBuf> {
+    let environment = process::environment(pid)?;
+    let folder = Path::new(OsStr::from_bytes(process::variable(&environment, "MPITRACE_SEGMENT_DIR")?));
+    std::fs::read_link(format!("/proc/{pid}/cwd")).ok()?.join(folder).canonicalize().ok()
 }
 
 impl Listed {
