@@ -3,9 +3,11 @@
 //! A trace is written under a temporary name beside its own, and renamed when every rank's part is whole, so that there
 //! is never half a trace under a trace's name.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::IntoRawFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -72,6 +74,27 @@ const FOR_ALL: u32 = 0o1002;
 pub fn mode_for_all(folder: &Path) -> Option<Permissions> {
     let mode = folder.metadata().ok()?.permissions().mode();
     (mode & FOR_ALL == FOR_ALL).then(|| Permissions::from_mode(0o1777 | mode & SETS_GROUP))
+}
+
+/// The name of a trace with its `%` signs filled in; those without a value stay.
+pub fn filled(pattern: &OsStr, value: impl Fn(u8) -> Option<String>) -> PathBuf {
+    let mut name = Vec::new();
+    let mut rest = pattern.as_bytes();
+    while let Some(before) = rest.iter().position(|&byte| byte == b'%') {
+        name.extend(&rest[..before]);
+        match rest.get(before + 1).and_then(|&sign| value(sign)) {
+            Some(value) => {
+                name.extend(value.replace('/', "_").into_bytes());
+                rest = &rest[before + 2..];
+            }
+            None => {
+                name.push(b'%');
+                rest = &rest[before + 1..];
+            }
+        }
+    }
+    name.extend(rest);
+    OsString::from_vec(name).into()
 }
 
 /// Sees a new name in a folder on disk, as far as the file system can.
@@ -223,6 +246,17 @@ pub fn numbered(path: &Path, number: u32) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_signs_of_a_name_are_filled_in() {
+        let value = |sign| match sign {
+            b'p' => Some("7".to_owned()),
+            b'h' => Some("a/b".to_owned()),
+            b'%' => Some("%".to_owned()),
+            _ => None,
+        };
+        assert_eq!(filled(OsStr::new("/x/%h-%p-%x%%%"), value), Path::new("/x/a_b-7-%x%%"));
+    }
 
     #[test]
     fn the_number_goes_before_the_ending() {

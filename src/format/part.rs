@@ -83,22 +83,6 @@ enum Piece {
 }
 
 impl Blocks {
-    /// The records of rows in memory, cut into blocks of at most `records` where another thread's begin.
-    pub fn of_rows(rows: &Rows, runs: &[RunEntry], operations: &[OperationEntry], records: usize) -> Blocks {
-        let numbering = Numbering::new(operations.iter().map(|operation| operation.communicator).collect());
-        let mut blocks = Blocks::default();
-        let mut first = 0;
-        for run in runs {
-            let end = first + run.count as usize;
-            while first < end {
-                let behind = end.min(first + records);
-                blocks.add(&rows.some(first..behind), &numbering, blocks.records + 1, run.thread);
-                first = behind;
-            }
-        }
-        blocks
-    }
-
     /// Adds records, which are packed, behind those that are there.
     pub fn add(&mut self, rows: &Rows, numbering: &Numbering, draw: u64, thread: u32) {
         let bytes = rows.pack(numbering, draw, thread);

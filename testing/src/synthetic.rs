@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use bytemuck::Zeroable;
@@ -10,7 +11,7 @@ use bytemuck::Zeroable;
 use mpitrace_format::layout::*;
 use mpitrace_format::live_records::stored_columns;
 use mpitrace_format::metadata::{self, Metadata};
-use mpitrace_format::packed::{Rows, column};
+use mpitrace_format::packed::{Numbering, Rows, column};
 use mpitrace_format::part::{Blocks, Content, Times};
 use mpitrace_format::{file, segment, strings};
 
@@ -430,6 +431,20 @@ impl SyntheticRank {
         (operation as u32, number)
     }
 
+    /// The blocks of these records, each of one thread.
+    fn blocks(&self, rows: &Rows) -> Blocks {
+        let numbering = Numbering::new(self.operations.iter().map(|operation| operation.communicator).collect());
+        let (mut blocks, mut first, mut draws) = (Blocks::default(), 0, 1..);
+        for run in &self.runs {
+            let end = first + run.count as usize;
+            for (start, draw) in (first..end).step_by(BLOCK).zip(&mut draws) {
+                blocks.add(&some(rows, start..end.min(start + BLOCK)), &numbering, draw, run.thread);
+            }
+            first = end;
+        }
+        blocks
+    }
+
     fn message_blocks(&self) -> Blocks {
         let mut blocks = Blocks::default();
         if !self.message_rows.enter.is_empty() {
@@ -495,10 +510,23 @@ impl SyntheticRank {
             interruptions: self.interruptions.clone(),
             histograms: self.histograms.clone(),
             columns: stored_columns(&names),
-            blocks: Blocks::of_rows(&rows, &self.runs, &self.operations, BLOCK),
+            blocks: self.blocks(&rows),
             messages: bytemuck::cast_slice(&self.messages),
             message_blocks: self.message_blocks(),
         }
+    }
+}
+
+/// Some of the records.
+fn some(rows: &Rows, records: Range<usize>) -> Rows {
+    let part = |values: &[u64]| values[records.clone()].to_vec();
+    Rows {
+        enter: part(&rows.enter),
+        exit: part(&rows.exit),
+        position: part(&rows.position),
+        repetition: part(&rows.repetition),
+        operation: rows.operation[records.clone()].to_vec(),
+        others: rows.others.iter().map(|(number, values)| (*number, part(values))).collect(),
     }
 }
 

@@ -82,7 +82,6 @@ def described(name, values):
             "p": float(box["lb_pvalue"].iloc[0]),
         },
         "mean_needed": mean_needed(values, 0.02),
-        "freedman_diaconis": float(2 * stats.iqr(values) / n ** (1 / 3)),
     }
 
 

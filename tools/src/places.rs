@@ -77,6 +77,12 @@ impl WhereFacts {
         snapshot.ranks.iter().map(|rank| WhereFacts::of_rank(snapshot, rank)).collect()
     }
 
+    /// Of a process in `MPI_Init` whose rank is not known.
+    pub fn in_init() -> WhereFacts {
+        let function = Some("MPI_Init".to_owned());
+        WhereFacts { rank: None, function, ..WhereFacts::of_rank(&Snapshot::default(), &RankNow::new(0, State::Init)) }
+    }
+
     fn of_rank(snapshot: &Snapshot, rank: &RankNow) -> WhereFacts {
         let is_in_mpi = matches!(rank.state, State::InCall | State::OtherMpi);
         // Of several threads' calls, or several requests: the first.
@@ -274,17 +280,14 @@ pub fn deaths(snapshot: &Snapshot) -> Option<String> {
     (!grouped.is_empty()).then(|| grouped.iter().map(text).collect::<Vec<_>>().join("; "))
 }
 
-/// Ranks of which `key` is the same together, in the order in which they come.
-fn grouped<'s, K: PartialEq>(
-    ranks: impl Iterator<Item = &'s RankNow>,
-    key: impl Fn(&RankNow) -> K,
-) -> Vec<(K, Vec<&'s RankNow>)> {
-    let mut groups: Vec<(K, Vec<&RankNow>)> = Vec::new();
-    for rank in ranks {
-        let key = key(rank);
+/// Values of which `key` is the same together, in the order in which they come.
+pub fn grouped<T, K: PartialEq>(values: impl IntoIterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for value in values {
+        let key = key(&value);
         match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, group)) => group.push(rank),
-            None => groups.push((key, vec![rank])),
+            Some((_, group)) => group.push(value),
+            None => groups.push((key, vec![value])),
         }
     }
     groups

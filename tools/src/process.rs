@@ -14,6 +14,12 @@ pub const NOT_STARTED: [u8; 2] = [NOT_EXECUTABLE, NOT_FOUND];
 /// The number that a shell adds to that of the signal that ended a command.
 const SIGNAL: i32 = 128;
 
+/// The number of the user of this process.
+pub fn user() -> u32 {
+    // SAFETY: getuid has no preconditions and cannot fail.
+    unsafe { libc::getuid() }
+}
+
 /// The signals that ask a job to end, or that jobs give a meaning of their own.
 const FORWARDED: [libc::c_int; 6] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2];

@@ -9,6 +9,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub use mpitrace_format::live::now::nanoseconds;
+
 /// The user that this process runs as.
 pub fn user() -> u32 {
     // SAFETY: getuid has no preconditions and cannot fail.
@@ -59,15 +61,6 @@ impl Processors {
         // SAFETY: the kernel reads as many bytes as it is told.
         unsafe { libc::sched_setaffinity(0, size_of_val(&self.0), self.0.as_ptr().cast()) == 0 }
     }
-}
-
-/// A clock of the system, ns.
-#[inline(always)]
-pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` outlives the call, which writes nothing else.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// True if there is a process with this number.

@@ -199,8 +199,8 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use bytemuck::Zeroable;
-    use mpitrace_format::layout::{OperationEntry, PartHeader, RankHeader, RunEntry};
-    use mpitrace_format::packed::Rows;
+    use mpitrace_format::layout::{PartHeader, RankHeader};
+    use mpitrace_format::packed::{Numbering, Rows};
     use mpitrace_format::part::{Blocks, Times};
 
     const JOB: [u8; 16] = [7; 16];
@@ -211,6 +211,8 @@ mod tests {
         let (enter, exit, position, repetition) = (zeros.clone(), zeros.clone(), zeros.clone(), zeros);
         let operation = vec![0; records as usize];
         let rows = Rows { enter, exit, position, repetition, operation, others: Vec::new() };
+        let mut blocks = Blocks::default();
+        blocks.add(&rows, &Numbering::new(vec![0]), 1, 0);
         Content {
             rank: RankHeader { job: JOB, rank, state: reached, ..RankHeader::zeroed() },
             incomplete: false,
@@ -227,12 +229,7 @@ mod tests {
             interruptions: Vec::new(),
             histograms: Vec::new(),
             columns: Vec::new(),
-            blocks: Blocks::of_rows(
-                &rows,
-                &[RunEntry { count: records, thread: 0 }],
-                &[OperationEntry::zeroed()],
-                1024,
-            ),
+            blocks,
             messages: &[],
             message_blocks: Blocks::default(),
         }

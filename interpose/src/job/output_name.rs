@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use mpitrace_format::file;
@@ -13,24 +13,7 @@ use crate::job::settings::Settings;
 
 /// `MPITRACE_OUTPUT` with its `%` signs replaced, absolute; `process` is put for `%p`.
 pub fn path_of(settings: &Settings, folder: &Path, process: u32) -> PathBuf {
-    let mut path = Vec::new();
-    let mut rest = pattern(settings);
-    while let Some(before) = rest.iter().position(|&byte| byte == b'%') {
-        path.extend(&rest[..before]);
-        let sign = rest.get(before + 1).map(|&sign| char::from(sign));
-        match sign.and_then(|sign| value_of(sign, settings, process)) {
-            Some(value) => {
-                path.extend(value.replace('/', "_").into_bytes());
-                rest = &rest[before + 2..];
-            }
-            None => {
-                path.push(b'%');
-                rest = &rest[before + 1..];
-            }
-        }
-    }
-    path.extend(rest);
-    folder.join(OsString::from_vec(path))
+    folder.join(file::filled(OsStr::from_bytes(pattern(settings)), |sign| value_of(sign, settings, process)))
 }
 
 /// Makes the folder of a file, and those that it lies in, where they are not there; but not the working directory,
@@ -85,20 +68,20 @@ pub fn block_file(settings: &Settings, folder: &Path, rank: u32) -> PathBuf {
 }
 
 /// The replacement of a `%` sign; `None`: it is none.
-fn value_of(sign: char, settings: &Settings, process: u32) -> Option<String> {
+fn value_of(sign: u8, settings: &Settings, process: u32) -> Option<String> {
     let factor = |factor| batch::value(factor).unwrap_or_else(|| "0".to_owned());
     Some(match sign {
-        'h' => system::host(),
-        'p' => process.to_string(),
-        'j' => batch::value(Factor::Job).unwrap_or_else(|| process.to_string()),
-        's' => factor(Factor::Step),
-        'a' => factor(Factor::ArrayIndex),
-        'r' => factor(Factor::Restart),
-        't' => system::local_time(settings.started, c"%Y%m%d-%H%M%S"),
-        'd' => system::local_time(settings.started, c"%Y%m%d"),
-        'u' => system::user_name(),
-        'x' => Path::new(&std::env::args_os().next()?).file_name()?.to_string_lossy().into_owned(),
-        '%' => "%".to_owned(),
+        b'h' => system::host(),
+        b'p' => process.to_string(),
+        b'j' => batch::value(Factor::Job).unwrap_or_else(|| process.to_string()),
+        b's' => factor(Factor::Step),
+        b'a' => factor(Factor::ArrayIndex),
+        b'r' => factor(Factor::Restart),
+        b't' => system::local_time(settings.started, c"%Y%m%d-%H%M%S"),
+        b'd' => system::local_time(settings.started, c"%Y%m%d"),
+        b'u' => system::user_name(),
+        b'x' => Path::new(&std::env::args_os().next()?).file_name()?.to_string_lossy().into_owned(),
+        b'%' => "%".to_owned(),
         _ => return None,
     })
 }
@@ -128,6 +111,7 @@ pub fn with_name(path: &Path, name: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::ffi::OsStringExt;
 
     fn settings(output: &str) -> Settings {
         Settings { output: Some(output.into()), ..Settings::read() }

@@ -22,20 +22,19 @@ fn size<W: Width>(elements: usize, datatype: usize, to: usize) -> Option<u64> {
     Some(size.wrapping_mul(W::count(elements) as u64))
 }
 
-/// Counts a message to this rank, of a call that MPI has accepted, if it goes anywhere.
-fn count_to<W: Width>(kind: usize, elements: usize, datatype: usize, to: usize) {
-    if let Some(bytes) = size::<W>(elements, datatype, to) {
+/// Counts a message to this rank, if the call had this result and goes anywhere.
+fn counted_to<W: Width>(kind: usize, result: c_int, elements: usize, datatype: usize, to: usize) -> c_int {
+    if result == 0
+        && let Some(bytes) = size::<W>(elements, datatype, to)
+    {
         count(kind, bytes);
     }
+    result
 }
 
 /// A send, blocking or not.
 pub fn sent<W: Width>(forward: &dyn Fn() -> c_int, elements: usize, datatype: usize, dest: usize) -> c_int {
-    let result = thread::guarded(forward);
-    if result == 0 {
-        count_to::<W>(SENT, elements, datatype, dest);
-    }
-    result
+    counted_to::<W>(SENT, thread::guarded(forward), elements, datatype, dest)
 }
 
 /// A receive that returns with the message.
@@ -73,11 +72,7 @@ pub fn exchanged<W: Width>(
     dest: usize,
     status: usize,
 ) -> c_int {
-    let result = received::<W>(forward, status);
-    if result == 0 {
-        count_to::<W>(SENT, elements, datatype, dest);
-    }
-    result
+    counted_to::<W>(SENT, received::<W>(forward, status), elements, datatype, dest)
 }
 
 /// A send and a receive in one that go on.
@@ -128,20 +123,12 @@ pub fn preparing_receive<W: Width>(forward: &dyn Fn() -> c_int, request: usize) 
 
 /// Data written to another rank's window, or combined with what is there.
 pub fn put<W: Width>(forward: &dyn Fn() -> c_int, elements: usize, datatype: usize, target: usize) -> c_int {
-    let result = thread::guarded(forward);
-    if result == 0 {
-        count_to::<W>(PUT, elements, datatype, target);
-    }
-    result
+    counted_to::<W>(PUT, thread::guarded(forward), elements, datatype, target)
 }
 
 /// Data read from another rank's window.
 pub fn got<W: Width>(forward: &dyn Fn() -> c_int, elements: usize, datatype: usize, target: usize) -> c_int {
-    let result = thread::guarded(forward);
-    if result == 0 {
-        count_to::<W>(GOT, elements, datatype, target);
-    }
-    result
+    counted_to::<W>(GOT, thread::guarded(forward), elements, datatype, target)
 }
 
 /// Data read from another rank's window and combined there with what is sent, unless by MPI_NO_OP.
@@ -157,10 +144,7 @@ pub fn fetched<W: Width>(
 ) -> c_int {
     let result = got::<W>(forward, got_elements, got_type, target);
     let no_op = || abi::get().reduction_name(abi::get().handle(op)).as_deref() == Some("MPI_NO_OP");
-    if result == 0 && !no_op() {
-        count_to::<W>(PUT, sent, sent_type, target);
-    }
-    result
+    if result == 0 && no_op() { result } else { counted_to::<W>(PUT, result, sent, sent_type, target) }
 }
 
 /// `MPI_Fetch_and_op`: one element there and back.
@@ -170,9 +154,5 @@ pub fn fetched_one<W: Width>(forward: &dyn Fn() -> c_int, datatype: usize, targe
 
 /// `MPI_Compare_and_swap`: one element there and back.
 pub fn swapped<W: Width>(forward: &dyn Fn() -> c_int, datatype: usize, target: usize) -> c_int {
-    let result = got::<W>(forward, 1, datatype, target);
-    if result == 0 {
-        count_to::<W>(PUT, 1, datatype, target);
-    }
-    result
+    counted_to::<W>(PUT, got::<W>(forward, 1, datatype, target), 1, datatype, target)
 }

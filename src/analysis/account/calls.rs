@@ -9,7 +9,7 @@ use super::off::Gap;
 use super::operation;
 use super::parts::{OffProcessor, Parts};
 use super::waits::Order;
-use super::walk::{Walk, is_comparable};
+use super::walk::Walk;
 use crate::clock::Clock;
 use crate::operations::{NO_RECORD, Operation, Operations};
 use crate::reader::{Part, Trace};
@@ -156,7 +156,7 @@ impl<'a> Waits<'a> {
         });
         let mut of_part = vec![u32::MAX; trace.parts.len()];
         (0u32..).zip(&members).for_each(|(at, member)| of_part[member.index] = at);
-        let order = root.filter(|_| is_comparable(clock)).and_then(|root| Order::of_operation(operation, root));
+        let order = root.filter(|_| clock.is_synchronised()).and_then(|root| Order::of_operation(operation, root));
         let mut waits = Waits { members, of_part, order, awaited: Vec::new(), first_row: 0, per_row: 1 };
         let Some(order) = order else { return waits };
         // All ranks wait for the same one, but for prefixes.

@@ -140,10 +140,10 @@ impl Late {
     /// The same for this share of the waiting.
     pub(crate) fn scaled(self, share: f64) -> Late {
         let scaled = self.each(self, |ns, _| share * ns);
-        Late { interrupted_by: self.interrupted_by.scaled(share), repetitions: self.repetitions, ..scaled }
+        Late { interrupted_by: self.interrupted_by.scaled(share), ..scaled }
     }
 
-    /// Times of both; the reasons and the repetitions are no part of it.
+    /// Times of both; the reasons and the repetitions stay.
     fn each(self, other: Late, of: impl Fn(f64, f64) -> f64) -> Late {
         Late {
             waiting_ns: of(self.waiting_ns, other.waiting_ns),
@@ -154,17 +154,16 @@ impl Late {
             computing_ns: of(self.computing_ns, other.computing_ns),
             on_processor_ns: of(self.on_processor_ns, other.on_processor_ns),
             unknown_ns: of(self.unknown_ns, other.unknown_ns),
-            ..Late::default()
+            ..self
         }
     }
 }
 
 impl AddAssign for Late {
     fn add_assign(&mut self, other: Late) {
-        let mut interrupted_by = self.interrupted_by;
-        interrupted_by += other.interrupted_by;
-        let repetitions = self.repetitions + other.repetitions;
-        *self = Late { interrupted_by, repetitions, ..self.each(other, |own, other| own + other) };
+        *self = self.each(other, |own, other| own + other);
+        self.interrupted_by += other.interrupted_by;
+        self.repetitions += other.repetitions;
     }
 }
 

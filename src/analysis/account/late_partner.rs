@@ -7,7 +7,7 @@ use super::exchanges::Exchanges;
 use super::losses::alone;
 use super::off::Off;
 use super::sequences::{Sequence, Sequences};
-use super::walk::{Step, is_comparable};
+use super::walk::Step;
 use super::{PartnerAccount, RankAccount, RankPart, clock_error_ns, partner};
 use crate::clock::Clock;
 use crate::messages;
@@ -41,7 +41,7 @@ pub(super) fn late_partners(
     let in_calls: f64 = ranks.iter().map(|rank| rank.parts[RankPart::PointToPoint]).sum();
     let all: f64 = ranks.iter().map(|rank| rank.wall_ns).sum();
     let lacks = |part: &Part| part.dropped() > 0 || part.paused() > 0 || !part.waits_are_stamped();
-    let is_known = !messages::are_recorded(trace) && is_comparable(clock) && !trace.parts.iter().any(lacks);
+    let is_known = !messages::are_recorded(trace) && clock.is_synchronised() && !trace.parts.iter().any(lacks);
     if !is_known || in_calls <= LOOKED_AT * all {
         return Vec::new();
     }

@@ -94,16 +94,21 @@ impl Parts {
 
     /// Those of so many calls like this.
     pub(super) fn scaled(self, calls: f64) -> Parts {
+        Parts { interrupted_by: self.interrupted_by.scaled(calls), ..self.each(self, |ns, _| calls * ns) }
+    }
+
+    /// Times of both; the reasons of the time off the processor stay.
+    fn each(self, other: Parts, of: impl Fn(f64, f64) -> f64) -> Parts {
         Parts {
-            run_time: calls * self.run_time,
-            waiting: calls * self.waiting,
-            interrupted: calls * self.interrupted,
-            interrupted_by: self.interrupted_by.scaled(calls),
-            interrupted_most: calls * self.interrupted_most,
-            perturbed: calls * self.perturbed,
-            communication: calls * self.communication,
-            unsplit: calls * self.unsplit,
-            untimed: calls * self.untimed,
+            run_time: of(self.run_time, other.run_time),
+            waiting: of(self.waiting, other.waiting),
+            interrupted: of(self.interrupted, other.interrupted),
+            interrupted_most: of(self.interrupted_most, other.interrupted_most),
+            perturbed: of(self.perturbed, other.perturbed),
+            communication: of(self.communication, other.communication),
+            unsplit: of(self.unsplit, other.unsplit),
+            untimed: of(self.untimed, other.untimed),
+            ..self
         }
     }
 
@@ -150,15 +155,8 @@ impl Serialize for Parts {
 
 impl AddAssign for Parts {
     fn add_assign(&mut self, other: Parts) {
-        self.run_time += other.run_time;
-        self.waiting += other.waiting;
-        self.interrupted += other.interrupted;
+        *self = self.each(other, |own, other| own + other);
         self.interrupted_by += other.interrupted_by;
-        self.interrupted_most += other.interrupted_most;
-        self.perturbed += other.perturbed;
-        self.communication += other.communication;
-        self.unsplit += other.unsplit;
-        self.untimed += other.untimed;
     }
 }
 

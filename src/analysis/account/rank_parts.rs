@@ -99,14 +99,6 @@ impl RankParts {
     pub fn sum(&self) -> f64 {
         self.0.iter().sum()
     }
-
-    /// The largest first, without those that have no time.
-    pub fn largest_first(&self) -> Vec<(RankPart, f64)> {
-        let mut parts: Vec<_> = RankPart::ALL.iter().map(|&part| (part, self[part])).collect();
-        parts.retain(|(_, ns)| *ns > 0.0);
-        parts.sort_by(|one, other| other.1.total_cmp(&one.1));
-        parts
-    }
 }
 
 impl Index<RankPart> for RankParts {

@@ -2,7 +2,6 @@
 //! was late.
 
 use mpitrace_format::layout::DISTURBED;
-use mpitrace_synchronise::Method;
 
 use super::late::{Late, Longer, Wait};
 use super::member::{Call, Member, Records};
@@ -36,6 +35,7 @@ const LEAST_LOOKED_AT: usize = 1 << 12;
 const HOPS: usize = 8;
 
 /// One repetition.
+#[derive(Default)]
 pub(crate) struct Step<'a> {
     /// Of each member, or of each part.
     read: Vec<Records<'a>>,
@@ -62,7 +62,7 @@ impl<'a> Walk<'a> {
         let row = operation.complete_rows().next()?;
         let (members, root) = members(trace, clock, operation, row);
         let order = root.and_then(|root| Order::of_operation(operation, root));
-        Some(Walk { operation, members, order: order.filter(|_| is_comparable(clock)), by_part: false })
+        Some(Walk { operation, members, order: order.filter(|_| clock.is_synchronised()), by_part: false })
     }
 
     /// Lets one [`Step::of_parts`] serve several operations.
@@ -114,11 +114,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// True if times of different ranks can be compared: one clock, or clocks that a method has synchronised.
-pub(super) fn is_comparable(clock: &Clock) -> bool {
-    clock.domains.len() < 2 || clock.method != Method::None
-}
-
 impl<'a> Step<'a> {
     /// For the operations of all these parts, whose calls are looked at in about their order.
     pub fn of_parts(trace: &'a Trace) -> Step<'a> {
@@ -126,19 +121,7 @@ impl<'a> Step<'a> {
     }
 
     fn new(read: Vec<Records<'a>>) -> Step<'a> {
-        Step {
-            read,
-            records: Vec::new(),
-            off: Vec::new(),
-            gaps: Vec::new(),
-            calls: Vec::new(),
-            entries: Vec::new(),
-            awaited: Vec::new(),
-            waits: Vec::new(),
-            carried: Vec::new(),
-            parts: Vec::new(),
-            late: Vec::new(),
-        }
+        Step { read, ..Step::default() }
     }
 
     /// Looks at a complete repetition.

@@ -151,6 +151,11 @@ impl Clock {
         }
     }
 
+    /// True if times of different ranks can be compared: there is one clock, or a method has synchronised the clocks.
+    pub fn is_synchronised(&self) -> bool {
+        self.domains.len() < 2 || self.method != Method::None
+    }
+
     /// The clock of the `index`-th part.
     pub fn of_part(&self, index: usize) -> &RankClock {
         &self.ranks[index]

@@ -89,6 +89,7 @@ fn covariances_of_two(measured: &[Measured], walk: f64) -> [f64; 4] {
     ]
 }
 
+#[derive(Default)]
 struct Filtered {
     predicted: Vec<State>,
     filtered: Vec<State>,
@@ -102,13 +103,7 @@ struct Filtered {
 }
 
 fn filter(measured: &[Measured], walk: f64) -> Filtered {
-    let mut result = Filtered {
-        predicted: Vec::new(),
-        filtered: Vec::new(),
-        steps: Vec::new(),
-        determinants: Vec::new(),
-        likelihood: 0.0,
-    };
+    let mut result = Filtered::default();
     let mut state = State::default();
     let mut determinant = 0.0;
     for (index, now) in measured.iter().enumerate() {

@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use mpitrace_format::layout::message;
-use mpitrace_synchronise::Method;
 
 use super::{MessageCall, Messages};
 use crate::account::clock_error_ns;
@@ -42,7 +41,7 @@ impl MessageWait {
 impl Messages {
     /// The waits of each part, in order; none where the clocks are not synchronised.
     pub fn waits(&self, trace: &Trace, clock: &Clock) -> Vec<Vec<MessageWait>> {
-        if clock.domains.len() > 1 && clock.method == Method::None {
+        if !clock.is_synchronised() {
             return vec![Vec::new(); self.calls.len()];
         }
         let parts = trace.parts.iter().enumerate();

@@ -136,11 +136,6 @@ impl Records<'_> {
         self.block.times().unwrap_or_else(|| [self.zeros(), self.zeros()])
     }
 
-    /// exit - enter, ticks (wrapping); 0 for a call that did not return.
-    pub fn durations(&self) -> Vec<u64> {
-        self.block.durations().unwrap_or_else(|| self.zeros())
-    }
-
     /// The indices in the block of the calls that did not return, ascending.
     pub fn open(&self) -> Vec<usize> {
         self.block.open().unwrap_or_default()

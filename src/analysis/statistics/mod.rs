@@ -26,7 +26,7 @@ pub use mpitrace_series::statistics::{
 };
 
 pub use {
-    histogram::{Bins, empirical_distribution, freedman_diaconis},
+    histogram::empirical_distribution,
     independence::{LjungBox, are_dependent, dependence_lasts, ljung_box},
     modes::{Mode, modes},
     outliers::{Above, Outliers, tukey_fences},

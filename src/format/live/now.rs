@@ -24,7 +24,8 @@ pub fn anchor(source: u32) -> Option<Anchor> {
     Some(best)
 }
 
-/// A system clock, ns.
+/// A clock of the system, ns.
+#[inline(always)]
 pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` outlives the call. A clock that the kernel does not know leaves 0.

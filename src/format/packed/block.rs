@@ -162,24 +162,6 @@ impl Rows {
         bytes[4..8].copy_from_slice(&crc.to_le_bytes());
         bytes
     }
-
-    /// Some of the records.
-    pub fn some(&self, records: Range<usize>) -> Rows {
-        let part = |values: &[u64]| values[records.clone()].to_vec();
-        Rows {
-            enter: part(&self.enter),
-            exit: part(&self.exit),
-            position: part(&self.position),
-            repetition: part(&self.repetition),
-            operation: self.operation[records.clone()].to_vec(),
-            others: self.others.iter().map(|(number, values)| (*number, part(values))).collect(),
-        }
-    }
-
-    /// The highest operation of any record; `None` without records.
-    pub fn highest_operation(&self) -> Option<u32> {
-        self.operation.iter().map(|operation| operation & OPERATION_MASK).max()
-    }
 }
 
 /// Numbers that follow from counting need no other attempt.
@@ -314,12 +296,6 @@ impl<'b> Block<'b> {
     /// The indices of the calls that did not return.
     pub fn open(&self) -> Option<Vec<usize>> {
         times::take_only_open(&mut self.column(column::EXIT)?, self.records())
-    }
-
-    /// How long the calls took, exit - enter (wrapping) for those that returned, 0 for the others.
-    pub fn durations(&self) -> Option<Vec<u64>> {
-        let mut rest = self.column(column::EXIT)?;
-        Some(times::take_durations(&mut rest, self.records())?.ticks).filter(|_| rest.is_empty())
     }
 
     /// The entries and the exits.
@@ -458,12 +434,11 @@ mod tests {
             let block = Block::parse(&bytes, &numbering).unwrap();
             prop_assert!(block.has_its_checksum());
             prop_assert_eq!((block.header.draw, block.header.thread), (draw, thread));
-            prop_assert_eq!(block.highest_operation(), rows.highest_operation());
+            let highest = rows.operation.iter().map(|operation| operation & OPERATION_MASK).max();
+            prop_assert_eq!(block.highest_operation(), highest);
             prop_assert_eq!(block.lowest_entry(), rows.enter.iter().copied().min());
             let open: Vec<usize> = (0..rows.exit.len()).filter(|&index| rows.exit[index] == 0).collect();
             prop_assert_eq!(block.open(), Some(open));
-            let took = |(&enter, &exit): (&u64, &u64)| if exit == 0 { 0 } else { exit.wrapping_sub(enter) };
-            prop_assert_eq!(block.durations(), Some(rows.enter.iter().zip(&rows.exit).map(took).collect()));
             prop_assert_eq!(block.values(MAX_COLUMNS as u32 - 1, &[]).map(|values| values.len()), Some(rows.enter.len()));
             prop_assert_eq!(block.rows(), Some(rows));
         }

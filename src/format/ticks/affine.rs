@@ -46,11 +46,6 @@ impl AffineMap {
             skew: self.skew + first.skew + self.skew * first.skew,
         }
     }
-
-    /// The same line around another tick of the local clock.
-    pub fn around(&self, local0: u64) -> AffineMap {
-        AffineMap { local0, reference0: self.apply(local0), skew: self.skew }
-    }
 }
 
 #[cfg(test)]
@@ -67,12 +62,5 @@ mod tests {
             let difference = both.apply(local).wrapping_sub(second.apply(first.apply(local))) as i64;
             assert!(difference.abs() <= 1, "{difference} ticks at {step}");
         }
-    }
-
-    #[test]
-    fn a_line_is_the_same_around_any_of_its_points() {
-        let map = AffineMap { local0: 1 << 60, reference0: 3, skew: 5e-5 };
-        let moved = map.around((1 << 60) + (1 << 37));
-        assert!((moved.apply((1 << 60) - 12345).wrapping_sub(map.apply((1 << 60) - 12345)) as i64).abs() <= 1);
     }
 }

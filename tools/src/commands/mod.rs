@@ -43,7 +43,7 @@ pub fn exit_code(source: &Source) -> ExitCode {
 }
 
 /// Tells on stderr that a trace is incomplete: for commands whose output does not say so.
-fn warn_if_incomplete(trace: &Trace) {
+pub fn warn_if_incomplete(trace: &Trace) {
     if !trace.complete {
         eprintln!("mpitrace: this trace is incomplete; `mpitrace info` says why");
     }

@@ -8,6 +8,7 @@ use mpitrace_format::metadata::{self, UNKNOWN};
 use rayon::prelude::*;
 
 use super::fingerprint::{ClockError, Heat, Subject};
+use crate::places::grouped;
 use crate::source::{Counter, Ranks, Source, Traced, own_work_text};
 
 /// Repetitions of which the clock's error is looked at.
@@ -198,14 +199,9 @@ fn clock_error(traced: &Traced, number: usize) -> Option<ClockError> {
 }
 
 fn subject(source: &Source, number: usize, world_ranks: &[u32]) -> Subject {
-    let mut nodes: Vec<(String, Vec<u32>)> = Vec::new();
-    for &rank in world_ranks {
-        let Some(host) = source.traced().and_then(|traced| host(traced, rank)) else { continue };
-        match nodes.iter_mut().find(|(name, _)| *name == host) {
-            Some((_, ranks)) => ranks.push(rank),
-            None => nodes.push((host, vec![rank])),
-        }
-    }
+    let host = |rank: &u32| source.traced().and_then(|traced| host(traced, *rank));
+    let groups = grouped(world_ranks.iter().copied(), host).into_iter();
+    let nodes = groups.filter_map(|(host, ranks)| Some((host?, ranks))).collect();
     Subject { operation: source.operations()[number].clone(), nodes }
 }
 

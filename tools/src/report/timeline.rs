@@ -119,7 +119,7 @@ impl Timeline {
     /// `None`: no call was recorded whole, or times of the ranks cannot be compared.
     pub fn new(traced: &Traced) -> Option<Timeline> {
         let Traced { trace, operations, clock, .. } = traced;
-        if clock.domains.len() > 1 && clock.method == mpitrace_synchronise::Method::None {
+        if !clock.is_synchronised() {
             return None;
         }
         let (from_ns, to_ns) = ends(traced)?;

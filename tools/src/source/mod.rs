@@ -37,9 +37,8 @@ use anyhow::{Result, ensure};
 use mpitrace::algorithms::{Algorithm, Seen};
 use mpitrace::run_time::RunTime;
 use mpitrace::whole_run::{self, AllCalls};
-use mpitrace_synchronise::Method;
 
-use crate::commands::warn_of_sample;
+use crate::commands::warn_if_incomplete;
 use crate::memory;
 use crate::options::{Format, Input};
 use crate::undone;
@@ -138,21 +137,11 @@ impl Source {
     pub fn warn(&self, time: RunTime) {
         match &self.data {
             Data::Traced(traced) => {
-                if !traced.trace.complete {
-                    eprintln!("mpitrace: this trace is incomplete; `mpitrace info` says why");
-                }
-                warn_of_sample(&traced.trace);
+                warn_if_incomplete(&traced.trace);
                 for line in undone::doubtful(&traced.operations.undone(&traced.trace)) {
                     eprintln!("mpitrace: {line}");
                 }
-                let clock = &traced.clock;
-                if time != RunTime::Local && clock.domains.len() > 1 && clock.method == Method::None {
-                    eprintln!(
-                        "mpitrace: the ranks read {} clocks that nothing has synchronised: \
-                         only --time local is reliable",
-                        clock.domains.len()
-                    );
-                }
+                traced.note_on_clocks(time, "").iter().for_each(|note| eprintln!("mpitrace: {note}"));
             }
             Data::Untraced(untraced) => untraced.notes().for_each(|note| eprintln!("mpitrace: {note}")),
         }

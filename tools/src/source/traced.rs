@@ -47,6 +47,15 @@ impl Traced {
         Ok(RunSamples::open(&self.trace, &self.files)?)
     }
 
+    /// A note beside run times of several ranks whose clocks nothing has synchronised; `of` names them.
+    pub fn note_on_clocks(&self, time: RunTime, of: &str) -> Option<String> {
+        let unsynchronised = time != RunTime::Local && !self.clock.is_synchronised();
+        unsynchronised.then(|| {
+            let clocks = self.clock.domains.len();
+            format!("the ranks{of} read {clocks} clocks that nothing has synchronised: only --time local is reliable")
+        })
+    }
+
     /// Where the ranks' time in an operation went. `category`: those of the local run times by this rule, where they are
     /// known.
     pub fn account(&self, number: usize, rule: Rule, category: Option<&[Category]>) -> OperationAccount {

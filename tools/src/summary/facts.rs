@@ -10,7 +10,6 @@ use mpitrace::reader::Trace;
 use mpitrace::replay::{self, Gain, Origin};
 use mpitrace::statistics::median;
 use mpitrace::whole_run::{self, AllCalls};
-use mpitrace_synchronise::Method;
 use serde::Serialize;
 
 use super::processes::OfRank;
@@ -188,7 +187,7 @@ impl Summary {
             collectives_s: sum.run_time / NS,
             calls: sum,
             parts: account.rank_parts(),
-            synchronised: is_synchronised(clock),
+            synchronised: clock.is_synchronised(),
             unknown_waits_below_ns: unknown_waits::below_ns(trace, clock),
             efficiency: efficiency::whole_run(account)
                 .map(|run| Efficiencies { run, regions: efficiency::regions(trace, clock, account) }),
@@ -225,11 +224,6 @@ impl Summary {
     pub fn share(&self, ns: f64) -> f64 {
         if self.rank_seconds > 0.0 { ns / NS / self.rank_seconds } else { 0.0 }
     }
-}
-
-/// True if times of different ranks can be compared. There is one clock, or a method has synchronised the clocks.
-fn is_synchronised(clock: &Clock) -> bool {
-    clock.domains.len() < 2 || clock.method != Method::None
 }
 
 impl Share {

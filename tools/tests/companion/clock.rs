@@ -7,11 +7,11 @@ use std::os::unix::fs::FileExt;
 
 use mpitrace_format::file;
 use mpitrace_format::layout::{
-    COLUMNS, CommunicatorEntry, FileHeader, NO_ROOT, OperationEntry, PartEntry, ProbeEntry, RankHeader, RunEntry,
-    SyncEntry, ThreadEntry, communicator_flags,
+    COLUMNS, CommunicatorEntry, FileHeader, NO_ROOT, OperationEntry, PartEntry, ProbeEntry, RankHeader, SyncEntry,
+    ThreadEntry, communicator_flags,
 };
 use mpitrace_format::live_records::{stored_columns, true_columns};
-use mpitrace_format::packed::{Rows, column};
+use mpitrace_format::packed::{Numbering, Rows, column};
 use mpitrace_format::part::{Blocks, Content, Times};
 use mpitrace_format::strings;
 use mpitrace_format::ticks::SimulatedClock;
@@ -323,7 +323,8 @@ impl Recorded {
             columns.extend(true_columns(column::OTHERS));
             rows.others = (column::OTHERS..).zip(self.truth.iter().cloned()).collect();
         }
-        let runs = [RunEntry { count: CALLS, thread: 0 }];
+        let mut blocks = Blocks::default();
+        blocks.add(&rows, &Numbering::new(vec![self.operation.communicator]), 1, 0);
         Content {
             rank: self.header,
             incomplete: false,
@@ -340,7 +341,7 @@ impl Recorded {
             interruptions: Vec::new(),
             histograms: Vec::new(),
             columns,
-            blocks: Blocks::of_rows(&rows, &runs, std::slice::from_ref(&self.operation), 1024),
+            blocks,
             messages: &[],
             message_blocks: Blocks::default(),
         }

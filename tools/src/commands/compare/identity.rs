@@ -6,7 +6,7 @@ use crate::source::Description;
 
 /// The properties by which operations of different runs are the same. Numbers are not: two libraries may call others in
 /// between.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Identity {
     pub function: String,
     pub bytes: Option<u64>,
@@ -28,16 +28,7 @@ pub const OPERATIONS: &str = "operations";
 impl Identity {
     /// That of the whole run, or of all its calls.
     pub fn whole(name: &str, ranks: u32) -> Identity {
-        Identity {
-            function: name.to_owned(),
-            bytes: None,
-            ranks,
-            root: None,
-            communicator: String::new(),
-            datatype: None,
-            reduction: None,
-            occurrence: 0,
-        }
+        Identity { function: name.to_owned(), ranks, ..Identity::default() }
     }
 
     /// `function/bytes/ranks/root`; of what is no operation its name.
@@ -93,7 +84,8 @@ pub fn all(operations: &[Description]) -> Vec<Identity> {
 #[derive(Debug, Default, PartialEq)]
 pub struct Paired {
     pub pairs: Vec<(usize, usize)>,
-    notes: Vec<String>,
+    /// On the pairs: operations of one side, and those that agree in part.
+    pub notes: Vec<String>,
 }
 
 /// The letters of two sides.
@@ -139,13 +131,6 @@ fn one_sided(side: char, only: &[&Identity]) -> Option<String> {
     let more = only.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     (!only.is_empty()).then(|| format!("only {side} has {}{more}: left out", names.join(", ")))
-}
-
-impl Paired {
-    /// Notes on the pairs: operations of one side, and those that agree in part.
-    pub fn notes(&self) -> Vec<String> {
-        self.notes.clone()
-    }
 }
 
 #[cfg(test)]

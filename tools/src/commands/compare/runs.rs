@@ -88,17 +88,11 @@ impl Opened {
     pub fn notes(&self, time: RunTime, file: &Path) -> Vec<String> {
         let file = file.display();
         let mut notes = Vec::new();
-        if let Some(Traced { trace, clock, .. }) = self.0.traced() {
-            if !trace.complete {
+        if let Some(traced) = self.0.traced() {
+            if !traced.trace.complete {
                 notes.push(format!("{file} is incomplete; `mpitrace info` says why"));
             }
-            if time != RunTime::Local && clock.domains.len() > 1 && clock.method == mpitrace_synchronise::Method::None {
-                notes.push(format!(
-                    "the ranks of {file} read {} clocks that nothing has synchronised: \
-                     only --time local is reliable",
-                    clock.domains.len()
-                ));
-            }
+            notes.extend(traced.note_on_clocks(time, &format!(" of {file}")));
         }
         for operation in self.0.wanted(None) {
             notes.extend(self.0.notes(operation).iter().map(|note| format!("{file}: {note}")));

@@ -17,7 +17,6 @@ use mpitrace::categories::{Categories, Rule};
 use mpitrace::causes::{Causes, Counted};
 use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
-use mpitrace_synchronise::Method;
 
 use crate::memory;
 use crate::options::{Input, RuleOption, TimeOption};
@@ -70,7 +69,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     source.check(arguments.operation, time)?;
     source.warn(time);
     source.warn_of_memory(arguments.operation, memory::METRICS);
-    if source.traced().is_some_and(|Traced { clock, .. }| clock.domains.len() > 1 && clock.method == Method::None) {
+    if source.traced().is_some_and(|traced| !traced.clock.is_synchronised()) {
         eprintln!("mpitrace: the clocks of the ranks are not synchronised: late ranks cannot be found");
     }
     let sampled = source.traced().map(Traced::samples).transpose()?.flatten();

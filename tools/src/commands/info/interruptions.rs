@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::text;
 
 /// The interruptions of all ranks.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Interruptions {
     /// How they are known, and on how many threads so: `page`, `rseq`, `off`, `none`, `unknown`.
     pub by: BTreeMap<&'static str, u64>,
@@ -30,15 +30,7 @@ pub struct Interruptions {
 impl Interruptions {
     /// Those of a trace.
     pub fn new(trace: &Trace) -> Interruptions {
-        let mut found = Interruptions {
-            by: BTreeMap::new(),
-            calls: 0,
-            between: 0,
-            off_in_calls_ns: 0,
-            off_between_ns: 0,
-            unlisted: 0,
-            unlisted_off_ns: 0,
-        };
+        let mut found = Interruptions::default();
         for part in &trace.parts {
             for thread in part.threads() {
                 *found.by.entry(name(thread.interruptions_by)).or_default() += 1;

@@ -30,7 +30,7 @@ pub fn missing(trace: &Trace, factors: &[(String, String)]) -> Vec<String> {
 }
 
 /// The name without its domain.
-fn short(host: &str) -> &str {
+pub fn short(host: &str) -> &str {
     host.split('.').next().unwrap_or(host)
 }
 

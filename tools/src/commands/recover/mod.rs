@@ -15,7 +15,7 @@ use mpitrace_format::recover::{self, Leftover, Recovered};
 use serde::Serialize;
 
 use crate::output::{self, Output};
-use crate::{markers, text};
+use crate::{markers, process, text};
 
 /// Make a trace out of what a killed job left behind
 ///
@@ -65,8 +65,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if let Some(path) = &arguments.output {
         check_output(path)?;
     }
-    // SAFETY: getuid has no preconditions and cannot fail.
-    let uid = unsafe { libc::getuid() };
+    let uid = process::user();
     // A folder that is named may be a copy from another node, under another user's number.
     let owner = arguments.folders.is_empty().then_some(uid);
     let wanted = arguments.job.as_deref();

@@ -1,8 +1,6 @@
 //! The end of a job that has left records behind: `run` recovers them at once, and says which rank ended first,
 //! how, and where the others were.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,6 +8,7 @@ use mpitrace::clock::Clock;
 use mpitrace::live::ProcessEnd;
 use mpitrace::operations::Operations;
 use mpitrace::reader::Trace;
+use mpitrace_format::file;
 use mpitrace_format::layout::{NO_RANK, state};
 use mpitrace_format::metadata::{self, Metadata};
 use mpitrace_format::recover::{self, Leftover, Recovered};
@@ -19,6 +18,7 @@ use super::observer::{End, Observed};
 use super::traces;
 use crate::commands::info::{facts::Facts, page};
 use crate::mismatches;
+use crate::process;
 use crate::stacks::Namer;
 use crate::text;
 
@@ -46,9 +46,7 @@ pub struct Ending {
 pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>, observed: &Observed, code: u8) -> Vec<Ending> {
     let until = Instant::now() + PATIENCE;
     let mut left = loop {
-        // SAFETY: getuid has no preconditions and cannot fail.
-        let uid = unsafe { libc::getuid() };
-        let mut left = recover::segments(folders, Some(uid)).unwrap_or_default();
+        let mut left = recover::segments(folders, Some(process::user())).unwrap_or_default();
         left.retain(|segment| segment.run == run);
         if !left.iter().any(|segment| segment.lives) || Instant::now() > until {
             break left;
@@ -204,7 +202,7 @@ fn resolved(pattern: &Path, job: &[Leftover]) -> PathBuf {
     let known: Metadata =
         lowest.and_then(|lowest| metadata::decode(lowest.content().ok()?.metadata)).unwrap_or_default();
     let pid = lowest.map_or(0, |lowest| lowest.rank.pid).to_string();
-    filled(pattern, |sign| {
+    file::filled(pattern.as_os_str(), |sign| {
         let value = |name| metadata::get(&known, name).filter(|value| *value != metadata::UNKNOWN).map(str::to_owned);
         let or_0 = |name| Some(value(name).unwrap_or_else(|| "0".to_owned()));
         match sign {
@@ -234,29 +232,7 @@ fn resolved(pattern: &Path, job: &[Leftover]) -> PathBuf {
 /// The user, who is that of the ranks too: as their library has it.
 fn user() -> String {
     let set = ["LOGNAME", "USER"].into_iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
-    // SAFETY: getuid has no preconditions and cannot fail.
-    set.filter(|name| !name.starts_with('.')).unwrap_or_else(|| unsafe { libc::getuid() }.to_string())
-}
-
-/// A name with its signs filled in; those without a value stay.
-fn filled(pattern: &Path, value: impl Fn(u8) -> Option<String>) -> PathBuf {
-    let mut name = Vec::new();
-    let mut rest = pattern.as_os_str().as_bytes();
-    while let Some(before) = rest.iter().position(|&byte| byte == b'%') {
-        name.extend(&rest[..before]);
-        match rest.get(before + 1).and_then(|&sign| value(sign)) {
-            Some(value) => {
-                name.extend(value.replace('/', "_").into_bytes());
-                rest = &rest[before + 2..];
-            }
-            None => {
-                name.push(b'%');
-                rest = &rest[before + 1..];
-            }
-        }
-    }
-    name.extend(rest);
-    OsString::from_vec(name).into()
+    set.filter(|name| !name.starts_with('.')).unwrap_or_else(|| process::user().to_string())
 }
 
 #[cfg(test)]
@@ -264,17 +240,6 @@ mod tests {
     use super::*;
 
     use std::ffi::c_int;
-
-    #[test]
-    fn the_signs_of_a_name_are_filled_in() {
-        let value = |sign| match sign {
-            b'p' => Some("7".to_owned()),
-            b'h' => Some("a/b".to_owned()),
-            b'%' => Some("%".to_owned()),
-            _ => None,
-        };
-        assert_eq!(filled(Path::new("/x/%h-%p-%x%%%"), value), Path::new("/x/a_b-7-%x%%"));
-    }
 
     #[test]
     fn the_first_rank_to_end_is_named_with_how_and_how_long_before_the_next() {

@@ -14,6 +14,7 @@ use tempfile::NamedTempFile;
 
 use super::standing::Standing;
 use crate::commands::jobs::{metrics, program, user_name, value_of};
+use crate::process;
 
 /// The file is rewritten so often: Prometheus reads it every 15 s, or less often.
 pub const PERIOD: Duration = Duration::from_secs(5);
@@ -102,8 +103,8 @@ impl Drop for Metrics {
 /// The labels by which jobs differ.
 fn labels(known: &Metadata) -> String {
     let command = value_of(known, "command").and_then(|command| program(&command));
-    // SAFETY: getuid has no preconditions and cannot fail. Ranks of other users are not observed.
-    let user = user_name(unsafe { libc::getuid() });
+    // Ranks of other users are not observed.
+    let user = user_name(process::user());
     let values = [("job", value_of(known, "job")), ("program", command), ("user", Some(user))];
     let label = |(name, value): (&str, Option<String>)| metrics::label(name, &value.unwrap_or_default());
     values.map(label).join(",")

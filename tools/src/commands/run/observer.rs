@@ -81,9 +81,8 @@ impl Observer {
         metrics: Option<Metrics>,
     ) -> Observer {
         let stop = Arc::new(AtomicBool::new(false));
-        let (thread, wake) = match Loop::new(run, folders, stop.clone(), stacks, sampling) {
-            Ok((mut observing, wake)) => {
-                observing.metrics = metrics;
+        let (thread, wake) = match Loop::new(run, folders, stop.clone(), stacks, sampling, metrics) {
+            Ok((observing, wake)) => {
                 let thread = std::thread::Builder::new().name("observer".to_owned()).spawn(|| observing.run());
                 (thread.ok(), Some(wake))
             }
@@ -103,7 +102,6 @@ impl Observer {
 /// The state of the thread.
 struct Loop {
     run: u32,
-    uid: u32,
     prefix: String,
     stop: Arc<AtomicBool>,
     woken: io::PipeReader,
@@ -144,6 +142,7 @@ impl Loop {
         stop: Arc<AtomicBool>,
         stacks: Option<Standstill>,
         sampling: Option<Sampling>,
+        metrics: Option<Metrics>,
     ) -> io::Result<(Loop, io::PipeWriter)> {
         let (woken, wake) = io::pipe()?;
         // SAFETY: takes numbers; the descriptor is new, and this file's alone.
@@ -155,30 +154,22 @@ impl Loop {
             (number >= 0).then(|| (number, folder.clone()))
         });
         let folders = watched.collect();
-        // SAFETY: getuid has no preconditions and cannot fail.
-        let uid = unsafe { libc::getuid() };
-        let prefix = node_files::prefix(uid);
-        let (files, unknown, running) = (File::from(files), Vec::new(), Vec::new());
-        let (closed, observed) = (0, Observed { sampling, ..Observed::default() });
-        let signals = stacks.as_ref().map(|_| process::hold()).transpose()?;
-        let metrics = None;
-        let running = Loop {
+        let observing = Loop {
             run,
-            uid,
-            prefix,
+            prefix: node_files::prefix(process::user()),
             stop,
             woken,
-            files,
             folders,
-            unknown,
-            running,
-            closed,
+            files: files.into(),
+            unknown: Vec::new(),
+            running: Vec::new(),
+            closed: 0,
+            signals: stacks.as_ref().map(|_| process::hold()).transpose()?,
             stacks,
-            signals,
             metrics,
-            observed,
+            observed: Observed { sampling, ..Observed::default() },
         };
-        Ok((running, wake))
+        Ok((observing, wake))
     }
 
     fn run(mut self) -> Observed {
@@ -303,7 +294,7 @@ impl Loop {
     fn look(&mut self) {
         let unknown = std::mem::take(&mut self.unknown);
         for (path, looks) in unknown {
-            match Segment::open(&path, self.uid) {
+            match Segment::open(&path, process::user()) {
                 Some(segment) if segment.run == self.run => {
                     self.observed.began = true;
                     let Holder::Process(pid) = segment.holder else {

@@ -8,13 +8,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
+use mpitrace::live::process;
 use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::samples::{Preempted, Taker};
 
 use super::standing::Standing;
+use crate::commands::jobs::user_name;
 use crate::stacks::threads_of;
 
 /// Between two looks.
@@ -71,7 +72,7 @@ impl Takers {
         }
         let own: Vec<(u32, Vec<u32>)> = running.filter_map(|(pid, standing)| self.known(pid, standing)).collect();
         let (mut now, mut processes) = (HashMap::new(), HashMap::new());
-        for pid in numbers("/proc") {
+        for pid in process::all() {
             let Some(process) = Task::read(&format!("/proc/{pid}/stat")) else { continue };
             let is_busy = |before: &Task| process.since(before).is_none_or(|used| used * self.tick >= BUSY);
             if process.threads == 1 {
@@ -187,24 +188,4 @@ impl Task {
 /// The number of one of several threads: that of the first one is the process', whose numbers are the sums of all.
 fn of_thread(tid: u32) -> u32 {
     u32::MAX - tid
-}
-
-/// The names in a folder that are numbers.
-fn numbers(folder: &str) -> impl Iterator<Item = u32> {
-    fs::read_dir(Path::new(folder))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
-/// As the system names the user; else the number.
-fn user_name(user: u32) -> String {
-    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let named = users.lines().find_map(|line| {
-        let mut words = line.split(':');
-        let (name, number) = (words.next()?, words.nth(1)?);
-        (number.parse() == Ok(user)).then(|| name.to_owned())
-    });
-    named.unwrap_or_else(|| user.to_string())
 }

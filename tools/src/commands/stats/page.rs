@@ -10,6 +10,7 @@ use super::facts::Facts;
 use crate::all_calls;
 use crate::numbers;
 use crate::output::{Attribute, Style};
+use crate::places;
 use crate::table::{self, Cell, Column, Table, number, text, time};
 use crate::text;
 use mpitrace::account::Parts;
@@ -88,17 +89,9 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
 
 /// Each note once, with its operations.
 fn write_notes(all: &[Facts], output: &mut dyn Write) -> Result<()> {
-    let mut notes: Vec<(&String, Vec<u32>)> = Vec::new();
-    for facts in all {
-        let number = facts.operation.operation as u32;
-        for note in &facts.notes {
-            match notes.iter_mut().find(|(known, _)| *known == note) {
-                Some((_, of)) => of.push(number),
-                None => notes.push((note, vec![number])),
-            }
-        }
-    }
-    for (note, of) in notes {
+    let each = all.iter().flat_map(|facts| facts.notes.iter().map(|note| (note, facts.operation.operation as u32)));
+    for (note, of) in places::grouped(each, |(note, _)| *note) {
+        let of: Vec<u32> = of.into_iter().map(|(_, number)| number).collect();
         let noun = if of.len() == 1 { "operation" } else { "operations" };
         writeln!(output, "{noun} {}: {}", text::ranks(&of), text::printable(note))?;
     }

@@ -23,6 +23,7 @@ use self::nodes::{Nodes, Way};
 use self::stacks::{Taken, Which};
 use crate::output::{self, Output};
 use crate::places::{StuckFacts, WhereFacts};
+use crate::process;
 use crate::stacks::Stack;
 
 /// Between two looks.
@@ -130,8 +131,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         folders.extend(choice::folders_of(process));
         folders = super::recover::distinct(folders);
     }
-    // SAFETY: getuid has no preconditions and cannot fail.
-    let jobs = live::jobs(&folders, unsafe { libc::getuid() });
+    let jobs = live::jobs(&folders, process::user());
     if arguments.list {
         choice::list(&jobs, arguments.json, output)?;
         return Ok(ExitCode::SUCCESS);
@@ -263,8 +263,7 @@ impl Watcher {
 
     /// Looks at the job. `None`: it has ended.
     fn look(&mut self) -> Result<Option<Seen>> {
-        // SAFETY: getuid has no preconditions and cannot fail.
-        let jobs = live::with_records(&self.folders, unsafe { libc::getuid() });
+        let jobs = live::with_records(&self.folders, process::user());
         let mut frame = match jobs.iter().find(|job| job.key == self.key) {
             Some(job) => Frame::new(job, self.records),
             None if self.nodes.seen() > 0 => Frame::default(),
@@ -302,18 +301,8 @@ impl Watcher {
 impl Facts {
     fn new(seen: &Seen) -> Facts {
         let mut places = WhereFacts::all(&seen.snapshot);
-        let init = WhereFacts {
-            rank: None,
-            state: State::Init,
-            function: Some("MPI_Init".to_owned()),
-            call_site: None,
-            communicator: None,
-            sequence: None,
-            since_s: None,
-            ended: None,
-            waits_for: None,
-        };
-        places.extend(seen.look.starting.iter().filter(|starting| starting.place.is_none()).map(|_| init.clone()));
+        let unknown = seen.look.starting.iter().filter(|starting| starting.place.is_none());
+        places.extend(unknown.map(|_| WhereFacts::in_init()));
         Facts {
             job: seen.job.clone(),
             ranks: seen.world_size,

@@ -24,6 +24,7 @@ use super::choice;
 use super::nodes::{Nodes, Way};
 use super::stacks::Threads;
 use crate::output::{DataSink, Output};
+use crate::process;
 use crate::stacks::Namer;
 
 /// How long a job that is not there yet is waited for.
@@ -97,8 +98,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         None => Nodes::default(),
     };
     loop {
-        // SAFETY: getuid has no preconditions and cannot fail.
-        let jobs = live::with_records(&folders, unsafe { libc::getuid() });
+        let jobs = live::with_records(&folders, process::user());
         let job = jobs.into_iter().find(|job| choice::is_named(job, &arguments.job));
         let mut frame = job.as_ref().map(|job| Frame::new(job, arguments.records)).unwrap_or_default();
         for (ranks, of_all) in asked.try_iter() {

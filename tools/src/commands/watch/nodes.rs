@@ -12,7 +12,7 @@ use mpitrace::live::Job;
 
 use super::node::Frame;
 use super::stacks::Threads;
-use crate::commands::info::nodes::expand;
+use crate::commands::info::nodes::{expand, short};
 
 /// The sign for the name of a node in the words of --by.
 const NODE: &str = "%n";
@@ -79,10 +79,6 @@ impl Way {
         );
         Ok((!nodes.is_empty()).then_some(Way { nodes, launcher }))
     }
-}
-
-fn short(host: &str) -> &str {
-    host.split('.').next().unwrap_or(host)
 }
 
 impl Nodes {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use mpitrace::account::{ALONE, Account};
 use mpitrace::categories::Rule;
 use mpitrace::live::place::Seen as SeenProcess;
-use mpitrace::live::snapshot::{RankNow, Snapshot, State, Wait};
+use mpitrace::live::snapshot::{Snapshot, State, Wait};
 use mpitrace::live::{Movement, Waiting};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
@@ -133,17 +133,10 @@ fn label(snapshot: &Snapshot, communicator: Option<usize>) -> String {
 
 fn missing_at(seen: &Seen, missing: &[u32]) -> String {
     let ranks = seen.snapshot.ranks.iter().filter(|rank| missing.contains(&rank.rank));
-    let mut places: Vec<(String, u32)> = Vec::new();
-    for rank in ranks {
-        let place = place(&seen.snapshot, rank);
-        match places.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, count)) => *count += 1,
-            None => places.push((place, 1)),
-        }
+    match &places::grouped(ranks, |rank| place(&seen.snapshot, rank))[..] {
+        [(place, _)] => place.clone(),
+        groups => groups.iter().map(|(place, group)| format!("{} {place}", group.len())).collect::<Vec<_>>().join(", "),
     }
-    let text =
-        |(place, count): &(String, u32)| if places.len() == 1 { place.clone() } else { format!("{count} {place}") };
-    places.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 fn calls(calls: &[Call]) -> Table<'static> {
@@ -179,14 +172,7 @@ fn ranks(seen: &Seen, movement: &Movement) -> Table<'static> {
         number("calls/s").optional(),
         text("waits in").optional().spare(1),
     ]);
-    let mut groups: Vec<(String, Vec<&RankNow>)> = Vec::new();
-    for rank in &seen.snapshot.ranks {
-        let place = place(&seen.snapshot, rank);
-        match groups.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, ranks)) => ranks.push(rank),
-            None => groups.push((place, vec![rank])),
-        }
-    }
+    let groups = places::grouped(&seen.snapshot.ranks, |rank| place(&seen.snapshot, rank));
     for (place, group) in groups.iter().take(LISTED) {
         let numbers: Vec<u32> = group.iter().map(|rank| rank.rank).collect();
         let least = group.iter().map(|rank| rank.unmoved_s).fold(f64::INFINITY, f64::min);
