@@ -175,7 +175,7 @@ fn forward(form: &Form<'_>, pointer: &str, arguments: &[String], first: &str) ->
         true => String::new(),
         false => format!(
             "let here = thread::frame(); let forward = move |{taken}| {};",
-            call(&form.line.around, "", "here, forward")
+            call(&form.line.around, "", "here, &forward")
         ),
     };
     format!(

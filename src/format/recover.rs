@@ -1,6 +1,5 @@
 //! Makes a trace out of the segments that a killed job left in node-local memory.
 
-use std::cmp::Reverse;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -112,13 +111,14 @@ pub fn by_job(mut leftovers: Vec<Leftover>) -> Vec<Vec<Leftover>> {
     }
     jobs.iter_mut()
         .for_each(|job| sort(job, |leftover| (leftover.rank.job, leftover.rank.rank.into(), leftover.modified)));
-    jobs.sort_by_cached_key(|job| job.iter().map(|leftover| Reverse(leftover.modified)).min());
+    let last = |job: &Vec<Leftover>| job.iter().map(|leftover| leftover.modified).max().unwrap_or(0);
+    sort(&mut jobs, |job| ([0; 16], 0, -last(job)));
     jobs
 }
 
-/// Sorts by keys of one type: the preloaded library has one sort of leftovers.
-fn sort(leftovers: &mut [Leftover], key: fn(&Leftover) -> ([u8; 16], u64, i64)) {
-    leftovers.sort_by_cached_key(key);
+/// Sorts by keys of one type: the preloaded library has one sort of leftovers and jobs.
+fn sort<T>(all: &mut [T], key: impl Fn(&T) -> ([u8; 16], u64, i64)) {
+    all.sort_by_cached_key(key);
 }
 
 /// Writes the trace of one job and, when it is safe on disk, removes the segments. If `output` is a trace of the same

@@ -52,9 +52,7 @@ static INIT: Symbol = Symbol::new();
 pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     let visible = algorithms::start();
     let mut metadata = Metadata::new();
-    let mut add = |name: &str, value: Option<String>| {
-        metadata.push((name.to_owned(), value.filter(|value| !value.is_empty()).unwrap_or_else(|| UNKNOWN.to_owned())));
-    };
+    let mut add = |name: &str, value: Option<String>| add_to(&mut metadata, name, value);
     add("host", Some(system::host()));
     add("affinity", affinity());
     add("command", command_of("self"));
@@ -120,15 +118,23 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     add("perf_event_paranoid", Some(read("/proc/sys/kernel/perf_event_paranoid")));
     add("capacity", Some(settings.capacity.to_string()));
     add("full", Some(full::name(settings.full).to_owned()));
-    let mut variables: Vec<(String, String)> = std::env::vars_os()
-        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
-        .filter(|(name, _)| is_recorded(name))
-        .collect();
-    variables.sort_unstable();
+    let mut variables = Metadata::new();
+    for (name, value) in std::env::vars_os() {
+        let variable = (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned());
+        if is_recorded(&variable.0) {
+            // Put in its place: the code that sorts pairs of texts would be larger than all of this.
+            variables.insert(variables.partition_point(|known| *known < variable), variable);
+        }
+    }
     for (name, value) in variables {
         add(&format!("env.{name}"), Some(value));
     }
     metadata
+}
+
+#[inline(never)]
+fn add_to(metadata: &mut Metadata, name: &str, value: Option<String>) {
+    metadata.push((name.to_owned(), value.filter(|value| !value.is_empty()).unwrap_or_else(|| UNKNOWN.to_owned())));
 }
 
 fn is_recorded(name: &str) -> bool {
@@ -138,6 +144,7 @@ fn is_recorded(name: &str) -> bool {
         || starts(&TUNING) && !starts(&PLUMBING)
 }
 
+#[inline(never)]
 fn read(path: &str) -> String {
     fs::read_to_string(path).map(|text| text.trim_end().to_owned()).unwrap_or_default()
 }
@@ -189,13 +196,16 @@ fn thread_level() -> Option<String> {
 fn processors(cpuinfo: &str) -> Option<String> {
     let of = |name: &str| cpuinfo.lines().filter(|line| line.starts_with(name)).collect::<Vec<_>>();
     let (threads, sockets, cores) = (of("processor\t"), of("physical id\t"), of("core id\t"));
-    let distinct = |mut values: Vec<(&&str, &&str)>| {
-        values.sort_unstable();
-        values.dedup();
-        values.len()
+    let distinct = |others: &[&str]| {
+        let mut known: Vec<(&str, &str)> = Vec::new();
+        for pair in sockets.iter().copied().zip(others.iter().copied()) {
+            if !known.contains(&pair) {
+                known.push(pair);
+            }
+        }
+        known.len()
     };
-    let of_sockets = distinct(sockets.iter().zip(&sockets).collect());
-    let of_cores = distinct(sockets.iter().zip(&cores).collect());
+    let (of_sockets, of_cores) = (distinct(&sockets), distinct(&cores));
     let count = |number: usize, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
     let known = match of_cores {
         0 => String::new(),

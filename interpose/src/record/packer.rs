@@ -49,25 +49,26 @@ impl TraceBuffer {
         }
         // A thread that began a call before must find no chunk that was packed.
         self.full.store(true, Ordering::Relaxed);
-        let mut chunks: Vec<(u32, u64, u64)> = Vec::new();
+        let mut chunks: Vec<(u64, u32)> = Vec::new();
         // A number that grows with the arrays: beyond what the reserve can give.
         if chunks.try_reserve_exact(used as usize).is_err() {
             return;
         }
-        let chunk = |index: u64| {
-            let entry = self.chunk(index as u32);
-            (entry.thread(), entry.draw(), index)
+        // By thread, then by draw, of which there are never 2^40.
+        let chunk = |index: u32| {
+            let entry = self.chunk(index);
+            (entry.draw() != 0).then(|| (u64::from(entry.thread()) << 40 | entry.draw(), index))
         };
-        chunks.extend((0..used).map(chunk).filter(|(_, draw, _)| *draw != 0));
+        chunks.extend((0..used as u32).filter_map(chunk));
         chunks.sort_unstable();
         self.pack_chunks(&mut state, &chunks);
         state.spill.iter_mut().for_each(Spill::give_memory_back);
     }
 
     /// Packs chunks in this order, up to the first that no block takes.
-    fn pack_chunks(&self, state: &mut State, chunks: &[(u32, u64, u64)]) {
+    fn pack_chunks(&self, state: &mut State, chunks: &[(u64, u32)]) {
         let header = &self.layout.header;
-        for &(_, _, index) in chunks {
+        for index in chunks.iter().map(|&(_, index)| u64::from(index)) {
             let start = header.records_offset + index * header.chunk_bytes;
             let enter: Vec<u64> = self.memory.load(start + header.columns[0].offset, header.chunk_records as usize);
             let records = enter.partition_point(|&tick| tick != 0);

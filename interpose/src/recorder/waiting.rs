@@ -57,9 +57,10 @@ pub fn receive(
 }
 
 /// `MPI_Probe`: waits for a message, which stays.
+#[inline(never)]
 pub fn probe(
     here: usize,
-    forward: impl Fn(usize) -> c_int,
+    forward: &dyn Fn(usize) -> c_int,
     source: usize,
     tag: usize,
     comm: usize,
@@ -69,9 +70,10 @@ pub fn probe(
 }
 
 /// `MPI_Mprobe`: the message that is found is received by a later call.
+#[inline(never)]
 pub fn find(
     here: usize,
-    forward: impl Fn(usize) -> c_int,
+    forward: &dyn Fn(usize) -> c_int,
     source: usize,
     tag: usize,
     comm: usize,
@@ -152,7 +154,8 @@ pub fn exchange(
 }
 
 /// `MPI_Mrecv`: the message was found by a call before.
-pub fn receive_found(here: usize, forward: impl Fn(usize) -> c_int, message: usize, status: usize) -> c_int {
+#[inline(never)]
+pub fn receive_found(here: usize, forward: &dyn Fn(usize) -> c_int, message: usize, status: usize) -> c_int {
     let Some(thread) = own(here) else { return forward(status) };
     let handle = abi::get().read(message);
     let message = REQUESTS.find(handle).unwrap_or(UNKNOWN);

@@ -84,9 +84,11 @@ pub fn open(system: &impl System, events: &[(usize, &Event)]) -> Opened {
     Opened { descriptors: members.iter().map(|member| member.descriptor).collect(), columns, notes }
 }
 
-/// In the order of the events; one sort for all places that need it keeps the library small.
-pub fn sort(notes: &mut [Note]) {
-    notes.sort_by_cached_key(|note| note.event);
+/// In the order of the events. There are few, and code that sorts many would be large.
+pub fn sort(notes: &mut Vec<Note>) {
+    for note in std::mem::take(notes) {
+        notes.insert(notes.partition_point(|known| known.event <= note.event), note);
+    }
 }
 
 fn close_from(system: &impl System, members: &mut Vec<Member>, kept: usize) {
