@@ -1,6 +1,6 @@
 # The chores of this repository, all of them; each is a script or a cargo command that can be called without make as well.
 
-.PHONY: help build install deb wheel dist archive test test-all test-one soak bench format lint docs book functions gallery libraries first-run
+.PHONY: help build install deb wheel dist archive spack test test-all test-one soak bench format lint docs book functions gallery libraries first-run
 
 help: # This list
 	@sed -n 's/^\([a-z-]*\):.* # /\1\t/p' Makefile | expand -t 12
@@ -22,6 +22,9 @@ dist: # An archive of the sources with all dependencies, in target/packages
 
 archive: # An archive with all programs and the wheel, for machines without cargo, from glibc 2.17 on, in target/packages
 	packaging/archive.sh
+
+spack: # A Spack repository with the recipe and the archive of the sources, in target/packages; URL=: where the archive is
+	URL="$(URL)" packaging/spack.sh
 
 test: # The first tier of the tests, with its own set-up: what CI runs
 	tests/run.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs mpitrace in each of the ways that there are, into an empty place, and uses it there. See docs/developers/tests.md.
 #
-#   tests/packages.sh [CHECK...]   without a name: all but glibc and release, which build all crates once more
+#   tests/packages.sh [CHECK...]   without a name: all but spack, glibc and release, which build all crates once more
 #
 #   install   make install: pkg-config and CMake compile a C program, the module files load
 #   deb       the Debian package: lintian, and a system without Rust
@@ -9,6 +9,7 @@
 #   dist      the archive of the sources: all dependencies of both workspaces are in it
 #   python    the wheel: the package in a virtual environment, its types, its numbers beside those of the companion, the
 #             notebook
+#   spack     the recipe, by the `spack` in the PATH: built from the archive of the sources, and its tests
 #   glibc     the archive for glibc 2.17, linked by zig: what its files need; a trace, and the wheel, in Debian 11
 #   r         R reads an export
 #   release   the release script in a clone with a tag; nothing is published
@@ -291,6 +292,32 @@ deb() {
     is "nothing is left" "" "$(find "$chroot/usr" "$chroot/etc" -name '*mpitrace*')"
 }
 
+in_spack() {
+    command spack "$@" >>"$work/spack.log" 2>&1 || fail "spack $*: $(tail -n 30 "$work/spack.log")"
+}
+
+# The recipe, with the Rust and C compilers of this machine. Nothing of the user's own Spack is changed.
+spack() {
+    type -P spack >/dev/null || {
+        skip spack "no spack in the PATH"
+        return
+    }
+    local repository prefix
+    rm -rf "$work/spack" "$target/packages/mpitrace-$version.tar.xz"
+    export SPACK_USER_CONFIG_PATH=$work/spack/config SPACK_USER_CACHE_PATH=$work/spack/cache
+    repository=$(packaging/spack.sh 2>"$work/spack.log") || fail "$(tail -n 30 "$work/spack.log")"
+    in_spack repo add "$repository"
+    in_spack config add "config:install_tree:root:$work/spack/installed"
+    in_spack config add "config:build_stage:[$work/spack/stage]"
+    in_spack compiler find
+    in_spack external find gmake rust
+    in_spack install --test=root mpitrace
+    in_spack test run mpitrace
+    prefix=$(command spack location -i mpitrace)
+    is "the companion of Spack" "mpitrace $version" "$("$prefix/bin/mpitrace" --version)"
+    has "its library" "$("$prefix/bin/mpitrace" doctor --json 2>/dev/null || true)" "\"tracer\": \"$prefix/"
+}
+
 # R reads the csv, and finds the median that the companion prints.
 r() {
     debian r-base-core || {
@@ -316,7 +343,7 @@ cat(sprintf("%.6f", median(tapply(times$value, times$repetition, max))))' "$work
 
 for check in "${checks[@]}"; do
     case $check in
-        install | deb | archive | dist | python | glibc | r | release) ;;
+        install | deb | archive | dist | python | spack | glibc | r | release) ;;
         *)
             sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2
             exit 2
