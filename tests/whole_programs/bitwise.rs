@@ -61,9 +61,13 @@ fn halves(case: &Case) {
 
 fn c(case: &Case) {
     let kinds = Kinds { double: "MPI_DOUBLE", section: "MPI_DOUBLE" };
+    // Intel MPI 2021 ends with SIGSEGV in MPI_Scatter of columns by its standard interface, without the tracer too.
+    let argument = (case.mpi.name == "impi-abi").then_some("no-scatter");
     for ranks in [2, 4] {
         let parts: [Part; 8] = [bottom, in_place, statuses, operators, derived, shares, mistakes, two_sides];
-        check(case, ranks, "bitwise.c", None, &parts.map(|part| part(ranks.into(), &kinds)).concat());
+        let mut wants = parts.map(|part| part(ranks.into(), &kinds)).concat();
+        wants.retain(|want| argument.is_none() || want.function != "MPI_Scatter" || want.communicator != "derived");
+        check(case, ranks, "bitwise.c", argument, &wants);
     }
 }
 

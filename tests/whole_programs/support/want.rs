@@ -6,8 +6,8 @@ use std::fmt::Write;
 /// An operation as it should be.
 #[derive(Clone)]
 pub struct Want {
-    function: &'static str,
-    communicator: &'static str,
+    pub function: &'static str,
+    pub communicator: &'static str,
     ranks: u64,
     bytes: Vec<u64>,
     root: Option<i64>,
