@@ -18,6 +18,9 @@ pub const EXIT_CODE: &str = "exit_code";
 /// between threads.
 pub const STACKS: &str = "stacks";
 
+/// Why there is none of those stacks.
+pub const NO_STACK: &str = "no_stack";
+
 /// The value that stands for one that cannot be seen from inside the program.
 pub const UNKNOWN: &str = "unknown";
 

@@ -25,6 +25,9 @@ pub const TESTS: &[Test] = &[
         .on(On::Only(&["mpich4"]))
         .where_permitted(yama),
     Test::new("are_in_the_trace_of_a_job_that_was_killed", killed).on(LIBRARIES),
+    Test::new("of_a_killed_rank_under_a_debugger_are_not_there_for_this_reason", killed_under_a_debugger)
+        .on(On::Only(&["mpich4"]))
+        .second_tier(),
     Test::new("are_printed_by_run_where_a_rank_is_stuck", stuck).on(On::Only(&["mpich4"])).second_tier(),
     Test::new("a_watchdog_ends_with_the_verdict_and_runs_a_command", watchdog).on(On::Only(&["ompi4"])),
 ];
@@ -56,7 +59,7 @@ fn verdict(case: &Case, running: &mut Running, words: &[&str]) -> Value {
         if let Some(job) = jobs(case).pop() {
             let finished = mpitrace(case, &[&["watch", &job.job, "--once", "--json", "--stuck", "1"], words].concat());
             // On a busy machine a thread that gets no processor does not stop within the time that it may take.
-            let is_read = !finished.stdout.contains("it cannot be read");
+            let is_read = !finished.stdout.contains("cannot be read");
             if finished.code == 1 && is_read && !json(&finished)["stuck"].is_null() {
                 return json(&finished);
             }
@@ -226,17 +229,45 @@ fn killed(case: &Case) {
     let output = case.folder.join("x.mpitrace");
     let mut running = under_run(case, &output, "MPITRACE_STUCK=0");
     verdict(case, &mut running, &["--stacks", "none"]);
+    let stderr = ask_to_end(&mut running);
+    let line = format!("rank 1: {} > MPI_Recv", stands("recv").join(" > "));
+    // On a busy machine a thread that gets no processor does not stop within the time that it may take.
+    if stderr.contains("mpitrace: rank 1: no stack: it did not stop") {
+        return;
+    }
+    assert!(stderr.lines().any(|found| found == format!("mpitrace: {line}")), "{line}\n{stderr}");
+    let info = json(&mpitrace(case, &["info", "--json", &output.display().to_string()]));
+    assert_eq!(stack(&info, 1).last(), Some(&"MPI_Recv"), "{info:#}");
+    assert_eq!(stack(&info, 0), [&frame("main", "stands.c", "barrier"), "MPI_Barrier"]);
+}
+
+/// Asks `mpitrace run` to end, and waits for that: its lines.
+fn ask_to_end(running: &mut Running) -> String {
     process::signal(running.id(), libc::SIGTERM);
     while !running.has_ended() {
         sleep(Duration::from_millis(20));
     }
     litter::sweep();
-    let line = format!("rank 1: {} > MPI_Recv", stands("recv").join(" > "));
-    let stderr = running.stderr();
-    assert!(stderr.lines().any(|found| found == format!("mpitrace: {line}")), "{line}\n{stderr}");
-    let info = json(&mpitrace(case, &["info", "--json", &output.display().to_string()]));
-    assert_eq!(stack(&info, 1).last(), Some(&"MPI_Recv"), "{info:#}");
-    assert_eq!(stack(&info, 0), [&frame("main", "stands.c", "barrier"), "MPI_Barrier"]);
+    running.stderr()
+}
+
+fn killed_under_a_debugger(case: &Case) {
+    let output = case.folder.join("x.mpitrace");
+    let mut running = under_run(case, &output, "MPITRACE_STUCK=0");
+    verdict(case, &mut running, &["--stacks", "none"]);
+    let pid = jobs(case).pop().expect("the job").processes[1];
+    let mut strace =
+        Command::new("strace").args(["-q", "-o", "/dev/null", "-p", &pid.to_string()]).spawn().expect("strace");
+    while !fs::read_to_string(format!("/proc/{pid}/status"))
+        .expect("the rank")
+        .contains(&format!("TracerPid:\t{}", strace.id()))
+    {
+        sleep(Duration::from_millis(20));
+    }
+    let stderr = ask_to_end(&mut running);
+    strace.wait().expect("it ends with the rank");
+    let line = format!("mpitrace: rank 1: no stack: process {} debugs it", strace.id());
+    assert!(stderr.lines().any(|found| found == line), "{line}\n{stderr}");
 }
 
 fn stuck(case: &Case) {

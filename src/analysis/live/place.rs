@@ -60,7 +60,8 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
             let known = part.metadata();
             now.ended = metadata::get(&known, metadata::ENDED).and_then(|end| end.parse().ok());
             let stacks = metadata::get(&known, metadata::STACKS).into_iter().flat_map(|stacks| stacks.split("\n\n"));
-            now.stacks = stacks.map(|frames| Ok(frames.lines().map(str::to_owned).collect())).collect();
+            let why_not = metadata::get(&known, metadata::NO_STACK).map(|why| Err(why.to_owned()));
+            now.stacks = stacks.map(|frames| Ok(frames.lines().map(str::to_owned).collect())).chain(why_not).collect();
         }
         now
     });

@@ -167,7 +167,7 @@ impl Why {
         match self {
             Why::Ended => "the process has ended".to_owned(),
             Why::Debugged(pid) => format!("process {pid} debugs it"),
-            Why::Unreadable => "it cannot be read".to_owned(),
+            Why::Unreadable => "it did not stop in time, or cannot be read".to_owned(),
             Why::Forbidden => match fs::read_to_string(SCOPE).as_deref().map(str::trim) {
                 Ok("1") => "the kernel lets only the program that started the job read it (ptrace_scope 1): \
                             start the job by `mpitrace run`, or with MPITRACE_STACKS=1"

@@ -64,9 +64,13 @@ pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>, observed: &
     let mut namer = Namer::default();
     for segment in &mut left {
         let end = observed.ends.iter().find(|end| end.segment == segment.path);
-        if let Some(capture) = end.and_then(|end| end.capture.as_ref()) {
-            let stacks = namer.stacks(capture, false).into_iter().flatten().map(|frames| frames.join("\n"));
-            segment.added.push((metadata::STACKS.to_owned(), stacks.collect::<Vec<_>>().join("\n\n")));
+        match end.and_then(|end| end.capture.as_ref()) {
+            Some(Ok(capture)) => {
+                let stacks = namer.stacks(capture, false).into_iter().flatten().map(|frames| frames.join("\n"));
+                segment.added.push((metadata::STACKS.to_owned(), stacks.collect::<Vec<_>>().join("\n\n")));
+            }
+            Some(Err(why)) => segment.added.push((metadata::NO_STACK.to_owned(), why.text())),
+            None => {}
         }
         if let Some(how) = end.and_then(|end| end.how) {
             let of_job = (metadata::EXIT_CODE.to_owned(), code.to_string());

@@ -25,7 +25,7 @@ use super::metrics::{self, Metrics};
 use super::sampling::Sampling;
 use super::standing::{Standing, Standstill};
 use crate::process;
-use crate::stacks::Capture;
+use crate::stacks::{Capture, Why};
 
 /// A segment has its header and its lock some us after its name: it is looked at again after this time, so often.
 const SOON: Duration = Duration::from_millis(20);
@@ -59,7 +59,7 @@ pub struct End {
     /// Its exit code or signal; `None`: not known.
     pub how: Option<ProcessEnd>,
     /// Its threads, where it had not moved for long, or the job was asked to end.
-    pub capture: Option<Capture>,
+    pub capture: Option<Result<Capture, Why>>,
 }
 
 /// Observes in a thread of its own.

@@ -32,7 +32,7 @@ pub struct Standing {
     number: u64,
     since: Instant,
     is_tried: bool,
-    capture: Option<Capture>,
+    capture: Option<Result<Capture, Why>>,
 }
 
 impl Standstill {
@@ -53,25 +53,27 @@ impl Standstill {
     pub fn look<'r>(&mut self, ranks: impl Iterator<Item = (u32, &'r mut Standing)>, is_to_end: bool) {
         let began = Instant::now();
         let mut shown = Vec::new();
-        for (pid, rank) in ranks.take_while(|_| began.elapsed() < PATIENCE) {
+        for (pid, rank) in ranks.take_while(|_| is_to_end || began.elapsed() < PATIENCE) {
             let Some((Moved { rank: world_rank, tids, .. }, still)) = rank.look() else { continue };
             // A process in MPI_Init has a segment of its own there.
             if world_rank == NO_RANK || rank.is_tried || !is_to_end && still < self.limit {
                 continue;
             }
             rank.is_tried = true;
-            let take = || Capture::take(&Process::read(pid, &tids).unwrap_or_default(), false);
-            let mut capture = take();
-            // A thread that gets no processor does not stop. There is no later look.
-            while is_to_end && matches!(capture, Err(Why::Unreadable)) && began.elapsed() < PATIENCE {
-                capture = take();
+            let mut capture = Err(Why::Unreadable);
+            while matches!(capture, Err(Why::Unreadable)) && began.elapsed() < PATIENCE {
+                capture = Capture::take(&Process::read(pid, &tids).unwrap_or_default(), false);
+                if !is_to_end {
+                    break;
+                }
+                // A thread that gets no processor does not stop. There is no later look.
             }
             match (&capture, self.shown.as_mut().filter(|_| !is_to_end)) {
                 (Ok(capture), Some(namer)) => shown.push((world_rank, namer.stacks(capture, false))),
                 (Err(why), Some(_)) => shown.push((world_rank, vec![Err(why.text())])),
                 (_, None) => {}
             }
-            rank.capture = capture.ok();
+            rank.capture = Some(capture);
         }
         let stacks = Stack::folded(shown.iter().flat_map(|(rank, stacks)| stacks.iter().map(|stack| (*rank, stack))));
         stacks.iter().take(LISTED).for_each(|stack| eprintln!("mpitrace: {}", stack.line()));
@@ -104,8 +106,8 @@ impl Standing {
         self.segment.moved().ok()
     }
 
-    /// The stacks, where the rank has not moved since they were taken. Its process has ended.
-    pub fn last(&mut self) -> Option<Capture> {
+    /// The stacks or why there are none, where the rank has not moved since they were asked for. Its process has ended.
+    pub fn last(&mut self) -> Option<Result<Capture, Why>> {
         let number = self.segment.moved().ok()?.number;
         self.capture.take().filter(|_| number == self.number)
     }
