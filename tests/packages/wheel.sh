@@ -66,7 +66,8 @@ glibc() {
     has "the archive" "$found" "-glibc$oldest.tar.gz"
     tar -x -C "$folder" --strip-components 1 -f "$found"
     needs_at_most $oldest "$folder"
-    minimal_system bullseye openmpi-bin,libopenmpi-dev,gcc,libc6-dev,python3-pip,python3-venv || return 0
+    # debootstrap does not find what provides automake-1.16.
+    minimal_system bullseye openmpi-bin,libopenmpi-dev,automake,gcc,libc6-dev,python3-pip,python3-venv || return 0
     python3 -m pip download -q --only-binary=:all: --python-version 3.9 --platform "manylinux2014_$(uname -m)" \
         --dest "$folder" 'pyarrow>=15' >"$work/pip.log" 2>&1 || fail "$(tail -n 30 "$work/pip.log")"
     cp LD_PRELOAD-examples/repetitions.c "$folder"
