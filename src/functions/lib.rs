@@ -130,24 +130,24 @@ macro_rules! for_each_function {
             // widths. OTF2 has no kind for these: they count as the one that they are named after.
             collective+c Neighbor_allgather, Ineighbor_allgather(
                 sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
-            ) => uniform(recvcount, recvtype) on comm
+            ) => block_of_neighbours(sendcount, sendtype, recvcount, recvtype) on comm
                 as neighbourhood otf2 ALLGATHER;
             collective+c Neighbor_allgatherv, Ineighbor_allgatherv(
                 sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm
-            ) => uniform(sendcount, sendtype) on comm
+            ) => contributed_to_neighbours(sendcount, sendtype, recvcounts, recvtype) on comm
                 as neighbourhood otf2 ALLGATHERV;
             collective+c Neighbor_alltoall, Ineighbor_alltoall(
                 sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
-            ) => uniform(recvcount, recvtype) on comm
+            ) => block_of_neighbours(sendcount, sendtype, recvcount, recvtype) on comm
                 as neighbourhood otf2 ALLTOALL;
             collective+c Neighbor_alltoallv, Ineighbor_alltoallv(
                 sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm
-            ) => sent_to_neighbours(sendcounts, sendtype) on comm
+            ) => sent_to_neighbours(sendcounts, sendtype, recvcounts, recvtype) on comm
                 as neighbourhood otf2 ALLTOALLV;
             collective+c Neighbor_alltoallw, Ineighbor_alltoallw(
                 sendbuf, sendcounts, sdispls_in_bytes, sendtypes, recvbuf, recvcounts, rdispls_in_bytes, recvtypes,
                 comm
-            ) => sent_to_neighbours_by_type(sendcounts, sendtypes) on comm
+            ) => sent_to_neighbours_by_type(sendcounts, sendtypes, recvcounts, recvtypes) on comm
                 as neighbourhood otf2 ALLTOALLW;
 
             // What completes a request. With nothing outstanding these cost one branch.

@@ -29,6 +29,8 @@ pub mod size {
     pub const exchanged: Size = Size::Sum;
     pub const exchanged_by_type: Size = Size::Sum;
     pub const summed: Size = Size::Sum;
+    pub const block_of_neighbours: Size = Size::Block;
+    pub const contributed_to_neighbours: Size = Size::Block;
     pub const sent_to_neighbours: Size = Size::Sum;
     pub const sent_to_neighbours_by_type: Size = Size::Sum;
     pub const own: Size = Size::Contributed;

@@ -53,6 +53,7 @@ pub const TESTS: &[Test] = &[
             stated_of(case, &["kinds", name], &format!("{line}{name} (amounts at "));
         }
     }),
+    Test::new("amounts_and_types_among_neighbours_are_compared", neighbours),
     Test::new("a_message_that_is_never_received_is_stated", |case| {
         let line =
             "never received by rank 1: 1 of 3 messages of rank 0 on MPI_COMM_WORLD (the first by MPI_Send, left at ";
@@ -90,6 +91,31 @@ fn compared(case: &Case) {
         let said = outcome.stderr.contains("MISMATCH (datatype) at call 3 of MPI_COMM_WORLD: rank ");
         assert_eq!((outcome.code, said), (0, expected), "{}", outcome.stderr);
         assert_eq!(outcome.stderr.matches("MISMATCH").count(), usize::from(expected), "{}", outcome.stderr);
+    }
+}
+
+/// Topologies of all kinds, with borders, several edges between two ranks, edges to itself and ranks without any.
+fn neighbours(case: &Case) {
+    let topologies = ["ring", "line", "wide", "torus", "border", "star", "adjacent", "distributed", "copy", "part"];
+    let functions = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"];
+    let ways = [("amounts", "(amounts) at call 1 of"), ("kinds", "(datatype) in some calls of"), ("right", "")];
+    for (how, what) in ways {
+        let outcome = case.launch(4, "edges.c").arg(how).set("MPITRACE_CALLSITE", "1").trace().run();
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let info = mpitrace(&["info".as_ref(), outcome.trace.path.as_os_str()]);
+        assert_eq!(info.code, i32::from(how != "right"), "{how}: {}", info.stdout);
+        let found: Vec<&str> = info.stdout.lines().filter(|line| line.starts_with("MISMATCH")).collect();
+        if how == "right" {
+            assert!(found.is_empty(), "{found:#?}");
+            continue;
+        }
+        let names = functions.iter().flat_map(|name| [format!("Neighbor_{name}"), format!("Ineighbor_{name}")]);
+        for (topology, name) in names.flat_map(|name| topologies.map(|topology| (topology, name.clone()))) {
+            let ranks = if topology == "part" { "0-1" } else { "0-3" };
+            let line = format!("MISMATCH {what} {topology}-{name}*: ranks {ranks} MPI_{name} (call at ");
+            assert!(found.iter().any(|found| begins_with(found, &line)), "{line} in\n{}", info.stdout);
+        }
+        assert_eq!(found.len(), topologies.len() * functions.len() * 2, "{found:#?}");
     }
 }
 

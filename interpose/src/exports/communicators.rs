@@ -92,7 +92,7 @@ pub fn spawned(message: Message<'_>, forward: Forward<'_>, comm: usize, newcomm:
     making(message, forward, &|| new_handle(newcomm), &|| {
         add_child(comm, newcomm, |parent, handle| {
             let remote = Comm::of_handle(handle).remote_size()?;
-            Some(Group { remote, destinations: 0, ..parent.group() })
+            Some(Group { remote, destinations: 0, neighbours: None, ..parent.group() })
         })
     })
 }

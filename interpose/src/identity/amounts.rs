@@ -9,7 +9,7 @@ use crate::base::width::Width;
 use crate::identity::datatype;
 use crate::mpi::abi;
 use crate::record::call_cache::Share;
-use crate::record::communicator::Communicator;
+use crate::record::communicator::{Communicator, Neighbours};
 use crate::record::thread::ThreadRef;
 
 /// Counts and data types as the program passes them: one of each, or arrays of them with an element for each rank.
@@ -132,10 +132,54 @@ pub fn exchanged<W: Width>(
     let types = |passed: Passed| if by_type { Types::Each(passed.types) } else { Types::One(passed.types) };
     let out = weighted::<W>(thread, known.size(), sent.counts, types(sent), receiver)?;
     let into = weighted::<W>(thread, known.size(), received.counts, types(received), sender)?;
+    Some(difference(known, out, into))
+}
+
+/// Each rank sends a block to each of its neighbours.
+pub fn among_neighbours<W: Width>(
+    thread: ThreadRef,
+    known: &Communicator,
+    by_type: bool,
+    sent: Passed,
+    received: Passed,
+) -> Option<Share> {
+    let Neighbours { sources, destinations } = known.neighbours()?;
+    let types = |passed: Passed| if by_type { Types::Each(passed.types) } else { Types::One(passed.types) };
+    let of = |weights: &[u32], passed: Passed| {
+        weighted::<W>(thread, weights.len() as u32, passed.counts, types(passed), |place| weights[place as usize])
+    };
+    Some(difference(known, of(destinations, sent)?, of(sources, received)?))
+}
+
+/// Each rank sends the same block, or as many elements, to each of its neighbours. `by_rank`: it receives another count
+/// from each.
+pub fn to_neighbours<W: Width>(
+    thread: ThreadRef,
+    known: &Communicator,
+    by_rank: bool,
+    sent: Passed,
+    received: Passed,
+) -> Option<Share> {
+    let Neighbours { sources, destinations } = known.neighbours()?;
+    let of = |weights: &[u32], passed: Passed| {
+        let all = weights.iter().fold(0u32, |sum, &weight| sum.wrapping_add(weight));
+        Some(Data::elements(thread, W::count(passed.counts), abi::get().handle(passed.types))?.times(all))
+    };
+    let into = match by_rank {
+        true => weighted::<W>(thread, sources.len() as u32, received.counts, Types::One(received.types), |place| {
+            sources[place as usize]
+        }),
+        false => of(sources, received),
+    };
+    Some(difference(known, of(destinations, sent)?, into?))
+}
+
+/// A rank's share, of what it sends and receives with the weights of the others.
+fn difference(known: &Communicator, out: Data, into: Data) -> Share {
     let rank = known.rank();
     let share = out.times(sender(rank)).plus(into.times(receiver(rank).wrapping_neg()));
     let unknown = if share.any_kind { unknown::TYPES } else { 0 };
-    Some(Share { amounts: share.bytes, types: share.kind, unknown })
+    Share { amounts: share.bytes, types: share.kind, unknown }
 }
 
 /// Each rank sends one block to all.

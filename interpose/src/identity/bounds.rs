@@ -12,7 +12,7 @@
 //! have made one in the same way. Beyond [`RECIPES`] ways those made in a new one have a key of this rank alone: their
 //! calls are recorded, and not matched with those of other ranks.
 //!
-//! Of the names that the program gives, [`GIVEN`] bytes are stored.
+//! Of the names that the program gives, [`GIVEN`] bytes are stored; of its neighbours in topologies [`NEIGHBOURS`].
 
 use mpitrace_format::layout::{CommunicatorEntry, NO_ROOT, UNKNOWN_BYTES, communicator_flags as flags};
 use mpitrace_format::strings;
@@ -20,7 +20,7 @@ use mpitrace_format::strings;
 use crate::base::allocator::Held;
 use crate::identity::registry::{self, Bounds, Description, FastMap, Registry};
 use crate::record::call_cache::{self, Call, Declared};
-use crate::record::communicator::{Communicator, Group, mix};
+use crate::record::communicator::{Communicator, Group, Neighbours, mix};
 use crate::record::entry::Entry;
 use crate::record::thread;
 
@@ -35,6 +35,8 @@ const SPARE: usize = 256;
 const OPERATIONS: u64 = 1 << 17;
 /// As many ways in which members have made communicators are distinguished.
 const RECIPES: usize = 1 << 15;
+/// As many neighbours in different topologies are stored: 4 MiB. Of others no amounts are compared.
+const NEIGHBOURS: usize = 1 << 20;
 /// Bytes of the names of communicators and regions that are stored.
 const GIVEN: u64 = 1 << 20;
 
@@ -151,6 +153,23 @@ impl Registry {
         Some(self.string(name)).filter(|&reference| reference != 0)
     }
 
+    /// Neighbours that stay: other communicators, and threads that look at freed ones, may have the same ones.
+    pub fn lasting(&mut self, neighbours: Neighbours) -> Option<&'static Neighbours> {
+        let known = self.neighbours.get(&neighbours).copied();
+        if known.is_some() {
+            return known;
+        }
+        // What a table and two empty arrays take, too.
+        let stored = self.bounds.neighbours + neighbours.sources.len() + neighbours.destinations.len() + 16;
+        if stored > NEIGHBOURS || self.neighbours.try_reserve(1).is_err() {
+            return None;
+        }
+        self.bounds.neighbours = stored;
+        let neighbours = Box::leak(Box::new(neighbours));
+        self.neighbours.insert(neighbours);
+        Some(neighbours)
+    }
+
     /// The number of the operation that a call with this size belongs to.
     pub fn operation(&mut self, known: &Communicator, call: &Call, size: (u64, u32)) -> Option<u32> {
         let function = call.key.function;
@@ -213,6 +232,18 @@ mod tests {
         // Another rank that has made communicators in the first ways alone has the same keys for them.
         let mut other = self::registry();
         assert!((0..10).all(|way| keys.contains(&other.next_key([way, 0]))));
+    }
+
+    #[test]
+    fn neighbours_are_bounded_and_equal_ones_are_stored_once() {
+        let mut registry = registry();
+        let around = |rank: i32| Neighbours::new([vec![rank; 1000], vec![rank, -1]]);
+        let first = registry.lasting(around(0)).unwrap();
+        assert_eq!((first.destinations[1], first.sources.len()), (0, 1000));
+        assert!(std::ptr::eq(first, registry.lasting(around(0)).unwrap()));
+        let stored = (0..).take_while(|&rank| registry.lasting(around(rank)).is_some()).count();
+        assert_eq!(stored, NEIGHBOURS / (1002 + 16));
+        assert!(std::ptr::eq(first, registry.lasting(around(0)).unwrap()), "one that is stored");
     }
 
     #[test]

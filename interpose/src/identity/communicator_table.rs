@@ -17,7 +17,7 @@ use crate::identity::members::{self, Members};
 use crate::identity::registry::{self, Registry};
 use crate::mpi::{self, Comm, abi};
 use crate::record::call_cache;
-use crate::record::communicator::{Communicator, Group, mix};
+use crate::record::communicator::{Communicator, Group, Neighbours, mix};
 
 /// Registers MPI_COMM_WORLD and MPI_COMM_SELF, at Init.
 pub fn start(rank: u32, size: u32) -> Option<()> {
@@ -134,13 +134,21 @@ pub fn group_here(handle: usize) -> Option<Group> {
     // The first rank need not ask for its number.
     let leader = if rank == 0 { registry::world()?.rank.into() } else { members::leader(&comm.group()?)? };
     if !inter {
-        return Some(Group { rank, size, here: size, destinations: comm.neighbours().1, leader, ..Group::default() });
+        return Some(in_topology(comm, Group { rank, size, here: size, leader, ..Group::default() }));
     }
     let remote = comm.remote_size()?;
     // The same on both sides.
     let other = members::leader(&comm.remote_group()?)?;
     let (is_first, leader) = (leader < other, leader.min(other));
     Some(Group { rank, size, remote, here: size + remote, leader, is_first, ..Group::default() })
+}
+
+/// The group with this rank's neighbours in it, where it has a topology.
+fn in_topology(comm: Comm, group: Group) -> Group {
+    let Some(ranks) = comm.neighbours() else { return group };
+    let destinations = ranks[1].len() as u32;
+    let neighbours = registry::lock().and_then(|mut registry| registry.lasting(Neighbours::new(ranks)));
+    Group { destinations, neighbours, ..group }
 }
 
 /// The ranks of a communicator that MPI has just returned, or on which a call has returned well, and a hash of each
@@ -155,8 +163,7 @@ pub fn group_and_members(handle: usize) -> Option<(Group, [u64; 2])> {
     let (rank, size, inter) = (comm.rank()?, comm.size()?, comm.is_inter()?);
     let Members { leader, here, hash } = Members::find(&comm.group()?, size)?;
     if !inter {
-        let destinations = comm.neighbours().1;
-        return Some((Group { rank, size, here, destinations, leader, ..Group::default() }, [0, hash]));
+        return Some((in_topology(comm, Group { rank, size, here, leader, ..Group::default() }), [0, hash]));
     }
     let remote = comm.remote_size()?;
     let others = Members::find(&comm.remote_group()?, remote)?;

@@ -259,16 +259,50 @@ impl<W: Width> Message<W> {
         Call { amounts, ..call }
     }
 
-    /// The data that this rank sends to its neighbours in a topology.
+    /// The block of each neighbour in a topology.
     #[inline(always)]
-    pub fn sent_to_neighbours(self, sendcounts: usize, sendtype: usize) -> Call {
-        self.by_communicator(|call, known| call.sum(sendcounts, sendtype, known.destinations()))
+    pub fn block_of_neighbours(self, sendcount: usize, sendtype: usize, recvcount: usize, recvtype: usize) -> Call {
+        let [sent, received] = both(sendcount, sendtype, recvcount, recvtype);
+        let amounts = self.amounts(|known| amounts::to_neighbours::<W>(self.thread, known, false, sent, received));
+        Call { amounts, ..self.uniform(recvcount, recvtype) }
+    }
+
+    /// This rank's contribution, which all its neighbours get.
+    #[inline(always)]
+    pub fn contributed_to_neighbours(
+        self,
+        sendcount: usize,
+        sendtype: usize,
+        recvcounts: usize,
+        recvtype: usize,
+    ) -> Call {
+        let [sent, received] = both(sendcount, sendtype, recvcounts, recvtype);
+        let amounts = self.amounts(|known| amounts::to_neighbours::<W>(self.thread, known, true, sent, received));
+        Call { amounts, ..self.uniform(sendcount, sendtype) }
+    }
+
+    /// The data that this rank sends to its neighbours.
+    #[inline(always)]
+    pub fn sent_to_neighbours(self, sendcounts: usize, sendtype: usize, recvcounts: usize, recvtype: usize) -> Call {
+        let [sent, received] = both(sendcounts, sendtype, recvcounts, recvtype);
+        let amounts = self.amounts(|known| amounts::among_neighbours::<W>(self.thread, known, false, sent, received));
+        let call = self.by_communicator(|call, known| call.sum(sendcounts, sendtype, known.destinations()));
+        Call { amounts, ..call }
     }
 
     /// As [`Message::sent_to_neighbours`], with a data type for each.
     #[inline(always)]
-    pub fn sent_to_neighbours_by_type(self, sendcounts: usize, sendtypes: usize) -> Call {
-        self.by_communicator(|call, known| call.by_peer(sendcounts, sendtypes, known.destinations()))
+    pub fn sent_to_neighbours_by_type(
+        self,
+        sendcounts: usize,
+        sendtypes: usize,
+        recvcounts: usize,
+        recvtypes: usize,
+    ) -> Call {
+        let [sent, received] = both(sendcounts, sendtypes, recvcounts, recvtypes);
+        let amounts = self.amounts(|known| amounts::among_neighbours::<W>(self.thread, known, true, sent, received));
+        let call = self.by_communicator(|call, known| call.by_peer(sendcounts, sendtypes, known.destinations()));
+        Call { amounts, ..call }
     }
 
     /// The sum of what all ranks of the group get.
@@ -377,6 +411,12 @@ impl<W: Width> Message<W> {
     fn unknown(self) -> Call {
         Call { known: false, amounts: UNKNOWN_AMOUNTS, ..self.nothing() }
     }
+}
+
+/// The arguments of both sides.
+#[inline(always)]
+fn both(sendcounts: usize, sendtypes: usize, recvcounts: usize, recvtypes: usize) -> [Passed; 2] {
+    [Passed { counts: sendcounts, types: sendtypes }, Passed { counts: recvcounts, types: recvtypes }]
 }
 
 /// The role of a rank in a rooted call.

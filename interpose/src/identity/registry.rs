@@ -9,7 +9,7 @@ use mpitrace_format::layout::CommunicatorEntry;
 use crate::base::lock;
 use crate::record::call_cache::Declared;
 use crate::record::call_site;
-use crate::record::communicator::Communicator;
+use crate::record::communicator::{Communicator, Neighbours};
 use crate::record::entry::Entry;
 use crate::record::trace_buffer::TraceBuffer;
 
@@ -39,6 +39,8 @@ pub struct Registry {
     pub reductions: FastMap<usize, u32>,
     /// Signatures of derived types that are told apart.
     signatures: HashSet<u32>,
+    /// The neighbours of this rank in topologies, each different way once.
+    pub(super) neighbours: HashSet<&'static Neighbours>,
 }
 
 /// Freed and folded communicators: what keeps the tables within their bounds.
@@ -62,6 +64,8 @@ pub struct Bounds {
     pub(super) unmatched: u64,
     /// Bytes of names that the program has given.
     pub(super) given: u64,
+    /// Neighbours that are stored.
+    pub(super) neighbours: usize,
 }
 
 /// The parts that make an operation on this rank.
@@ -138,6 +142,7 @@ impl Registry {
             strings: HashMap::new(),
             reductions: FastMap::default(),
             signatures: HashSet::new(),
+            neighbours: HashSet::new(),
         }
     }
 

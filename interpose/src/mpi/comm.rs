@@ -46,25 +46,33 @@ impl Comm {
         Some(self.ask(comm_test_inter)? != 0)
     }
 
-    /// From how many neighbours this rank receives and to how many it sends in its topology; none where it has no
-    /// topology.
-    pub fn neighbours(self) -> (u32, u32) {
-        let (sources, destinations) = self.find_neighbours().unwrap_or((0, 0));
-        (sources.max(0) as u32, destinations.max(0) as u32)
-    }
-
-    fn find_neighbours(self) -> Option<(c_int, c_int)> {
+    /// The ranks that this one receives from in its topology and those that it sends to, in the order of the blocks of
+    /// collectives over neighbours; MPI_PROC_NULL where there is none. `None`: it has no topology.
+    pub fn neighbours(self) -> Option<[Vec<c_int>; 2]> {
         let kind = self.ask(topo_test)?;
         let [cartesian, graph, distributed] = abi::get().topologies;
         if kind == cartesian {
-            let dimensions = self.ask(cartdim_get)?;
-            return Some((2 * dimensions, 2 * dimensions));
+            let mut ranks = Vec::new();
+            for dimension in 0..self.ask(cartdim_get)? as usize {
+                let mut ends: [c_int; 2] = [0; 2];
+                let [source, destination] = ends.each_mut().map(|end| (&raw mut *end).expose_provenance());
+                // SAFETY: int MPI_Cart_shift(MPI_Comm, int, int, int *, int *), of a dimension that there is; both ints
+                // outlive the call.
+                if !unsafe { cart_shift(self.0, dimension, 1, source, destination) } {
+                    return None;
+                }
+                ranks.extend(ends);
+            }
+            return Some([ranks.clone(), ranks]);
         }
         if kind == graph {
-            let rank = self.ask(comm_rank)?;
+            let rank = self.rank()? as usize;
             // SAFETY: int MPI_Graph_neighbors_count(MPI_Comm, int, int *), on a communicator with a graph.
-            let neighbours = int(|count| unsafe { graph_neighbors_count(self.0, rank as usize, count) })?;
-            return Some((neighbours, neighbours));
+            let count = int(|count| unsafe { graph_neighbors_count(self.0, rank, count) })? as usize;
+            let mut ranks = vec![0; count];
+            // SAFETY: int MPI_Graph_neighbors(MPI_Comm, int, int, int[]); the array has room for so many.
+            let found = unsafe { graph_neighbors(self.0, rank, count, ranks.as_mut_ptr().expose_provenance()) };
+            return found.then(|| [ranks.clone(), ranks]);
         }
         if kind == distributed {
             let (mut destinations, mut weighted): (c_int, c_int) = (0, 0);
@@ -72,7 +80,15 @@ impl Comm {
             // SAFETY: int MPI_Dist_graph_neighbors_count(MPI_Comm, int *, int *, int *); all three ints outlive the
             // call.
             let sources = int(|from| unsafe { dist_graph_neighbors_count(self.0, from, to, flag) })?;
-            return Some((sources, destinations));
+            let counts = [sources as usize, destinations as usize];
+            let (mut ranks, mut weights) = (counts.map(|count| vec![0; count]), counts.map(|count| vec![0; count]));
+            let place = |array: &mut Vec<c_int>| array.as_mut_ptr().expose_provenance();
+            let ([from, to], [from_weights, to_weights]) = (ranks.each_mut().map(place), weights.each_mut().map(place));
+            // SAFETY: int MPI_Dist_graph_neighbors(MPI_Comm, int, int[], int[], int, int[], int[]); the arrays have room
+            // for so many.
+            let found =
+                unsafe { dist_graph_neighbors(self.0, counts[0], from, from_weights, counts[1], to, to_weights) };
+            return found.then_some(ranks);
         }
         None
     }

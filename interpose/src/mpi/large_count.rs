@@ -95,8 +95,8 @@ fn ranks(comm: Comm, neighbours: bool) -> Option<Ranks> {
     let group = comm.size()? as usize;
     let (sources, destinations) = match (neighbours, comm.is_inter()?) {
         (true, _) => {
-            let (sources, destinations) = comm.neighbours();
-            (sources as usize, destinations as usize)
+            let [sources, destinations] = comm.neighbours().unwrap_or_default();
+            (sources.len(), destinations.len())
         }
         (false, false) => (group, group),
         (false, true) => {

@@ -25,7 +25,7 @@ pub mod world;
 pub use comm::Comm;
 
 macro_rules! functions {
-    ($(fn $name:ident = $symbol:literal ( $($argument:ident),* );)*) => { $(
+    ($(fn $name:ident = $symbol:literal ( $($argument:ident),* $(,)? );)*) => { $(
         /// False where the library lacks the function or reports an error.
         ///
         /// # Safety
@@ -60,8 +60,13 @@ functions! {
     fn group_size = c"PMPI_Group_size"(group, size);
     fn topo_test = c"PMPI_Topo_test"(comm, kind);
     fn cartdim_get = c"PMPI_Cartdim_get"(comm, dimensions);
+    fn cart_shift = c"PMPI_Cart_shift"(comm, dimension, displacement, source, destination);
     fn graph_neighbors_count = c"PMPI_Graph_neighbors_count"(comm, rank, neighbors);
+    fn graph_neighbors = c"PMPI_Graph_neighbors"(comm, rank, most, neighbors);
     fn dist_graph_neighbors_count = c"PMPI_Dist_graph_neighbors_count"(comm, sources, destinations, weighted);
+    fn dist_graph_neighbors = c"PMPI_Dist_graph_neighbors"(
+        comm, most_sources, sources, source_weights, most_destinations, destinations, destination_weights
+    );
     fn comm_idup = c"PMPI_Comm_idup"(comm, new, request);
     fn send = c"PMPI_Send"(buffer, count, datatype, dest, tag, comm);
     fn iprobe = c"PMPI_Iprobe"(source, tag, comm, flag, status);

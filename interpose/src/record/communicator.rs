@@ -1,7 +1,9 @@
 //! The knowledge that this rank has of a communicator, and the identity that all its ranks derive alike.
 
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use mpitrace_format::amounts;
 use mpitrace_format::layout::{CommunicatorEntry, communicator_flags};
 
 use crate::record::entry::Entry;
@@ -50,6 +52,8 @@ pub struct Group {
     pub remote: u32,
     /// Neighbours that this rank sends to in the communicator's topology.
     pub destinations: u32,
+    /// Its neighbours. `None`: no topology, or they are not known.
+    pub neighbours: Option<&'static Neighbours>,
     /// Ranks of both groups that are of this world: a spawned one writes a trace of its own.
     pub here: u32,
     /// World rank of the first member, the lower one of both groups; u64::MAX: of another world.
@@ -58,12 +62,38 @@ pub struct Group {
     pub is_first: bool,
 }
 
+/// The neighbours of a rank in a topology by their weights in sums ([`mpitrace_format::amounts`]), in the order of their
+/// blocks; 0 where there is none (MPI_PROC_NULL). Several edges between two ranks weigh the same: their sum counts.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Neighbours {
+    /// Those that it receives from, as senders.
+    pub sources: Box<[u32]>,
+    /// Those that it sends to, as receivers.
+    pub destinations: Box<[u32]>,
+}
+
+impl Neighbours {
+    /// Those of these ranks.
+    pub fn new([sources, destinations]: [Vec<c_int>; 2]) -> Neighbours {
+        let weights = |ranks: Vec<c_int>, weight: fn(u32) -> u32| {
+            ranks.into_iter().map(|rank| u32::try_from(rank).map_or(0, weight)).collect()
+        };
+        Neighbours {
+            sources: weights(sources, amounts::sender),
+            destinations: weights(destinations, amounts::receiver),
+        }
+    }
+}
+
 impl Group {
-    const WORDS: usize = 7;
+    const WORDS: usize = 8;
 
     fn to_words(self) -> [u64; Group::WORDS] {
-        let Group { rank, size, remote, destinations, here, leader, is_first } = self;
-        [rank.into(), size.into(), remote.into(), destinations.into(), here.into(), leader, is_first.into()]
+        let Group { rank, size, remote, destinations, here, leader, is_first, .. } = self;
+        let neighbours = self.neighbours.map_or(0, |neighbours| std::ptr::from_ref(neighbours).expose_provenance());
+        let counts = [rank, size, remote, destinations, here].map(u64::from);
+        let [rank, size, remote, destinations, here] = counts;
+        [rank, size, remote, destinations, here, leader, is_first.into(), neighbours as u64]
     }
 
     /// Its [`CommunicatorEntry::flags`].
@@ -162,10 +192,19 @@ impl Communicator {
 
     /// Its ranks, which are also those of a duplicate.
     pub fn group(&self) -> Group {
-        let [rank, size, remote, destinations, here, leader, is_first] =
+        let [rank, size, remote, destinations, here, leader, is_first, _] =
             self.group.each_ref().map(|word| word.load(Ordering::Relaxed));
         let [rank, size, remote, destinations, here] = [rank, size, remote, destinations, here].map(|word| word as u32);
-        Group { rank, size, remote, destinations, here, leader, is_first: is_first != 0 }
+        let neighbours = self.neighbours();
+        Group { rank, size, remote, destinations, neighbours, here, leader, is_first: is_first != 0 }
+    }
+
+    /// Its neighbours, where the communicator has a topology and they are known.
+    #[inline(always)]
+    pub fn neighbours(&self) -> Option<&'static Neighbours> {
+        let address = self.group[Group::WORDS - 1].load(Ordering::Relaxed) as usize;
+        // SAFETY: null, or of a reference that lasts: only `identify` stores it.
+        unsafe { std::ptr::with_exposed_provenance::<Neighbours>(address).as_ref() }
     }
 
     /// This rank's rank in its (local) group.

@@ -1,4 +1,4 @@
-//! Amounts and data types of v- and w-variants that do not fit, by the sums of each rank over its calls
+//! Amounts and data types of v- and w-variants and over neighbourhoods that do not fit, by the sums of each rank over its calls
 //! ([`mpitrace_format::amounts`]).
 
 use std::collections::BTreeMap;
@@ -84,8 +84,9 @@ pub(super) fn amounts(trace: &Trace, communicator: &Communicator) -> Option<Amou
 /// True if a function of this name adds to the sums, or to that of types.
 fn is_compared(part: &Part, name: u32, of_types: bool) -> bool {
     let function = part.text(name).and_then(|name| Function::named(&name));
-    function.is_some_and(|function| match of_types {
-        true => !function.types_agree() && function.pattern == Pattern::AllToAll,
-        false => matches!(function.size, Size::Sum | Size::Contributed | Size::Received),
+    function.is_some_and(|function| match (function.pattern, of_types) {
+        (Pattern::Neighbourhood, _) => true,
+        (pattern, true) => !function.types_agree() && pattern == Pattern::AllToAll,
+        (_, false) => matches!(function.size, Size::Sum | Size::Contributed | Size::Received),
     })
 }
