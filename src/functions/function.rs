@@ -104,6 +104,14 @@ impl Function {
         !is_exchange && self.pattern != Pattern::Neighbourhood
     }
 
+    /// True if the two groups of an intercommunicator may pass different amounts and types: where each sends to the other
+    /// one, or reduces blocks for its own ranks.
+    #[must_use]
+    pub fn groups_differ(&self) -> bool {
+        let is_of_blocks = self.size == Size::Block && self.blocking != "MPI_Allreduce";
+        self.root.is_none() && (is_of_blocks || self.reduction.is_none())
+    }
+
     /// True if it is a barrier that blocks. It has no data, and no rank leaves before all have entered.
     #[must_use]
     pub fn is_blocking_barrier(&self) -> bool {

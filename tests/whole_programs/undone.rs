@@ -1,6 +1,8 @@
 //! Programs that end by themselves and are wrong all the same: `info` and `summary` state calls that not all ranks made,
 //! requests that were never complete and data types that differ, and nothing of a program that is right.
 
+use serde_json::{Value, json};
+
 use crate::support::companion::mpitrace;
 use crate::support::process::Finished;
 use crate::support::{Case, On, Test};
@@ -54,6 +56,7 @@ pub const TESTS: &[Test] = &[
         }
     }),
     Test::new("amounts_and_types_among_neighbours_are_compared", neighbours),
+    Test::new("amounts_and_types_between_groups_are_compared", groups),
     Test::new("a_message_that_is_never_received_is_stated", |case| {
         let line =
             "never received by rank 1: 1 of 3 messages of rank 0 on MPI_COMM_WORLD (the first by MPI_Send, left at ";
@@ -98,25 +101,56 @@ fn compared(case: &Case) {
 fn neighbours(case: &Case) {
     let topologies = ["ring", "line", "wide", "torus", "border", "star", "adjacent", "distributed", "copy", "part"];
     let functions = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"];
-    let ways = [("amounts", "(amounts) at call 1 of"), ("kinds", "(datatype) in some calls of"), ("right", "")];
-    for (how, what) in ways {
-        let outcome = case.launch(4, "edges.c").arg(how).set("MPITRACE_CALLSITE", "1").trace().run();
-        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        let info = mpitrace(&["info".as_ref(), outcome.trace.path.as_os_str()]);
-        assert_eq!(info.code, i32::from(how != "right"), "{how}: {}", info.stdout);
-        let found: Vec<&str> = info.stdout.lines().filter(|line| line.starts_with("MISMATCH")).collect();
-        if how == "right" {
-            assert!(found.is_empty(), "{found:#?}");
-            continue;
-        }
+    let all = |kind: &str, sequence: Option<u64>| {
         let names = functions.iter().flat_map(|name| [format!("Neighbor_{name}"), format!("Ineighbor_{name}")]);
-        for (topology, name) in names.flat_map(|name| topologies.map(|topology| (topology, name.clone()))) {
-            let ranks = if topology == "part" { "0-1" } else { "0-3" };
-            let line = format!("MISMATCH {what} {topology}-{name}*: ranks {ranks} MPI_{name} (call at ");
-            assert!(found.iter().any(|found| begins_with(found, &line)), "{line} in\n{}", info.stdout);
-        }
-        assert_eq!(found.len(), topologies.len() * functions.len() * 2, "{found:#?}");
-    }
+        let one = |topology: &str, name: &str| {
+            let ranks: &[u32] = if topology == "part" { &[0, 1] } else { &[0, 1, 2, 3] };
+            format!("{kind} {topology}-{name} {} {ranks:?} MPI_{name}", json!(sequence))
+        };
+        names.flat_map(|name| topologies.map(|topology| one(topology, &name))).collect::<Vec<_>>()
+    };
+    mismatches(case, ["edges.c", "right"], &[]);
+    mismatches(case, ["edges.c", "amounts"], &all("amounts", Some(1)));
+    mismatches(case, ["edges.c", "kinds"], &all("datatype", None));
+}
+
+/// Groups of different sizes.
+fn groups(case: &Case) {
+    let exchanges = ["Alltoallv", "Alltoallw", "Ialltoallv"];
+    let variants = ["Allgatherv", "Gatherv", "Igatherv", "Scatterv", "Iscatterv"];
+    let others = ["Reduce_scatter", "Bcast", "Reduce", "Gather", "Scatter", "Allreduce", "Allgather", "Alltoall"];
+    let of_all = |kind: &str, name: &str, sequence: &str| format!("{kind} {name} {sequence} [0, 1, 2, 3] MPI_{name}");
+    let amounts = exchanges.iter().chain(&variants).map(|name| of_all("amounts", name, "1"));
+    mismatches(case, ["groups.c", "right"], &[]);
+    mismatches(case, ["groups.c", "amounts"], &amounts.collect::<Vec<_>>());
+    let in_some = exchanges.iter().map(|name| of_all("datatype", name, "null"));
+    let at_call = variants[1..].iter().chain(&others).map(|name| of_all("datatype", name, "1"));
+    mismatches(case, ["groups.c", "kinds"], &in_some.chain(at_call).collect::<Vec<_>>());
+}
+
+/// Of a program of four ranks these are stated: kind, communicator, position, ranks and function.
+fn mismatches(case: &Case, program: [&'static str; 2], expected: &[String]) {
+    let outcome = case.launch(4, program[0]).arg(program[1]).trace().run();
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let info = mpitrace(&["info".as_ref(), "--json".as_ref(), outcome.trace.path.as_os_str()]);
+    assert_eq!(info.code, i32::from(!expected.is_empty()), "{program:?}: {}", info.stdout);
+    let info: Value = serde_json::from_str(&info.stdout).unwrap();
+    let text = |found: &Value| {
+        let calls = found["calls"].as_array().unwrap();
+        let mut ranks: Vec<u64> =
+            calls.iter().flat_map(|call| call["ranks"].as_array().unwrap()).filter_map(Value::as_u64).collect();
+        ranks.sort_unstable();
+        let kind = found["kind"].as_str().unwrap();
+        let [communicator, function] =
+            [&found["communicator"], &calls[0]["function"]].map(|text| text.as_str().unwrap());
+        format!("{kind} {communicator} {} {ranks:?} {function}", found["sequence"])
+    };
+    let mut found: Vec<String> =
+        ["mismatches", "amounts"].iter().flat_map(|list| info[list].as_array().unwrap()).map(text).collect();
+    let mut expected = expected.to_vec();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected, "{program:?}");
 }
 
 fn never_freed(case: &Case) {

@@ -1,5 +1,6 @@
 //! This rank's share of the sums by which ranks find out whether the amounts fit that they pass to v- and w-variants
-//! ([`mpitrace_format::amounts`]): computed from the arguments of each call, without MPI.
+//! ([`mpitrace_format::amounts`]): computed from the arguments of each call, without MPI. In sums a rank has a number of
+//! its own: its rank, or on an intercommunicator, for the ranks of one group, the rank and [`OTHER_GROUP`].
 
 use mpitrace_format::amounts::{among, receiver, sender};
 use mpitrace_format::layout::unknown;
@@ -9,7 +10,7 @@ use crate::base::width::Width;
 use crate::identity::datatype;
 use crate::mpi::abi;
 use crate::record::call_cache::Share;
-use crate::record::communicator::{Communicator, Neighbours};
+use crate::record::communicator::{Communicator, Group, Neighbours};
 use crate::record::thread::ThreadRef;
 
 /// Counts and data types as the program passes them: one of each, or arrays of them with an element for each rank.
@@ -17,6 +18,52 @@ use crate::record::thread::ThreadRef;
 pub struct Passed {
     pub counts: usize,
     pub types: usize,
+}
+
+/// Added to the ranks of the group of an intercommunicator that does not have the lowest rank of the world.
+const OTHER_GROUP: u32 = 1 << 30;
+
+/// The numbers of the ranks of a call.
+#[derive(Clone, Copy)]
+pub struct Numbers<'k> {
+    known: &'k Communicator,
+    /// This rank's.
+    own: u32,
+    /// That of the first rank that it exchanges blocks with, and how many these are.
+    first: u32,
+    peers: u32,
+    is_inter: bool,
+}
+
+impl<'k> Numbers<'k> {
+    /// On this communicator. `None`: there are ranks of other worlds.
+    #[inline(always)]
+    pub fn on(known: &'k Communicator) -> Option<Numbers<'k>> {
+        match known.is_inter() {
+            true => Numbers::on_both_groups(known),
+            false => Some(Numbers { known, own: known.rank(), first: 0, peers: known.size(), is_inter: false }),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_both_groups(known: &'k Communicator) -> Option<Numbers<'k>> {
+        let Group { rank, remote, is_first, .. } = known.group();
+        let [own, first] = if is_first { [0, OTHER_GROUP] } else { [OTHER_GROUP, 0] };
+        known.is_all_here().then_some(Numbers { known, own: own + rank, first, peers: remote, is_inter: true })
+    }
+
+    /// The root's number, and true if it is this rank. `None`: this rank exchanges nothing with it.
+    #[inline(always)]
+    fn root(&self, root: i32) -> Option<(u32, bool)> {
+        let abi = abi::get();
+        match self.is_inter {
+            false => Some((root as u32, root == self.own as i32)),
+            true if root == abi.proc_null => None,
+            true if root == abi.root => Some((self.own, true)),
+            true => Some((self.first.wrapping_add(root as u32), false)),
+        }
+    }
 }
 
 /// The data types for several ranks.
@@ -111,73 +158,82 @@ fn weighted<W: Width>(
 }
 
 /// The bytes of one block: this rank's own, or in place the one that an array has for it.
-fn own<W: Width>(thread: ThreadRef, known: &Communicator, in_place: Option<Passed>, block: Passed) -> Option<u32> {
+fn own<W: Width>(thread: ThreadRef, of: &Numbers, in_place: Option<Passed>, block: Passed) -> Option<u32> {
     let abi = abi::get();
     match in_place {
         Some(all) if all.counts == 0 => None,
-        Some(all) => Data::elements(thread, W::element(all.counts, known.rank() as usize), abi.handle(all.types)),
+        Some(all) => Data::elements(thread, W::element(all.counts, of.known.rank() as usize), abi.handle(all.types)),
         None => Data::elements(thread, W::count(block.counts), abi.handle(block.types)),
     }
     .map(|data| data.bytes)
 }
 
+/// The data for all that this rank exchanges blocks with, by their weights.
+fn of_peers<W: Width>(
+    thread: ThreadRef,
+    of: &Numbers,
+    passed: Passed,
+    by_type: bool,
+    weight: impl Fn(u32) -> u32,
+) -> Option<Data> {
+    let types = if by_type { Types::Each(passed.types) } else { Types::One(passed.types) };
+    weighted::<W>(thread, of.peers, passed.counts, types, |peer| weight(of.first.wrapping_add(peer)))
+}
+
 /// Each rank sends a block to each other one.
 pub fn exchanged<W: Width>(
     thread: ThreadRef,
-    known: &Communicator,
+    of: Numbers,
     by_type: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<Share> {
-    let types = |passed: Passed| if by_type { Types::Each(passed.types) } else { Types::One(passed.types) };
-    let out = weighted::<W>(thread, known.size(), sent.counts, types(sent), receiver)?;
-    let into = weighted::<W>(thread, known.size(), received.counts, types(received), sender)?;
-    Some(difference(known, out, into))
+    let out = of_peers::<W>(thread, &of, sent, by_type, receiver)?;
+    Some(difference(&of, out, of_peers::<W>(thread, &of, received, by_type, sender)?))
 }
 
 /// Each rank sends a block to each of its neighbours.
 pub fn among_neighbours<W: Width>(
     thread: ThreadRef,
-    known: &Communicator,
+    of: Numbers,
     by_type: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<Share> {
-    let Neighbours { sources, destinations } = known.neighbours()?;
+    let Neighbours { sources, destinations } = of.known.neighbours()?;
     let types = |passed: Passed| if by_type { Types::Each(passed.types) } else { Types::One(passed.types) };
-    let of = |weights: &[u32], passed: Passed| {
+    let all = |weights: &[u32], passed: Passed| {
         weighted::<W>(thread, weights.len() as u32, passed.counts, types(passed), |place| weights[place as usize])
     };
-    Some(difference(known, of(destinations, sent)?, of(sources, received)?))
+    Some(difference(&of, all(destinations, sent)?, all(sources, received)?))
 }
 
 /// Each rank sends the same block, or as many elements, to each of its neighbours. `by_rank`: it receives another count
 /// from each.
 pub fn to_neighbours<W: Width>(
     thread: ThreadRef,
-    known: &Communicator,
+    of: Numbers,
     by_rank: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<Share> {
-    let Neighbours { sources, destinations } = known.neighbours()?;
-    let of = |weights: &[u32], passed: Passed| {
-        let all = weights.iter().fold(0u32, |sum, &weight| sum.wrapping_add(weight));
-        Some(Data::elements(thread, W::count(passed.counts), abi::get().handle(passed.types))?.times(all))
+    let Neighbours { sources, destinations } = of.known.neighbours()?;
+    let all = |weights: &[u32], passed: Passed| {
+        let sum = weights.iter().fold(0u32, |sum, &weight| sum.wrapping_add(weight));
+        Some(Data::elements(thread, W::count(passed.counts), abi::get().handle(passed.types))?.times(sum))
     };
     let into = match by_rank {
         true => weighted::<W>(thread, sources.len() as u32, received.counts, Types::One(received.types), |place| {
             sources[place as usize]
         }),
-        false => of(sources, received),
+        false => all(sources, received),
     };
-    Some(difference(known, of(destinations, sent)?, into?))
+    Some(difference(&of, all(destinations, sent)?, into?))
 }
 
 /// A rank's share, of what it sends and receives with the weights of the others.
-fn difference(known: &Communicator, out: Data, into: Data) -> Share {
-    let rank = known.rank();
-    let share = out.times(sender(rank)).plus(into.times(receiver(rank).wrapping_neg()));
+fn difference(of: &Numbers, out: Data, into: Data) -> Share {
+    let share = out.times(sender(of.own)).plus(into.times(receiver(of.own).wrapping_neg()));
     let unknown = if share.any_kind { unknown::TYPES } else { 0 };
     Share { amounts: share.bytes, types: share.kind, unknown }
 }
@@ -185,61 +241,67 @@ fn difference(known: &Communicator, out: Data, into: Data) -> Share {
 /// Each rank sends one block to all.
 pub fn contributed<W: Width>(
     thread: ThreadRef,
-    known: &Communicator,
+    of: Numbers,
     in_place: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<u32> {
-    let all = (0..known.size()).fold(0u32, |sum, rank| sum.wrapping_add(receiver(rank)));
-    let block = own::<W>(thread, known, in_place.then_some(received), sent)?;
-    let into = weighted::<W>(thread, known.size(), received.counts, Types::One(received.types), sender)?.bytes;
-    let rank = known.rank();
-    let out = sender(rank).wrapping_mul(all).wrapping_mul(block);
-    Some(out.wrapping_sub(receiver(rank).wrapping_mul(into)))
+    let all = (0..of.peers).fold(0u32, |sum, peer| sum.wrapping_add(receiver(of.first.wrapping_add(peer))));
+    let block = own::<W>(thread, &of, in_place.then_some(received), sent)?;
+    let into = of_peers::<W>(thread, &of, received, false, sender)?.bytes;
+    let out = sender(of.own).wrapping_mul(all).wrapping_mul(block);
+    Some(out.wrapping_sub(receiver(of.own).wrapping_mul(into)))
 }
 
-/// Each rank sends one block to the root.
+/// Each rank sends one block to the root: also the root itself, but on an intercommunicator.
 pub fn gathered<W: Width>(
     thread: ThreadRef,
-    known: &Communicator,
+    of: Numbers,
     root: i32,
     in_place: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<u32> {
-    let is_root = known.rank() as i32 == root;
-    let block = own::<W>(thread, known, (is_root && in_place).then_some(received), sent)?;
-    let root = receiver(root as u32);
-    let out = sender(known.rank()).wrapping_mul(root).wrapping_mul(block);
+    let Some((root, is_root)) = of.root(root) else { return Some(0) };
+    let block = match is_root && of.is_inter {
+        true => 0,
+        false => own::<W>(thread, &of, (is_root && in_place).then_some(received), sent)?,
+    };
+    let root = receiver(root);
+    let out = sender(of.own).wrapping_mul(root).wrapping_mul(block);
     if !is_root {
         return Some(out);
     }
-    let into = weighted::<W>(thread, known.size(), received.counts, Types::One(received.types), sender)?.bytes;
+    let into = of_peers::<W>(thread, &of, received, false, sender)?.bytes;
     Some(out.wrapping_sub(root.wrapping_mul(into)))
 }
 
-/// The root sends a block to each rank.
+/// The root sends a block to each rank: also to itself, but on an intercommunicator.
 pub fn scattered<W: Width>(
     thread: ThreadRef,
-    known: &Communicator,
+    of: Numbers,
     root: i32,
     in_place: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<u32> {
-    let is_root = known.rank() as i32 == root;
-    let block = own::<W>(thread, known, (is_root && in_place).then_some(sent), received)?;
-    let root = sender(root as u32);
-    let into = receiver(known.rank()).wrapping_mul(root).wrapping_mul(block);
+    let Some((root, is_root)) = of.root(root) else { return Some(0) };
+    let block = match is_root && of.is_inter {
+        true => 0,
+        false => own::<W>(thread, &of, (is_root && in_place).then_some(sent), received)?,
+    };
+    let root = sender(root);
+    let into = receiver(of.own).wrapping_mul(root).wrapping_mul(block);
     if !is_root {
         return Some(into.wrapping_neg());
     }
-    let out = weighted::<W>(thread, known.size(), sent.counts, Types::One(sent.types), receiver)?.bytes;
+    let out = of_peers::<W>(thread, &of, sent, false, receiver)?.bytes;
     Some(root.wrapping_mul(out).wrapping_sub(into))
 }
 
-/// All ranks pass the same counts.
-pub fn the_same<W: Width>(thread: ThreadRef, known: &Communicator, passed: Passed) -> Option<u32> {
-    let all = weighted::<W>(thread, known.size(), passed.counts, Types::One(passed.types), receiver)?.bytes;
-    Some(among(known.rank(), known.size()).wrapping_mul(all))
+/// All ranks of a group pass the same counts.
+pub fn the_same<W: Width>(thread: ThreadRef, of: Numbers, passed: Passed) -> Option<u32> {
+    let size = of.known.size();
+    let all = weighted::<W>(thread, size, passed.counts, Types::One(passed.types), receiver)?.bytes;
+    Some(among(of.known.rank(), size).wrapping_mul(all))
 }

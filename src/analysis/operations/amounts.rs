@@ -1,5 +1,5 @@
-//! Amounts and data types of v- and w-variants and over neighbourhoods that do not fit, by the sums of each rank over its calls
-//! ([`mpitrace_format::amounts`]).
+//! Amounts and data types of v- and w-variants and over neighbourhoods that do not fit, by the sums of each rank over its
+//! calls ([`mpitrace_format::amounts`]).
 
 use std::collections::BTreeMap;
 
@@ -31,11 +31,14 @@ pub struct Amounts {
 pub(super) fn amounts(trace: &Trace, communicator: &Communicator) -> Option<Amounts> {
     let members = || communicator.members.iter().map(|&(part, entry)| (&trace.parts[part], entry));
     let (mut sums, mut types, mut unknown) = ([0u32; 2], 0u16, 0);
+    let calls = members().next().map(|(part, entry)| part.communicators()[entry].calls)?;
     for (part, entry) in members() {
         let entry = part.communicators()[entry];
-        let is_known = entry.flags & (flags::IDENTIFIED | flags::INTER | flags::FOLDED) == flags::IDENTIFIED;
+        let is_known = entry.flags & (flags::IDENTIFIED | flags::FOLDED) == flags::IDENTIFIED;
         let all_counted = part.threads().iter().all(|thread| thread.failed == 0 && thread.untracked == 0);
-        if !is_known || !all_counted || entry.unknown & unknown::AMOUNTS != 0 {
+        // Of others it is known that all calls were made.
+        let may_differ = entry.flags & flags::INTER != 0 && entry.calls != calls;
+        if !is_known || !all_counted || may_differ || entry.unknown & unknown::AMOUNTS != 0 {
             return None;
         }
         sums = [0, 1].map(|which: usize| sums[which].wrapping_add(entry.amounts[which]));
@@ -46,8 +49,9 @@ pub(super) fn amounts(trace: &Trace, communicator: &Communicator) -> Option<Amou
     // Data that are not received have no other type.
     let of_types = sums == [0, 0] && types != 0 && unknown & unknown::TYPES == 0;
     let is_compared = |part: &Part, name: u32| is_compared(part, name, of_types);
-    let (first, entry) = members().next().filter(|_| is_whole && (of_types || sums != [0, 0]))?;
-    let calls = first.communicators()[entry].calls;
+    if !is_whole || !of_types && sums == [0, 0] {
+        return None;
+    }
     // A call that was not kept may be of any function.
     let found = (0..calls).filter(|&position| !of_types && can_be(position, sums)).find_map(|position| {
         let of_member = |member| {

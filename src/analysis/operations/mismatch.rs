@@ -2,16 +2,18 @@
 //!
 //! MPI 4.1, section 6.2.2 (type matching: amounts are equal) and the arguments that each function wants to be identical
 //! on all ranks: root and reduction operator. Amounts are compared where one rank's call says what all others have to
-//! pass ([`Function::amounts_agree`]): not over neighbourhoods, and not on intercommunicators, whose groups may pass
-//! different amounts. Of the v-variants the amounts are those of one rank alone; only of Scatterv the root has stored the
+//! pass ([`Function::amounts_agree`]): not over neighbourhoods, and on intercommunicators within each group where the
+//! two may pass different amounts. Of the v-variants the amounts are those of one rank alone; only of Scatterv the root has stored the
 //! sum of what all get. Data types are compared by their signatures, where these are known
 //! ([`mpitrace_functions::types`]).
 
 use std::collections::BTreeMap;
 
-use mpitrace_format::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES, communicator_flags};
+use mpitrace_format::layout::{
+    BESIDE_ROOT, CommunicatorEntry, NO_ROOT, OperationEntry, THIS_IS_ROOT, UNKNOWN_BYTES, communicator_flags as flags,
+};
 use mpitrace_functions::types::{self, Basic};
-use mpitrace_functions::{Function, Pattern, Size};
+use mpitrace_functions::{Function, Size};
 
 use serde::Serialize;
 
@@ -71,7 +73,7 @@ pub struct MismatchedCall {
     pub ranks: Vec<u32>,
     /// The plain C name.
     pub function: String,
-    /// The root's rank in the communicator, where it has one that has a number.
+    /// The root's rank in the communicator, or in its group of an intercommunicator, where these ranks know it.
     pub root: Option<i32>,
     /// The message size that these ranks passed, bytes. `None`: not known.
     pub bytes: Option<u64>,
@@ -89,27 +91,55 @@ pub struct MismatchedCall {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Signature {
     function: String,
-    root: Option<i32>,
+    root: Option<Root>,
     reduction: Option<String>,
     bytes: Option<u64>,
     /// The code of its signature.
     datatype: Option<u32>,
+    /// The group of an intercommunicator, where the other one may pass other amounts and data types.
+    in_first: Option<bool>,
+}
+
+/// The root of a call, in a group of an intercommunicator or in the only one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Root {
+    in_first: bool,
+    /// Not known to the other ranks of its group.
+    rank: Option<i32>,
+}
+
+impl Root {
+    fn new(entry: &OperationEntry, of: &CommunicatorEntry) -> Option<Root> {
+        let [is_inter, in_first] = [flags::INTER, flags::FIRST].map(|flag| of.flags & flag != 0);
+        match entry.root {
+            NO_ROOT => None,
+            THIS_IS_ROOT => Some(Root { in_first, rank: Some(of.rank as i32) }),
+            BESIDE_ROOT => Some(Root { in_first, rank: None }),
+            rank => Some(Root { in_first: in_first != is_inter, rank: Some(rank) }),
+        }
+    }
+
+    fn differs(self, other: Root) -> bool {
+        self.in_first != other.in_first || self.rank.zip(other.rank).is_some_and(|(one, other)| one != other)
+    }
 }
 
 impl Signature {
-    fn new(part: &Part, entry: &OperationEntry, flags: u32) -> Signature {
-        let is_intercommunicator = flags & communicator_flags::INTER != 0;
+    fn new(part: &Part, entry: &OperationEntry, communicator: &CommunicatorEntry) -> Signature {
         let name = part.text(entry.function).unwrap_or_default();
         let function = Function::named(&name);
-        let compared = |holds: bool| holds && !is_intercommunicator;
+        // Ranks beside the root of their group may pass anything.
+        let compared = |holds: bool| holds && entry.root != BESIDE_ROOT;
         let amounts_agree = function.is_some_and(Function::amounts_agree);
-        // Ranks beside the root of the other group may pass any operator.
-        let for_all = function.is_some_and(|of| of.pattern == Pattern::AllToAll);
+        let is_of_groups = communicator.flags & flags::INTER != 0 && function.is_some_and(Function::groups_differ);
         Signature {
-            root: Some(entry.root).filter(|&root| compared(root != NO_ROOT)),
-            reduction: part.text(entry.reduction).filter(|_| compared(true) || for_all),
+            root: Root::new(entry, communicator),
+            reduction: part.text(entry.reduction).filter(|_| compared(true)),
             bytes: Some(entry.bytes).filter(|&bytes| compared(amounts_agree && bytes != UNKNOWN_BYTES)),
-            datatype: function.filter(|of| compared(types_agree(of, flags))).and_then(|_| code_of(part, entry)),
+            datatype: function
+                .filter(|of| compared(types_agree(of, communicator.flags)))
+                .and_then(|_| code_of(part, entry)),
+            in_first: is_of_groups.then_some(communicator.flags & flags::FIRST != 0),
             function: name,
         }
     }
@@ -119,16 +149,18 @@ impl Signature {
         fn differ<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
             matches!((one, other), (Some(one), Some(other)) if one != other)
         }
+        let in_one_group = self.in_first == other.in_first;
         let types_differ =
             self.datatype.zip(other.datatype).is_some_and(|(one, other)| Basic::codes_differ(one, other));
+        let roots_differ = self.root.zip(other.root).is_some_and(|(one, other)| one.differs(other));
         if self.function != other.function {
             return Some(MismatchKind::Function);
         }
         [
-            (differ(&self.root, &other.root), MismatchKind::Root),
+            (roots_differ, MismatchKind::Root),
             (differ(&self.reduction, &other.reduction), MismatchKind::Operator),
-            (differ(&self.bytes, &other.bytes), MismatchKind::Size),
-            (types_differ, MismatchKind::Datatype),
+            (in_one_group && differ(&self.bytes, &other.bytes), MismatchKind::Size),
+            (in_one_group && types_differ, MismatchKind::Datatype),
         ]
         .into_iter()
         .find_map(|(differs, kind)| differs.then_some(kind))
@@ -136,8 +168,8 @@ impl Signature {
 }
 
 /// True if the types of the calls of a function are compared: in files and windows each rank has data of its own.
-fn types_agree(function: &Function, flags: u32) -> bool {
-    flags & (communicator_flags::WINDOW | communicator_flags::FILE) == 0 && function.types_agree()
+fn types_agree(function: &Function, of_communicator: u32) -> bool {
+    of_communicator & (flags::WINDOW | flags::FILE) == 0 && function.types_agree()
 }
 
 /// The code of the data type of a call that passes data, if it is one that can be compared.
@@ -161,9 +193,8 @@ pub(super) fn groups(trace: &Trace, communicator: &Communicator, tuple: &[u32]) 
             continue;
         }
         let part = &trace.parts[index];
-        let flags = part.communicators()[local].flags;
         let entry = part.operations()[operation as usize];
-        let signature = Signature::new(part, &entry, flags);
+        let signature = Signature::new(part, &entry, &part.communicators()[local]);
         of_signature.entry(signature).or_default().push(member);
     }
     let signatures: Vec<&Signature> = of_signature.keys().collect();
@@ -186,7 +217,7 @@ fn scattered(trace: &Trace, communicator: &Communicator, tuple: &[u32]) -> Optio
         let here = part.communicators()[local];
         let entry = known.then(|| part.operations()[operation as usize])?;
         let function = Function::named(&part.text(entry.function)?)?;
-        let is_of_it = function.size == Size::Received && here.flags & communicator_flags::INTER == 0;
+        let is_of_it = function.size == Size::Received && here.flags & flags::INTER == 0;
         if !is_of_it || entry.bytes == UNKNOWN_BYTES {
             return None;
         }
@@ -213,12 +244,13 @@ impl Mismatch {
         let call = |members: &Vec<usize>| {
             let part = |member: usize| &trace.parts[communicator.members[member].0];
             let (first, entry) = (part(members[0]), part(members[0]).operations()[tuple[members[0]] as usize]);
+            let here = first.communicators()[communicator.members[members[0]].1];
             let mut ranks: Vec<u32> = members.iter().map(|&member| part(member).rank()).collect();
             ranks.sort_unstable();
             MismatchedCall {
                 ranks,
                 function: first.text(entry.function).unwrap_or_else(|| "?".to_owned()),
-                root: Some(entry.root).filter(|&root| root >= 0),
+                root: Root::new(&entry, &here).and_then(|root| root.rank),
                 bytes: Some(entry.bytes).filter(|&bytes| bytes != UNKNOWN_BYTES),
                 datatype: first.text(entry.datatype).map(|name| types::plain_name(&name).to_owned()),
                 reduction: first.text(entry.reduction),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mpitrace_format::layout::{communicator_flags, state};
+use mpitrace_format::layout::{BESIDE_ROOT, NO_ROOT, THIS_IS_ROOT, communicator_flags, state};
 
 use super::mismatch::MismatchKind;
 use super::{NO_RECORD, Operation, Operations, Unfinished};
@@ -426,7 +426,10 @@ fn one_call_apart(describe: impl Fn(&mut SyntheticRank, u32) -> u32) -> Vec<Synt
     ranks
 }
 
-fn mismatch_of(name: &str, ranks: &[SyntheticRank]) -> Option<(&'static str, u64, Vec<Vec<u32>>)> {
+/// The kind of a mismatch, its position, and the ranks of each call.
+type Mismatched = (&'static str, u64, Vec<Vec<u32>>);
+
+fn mismatch_of(name: &str, ranks: &[SyntheticRank]) -> Option<Mismatched> {
     let found = operations(name, ranks);
     let mut all = found.mismatches.iter();
     let only = all.next().map(|one| {
@@ -475,6 +478,56 @@ fn roots_operators_and_amounts_have_to_agree() {
     assert_eq!(mismatch_of("operators", &operators), Some(("operator", 1, vec![vec![0, 2], vec![1]])));
     let amounts = described("MPI_Allreduce", |rank| (8 << rank, None, Some("MPI_SUM")));
     assert_eq!(mismatch_of("amounts", &amounts), Some(("size", 1, vec![vec![0], vec![1], vec![2]])));
+}
+
+/// Bytes, root and data type of each rank's call, of which rank 0 is alone in one group of an intercommunicator.
+fn between_groups(function: &'static str, of: [(u64, i32, &'static str); 3]) -> Option<Mismatched> {
+    let mut ranks = one_call_apart(move |rank, number| {
+        let (bytes, root, datatype) = of[number as usize];
+        let operation = rank.operation(function, 0, bytes);
+        rank.describe(operation, Some(root), datatype, None);
+        operation
+    });
+    for rank in &mut ranks {
+        let first = if rank.header.rank == 0 { communicator_flags::FIRST } else { 0 };
+        rank.flag_communicator(0, communicator_flags::INTER | first);
+    }
+    mismatch_of("between-groups", &ranks)
+}
+
+#[test]
+fn calls_of_both_groups_of_an_intercommunicator_have_to_agree_where_data_go_one_way() {
+    const INT: &str = "MPI_INT";
+    let to_first = [(8, THIS_IS_ROOT, INT), (8, 0, INT), (8, 0, INT)];
+    let to_other = [(8, 1, INT), (8, THIS_IS_ROOT, INT), (100, BESIDE_ROOT, "MPI_FLOAT")];
+    let each_way = |other| [(8, NO_ROOT, INT), (16, NO_ROOT, "MPI_DOUBLE"), (other, NO_ROOT, "MPI_DOUBLE")];
+    for function in ["MPI_Bcast", "MPI_Gather", "MPI_Reduce", "MPI_Scatterv"] {
+        for right in [to_first, to_other] {
+            assert_eq!(between_groups(function, right), None, "{function}");
+        }
+        let mut wrong = to_first;
+        wrong[2].2 = "MPI_FLOAT";
+        assert_eq!(between_groups(function, wrong), Some(("datatype", 1, vec![vec![0, 1], vec![2]])), "{function}");
+    }
+    let mut longer = to_first;
+    longer[2].0 = 16;
+    assert_eq!(between_groups("MPI_Bcast", longer), Some(("size", 1, vec![vec![0, 1], vec![2]])));
+    assert_eq!(between_groups("MPI_Gatherv", longer), None);
+    let split = Some(("root", 1, vec![vec![0], vec![1], vec![2]]));
+    for root in [2, THIS_IS_ROOT, BESIDE_ROOT] {
+        let mut wrong = to_other;
+        wrong[0].1 = root;
+        assert_eq!(between_groups("MPI_Bcast", wrong), split, "{root}");
+    }
+    for function in ["MPI_Allgather", "MPI_Alltoall", "MPI_Reduce_scatter_block"] {
+        assert_eq!(between_groups(function, each_way(16)), None, "{function}");
+        let size = Some(("size", 1, vec![vec![0], vec![1], vec![2]]));
+        assert_eq!(between_groups(function, each_way(32)), size, "{function}");
+    }
+    for function in ["MPI_Allreduce", "MPI_Iallreduce"] {
+        let size = Some(("size", 1, vec![vec![0], vec![1, 2]]));
+        assert_eq!(between_groups(function, each_way(16)), size, "{function}");
+    }
 }
 
 #[test]
