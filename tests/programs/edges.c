@@ -198,6 +198,10 @@ int main(int argc, char **argv)
         MPI_Comm_set_name(comm, name);
         for (int time = 0; time < 3; time++) {
             int more = time == 1 && is_wrong && !strcmp(how, "amounts");
+#ifdef OPEN_MPI
+            /* Open MPI compares both sides of a rank. */
+            if (function % 5 == 2) more = 0;
+#endif
             call(function, comm, more, time == 1 && is_wrong && !strcmp(how, "kinds") ? MPI_FLOAT : MPI_INT32_T);
         }
         MPI_Comm_free(&comm);

@@ -11,8 +11,8 @@ static int out[RANKS * ROOM], in[RANKS * ROOM];
 /* Rank 2 is alone in one group. */
 static const int groups[2][RANKS] = {{0, 1, 3}, {2}}, sizes[2] = {3, 1};
 
-static const char *const functions[] = {"Alltoallv", "Alltoallw", "Ialltoallv", "Allgatherv", "Gatherv", "Igatherv", "Scatterv",
-    "Iscatterv", "Reduce_scatter", "Bcast", "Reduce", "Gather", "Scatter", "Allreduce", "Allgather", "Alltoall"};
+static const char *const functions[] = {"Alltoallv", "Alltoallw", "Ialltoallv", "Gatherv", "Igatherv", "Scatterv",
+    "Iscatterv", "Allgatherv", "Reduce_scatter", "Bcast", "Reduce", "Gather", "Scatter", "Allreduce", "Allgather", "Alltoall"};
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 /* `more` integers are received, as this type. The root is rank 1, and in calls that it sends in rank 2. */
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
         MPI_Comm_dup(both, &dup);
         MPI_Comm_set_name(dup, functions[k]);
         /* Of the others a library finds itself that amounts differ. */
-        int may_differ = k < 8 && !strcmp(how, "amounts");
+        int may_differ = k < 7 && !strcmp(how, "amounts");
         for (int time = 0; time < 3; time++) {
             int wrong = time == 1 && is_wrong;
             call(functions[k], dup, wrong && may_differ, wrong && !strcmp(how, "kinds") ? MPI_FLOAT : MPI_INT);

@@ -68,6 +68,19 @@ pub const TESTS: &[Test] = &[
         stated(case, "receive", line);
         stated(case, "any", &line.replace("by rank 0", "by any rank"))
     }),
+    Test::new("records_name_the_calls_of_messages_without_the_other_end", |case| {
+        let of_how = [
+            ("send", "not received: 1 message of rank 0 sent to rank 1"),
+            ("receive", "not sent: 1 message of rank 1 wanted from rank 0"),
+        ];
+        for ((how, what), function) in of_how.into_iter().zip(["Isend", "Irecv"]) {
+            let launch = case.launch(2, "undone.c").arg(how).set("MPITRACE_P2P", "records");
+            let outcome = launch.set("MPITRACE_CALLSITE", "1").trace().run();
+            let info = mpitrace(&["info".as_ref(), outcome.trace.path.as_os_str()]);
+            let line = format!("{what} on MPI_COMM_WORLD, by MPI_{function}, left at ");
+            assert!(info.stdout.lines().any(|found| found.trim().starts_with(&line)), "{line} in\n{}", info.stdout);
+        }
+    }),
     Test::new("messages_that_are_received_as_another_type_are_stated", |case| {
         let ways = [("Recv", "Send", "Recv"), ("Irecv", "Isend", "Irecv"), ("Recv_init", "Start", "Start")];
         for (how, send, receive) in ways.into_iter().chain([("Sendrecv", "Sendrecv", "Sendrecv")]) {
@@ -110,21 +123,24 @@ fn neighbours(case: &Case) {
         names.flat_map(|name| topologies.map(|topology| one(topology, &name))).collect::<Vec<_>>()
     };
     mismatches(case, ["edges.c", "right"], &[]);
-    mismatches(case, ["edges.c", "amounts"], &all("amounts", Some(1)));
+    let mut amounts = all("amounts", Some(1));
+    // Open MPI compares both sides of a rank.
+    amounts.retain(|line| case.mpi.library != "Open MPI" || !line.ends_with("alltoall"));
+    mismatches(case, ["edges.c", "amounts"], &amounts);
     mismatches(case, ["edges.c", "kinds"], &all("datatype", None));
 }
 
 /// Groups of different sizes.
 fn groups(case: &Case) {
     let exchanges = ["Alltoallv", "Alltoallw", "Ialltoallv"];
-    let variants = ["Allgatherv", "Gatherv", "Igatherv", "Scatterv", "Iscatterv"];
+    let variants = ["Gatherv", "Igatherv", "Scatterv", "Iscatterv"];
     let others = ["Reduce_scatter", "Bcast", "Reduce", "Gather", "Scatter", "Allreduce", "Allgather", "Alltoall"];
     let of_all = |kind: &str, name: &str, sequence: &str| format!("{kind} {name} {sequence} [0, 1, 2, 3] MPI_{name}");
     let amounts = exchanges.iter().chain(&variants).map(|name| of_all("amounts", name, "1"));
     mismatches(case, ["groups.c", "right"], &[]);
     mismatches(case, ["groups.c", "amounts"], &amounts.collect::<Vec<_>>());
     let in_some = exchanges.iter().map(|name| of_all("datatype", name, "null"));
-    let at_call = variants[1..].iter().chain(&others).map(|name| of_all("datatype", name, "1"));
+    let at_call = variants.iter().chain(&others).map(|name| of_all("datatype", name, "1"));
     mismatches(case, ["groups.c", "kinds"], &in_some.chain(at_call).collect::<Vec<_>>());
 }
 

@@ -139,13 +139,18 @@ fn senders(from: &[u32]) -> String {
     }
 }
 
-/// The functions of the first message, and where they were called.
+/// The functions of the first message.
 fn first_by(functions: &BTreeSet<String>, call_sites: &[CallSite]) -> String {
+    called(functions, call_sites).map(|called| format!(" (the first by {called})")).unwrap_or_default()
+}
+
+/// Functions, and the places where these were called.
+pub fn called(functions: &BTreeSet<String>, call_sites: &[CallSite]) -> Option<String> {
     let functions: Vec<String> = functions.iter().map(|name| text::printable(name).into_owned()).collect();
     let places: Vec<String> = call_sites.iter().map(|site| text::printable(&site.to_string()).into_owned()).collect();
     let known: Vec<String> =
         [functions, places].iter().filter(|words| !words.is_empty()).map(|words| words.join(" or ")).collect();
-    if known.is_empty() { String::new() } else { format!(" (the first by {})", known.join(", ")) }
+    Some(known.join(", ")).filter(|words| !words.is_empty())
 }
 
 fn different_types_line(found: &DifferentTypes) -> String {

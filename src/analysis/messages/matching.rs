@@ -1,11 +1,12 @@
 //! Which send and which receive are one message.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mpitrace_format::layout::message;
 use serde::Serialize;
 
 use super::{Message, MessageCall, Messages};
+use crate::operations::CallSite;
 use crate::reader::Trace;
 
 /// Message calls whose message is not known: the other end is not in the trace, or it is not known which one it is.
@@ -22,7 +23,48 @@ pub struct Unmatched {
     pub communicator: Option<usize>,
     /// How many.
     pub messages: usize,
+    /// The functions that made them.
+    pub functions: BTreeSet<String>,
+    /// Where these were called, where the run has told places apart.
+    pub call_sites: Vec<CallSite>,
 }
+
+/// How many message calls have no other end, and their operations: parts and entries of these.
+#[derive(Default)]
+struct Left {
+    messages: usize,
+    operations: BTreeSet<(usize, u32)>,
+}
+
+impl Left {
+    fn add(&mut self, part: usize, call: &MessageCall) {
+        self.messages += 1;
+        self.operations.insert((part, call.record.operation));
+    }
+
+    fn unmatched(self, trace: &Trace, (rank, is_send, partner, communicator): Whose) -> Unmatched {
+        let entries = || {
+            let entry = |&(part, operation): &(usize, u32)| {
+                let part = &trace.parts[part];
+                (part, &part.message_operations()[operation as usize])
+            };
+            self.operations.iter().map(entry)
+        };
+        let sites: BTreeSet<String> = entries().filter_map(|(part, entry)| part.text(entry.call_site)).collect();
+        Unmatched {
+            rank,
+            direction: if is_send { "send" } else { "receive" },
+            partner,
+            communicator,
+            messages: self.messages,
+            functions: entries().filter_map(|(part, entry)| part.text(entry.function)).collect(),
+            call_sites: sites.iter().filter_map(|site| CallSite::parse(site)).collect(),
+        }
+    }
+}
+
+/// The rank, true if it sends, its partner and the communicator.
+type Whose = (u32, bool, Option<u32>, Option<usize>);
 
 /// The communicator, the world ranks that send and receive, and the tag.
 type Envelope = (usize, u32, u32, i32);
@@ -39,7 +81,7 @@ impl Messages {
     pub(super) fn match_calls(&mut self, trace: &Trace) {
         let mut ends: HashMap<Envelope, Ends> = HashMap::new();
         let mut probes: Vec<(usize, u32, Envelope, usize)> = Vec::new();
-        let mut unmatched: BTreeMap<(u32, bool, Option<u32>, Option<usize>), usize> = BTreeMap::new();
+        let mut unmatched: BTreeMap<Whose, Left> = BTreeMap::new();
         for (part, calls) in self.calls.iter_mut().enumerate() {
             resolve(calls);
             let rank = trace.parts[part].rank();
@@ -61,17 +103,21 @@ impl Messages {
                     }
                     // A completion whose start was not kept is no end of its own.
                     None if is_probe || call.flags & message::COMPLETES != 0 => {}
-                    None => *unmatched.entry((rank, call.is_send(), call.partner, call.communicator)).or_default() += 1,
+                    None => {
+                        let whose = (rank, call.is_send(), call.partner, call.communicator);
+                        unmatched.entry(whose).or_default().add(part, call);
+                    }
                 }
             }
         }
         for (&(communicator, source, dest, _), ends) in &ends {
             let both = ends.sends.len().min(ends.receives.len());
             for (rank, is_send, partner, all) in
-                [(source, true, dest, ends.sends.len()), (dest, false, source, ends.receives.len())]
+                [(source, true, dest, &ends.sends), (dest, false, source, &ends.receives)]
             {
-                if all > both {
-                    *unmatched.entry((rank, is_send, Some(partner), Some(communicator))).or_default() += all - both;
+                for &(part, place) in &all[both..] {
+                    let whose = (rank, is_send, Some(partner), Some(communicator));
+                    unmatched.entry(whose).or_default().add(part, &self.calls[part][place as usize]);
                 }
             }
             for (&send, &receive) in ends.sends.iter().zip(&ends.receives) {
@@ -94,16 +140,7 @@ impl Messages {
                 }
             }
         }
-        self.unmatched = unmatched
-            .into_iter()
-            .map(|((rank, is_send, partner, communicator), messages)| Unmatched {
-                rank,
-                direction: if is_send { "send" } else { "receive" },
-                partner,
-                communicator,
-                messages,
-            })
-            .collect();
+        self.unmatched = unmatched.into_iter().map(|(whose, left)| left.unmatched(trace, whose)).collect();
         self.unmatched.sort_by_key(|one| std::cmp::Reverse(one.messages));
     }
 }

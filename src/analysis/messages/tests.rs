@@ -65,6 +65,8 @@ fn receives_get_messages_in_the_order_in_which_they_were_posted() {
         messages.unmatched.iter().map(|one| (one.rank, one.direction, one.partner, one.messages)).collect();
     assert_eq!(unmatched.len(), 2);
     assert!(unmatched.contains(&(1, "receive", Some(2), 1)) && unmatched.contains(&(2, "send", Some(1), 1)));
+    let receive = messages.unmatched.iter().find(|one| one.rank == 1).unwrap();
+    assert_eq!((receive.functions.len(), receive.functions.first().unwrap().as_str()), (1, "MPI_Irecv"));
 }
 
 #[test]

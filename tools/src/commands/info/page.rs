@@ -267,7 +267,9 @@ fn messages(facts: &MessageFacts) -> Vec<(&'static str, String)> {
         let (done, other) =
             if unmatched.direction == "send" { ("sent to", "not received") } else { ("wanted from", "not sent") };
         let messages = text::count(unmatched.messages as u64, "message");
-        lines.push(("", format!("{other}: {messages} of rank {} {done} {partner}{on}", unmatched.rank)));
+        let by = undone::called(&unmatched.functions, &unmatched.call_sites);
+        let by = by.map(|called| format!(", by {called}")).unwrap_or_default();
+        lines.push(("", format!("{other}: {messages} of rank {} {done} {partner}{on}{by}", unmatched.rank)));
     }
     lines
 }
