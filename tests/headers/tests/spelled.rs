@@ -16,13 +16,13 @@ const FOLDERS: [&str; 4] = ["src", "tools/src", "laboratory/src", "interpose/src
 /// The files in which names may stand, and why.
 const ALLOWED: [(&str, &str); 25] = [
     ("src/functions/lib.rs", "the table"),
+    ("src/functions/function.rs", "the reduction to which both groups bring the same amount"),
     ("src/analysis/operations/undone.rs", "the functions that free a communicator, a window or a file"),
     ("src/analysis/reader/mod.rs", "messages: where a rank ended"),
     ("src/analysis/live/snapshot.rs", "for what ranks wait that have no records yet"),
     ("src/analysis/live/place.rs", "where a rank is, outside of the recorded calls"),
     ("tools/src/places.rs", "messages: where a rank is"),
     ("tools/src/summary/words.rs", "messages: parts of the time of a rank"),
-    ("tools/src/commands/watch/mod.rs", "where a process is that has no rank yet"),
     ("tools/src/commands/watch/screen.rs", "a message: how far the job came"),
     ("tools/src/commands/run/ending.rs", "messages: how the job ended"),
     ("tools/src/commands/run/failed_end.rs", "messages: a job that failed in MPI_Finalize"),
