@@ -1,5 +1,5 @@
-//! Work on large columns, shared out among the processors. With the standard library alone: the preloaded library
-//! stands on it too, and the reader must be built without more.
+//! Work on large columns, shared out among the processors. With the standard library alone: the reader must be built
+//! without more.
 
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};

@@ -46,9 +46,11 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
     {
         let number = registry.operation(known?, call, size)?;
         let found = registry.found(known?, number, false);
+        let datatype = registry.datatypes.get(&call.key.datatype);
+        let is_eternal = call.key.datatype == 0 || datatype.is_some_and(|known| known.predefined);
         let lasts = match call.by_peer {
             Some(_) => Lasts::ThisGeneration,
-            None if known?.is_predefined() && registry.is_eternal(call.key.datatype) => Lasts::Always,
+            None if known?.is_predefined() && is_eternal => Lasts::Always,
             None => Lasts::WithItsHandles,
         };
         // A call on a folded communicator may be the one with which it gets an entry.
@@ -154,10 +156,6 @@ impl Registry {
             };
         }
         Some((sum, name.unwrap_or(0)))
-    }
-
-    fn is_eternal(&self, datatype: usize) -> bool {
-        datatype == 0 || self.datatypes.get(&datatype).is_some_and(|known| known.predefined)
     }
 
     fn reduction(&mut self, handle: usize) -> u32 {

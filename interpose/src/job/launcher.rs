@@ -37,7 +37,9 @@ impl Job {
     pub fn read() -> Job {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let command = std::fs::read(format!("/proc/{}/cmdline", process())).unwrap_or_default();
-        let here = Surroundings { variable: &variable, launcher: (launcher_name(), command) };
+        // The name of the nearest launcher's process, empty where it cannot be read.
+        let name = Process::read(process()).map(|found| found.name).unwrap_or_default();
+        let here = Surroundings { variable: &variable, launcher: (name, command) };
         let name = here.name().unwrap_or_else(launcher_above);
         // Another version may not understand this one's files and messages: it counts as no tracer at all.
         let name = format!("{} {name}", env!("CARGO_PKG_VERSION"));
@@ -151,11 +153,6 @@ pub fn process() -> u32 {
         }
     }
     parent
-}
-
-/// The name of the nearest launcher's process, empty where it cannot be read.
-fn launcher_name() -> String {
-    Process::read(process()).map(|found| found.name).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -311,13 +311,9 @@ impl TracedRanks {
         self.here.as_ref().map_or(0, |here| starting::count(here, self.job.key, self.owner, beginning))
     }
 
-    /// How the names of all files of the job begin.
-    fn job_name(&self) -> String {
-        format!("{}{:016x}", node_files::prefix(system::user()), self.job.key)
-    }
-
+    /// The name of a file of the job.
     fn named(&self, ending: &str) -> String {
-        format!("{}{ending}", self.job_name())
+        format!("{}{:016x}{ending}", node_files::prefix(system::user()), self.job.key)
     }
 }
 

@@ -74,7 +74,7 @@ impl TraceBuffer {
     #[inline]
     pub(super) fn count_unkept(&self, operation: Entry<OperationEntry>, ticks: u64, alone: bool) {
         // Other threads may count records of the operation.
-        let alone = alone && (!self.drops() || self.has_one_thread());
+        let alone = alone && (!self.drops() || self.tables[THREADS].used() < 2);
         let histogram = match operation.histogram() {
             known if !self.may_get_own(operation, known) => known,
             _ => {
@@ -87,10 +87,6 @@ impl TraceBuffer {
         if let Some(bucket) = self.bucket(None, histogram, bucket_of(ticks)) {
             add(bucket, 1, alone && histogram != SHARED_HISTOGRAM);
         }
-    }
-
-    fn has_one_thread(&self) -> bool {
-        self.tables[THREADS].used() < 2
     }
 
     /// True if an operation with this histogram is to get one of its own.

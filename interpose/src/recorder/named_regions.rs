@@ -87,17 +87,12 @@ pub fn begin(number: usize, inside: bool) -> Option<()> {
     };
     // One that is not kept is in progress too, so that its end is known for its own.
     let begun = if inside { None } else { begin_region(&found, repetition) };
-    thread::at_end(forget_open);
+    thread::at_end(|| with_open(|open| *open = Vec::new()).unwrap_or_default());
     with_open(|open| {
         if open.try_reserve(1).is_ok() {
             open.push((number, begun));
         }
     })
-}
-
-/// The thread ends.
-fn forget_open() {
-    with_open(|open| *open = Vec::new());
 }
 
 /// Ends the repetition in progress on this thread, if one is.

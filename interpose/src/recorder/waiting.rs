@@ -160,7 +160,7 @@ pub fn receive_found(here: usize, forward: &dyn Fn(usize) -> c_int, message: usi
     let handle = abi::get().read(message);
     let message = REQUESTS.find(handle).unwrap_or(UNKNOWN);
     thread.await_message(0, message.partner, message.tag, awaited::RECEIVE);
-    let forward = || receive_from(thread, &forward, message.partner, status);
+    let forward = || receive_from(thread, forward, message.partner, status);
     if messages::are_kept() { message_records::receive_found(thread, &forward, handle) } else { forward() }
 }
 

@@ -194,7 +194,8 @@ fn rank_now(
         None => {
             let unkept = function.as_deref().and_then(|function| doing.unkept(function, number));
             // A Wait that was left by longjmp leaves its marks.
-            let is_in_wait = kind == activity::POINT_TO_POINT && function.as_deref().is_some_and(is_wait);
+            let is_in_wait = kind == activity::POINT_TO_POINT
+                && function.as_deref().is_some_and(|name| name.starts_with("MPI_Wait"));
             let waited_for = doing.waited_for.iter().filter_map(|&record| doing.wait(record, number));
             let is_collective = unkept.is_some();
             if is_collective {
@@ -291,11 +292,6 @@ fn sent(trace: &Trace, partners: &Partners, from: u32, to: u32, communicator: us
     let is_whole =
         !entries.iter().any(|entry| matches!(entry.partner, partner::UNKNOWN | partner::OTHERS) && entry.messages > 0);
     is_whole.then(|| entries.iter().filter(|entry| is_to(entry.partner)).map(|entry| entry.messages).sum())
-}
-
-/// True if it is `MPI_Wait` or one of its variants.
-fn is_wait(function: &str) -> bool {
-    function.starts_with("MPI_Wait")
 }
 
 const FINALIZE: &str = "MPI_Finalize";

@@ -107,10 +107,6 @@ impl ByCommunicator {
         operations.sort_by_key(|&operation| part.operations()[operation as usize].communicator);
         ByCommunicator { starts, operations }
     }
-
-    fn records_on(&self, communicator: usize) -> &[u32] {
-        &self.operations[self.starts[communicator]..self.starts[communicator + 1]]
-    }
 }
 
 impl<'a> Matching<'a> {
@@ -270,7 +266,8 @@ impl<'a> Matching<'a> {
     fn add_operations_without_records(&mut self, own: &[ByCommunicator]) {
         for member in 0..self.communicator.members.len() {
             let (part, local_communicator) = self.communicator.members[member];
-            for &local in own[part].records_on(local_communicator) {
+            let ByCommunicator { starts, operations } = &own[part];
+            for &local in &operations[starts[local_communicator]..starts[local_communicator + 1]] {
                 let called = self.trace.parts[part].operations()[local as usize].calls > 0;
                 if called && !self.shares[member].contains_key(&local) {
                     let mut tuple = vec![ABSENT; self.communicator.members.len()];

@@ -23,7 +23,8 @@ pub struct Axis {
     to: f64,
     places: (f64, f64),
     kind: Kind,
-    logarithmic: bool,
+    /// True if the places are even in the logarithm of the values.
+    pub logarithmic: bool,
     /// Values of one unit.
     per_unit: f64,
     /// Its name; empty for a plain number.
@@ -83,11 +84,6 @@ impl Axis {
     /// The ends of the range, as places.
     pub fn places(&self) -> (f64, f64) {
         self.places
-    }
-
-    /// True if the places are even in the logarithm of the values.
-    pub fn is_logarithmic(&self) -> bool {
-        self.logarithmic
     }
 
     /// Places with their labels, about so many.

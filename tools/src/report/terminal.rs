@@ -40,14 +40,11 @@ pub fn write(report: &Report, time: RunTime, look: Look, output: &mut dyn Write)
     Ok(())
 }
 
-fn title_of(text: &str, look: Look) -> String {
-    look.style.paint(Attribute::Bold, &text::printable(text))
-}
-
 fn one(report: &Report, view: View, look: Look, output: &mut dyn Write) -> io::Result<()> {
     let subject = &view.fingerprint.subject;
     let title = format!("{}: {}, {}", subject.operation.operation, subject.title(), subject.layout());
-    writeln!(output, "{}\n{}", title_of(&title, look), counts(report, view, look))?;
+    let title = look.style.paint(Attribute::Bold, &text::printable(&title));
+    writeln!(output, "{title}\n{}", counts(report, view, look))?;
     if view.fingerprint.subject.operation.repetitions == 0 {
         return Ok(());
     }

@@ -102,7 +102,8 @@ impl Opened {
     /// # Errors
     /// As of [`Opened::info`].
     pub fn account(&self) -> Result<RecordBatch> {
-        batches::account(&self.account_of_all()?)
+        let Traced { trace, operations, clock, .. } = self.traced()?;
+        batches::account(&Account::of(trace, clock, operations, Rule::default()))
     }
 
     /// The calls of all operations or of one, a row each, with the columns of `export --format parquet`: batch by
@@ -117,11 +118,6 @@ impl Opened {
 
     fn traced(&self) -> Result<&Traced> {
         self.source.traced().context("not a trace")
-    }
-
-    fn account_of_all(&self) -> Result<Account> {
-        let Traced { trace, operations, clock, .. } = self.traced()?;
-        Ok(Account::of(trace, clock, operations, Rule::default()))
     }
 
     fn categories_of(&self, operation: usize, method: &str, time: &str) -> Result<Categorized<'_>> {

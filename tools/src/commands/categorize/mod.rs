@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             rule.apply(&run_times.repetition, &run_times.run_time_ns).with_context(|| format!("operation {number}"))?;
         progress.step();
         let categorized = Categorized::new(&source.operations()[number], &rule, time, run_times, found);
-        Ok(categorized.with_own_work(source.own_work(number)).with_algorithms(source.algorithms(number)))
+        Ok(categorized.with(source.own_work(number), source.algorithms(number)))
     });
     if arguments.json {
         output::json_rows(output, "categorize", each)?;

@@ -62,15 +62,11 @@ impl<'a> Categorized<'a> {
         }
     }
 
-    /// States how much of the run times is the program's own computation, where that is known.
-    pub fn with_own_work(self, own_work: Option<f64>) -> Self {
-        Categorized { own_work, ..self }
-    }
-
-    /// With the algorithm of each repetition, where they are seen.
-    pub fn with_algorithms(self, algorithms: Option<Vec<Option<Algorithm>>>) -> Self {
+    /// With how much of the run times is the program's own computation, and with the algorithm of each repetition, where
+    /// these are known.
+    pub fn with(self, own_work: Option<f64>, algorithms: Option<Vec<Option<Algorithm>>>) -> Self {
         let named = |all: Vec<Option<Algorithm>>| all.iter().map(|one| one.map(|one| one.to_string())).collect();
-        Categorized { algorithm: algorithms.map(named), ..self }
+        Categorized { own_work, algorithm: algorithms.map(named), ..self }
     }
 
     /// How much of the run times is the program's own computation, where that is worth a mark.

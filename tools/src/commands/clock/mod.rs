@@ -30,7 +30,8 @@ use crate::progress;
 pub struct Arguments {
     #[command(flatten)]
     input: TraceInput,
-    #[arg(long, value_name = "METHOD", value_parser = method, help = method_help())]
+    #[arg(long, value_name = "METHOD", value_parser = method,
+        help = format!("Estimate the clocks again from the same probes, by {}", Method::names_from_probes()))]
     method: Option<Method>,
     /// Write the maps from each clock to global time, as JSON ("-": to standard output)
     #[arg(long, value_name = "OUT")]
@@ -49,10 +50,6 @@ impl Arguments {
         };
         Ok((trace, clock))
     }
-}
-
-fn method_help() -> String {
-    format!("Estimate the clocks again from the same probes, by {}", Method::names_from_probes())
 }
 
 fn method(name: &str) -> Result<Method, String> {

@@ -18,7 +18,7 @@ pub fn signed(share: f64) -> String {
 
 /// A difference in a sentence: `3.4 %`, `12 times`.
 pub fn size(share: f64) -> String {
-    if 1.0 + share >= TIMES { times(1.0 + share) } else { format!("{} %", two_digits(share)) }
+    if 1.0 + share >= TIMES { times(1.0 + share) } else { format!("{:.1$} %", 100.0 * share, digits(share.abs())) }
 }
 
 /// `12 times`, `2.8 times`.
@@ -43,10 +43,6 @@ pub fn percent(share: f64) -> String {
     // Without the sign of a zero that was a hair below it.
     let rounded = format!("{percent:+.1}");
     format!("{} %", if rounded == "-0.0" { "+0.0" } else { &rounded })
-}
-
-fn two_digits(share: f64) -> String {
-    format!("{:.1$}", 100.0 * share, digits(share.abs()))
 }
 
 /// So many digits after the point of a percentage that two count.

@@ -142,16 +142,11 @@ fn against(metric: &Metric, separated: &Separated, group: &Group) -> String {
 
 /// How much of the extra time it is, where it can be some.
 fn share(separated: &Separated) -> String {
-    match separated.explained.filter(is_share) {
+    // Beyond the bounds, the metric's time passed while other ranks were at something else.
+    match separated.explained.filter(|share| (0.05..1.5).contains(share)) {
         Some(share) => format!(", {} of their extra time", percent(share.min(1.0))),
         None => String::new(),
     }
-}
-
-/// True if it is a share of the extra time that has a meaning. Beyond, the metric's time passed while other ranks
-/// were at something else.
-fn is_share(share: &f64) -> bool {
-    (0.05..1.5).contains(share)
 }
 
 fn how_often(metric: &Metric, separated: &Separated, group: &Group) -> String {

@@ -105,7 +105,7 @@ fn run_all(arguments: &Arguments) -> Result<u8> {
     let output = match (arguments.settings.get(OUTPUT), std::env::var_os(OUTPUT)) {
         (Some(path), _) => Some(PathBuf::from(path)),
         // Of one run the variable reaches the ranks as it is.
-        (None, variable) => variable.filter(|_| arguments.is_series(&commands)).map(PathBuf::from),
+        (None, variable) => variable.filter(|_| arguments.runs.is_some() || commands.len() > 1).map(PathBuf::from),
     };
     let output = output.as_deref().map(output_name).transpose()?;
     let jobs = commands.into_iter().map(Job::new).collect::<Vec<_>>();
@@ -182,13 +182,6 @@ const UNTRACED: &str = "there is no trace: no rank entered MPI_Init with the tra
 fn fresh_number() -> u32 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     ((since.as_nanos() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 ^ std::process::id() | 1
-}
-
-impl Arguments {
-    /// True if there may be more than one run.
-    fn is_series(&self, commands: &[Vec<OsString>]) -> bool {
-        self.runs.is_some() || commands.len() > 1
-    }
 }
 
 /// A job, and its launcher's word and flavour.

@@ -55,7 +55,7 @@ pub fn data(values: &Value) -> String {
 
 fn axis(label: &str, axis: &Axis, kind: Kind) -> Value {
     let ((from, to), (start, end)) = (axis.range(), axis.places());
-    json!({"label": label, "kind": name(kind), "log": axis.is_logarithmic(),
+    json!({"label": label, "kind": name(kind), "log": axis.logarithmic,
            "from": from, "to": to, "start": start, "end": end})
 }
 
