@@ -315,7 +315,10 @@ impl<W: Width> Message<W> {
     /// This rank's share of the sums of amounts.
     #[inline(always)]
     fn amounts<S: Into<Share>>(&self, share: impl FnOnce(Numbers) -> Option<S>) -> Share {
-        self.known().and_then(Numbers::on).and_then(share).map_or(UNKNOWN_AMOUNTS, Into::into)
+        match self.known() {
+            Some(known) if let Some(of) = Numbers::on(known) => share(of).map_or(UNKNOWN_AMOUNTS, Into::into),
+            _ => UNKNOWN_AMOUNTS,
+        }
     }
 
     /// The call by what is known of its communicator; nothing may be.
