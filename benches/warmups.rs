@@ -2,19 +2,21 @@
 //! PELT on ranks and the method of Barrett et al. (2017), on the same series: `cargo bench --bench warmups`.
 //!
 //! `TRIALS` (4): series of each noise and shape. `LENGTHS` (100,1000). `HALF` (unseen): `tuning` for the generators that
-//! the rule was tuned on. The unseen ones were looked at once, for docs/developers/measurements/warmups.txt.
+//! the rule was tuned on. The unseen ones were looked at once, for docs/developers/measurements/warmups.txt. `LEVELS`: so
+//! many series of each kind of levels that come and go, and nothing else, from seed `FIRST` (0) on.
 
 #[allow(dead_code)] // Shared with other benchmarks.
 mod series;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use mpitrace::categories::Robust;
 use series::generators::{is_unseen, levels, noises, shapes};
 use series::{Process, baselines};
 
 /// The penalties of PELT on ranks, in ln n: the least is the one in use, the others lower the rate of false warm-ups.
-const PELT: [f64; 5] = [3.0, 8.0, 14.0, 20.0, 32.0];
+const PELT: [f64; 8] = [3.0, 8.0, 14.0, 20.0, 32.0, 48.0, 64.0, 96.0];
 /// Those of Barrett's method: the published one first.
 const BARRETT: [f64; 3] = [15.0, 30.0, 45.0];
 /// Methods compared.
@@ -26,15 +28,25 @@ fn main() {
     let variable = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
     let trials: u64 = variable("TRIALS", "4").parse().expect("TRIALS is a number");
     let half = variable("HALF", "unseen");
+    let first: u64 = variable("FIRST", "0").parse().expect("FIRST is a number");
+    let levels: Option<u64> = std::env::var("LEVELS").ok().map(|count| count.parse().expect("LEVELS is a number"));
     let belongs = |name: &str| is_unseen(name) == (half == "unseen");
     let noises: Vec<Process> = noises().into_iter().filter(|process| belongs(process.name)).collect();
-    println!("the {half} half, {trials} series each, %");
+    match levels {
+        Some(count) => println!("the {half} half, {count} series of each kind of levels from seed {first} on, %"),
+        None => println!("the {half} half, {trials} series each, %"),
+    }
     for length in variable("LENGTHS", "100,1000").split(',') {
         let length: usize = length.trim().parse().expect("LENGTHS are numbers");
         println!("\n{length} repetitions\n{:30}{}", "", titles());
+        if let Some(count) = levels {
+            come_and_go(length, first..first + count, &belongs);
+            continue;
+        }
         right_ends(&noises, length, trials, &belongs);
-        false_ends(&noises, length, trials);
-        come_and_go(length, trials, &belongs);
+        let mut all = false_ends(&noises, length, trials);
+        all.join(come_and_go(length, 0..8 * trials, &belongs));
+        all.print("false warm-up: both");
     }
 }
 
@@ -71,6 +83,11 @@ impl Counts {
         self.1 += 1;
     }
 
+    fn join(&mut self, other: Counts) {
+        self.0.iter_mut().zip(other.0).for_each(|(count, other)| *count += other);
+        self.1 += other.1;
+    }
+
     /// A row with the standard error of the first rate.
     fn print(&self, name: &str) {
         let share = |count: u64| count as f64 / self.1.max(1) as f64;
@@ -100,7 +117,7 @@ fn right_ends(noises: &[Process], length: usize, trials: u64, belongs: &impl Fn(
     all.print("right end: all");
 }
 
-fn false_ends(noises: &[Process], length: usize, trials: u64) {
+fn false_ends(noises: &[Process], length: usize, trials: u64) -> Counts {
     let mut counts = Counts::default();
     for noise in noises {
         for seed in 0..8 * trials {
@@ -108,14 +125,15 @@ fn false_ends(noises: &[Process], length: usize, trials: u64) {
         }
     }
     counts.print("false warm-up: noise");
+    counts
 }
 
-/// Levels that come and go: with three changes or more, and with one or two, where the run times do not show what they
-/// are.
-fn come_and_go(length: usize, trials: u64, belongs: &impl Fn(&str) -> bool) {
+/// Levels that come and go: with three changes or more, which it counts, and with one or two, where the run times do not
+/// show what they are.
+fn come_and_go(length: usize, seeds: Range<u64>, belongs: &impl Fn(&str) -> bool) -> Counts {
     let [mut several, mut few] = <[Counts; 2]>::default();
     for (noisy, plain) in levels(1.0).iter().zip(&levels(0.0)).filter(|(noisy, _)| belongs(noisy.name)) {
-        for seed in 0..8 * trials {
+        for seed in seeds.clone() {
             let (level, _) = plain.series(length, seed, |_| 1.0);
             let counts = match level.windows(2).filter(|pair| pair[0] != pair[1]).count() {
                 0 => continue,
@@ -127,4 +145,5 @@ fn come_and_go(length: usize, trials: u64, belongs: &impl Fn(&str) -> bool) {
     }
     several.print("false warm-up: levels return");
     few.print("warm-up: one or two changes");
+    several
 }
