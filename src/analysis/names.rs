@@ -14,7 +14,7 @@ pub trait Named: Copy + Sized + 'static {
     }
 }
 
-/// Gives an enum the names of its variants: `name`, [`Named`], and serialization as a string.
+/// Gives an enum the names of its variants: `name`, [`Named`], and serialization as a string, both ways.
 macro_rules! names {
     ($type:ident { $($variant:ident => $name:literal),+ $(,)? }) => {
         impl $type {
@@ -35,6 +35,14 @@ macro_rules! names {
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.name())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = <String as serde::Deserialize>::deserialize(deserializer)?;
+                let value = <Self as $crate::names::Named>::named(&name);
+                value.ok_or_else(|| serde::de::Error::custom(format!("no such name: {name}")))
             }
         }
     };

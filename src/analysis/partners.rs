@@ -1,6 +1,7 @@
 //! The world ranks behind partners: a rank stores the index of a communicator among its own and the rank in it.
 
 use mpitrace_format::layout::{communicator_flags as flags, partner};
+use serde::{Deserialize, Serialize};
 
 use crate::operations::Operations;
 use crate::reader::Trace;
@@ -12,6 +13,15 @@ pub struct Partners {
     communicators: Vec<Option<Groups>>,
     /// Of each part, for each of its entries: the communicator, and in which group of it partners are.
     entries: Vec<Vec<(usize, bool)>>,
+}
+
+/// A place in a communicator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+pub struct Member {
+    /// Of an intercommunicator: it is in the group whose first rank has the lower rank of the world.
+    pub is_first: bool,
+    /// The rank in the communicator, or in that group.
+    pub rank: u32,
 }
 
 /// Ranks with the world ranks of those that the trace has, in order: of a communicator, and of the first group of an
@@ -54,6 +64,13 @@ impl Partners {
             }
             _ => None,
         }
+    }
+
+    /// The place of a partner in its communicator, where that is one place.
+    pub(crate) fn member(&self, part: usize, partner: u64) -> Option<Member> {
+        let (index, rank) = partner::place(partner)?;
+        let &(communicator, is_first) = self.entries.get(part)?.get(index as usize)?;
+        self.communicators[communicator].as_ref().map(|_| Member { is_first, rank })
     }
 
     /// The communicator with this index among those of the rank of a part, by [`crate::operations::Communicator::id`].

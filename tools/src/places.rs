@@ -141,7 +141,8 @@ fn waits_of(snapshot: &Snapshot, stuck: &Stuck, rank: &RankNow) -> Vec<WaitFacts
     };
     // In a collective call the first named rank that has not come.
     let of_call = |wait: &Wait| {
-        let missing = snapshot.missing(rank.rank, *wait).into_iter().find(|other| stuck.ranks.contains(other));
+        let mut named = stuck.ranks.iter().copied();
+        let missing = named.find(|&other| other != rank.rank && snapshot.is_missing(other, *wait));
         missing.map(|other| facts(Some(other), wait.communicator))
     };
     rank.messages.iter().filter_map(of_message).chain(rank.waits.iter().flat_map(of_call)).collect()
@@ -151,7 +152,7 @@ fn waits_of(snapshot: &Snapshot, stuck: &Stuck, rank: &RankNow) -> Vec<WaitFacts
 fn world_rank(message: &MessageWait) -> Option<u32> {
     match message.partner {
         Partner::Rank(rank) => Some(rank),
-        Partner::Any | Partner::Unknown => None,
+        Partner::Any | Partner::Member(_) | Partner::Unknown => None,
     }
 }
 
@@ -218,7 +219,7 @@ fn message_text(snapshot: &Snapshot, message: &MessageWait) -> String {
     let partner = match message.partner {
         Partner::Rank(rank) => format!("rank {rank}"),
         Partner::Any => "any rank".to_owned(),
-        Partner::Unknown => "a rank that is not known".to_owned(),
+        Partner::Member(_) | Partner::Unknown => "a rank that is not known".to_owned(),
     };
     let tag = if message.tag < 0 { "any tag".to_owned() } else { format!("tag {}", message.tag) };
     let communicator = snapshot.name(message.communicator).filter(|name| *name != "MPI_COMM_WORLD");

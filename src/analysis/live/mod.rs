@@ -2,27 +2,35 @@
 //!
 //! [`look`] copies the segments of a running job and opens them as a trace of the last calls, so that all analysis of
 //! traces holds for them. [`place`] says where each rank is, of a running job and of the trace that a dead one left,
-//! [`snapshot`] is that as plain data, and [`mod@verdict`] a function of a snapshot alone. [`movement`] compares looks.
+//! [`snapshot`] is that as plain data, and [`mod@verdict`] a function of a snapshot alone. An
+//! [`Observer`] compares the looks at one node, and makes a [`Summary`] of each; those of all nodes add up.
 
+pub mod calls;
 mod knot;
 pub mod look;
-pub mod movement;
+mod movement;
+mod observer;
 pub mod place;
 #[cfg(test)]
 mod place_tests;
 pub mod process;
 mod process_end;
+pub mod ranks;
 pub mod snapshot;
 mod starting;
 mod stragglers;
+pub mod summary;
+#[cfg(test)]
+mod summary_tests;
 pub mod verdict;
 #[cfg(test)]
 mod verdict_tests;
 
 pub use look::{Job, Look, jobs, with_records};
-pub use movement::Movement;
+pub use observer::Observer;
 pub use process_end::ProcessEnd;
 pub use snapshot::{Snapshot, State};
 pub use starting::Starting;
 pub use stragglers::{Straggler, Stragglers, Waiting};
+pub use summary::Summary;
 pub use verdict::{Kind, Stuck, verdict};

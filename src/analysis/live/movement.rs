@@ -38,11 +38,6 @@ struct Known {
 }
 
 impl Movement {
-    /// Nothing is known yet.
-    pub fn new() -> Movement {
-        Movement::default()
-    }
-
     /// Takes a look into account that was taken at this time, s: sets for each rank of its snapshot for how long it has
     /// not moved, and whether it uses its processor.
     pub fn add(&mut self, look: &Look, now: f64, snapshot: &mut Snapshot) {
@@ -98,6 +93,8 @@ impl Movement {
                 _ => seen_s,
             };
             rank.uses_processor = known.uses_processor;
+            rank.has_moved = known.has_moved;
+            rank.calls_per_s = known.calls_per_s;
             self.ranks.insert(number, known);
         }
         self.add_gone(now, snapshot);
@@ -113,15 +110,5 @@ impl Movement {
             snapshot.ranks.push(RankNow { is_before_init: known.is_before_init, ..RankNow::new(rank, known.state) });
         }
         snapshot.ranks.sort_by_key(|rank| rank.rank);
-    }
-
-    /// True if a rank was seen to move since the first look.
-    pub fn has_moved(&self, rank: u32) -> bool {
-        self.ranks.get(&rank).is_some_and(|known| known.has_moved)
-    }
-
-    /// The collective calls per second of a rank between the last two looks; `None`: there was one look.
-    pub fn calls_per_s(&self, rank: u32) -> Option<f64> {
-        self.ranks.get(&rank)?.calls_per_s
     }
 }

@@ -3,14 +3,18 @@
 
 use std::collections::HashMap;
 
-use mpitrace_format::layout::{AwaitedMessage, OPERATION_MASK, activity, awaited, communicator_flags, partner, state};
+use mpitrace_format::layout::{
+    AwaitedMessage, OPERATION_MASK, PartnerEntry, activity, awaited, communicator_flags, partner, state,
+};
 use mpitrace_format::metadata;
 use mpitrace_functions::{Form, Function};
 
 use super::process::Process;
-use super::snapshot::{CommunicatorNow, INIT, MessageWait, MismatchNow, Partner, RankNow, Snapshot, State, Wait};
+use super::snapshot::{
+    CommunicatorNow, FINALIZE, INIT, MessageWait, MismatchNow, Partner, RankNow, Snapshot, State, Wait,
+};
 use crate::clock::Clock;
-use crate::operations::{CallSite, Operations};
+use crate::operations::{CallSite, Mismatch, Operations};
 use crate::partners::Partners;
 use crate::reader::{Part, Trace};
 
@@ -27,7 +31,7 @@ pub enum Seen {
 }
 
 /// The positions from this one on are not counted on the communicator: starts of persistent requests, and regions.
-const OF_THEIR_OWN: u64 = 1 << 63;
+pub(super) const OF_THEIR_OWN: u64 = 1 << 63;
 
 /// Where the ranks of a trace are. `seen` has an entry for each part; a trace that a job left behind has none.
 ///
@@ -56,6 +60,11 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
         if now.state == State::OtherMpi && now.waits_for_some_rank() {
             (now.messages, now.has_more_messages) = messages(trace, index, &partners);
         }
+        if let Seen::Lives(process) = seen
+            && process.sleeps()
+        {
+            now.waits_in = process.threads.iter().filter_map(|thread| thread.waits_in.clone()).collect();
+        }
         if !is_live {
             let known = part.metadata();
             now.ended = metadata::get(&known, metadata::ENDED).and_then(|end| end.parse().ok());
@@ -70,7 +79,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
         ranks,
         world_size: trace.world_size,
         communicators: communicators(trace, operations),
-        mismatches: mismatches(operations),
+        mismatches: mismatches(&operations.mismatches),
         exit_code: trace
             .parts
             .first()
@@ -265,7 +274,7 @@ fn messages(trace: &Trace, index: usize, partners: &Partners) -> (Vec<MessageWai
             partner: match (any, world_rank) {
                 (Some(_), _) => Partner::Any,
                 (None, Some(rank)) => Partner::Rank(rank),
-                (None, None) => Partner::Unknown,
+                (None, None) => partners.member(index, message.partner).map_or(Partner::Unknown, Partner::Member),
             },
             tag: message.tag,
             communicator,
@@ -288,13 +297,14 @@ fn sent(trace: &Trace, partners: &Partners, from: u32, to: u32, communicator: us
         partners.world_rank(index, with) == Some(to) && on == Some(communicator)
     };
     let entries = trace.parts[index].partners();
-    // Messages to ranks beyond the bound of the table may be to this one.
-    let is_whole =
-        !entries.iter().any(|entry| matches!(entry.partner, partner::UNKNOWN | partner::OTHERS) && entry.messages > 0);
-    is_whole.then(|| entries.iter().filter(|entry| is_to(entry.partner)).map(|entry| entry.messages).sum())
+    are_all_sent(entries).then(|| entries.iter().filter(|entry| is_to(entry.partner)).map(|entry| entry.messages).sum())
 }
 
-const FINALIZE: &str = "MPI_Finalize";
+/// False: there are messages to ranks beyond the bound of the table, which may be to any.
+pub(super) fn are_all_sent(entries: &[PartnerEntry]) -> bool {
+    !entries.iter().any(|entry| matches!(entry.partner, partner::UNKNOWN | partner::OTHERS) && entry.messages > 0)
+}
+
 const ABORT: &str = "MPI_Abort";
 
 fn communicators(trace: &Trace, operations: &Operations) -> Vec<CommunicatorNow> {
@@ -309,11 +319,12 @@ fn communicators(trace: &Trace, operations: &Operations) -> Vec<CommunicatorNow>
     operations.communicators.iter().map(of).collect()
 }
 
-fn mismatches(operations: &Operations) -> Vec<MismatchNow> {
-    let of = |mismatch: &crate::operations::Mismatch| MismatchNow {
+/// These, of which a verdict needs the ranks alone.
+pub(super) fn mismatches(found: &[Mismatch]) -> Vec<MismatchNow> {
+    let of = |mismatch: &Mismatch| MismatchNow {
         communicator: mismatch.communicator_id,
         sequence: mismatch.sequence,
         groups: mismatch.calls.iter().map(|call| call.ranks.clone()).collect(),
     };
-    operations.mismatches.iter().map(of).collect()
+    found.iter().map(of).collect()
 }

@@ -1,10 +1,16 @@
 //! Where the ranks of a job are at one moment, as plain data.
 
+use mpitrace_functions::Function;
+use serde::{Deserialize, Deserializer, Serialize};
+
 use super::ProcessEnd;
 use crate::names::names;
+use crate::partners::Member;
 
 /// The function in which all ranks wait for each other, at the latest when they first exchange messages.
 pub(super) const INIT: &str = "MPI_Init";
+/// All ranks wait for each other in it, at the latest when they have left MPI.
+pub(super) const FINALIZE: &str = "MPI_Finalize";
 
 /// Where the ranks of a job are, and which of them have come to which call.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,9 +28,10 @@ pub struct Snapshot {
 }
 
 /// Where a rank is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct RankNow {
     /// In MPI_COMM_WORLD.
+    #[serde(skip)]
     pub rank: u32,
     /// Its state.
     pub state: State,
@@ -51,29 +58,53 @@ pub struct RankNow {
     /// Since it entered the call that it is in, or left its last recorded one, s.
     pub since_s: Option<f64>,
     /// For so long it is known not to have moved: to have begun or ended no MPI call, s.
+    #[serde(deserialize_with = "or_infinity")]
     pub unmoved_s: f64,
+    /// It was seen to move since the first look.
+    pub has_moved: bool,
+    /// The collective calls per second between the last two looks; `None`: there was one look.
+    pub calls_per_s: Option<f64>,
     /// True if it was on a processor, or ready for one, at each look since it has not moved; `None`: not known.
     pub uses_processor: Option<bool>,
+    /// If it is off its processor: the functions of the kernel that its threads wait in, where the kernel says them.
+    pub waits_in: Vec<String>,
     /// The end of its process, as `mpitrace run` saw it; `None`: not known.
+    #[serde(skip)]
     pub ended: Option<ProcessEnd>,
     /// The stacks of its threads: functions, the outermost first, or why there are none. Empty: they were not asked for.
+    #[serde(skip)]
     pub stacks: Vec<Result<Vec<String>, String>>,
 }
 
+/// JSON has null for what is not finite.
+fn or_infinity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
+}
+
+/// That of a known function. By its own name it is not borrowed from what is read.
+type FunctionName = &'static str;
+
 /// A collective call that a rank waits in, or for whose request it waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 pub struct Wait {
     /// Its plain C name; `None`: not known.
-    pub function: Option<&'static str>,
+    #[serde(deserialize_with = "known_function")]
+    pub function: Option<FunctionName>,
     /// Index into [`Snapshot::communicators`]; `None`: `MPI_Init` or `MPI_Finalize`, which all ranks of the world call.
     pub communicator: Option<usize>,
     /// Calls on the communicator before it.
     pub sequence: Option<u64>,
 }
 
+fn known_function<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FunctionName>, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    let of_all = [INIT, FINALIZE].into_iter().find(|known| Some(*known) == name.as_deref());
+    Ok(of_all.or_else(|| Some(Function::named(&name?)?.name)))
+}
+
 /// A message that a rank waits for, or for whose request. One that is neither received nor sent is none: the rank waits in
 /// a call on a window for its other ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct MessageWait {
     /// With which rank.
     pub partner: Partner,
@@ -90,10 +121,12 @@ pub struct MessageWait {
 }
 
 /// The other rank of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Partner {
     /// This world rank.
     Rank(u32),
+    /// The rank with this place in the communicator, which is on a node that was not looked at.
+    Member(Member),
     /// Any member of the communicator.
     Any,
     /// Not known, or of another world.
@@ -207,6 +240,9 @@ impl RankNow {
             has_more_messages: false,
             since_s: None,
             unmoved_s: f64::INFINITY,
+            has_moved: false,
+            calls_per_s: None,
+            waits_in: Vec::new(),
             uses_processor: None,
             ended: None,
             stacks: Vec::new(),
@@ -273,7 +309,7 @@ impl Snapshot {
         let others = match message.partner {
             Partner::Rank(other) => self.rank(other).map_or(&[][..], std::slice::from_ref),
             Partner::Any => &self.ranks[..],
-            Partner::Unknown => &[],
+            Partner::Member(_) | Partner::Unknown => &[],
         };
         let others = others.iter().filter(|other| other.rank != rank);
         let mut theirs = others.flat_map(|other| other.messages.iter().map(|message| (other.rank, message)));
@@ -285,19 +321,23 @@ impl Snapshot {
         self.ranks.len() < self.world_size as usize
     }
 
+    /// True if a rank has not begun the call in which others wait.
+    pub fn is_missing(&self, rank: u32, wait: Wait) -> bool {
+        match (wait.communicator, wait.sequence) {
+            (Some(communicator), Some(sequence)) => self.communicators.get(communicator).is_some_and(|communicator| {
+                let index = communicator.members.binary_search_by_key(&rank, |(member, _)| *member);
+                index.is_ok_and(|index| communicator.members[index].1 <= sequence)
+            }),
+            _ => self.rank(rank).is_some_and(|now| match wait.function {
+                Some(INIT) => now.is_before_init,
+                _ => !matches!(now.state, State::Finalize | State::Ended),
+            }),
+        }
+    }
+
     /// The ranks that have not begun the call in which this one waits, ascending.
     pub fn missing(&self, rank: u32, wait: Wait) -> Vec<u32> {
-        let (Some(communicator), Some(sequence)) = (wait.communicator, wait.sequence) else {
-            let is_missing = |other: &&RankNow| match wait.function {
-                Some(INIT) => other.is_before_init,
-                _ => !matches!(other.state, State::Finalize | State::Ended),
-            };
-            let others = self.ranks.iter().filter(is_missing).map(|other| other.rank);
-            return others.filter(|&other| other != rank).collect();
-        };
-        let Some(communicator) = self.communicators.get(communicator) else { return Vec::new() };
-        let missing = communicator.members.iter().filter(|(other, begun)| *begun <= sequence && *other != rank);
-        missing.map(|(other, _)| *other).collect()
+        self.members(wait).into_iter().filter(|&other| other != rank && self.is_missing(other, wait)).collect()
     }
 
     /// The ranks that take part in a call, as far as they are known.

@@ -1,10 +1,11 @@
 //! The ranks that others wait for, in a job that moves.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::look::Look;
+use super::summary::Summary;
 use crate::account::waits_since;
 
 /// Seconds that count as the last ones.
@@ -32,30 +33,75 @@ pub struct Waiting {
     pub stragglers: Vec<Straggler>,
 }
 
-/// The waiting that looks have seen so far. Repetitions that came and went between two looks are not in it.
-#[derive(Debug, Default)]
-pub struct Stragglers {
+/// The waiting that the looks of nodes have seen so far, in calls all of whose ranks are on one node. Repetitions that came
+/// and went between two looks are not in it.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Waits {
     /// Waiting for each rank, ns.
-    sums: BTreeMap<u32, f64>,
-    /// When each of the last looks was, s, and the sums then.
-    looks: VecDeque<(f64, BTreeMap<u32, f64>)>,
+    by_rank: BTreeMap<u32, f64>,
     /// When the last repetition that is counted already ended, ns.
+    #[serde(skip)]
     counted_until_ns: Option<f64>,
     has_gaps: bool,
 }
 
-impl Stragglers {
-    /// Adds the repetitions of a look, taken at this time, s, that are new.
-    pub fn add(&mut self, look: &Look, now: f64) -> Waiting {
+/// Ranks that many nodes together list, those that others waited for longest.
+const LISTED: usize = 1 << 10;
+
+impl Waits {
+    /// Adds the repetitions of a look that are new.
+    pub(super) fn count(&mut self, look: &Look) {
         let counted_until_ns = self.counted_until_ns.unwrap_or(f64::NEG_INFINITY);
         let new = waits_since(&look.trace, &look.clock, &look.operations, counted_until_ns);
         self.has_gaps |= look.is_partial && new.first_ns.is_some_and(|first| first > counted_until_ns);
         self.counted_until_ns = new.last_ns.or(self.counted_until_ns);
-        self.count(new.by_rank, now)
+        new.by_rank.into_iter().for_each(|(rank, ns)| *self.by_rank.entry(rank).or_default() += ns);
+        self.by_rank.retain(|_, ns| *ns > 0.0);
     }
 
-    fn count(&mut self, new: BTreeMap<u32, f64>, now: f64) -> Waiting {
-        new.into_iter().for_each(|(rank, ns)| *self.sums.entry(rank).or_default() += ns);
+    /// Adds those of other ranks.
+    pub(super) fn add(&mut self, other: &Waits) {
+        self.has_gaps |= other.has_gaps;
+        self.by_rank.extend(&other.by_rank);
+        if self.by_rank.len() > LISTED {
+            let mut all: Vec<f64> = self.by_rank.values().copied().collect();
+            let (_, least, _) = all.select_nth_unstable_by(LISTED, |one, other| other.total_cmp(one));
+            let least = *least;
+            self.by_rank.retain(|_, ns| *ns > least);
+        }
+    }
+}
+
+/// The waiting so far: that which nodes have counted, and that in the calls between them.
+#[derive(Debug, Default)]
+pub struct Stragglers {
+    /// Waiting for each rank in calls between nodes, ns.
+    between: BTreeMap<u32, f64>,
+    /// By key of the communicator: positions before this one are in it.
+    counted: HashMap<[u64; 2], u64>,
+    /// When each of the last looks was, s, and the sums then.
+    looks: VecDeque<(f64, BTreeMap<u32, f64>)>,
+}
+
+impl Stragglers {
+    /// Adds a look at all nodes, taken at this time, s.
+    pub fn add(&mut self, summary: &Summary, now: f64) -> Waiting {
+        let mut new: HashMap<[u64; 2], u64> = HashMap::new();
+        for (key, sequence, rank, ns) in summary.late() {
+            if self.counted.get(&key).is_none_or(|counted| sequence >= *counted) {
+                *self.between.entry(rank).or_default() += ns as f64;
+                new.entry(key).and_modify(|last| *last = sequence.max(*last)).or_insert(sequence);
+            }
+        }
+        self.counted.extend(new.into_iter().map(|(key, last)| (key, last + 1)));
+        let mut sums = summary.waits.by_rank.clone();
+        self.between.iter().for_each(|(&rank, ns)| *sums.entry(rank).or_default() += ns);
+        // Of the calls between nodes some are looked at.
+        let has_gaps = summary.waits.has_gaps || !self.counted.is_empty();
+        Waiting { since_start: !has_gaps, ..self.count(sums, now) }
+    }
+
+    fn count(&mut self, sums: BTreeMap<u32, f64>, now: f64) -> Waiting {
         while self.looks.get(1).is_some_and(|(at, _)| now - at >= RECENT_S) {
             self.looks.pop_front();
         }
@@ -65,11 +111,11 @@ impl Stragglers {
             let recent_waiting_s = if before.is_some() { (ns - earlier) / 1e9 } else { 0.0 };
             Straggler { rank, waiting_s: ns / 1e9, recent_waiting_s }
         };
-        let mut stragglers: Vec<Straggler> = self.sums.iter().filter(|(_, ns)| **ns > 0.0).map(straggler).collect();
+        let mut stragglers: Vec<Straggler> = sums.iter().filter(|(_, ns)| **ns > 0.0).map(straggler).collect();
         stragglers.sort_by(|one, other| other.waiting_s.total_cmp(&one.waiting_s));
         let recent_s = before.map_or(0.0, |(at, _)| now - at);
-        self.looks.push_back((now, self.sums.clone()));
-        Waiting { since_start: !self.has_gaps, recent_s, stragglers }
+        self.looks.push_back((now, sums));
+        Waiting { since_start: true, recent_s, stragglers }
     }
 }
 
@@ -90,7 +136,8 @@ mod tests {
         let first = stragglers.count(ns(&[(3, 5.25), (1, 1.0), (2, 0.0)]), 0.0);
         assert_eq!((first.recent_s, rows(&first)), (0.0, vec![(3, 5.25, 0.0), (1, 1.0, 0.0)]));
         for second in 1..=20 {
-            let waiting = stragglers.count(ns(&[(1, 0.5)]), f64::from(second));
+            let so_far = ns(&[(3, 5.25), (1, 1.0 + 0.5 * f64::from(second))]);
+            let waiting = stragglers.count(so_far, f64::from(second));
             let recent = second.min(10);
             assert_eq!(waiting.recent_s, f64::from(recent));
             let sums = [(3, 5.25, 0.0), (1, 1.0 + 0.5 * f64::from(second), 0.5 * f64::from(recent))];

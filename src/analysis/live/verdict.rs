@@ -11,7 +11,8 @@
 //! that it waits for: whether it returns with one of them or with all, it is held only if all of its partners are.
 
 use crate::names::names;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use super::knot::{knot, reached_through};
 use super::snapshot::{MessageWait, Partner, RankNow, Snapshot, State, Wait};
@@ -67,6 +68,9 @@ pub fn verdict(snapshot: &Snapshot, stuck_s: f64) -> Option<Stuck> {
     let graph = Graph::new(snapshot, stuck_s);
     let mut waiting: Vec<u32> = graph.waiting().collect();
     waiting.sort_by(|one, other| graph.unmoved(*other).total_cmp(&graph.unmoved(*one)));
+    // Ranks that wait in the same collective calls alone wait for the same ranks: one of them is looked at.
+    let mut calls = HashSet::new();
+    waiting.retain(|rank| graph.partners.contains_key(rank) || calls.insert(&graph.ranks[rank].waits));
     let found = waiting.into_iter().find_map(|rank| graph.cause_of(rank)).or_else(|| graph.cause_without_collectives());
     // A rank that is not seen may be the one that the call waits for, and may be computing.
     let found = found.filter(|stuck| stuck.kind != Kind::PointToPoint || !snapshot.has_unseen());
@@ -108,12 +112,15 @@ fn partners(snapshot: &Snapshot, rank: &RankNow) -> Option<Vec<u32>> {
             let others = communicator.members.iter().map(|(other, _)| *other).filter(|&other| other != rank.rank);
             (communicator.members.len() == communicator.size as usize).then(|| others.collect())
         }
-        Partner::Unknown => None,
+        Partner::Member(_) | Partner::Unknown => None,
     };
     let all: Option<Vec<Vec<u32>>> = rank.messages.iter().map(of).collect();
     let all: BTreeSet<u32> = all?.into_iter().flatten().collect();
     (!all.is_empty() && !rank.has_more_messages).then(|| all.into_iter().collect())
 }
+
+/// A collective call, and the ranks that have not come to it: one list for all that wait there.
+type Missing = (Wait, Rc<[u32]>);
 
 /// Which rank waits for which.
 struct Graph<'s> {
@@ -121,7 +128,7 @@ struct Graph<'s> {
     stuck_s: f64,
     ranks: BTreeMap<u32, &'s RankNow>,
     /// For each rank that waits in collective calls, these with the ranks that have not come.
-    missing: BTreeMap<u32, Vec<(Wait, Vec<u32>)>>,
+    missing: BTreeMap<u32, Vec<Missing>>,
     /// For each rank that waits for messages, the other ranks of these, where all are known.
     partners: BTreeMap<u32, Vec<u32>>,
     /// Ranks of which each message may be under way.
@@ -132,9 +139,10 @@ impl<'s> Graph<'s> {
     fn new(snapshot: &'s Snapshot, stuck_s: f64) -> Graph<'s> {
         let ranks: BTreeMap<u32, &RankNow> = snapshot.ranks.iter().map(|rank| (rank.rank, rank)).collect();
         let alive = || snapshot.ranks.iter().filter(|rank| rank.state.is_alive());
+        let mut of_call: HashMap<Wait, Rc<[u32]>> = HashMap::new();
         let missing = alive().map(|rank| {
-            let waits = rank.waits.iter().map(|&wait| (wait, snapshot.missing(rank.rank, wait)));
-            (rank.rank, waits.collect())
+            let mut of = |wait| of_call.entry(wait).or_insert_with(|| snapshot.missing(rank.rank, wait).into()).clone();
+            (rank.rank, rank.waits.iter().map(|&wait| (wait, of(wait))).collect())
         });
         let is_matched = |rank: &&RankNow| rank.messages.iter().all(|wait| snapshot.is_matched(rank.rank, wait));
         let transfers = alive().filter(|rank| !rank.messages.is_empty() && !rank.has_more_messages).filter(is_matched);
@@ -265,7 +273,7 @@ impl<'s> Graph<'s> {
             let partners = self.partners.get(&rank).into_iter().flatten();
             let all_held = partners.clone().all(|other| held.contains(other) || self.is_over(*other));
             let strict = self.missing.get(&rank).into_iter().flatten().filter(|(wait, _)| waits_for_all(wait));
-            let missing = strict.flat_map(|(_, missing)| missing).filter(|other| held.contains(other));
+            let missing = strict.flat_map(|(_, missing)| missing.iter()).filter(|other| held.contains(other));
             missing.chain(partners.filter(|other| all_held && held.contains(other))).copied().collect()
         };
         knot(standing, |rank| self.waits_for(rank).collect(), ways)

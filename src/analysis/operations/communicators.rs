@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
+use serde::{Deserialize, Serialize};
 
 use crate::reader::Trace;
 
@@ -23,6 +24,56 @@ pub struct Communicator {
     pub mismatches: u64,
     /// The parts whose ranks are in it, with the index that it has there, in the order of their ranks.
     pub members: Vec<(usize, usize)>,
+    /// What its name is made of.
+    pub(crate) origin: Origin,
+}
+
+/// What a communicator's name and its place among the others are made of.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub(crate) struct Origin {
+    /// The name that the program gave it.
+    pub given: Option<String>,
+    /// Bits of [`flags`].
+    pub flags: u32,
+    /// Of a window or a file: the number of the communicator that it was made of, where that is known.
+    pub made_of: Option<usize>,
+}
+
+impl Origin {
+    /// Communicators are in the order of these, and of the lowest world rank in them.
+    pub fn class(&self) -> u8 {
+        match self.flags {
+            bits if bits & flags::WORLD != 0 => 0,
+            bits if bits & flags::SELF != 0 => 2,
+            bits if bits & flags::FOLDED != 0 => 3,
+            _ => 1,
+        }
+    }
+
+    fn own_name(&self, id: usize) -> String {
+        self.given.clone().unwrap_or_else(|| match self.flags {
+            bits if bits & flags::WORLD != 0 => "MPI_COMM_WORLD".to_owned(),
+            bits if bits & flags::SELF != 0 => "MPI_COMM_SELF".to_owned(),
+            bits if bits & flags::FOLDED != 0 => "folded".to_owned(),
+            _ => format!("comm-{id}"),
+        })
+    }
+
+    /// The names of communicators, by their numbers.
+    pub fn names<'a>(all: impl Iterator<Item = &'a Origin>) -> Vec<String> {
+        let all: Vec<&Origin> = all.collect();
+        let mut names: Vec<String> = all.iter().enumerate().map(|(id, origin)| origin.own_name(id)).collect();
+        for (id, origin) in all.iter().enumerate() {
+            if origin.given.is_none() && origin.flags & (flags::WINDOW | flags::FILE) != 0 {
+                let kind = if origin.flags & flags::WINDOW != 0 { "window" } else { "file" };
+                names[id] = match origin.made_of.filter(|&made_of| made_of != id) {
+                    Some(made_of) => format!("{kind} of {}", names[made_of]),
+                    None => format!("{kind}-{id}"),
+                };
+            }
+        }
+        names
+    }
 }
 
 /// The communicators by number, and for each part the number of each of its entries.
@@ -51,50 +102,30 @@ pub(super) fn number(trace: &Trace) -> (Vec<Communicator>, Vec<Vec<usize>>) {
     let entry = |&(part, index): &(usize, usize)| -> &CommunicatorEntry { &trace.parts[part].communicators()[index] };
     // Parts were visited in the order of their ranks, so a group's first member is of its lowest rank.
     found.sort_by_key(|members| {
-        let flags = entry(&members[0]).flags;
-        let class = match flags {
-            bits if bits & flags::WORLD != 0 => 0,
-            bits if bits & flags::SELF != 0 => 2,
-            bits if bits & flags::FOLDED != 0 => 3,
-            _ => 1,
-        };
-        (class, members[0])
+        let origin = Origin { flags: entry(&members[0]).flags, ..Origin::default() };
+        (origin.class(), members[0])
     });
 
     let mut numbers: Vec<Vec<usize>> = trace.parts.iter().map(|part| vec![0; part.communicators().len()]).collect();
-    let mut communicators: Vec<Communicator> = Vec::with_capacity(found.len());
-    let mut unnamed = Vec::new();
+    for (id, members) in found.iter().enumerate() {
+        members.iter().for_each(|&(part, index)| numbers[part][index] = id);
+    }
     // Without a part of any rank that knew MPI_COMM_WORLD there is no number 0.
-    for (id, members) in found.into_iter().enumerate() {
-        for &(part, index) in &members {
-            numbers[part][index] = id;
-        }
-        let given = members.iter().find_map(|member| trace.parts[member.0].text(entry(member).name));
-        let first = entry(&members[0]);
-        let name = given.clone().unwrap_or_else(|| match first.flags {
-            bits if bits & flags::WORLD != 0 => "MPI_COMM_WORLD".to_owned(),
-            bits if bits & flags::SELF != 0 => "MPI_COMM_SELF".to_owned(),
-            bits if bits & flags::FOLDED != 0 => "folded".to_owned(),
-            _ => format!("comm-{id}"),
-        });
-        if given.is_none() && first.flags & (flags::WINDOW | flags::FILE) != 0 {
-            unnamed.push((id, members[0], first));
-        }
+    let communicator = |(id, members): (usize, Vec<(usize, usize)>)| {
+        let (part, first) = (members[0].0, entry(&members[0]));
         let folded = first.flags & flags::FOLDED != 0;
         let size = match folded {
             true => members.len() as u32,
             false => members.iter().map(|member| entry(member).size).max().unwrap_or(0),
         };
-        communicators.push(Communicator { id, name, folded, size, mismatches: 0, members });
-    }
-    for (id, (part, _), entry) in unnamed {
-        let kind = if entry.flags & flags::WINDOW != 0 { "window" } else { "file" };
         // What it was made of is an entry of the same rank; one that a damaged file names may be missing.
-        let made_of = entry.made_of.checked_sub(1).and_then(|index| numbers[part].get(index as usize));
-        communicators[id].name = match made_of {
-            Some(&made_of) if made_of != id => format!("{kind} of {}", communicators[made_of].name),
-            _ => format!("{kind}-{id}"),
-        };
-    }
+        let made_of = first.made_of.checked_sub(1).and_then(|index| numbers[part].get(index as usize)).copied();
+        let given = members.iter().find_map(|member| trace.parts[member.0].text(entry(member).name));
+        let origin = Origin { given, flags: first.flags, made_of };
+        Communicator { id, name: String::new(), folded, size, mismatches: 0, members, origin }
+    };
+    let mut communicators: Vec<Communicator> = found.into_iter().enumerate().map(communicator).collect();
+    let names = Origin::names(communicators.iter().map(|communicator| &communicator.origin));
+    communicators.iter_mut().zip(names).for_each(|(communicator, name)| communicator.name = name);
     (communicators, numbers)
 }

@@ -15,7 +15,7 @@ use mpitrace_format::layout::{
 use mpitrace_functions::types::{self, Basic};
 use mpitrace_functions::{Function, Size};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::CallSite;
 use super::communicators::Communicator;
@@ -87,9 +87,68 @@ pub struct MismatchedCall {
     pub call_site: Option<CallSite>,
 }
 
+/// What a rank passed in a call, as far as calls are compared and described by it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) struct Called {
+    pub signature: Signature,
+    root: Option<i32>,
+    bytes: u64,
+    datatype: Option<String>,
+    reduction: Option<String>,
+    /// As [`CallSite::parse`] takes it.
+    call_site: Option<String>,
+}
+
+impl Called {
+    /// An operation of a part, on this communicator of it.
+    pub fn new(part: &Part, entry: &OperationEntry, communicator: &CommunicatorEntry) -> Called {
+        Called {
+            signature: Signature::new(part, entry, communicator),
+            root: Root::new(entry, communicator).and_then(|root| root.rank),
+            bytes: entry.bytes,
+            datatype: part.text(entry.datatype),
+            reduction: part.text(entry.reduction),
+            call_site: part.text(entry.call_site),
+        }
+    }
+
+    /// One that was described, and is not to be compared.
+    pub fn of(call: &MismatchedCall) -> Called {
+        let site = |site: &CallSite| {
+            format!("{} {} {:x}", site.module, site.build_id.as_deref().unwrap_or_default(), site.offset)
+        };
+        Called {
+            signature: Signature { function: call.function.clone(), ..Signature::default() },
+            root: call.root,
+            bytes: call.bytes.unwrap_or(UNKNOWN_BYTES),
+            datatype: call.datatype.clone(),
+            reduction: call.reduction.clone(),
+            call_site: call.call_site.as_ref().map(site),
+        }
+    }
+
+    /// The plain C name; empty: not known.
+    pub fn function(&self) -> &str {
+        &self.signature.function
+    }
+
+    /// That of these ranks.
+    pub fn of_ranks(&self, ranks: Vec<u32>) -> MismatchedCall {
+        MismatchedCall {
+            ranks,
+            function: Some(self.function()).filter(|name| !name.is_empty()).unwrap_or("?").to_owned(),
+            root: self.root,
+            bytes: Some(self.bytes).filter(|&bytes| bytes != UNKNOWN_BYTES),
+            datatype: self.datatype.as_deref().map(|name| types::plain_name(name).to_owned()),
+            reduction: self.reduction.clone(),
+            call_site: self.call_site.as_deref().and_then(CallSite::parse),
+        }
+    }
+}
+
 /// The arguments that have to agree. Not compared: `None`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Signature {
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+pub(crate) struct Signature {
     function: String,
     root: Option<Root>,
     reduction: Option<String>,
@@ -101,7 +160,7 @@ struct Signature {
 }
 
 /// The root of a call, in a group of an intercommunicator or in the only one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 struct Root {
     in_first: bool,
     /// Not known to the other ranks of its group.
@@ -179,6 +238,13 @@ fn code_of(part: &Part, entry: &OperationEntry) -> Option<u32> {
     types::code(&part.text(name)?)
 }
 
+/// The first difference between any two of these.
+pub(crate) fn difference(signatures: &[&Signature]) -> Option<MismatchKind> {
+    let pairs =
+        signatures.iter().enumerate().flat_map(|(at, one)| signatures[..at].iter().map(move |other| (one, other)));
+    pairs.filter_map(|(one, other)| one.differs(other)).min()
+}
+
 /// The difference in the calls of a tuple, and the members of each group of equal calls.
 pub(super) type Groups = (MismatchKind, Vec<Vec<usize>>);
 
@@ -197,10 +263,7 @@ pub(super) fn groups(trace: &Trace, communicator: &Communicator, tuple: &[u32]) 
         let signature = Signature::new(part, &entry, &part.communicators()[local]);
         of_signature.entry(signature).or_default().push(member);
     }
-    let signatures: Vec<&Signature> = of_signature.keys().collect();
-    let pairs =
-        signatures.iter().enumerate().flat_map(|(at, one)| signatures[..at].iter().map(move |other| (one, other)));
-    let Some(kind) = pairs.filter_map(|(one, other)| one.differs(other)).min() else {
+    let Some(kind) = difference(&of_signature.keys().collect::<Vec<_>>()) else {
         return scattered(trace, communicator, tuple).map(|groups| (MismatchKind::Size, groups));
     };
     let mut groups: Vec<Vec<usize>> = of_signature.into_values().collect();
@@ -247,15 +310,7 @@ impl Mismatch {
             let here = first.communicators()[communicator.members[members[0]].1];
             let mut ranks: Vec<u32> = members.iter().map(|&member| part(member).rank()).collect();
             ranks.sort_unstable();
-            MismatchedCall {
-                ranks,
-                function: first.text(entry.function).unwrap_or_else(|| "?".to_owned()),
-                root: Root::new(&entry, &here).and_then(|root| root.rank),
-                bytes: Some(entry.bytes).filter(|&bytes| bytes != UNKNOWN_BYTES),
-                datatype: first.text(entry.datatype).map(|name| types::plain_name(&name).to_owned()),
-                reduction: first.text(entry.reduction),
-                call_site: first.text(entry.call_site).and_then(|text| CallSite::parse(&text)),
-            }
+            Called::new(first, &entry, &here).of_ranks(ranks)
         };
         let mut calls: Vec<MismatchedCall> = groups.iter().map(call).collect();
         calls.sort_by(|one, other| one.ranks.cmp(&other.ranks));

@@ -27,8 +27,10 @@ mod unfinished;
 
 pub use amounts::Amounts;
 pub use communicators::Communicator;
+pub(crate) use communicators::Origin;
 pub use complete::CompleteRows;
 pub use left_out::LeftOut;
+pub(crate) use mismatch::{Called, difference};
 pub use mismatch::{DESCRIBED, Mismatch, MismatchKind, MismatchedCall};
 pub use rows::{Numbers, Row};
 pub use sampled::Sampled;

@@ -274,16 +274,8 @@ impl Copied {
         Some(segment::header(&self.path, self.bytes()).ok()?.rank.rank).filter(|&rank| rank != NO_RANK)
     }
 
-    /// The bytes of the copy, which [`Copied::of_bytes`] takes.
-    pub fn bytes(&self) -> &[u8] {
+    fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.words)
-    }
-
-    /// A copy that was made by another process, on another node. `path` names it in errors.
-    pub fn of_bytes(path: PathBuf, bytes: &[u8]) -> Copied {
-        let mut words = vec![0u64; bytes.len().div_ceil(8)];
-        bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
-        Copied { path, left_out: 0, words }
     }
 }
 

@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use mpitrace::live::{self, Job, Look, Movement, Snapshot, State, Stragglers, Stuck, Waiting};
+use mpitrace::live::summary::View;
+use mpitrace::live::{self, Job, Observer, Snapshot, State, Stragglers, Stuck, Summary, Waiting};
 use mpitrace::operations::Mismatch;
 use serde::Serialize;
 
-use self::node::Frame;
 use self::nodes::{Nodes, Way};
 use self::stacks::{Taken, Which};
 use crate::output::{self, Output};
@@ -28,14 +28,8 @@ use crate::stacks::Stack;
 
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Records that are looked at, of all ranks together. 2^18 took 61 ms of processor time a look.
-const RECORDS: u64 = 1 << 15;
 /// The ranks go first where there are fewer processors than processes that are ready.
 const NICENESS: i32 = 10;
-/// Ranks that a job has, for the records of each, where none of them is on this node.
-const RANKS_ELSEWHERE: u32 = 64;
-/// Of each rank.
-const FEWEST_RECORDS: u64 = 256;
 /// How long the first look of the other nodes is waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -99,10 +93,8 @@ struct Facts {
 /// A job after a look.
 struct Seen {
     job: String,
-    /// The size of MPI_COMM_WORLD; `None`: not known in `MPI_Init`.
-    world_size: Option<u32>,
-    look: Look,
-    snapshot: Snapshot,
+    summary: Summary,
+    view: View,
     waiting: Waiting,
     stuck: Option<Stuck>,
 }
@@ -113,10 +105,8 @@ struct Watcher {
     key: String,
     stuck_s: f64,
     began: Instant,
-    movement: Movement,
+    observer: Observer,
     stragglers: Stragglers,
-    /// Of each rank.
-    records: u64,
     nodes: Nodes,
     taken: Taken,
 }
@@ -145,9 +135,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let last = if arguments.once { once(&mut watcher)? } else { again_and_again(&mut watcher, arguments, output)? };
     let Some(seen) = last else { return Ok(ExitCode::SUCCESS) };
     if arguments.once {
-        show(&seen, &watcher, arguments, output)?;
+        show(&seen, arguments, output)?;
     }
-    let has_finding = seen.stuck.is_some() || seen.look.operations.mismatched() > 0;
+    let has_finding = seen.stuck.is_some() || seen.view.mismatched > 0;
     Ok(if has_finding { ExitCode::from(super::FINDING) } else { ExitCode::SUCCESS })
 }
 
@@ -164,7 +154,7 @@ fn once(watcher: &mut Watcher) -> Result<Option<Seen>> {
         sleep(INTERVAL.min(Duration::from_secs_f64(watcher.stuck_s)));
         let Some(seen) = watcher.look()? else { bail!("the job has ended") };
         let may_be_stuck = match seen.stuck {
-            None => watcher.may_be_stuck(&seen.snapshot),
+            None => watcher.may_be_stuck(&seen.view.snapshot),
             Some(_) => watcher.taken.are_asked_for(),
         };
         // Another second, since looks are not taken at the moment. Stacks of other nodes take as long as the first look.
@@ -190,7 +180,7 @@ fn again_and_again(watcher: &mut Watcher, arguments: &Arguments, output: &mut Ou
                 write!(output, "\x1b[H\x1b[2J")?;
                 output.flush()?;
             }
-            show(&seen, watcher, arguments, output)?;
+            show(&seen, arguments, output)?;
             output.flush()?;
         }
         if let Some(command) = arguments.on_stuck.as_ref().filter(|_| is_new) {
@@ -213,12 +203,12 @@ fn call(command: &str, facts: &Facts) -> Result<()> {
     Ok(())
 }
 
-fn show(seen: &Seen, watcher: &Watcher, arguments: &Arguments, output: &mut Output) -> Result<()> {
+fn show(seen: &Seen, arguments: &Arguments, output: &mut Output) -> Result<()> {
     if arguments.json {
         return output::json(output, "watch", &Facts::new(seen));
     }
     let style = output.style;
-    Ok(screen::write(seen, &watcher.movement, output, style)?)
+    Ok(screen::write(seen, output, style)?)
 }
 
 impl Watcher {
@@ -228,8 +218,6 @@ impl Watcher {
 
     fn new(jobs: &[Job], key: String, folders: Vec<PathBuf>, arguments: &Arguments) -> Result<Watcher> {
         let job = jobs.iter().find(|job| job.key == key);
-        let ranks = job.map_or(RANKS_ELSEWHERE, |job| job.world_size().unwrap_or(1).max(1));
-        let records = (RECORDS / u64::from(ranks)).max(FEWEST_RECORDS);
         let nodes = match Way::new(job, &key, arguments.nodes.as_deref(), arguments.by.as_deref())? {
             None if job.is_none() => {
                 bail!(
@@ -238,7 +226,7 @@ impl Watcher {
             }
             None => Nodes::default(),
             Some(way) => {
-                let mut nodes = Nodes::start(&way, &key, records)?;
+                let mut nodes = Nodes::start(&way, &key)?;
                 let began = Instant::now();
                 while nodes.seen() < way.nodes.len() && began.elapsed() < PATIENCE && nodes.may_send() {
                     sleep(Duration::from_millis(20));
@@ -253,9 +241,8 @@ impl Watcher {
             key,
             stuck_s,
             began,
-            movement: Movement::new(),
+            observer: Observer::default(),
             stragglers: Stragglers::default(),
-            records,
             nodes,
             taken: Taken::new(arguments.stacks),
         })
@@ -264,25 +251,18 @@ impl Watcher {
     /// Looks at the job. `None`: it has ended.
     fn look(&mut self) -> Result<Option<Seen>> {
         let jobs = live::with_records(&self.folders, process::user());
-        let mut frame = match jobs.iter().find(|job| job.key == self.key) {
-            Some(job) => Frame::new(job, self.records),
-            None if self.nodes.seen() > 0 => Frame::default(),
-            None => return Ok(None),
-        };
-        let here = frame.processes();
-        self.nodes.add_to(&mut frame);
-        if !frame.lives() {
+        let now = self.seconds();
+        let job = jobs.iter().find(|job| job.key == self.key);
+        let (mut summary, here) = self.observer.look(job, now)?;
+        self.nodes.add_to(&mut summary);
+        if !summary.lives {
             return Ok(None);
         }
-        let Frame { world_size, starting, unreadable, copies, .. } = frame;
-        let look = Look::new(&copies, starting, unreadable)?;
-        let mut snapshot = look.snapshot();
-        self.movement.add(&look, self.seconds(), &mut snapshot);
-        let waiting = self.stragglers.add(&look, self.seconds());
-        let stuck = live::verdict(&snapshot, self.stuck_s);
-        let now = self.seconds();
-        self.taken.add_to(&mut snapshot, stuck.as_ref(), &here, &mut self.nodes, now);
-        Ok(Some(Seen { job: self.key.clone(), world_size, look, snapshot, waiting, stuck }))
+        let mut view = summary.view();
+        let waiting = self.stragglers.add(&summary, now);
+        let stuck = live::verdict(&view.snapshot, self.stuck_s);
+        self.taken.add_to(&mut view.snapshot, stuck.as_ref(), &here, &mut self.nodes, now);
+        Ok(Some(Seen { job: self.key.clone(), summary, view, waiting, stuck }))
     }
 
     /// True if there would be a verdict if all ranks without a movement had not moved for long.
@@ -290,7 +270,7 @@ impl Watcher {
         let mut still = snapshot.clone();
         for rank in &mut still.ranks {
             let has_stamp = rank.state == State::InCall && rank.since_s.is_some() && !rank.has_threads;
-            if !has_stamp && !self.movement.has_moved(rank.rank) {
+            if !has_stamp && !rank.has_moved {
                 rank.unmoved_s = f64::INFINITY;
             }
         }
@@ -300,17 +280,17 @@ impl Watcher {
 
 impl Facts {
     fn new(seen: &Seen) -> Facts {
-        let mut places = WhereFacts::all(&seen.snapshot);
-        let unknown = seen.look.starting.iter().filter(|starting| starting.place.is_none());
-        places.extend(unknown.map(|_| WhereFacts::in_init()));
+        let snapshot = &seen.view.snapshot;
+        let mut places = WhereFacts::all(snapshot);
+        places.extend(std::iter::repeat_with(WhereFacts::in_init).take(seen.summary.unplaced));
         Facts {
             job: seen.job.clone(),
-            ranks: seen.world_size,
+            ranks: seen.summary.world_size,
             places,
-            mismatches: seen.look.operations.mismatches.clone(),
+            mismatches: seen.view.mismatches.clone(),
             waiting: seen.waiting.clone(),
-            stacks: if seen.stuck.is_some() { Vec::new() } else { Stack::all(&seen.snapshot) },
-            stuck: seen.stuck.as_ref().map(|stuck| StuckFacts::new(&seen.snapshot, stuck)),
+            stacks: if seen.stuck.is_some() { Vec::new() } else { Stack::all(snapshot) },
+            stuck: seen.stuck.as_ref().map(|stuck| StuckFacts::new(snapshot, stuck)),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result, ensure};
-use mpitrace::live::Job;
+use mpitrace::live::{Job, Summary};
 
 use super::node::Frame;
 use super::stacks::Threads;
@@ -82,18 +82,18 @@ impl Way {
 }
 
 impl Nodes {
-    /// Starts this program on each node, by way of others where there are many; `records`: how many are copied of each rank.
+    /// Starts this program on each node, by way of others where there are many.
     ///
     /// # Errors
     /// The launcher cannot be started.
-    pub fn start(way: &Way, key: &str, records: u64) -> Result<Nodes> {
+    pub fn start(way: &Way, key: &str) -> Result<Nodes> {
         let program = std::env::current_exe().context("the path of this program")?;
         let mut nodes = Nodes::default();
         for branch in way.nodes.chunks(way.nodes.len().div_ceil(BRANCHES).max(1)) {
             let [node, below @ ..] = branch else { continue };
             let words: Vec<String> = way.launcher.iter().map(|word| word.replace(NODE, node)).collect();
             let mut command = Command::new(&words[0]);
-            command.args(&words[1..]).arg(&program).args(["watch-node", key, &records.to_string()]);
+            command.args(&words[1..]).arg(&program).args(["watch-node", key]);
             if !below.is_empty() {
                 command.arg(below.join(",")).args(&way.launcher);
             }
@@ -109,18 +109,23 @@ impl Nodes {
             thread::spawn(move || {
                 let Some(mut input) = output.map(BufReader::new) else { return };
                 loop {
-                    let read = Frame::read(&mut input, &node);
+                    let read = Frame::read(&mut input);
                     // A frame that is cut because this program has ended its sender is no error.
                     let Some(frames) = frames.upgrade() else { return };
                     let mut frames = frames.lock().unwrap_or_else(PoisonError::into_inner);
                     match read {
-                        Ok(Some(frame)) => drop(frames.insert(node.clone(), frame)),
-                        Ok(None) => break drop(frames.remove(&node)),
-                        Err(error) => {
-                            eprintln!("mpitrace: {node}: {error}");
-                            break drop(frames.remove(&node));
+                        Ok(Some(frame)) => {
+                            frames.insert(node.clone(), frame);
+                            continue;
                         }
+                        Ok(None) => {}
+                        Err(error) => eprintln!("mpitrace: {node}: {error}"),
                     }
+                    // The last look at a job that has ended there says how; of one that goes on nothing more is known.
+                    if frames.get(&node).is_some_and(|frame| frame.summary.nodes > 0) {
+                        frames.remove(&node);
+                    }
+                    break;
                 }
             });
         }
@@ -134,7 +139,7 @@ impl Nodes {
 
     /// How many nodes have sent a look, and have not ended.
     pub fn seen(&self) -> usize {
-        self.frames.lock().unwrap_or_else(PoisonError::into_inner).values().map(|frame| frame.nodes).sum()
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner).values().map(|frame| frame.summary.nodes).sum()
     }
 
     /// Asks for the stacks of these ranks, or of all of their threads. A node that cannot be asked does not answer.
@@ -150,15 +155,9 @@ impl Nodes {
     }
 
     /// Adds the last look of each node: it is kept until there is another.
-    pub fn add_to(&self, frame: &mut Frame) {
+    pub fn add_to(&self, summary: &mut Summary) {
         let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        for other in frames.values() {
-            frame.nodes += other.nodes;
-            frame.world_size = frame.world_size.or(other.world_size);
-            frame.starting.extend(other.starting.iter().cloned());
-            frame.unreadable.extend(other.unreadable.iter().cloned());
-            frame.copies.extend(other.copies.iter().cloned());
-        }
+        frames.values().for_each(|frame| summary.add(frame.summary.clone()));
     }
 }
 

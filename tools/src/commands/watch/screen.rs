@@ -1,45 +1,38 @@
 //! A look at a job for people: one screen.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use mpitrace::account::{ALONE, Account};
-use mpitrace::categories::Rule;
-use mpitrace::live::place::Seen as SeenProcess;
-use mpitrace::live::snapshot::{Snapshot, State, Wait};
-use mpitrace::live::{Movement, Waiting};
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::median;
+use mpitrace::account::ALONE;
+use mpitrace::live::Waiting;
+use mpitrace::live::snapshot::{RankNow, Snapshot, State, Wait};
 
 use super::Seen;
 use crate::mismatches;
 use crate::output::{Attribute, Style};
 use crate::places::{self, place};
-use crate::source::communicator_labels;
 use crate::stacks::Stack;
-use crate::table::{Cell, Table, number, text, time};
+use crate::table::{Table, number, text, time};
 use crate::text;
 
 const NS: f64 = 1e9;
 /// Lines of each table.
 const LISTED: usize = 12;
-/// Operations that are shown.
-const SLOWEST: usize = 5;
 
 /// Writes the screen.
-pub fn write(seen: &Seen, movement: &Movement, output: &mut dyn Write, style: Style) -> io::Result<()> {
-    writeln!(output, "{}", style.paint(Attribute::Bold, &heading(seen, movement)))?;
+pub fn write(seen: &Seen, output: &mut dyn Write, style: Style) -> io::Result<()> {
+    writeln!(output, "{}", style.paint(Attribute::Bold, &heading(seen)))?;
     if let Some(stuck) = &seen.stuck {
-        let line = format!("STUCK: {}", places::sentence(&seen.snapshot, stuck));
+        let line = format!("STUCK: {}", places::sentence(&seen.view.snapshot, stuck));
         writeln!(output, "{}", style.paint(Attribute::Red, &line))?;
     }
-    for stack in Stack::all(&seen.snapshot).iter().take(LISTED) {
+    for stack in Stack::all(&seen.view.snapshot).iter().take(LISTED) {
         writeln!(output, "{}", stack.line())?;
     }
-    let operations = &seen.look.operations;
-    for line in mismatches::lines(&operations.mismatches, operations.mismatched()) {
+    for line in mismatches::lines(&seen.view.mismatches, seen.view.mismatched) {
         writeln!(output, "{}", style.paint(Attribute::Red, &line))?;
     }
-    for problem in &seen.look.unreadable {
+    for problem in &seen.summary.unreadable {
         writeln!(output, "{}", text::printable(problem))?;
     }
     let waiting = waiting(seen);
@@ -48,8 +41,8 @@ pub fn write(seen: &Seen, movement: &Movement, output: &mut dyn Write, style: St
         calls(&waiting).write(output, style)?;
     }
     writeln!(output)?;
-    ranks(seen, movement).write(output, style)?;
-    if !operations.operations.is_empty() {
+    ranks(seen).write(output, style)?;
+    if !seen.view.sums.slowest.is_empty() {
         writeln!(output)?;
         slowest(seen).write(output, style)?;
         writeln!(output, "{}", account(seen))?;
@@ -60,15 +53,15 @@ pub fn write(seen: &Seen, movement: &Movement, output: &mut dyn Write, style: St
     Ok(())
 }
 
-fn heading(seen: &Seen, movement: &Movement) -> String {
-    let here = seen.snapshot.ranks.len() as u32;
+fn heading(seen: &Seen) -> String {
+    let here = seen.view.snapshot.ranks.len() as u32;
     let mut line = format!("job {}: ", seen.job);
-    match seen.world_size {
+    match seen.summary.world_size {
         Some(world) if world != here => line.push_str(&format!("{here} of {} seen", text::count(world.into(), "rank"))),
         Some(world) => line.push_str(&text::count(world.into(), "rank")),
-        None => line.push_str(&format!("{} in MPI_Init", text::count(seen.look.starting.len() as u64, "process"))),
+        None => line.push_str(&format!("{} in MPI_Init", text::count(seen.summary.starting as u64, "process"))),
     }
-    let rates: Vec<f64> = seen.snapshot.ranks.iter().filter_map(|rank| movement.calls_per_s(rank.rank)).collect();
+    let rates: Vec<f64> = seen.view.snapshot.ranks.iter().filter_map(|rank| rank.calls_per_s).collect();
     if !rates.is_empty() {
         let most = rates.iter().copied().fold(0.0, f64::max);
         line.push_str(&format!(", up to {} collective calls/s on a rank", text::number(most)));
@@ -90,7 +83,7 @@ struct Call {
 /// The calls that ranks are in or wait for, the one entered first at the top. Ranks at one place of a communicator that
 /// are in different functions have a row for each of these.
 fn waiting(seen: &Seen) -> Vec<Call> {
-    let snapshot = &seen.snapshot;
+    let snapshot = &seen.view.snapshot;
     let mut calls: Vec<(Wait, Call)> = Vec::new();
     for rank in
         snapshot.ranks.iter().filter(|rank| matches!(rank.state, State::InCall | State::Finalize | State::OtherMpi))
@@ -132,8 +125,8 @@ fn label(snapshot: &Snapshot, communicator: Option<usize>) -> String {
 }
 
 fn missing_at(seen: &Seen, missing: &[u32]) -> String {
-    let ranks = seen.snapshot.ranks.iter().filter(|rank| missing.contains(&rank.rank));
-    match &places::grouped(ranks, |rank| place(&seen.snapshot, rank))[..] {
+    let ranks = seen.view.snapshot.ranks.iter().filter(|rank| missing.binary_search(&rank.rank).is_ok());
+    match &places::grouped(ranks, |rank| place(&seen.view.snapshot, rank))[..] {
         [(place, _)] => place.clone(),
         groups => groups.iter().map(|(place, group)| format!("{} {place}", group.len())).collect::<Vec<_>>().join(", "),
     }
@@ -164,7 +157,7 @@ fn calls(calls: &[Call]) -> Table<'static> {
 }
 
 /// Ranks at the same place together.
-fn ranks(seen: &Seen, movement: &Movement) -> Table<'static> {
+fn ranks(seen: &Seen) -> Table<'static> {
     let mut table = Table::new(&[
         text("ranks"),
         text("where"),
@@ -172,18 +165,18 @@ fn ranks(seen: &Seen, movement: &Movement) -> Table<'static> {
         number("calls/s").optional(),
         text("waits in").optional().spare(1),
     ]);
-    let groups = places::grouped(&seen.snapshot.ranks, |rank| place(&seen.snapshot, rank));
+    let groups = places::grouped(&seen.view.snapshot.ranks, |rank| place(&seen.view.snapshot, rank));
     for (place, group) in groups.iter().take(LISTED) {
         let numbers: Vec<u32> = group.iter().map(|rank| rank.rank).collect();
         let least = group.iter().map(|rank| rank.unmoved_s).fold(f64::INFINITY, f64::min);
-        let rates: Vec<f64> = numbers.iter().filter_map(|&rank| movement.calls_per_s(rank)).collect();
+        let rates: Vec<f64> = group.iter().filter_map(|rank| rank.calls_per_s).collect();
         let rate = (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64);
         table.row(vec![
             text::ranks(&numbers),
             place.clone(),
             if least.is_finite() { text::time(least * NS) } else { String::new() },
             rate.map(text::number).unwrap_or_default(),
-            kernel_waits(seen, &numbers),
+            kernel_waits(group),
         ]);
     }
     if groups.len() > LISTED {
@@ -200,24 +193,13 @@ fn ranks(seen: &Seen, movement: &Movement) -> Table<'static> {
 }
 
 /// The functions of the kernel that ranks off their processors wait in, where the kernel says them.
-fn kernel_waits(seen: &Seen, ranks: &[u32]) -> String {
-    let mut names: Vec<String> = Vec::new();
-    for (part, process) in seen.look.trace.parts.iter().zip(&seen.look.seen) {
-        if let SeenProcess::Lives(process) = process
-            && ranks.contains(&part.rank())
-            && process.sleeps()
-        {
-            names.extend(process.threads.iter().filter_map(|thread| thread.waits_in.clone()));
-        }
-    }
-    names.sort();
-    names.dedup();
-    names.join(", ")
+fn kernel_waits(ranks: &[&RankNow]) -> String {
+    let names: BTreeSet<&str> = ranks.iter().flat_map(|rank| &rank.waits_in).map(String::as_str).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// The operations on which the ranks have spent the most time in the calls that were looked at.
 fn slowest(seen: &Seen) -> Table<'static> {
-    let look = &seen.look;
     let mut table = Table::new(&[
         text("slowest operations"),
         text("communicator").spare(1),
@@ -226,38 +208,29 @@ fn slowest(seen: &Seen) -> Table<'static> {
         number("median"),
         number("longest"),
     ]);
-    let labels = communicator_labels(&look.trace, &look.operations);
-    let mut rows: Vec<(f64, Vec<Cell>)> = Vec::new();
-    for operation in &look.operations.operations {
-        let mut times = operation.run_time_values(&look.trace, &look.clock, RunTime::Local);
-        let Some(middle) = median(&mut times) else { continue };
-        let longest = times.iter().copied().fold(0.0, f64::max);
-        let key = &operation.key;
-        let row = vec![
-            text::printable(&key.function).into_owned().into(),
-            labels[key.communicator].clone().into(),
-            text::optional(key.bytes).into(),
-            times.len().to_string().into(),
-            time(middle),
-            time(longest),
-        ];
-        rows.push((times.iter().sum(), row));
+    for operation in &seen.view.sums.slowest {
+        let label = label(&seen.view.snapshot, Some(operation.communicator));
+        table.row(vec![
+            text::printable(&operation.function).into_owned().into(),
+            text::printable(&label).into_owned().into(),
+            text::optional(operation.bytes).into(),
+            operation.repetitions.to_string().into(),
+            time(operation.median_ns),
+            time(operation.longest_ns),
+        ]);
     }
-    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
-    rows.into_iter().take(SLOWEST).for_each(|(_, row)| table.row(row));
     table
 }
 
 /// The waiting so far in the calls that were looked at.
 fn account(seen: &Seen) -> String {
-    let look = &seen.look;
-    let sum = Account::of(&look.trace, &look.clock, &look.operations, Rule::default()).sum();
-    let waiting = if sum.run_time > 0.0 { sum.waiting / sum.run_time } else { 0.0 };
-    let which = if look.is_partial { "in the last calls" } else { "so far" };
+    let sums = &seen.view.sums;
+    let waiting = if sums.run_time_ns > 0.0 { sums.waiting_ns / sums.run_time_ns } else { 0.0 };
+    let which = if seen.summary.is_partial { "in the last calls" } else { "so far" };
     format!(
         "{which}: {} in collective calls on all ranks, {} ({:.0} %) of it waiting for other ranks",
-        text::time(sum.run_time),
-        text::time(sum.waiting),
+        text::time(sums.run_time_ns),
+        text::time(sums.waiting_ns),
         100.0 * waiting
     )
 }
