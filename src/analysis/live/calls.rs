@@ -231,7 +231,7 @@ impl Slow {
 }
 
 /// True if some ranks of the communicator are not among those that were looked at.
-fn is_elsewhere(communicator: &Communicator) -> bool {
+pub(super) fn is_elsewhere(communicator: &Communicator) -> bool {
     !communicator.folded && communicator.members.len() < communicator.size as usize
 }
 

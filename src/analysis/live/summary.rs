@@ -69,8 +69,10 @@ struct Communicator {
     size: u32,
     /// How many calls ranks have begun on it.
     members: Vec<(u64, Ranks)>,
-    /// The world ranks of its members, where those are others.
+    /// The world ranks of its members, where those are others; not of one that is on one node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     places: Vec<Places>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     positions: BTreeMap<u64, Position>,
     /// Mismatches beside those that [`Communicator::positions`] has.
     more_mismatches: u64,
@@ -230,7 +232,7 @@ impl Summary {
             members.iter().for_each(|(rank, calls)| begun.entry(*calls).or_default().add(&Ranks::one(*rank)));
             communicator.members.extend(begun);
             let is_numbered = of.origin.flags & (flags::WORLD | flags::IDENTIFIED) == flags::IDENTIFIED;
-            for &(part, index) in of.members.iter().filter(|_| is_numbered && of.size > 1) {
+            for &(part, index) in of.members.iter().filter(|_| is_numbered && calls::is_elsewhere(of)) {
                 let entry = look.trace.parts[part].communicators()[index];
                 let member = Member { is_first: entry.flags & flags::FIRST != 0, rank: entry.rank };
                 communicator.add_place(member, look.trace.parts[part].rank());

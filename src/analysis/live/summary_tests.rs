@@ -183,7 +183,7 @@ const RANKS: u32 = 64;
 /// What the ranks of a large job do.
 #[derive(Clone, Copy, Debug)]
 enum Large {
-    /// They are in calls of the world that are up to 100 apart, or between two.
+    /// They are in calls of the world that are up to 32 apart, or between two.
     Moves,
     /// All but one wait in a call of the world.
     Misses,
@@ -196,14 +196,14 @@ const DIFFERS: u32 = 77;
 
 /// A node of so many.
 fn node_of(job: Large, node: u32, nodes: u32) -> Summary {
-    let behind = node * 7919 % 100;
+    let behind = node * 7919 % 30;
     let rank = |number: u32| {
         let mut rank = SyntheticRank::new(number, RANKS * nodes);
         rank.header.state = state::RUNNING;
         let local = rank.communicator(1 << 32 | u64::from(node), RANKS, number % RANKS, None);
         let (world, barrier) = (rank.operation("MPI_Allreduce", 0, 8), rank.operation("MPI_Barrier", local, 0));
         let bcast = rank.operation("MPI_Bcast", 0, 8);
-        let calls = 200 - if matches!(job, Large::Moves) { behind + number * 31 % 3 } else { 0 };
+        let calls = 72 - if matches!(job, Large::Moves) { behind + number * 31 % 3 } else { 0 };
         for call in 0..calls {
             let enter = 1_000_000 * u64::from(1 + call);
             rank.call(world, enter, enter + 100_000);

@@ -32,10 +32,12 @@ pub struct Communicator {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Origin {
     /// The name that the program gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub given: Option<String>,
     /// Bits of [`flags`].
     pub flags: u32,
     /// Of a window or a file: the number of the communicator that it was made of, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub made_of: Option<usize>,
 }
 

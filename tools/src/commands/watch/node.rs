@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let mut frame = Frame { summary, stacks: BTreeMap::new() };
         for (ranks, of_all) in asked.try_iter() {
             let here = processes.iter().filter(|(rank, _)| ranks.contains(rank));
-            frame.stacks = here.map(|(&rank, process)| (rank, namer.of_process(process, of_all))).collect();
+            frame.stacks.extend(here.map(|(&rank, process)| (rank, namer.of_process(process, of_all))));
             below.ask(&ranks, of_all);
         }
         frame.stacks.extend(below.stacks());

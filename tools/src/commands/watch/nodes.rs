@@ -114,8 +114,11 @@ impl Nodes {
                     let Some(frames) = frames.upgrade() else { return };
                     let mut frames = frames.lock().unwrap_or_else(PoisonError::into_inner);
                     match read {
-                        Ok(Some(frame)) => {
-                            frames.insert(node.clone(), frame);
+                        Ok(Some(mut frame)) => {
+                            // Stacks come once, and may not have been taken yet.
+                            let mut stacks = frames.remove(&node).map(|before| before.stacks).unwrap_or_default();
+                            stacks.append(&mut frame.stacks);
+                            frames.insert(node.clone(), Frame { stacks, ..frame });
                             continue;
                         }
                         Ok(None) => {}
