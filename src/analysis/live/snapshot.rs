@@ -337,7 +337,15 @@ impl Snapshot {
 
     /// The ranks that have not begun the call in which this one waits, ascending.
     pub fn missing(&self, rank: u32, wait: Wait) -> Vec<u32> {
-        self.members(wait).into_iter().filter(|&other| other != rank && self.is_missing(other, wait)).collect()
+        let begun = wait.communicator.and_then(|index| self.communicators.get(index)).zip(wait.sequence);
+        let mut missing: Vec<u32> = match begun {
+            Some((of, sequence)) => {
+                of.members.iter().filter(|(_, begun)| *begun <= sequence).map(|(other, _)| *other).collect()
+            }
+            None => self.members(wait).into_iter().filter(|&other| self.is_missing(other, wait)).collect(),
+        };
+        missing.retain(|other| *other != rank);
+        missing
     }
 
     /// The ranks that take part in a call, as far as they are known.
