@@ -1,6 +1,7 @@
 //! This rank's share of the sums by which ranks find out whether the amounts fit that they pass to v- and w-variants
 //! ([`mpitrace_format::amounts`]): computed from the arguments of each call, without MPI. In sums a rank has a number of
 //! its own: its rank, or on an intercommunicator, for the ranks of one group, the rank and [`OTHER_GROUP`].
+//! The functions are out of line: a dozen wrappers call each, in two widths.
 
 use mpitrace_format::amounts::{among, receiver, sender};
 use mpitrace_format::layout::unknown;
@@ -25,7 +26,7 @@ const OTHER_GROUP: u32 = 1 << 30;
 
 /// The numbers of the ranks of a call.
 #[derive(Clone, Copy)]
-pub struct Numbers<'k> {
+struct Numbers<'k> {
     known: &'k Communicator,
     /// This rank's.
     own: u32,
@@ -38,7 +39,7 @@ pub struct Numbers<'k> {
 impl<'k> Numbers<'k> {
     /// On this communicator. `None`: there are ranks of other worlds.
     #[inline(always)]
-    pub fn on(known: &'k Communicator) -> Option<Numbers<'k>> {
+    fn on(known: &'k Communicator) -> Option<Numbers<'k>> {
         match known.is_inter() {
             true => Numbers::on_both_groups(known),
             false => Some(Numbers { known, own: known.rank(), first: 0, peers: known.size(), is_inter: false }),
@@ -181,25 +182,29 @@ fn of_peers<W: Width>(
 }
 
 /// Each rank sends a block to each other one.
+#[inline(never)]
 pub fn exchanged<W: Width>(
     thread: ThreadRef,
-    of: Numbers,
+    known: &Communicator,
     by_type: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<Share> {
+    let of = Numbers::on(known)?;
     let out = of_peers::<W>(thread, &of, sent, by_type, receiver)?;
     Some(difference(&of, out, of_peers::<W>(thread, &of, received, by_type, sender)?))
 }
 
 /// Each rank sends a block to each of its neighbours.
+#[inline(never)]
 pub fn among_neighbours<W: Width>(
     thread: ThreadRef,
-    of: Numbers,
+    known: &Communicator,
     by_type: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<Share> {
+    let of = Numbers::on(known)?;
     let Neighbours { sources, destinations } = of.known.neighbours()?;
     let types = |passed: Passed| if by_type { Types::Each(passed.types) } else { Types::One(passed.types) };
     let all = |weights: &[u32], passed: Passed| {
@@ -210,13 +215,15 @@ pub fn among_neighbours<W: Width>(
 
 /// Each rank sends the same block, or as many elements, to each of its neighbours. `by_rank`: it receives another count
 /// from each.
+#[inline(never)]
 pub fn to_neighbours<W: Width>(
     thread: ThreadRef,
-    of: Numbers,
+    known: &Communicator,
     by_rank: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<Share> {
+    let of = Numbers::on(known)?;
     let Neighbours { sources, destinations } = of.known.neighbours()?;
     let all = |weights: &[u32], passed: Passed| {
         let sum = weights.iter().fold(0u32, |sum, &weight| sum.wrapping_add(weight));
@@ -239,13 +246,15 @@ fn difference(of: &Numbers, out: Data, into: Data) -> Share {
 }
 
 /// Each rank sends one block to all.
+#[inline(never)]
 pub fn contributed<W: Width>(
     thread: ThreadRef,
-    of: Numbers,
+    known: &Communicator,
     in_place: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<u32> {
+    let of = Numbers::on(known)?;
     let all = (0..of.peers).fold(0u32, |sum, peer| sum.wrapping_add(receiver(of.first.wrapping_add(peer))));
     let block = own::<W>(thread, &of, in_place.then_some(received), sent)?;
     let into = of_peers::<W>(thread, &of, received, false, sender)?.bytes;
@@ -254,14 +263,16 @@ pub fn contributed<W: Width>(
 }
 
 /// Each rank sends one block to the root: also the root itself, but on an intercommunicator.
+#[inline(never)]
 pub fn gathered<W: Width>(
     thread: ThreadRef,
-    of: Numbers,
+    known: &Communicator,
     root: i32,
     in_place: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<u32> {
+    let of = Numbers::on(known)?;
     let Some((root, is_root)) = of.root(root) else { return Some(0) };
     let block = match is_root && of.is_inter {
         true => 0,
@@ -277,14 +288,16 @@ pub fn gathered<W: Width>(
 }
 
 /// The root sends a block to each rank: also to itself, but on an intercommunicator.
+#[inline(never)]
 pub fn scattered<W: Width>(
     thread: ThreadRef,
-    of: Numbers,
+    known: &Communicator,
     root: i32,
     in_place: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<u32> {
+    let of = Numbers::on(known)?;
     let Some((root, is_root)) = of.root(root) else { return Some(0) };
     let block = match is_root && of.is_inter {
         true => 0,
@@ -300,7 +313,9 @@ pub fn scattered<W: Width>(
 }
 
 /// All ranks of a group pass the same counts.
-pub fn the_same<W: Width>(thread: ThreadRef, of: Numbers, passed: Passed) -> Option<u32> {
+#[inline(never)]
+pub fn the_same<W: Width>(thread: ThreadRef, known: &Communicator, passed: Passed) -> Option<u32> {
+    let of = Numbers::on(known)?;
     let size = of.known.size();
     let all = weighted::<W>(thread, size, passed.counts, Types::One(passed.types), receiver)?.bytes;
     Some(among(of.known.rank(), size).wrapping_mul(all))

@@ -10,7 +10,7 @@ use mpitrace_format::layout::NO_ROOT;
 use mpitrace_functions::Function;
 
 use crate::base::width::Width;
-use crate::identity::amounts::{self, Numbers, Passed};
+use crate::identity::amounts::{self, Passed};
 use crate::identity::{handle, registry};
 use crate::mpi::abi;
 use crate::record::call_cache::{self, ByPeer, Call, Declared, Key, Share, UNKNOWN_AMOUNTS};
@@ -160,7 +160,8 @@ impl<W: Width> Message<W> {
         let in_place = sendbuf == abi::get().in_place;
         let sent = Passed { counts: sendcount, types: sendtype };
         let received = Passed { counts: recvcounts, types: recvtype };
-        let amounts = self.amounts(|of| amounts::gathered::<W>(self.thread, of, self.root, in_place, sent, received));
+        let amounts =
+            self.amounts(|known| amounts::gathered::<W>(self.thread, known, self.root, in_place, sent, received));
         let call = match (self.role(), self.known()) {
             (Some(Role::Root), Some(known)) if known.is_inter() => self.sum(recvcounts, recvtype, known.peers()),
             // The root's own block lies in place already.
@@ -187,7 +188,8 @@ impl<W: Width> Message<W> {
         let in_place = recvbuf == abi::get().in_place;
         let sent = Passed { counts: sendcounts, types: sendtype };
         let received = Passed { counts: recvcount, types: recvtype };
-        let amounts = self.amounts(|of| amounts::scattered::<W>(self.thread, of, self.root, in_place, sent, received));
+        let amounts =
+            self.amounts(|known| amounts::scattered::<W>(self.thread, known, self.root, in_place, sent, received));
         let call = match (self.role(), self.known()) {
             (Some(Role::Root), Some(known)) => self.sum(sendcounts, sendtype, known.peers()),
             (Some(Role::Other), _) => self.elements(W::count(recvcount), recvtype),
@@ -210,7 +212,7 @@ impl<W: Width> Message<W> {
         let in_place = sendbuf == abi::get().in_place;
         let sent = Passed { counts: sendcount, types: sendtype };
         let received = Passed { counts: recvcounts, types: recvtype };
-        let amounts = self.amounts(|of| amounts::contributed::<W>(self.thread, of, in_place, sent, received));
+        let amounts = self.amounts(|known| amounts::contributed::<W>(self.thread, known, in_place, sent, received));
         let call = match in_place {
             false => self.elements(W::count(sendcount), sendtype),
             true => self.by_communicator(|call, known| match recvcounts {
@@ -234,7 +236,7 @@ impl<W: Width> Message<W> {
         let in_place = sendbuf == abi::get().in_place;
         let received = Passed { counts: recvcounts, types: recvtype };
         let sent = if in_place { received } else { Passed { counts: sendcounts, types: sendtype } };
-        let amounts = self.amounts(|of| amounts::exchanged::<W>(self.thread, of, false, sent, received));
+        let amounts = self.amounts(|known| amounts::exchanged::<W>(self.thread, known, false, sent, received));
         let call = self.by_communicator(|call, known| call.sum(sent.counts, sent.types, known.peers()));
         Call { amounts, ..call }
     }
@@ -252,7 +254,7 @@ impl<W: Width> Message<W> {
         let in_place = sendbuf == abi::get().in_place;
         let received = Passed { counts: recvcounts, types: recvtypes };
         let sent = if in_place { received } else { Passed { counts: sendcounts, types: sendtypes } };
-        let amounts = self.amounts(|of| amounts::exchanged::<W>(self.thread, of, true, sent, received));
+        let amounts = self.amounts(|known| amounts::exchanged::<W>(self.thread, known, true, sent, received));
         let call = self.by_communicator(|call, known| call.by_peer(sent.counts, sent.types, known.peers()));
         Call { amounts, ..call }
     }
@@ -261,7 +263,7 @@ impl<W: Width> Message<W> {
     #[inline(always)]
     pub fn block_of_neighbours(self, sendcount: usize, sendtype: usize, recvcount: usize, recvtype: usize) -> Call {
         let [sent, received] = both(sendcount, sendtype, recvcount, recvtype);
-        let amounts = self.amounts(|of| amounts::to_neighbours::<W>(self.thread, of, false, sent, received));
+        let amounts = self.amounts(|known| amounts::to_neighbours::<W>(self.thread, known, false, sent, received));
         Call { amounts, ..self.uniform(recvcount, recvtype) }
     }
 
@@ -275,7 +277,7 @@ impl<W: Width> Message<W> {
         recvtype: usize,
     ) -> Call {
         let [sent, received] = both(sendcount, sendtype, recvcounts, recvtype);
-        let amounts = self.amounts(|of| amounts::to_neighbours::<W>(self.thread, of, true, sent, received));
+        let amounts = self.amounts(|known| amounts::to_neighbours::<W>(self.thread, known, true, sent, received));
         Call { amounts, ..self.uniform(sendcount, sendtype) }
     }
 
@@ -283,7 +285,7 @@ impl<W: Width> Message<W> {
     #[inline(always)]
     pub fn sent_to_neighbours(self, sendcounts: usize, sendtype: usize, recvcounts: usize, recvtype: usize) -> Call {
         let [sent, received] = both(sendcounts, sendtype, recvcounts, recvtype);
-        let amounts = self.amounts(|of| amounts::among_neighbours::<W>(self.thread, of, false, sent, received));
+        let amounts = self.amounts(|known| amounts::among_neighbours::<W>(self.thread, known, false, sent, received));
         let call = self.by_communicator(|call, known| call.sum(sendcounts, sendtype, known.destinations()));
         Call { amounts, ..call }
     }
@@ -298,7 +300,7 @@ impl<W: Width> Message<W> {
         recvtypes: usize,
     ) -> Call {
         let [sent, received] = both(sendcounts, sendtypes, recvcounts, recvtypes);
-        let amounts = self.amounts(|of| amounts::among_neighbours::<W>(self.thread, of, true, sent, received));
+        let amounts = self.amounts(|known| amounts::among_neighbours::<W>(self.thread, known, true, sent, received));
         let call = self.by_communicator(|call, known| call.by_peer(sendcounts, sendtypes, known.destinations()));
         Call { amounts, ..call }
     }
@@ -307,18 +309,15 @@ impl<W: Width> Message<W> {
     #[inline(always)]
     pub fn summed(self, recvcounts: usize, datatype: usize) -> Call {
         let passed = Passed { counts: recvcounts, types: datatype };
-        let amounts = self.amounts(|of| amounts::the_same::<W>(self.thread, of, passed));
+        let amounts = self.amounts(|known| amounts::the_same::<W>(self.thread, known, passed));
         let call = self.by_communicator(|call, known| call.sum(recvcounts, datatype, known.size() as usize));
         Call { amounts, ..call }
     }
 
     /// This rank's share of the sums of amounts.
     #[inline(always)]
-    fn amounts<S: Into<Share>>(&self, share: impl FnOnce(Numbers) -> Option<S>) -> Share {
-        match self.known() {
-            Some(known) if let Some(of) = Numbers::on(known) => share(of).map_or(UNKNOWN_AMOUNTS, Into::into),
-            _ => UNKNOWN_AMOUNTS,
-        }
+    fn amounts<S: Into<Share>>(&self, share: impl FnOnce(&Communicator) -> Option<S>) -> Share {
+        self.known().and_then(share).map_or(UNKNOWN_AMOUNTS, Into::into)
     }
 
     /// The call by what is known of its communicator; nothing may be.
