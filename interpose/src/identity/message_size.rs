@@ -260,7 +260,7 @@ impl<W: Width> Message<W> {
     }
 
     /// The block of each neighbour in a topology.
-    #[inline(always)]
+    #[inline(never)]
     pub fn block_of_neighbours(self, sendcount: usize, sendtype: usize, recvcount: usize, recvtype: usize) -> Call {
         let [sent, received] = both(sendcount, sendtype, recvcount, recvtype);
         let amounts = self.amounts(|known| amounts::to_neighbours::<W>(self.thread, known, false, sent, received));
@@ -268,7 +268,7 @@ impl<W: Width> Message<W> {
     }
 
     /// This rank's contribution, which all its neighbours get.
-    #[inline(always)]
+    #[inline(never)]
     pub fn contributed_to_neighbours(
         self,
         sendcount: usize,
@@ -282,7 +282,7 @@ impl<W: Width> Message<W> {
     }
 
     /// The data that this rank sends to its neighbours.
-    #[inline(always)]
+    #[inline(never)]
     pub fn sent_to_neighbours(self, sendcounts: usize, sendtype: usize, recvcounts: usize, recvtype: usize) -> Call {
         let [sent, received] = both(sendcounts, sendtype, recvcounts, recvtype);
         let amounts = self.amounts(|known| amounts::among_neighbours::<W>(self.thread, known, false, sent, received));
@@ -291,7 +291,7 @@ impl<W: Width> Message<W> {
     }
 
     /// As [`Message::sent_to_neighbours`], with a data type for each.
-    #[inline(always)]
+    #[inline(never)]
     pub fn sent_to_neighbours_by_type(
         self,
         sendcounts: usize,
