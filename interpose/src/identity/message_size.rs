@@ -148,7 +148,7 @@ impl<W: Width> Message<W> {
     }
 
     /// The data that this rank sends to the root; that it gets, where it only gets.
-    #[inline(always)]
+    #[inline(never)]
     pub fn gathered_by_rank(
         self,
         sendbuf: usize,
@@ -176,7 +176,7 @@ impl<W: Width> Message<W> {
     }
 
     /// The data that the root sends to all; that another rank gets.
-    #[inline(always)]
+    #[inline(never)]
     pub fn scattered_by_rank(
         self,
         sendcounts: usize,
