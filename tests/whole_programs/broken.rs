@@ -456,8 +456,13 @@ fn before_init(case: &Case) {
 fn slow(case: &Case) {
     let source = fs::read_to_string(crate::support::build::source("healthy_slow.c")).expect("the source");
     let names = source.lines().flat_map(|line| line.split("{\"").skip(1)).filter_map(|rest| rest.split('"').next());
-    let names: Vec<&str> = names.collect();
+    let mut names: Vec<&str> = names.collect();
     assert!(names.len() >= 39, "{names:?}");
+    if case.mpi.name == "ompi4" {
+        // Without the tracer it took 29, 56 and twice more than 100 s there, with 3 ranks on 2 cores.
+        println!("locking: skipped: Open MPI 4 lets ranks wait for a lock that others take again and again");
+        names.retain(|name| *name != "locking");
+    }
     slow_ones(case, &names);
 }
 

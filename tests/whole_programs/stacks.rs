@@ -226,15 +226,17 @@ fn under_run(case: &Case, output: &Path, variable: &str) -> Running {
 
 /// Asked to end, as by a time limit: the stacks are taken before the job is.
 fn killed(case: &Case) {
-    let output = case.folder.join("x.mpitrace");
-    let mut running = under_run(case, &output, "MPITRACE_STUCK=0");
-    verdict(case, &mut running, &["--stacks", "none"]);
-    let stderr = ask_to_end(&mut running);
+    let (output, stderr) = (0..5)
+        .map(|number| {
+            let output = case.folder.join(format!("x{number}.mpitrace"));
+            let mut running = under_run(case, &output, "MPITRACE_STUCK=0");
+            verdict(case, &mut running, &["--stacks", "none"]);
+            (output, ask_to_end(&mut running))
+        })
+        // On a busy machine a thread that gets no processor does not stop within the time that it may take.
+        .find(|(_, stderr)| !stderr.contains(": no stack: it did not stop"))
+        .expect("a job whose ranks stopped");
     let line = format!("rank 1: {} > MPI_Recv", stands("recv").join(" > "));
-    // On a busy machine a thread that gets no processor does not stop within the time that it may take.
-    if stderr.contains("mpitrace: rank 1: no stack: it did not stop") {
-        return;
-    }
     assert!(stderr.lines().any(|found| found == format!("mpitrace: {line}")), "{line}\n{stderr}");
     let info = json(&mpitrace(case, &["info", "--json", &output.display().to_string()]));
     assert_eq!(stack(&info, 1).last(), Some(&"MPI_Recv"), "{info:#}");

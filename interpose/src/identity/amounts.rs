@@ -263,7 +263,6 @@ pub fn contributed<W: Width>(
 }
 
 /// Each rank sends one block to the root: also the root itself, but on an intercommunicator.
-#[inline(never)]
 pub fn gathered<W: Width>(
     thread: ThreadRef,
     known: &Communicator,
@@ -272,23 +271,10 @@ pub fn gathered<W: Width>(
     sent: Passed,
     received: Passed,
 ) -> Option<u32> {
-    let of = Numbers::on(known)?;
-    let Some((root, is_root)) = of.root(root) else { return Some(0) };
-    let block = match is_root && of.is_inter {
-        true => 0,
-        false => own::<W>(thread, &of, (is_root && in_place).then_some(received), sent)?,
-    };
-    let root = receiver(root);
-    let out = sender(of.own).wrapping_mul(root).wrapping_mul(block);
-    if !is_root {
-        return Some(out);
-    }
-    let into = of_peers::<W>(thread, &of, received, false, sender)?.bytes;
-    Some(out.wrapping_sub(root.wrapping_mul(into)))
+    with_root::<W>(thread, known, root, in_place.then_some(received), [sent, received], [sender, receiver])
 }
 
 /// The root sends a block to each rank: also to itself, but on an intercommunicator.
-#[inline(never)]
 pub fn scattered<W: Width>(
     thread: ThreadRef,
     known: &Communicator,
@@ -297,19 +283,34 @@ pub fn scattered<W: Width>(
     sent: Passed,
     received: Passed,
 ) -> Option<u32> {
+    let share = with_root::<W>(thread, known, root, in_place.then_some(sent), [received, sent], [receiver, sender])?;
+    Some(share.wrapping_neg())
+}
+
+/// The share of a rank that exchanges one block with the root, less that of the root, which has one for each rank;
+/// `in_place`: those of the root, where its own block is among them.
+#[inline(never)]
+fn with_root<W: Width>(
+    thread: ThreadRef,
+    known: &Communicator,
+    root: i32,
+    in_place: Option<Passed>,
+    [one, all]: [Passed; 2],
+    [of_rank, of_root]: [fn(u32) -> u32; 2],
+) -> Option<u32> {
     let of = Numbers::on(known)?;
     let Some((root, is_root)) = of.root(root) else { return Some(0) };
     let block = match is_root && of.is_inter {
         true => 0,
-        false => own::<W>(thread, &of, (is_root && in_place).then_some(sent), received)?,
+        false => own::<W>(thread, &of, in_place.filter(|_| is_root), one)?,
     };
-    let root = sender(root);
-    let into = receiver(of.own).wrapping_mul(root).wrapping_mul(block);
+    let root = of_root(root);
+    let share = of_rank(of.own).wrapping_mul(root).wrapping_mul(block);
     if !is_root {
-        return Some(into.wrapping_neg());
+        return Some(share);
     }
-    let out = of_peers::<W>(thread, &of, sent, false, receiver)?.bytes;
-    Some(root.wrapping_mul(out).wrapping_sub(into))
+    let all = of_peers::<W>(thread, &of, all, false, of_rank)?.bytes;
+    Some(share.wrapping_sub(root.wrapping_mul(all)))
 }
 
 /// All ranks of a group pass the same counts.

@@ -46,7 +46,7 @@ pub struct Position {
     shortest: Option<(u64, u32)>,
 }
 
-/// What was called, by number.
+/// Different calls, by number.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct Table(Vec<Called>);
@@ -150,7 +150,7 @@ impl Position {
         Some(Mismatch { communicator_id: id, communicator: name.to_owned(), sequence, kind, calls })
     }
 
-    /// What was called, if all ranks of the communicator have come to this call and left it.
+    /// The call with its number, if all ranks of the communicator have come to it and left it.
     fn complete<'t>(&self, size: u32, table: &'t Table) -> Option<(usize, &'t Called)> {
         let come: usize = self.groups.iter().map(|(_, ranks)| ranks.len()).sum();
         let (called, _) = self.groups.first()?;

@@ -16,7 +16,7 @@ const RECORDS: u64 = 1 << 15;
 /// Of each rank.
 const FEWEST_RECORDS: u64 = 256;
 
-/// What earlier looks have shown.
+/// Looks at the ranks of a job on this node, with the results of the earlier ones.
 #[derive(Debug, Default)]
 pub struct Observer {
     movement: Movement,

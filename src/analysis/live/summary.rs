@@ -1,4 +1,4 @@
-//! What the nodes of a job know of it at one moment, in few bytes: ranks at the same place together.
+//! The state of a job on one or more nodes at one moment, in few bytes: ranks at the same place together.
 //!
 //! A node makes one of its own look ([`super::Observer`]), and one that passes on those of others adds them up. What the
 //! verdict needs is exact; times are rounded in large jobs, so that they are equal. Of the calls of ranks on different
@@ -38,7 +38,7 @@ pub struct Summary {
     pub starting: usize,
     /// Those of them whose ranks are not known.
     pub unplaced: usize,
-    /// What cannot be read, and why.
+    /// Files that cannot be read, and why.
     pub unreadable: Vec<String>,
     /// There are earlier calls of some rank that were not looked at.
     pub is_partial: bool,
@@ -50,7 +50,7 @@ pub struct Summary {
     /// Their numbers by their keys; those of one that was read are not in it yet.
     #[serde(skip)]
     numbers: HashMap<[u64; 2], usize>,
-    /// What was called on them.
+    /// The calls on them.
     called: Table,
     sums: Sums,
     pub(super) waits: Waits,
@@ -95,7 +95,7 @@ struct Sent {
     messages: u64,
 }
 
-/// What the ranks of a job do.
+/// The ranks of a job, one by one.
 #[derive(Debug, Default)]
 pub struct View {
     /// Where they are.
