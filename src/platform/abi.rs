@@ -23,44 +23,30 @@ impl Handle {
     }
 }
 
-/// One binary interface.
+/// One binary interface. Constants are named as in MPI.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "named as in MPI")]
 pub struct Constants {
     /// Selects the bits of a handle that count: an int handle's upper half is undefined in a register.
     pub handle_mask: usize,
     /// Bytes of a handle in memory.
     pub handle_size: usize,
-    /// MPI_COMM_WORLD.
     pub comm_world: Handle,
-    /// MPI_COMM_SELF.
     pub comm_self: Handle,
-    /// MPI_COMM_NULL.
     pub comm_null: Handle,
     /// MPI_IN_PLACE as an address.
     pub in_place: usize,
-    /// MPI_ROOT.
     pub root: i32,
-    /// MPI_PROC_NULL.
     pub proc_null: i32,
-    /// MPI_ANY_TAG.
     pub any_tag: i32,
-    /// MPI_BYTE.
     pub byte: Handle,
-    /// MPI_INT64_T.
     pub int64: Handle,
-    /// MPI_DOUBLE.
     pub double: Handle,
-    /// MPI_MIN.
     pub min: Handle,
-    /// MPI_SUM.
     pub sum: Handle,
-    /// MPI_ERRORS_RETURN.
     pub errors_return: Handle,
-    /// MPI_COMM_TYPE_SHARED.
     pub comm_type_shared: i32,
-    /// MPI_INFO_NULL.
     pub info_null: Handle,
-    /// MPI_REQUEST_NULL.
     pub request_null: Handle,
     /// MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE as addresses.
     pub status_ignore: usize,
@@ -70,7 +56,6 @@ pub struct Constants {
     pub status_source: usize,
     /// MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH.
     pub topologies: [i32; 3],
-    /// MPI_ERR_COUNT.
     pub err_count: c_int,
     /// MPI_ERR_ARG, the last of the error classes, counted from 1 (MPI_ERR_BUFFER), that say that an argument is wrong.
     pub last_argument_class: c_int,

@@ -18,7 +18,7 @@ const PER_SWITCH: u32 = 2;
 
 /// The page of an event of the thread that has opened it. It is not mapped in a child that is forked off.
 #[derive(Debug)]
-pub struct EventPage(MappedPage);
+pub struct EventPage(pub MappedPage);
 
 impl EventPage {
     /// Opens the event for the calling thread and maps its page. The event's descriptor is closed again; the kernel goes

@@ -4,7 +4,7 @@ use mpitrace_format::ticks::AffineMap;
 
 use crate::Peers;
 use crate::exchange::{self, Offset};
-use crate::offsets::offset_in_turn;
+use crate::offsets::offsets_in_turn;
 use crate::ping_pong::{ping, pong};
 use crate::tree::{compose_down, largest_power, partner, rounds};
 
@@ -103,7 +103,7 @@ pub(crate) fn drifts_over_tree(
 
 /// HCA's last pass: each offset directly with the root.
 pub(crate) fn with_direct_offsets(peers: &mut impl Peers, drift: AffineMap, exchanges: u32) -> AffineMap {
-    let offset = offset_in_turn(peers, exchanges, OF_DRIFTS..1.0, exchange::skampi);
+    let offset = offsets_in_turn(peers, exchanges, OF_DRIFTS..1.0);
     if peers.rank() == 0 { drift } else { AffineMap { skew: drift.skew, ..offset } }
 }
 

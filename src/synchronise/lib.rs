@@ -60,7 +60,7 @@ pub fn synchronise(peers: &mut impl Peers, how: &Synchronisation, repetitions: O
     let Synchronisation { method, fit_points, exchanges, .. } = *how;
     let map = match method {
         Method::None => None,
-        Method::Skampi => Some(offsets_in_turn(peers, exchanges)),
+        Method::Skampi => Some(offsets_in_turn(peers, exchanges, 0.0..1.0)),
         Method::Netgauge => Some(offsets_over_tree(peers, exchanges)),
         Method::Jk => Some(drifts_in_turn(peers, fit_points, exchanges)),
         Method::Hca => {

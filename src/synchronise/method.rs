@@ -40,18 +40,15 @@ struct Entry {
     fit_points: u32,
     /// Exchanges per fit point, or per offset; 0: it makes none.
     exchanges: u32,
-    /// True if its answer can be computed from the probes that a `joint` or a `linear` run keeps.
-    from_probes: bool,
 }
 
 impl Entry {
     const fn new(method: Method, name: &'static str, (fit_points, exchanges): (u32, u32), does: &'static str) -> Entry {
-        let from_probes = matches!(method, Method::Joint | Method::Linear | Method::Skampi | Method::None);
-        Entry { method, name, does, fit_points, exchanges, from_probes }
+        Entry { method, name, does, fit_points, exchanges }
     }
 }
 
-/// The one list of the methods. The index of an entry is the method's number in a trace.
+/// The one list of the methods, in the order of [`Method`]: the index of an entry is the method's number in a trace.
 #[rustfmt::skip]
 static METHODS: [Entry; 10] = [
     Entry::new(Method::None, "none", (0, 0),
@@ -77,9 +74,6 @@ static METHODS: [Entry; 10] = [
         "probes over a hypercube in both directions, one solution after the run, smoothed over time; the default"),
 ];
 
-/// The method that `auto` stands for.
-const AUTOMATIC: Method = Method::Joint;
-
 /// Names joined with commas, the last with `or`.
 fn listed(names: &[&str]) -> String {
     match names {
@@ -96,14 +90,12 @@ impl Method {
 
     /// The method with this name; `auto` is `joint`.
     pub fn named(name: &str) -> Option<Method> {
-        if name == "auto" {
-            return Some(AUTOMATIC);
-        }
+        let name = if name == "auto" { "joint" } else { name };
         METHODS.iter().find(|entry| entry.name == name).map(|entry| entry.method)
     }
 
     fn entry(self) -> &'static Entry {
-        &METHODS[self.number() as usize]
+        &METHODS[self as usize]
     }
 
     /// Its name.
@@ -118,7 +110,7 @@ impl Method {
 
     /// Its number in a trace.
     pub fn number(self) -> u32 {
-        METHODS.iter().position(|entry| entry.method == self).unwrap_or_default() as u32
+        self as u32
     }
 
     /// The method with this number.
@@ -138,13 +130,13 @@ impl Method {
 
     /// True if it can be computed from the probes that a `joint` or a `linear` run keeps.
     pub fn is_from_probes(self) -> bool {
-        self.entry().from_probes
+        matches!(self, Method::Joint | Method::Linear | Method::Skampi | Method::None)
     }
 
     /// The names of the methods that can be computed from probes: `joint, linear, skampi or none`.
     pub fn names_from_probes() -> String {
-        let names: Vec<&str> = METHODS.iter().rev().filter(|entry| entry.from_probes).map(|entry| entry.name).collect();
-        listed(&names)
+        let known = METHODS.iter().rev().filter(|entry| entry.method.is_from_probes());
+        listed(&known.map(|entry| entry.name).collect::<Vec<_>>())
     }
 }
 
@@ -184,15 +176,8 @@ impl Synchronisation {
         &EXPECTED
     }
 
-    /// The synchronisation that the text describes.
-    ///
-    /// # Errors
-    /// Another text; the error is [`Self::expected`].
-    pub fn parse(text: &str) -> Result<Synchronisation, &'static str> {
-        Synchronisation::read(text).ok_or_else(Synchronisation::expected)
-    }
-
-    fn read(text: &str) -> Option<Synchronisation> {
+    /// The synchronisation that the text describes; `None`: it is not as [`Self::expected`].
+    pub fn parse(text: &str) -> Option<Synchronisation> {
         let mut words = text.split(',').map(str::trim);
         let mut parsed = Synchronisation::new(words.next().and_then(Method::named)?);
         for word in words {
@@ -222,9 +207,9 @@ mod tests {
     fn a_method_is_read_with_its_parameters() {
         let read = Synchronisation::parse("hca3, fit_points=50,exchanges=7").unwrap();
         assert_eq!((read.method, read.fit_points, read.exchanges), (Method::Hca3, 50, 7));
-        assert_eq!(Synchronisation::parse("auto"), Ok(Synchronisation::new(Method::Joint)));
+        assert_eq!(Synchronisation::parse("auto"), Some(Synchronisation::new(Method::Joint)));
         for wrong in ["hca4", "", "hca3,fit_points", "hca3,fit_points=0", "joint,colour=1", "joint,max_ppm=-1"] {
-            assert!(Synchronisation::parse(wrong).is_err(), "{wrong}");
+            assert!(Synchronisation::parse(wrong).is_none(), "{wrong}");
         }
     }
 
@@ -233,7 +218,7 @@ mod tests {
         let expected = Synchronisation::expected();
         assert!(Method::all().all(|method| expected.contains(method.name())), "{expected}");
         for (name, _) in PARAMETERS {
-            assert!(Synchronisation::parse(&format!("joint,{name}=3")).is_ok(), "{name}");
+            assert!(Synchronisation::parse(&format!("joint,{name}=3")).is_some(), "{name}");
         }
         assert!(expected.starts_with("auto, none, ") && expected.ends_with("max_ppm=X or wander_ppb=X"), "{expected}");
         assert_eq!(Method::names_from_probes(), "joint, linear, skampi or none");

@@ -5,22 +5,12 @@ use std::ops::Range;
 use mpitrace_format::ticks::AffineMap;
 
 use crate::Peers;
-use crate::exchange::{self, Exchange, Offset};
+use crate::exchange::{self, Exchange};
 use crate::ping_pong::{ping, pong};
 use crate::tree::{compose_down, partner, rounds};
 
-/// SKaMPI: the root with each in turn.
-pub(crate) fn offsets_in_turn(peers: &mut impl Peers, exchanges: u32) -> AffineMap {
-    offset_in_turn(peers, exchanges, 0.0..1.0, exchange::skampi)
-}
-
-/// `time`: the shares of the time between which all of it lies.
-pub(crate) fn offset_in_turn(
-    peers: &mut impl Peers,
-    count: u32,
-    time: Range<f64>,
-    offset: impl Fn(&[Exchange]) -> Option<Offset>,
-) -> AffineMap {
+/// SKaMPI: the root with each in turn. `time`: the shares of the time between which all of it lies.
+pub(crate) fn offsets_in_turn(peers: &mut impl Peers, count: u32, time: Range<f64>) -> AffineMap {
     if peers.rank() == 0 {
         for client in 1..peers.size() {
             pong(peers, client, count, &AffineMap::IDENTITY);
@@ -30,7 +20,7 @@ pub(crate) fn offset_in_turn(
     let share = time.start + (time.end - time.start) * turn(peers);
     let found = ping(peers, 0, count, share).exchanges;
     // remote - local; the local clock is ahead by the opposite.
-    offset(&found).map_or(AffineMap::IDENTITY, |offset| AffineMap::with_offset(offset.at, -offset.difference))
+    exchange::skampi(&found).map_or(AffineMap::IDENTITY, |offset| AffineMap::with_offset(offset.at, -offset.difference))
 }
 
 /// Where ranks have their turns with the root one after the other: the share of the time at the end of this rank's turn.
@@ -63,8 +53,14 @@ fn ping_until_steady(peers: &mut impl Peers, server: usize, patience: u32, share
     let mut exchanges: Vec<Exchange> = Vec::new();
     let (mut best, mut since_best) = (u64::MAX, 0);
     while since_best < patience {
-        exchanges.extend(one(peers, server, 1));
-        let trip = exchanges.last().map_or(0, Exchange::round_trip);
+        let sent = peers.now();
+        peers.send(server, &[sent, 1]);
+        let mut remote = [0];
+        peers.receive(server, &mut remote);
+        let received = peers.now();
+        let found = Exchange { sent: peers.shown(sent), remote: remote[0], received: peers.shown(received) };
+        exchanges.push(found);
+        let trip = found.round_trip();
         since_best = if trip < best { 0 } else { since_best + 1 };
         best = best.min(trip);
         if peers.is_late(share) {
@@ -73,15 +69,6 @@ fn ping_until_steady(peers: &mut impl Peers, server: usize, patience: u32, share
     }
     peers.send(server, &[0, 0]);
     exchanges
-}
-
-fn one(peers: &mut impl Peers, server: usize, go_on: u64) -> Option<Exchange> {
-    let sent = peers.now();
-    peers.send(server, &[sent, go_on]);
-    let mut remote = [0];
-    peers.receive(server, &mut remote);
-    let received = peers.now();
-    Some(Exchange { sent: peers.shown(sent), remote: remote[0], received: peers.shown(received) })
 }
 
 fn pong_until_told(peers: &mut impl Peers, client: usize) {

@@ -24,7 +24,6 @@ pub fn is_exhausted() -> bool {
     EXHAUSTED.load(Ordering::Relaxed)
 }
 
-/// Another allocator, and the reserve behind it.
 struct Allocator<A>(A);
 
 // SAFETY: memory is the other allocator's, or the reserve's; each is given back to where it came from.
@@ -88,7 +87,6 @@ fn reserve() -> MutexGuard<'static, Reserve> {
     RESERVED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Memory that was set aside.
 struct Reserve {
     areas: [Area; AREAS],
     /// The blocks that were given back, by size: in each lies the address of the next one.

@@ -5,60 +5,28 @@
 
 use std::fs;
 
-/// Something that batch systems say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Factor {
-    /// The name of the batch system.
     System,
     /// The job's number. The tasks of a job array have different ones in Slurm and the same one in LSF and Grid Engine.
     Job,
-    /// The step's number within the job.
     Step,
-    /// The number of the task within a job array.
     ArrayIndex,
-    /// How often the job was started again.
     Restart,
     /// The nodes of the job, as the batch system writes them.
     Nodes,
 }
 
-/// A batch system: its name, and the variables for the other factors.
-struct System {
-    name: &'static str,
-    job: &'static str,
-    others: &'static [(Factor, &'static str)],
-}
-
-/// The variables of the manuals of Slurm 22.05 (sbatch), PBS 2022.1 (qsub), LSF 10.1 (bsub), Flux 0.60 (flux-run), OAR
-/// 2.5 and Grid Engine (qsub).
-const SYSTEMS: [System; 6] = [
-    System {
-        name: "Slurm",
-        job: "SLURM_JOB_ID",
-        others: &[
-            (Factor::Step, "SLURM_STEP_ID"),
-            (Factor::ArrayIndex, "SLURM_ARRAY_TASK_ID"),
-            (Factor::Restart, "SLURM_RESTART_COUNT"),
-            (Factor::Nodes, "SLURM_JOB_NODELIST"),
-        ],
-    },
-    System {
-        name: "PBS",
-        job: "PBS_JOBID",
-        others: &[(Factor::ArrayIndex, "PBS_ARRAY_INDEX"), (Factor::Nodes, "PBS_NODEFILE")],
-    },
-    System {
-        name: "LSF",
-        job: "LSB_JOBID",
-        others: &[(Factor::ArrayIndex, "LSB_JOBINDEX"), (Factor::Nodes, "LSB_MCPU_HOSTS")],
-    },
-    System { name: "Flux", job: "FLUX_JOB_ID", others: &[(Factor::ArrayIndex, "FLUX_JOB_CC")] },
-    System {
-        name: "OAR",
-        job: "OAR_JOB_ID",
-        others: &[(Factor::ArrayIndex, "OAR_ARRAY_INDEX"), (Factor::Nodes, "OAR_NODEFILE")],
-    },
-    System { name: "Grid Engine", job: "JOB_ID", others: &[(Factor::ArrayIndex, "SGE_TASK_ID")] },
+/// Batch systems with their variables for the other factors, in the order of [`Factor`]; empty: there is none. By the
+/// manuals of Slurm 22.05 (sbatch), PBS 2022.1 (qsub), LSF 10.1 (bsub), Flux 0.60 (flux-run), OAR 2.5 and Grid Engine
+/// (qsub).
+const SYSTEMS: [(&str, [&str; 5]); 6] = [
+    ("Slurm", ["SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_ARRAY_TASK_ID", "SLURM_RESTART_COUNT", "SLURM_JOB_NODELIST"]),
+    ("PBS", ["PBS_JOBID", "", "PBS_ARRAY_INDEX", "", "PBS_NODEFILE"]),
+    ("LSF", ["LSB_JOBID", "", "LSB_JOBINDEX", "", "LSB_MCPU_HOSTS"]),
+    ("Flux", ["FLUX_JOB_ID", "", "FLUX_JOB_CC", "", ""]),
+    ("OAR", ["OAR_JOB_ID", "", "OAR_ARRAY_INDEX", "", "OAR_NODEFILE"]),
+    ("Grid Engine", ["JOB_ID", "", "SGE_TASK_ID", "", ""]),
 ];
 
 /// A fact of the batch system; `None` where there is none, or where it does not say it.
@@ -67,27 +35,16 @@ pub fn value(factor: Factor) -> Option<String> {
 }
 
 fn value_in(factor: Factor, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let (system, job) = SYSTEMS.iter().find_map(|system| Some((system, variable(system.job)?)))?;
-    match factor {
-        Factor::System => Some(system.name.to_owned()),
-        Factor::Job => Some(job),
-        other => {
-            let (_, name) = system.others.iter().find(|(known, _)| *known == other)?;
-            let value = variable(name)?;
-            if name.ends_with("NODEFILE") { nodes_in(&value) } else { stated(other, name, value) }
-        }
+    let (system, variables) = SYSTEMS.iter().find(|(_, [job, ..])| variable(job).is_some())?;
+    let Some(place) = (factor as usize).checked_sub(1) else { return Some((*system).to_owned()) };
+    let name = variables[place];
+    let value = variable(name)?;
+    // Grid Engine and LSF set a variable in jobs that are no array, too.
+    let nothing = matches!((name, value.as_str()), ("SGE_TASK_ID", "undefined") | ("LSB_JOBINDEX", "0"));
+    match name.ends_with("NODEFILE") {
+        true => nodes_in(&value),
+        false => Some(value).filter(|_| !nothing),
     }
-}
-
-/// Some systems set a variable in every job, with a value that says nothing.
-fn stated(factor: Factor, name: &str, value: String) -> Option<String> {
-    let nothing = match (factor, name) {
-        // Grid Engine's, and LSF's, of jobs that are no array.
-        (Factor::ArrayIndex, "SGE_TASK_ID") => value == "undefined",
-        (Factor::ArrayIndex, "LSB_JOBINDEX") => value == "0",
-        _ => false,
-    };
-    (!nothing).then_some(value)
 }
 
 /// The different lines of a file, in order, with commas.

@@ -24,9 +24,7 @@ pub struct Page {
     pub time_enabled: AtomicU64,
     /// ns.
     pub time_running: AtomicU64,
-    /// Bits of [`capability`].
     pub capabilities: AtomicU64,
-    /// How many bits the counter has.
     pub counter_width: AtomicU16,
     pub time_shift: AtomicU16,
     pub time_mult: AtomicU32,
@@ -35,7 +33,6 @@ pub struct Page {
 const _: () = assert!(std::mem::offset_of!(Page, offset) == 16 && std::mem::offset_of!(Page, capabilities) == 40);
 const _: () = assert!(std::mem::offset_of!(Page, time_mult) == 52 && size_of::<Page>() == 56);
 
-/// The fields of a mapped page.
 #[inline(always)]
 pub fn fields(page: &MappedPage) -> &Page {
     // SAFETY: mapped as long as `page` lives, aligned to a page; all fields are atomics.
@@ -55,7 +52,6 @@ pub mod capability {
 /// even a second try is rare.
 const TRIES: usize = 100;
 
-/// Reads counters.
 pub trait Instructions {
     /// The counter of this number, whatever it counts; `None`: there is no instruction for it.
     fn counter(&self, number: u32) -> Option<u64>;

@@ -11,7 +11,6 @@ use crate::base::system;
 /// A hash of the launcher's name of the job; 0: this process is a job of its own.
 static JOB: AtomicU64 = AtomicU64::new(0);
 
-/// Sets which processes are of one job.
 pub fn set_job(key: u64) {
     JOB.store(key, Ordering::Relaxed);
 }

@@ -7,17 +7,14 @@ use mpitrace_format::layout::NO_RANK;
 
 use crate::base::{errno, first_on_node, system};
 
-/// `MPITRACE_VERBOSE`.
 static VERBOSE: AtomicU8 = AtomicU8::new(1);
 /// Who this is, as far as it is known.
 static RANK: AtomicU32 = AtomicU32::new(NO_RANK);
 
-/// Sets how much is said.
 pub fn set_verbose(level: u8) {
     VERBOSE.store(level, Ordering::Relaxed);
 }
 
-/// Sets whose lines these are.
 pub fn set_rank(rank: u32) {
     RANK.store(rank, Ordering::Relaxed);
 }

@@ -14,7 +14,6 @@ use mpitrace_format::layout::PAGE;
 
 use crate::base::system;
 
-/// Memory that is mapped until it is dropped.
 pub struct Mapping {
     base: NonNull<u8>,
     length: u64,
@@ -41,7 +40,6 @@ impl Mapping {
         mapping.open(0, PAGE).then_some(mapping)
     }
 
-    /// Private memory, of zeros.
     pub fn private(length: u64) -> Option<Mapping> {
         map(std::ptr::null_mut(), length, OPEN, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
             .map(|base| Mapping { base, length })
@@ -61,7 +59,6 @@ impl Mapping {
         unsafe { libc::mprotect(self.range(start, length).cast(), length as usize, OPEN) == 0 }
     }
 
-    /// The address of a range that lies within.
     pub fn range(&self, offset: u64, length: u64) -> *mut u8 {
         assert!(offset.checked_add(length).is_some_and(|end| end <= self.length), "a range within the mapping");
         self.base.as_ptr().wrapping_add(offset as usize)
@@ -156,7 +153,6 @@ pub struct NodeFile {
 }
 
 impl NodeFile {
-    /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -180,9 +176,13 @@ impl NodeFile {
         }
     }
 
-    /// True if its folder has room for so many bytes.
+    /// True if its folder has room for so many bytes. The folder that MPI libraries make their shared memory in keeps
+    /// enough room for them: some of them touch it without having taken memory for it, and SIGBUS ends the program where
+    /// there is none.
     pub fn has_room(&self, length: u64) -> bool {
-        leaves_room(&self.path, &self.file, length)
+        let shared = self.path.parent() == Some(Path::new("/dev/shm"));
+        let left = |size: u64| if shared { (size / 8).max(LEFT_TO_OTHERS) } else { 0 };
+        system::room(&self.file).is_none_or(|(size, free)| free >= length + left(size))
     }
 
     /// The file, opened again where the program has closed its descriptor. `None`: it is gone.
@@ -199,15 +199,6 @@ impl NodeFile {
         }
         Some(&self.file)
     }
-}
-
-/// True if the folder of a file has room for so many bytes. The folder that MPI libraries make their shared memory in
-/// keeps enough room for them: some of them touch it without having taken memory for it, and SIGBUS ends the program
-/// where there is none.
-fn leaves_room(path: &Path, file: &File, length: u64) -> bool {
-    let shared = path.parent() == Some(Path::new("/dev/shm"));
-    system::room(file)
-        .is_none_or(|(size, free)| free >= length + if shared { (size / 8).max(LEFT_TO_OTHERS) } else { 0 })
 }
 
 /// Bytes of the folder that stay free for others; an eighth of it if that is more.
@@ -261,7 +252,6 @@ impl SharedPages {
         Mapping::of_file(file, length).filter(|mapping| mapping.open(0, length)).map(SharedPages)
     }
 
-    /// One of their lines.
     pub fn line(&self, number: usize) -> &Line {
         let length = self.0.length as usize / size_of::<Line>();
         // SAFETY: so many lines lie in the pages, which are aligned, mapped as long as they are borrowed, and used in

@@ -7,8 +7,6 @@ pub mod event_page;
 #[cfg(test)]
 pub mod event_page_tests;
 pub mod first_on_node;
-#[cfg(target_arch = "x86_64")]
-pub mod kernel_clock;
 pub mod lock;
 pub mod log;
 pub mod memory;

@@ -17,13 +17,11 @@ pub const PLAIN: u8 = 3;
 /// How calls are recorded when they are: one of the last two.
 static RECORDED: AtomicU8 = AtomicU8::new(RECORDING);
 
-/// One of the modes above.
 #[inline(always)]
 pub fn get() -> u8 {
     MODE.load(Ordering::Relaxed)
 }
 
-/// True if it is [`PLAIN`].
 #[inline(always)]
 pub fn is_plain() -> bool {
     get() == PLAIN
@@ -40,14 +38,12 @@ pub fn stop() {
     MODE.store(OFF, Ordering::Release);
 }
 
-/// Pauses or resumes recording on this rank.
 pub fn pause(paused: bool) {
     let recorded = RECORDED.load(Ordering::Relaxed);
     let (from, to) = if paused { (recorded, PAUSED) } else { (PAUSED, recorded) };
     let _ = MODE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
 }
 
-/// True if calls are counted.
 #[inline(always)]
 pub fn is_on() -> bool {
     get() != OFF

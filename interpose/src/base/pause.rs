@@ -7,7 +7,6 @@ const LOOKS: u32 = 16;
 /// Between two looks it sleeps for this part of the time that it has waited so far: what it waits for is seen late by
 /// no more than that.
 const PART: u32 = 64;
-/// The shortest and the longest sleep.
 const SHORTEST: Duration = Duration::from_micros(20);
 const LONGEST: Duration = Duration::from_millis(1);
 

@@ -2,7 +2,6 @@
 
 use crate::base::system;
 
-/// A process, as `/proc/PID/stat` has it.
 pub struct Process {
     pub name: String,
     /// One letter: `R` runs or is ready to, `S` sleeps, `D` is in input or output, `T` is stopped, `Z` has ended.

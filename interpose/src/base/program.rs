@@ -17,7 +17,6 @@ pub fn element<T: AnyBitPattern>(array: usize, index: usize) -> T {
     unsafe { std::ptr::with_exposed_provenance::<T>(array).add(index).read() }
 }
 
-/// The int that the call has stored at an address.
 #[inline(always)]
 pub fn int(place: usize) -> c_int {
     element(place, 0)

@@ -19,10 +19,8 @@ pub struct Symbol {
     next: AtomicPtr<Symbol>,
 }
 
-/// The symbols that have kept an address.
 static KEPT: AtomicPtr<Symbol> = AtomicPtr::new(std::ptr::null_mut());
 
-/// True if MPI is in use.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
 /// MPI is in use: symbols are cached from here on.
@@ -64,7 +62,6 @@ impl Symbol {
         self.known().or_else(|| self.find(name))
     }
 
-    /// The function's address, where it was looked up before.
     #[inline(always)]
     pub fn known(&'static self) -> Option<*mut c_void> {
         let address = self.address.load(Ordering::Relaxed);
@@ -154,14 +151,12 @@ pub fn data(name: &CStr) -> *mut c_void {
     if found.is_null() { next_definition(name) } else { found }
 }
 
-/// The pointer that a variable of the MPI library holds.
 pub fn pointer_in(name: &CStr) -> Option<usize> {
     let place = data(name).cast::<usize>();
     // SAFETY: a symbol that is found is mapped; the caller names a variable that is a pointer, which MPI_Init has set.
     (!place.is_null()).then(|| unsafe { place.read() })
 }
 
-/// The loader's information on an address.
 fn information(address: usize) -> Option<libc::Dl_info> {
     // SAFETY: a Dl_info is made of pointers, which may be null.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
@@ -189,7 +184,6 @@ pub fn libraries() -> impl Iterator<Item = Object> {
     loaded_objects().into_iter().filter(is_mpi)
 }
 
-/// An object that the loader has mapped.
 pub struct Object {
     /// Its file; empty for the program itself.
     pub path: CString,
@@ -205,7 +199,6 @@ impl Object {
     }
 }
 
-/// All that the loader has mapped, in its order.
 pub fn loaded_objects() -> Vec<Object> {
     let mut objects = Vec::new();
     for_each_object(&mut |object, _| {
@@ -263,7 +256,6 @@ pub fn for_each_object(mut visit: &mut Visit<'_>) {
     unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut visit).cast()) };
 }
 
-/// The base of the object that holds this address.
 pub fn object_of(address: usize) -> Option<usize> {
     information(address).map(|info| info.dli_fbase.addr())
 }

@@ -11,13 +11,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use mpitrace_format::live::now::nanoseconds;
 
-/// The user that this process runs as.
 pub fn user() -> u32 {
     // SAFETY: getuid has no preconditions and cannot fail.
     unsafe { libc::getuid() }
 }
 
-/// The kernel's number of the calling thread.
 pub fn thread() -> u32 {
     // SAFETY: gettid takes no arguments and cannot fail.
     unsafe { libc::syscall(libc::SYS_gettid) as u32 }
@@ -42,7 +40,6 @@ impl Processors {
         (result == 0).then_some(set)
     }
 
-    /// One alone.
     pub fn only(processor: u32) -> Processors {
         let mut set = Processors([0; 8192 / 64]);
         if let Some(word) = set.0.get_mut(processor as usize / 64) {
@@ -51,7 +48,6 @@ impl Processors {
         set
     }
 
-    /// Their numbers.
     pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
         (0..8192).filter(|&number| self.0[number as usize / 64] >> (number % 64) & 1 == 1)
     }
@@ -63,7 +59,6 @@ impl Processors {
     }
 }
 
-/// True if there is a process with this number.
 pub fn exists(process: u32) -> bool {
     // SAFETY: takes numbers; without a signal only the process is looked for.
     let found = unsafe { libc::kill(process as libc::pid_t, 0) } == 0;
@@ -198,7 +193,6 @@ pub fn without_signal<T>(signal: c_int, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// True if a signal is pending, for this thread or for the process.
 fn is_pending(signal: c_int) -> bool {
     let mut pending = no_signals();
     // SAFETY: the set outlives the calls.
@@ -396,7 +390,6 @@ pub mod descriptor {
         unsafe { libc::close(event) };
     }
 
-    /// Starts an event, or a group by its leader, again.
     pub fn restart(event: c_int) {
         for request in [DISABLE, ENABLE] {
             // SAFETY: both requests take a number and no address.

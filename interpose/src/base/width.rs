@@ -2,17 +2,13 @@
 
 use crate::base::program;
 
-/// How counts are passed.
 pub trait Width {
-    /// True if counts are MPI_Count.
     const LARGE: bool;
-    /// A count in a register.
     fn count(register: usize) -> i64;
     /// The `index`-th count of an array in the program's memory.
     fn element(array: usize, index: usize) -> i64;
 }
 
-/// `int`.
 pub struct Int;
 /// `MPI_Count`, in functions whose names end in `_c`.
 pub struct Large;

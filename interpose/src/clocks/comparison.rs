@@ -20,7 +20,6 @@ pub struct Test {
     pub step: u64,
 }
 
-/// Handovers each way.
 const ROUNDS: u64 = 100;
 /// Where they take long, since ranks share processors, fewer are enough: the ranks behind this pair are waiting.
 const ROUNDS_AT_LEAST: u64 = 10;
@@ -135,7 +134,6 @@ fn handed(turn: &AtomicU64, tick: &AtomicU64, expected: u64, patience: Duration)
 }
 
 impl Test {
-    /// Adds an exchange of a pair.
     fn add(&mut self, (now, earlier): (u64, u64)) {
         match now.checked_sub(earlier) {
             Some(passed) => self.bound = self.bound.min(passed),

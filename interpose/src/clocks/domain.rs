@@ -32,15 +32,14 @@ impl Key {
     }
 }
 
-/// The ranks that share this one's clock.
 pub struct Domain {
     /// Empty where this rank is alone.
     shared: Option<Shared>,
-    leader: u32,
-    tested: Test,
+    /// The lowest world rank.
+    pub leader: u32,
+    pub tested: Test,
 }
 
-/// Shared by the ranks of a domain.
 struct Shared {
     page: &'static DomainPage,
     /// This rank's number among them, and how many they are.
@@ -89,7 +88,6 @@ impl Domain {
         Some(Domain { shared: Some(Shared { page, number, ranks }), leader, tested })
     }
 
-    /// The page that the ranks of the domain share.
     pub fn page(&self) -> Option<&'static DomainPage> {
         self.shared.as_ref().map(|shared| shared.page)
     }
@@ -99,19 +97,9 @@ impl Domain {
         self.shared.as_ref().is_some_and(|shared| shared.ranks == world_size)
     }
 
-    /// The lowest world rank.
-    pub fn leader(&self) -> u32 {
-        self.leader
-    }
-
-    /// The result of the test: the most that clocks can differ, and the largest step back, ticks.
-    pub fn tested(&self) -> (u64, u64) {
-        (self.tested.bound, self.tested.step)
-    }
-
-    /// The test once more, when the program ends: as [`Domain::tested`]. `None`: it was not possible.
-    pub fn test_again(&self, meanwhile: &dyn Fn()) -> Option<(u64, u64)> {
+    /// The test once more, when the program ends. `None`: it was not possible.
+    pub fn test_again(&self, meanwhile: &dyn Fn()) -> Option<Test> {
         let Shared { page, number, ranks } = self.shared.as_ref()?;
-        page.test(When::Finalize, *number, *ranks, || {}, meanwhile).map(|again| (again.bound, again.step))
+        page.test(When::Finalize, *number, *ranks, || {}, meanwhile)
     }
 }

@@ -24,11 +24,8 @@ const PATIENCE: Duration = Duration::from_millis(150);
 /// At least so long a message is looked for.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Messages with the other leaders.
 pub trait Messages {
-    /// This leader's number.
     fn rank(&self) -> usize;
-    /// How many there are.
     fn size(&self) -> usize;
     /// The messages that follow are of the next step of the meeting.
     fn next_step(&mut self);
@@ -38,7 +35,6 @@ pub trait Messages {
     fn receive(&mut self, from: usize, patience: Duration) -> Option<[u64; 3]>;
 }
 
-/// How long a step waits.
 struct Patience {
     /// The first leader, for all others.
     children: Duration,

@@ -8,7 +8,6 @@
 
 mod comparison;
 mod domain;
-mod local;
 mod meeting;
 mod numbering;
 mod page;
@@ -34,15 +33,12 @@ use crate::record::entry::Entry;
 use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
 use domain::{Domain, Key};
-use local::LocalClock;
 pub use page::DomainPage;
-use peers::Leaders;
+use peers::{Leaders, LocalClock};
 use schedule::Schedule;
 
-/// This rank's part in the clocks.
 struct Clocks {
     buffer: &'static TraceBuffer,
-    /// All ranks.
     world: Collectives,
     how: Synchronisation,
     domain: Domain,
@@ -50,7 +46,6 @@ struct Clocks {
     leading: Option<Mutex<Leading>>,
 }
 
-/// A leader's part in the synchronisations.
 struct Leading {
     leaders: Leaders,
     schedule: Schedule,
@@ -86,7 +81,7 @@ pub fn start(
     let domain = Domain::find(world, buffer, ranks.rank, Key::new(buffer, ranks.rank, group), token)?;
     let simulated = SimulatedClock::parse(text).filter(|_| group > 0);
     let clock = LocalClock { simulated: simulated.map(|clock| (clock, epoch, hz)) };
-    let leads = domain.leader() == ranks.rank;
+    let leads = domain.leader == ranks.rank;
     let one_domain = world.all(domain.has_all(ranks.world_size))?;
     // This domain's number.
     let mut number = 0;
@@ -96,7 +91,7 @@ pub fn start(
         let comm = ranks.comm.get().copied().or_else(|| Comm::world().duplicate())?;
         let _ = ranks.comm.set(comm);
         let leading = numbering::leading_ranks(comm, ranks.rank, ranks.world_size, leads)?;
-        number = leading.binary_search(&domain.leader()).ok()? as u32;
+        number = leading.binary_search(&domain.leader).ok()? as u32;
         let in_turn = how.method.goes_in_turn();
         let leaders = leads.then(|| Leaders::new(comm, leading, number, in_turn, clock));
         (Collectives::Messages(comm), leaders)
@@ -110,11 +105,11 @@ pub fn start(
         if text != 0 {
             (rank.pretended, rank.pretended_epoch, rank.pretended_hz) = (text, epoch, hz);
         }
-        (rank.domain_error, rank.domain_step) = domain.tested();
+        (rank.domain_error, rank.domain_step) = (domain.tested.bound, domain.tested.step);
         (rank.max_ppm, rank.wander_ppb) = (how.max_ppm, how.wander_ppb);
-        (rank.leader, rank.domain, rank.measured_hz) = (domain.leader(), number, measured_hz);
+        (rank.leader, rank.domain, rank.measured_hz) = (domain.leader, number, measured_hz);
     });
-    let leaders = leaders.filter(|leaders| leaders.count() > 1 && how.method != Method::None);
+    let leaders = leaders.filter(|leaders| leaders.ranks.len() > 1 && how.method != Method::None);
     let schedule = Schedule::new(resync_seconds, hz);
     let mut clocks = Clocks {
         buffer,
@@ -174,15 +169,15 @@ pub fn finish() -> Option<()> {
     if !clocks.how.method.extrapolates() {
         clocks.synchronise_last();
     }
-    if let Some((error, step)) = clocks.domain.test_again(&|| clocks.world.progress()) {
+    if let Some(again) = clocks.domain.test_again(&|| clocks.world.progress()) {
         // One invariant counter is as far apart on two processors at the end as at the start: the closer bound holds.
         clocks.buffer.change_rank(|rank| {
-            rank.domain_error = rank.domain_error.min(error);
-            rank.domain_step = rank.domain_step.max(step);
+            rank.domain_error = rank.domain_error.min(again.bound);
+            rank.domain_step = rank.domain_step.max(again.step);
         });
     }
     let leading = clocks.lock()?;
-    if leading.missed > 0 && leading.leaders.number() == 0 {
+    if leading.missed > 0 && leading.leaders.number == 0 {
         log::line(&format!(
             "{} synchronisations of the clocks while the program ran were abandoned: a rank was late",
             leading.missed

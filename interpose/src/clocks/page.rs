@@ -24,18 +24,15 @@ const OWN_LINES: usize = PAGE as usize / size_of::<Line>();
 pub const CALLS: usize = 256;
 const LENGTH: u64 = PAGE + (CALLS * size_of::<Line>()) as u64;
 
-/// The outcomes that ranks agree on.
 const ALL_CAME: u64 = 1;
 const GIVEN_UP: u64 = 2;
 
-/// The lines of the page.
 mod line {
     pub const REGISTRATION: usize = 0;
     /// The exchanges of a test, and its result: in Init, and in Finalize.
     pub const TESTS: [(usize, usize); 2] = [(1, 2), (3, 4)];
 }
 
-/// The words of [`line::REGISTRATION`].
 mod word {
     /// Ranks that have the page, and those whose clocks agree.
     pub const REGISTERED: usize = 0;
@@ -46,7 +43,6 @@ mod word {
     pub const READY: usize = 3;
 }
 
-/// Which of the two tests.
 #[derive(Clone, Copy, Debug)]
 pub enum When {
     Init,

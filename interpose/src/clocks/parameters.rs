@@ -4,7 +4,6 @@ use mpitrace_synchronise::{Method, Synchronisation};
 
 use crate::record::ticks;
 
-/// Parameters that hold on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     pub how: Synchronisation,
@@ -12,14 +11,12 @@ pub struct Parameters {
     pub resync_seconds: f64,
     /// The tick at which global time, and simulated clocks, begin.
     pub epoch: u64,
-    /// Ticks per second.
     pub hz: f64,
 }
 
 impl Parameters {
     pub const WORDS: usize = 8;
 
-    /// Rank 0's.
     pub fn new(how: Synchronisation, resync_seconds: f64) -> Parameters {
         Parameters { how, resync_seconds, epoch: ticks::now(), hz: ticks::roughly_hz() }
     }

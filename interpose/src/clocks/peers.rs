@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use mpitrace_format::layout::sync_kind;
+use mpitrace_format::ticks::SimulatedClock;
 use mpitrace_synchronise::Peers;
 
-use super::local::LocalClock;
 use super::meeting::{LONG, Messages};
 use crate::base::pause::Pause;
 use crate::mpi::Comm;
@@ -28,23 +28,37 @@ const WORDS: usize = 128;
 /// processor.
 const EAGER: Duration = Duration::from_micros(300);
 
+/// The clock of this process as the synchronisation sees it: the tick counter, or a simulated clock in its place.
+#[derive(Clone, Copy)]
+pub struct LocalClock {
+    /// The clock, the tick at which it begins, ticks per second.
+    pub simulated: Option<(SimulatedClock, u64, f64)>,
+}
+
+impl LocalClock {
+    /// The time that it shows at a reading of the tick counter.
+    pub fn shown(&self, reading: u64) -> u64 {
+        match &self.simulated {
+            Some((clock, epoch, hz)) => clock.local(reading, *epoch, *hz),
+            None => reading,
+        }
+    }
+}
+
 /// The leaders, as one of them has messages with the others.
 pub struct Leaders {
     comm: Comm,
     /// Their world ranks, in their order.
-    ranks: Vec<u32>,
-    /// This one's number.
-    number: u32,
+    pub ranks: Vec<u32>,
+    pub number: u32,
     /// The first leader has messages with all others.
     in_turn: bool,
-    /// This leader's clock.
     pub clock: LocalClock,
     /// When what the leaders do together began, and the time for it.
     started: Instant,
     limit: Duration,
     /// More than a share of that time was over when it was asked for.
-    late: bool,
-    /// The tag of the messages of a method.
+    pub late: bool,
     tag: usize,
     /// A message did not come in time: what was found together since is of no use, and there are no more messages.
     lost: bool,
@@ -81,16 +95,6 @@ impl Leaders {
         }
     }
 
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.ranks.len()
-    }
-
-    /// This one's number.
-    pub fn number(&self) -> u32 {
-        self.number
-    }
-
     /// Runs what the leaders do together, in a synchronisation of this kind, within a time: `None` where a message did
     /// not come.
     pub fn together<R>(&mut self, kind: u32, limit: Duration, work: impl FnOnce(&mut Leaders) -> R) -> Option<R> {
@@ -103,11 +107,6 @@ impl Leaders {
         (self.lost, self.late) = (false, false);
         let result = work(self);
         (!self.lost).then_some(result)
-    }
-
-    /// True if what was done together last took all of its time.
-    pub fn was_late(&self) -> bool {
-        self.late
     }
 
     /// The tags of the next meeting begin here.
@@ -171,7 +170,7 @@ impl Peers for Leaders {
     }
 
     fn size(&self) -> usize {
-        self.count()
+        self.ranks.len()
     }
 
     fn now(&self) -> u64 {
@@ -207,7 +206,7 @@ impl Messages for Leaders {
     }
 
     fn size(&self) -> usize {
-        self.count()
+        self.ranks.len()
     }
 
     fn next_step(&mut self) {

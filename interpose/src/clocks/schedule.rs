@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::record::ticks;
 
-/// The leaders' agreement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// How many calls on MPI_COMM_WORLD are to be made until they meet again.
@@ -18,12 +17,10 @@ pub struct Plan {
 pub struct Schedule {
     /// Ticks between two synchronisations; 0: none.
     interval: u64,
-    /// Synchronisations so far.
     index: u32,
     last_sync: u64,
     /// Calls and tick when the leaders met last.
     met: (u64, u64),
-    /// Ticks per second.
     hz: f64,
     began: u64,
     /// Ticks that meetings and synchronisations have taken so far.
@@ -54,7 +51,6 @@ impl Schedule {
         Schedule { interval, index: 0, last_sync: now, met: (0, now), hz, began: now, spent: 0 }
     }
 
-    /// The number of the synchronisation that comes now.
     pub fn next_index(&mut self) -> u32 {
         let index = self.index;
         self.index += 1;

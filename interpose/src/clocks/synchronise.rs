@@ -19,7 +19,6 @@ use crate::record::trace_buffer::TraceBuffer;
 const BY_NAME: Duration = Duration::from_secs(30);
 
 impl Clocks {
-    /// This rank's part in the synchronisations, if it has one.
     pub(super) fn lock(&self) -> Option<MutexGuard<'_, Leading>> {
         self.leading.as_ref().map(lock)
     }
@@ -33,9 +32,9 @@ impl Clocks {
         let limit = if how.method == Method::Joint { AT_ONCE } else { BY_NAME };
         let mut found = leading.leaders.together(sync_kind::INIT, limit, |leaders| Found::probe(leaders, &how, None));
         if how.method != Method::Joint {
-            let in_time = found.is_some() && !leading.leaders.was_late();
+            let in_time = found.is_some() && !leading.leaders.late;
             if !went_well(&mut leading.leaders, in_time) {
-                if leading.leaders.number() == 0 {
+                if leading.leaders.number == 0 {
                     let (name, limit) = (how.method.name(), BY_NAME.as_secs());
                     log::line(&format!("{name} did not synchronise the clocks within {limit} s: joint is used"));
                 }
@@ -107,7 +106,6 @@ impl Leading {
     }
 }
 
-/// A leader's result of a synchronisation.
 struct Found {
     /// Of the leader's clock, ticks.
     begin: u64,

@@ -95,7 +95,7 @@ impl Registry {
         if known.is_folded()
             && known.is_identified()
             && known.entry().calls() >= self.bounds.calls_before_entry()
-            && let Some((number, place)) = self.list(known.entry().copy())
+            && let Some((number, place)) = self.list(known.entry().read())
         {
             known.set_listed(number, place);
             call_cache::outdate(handle);

@@ -107,13 +107,13 @@ pub fn find(registry: &mut Registry, handle: usize, may_ask: bool) -> Option<Dat
 /// A data type of which MPI is not asked: the call that passes it has not returned. `None`: not known.
 #[inline(always)]
 pub fn without_asking(thread: ThreadRef, handle: usize) -> Option<KnownType> {
-    thread.known_type(handle).or_else(|| find_known(thread, handle, false))
+    thread.with_cache(|cache| cache.types.find(handle)).or_else(|| find_known(thread, handle, false))
 }
 
 /// The data type behind a handle that MPI has accepted.
 #[inline(always)]
 pub fn accepted(thread: ThreadRef, handle: usize) -> KnownType {
-    let known = thread.known_type(handle).or_else(|| find_known(thread, handle, true));
+    let known = thread.with_cache(|cache| cache.types.find(handle)).or_else(|| find_known(thread, handle, true));
     known.unwrap_or(KnownType { size: 0, types: classes::OTHER })
 }
 
@@ -128,7 +128,7 @@ fn find_known(thread: ThreadRef, handle: usize, may_ask: bool) -> Option<KnownTy
         let known = KnownType { size, types: types::class(code) };
         // One whose commit was not seen may be freed without being seen.
         if registry.datatypes.contains_key(&handle) {
-            thread.keep_type(handle, known, generation);
+            thread.with_cache(|cache| cache.types.keep(handle, known, generation));
         }
         Some(known)
     })

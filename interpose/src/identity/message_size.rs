@@ -337,12 +337,12 @@ impl<W: Width> Message<W> {
 
     #[inline(always)]
     fn known(&self) -> Option<&'static Communicator> {
-        let kept = self.thread.communicator(self.communicator);
+        let kept = self.thread.with_cache(|cache| cache.communicators.find(self.communicator));
         if kept.is_none() {
             let generation = call_cache::generation();
             // "Unknown" is not kept: the handle becomes known without anything being freed.
             let known = registry::communicator(self.communicator)?;
-            self.thread.keep_communicator(self.communicator, known, generation);
+            self.thread.with_cache(|cache| cache.communicators.keep(self.communicator, known, generation));
             return Some(known);
         }
         kept

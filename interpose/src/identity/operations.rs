@@ -55,7 +55,7 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
         };
         // A call on a folded communicator may be the one with which it gets an entry.
         if !known?.is_folded() {
-            thread.keep(&call.key, found, lasts, generation);
+            thread.with_cache(|cache| cache.keep(&call.key, found, lasts, generation));
         }
         return Some(found);
     }

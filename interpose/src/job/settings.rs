@@ -123,10 +123,10 @@ impl Settings {
                 "MPITRACE_SEGMENT_DIR" => set(&mut settings.segment_folder, Some(Some(PathBuf::from(given))), ""),
                 "MPITRACE_EVENTS" => set(&mut settings.events, Some(list(&value)), ""),
                 "MPITRACE_PVARS" => set(&mut settings.pvars, Some(list(&value)), ""),
-                "MPITRACE_CLOCKSYNC" => match Synchronisation::parse(&value) {
-                    Ok(parsed) => set(&mut settings.synchronisation, Some(parsed), ""),
-                    Err(expected) => Some(expected),
-                },
+                "MPITRACE_CLOCKSYNC" => {
+                    let parsed = Synchronisation::parse(&value);
+                    set(&mut settings.synchronisation, parsed, Synchronisation::expected())
+                }
                 "MPITRACE_RESYNC" => {
                     let seconds = if text == "auto" { Some(AUTOMATIC_RESYNC) } else { text.parse().ok() };
                     let seconds = seconds.filter(|seconds| *seconds >= 0.0 && seconds.is_finite());

@@ -160,7 +160,7 @@ impl Observer {
     fn named(&self, call: &InProgress) -> String {
         let function = if call.function.is_empty() { "an MPI call" } else { &call.function };
         let Call::Recorded { operation, .. } = call.call else { return function.to_owned() };
-        let entry = self.live.communicator(self.live.operation(operation).communicator()).copy();
+        let entry = self.live.communicator(self.live.operation(operation).communicator()).read();
         let name = match (self.live.text(entry.name), entry.flags) {
             (name, _) if !name.is_empty() => name,
             (_, flags) if flags & communicator_flags::WORLD != 0 => "MPI_COMM_WORLD".to_owned(),

@@ -16,7 +16,6 @@ use crate::record::entry::Entry;
 /// handle freed in between belong to the same operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The function.
     pub function: Declared,
     /// Handle, as [`crate::identity::handle`] has it.
     pub communicator: usize,
@@ -28,11 +27,9 @@ pub struct Key {
     pub count: u64,
     /// As it was passed; [`mpitrace_format::layout::NO_ROOT`]: the function has none.
     pub root: i32,
-    /// The place in the program, where that is asked for; else 0.
     pub site: call_site::Number,
 }
 
-/// The declaration of a function, which its address tells from all others.
 #[derive(Clone, Copy, Debug)]
 pub struct Declared(pub &'static Function);
 
@@ -101,7 +98,6 @@ pub struct ByPeer {
     pub large: bool,
 }
 
-/// The operation of a call.
 #[derive(Clone, Copy)]
 pub struct Found {
     /// The counts that are kept for it.
@@ -174,11 +170,10 @@ pub struct Cache {
     /// The operation that was found last: that of the call before.
     last: *const Kept,
     entries: [Kept; ENTRIES],
-    communicators: Lately<Option<&'static Communicator>>,
-    types: Lately<KnownType>,
+    pub communicators: Lately<&'static Communicator>,
+    pub types: Lately<KnownType>,
 }
 
-/// A data type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownType {
     /// Bytes of an element.
@@ -188,11 +183,14 @@ pub struct KnownType {
 }
 
 /// The last results of looking up handles, each with its [`generation`].
-struct Lately<T>([(usize, u64, T); LATELY]);
+pub struct Lately<T>([(usize, u64, Option<T>); LATELY]);
 
 impl<T: Copy> Lately<T> {
+    const NEW: Lately<T> = Lately([(0, 0, None); LATELY]);
+
+    /// What was found behind a handle lately, where that is still good.
     #[inline(always)]
-    fn find(&mut self, handle: usize) -> Option<T> {
+    pub fn find(&mut self, handle: usize) -> Option<T> {
         let (of, generation, found) = &mut self.0[handle_index(handle) % LATELY];
         if *of != handle {
             return None;
@@ -200,11 +198,12 @@ impl<T: Copy> Lately<T> {
         if *generation != GENERATION.load(Ordering::Relaxed) {
             *generation = unchanged_since(*generation, [handle; 2])?;
         }
-        Some(*found)
+        *found
     }
 
-    fn keep(&mut self, handle: usize, found: T, generation: u64) {
-        self.0[handle_index(handle) % LATELY] = (handle, generation, found);
+    /// Keeps what was found behind a handle in this [`generation`].
+    pub fn keep(&mut self, handle: usize, found: T, generation: u64) {
+        self.0[handle_index(handle) % LATELY] = (handle, generation, Some(found));
     }
 }
 
@@ -249,8 +248,8 @@ impl Cache {
         // SAFETY: the caller's promise; each write is within the cache.
         unsafe {
             (&raw mut (*place).last).write(&raw const NOWHERE.0);
-            (&raw mut (*place).communicators).write(Lately([(0, 0, None); LATELY]));
-            (&raw mut (*place).types).write(Lately([(0, 0, KnownType { size: 0, types: 0 }); LATELY]));
+            (&raw mut (*place).communicators).write(Lately::NEW);
+            (&raw mut (*place).types).write(Lately::NEW);
             let entries = (&raw mut (*place).entries).cast::<Kept>();
             (0..ENTRIES).for_each(|entry| entries.add(entry).write(Kept::NONE));
         }
@@ -305,28 +304,6 @@ impl Cache {
     pub fn keep(&mut self, key: &Key, found: Found, lasts: Lasts, generation: u64) {
         let found = MaybeUninit::new(found);
         self.entries[index(key)] = Kept { key: *key, generation, lasts, found, next: &raw const NOWHERE.0 };
-    }
-
-    /// The communicator behind a handle, where it was kept lately.
-    #[inline(always)]
-    pub fn communicator(&mut self, handle: usize) -> Option<&'static Communicator> {
-        self.communicators.find(handle)?
-    }
-
-    /// Keeps the communicator that was found behind a handle in this [`generation`].
-    pub fn keep_communicator(&mut self, handle: usize, known: &'static Communicator, generation: u64) {
-        self.communicators.keep(handle, Some(known), generation);
-    }
-
-    /// The data type behind a handle, where it was kept lately.
-    #[inline(always)]
-    pub fn known_type(&mut self, handle: usize) -> Option<KnownType> {
-        self.types.find(handle)
-    }
-
-    /// Keeps the data type that was found behind a handle in this [`generation`].
-    pub fn keep_type(&mut self, handle: usize, known: KnownType, generation: u64) {
-        self.types.keep(handle, known, generation);
     }
 }
 
@@ -445,16 +422,16 @@ mod tests {
         assert!(cache.find(&key).is_none());
 
         let known = Communicator::leak();
-        cache.keep_communicator(COMMUNICATOR, known, generation());
+        cache.communicators.keep(COMMUNICATOR, known, generation());
         outdate(DATATYPE);
-        assert!(cache.communicator(COMMUNICATOR).is_some() && cache.communicator(OTHER).is_none());
+        assert!(cache.communicators.find(COMMUNICATOR).is_some() && cache.communicators.find(OTHER).is_none());
         outdate(COMMUNICATOR);
-        assert!(cache.communicator(COMMUNICATOR).is_none());
+        assert!(cache.communicators.find(COMMUNICATOR).is_none());
         let known = KnownType { size: 24, types: 2 };
-        cache.keep_type(DATATYPE, known, generation());
+        cache.types.keep(DATATYPE, known, generation());
         outdate(COMMUNICATOR);
-        assert_eq!([DATATYPE, OTHER].map(|handle| cache.known_type(handle)), [Some(known), None]);
+        assert_eq!([DATATYPE, OTHER].map(|handle| cache.types.find(handle)), [Some(known), None]);
         outdate(DATATYPE);
-        assert_eq!(cache.known_type(DATATYPE), None);
+        assert_eq!(cache.types.find(DATATYPE), None);
     }
 }

@@ -8,8 +8,8 @@
 
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex};
 
 use mpitrace_format::layout::PYTHON_SITE;
 use mpitrace_platform::python::Place;
@@ -35,7 +35,6 @@ pub fn asked() -> bool {
 pub struct Distance(AtomicU32);
 
 impl Distance {
-    /// Not known yet.
     pub const fn unknown() -> Distance {
         Distance(AtomicU32::new(0))
     }
@@ -49,13 +48,14 @@ const WITHIN: Number = Number::MAX;
 /// In place of a number: an address of mpi4py, whose place is a line of the script.
 const SCRIPT: Number = Number::MAX - 1;
 
+#[derive(Default)]
 struct Sites {
     /// By return address, or by the key of an instruction of Python.
     known: HashMap<u64, Number>,
     texts: Vec<String>,
 }
 
-static SITES: Mutex<Option<Sites>> = Mutex::new(None);
+static SITES: LazyLock<Mutex<Sites>> = LazyLock::new(Mutex::default);
 
 /// The first of what [`Sites`] knows: to be read without its lock, which is held where one is added.
 static KNOWN: [(AtomicU64, AtomicU32); 1024] = [const { (AtomicU64::new(0), AtomicU32::new(0)) }; 1024];
@@ -63,7 +63,6 @@ static KNOWN: [(AtomicU64, AtomicU32); 1024] = [const { (AtomicU64::new(0), Atom
 /// As far from its first slot a key may lie.
 const REACH: usize = 8;
 
-/// Where a key may lie.
 fn slots(key: u64) -> impl Iterator<Item = &'static (AtomicU64, AtomicU32)> {
     let first = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54;
     (0..REACH).map(move |step| &KNOWN[(first as usize + step) % KNOWN.len()])
@@ -75,14 +74,13 @@ fn number_of(key: u64, find: impl FnOnce(&mut Sites) -> Number) -> Number {
         return number.load(Ordering::Relaxed);
     }
     let mut sites = lock(&SITES);
-    let sites = sites.get_or_insert_with(|| Sites { known: HashMap::new(), texts: Vec::new() });
     if let Some(&number) = sites.known.get(&key) {
         return number;
     }
     if sites.known.try_reserve(1).is_err() || sites.texts.try_reserve(1).is_err() {
         return 0;
     }
-    let number = find(sites);
+    let number = find(&mut sites);
     sites.known.insert(key, number);
     if let Some((empty, place)) = slots(key).find(|(known, _)| known.load(Ordering::Relaxed) == 0) {
         place.store(number, Ordering::Relaxed);
@@ -110,7 +108,6 @@ pub fn number(here: usize, distance: &Distance) -> Number {
     if number == SCRIPT { of_script(address) } else { number }
 }
 
-/// The number of a return address.
 fn of_address(address: usize) -> Number {
     number_of(address as u64, |sites| match module_of(address) {
         Some(module) if module.is_mpi() => WITHIN,
@@ -162,9 +159,8 @@ fn of_place(place: &Place) -> String {
     format!("{} {PYTHON_SITE}{name} {:x}", place.file, place.line.unwrap_or(0).max(0))
 }
 
-/// The name of a place in the trace.
 pub fn text(number: Number) -> Option<String> {
-    lock(&SITES).as_ref()?.texts.get(number.checked_sub(1)? as usize).cloned()
+    lock(&SITES).texts.get(number.checked_sub(1)? as usize).cloned()
 }
 
 impl Sites {
@@ -184,7 +180,6 @@ impl Sites {
 struct Walked {
     /// Where the stack stood when the wrapper was called.
     above: usize,
-    /// The wrapper's return address.
     caller: usize,
     /// The first one outside of the MPI library.
     outside: usize,
@@ -215,7 +210,6 @@ fn walk(here: usize) -> Option<Walked> {
     found.filter(|found| found.outside != 0)
 }
 
-/// A module that the loader has mapped.
 struct Module {
     path: CString,
     /// The offset that is added to its addresses.
@@ -253,7 +247,6 @@ pub fn file_of(address: usize) -> Option<(String, String)> {
     Some((module.path.to_string_lossy().into_owned(), module.build_id))
 }
 
-/// The file of the program.
 fn program() -> CString {
     use std::os::unix::ffi::OsStringExt;
     let path = std::env::current_exe().unwrap_or_default();

@@ -25,13 +25,11 @@ pub struct Columns {
     pub(super) position: *mut u32,
     /// Calls of the operation before, their lower halves.
     pub(super) repetition: *mut u32,
-    /// Operations.
     pub(super) operation: *mut u32,
     /// Has the places of all columns; null: there is no chunk.
     header: *const SegmentHeader,
     /// The algorithms; only with `chunk_flags::ALGORITHM`.
     pub(super) algorithm: *mut u32,
-    /// The number of the chunk's draw.
     draw: u64,
 }
 
@@ -39,7 +37,6 @@ pub struct Columns {
 unsafe impl Send for Columns {}
 
 impl Columns {
-    /// No chunk.
     pub const NONE: Columns = Columns {
         enter: std::ptr::null_mut(),
         duration: std::ptr::null_mut(),
@@ -51,7 +48,6 @@ impl Columns {
         draw: 0,
     };
 
-    /// The number of the chunk's draw.
     pub(super) fn draw(&self) -> u64 {
         self.draw
     }
@@ -124,7 +120,6 @@ impl Place {
         Place { of_request, ..self }
     }
 
-    /// The record's value in a column.
     #[inline(always)]
     fn value<T>(&self, column: *mut T) -> &Cell<T> {
         // SAFETY: the record lies in the chunk (`new`), whose columns are aligned and stay mapped. A column has the type
@@ -155,7 +150,6 @@ impl Place {
         unsafe { AtomicU64::from_ptr(self.columns.enter.add(self.record)) }
     }
 
-    /// The tick at the entry.
     #[inline(always)]
     pub fn enter(&self) -> u64 {
         self.value(self.columns.enter).get()
@@ -208,7 +202,6 @@ impl Place {
         self.set_duration(NOT_RETURNED);
     }
 
-    /// The duration as it is stored.
     pub fn duration(&self) -> u32 {
         self.value(self.columns.duration).get()
     }
@@ -233,7 +226,6 @@ impl Place {
         }
     }
 
-    /// Which operation it is of.
     pub fn operation(&self) -> u32 {
         self.value(self.columns.operation).get() & OPERATION_MASK
     }
@@ -262,12 +254,10 @@ impl Place {
         self.value(self.columns.operation).get() & flags != 0
     }
 
-    /// The tracer has delayed it.
     pub fn disturb(&self) {
         self.mark(DISTURBED);
     }
 
-    /// Stores a counter.
     #[inline(always)]
     pub fn set_counter(&self, column: usize, value: u64) {
         if LIVE_COLUMNS.len() + column < self.columns.requests() {

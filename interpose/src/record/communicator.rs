@@ -12,7 +12,6 @@ use crate::record::entry::Entry;
 /// freed; but what held it holds another one later ([`crate::identity::bounds`]), so all of it is atomic.
 #[derive(Debug)]
 pub struct Communicator {
-    /// Index in the trace buffer's table.
     number: AtomicU32,
     /// Where its calls are counted: in the trace buffer's table, or in `unlisted`.
     entry: AtomicPtr<CommunicatorEntry>,
@@ -21,15 +20,11 @@ pub struct Communicator {
     /// The words of a [`Group`].
     group: [AtomicU64; Group::WORDS],
     key: [AtomicU64; 2],
-    /// Bits of [`is`].
     is: AtomicU32,
-    /// Communicators made from this one.
     children: AtomicU64,
-    /// Persistent collectives made on it.
     persistent: AtomicU64,
 }
 
-/// The properties of a communicator.
 mod is {
     /// It has no entry of its own in the table.
     pub const FOLDED: u32 = 1;
@@ -37,16 +32,13 @@ mod is {
     pub const PREDEFINED: u32 = 2;
     /// MPI has been asked about it.
     pub const IDENTIFIED: u32 = 4;
-    /// The table has an operation on it.
     pub const CALLED: u32 = 8;
 }
 
 /// The facts that are known of a communicator's ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Group {
-    /// This rank's rank in its (local) group.
     pub rank: u32,
-    /// Ranks in the (local) group.
     pub size: u32,
     /// Ranks in the remote group; 0: an intracommunicator.
     pub remote: u32,
@@ -73,7 +65,6 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Those of these ranks.
     pub fn new([sources, destinations]: [Vec<c_int>; 2]) -> Neighbours {
         let weights = |ranks: Vec<c_int>, weight: fn(u32) -> u32| {
             ranks.into_iter().map(|rank| u32::try_from(rank).map_or(0, weight)).collect()
@@ -153,33 +144,27 @@ impl Communicator {
         self.is.fetch_or(is::FOLDED, Ordering::Relaxed);
     }
 
-    /// Index in the trace buffer's table.
     pub fn number(&self) -> u32 {
         self.number.load(Ordering::Relaxed)
     }
 
-    /// Where its calls are counted.
     pub fn entry(&self) -> Entry<CommunicatorEntry> {
         // SAFETY: the place of an entry, which lasts: only `leak` and `set_listed` store it.
         unsafe { Entry::at(self.entry.load(Ordering::Relaxed)) }
     }
 
-    /// True if it is so, of [`is`].
     fn is(&self, what: u32) -> bool {
         self.is.load(Ordering::Acquire) & what != 0
     }
 
-    /// True if it has no entry of its own in the table.
     pub fn is_folded(&self) -> bool {
         self.is(is::FOLDED)
     }
 
-    /// The table has an operation on it.
     pub fn set_called(&self) {
         self.is.fetch_or(is::CALLED, Ordering::Relaxed);
     }
 
-    /// True if the table has an operation on it.
     pub fn is_called(&self) -> bool {
         self.is(is::CALLED)
     }
@@ -199,7 +184,6 @@ impl Communicator {
         Group { rank, size, remote, destinations, neighbours, here, leader, is_first: is_first != 0 }
     }
 
-    /// Its neighbours, where the communicator has a topology and they are known.
     #[inline(always)]
     pub fn neighbours(&self) -> Option<&'static Neighbours> {
         let address = self.group[Group::WORDS - 1].load(Ordering::Relaxed) as usize;
@@ -207,13 +191,11 @@ impl Communicator {
         unsafe { std::ptr::with_exposed_provenance::<Neighbours>(address).as_ref() }
     }
 
-    /// This rank's rank in its (local) group.
     #[inline(always)]
     pub fn rank(&self) -> u32 {
         self.of_group(0)
     }
 
-    /// Ranks in the (local) group.
     #[inline(always)]
     pub fn size(&self) -> u32 {
         self.of_group(1)
@@ -235,7 +217,6 @@ impl Communicator {
         self.children.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// True if it has two groups.
     #[inline(always)]
     pub fn is_inter(&self) -> bool {
         self.of_group(2) > 0
@@ -247,7 +228,6 @@ impl Communicator {
         self.of_group(if self.is_inter() { 2 } else { 1 }) as usize
     }
 
-    /// Neighbours that this rank sends to, where the communicator has a topology.
     #[inline(always)]
     pub fn destinations(&self) -> usize {
         self.of_group(3) as usize
@@ -259,17 +239,14 @@ impl Communicator {
         self.persistent.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// True for MPI_COMM_WORLD and MPI_COMM_SELF.
     pub fn is_predefined(&self) -> bool {
         self.is(is::PREDEFINED)
     }
 
-    /// MPI has not been asked about it yet.
     pub fn set_unidentified(&self) {
         self.is.fetch_and(!is::IDENTIFIED, Ordering::Relaxed);
     }
 
-    /// True if MPI has been asked about it.
     pub fn is_identified(&self) -> bool {
         self.is(is::IDENTIFIED)
     }

@@ -7,9 +7,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
-    AwaitedMessage, BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, FinalizeTimes, InterruptionEntry,
-    LongCallEntry, MessageEntry, OperationEntry, ProcessorTime, RankHeader, RankTimes, Region, SegmentHeader,
-    ThreadEntry, ThreadTimes, activity,
+    AwaitedMessage, BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, FinalizeTimes, LongCallEntry,
+    MessageEntry, OperationEntry, ProcessorTime, RankHeader, RankTimes, Region, SegmentHeader, ThreadEntry,
+    ThreadTimes, activity,
 };
 
 use crate::base::memory::Mapping;
@@ -49,7 +49,6 @@ impl<T> Entry<T> {
         Entry(NonNull::from(Box::leak(Box::new(entry))))
     }
 
-    /// Its place.
     pub fn as_ptr(self) -> *mut T {
         self.0.as_ptr()
     }
@@ -105,7 +104,6 @@ fields! {
         calls_word: AtomicU64 = calls, timed_word: AtomicU64 = timed, ticks_word: AtomicU64 = ticks
     }
     LongCallEntry { record set_record: u64, exit set_exit: u64 }
-    InterruptionEntry { record set_record: u64 }
     ThreadEntry {
         tid set_tid: u32, paused set_paused: u64, failed set_failed: u64, untracked set_untracked: u64,
         failed_in_place set_failed_in_place: u64, interruptions_by set_interruptions_by: u16,
@@ -122,13 +120,15 @@ fields! {
     }
 }
 
-impl Entry<CommunicatorEntry> {
+impl<T: Copy> Entry<T> {
     /// All of it, which stays the same meanwhile.
-    pub fn copy(self) -> CommunicatorEntry {
+    pub fn read(self) -> T {
         // SAFETY: the place is valid (`Entry::at`), and the caller has it for itself.
         unsafe { self.0.read() }
     }
+}
 
+impl Entry<CommunicatorEntry> {
     /// True if clocks are to be synchronised after the last call that was counted.
     #[inline(always)]
     pub fn is_sync_due(self) -> bool {
@@ -165,7 +165,6 @@ impl Entry<ThreadEntry> {
         self.activity_word().store(word, Ordering::Relaxed);
     }
 
-    /// The word that was stored last.
     #[inline(always)]
     pub fn activity(self) -> u32 {
         self.activity_word().load(Ordering::Relaxed)
@@ -201,7 +200,6 @@ impl Entry<ThreadTimes> {
         unsafe { (*self.0.as_ptr()).ticks[class] += ticks };
     }
 
-    /// Those ticks.
     #[inline(always)]
     pub fn ticks(self, class: usize) -> u64 {
         // SAFETY: the place is valid (`Entry::at`).
@@ -221,7 +219,6 @@ impl Entry<ThreadTimes> {
         unsafe { (*self.0.as_ptr()).awaits[number] = message };
     }
 
-    /// The processor time as it was read last.
     pub fn set_processor_time(self, reading: ProcessorTime) {
         // SAFETY: the place is valid (`Entry::at`); the reading is changed by its thread alone.
         unsafe { (*self.0.as_ptr()).processor[1] = reading };
@@ -229,7 +226,6 @@ impl Entry<ThreadTimes> {
 }
 
 impl Entry<Region> {
-    /// How many entries count.
     pub fn used(self) -> u64 {
         self.used_word().load(Ordering::Relaxed)
     }
@@ -241,7 +237,6 @@ impl Entry<Region> {
 }
 
 impl Mapping {
-    /// The entry of a table that lies there.
     pub fn entry<T>(&'static self, offset: u64) -> Entry<T> {
         let place = self.range(offset, size_of::<T>() as u64).cast::<T>();
         assert!(place.is_aligned(), "an entry where entries lie");

@@ -99,7 +99,6 @@ impl TraceBuffer {
         }
     }
 
-    /// True if there may be histograms left.
     fn has_histograms(&self) -> bool {
         self.rows.used.load(Ordering::Relaxed) < MOST_HISTOGRAMS
     }

@@ -14,15 +14,12 @@ use crate::record::trace_buffer::TraceBuffer;
 /// A call that a thread is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InProgress {
-    /// Index of the thread.
     pub thread: u32,
     /// The function's plain C name; empty: not known.
     pub function: String,
-    /// Which call it is.
     pub call: Call,
 }
 
-/// A call of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// A record that has not returned: its number, and the operation's. A non-blocking call may have returned all the

@@ -43,7 +43,6 @@ const FOLDED_MESSAGES: u64 = 1 << 8;
 pub const MOST_INTERRUPTIONS: u64 = 1 << 14;
 /// Of a sample: rows of histograms (4 of each of 48 operations: 98 KiB), interruptions (18 KiB) and long calls (8 KiB).
 const OF_SAMPLE: [(usize, u64); 3] = [(HISTOGRAMS, 192), (INTERRUPTIONS, 256), (LONG_CALLS, 512)];
-/// Bytes of an entry of each.
 pub const ENTRY_SIZES: [usize; REGIONS] = [
     1,
     size_of::<CommunicatorEntry>(),
@@ -60,7 +59,6 @@ pub const ENTRY_SIZES: [usize; REGIONS] = [
     size_of::<MessageEntry>(),
     size_of::<ChunkEntry>(),
 ];
-/// The header's description of each.
 pub fn regions_of(header: &mut SegmentHeader) -> [&mut Region; REGIONS] {
     [
         &mut header.strings,
@@ -96,7 +94,6 @@ pub struct Layout {
 /// Memory is taken for so many records at once (384 KiB: some 0.2 ms, as 12 ms were measured for 20 MiB).
 const MEMORY_STEP: u64 = 16384;
 
-/// How many chunks get memory at once.
 pub fn chunks_at_once(header: &SegmentHeader) -> u64 {
     MEMORY_STEP.div_ceil(header.chunk_records)
 }

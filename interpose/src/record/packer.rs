@@ -11,7 +11,7 @@ use mpitrace_format::packed::Numbering;
 use crate::base::log;
 use crate::record::layout::{CHUNKS, MESSAGE_CALLS, OPERATIONS, range_of};
 use crate::record::publication;
-use crate::record::spill::{Spill, When};
+use crate::record::spill::When;
 use crate::record::trace_buffer::{State, TraceBuffer};
 
 /// Bytes of records that are packed on the heap at the end: no block file is made for them.
@@ -62,15 +62,14 @@ impl TraceBuffer {
         chunks.extend((0..used as u32).filter_map(chunk));
         chunks.sort_unstable();
         self.pack_chunks(&mut state, &chunks);
-        state.spill.iter_mut().for_each(Spill::give_memory_back);
+        state.spill.iter_mut().for_each(|spill| spill.held = None);
     }
 
     /// Packs chunks in this order, up to the first that no block takes.
     fn pack_chunks(&self, state: &mut State, chunks: &[(u64, u32)]) {
         let header = &self.layout.header;
         for index in chunks.iter().map(|&(_, index)| u64::from(index)) {
-            let start = header.records_offset + index * header.chunk_bytes;
-            let enter: Vec<u64> = self.memory.load(start + header.columns[0].offset, header.chunk_records as usize);
+            let enter: Vec<u64> = self.memory.load(self.start_of(index as u32), header.chunk_records as usize);
             let records = enter.partition_point(|&tick| tick != 0);
             if records > 0 && self.write_chunk(state, index, records, When::AtTheEnd).is_err() {
                 return;
@@ -116,10 +115,9 @@ impl TraceBuffer {
         Ok(())
     }
 
-    /// The block of the first records of a chunk.
     fn packed(&self, chunk: u64, records: usize, rank: &RankHeader, numbering: &Numbering) -> Option<Vec<u8>> {
         let header = &self.layout.header;
-        let (start, entry) = (header.records_offset + chunk * header.chunk_bytes, self.chunk(chunk as u32));
+        let (start, entry) = (self.start_of(chunk as u32), self.chunk(chunk as u32));
         let entry = ChunkEntry { draw: entry.draw(), thread: entry.thread(), flags: entry.flags() };
         let load = |column: &ColumnEntry| {
             let place = start + column.offset;

@@ -12,10 +12,8 @@ use mpitrace_platform::python::{Layout, Memory, Place};
 
 use crate::base::symbol;
 
-/// No more frames.
 const MOST: usize = 4096;
 
-/// The memory of this process.
 struct Own;
 
 impl Memory for Own {
@@ -33,10 +31,8 @@ impl Memory for Own {
     }
 }
 
-/// The interpreter of this process.
 pub struct Interpreter {
     layout: &'static Layout,
-    /// The address of `PyCode_Type`.
     code_type: u64,
     state: unsafe extern "C" fn() -> *const c_void,
 }
@@ -98,11 +94,9 @@ impl Interpreter {
     }
 }
 
-/// The golden ratio's.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Frame {
-    /// Its place in the source.
     pub fn place(&self) -> Option<Place> {
         self.layout.place(&Own, self.address)
     }

@@ -7,6 +7,7 @@
 //! move together. They keep their order.
 
 use std::cmp::Reverse;
+use std::mem::offset_of;
 use std::sync::atomic::Ordering;
 
 use mpitrace_format::layout::*;
@@ -22,6 +23,10 @@ use crate::record::trace_buffer::{NewChunk, State, TraceBuffer};
 /// chunks at least. The smallest chunk has 16.
 const LATER: usize = 64;
 
+/// The tables whose entries are of a record, which begin with its number.
+const BESIDE: [usize; 2] = [LONG_CALLS, INTERRUPTIONS];
+const _: () = assert!(offset_of!(LongCallEntry, record) == 0 && offset_of!(InterruptionEntry, record) == 0);
+
 /// Where the next record that stays goes: the place of its chunk among the thread's, and the record in it.
 struct Next {
     chunk: usize,
@@ -29,7 +34,6 @@ struct Next {
 }
 
 impl TraceBuffer {
-    /// True if it holds a sample.
     #[inline(always)]
     pub fn is_sample(&self) -> bool {
         self.sample.is_on.load(Ordering::Relaxed)
@@ -92,7 +96,6 @@ impl TraceBuffer {
         new
     }
 
-    /// The places of the records of a chunk.
     fn places(&self, draw: u64, chunk: u32) -> impl Iterator<Item = (Place, usize)> + Clone {
         let columns = self.columns(chunk, draw);
         // SAFETY: the caller's thread has drawn the chunk, and holds the lock.
@@ -201,38 +204,30 @@ impl TraceBuffer {
 
     /// Interruptions and long calls of a record get its new number.
     fn rename(&self, from: u64, to: u64) {
-        for number in 0..self.tables[LONG_CALLS].used() {
-            let entry: Entry<LongCallEntry> = self.entry(LONG_CALLS, number);
-            if entry.record() == from {
-                entry.set_record(to);
-            }
+        for record in BESIDE.iter().flat_map(|&table| self.records_of(table)).filter(|record| record.read() == from) {
+            record.write(to);
         }
-        for number in 0..self.tables[INTERRUPTIONS].used() {
-            let entry: Entry<InterruptionEntry> = self.entry(INTERRUPTIONS, number);
-            if entry.record() == from {
-                entry.set_record(to);
-            }
-        }
+    }
+
+    /// The numbers of the records that the entries of one of the tables of [`BESIDE`] are of.
+    fn records_of(&self, table: usize) -> impl Iterator<Item = Entry<u64>> {
+        let place = move |number| self.layout.regions[table].offset + number * ENTRY_SIZES[table] as u64;
+        (0..self.tables[table].used()).map(move |number| self.memory.entry(place(number)))
     }
 
     /// Leaves the interruptions and long calls of those records. The caller holds the lock.
     fn retain(&self, stays: impl Fn(u64) -> bool) {
-        let long_call = |number| self.entry::<LongCallEntry>(LONG_CALLS, number).record();
-        let interruption = |number| self.entry::<InterruptionEntry>(INTERRUPTIONS, number).record();
-        self.retain_in(LONG_CALLS, |number| stays(long_call(number)));
-        self.retain_in(INTERRUPTIONS, |number| stays(interruption(number)));
-    }
-
-    fn retain_in(&self, table: usize, stays: impl Fn(u64) -> bool) {
-        let (mut left, size) = (0, ENTRY_SIZES[table] as u64);
-        let place = |number: u64| self.layout.regions[table].offset + number * size;
-        for number in (0..self.tables[table].used()).filter(|&number| stays(number)) {
-            if left < number {
-                self.memory.copy(place(number), place(left), size);
+        for table in BESIDE {
+            let (mut left, size) = (0, ENTRY_SIZES[table] as u64);
+            let place = |number: u64| self.layout.regions[table].offset + number * size;
+            for (number, _) in (0..).zip(self.records_of(table)).filter(|(_, record)| stays(record.read())) {
+                if left < number {
+                    self.memory.copy(place(number), place(left), size);
+                }
+                left += 1;
             }
-            left += 1;
+            self.tables[table].set_used(left);
         }
-        self.tables[table].set_used(left);
     }
 }
 

@@ -22,7 +22,6 @@ use crate::base::system;
 /// The block files of this process: in the segment's folder, and where that takes no more beside the trace.
 pub struct Spill {
     wanted: Vec<Place>,
-    /// The process that writes them.
     pub(super) process: u32,
     /// Those that were made: the last one is written to.
     files: Vec<BlockFile>,
@@ -31,10 +30,9 @@ pub struct Spill {
     /// Of those of message calls.
     pub(super) message_numbering: Numbering,
     /// Memory that is set aside for packing, bytes.
-    held: Option<(Held, u64)>,
+    pub(super) held: Option<(Held, u64)>,
 }
 
-/// When a block is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     /// The chunk is needed for new records: without a block they are lost.
@@ -45,7 +43,6 @@ pub(super) enum When {
 
 /// Where a block file may lie.
 pub struct Place {
-    /// Its path.
     pub path: PathBuf,
     /// The reference of the path in the trace buffer.
     pub reference: u32,
@@ -53,7 +50,6 @@ pub struct Place {
     pub is_in_memory: bool,
 }
 
-/// A block file that was made.
 struct BlockFile {
     file: NodeFile,
     /// Bytes of its whole blocks, and of its header.
@@ -68,7 +64,6 @@ const ROOM: u64 = 256 << 10;
 const LEFT: u64 = 1 << 20;
 
 impl BlockFile {
-    /// Makes it, with a block.
     fn create(place: &Place, rank: &RankHeader, block: &[u8]) -> io::Result<BlockFile> {
         let file = NodeFile::create(&place.path).or_else(|error| {
             // The folder of the trace may be made, but not the working directory, which the program may have removed.
@@ -112,7 +107,6 @@ impl Spill {
         Spill { wanted, process, files: Vec::new(), numbering, message_numbering, held: None }
     }
 
-    /// Bytes that were written.
     pub(super) fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.end).sum()
     }
@@ -137,11 +131,6 @@ impl Spill {
         self.held.is_some() && !is_exhausted()
     }
 
-    /// Gives back what is set aside for packing.
-    pub(super) fn give_memory_back(&mut self) {
-        self.held = None;
-    }
-
     /// The files as they can be read, with their names.
     pub fn readers(&mut self) -> io::Result<Vec<(PathBuf, std::fs::File)>> {
         let reader = |file: &mut BlockFile| {
@@ -151,7 +140,6 @@ impl Spill {
         self.files.iter_mut().map(reader).collect()
     }
 
-    /// Removes them.
     pub fn remove(&self) {
         self.files.iter().for_each(|file| drop(std::fs::remove_file(file.file.path())));
     }

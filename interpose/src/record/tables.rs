@@ -23,27 +23,22 @@ impl TraceBuffer {
         start as u32
     }
 
-    /// Adds a communicator: its number and its place.
     pub fn add_communicator(&self, entry: CommunicatorEntry) -> Option<(u32, Entry<CommunicatorEntry>)> {
         self.add(COMMUNICATORS, entry)
     }
 
-    /// Adds an operation: its number.
     pub fn add_operation(&self, entry: OperationEntry) -> Option<u32> {
         self.add(OPERATIONS, entry).map(|(number, _)| number)
     }
 
-    /// How many operations the table can hold.
     pub fn most_operations(&self) -> u64 {
         self.layout.regions[OPERATIONS].capacity
     }
 
-    /// The place of a communicator.
     pub fn communicator(&self, number: u32) -> Entry<CommunicatorEntry> {
         self.entry(COMMUNICATORS, number.into())
     }
 
-    /// The place of an operation.
     pub fn operation(&self, number: u32) -> Entry<OperationEntry> {
         self.entry(OPERATIONS, number.into())
     }
@@ -57,7 +52,6 @@ impl TraceBuffer {
         Some((number, entry, times))
     }
 
-    /// The sums of the threads.
     pub fn thread_times(&self) -> impl Iterator<Item = Entry<ThreadTimes>> {
         (0..self.tables[THREAD_TIMES].used()).map(|number| self.entry(THREAD_TIMES, number))
     }
@@ -69,27 +63,22 @@ impl TraceBuffer {
         Some(self.entry(PARTNERS, 0))
     }
 
-    /// Adds an operation of message calls: its number.
     pub fn add_message(&self, entry: MessageEntry) -> Option<u32> {
         self.add(MESSAGE_CALLS, entry).map(|(number, _)| number)
     }
 
-    /// The place of an operation of message calls.
     pub fn message(&self, number: u32) -> Entry<MessageEntry> {
         self.entry(MESSAGE_CALLS, number.into())
     }
 
-    /// Adds a counter: its place.
     pub fn add_counter(&self, entry: CounterEntry) -> Option<Entry<CounterEntry>> {
         self.add(COUNTERS, entry).map(|(_, place)| place)
     }
 
-    /// Adds a synchronisation.
     pub fn add_sync(&self, entry: SyncEntry) {
         self.add(SYNCS, entry);
     }
 
-    /// Adds what a synchronisation has learnt of a pair.
     pub fn add_probe(&self, entry: ProbeEntry) {
         self.add(PROBES, entry);
     }
@@ -155,7 +144,6 @@ impl TraceBuffer {
         given
     }
 
-    /// An entry of a table, by its number.
     pub(super) fn entry<T>(&self, table: usize, number: u64) -> Entry<T> {
         assert_eq!(size_of::<T>(), ENTRY_SIZES[table], "a table has entries of one type");
         self.memory.entry(self.layout.regions[table].offset + number * size_of::<T>() as u64)

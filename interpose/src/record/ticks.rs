@@ -24,7 +24,6 @@ pub fn now() -> u64 {
     processor::ticks_in_order()
 }
 
-/// True if the system's clock is read in place of the processor's counter.
 pub fn are_of_the_system() -> bool {
     SYSTEM_CLOCK.load(Ordering::Relaxed)
 }
@@ -63,12 +62,26 @@ pub fn nominal_hz() -> u64 {
                 return u64::from(khz) * 1000;
             }
         }
-        crate::base::kernel_clock::hz_of_kernel().unwrap_or(0)
+        hz_of_kernel().unwrap_or(0)
     }
     #[cfg(target_arch = "aarch64")]
     {
         processor::hz()
     }
+}
+
+/// Ticks per second as the kernel has them, from the page of an event that counts nothing (perf_event_open(2),
+/// time_mult and time_shift: ns = ticks * mult >> shift). Known to some 1e-9, as far as the kernel's own measurement
+/// goes.
+#[cfg(target_arch = "x86_64")]
+fn hz_of_kernel() -> Option<u64> {
+    use crate::base::event_page::{self, capability};
+
+    let event = mpitrace_platform::interruptions::EventPage::open().ok()?;
+    let page = event_page::fields(&event.0);
+    let known = page.capabilities.load(Ordering::Relaxed) & capability::TIME != 0;
+    let (mult, shift) = (page.time_mult.load(Ordering::Relaxed), page.time_shift.load(Ordering::Relaxed));
+    (known && mult != 0 && shift < 64).then(|| (1e9 * (1u64 << shift) as f64 / f64::from(mult)).round() as u64)
 }
 
 /// The first reading of the clocks, before MPI is initialised.

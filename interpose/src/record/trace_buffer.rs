@@ -27,7 +27,6 @@ use crate::record::spill::{Place, Spill};
 use crate::record::unkept::{Rows, Sample};
 use crate::record::{publication, ticks};
 
-/// The trace buffer of this rank.
 pub struct TraceBuffer {
     pub(super) memory: &'static Mapping,
     /// Where it lies; `None`: all of it lies in private memory.
@@ -35,7 +34,6 @@ pub struct TraceBuffer {
     pub(super) layout: &'static Layout,
     /// The header in the mapping. Its fields are reached one by one: the companion reads them at any time.
     pub header: Entry<SegmentHeader>,
-    /// The tables, as the header has them.
     pub(super) tables: [Entry<Region>; REGIONS],
     state: Mutex<State>,
     /// Nothing more can be drawn: looked at before the lock is taken.
@@ -46,7 +44,6 @@ pub struct TraceBuffer {
 
 #[derive(Default)]
 pub(super) struct State {
-    /// The file at the path.
     pub(super) file: Option<NodeFile>,
     /// Bytes of each table that have memory.
     pub(super) reserved: [u64; REGIONS],
@@ -69,7 +66,6 @@ pub(super) struct State {
     pub(super) spill: Option<Spill>,
 }
 
-/// A chunk as it was drawn.
 pub struct NewChunk {
     pub number: u32,
     pub columns: Columns,
@@ -187,19 +183,16 @@ impl TraceBuffer {
         self.lock().spill = Some(Spill::new(places.collect()));
     }
 
-    /// Does something while no chunk is drawn.
     pub fn while_none_is_drawn<R>(&self, work: impl FnOnce() -> R) -> R {
         let _state = self.lock();
         work()
     }
 
-    /// The facts that are known of the rank.
     pub fn rank(&self) -> RankHeader {
         let _state = self.lock();
         self.header.rank()
     }
 
-    /// Changes what is known of the rank.
     pub fn change_rank(&self, change: impl FnOnce(&mut RankHeader)) {
         let _state = self.lock();
         self.update_rank(change);
@@ -297,7 +290,6 @@ impl TraceBuffer {
         Some(self.begin_chunk(&mut state, index, thread, took_long))
     }
 
-    /// Withdraws the records of a chunk.
     pub(super) fn empty(&self, state: &State, index: u64) {
         // The entry counts as never drawn until what the chunk held is gone: a kill in between leaves no record twice.
         publication::withdraw(self.chunk(index as u32).draw_word());
@@ -321,7 +313,6 @@ impl TraceBuffer {
         }
     }
 
-    /// Begins a chunk that is empty, for a thread.
     pub(super) fn begin_chunk(&self, state: &mut State, index: u64, thread: u32, took_long: bool) -> NewChunk {
         self.clear(index as u32, 0, 0);
         state.draws += 1;
@@ -346,17 +337,14 @@ impl TraceBuffer {
         }
     }
 
-    /// Where a chunk lies.
     pub(super) fn start_of(&self, chunk: u32) -> u64 {
         self.layout.header.records_offset + u64::from(chunk) * self.layout.header.chunk_bytes
     }
 
-    /// Its columns, in the draw of this number.
     pub(super) fn columns(&self, chunk: u32, draw: u64) -> Columns {
         Columns::of(self.memory, self.start_of(chunk), &self.layout.header, draw)
     }
 
-    /// The entry of a chunk.
     pub fn chunk(&self, chunk: u32) -> Entry<ChunkEntry> {
         self.entry(CHUNKS, chunk.into())
     }

@@ -4,9 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{MOST_HISTOGRAMS, ROWS};
 
-/// Where the rows of the histograms are.
 pub struct Rows {
-    /// Histograms that operations have.
     pub(super) used: AtomicU64,
     /// For each row of each histogram 1 + its place in the table; 0: none yet.
     pub(super) places: [[AtomicU16; ROWS]; MOST_HISTOGRAMS as usize],
@@ -22,7 +20,6 @@ impl Rows {
     }
 }
 
-/// The state of a rank's sample.
 pub struct Sample {
     pub(super) is_on: AtomicBool,
     pub(super) level: AtomicU32,

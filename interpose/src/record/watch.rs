@@ -5,6 +5,7 @@
 //! Only where it has changed is the thread's processor time read, and compared with that of an anchor, which is renewed
 //! between calls: the two clocks run apart.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{InterruptionEntry, NO_PROCESSOR, interruption_flags, interruptions_by};
@@ -17,7 +18,6 @@ use crate::record::quota;
 pub mod means {
     /// The page of an event, else a restartable sequence.
     pub const ANY: u8 = 0;
-    /// None.
     pub const OFF: u8 = 1;
     /// The page of an event alone.
     pub const PAGE: u8 = 2;
@@ -117,7 +117,6 @@ impl Reading {
 }
 
 impl Watch {
-    /// Watches nothing.
     pub const fn none() -> Watch {
         Watch {
             word: &raw const NEVER,
@@ -147,7 +146,7 @@ impl Watch {
         }
         if means != means::SEQUENCE {
             match EventPage::open() {
-                Ok(page) if works(page.word(), &PAGE_WORKS) => watch.by = By::Page(page),
+                Ok(page) if *PAGE_WORKS.get_or_init(|| sees_sleep(page.word())) => watch.by = By::Page(page),
                 Ok(_) => said.without_page = libc::ENOSYS as u16,
                 Err(error) => said.without_page = error as u16,
             }
@@ -156,7 +155,7 @@ impl Watch {
             && means != means::PAGE
             && let Some(sequence) = Sequence::of_thread()
         {
-            if works(sequence.word(), &SEQUENCE_WORKS) && sequence.arm() {
+            if *SEQUENCE_WORKS.get_or_init(|| sees_sleep(sequence.word())) && sequence.arm() {
                 watch.by = By::Sequence(sequence);
             } else {
                 sequence.disarm();
@@ -317,17 +316,9 @@ impl Watch {
     }
 }
 
-/// The answer to whether a method detects a thread's sleep, tested by the first thread that needs it: 0 not tested yet,
-/// 1 yes, 2 no.
-static PAGE_WORKS: AtomicU8 = AtomicU8::new(0);
-static SEQUENCE_WORKS: AtomicU8 = AtomicU8::new(0);
-
-fn works(word: &AtomicU32, known: &AtomicU8) -> bool {
-    if known.load(Ordering::Relaxed) == 0 {
-        known.store(if sees_sleep(word) { 1 } else { 2 }, Ordering::Relaxed);
-    }
-    known.load(Ordering::Relaxed) == 1
-}
+/// The answer to whether a method detects a thread's sleep, tested by the first thread that needs it.
+static PAGE_WORKS: OnceLock<bool> = OnceLock::new();
+static SEQUENCE_WORKS: OnceLock<bool> = OnceLock::new();
 
 #[cfg(test)]
 mod tests {

@@ -41,7 +41,7 @@ pub fn partner(thread: ThreadRef, comm: usize, rank: usize) -> u64 {
 /// The index of a communicator; `None`: it has none that stays its own.
 #[inline(always)]
 pub fn communicator(thread: ThreadRef, handle: usize) -> Option<u32> {
-    match thread.communicator(handle) {
+    match thread.with_cache(|cache| cache.communicators.find(handle)) {
         // The entry of one that was never called may be another one's when it was freed.
         Some(known) if known.is_called() && !known.is_folded() => Some(known.number()),
         _ => find_communicator(thread, handle),
@@ -58,7 +58,7 @@ fn find_communicator(thread: ThreadRef, handle: usize) -> Option<u32> {
         return None;
     }
     known.set_called();
-    thread.keep_communicator(handle, known, generation);
+    thread.with_cache(|cache| cache.communicators.keep(handle, known, generation));
     Some(known.number())
 }
 
@@ -147,7 +147,7 @@ fn count_sent<W: Width>(
 ) -> (u64, u64) {
     let abi = abi::get();
     let destination = Destination { comm: abi.handle(comm), datatype: abi.handle(datatype), rank: dest as c_int };
-    match thread.found_destination(destination).filter(|_| W::count(count) != 0) {
+    match thread.with_sends(|sends| sends.find(destination)).filter(|_| W::count(count) != 0) {
         Some(found) => {
             let bytes = found.size.wrapping_mul(W::count(count) as u64);
             found.entry.sent(bytes);
@@ -168,9 +168,11 @@ fn count_and_keep(thread: ThreadRef, function: Name, count: u64, destination: De
         bytes = known.size.wrapping_mul(count);
         let entry = partners::sent(thread, partner, bytes, types_of(known, count), || reference(function));
         // What is not kept of a handle may change without being seen. An empty message has not the types of others.
-        let is_kept = count > 0 && partner::place(partner).is_some() && thread.known_type(datatype).is_some();
+        let is_known = || thread.with_cache(|cache| cache.types.find(datatype)).is_some();
+        let is_kept = count > 0 && partner::place(partner).is_some() && is_known();
         if let Some(entry) = entry.filter(|_| is_kept) {
-            thread.keep_destination(destination, generation, Sent { partner, size: known.size, entry });
+            let sent = Sent { partner, size: known.size, entry };
+            thread.with_sends(|sends| sends.keep(destination, generation, sent));
         }
     }
     (partner, bytes)

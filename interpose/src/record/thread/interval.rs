@@ -10,15 +10,12 @@ const KEPT: usize = 8;
 pub struct Interval {
     ticks: [(u64, u64); KEPT],
     used: usize,
-    /// Of all others.
     rest: u64,
 }
 
 impl Interval {
-    /// No ticks.
     pub const NEW: Interval = Interval { ticks: [(0, 0); KEPT], used: 0, rest: 0 };
 
-    /// Adds ticks with a partner.
     #[inline(always)]
     pub fn add(&mut self, partner: u64, ticks: u64) {
         let known = &mut self.ticks[..self.used];

@@ -5,9 +5,9 @@ use std::any::Any;
 use mpitrace_format::layout::{AwaitedMessage, awaited};
 
 use crate::base::errno;
-use crate::record::call_cache::{Found, Key, KnownType, Lasts};
-use crate::record::communicator::Communicator;
-use crate::record::thread::sends::{Destination, Sent};
+use crate::record::call_cache::{Cache, Found, Key};
+use crate::record::thread::interval::Interval;
+use crate::record::thread::sends::Sends;
 use crate::record::thread::state::ThreadRef;
 
 impl ThreadRef {
@@ -27,10 +27,12 @@ impl ThreadRef {
         unsafe { (*self.0.as_ptr()).cache.find_again(key) }
     }
 
-    /// Keeps the operation of a key that was found in this generation of the handles.
-    pub fn keep(self, key: &Key, found: Found, lasts: Lasts, generation: u64) {
-        // SAFETY: this thread's own state, of which nothing is borrowed: what `cached` gave was copied.
-        unsafe { (*self.0.as_ptr()).cache.keep(key, found, lasts, generation) };
+    /// Looks something up in the cache, or keeps it there.
+    #[inline(always)]
+    pub fn with_cache<R>(self, work: impl FnOnce(&mut Cache) -> R) -> R {
+        // SAFETY: this thread's own state, of which nothing is borrowed: what `cached` gave was copied. `work` is a
+        // method of the cache, which runs no code of others.
+        work(unsafe { &mut (*self.0.as_ptr()).cache })
     }
 
     /// Keeps an operation until the next one is looked up.
@@ -42,58 +44,18 @@ impl ThreadRef {
         }
     }
 
-    /// The communicator behind a handle, where this thread has kept it lately.
+    /// The same for the partners since the thread's record before.
     #[inline(always)]
-    pub fn communicator(self, handle: usize) -> Option<&'static Communicator> {
-        // SAFETY: this thread's own state; what comes out does not borrow from it.
-        unsafe { (*self.0.as_ptr()).cache.communicator(handle) }
+    pub fn with_interval<R>(self, work: impl FnOnce(&mut Interval) -> R) -> R {
+        // SAFETY: as in `with_cache`.
+        work(unsafe { &mut (*self.0.as_ptr()).interval })
     }
 
-    /// Keeps the communicator that was found behind a handle in this generation of the handles.
-    pub fn keep_communicator(self, handle: usize, known: &'static Communicator, generation: u64) {
-        // SAFETY: this thread's own state, of which nothing is borrowed.
-        unsafe { (*self.0.as_ptr()).cache.keep_communicator(handle, known, generation) };
-    }
-
-    /// The data type behind a handle, where this thread has kept it lately.
+    /// The same for the destinations of its messages.
     #[inline(always)]
-    pub fn known_type(self, handle: usize) -> Option<KnownType> {
-        // SAFETY: this thread's own state.
-        unsafe { (*self.0.as_ptr()).cache.known_type(handle) }
-    }
-
-    /// Keeps the data type that was found behind a handle in this generation of the handles.
-    pub fn keep_type(self, handle: usize, known: KnownType, generation: u64) {
-        // SAFETY: this thread's own state, of which nothing is borrowed.
-        unsafe { (*self.0.as_ptr()).cache.keep_type(handle, known, generation) };
-    }
-
-    /// Adds ticks with a partner since the thread's record before.
-    #[inline(always)]
-    pub fn add_to_interval(self, partner: u64, ticks: u64) {
-        // SAFETY: this thread's own state, of which nothing is borrowed.
-        unsafe { (*self.0.as_ptr()).interval.add(partner, ticks) };
-    }
-
-    /// The data that was found for a destination, where that is still good.
-    #[inline(always)]
-    pub fn found_destination(self, destination: Destination) -> Option<Sent> {
-        // SAFETY: this thread's own state; what is found is copied.
-        unsafe { (*self.0.as_ptr()).sends.find(destination) }
-    }
-
-    /// Keeps what was found for a destination in this generation of the handles.
-    pub fn keep_destination(self, destination: Destination, generation: u64, found: Sent) {
-        // SAFETY: this thread's own state, of which nothing is borrowed.
-        unsafe { (*self.0.as_ptr()).sends.keep(destination, generation, found) };
-    }
-
-    /// The partner with the most of them, as [`Interval::take`] says.
-    ///
-    /// [`Interval::take`]: super::interval::Interval::take
-    pub fn take_longest_partner(self) -> u64 {
-        // SAFETY: this thread's own state, of which nothing is borrowed.
-        unsafe { (*self.0.as_ptr()).interval.take() }
+    pub fn with_sends<R>(self, work: impl FnOnce(&mut Sends) -> R) -> R {
+        // SAFETY: as in `with_cache`.
+        work(unsafe { &mut (*self.0.as_ptr()).sends })
     }
 
     /// The thread waits for this message, the one with this number among those of the call that it is in; `flags`: of
@@ -104,14 +66,12 @@ impl ThreadRef {
         self.times().set_awaited(number, AwaitedMessage { partner, tag, flags: flags | call });
     }
 
-    /// The sum of a user counter on this thread.
     #[inline(always)]
     pub fn sum(self, slot: usize) -> u64 {
         // SAFETY: this thread's own state; the word is copied.
         unsafe { (*self.0.as_ptr()).sums.sum[slot] }
     }
 
-    /// Adds to a slot.
     #[inline(always)]
     pub fn add(self, slot: usize, value: u64) {
         // SAFETY: this thread's own state; code inside the stack runs on it and holds no reference to its sums.
@@ -126,7 +86,6 @@ impl ThreadRef {
         std::mem::replace(unsafe { &mut (*self.0.as_ptr()).sums.started[slot] }, next)
     }
 
-    /// True if the counters of this thread are open.
     #[inline(always)]
     pub fn has_reader(self) -> bool {
         // SAFETY: this thread's own state.

@@ -17,7 +17,6 @@ pub struct MessageKey {
     pub site: call_site::Number,
 }
 
-/// An operation of message calls, with its number.
 #[derive(Clone, Copy)]
 pub struct KnownMessage {
     pub entry: Entry<MessageEntry>,
@@ -44,7 +43,6 @@ pub struct MessageRecords {
 }
 
 impl MessageRecords {
-    /// No records.
     pub const NEW: MessageRecords = MessageRecords {
         columns: Columns::NONE,
         next: 0,
@@ -58,7 +56,6 @@ impl MessageRecords {
     };
 }
 
-/// The place of a key.
 #[inline(always)]
 pub(super) fn place_of(key: &MessageKey) -> usize {
     let mixed = key.partner

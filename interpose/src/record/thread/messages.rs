@@ -14,12 +14,10 @@ pub use crate::record::thread::message_state::{KnownMessage, MessageKey};
 
 static KEPT: AtomicBool = AtomicBool::new(false);
 
-/// Message calls are recorded from now on.
 pub fn start() {
     KEPT.store(true, Ordering::Relaxed);
 }
 
-/// True if message calls are recorded.
 #[inline(always)]
 pub fn are_kept() -> bool {
     KEPT.load(Ordering::Relaxed)
@@ -38,7 +36,6 @@ impl ThreadRef {
         self.with_messages(|messages| (messages.function, messages.site, messages.enter) = (function, site, enter));
     }
 
-    /// The call has returned, at this tick.
     pub fn end_message_call(self, tick: u64) {
         self.with_messages(|messages| messages.exit = tick);
     }
@@ -56,7 +53,6 @@ impl ThreadRef {
         })
     }
 
-    /// Keeps the operation of a key.
     pub fn keep_known_message(self, key: &MessageKey, found: KnownMessage) {
         self.with_messages(|messages| {
             if messages.known.is_empty() && messages.known.try_reserve_exact(KNOWN).is_ok() {

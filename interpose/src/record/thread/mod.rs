@@ -11,7 +11,6 @@ mod pool;
 pub mod sends;
 mod stamps;
 mod state;
-mod sums;
 mod tls;
 pub mod waits;
 

@@ -18,7 +18,8 @@ pub fn guarded<R>(call: impl FnOnce() -> R) -> R {
         None => None,
     };
     let Some(thread) = thread else { return call() };
-    let _guard = Guard::hold(thread, here);
+    thread.set_guard(here);
+    let _guard = Guard(thread);
     call()
 }
 
@@ -30,15 +31,6 @@ pub fn is_nested(here: usize) -> bool {
 
 /// Holds [`Thread::guard`] until it is dropped, also where a C++ exception passes through.
 struct Guard(ThreadRef);
-
-impl Guard {
-    /// Marks the thread as being inside a call made from the frame at `here`.
-    #[inline(always)]
-    fn hold(thread: ThreadRef, here: usize) -> Guard {
-        thread.set_guard(here);
-        Guard(thread)
-    }
-}
 
 impl Drop for Guard {
     #[inline(always)]

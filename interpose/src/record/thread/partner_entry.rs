@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use mpitrace_format::layout::PartnerEntry;
 
-/// A [`PartnerEntry`].
 #[repr(C)]
 #[derive(Default)]
 pub struct SharedEntry {

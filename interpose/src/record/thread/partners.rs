@@ -11,7 +11,6 @@ use crate::record::thread::partner_entry::SharedEntry;
 use crate::record::thread::state::ThreadRef;
 use crate::record::trace_buffer::TraceBuffer;
 
-/// Entries of one half.
 const HALF: usize = PARTNER_ENTRIES / 2;
 /// A partner has one of so many entries, one behind the other.
 const TRIES: usize = 8;
@@ -19,7 +18,6 @@ const TRIES: usize = 8;
 /// The first entry; null: there is none.
 static TABLE: AtomicPtr<SharedEntry> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Counts from now on.
 pub fn start(buffer: &TraceBuffer) {
     let Some(table) = buffer.make_partners() else { return };
     TABLE.store(table.as_ptr().cast(), Relaxed);
@@ -49,7 +47,6 @@ pub fn stop() {
     TABLE.store(std::ptr::null_mut(), Relaxed);
 }
 
-/// True if partners are to be known.
 #[inline(always)]
 pub fn are_counted() -> bool {
     !TABLE.load(Relaxed).is_null()
@@ -59,7 +56,7 @@ pub fn are_counted() -> bool {
 pub fn waited(thread: ThreadRef, partner: u64, ticks: u64) {
     // One that was left by an exception.
     let partner = if partner::any_source(partner).is_some() { partner::UNKNOWN } else { partner };
-    thread.add_to_interval(partner, ticks);
+    thread.with_interval(|interval| interval.add(partner, ticks));
     thread.set_partner(partner::UNKNOWN);
     change(thread, partner, [|entry| &entry.ticks, |entry| &entry.calls], [ticks, 1]);
 }
@@ -112,7 +109,6 @@ fn name(place: &AtomicU32, function: impl Fn() -> u32) {
     }
 }
 
-/// Adds types to a set.
 #[inline(always)]
 fn insert(place: &AtomicU16, types: u16) {
     if place.load(Relaxed) & types != types {

@@ -66,7 +66,6 @@ pub fn current_or_new() -> Option<ThreadRef> {
     current().or_else(create)
 }
 
-/// Makes this thread's state. `None`: there is no memory for it.
 #[cold]
 #[inline(never)]
 pub fn create() -> Option<ThreadRef> {
@@ -88,7 +87,10 @@ fn exit_key() -> Option<libc::pthread_key_t> {
     static KEY: AtomicU32 = AtomicU32::new(UNMADE);
     unsafe extern "C" fn at_end(state: *mut c_void) {
         tls::set(std::ptr::null_mut());
-        ended(state);
+        let Some(thread) = NonNull::new(state.cast::<Thread>()) else { return };
+        ThreadRef(thread).give_up();
+        // SAFETY: `create` has leaked the box, and the thread whose state it was has ended.
+        release(unsafe { Box::from_raw(thread.as_ptr()) });
     }
     let known = KEY.load(Ordering::Acquire);
     if known != UNMADE {
@@ -107,12 +109,4 @@ fn exit_key() -> Option<libc::pthread_key_t> {
             Some(other)
         }
     }
-}
-
-/// Gives the state of this thread, which ends, to the next one.
-fn ended(thread: *mut c_void) {
-    let Some(thread) = NonNull::new(thread.cast::<Thread>()) else { return };
-    ThreadRef(thread).give_up();
-    // SAFETY: `create` has leaked the box, and the thread whose state it was has ended.
-    release(unsafe { Box::from_raw(thread.as_ptr()) });
 }

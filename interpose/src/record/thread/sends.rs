@@ -8,14 +8,10 @@ use crate::record::thread::partner_entry::SharedEntry;
 /// So many are kept, each at the place of its rank.
 const KEPT: usize = 4;
 
-/// The properties that a message of the program is known by: communicator, data type and rank.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Destination {
-    /// Its handle.
     pub comm: usize,
-    /// Its handle.
     pub datatype: usize,
-    /// In the communicator.
     pub rank: c_int,
 }
 
@@ -38,16 +34,12 @@ struct Kept {
     found: Option<Sent>,
 }
 
-/// Those of a thread.
 pub struct Sends([Kept; KEPT]);
 
 impl Sends {
-    /// None yet.
     pub const NEW: Sends =
         Sends([Kept { destination: Destination { comm: 0, datatype: 0, rank: -1 }, generation: 0, found: None }; KEPT]);
-}
 
-impl Sends {
     /// The data that was found for a destination, where that is still good.
     #[inline(always)]
     pub fn find(&self, destination: Destination) -> Option<Sent> {

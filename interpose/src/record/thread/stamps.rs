@@ -12,7 +12,6 @@ use crate::record::watch::Watch;
 /// All blocks below are sound since a [`ThreadRef`] is the calling thread's own state, and a [`Record`] lies in the
 /// chunk that it fills; no reference to a field outlives the method that made it.
 impl ThreadRef {
-    /// Stores what call a record is of.
     #[inline(always)]
     pub fn describe(self, record: Record, position: u64, repetition: u64, operation: u32) {
         // SAFETY: as said above. Each column's address is read where it is used, which costs less than copying them
@@ -127,7 +126,6 @@ impl ThreadRef {
         }
     }
 
-    /// The same after it, at its last tick.
     #[inline(always)]
     pub fn look_after_wait(self, tick: u64) {
         if self.is_interrupted() || self.watch(|watch| watch.is_due(tick)) {
@@ -176,7 +174,6 @@ impl ThreadRef {
         }
     }
 
-    /// The sums of the thread begin at this tick.
     pub fn begin_times(self, tick: u64) {
         self.skip_interruptions(tick);
         let reading = self.keep_processor_time(tick);
@@ -185,7 +182,6 @@ impl ThreadRef {
         self.set_waits_taken(0);
     }
 
-    /// The sums of the thread end at this tick.
     pub fn end_times(self, tick: u64) {
         self.look_outside(tick, interruption_flags::BETWEEN);
     }

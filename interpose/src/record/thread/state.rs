@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
-use mpitrace_format::layout::{DISTURBED, ThreadEntry, ThreadTimes, chunk_flags, partner, wait_class};
+use mpitrace_format::layout::{DISTURBED, INNER_COUNTERS, ThreadEntry, ThreadTimes, chunk_flags, partner, wait_class};
 
 use crate::base::errno;
 use crate::record::call_cache::{Cache, Found};
@@ -17,7 +17,6 @@ use crate::record::entry::Entry;
 use crate::record::thread::interval::Interval;
 use crate::record::thread::message_state::MessageRecords;
 use crate::record::thread::sends::Sends;
-use crate::record::thread::sums::Sums;
 use crate::record::thread::tls;
 use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
@@ -33,17 +32,12 @@ pub(super) struct Thread {
     guard: usize,
     /// Index of the next record in the thread's chunk.
     next: usize,
-    /// Index at which the chunk ends.
     end: usize,
-    /// The columns of the chunk.
     pub(super) columns: Columns,
-    /// The thread's interruptions by the operating system.
     pub(super) watch: Watch,
-    /// The chunk's number; `None` before the first.
     chunk: Option<u32>,
     /// Which of the columns that not every record uses have memory in the chunk: `chunk_flags`.
     extended: u32,
-    /// Further work for a record, bits of [`attention`].
     attention: u16,
     /// The error code that an error handler of the program was called with last.
     error: c_int,
@@ -58,26 +52,26 @@ pub(super) struct Thread {
     waits_taken: u64,
     /// The partner of the call that can wait which the thread is in, or has left: one of `layout::partner`.
     partner: u64,
-    /// Partners since the record before.
     pub(super) interval: Interval,
-    /// To whom it has sent lately.
     pub(super) sends: Sends,
-    /// Where the records of its message calls go.
     pub(super) messages: MessageRecords,
-    /// Sums of the user counters on this thread.
     pub(super) sums: Sums,
     /// Where chunks are drawn from; `None`: this thread's calls cannot be kept.
     buffer: Option<&'static TraceBuffer>,
     /// The operation that was found last, where `cache` did not hold it.
     pub(super) found_last: Option<Found>,
-    /// Operations that this thread called lately.
     pub(super) cache: Cache,
-    /// The thread's entry in the trace buffer.
     entry: Entry<ThreadEntry>,
-    /// Its sums there.
     times: Entry<ThreadTimes>,
-    /// Index of `entry`.
     index: u32,
+}
+
+/// Sums of the user counters on a thread since it began.
+pub(super) struct Sums {
+    /// By slot; those of timers in ticks.
+    pub sum: [u64; INNER_COUNTERS],
+    /// When a timer was started, ticks; 0: it is not running.
+    pub started: [u64; INNER_COUNTERS],
 }
 
 /// Ends what another layer keeps for a thread that ends.
@@ -88,7 +82,6 @@ pub fn at_end(work: fn()) {
     let _ = AT_END.set(work);
 }
 
-/// Further work for the records of all threads.
 static ATTENTION: AtomicU16 = AtomicU16::new(0);
 
 /// From now on the records of threads that make their first call need this too.
@@ -98,7 +91,6 @@ pub fn attend_to(attention: u16) {
 
 /// Bits of what a record needs beside the usual.
 pub mod attention {
-    /// Calls have counters.
     pub const COUNTERS: u16 = 1;
     /// The tracer has delayed the next call.
     pub const DISTURBED: u16 = 2;
@@ -118,7 +110,6 @@ pub mod attention {
     pub const IN_SAMPLE: u16 = 256;
     /// Counters to be read after a call.
     pub const COUNTED: u16 = SAMPLED | INNER;
-    /// All further work after a call.
     pub const AFTER: u16 = COUNTED | HANDLED | ALGORITHM | IN_SAMPLE;
 }
 
@@ -171,7 +162,7 @@ impl Thread {
                 interval: Interval::NEW,
                 sends: Sends::NEW,
                 messages: MessageRecords::NEW,
-                sums: Sums::ZERO,
+                sums: Sums { sum: [0; _], started: [0; _] },
                 buffer: buffer,
                 found_last: None,
                 entry: entry,
@@ -239,7 +230,6 @@ impl ThreadRef {
         partner set_partner: u64;
     }
 
-    /// From now on records of this thread need this too.
     #[inline(always)]
     pub fn attend(self, attention: u16) {
         self.set_attention(self.attention() | attention);
@@ -282,7 +272,6 @@ impl ThreadRef {
         }
     }
 
-    /// True if the next record needs a new chunk.
     #[inline(always)]
     pub fn is_full(self) -> bool {
         self.next() == self.end()
@@ -294,7 +283,6 @@ impl ThreadRef {
         Record(self.next())
     }
 
-    /// The last record.
     #[inline(always)]
     pub fn last_record(self) -> Record {
         Record(self.next() - 1)
@@ -317,7 +305,6 @@ impl ThreadRef {
         self.set_next(record.0);
     }
 
-    /// Where a record lies.
     #[inline(always)]
     pub fn place(self, record: Record) -> Place {
         // SAFETY: a record is made by `next_record` where the chunk has room, and by `last_record`; the chunk is the
@@ -412,7 +399,7 @@ impl ThreadRef {
         unsafe {
             (*self.0.as_ptr()).reader = None;
             (*self.0.as_ptr()).watch.close();
-            (*self.0.as_ptr()).sums.started = Sums::ZERO.started;
+            (*self.0.as_ptr()).sums.started = [0; _];
         }
     }
 }

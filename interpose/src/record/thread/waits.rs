@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::{chunk_flags, wait_class};
 
+use crate::record::thread::interval::Interval;
 use crate::record::thread::partners;
 use crate::record::thread::state::{Record, ThreadRef, attention};
 use crate::record::ticks;
@@ -15,7 +16,6 @@ pub fn start() {
     STAMPED.store(true, Ordering::Relaxed);
 }
 
-/// True if calls that can wait have time stamps.
 #[inline(always)]
 pub fn are_stamped() -> bool {
     STAMPED.load(Ordering::Relaxed)
@@ -69,7 +69,7 @@ impl ThreadRef {
         let sum = self.times().ticks(wait_class::POINT_TO_POINT);
         let ticks = sum.wrapping_sub(self.p2p_stored());
         if ticks != 0 && self.extend_at(record, chunk_flags::WAITED) {
-            self.place(record).add_p2p(ticks, self.take_longest_partner());
+            self.place(record).add_p2p(ticks, self.with_interval(Interval::take));
             self.set_p2p_stored(sum);
         }
     }
@@ -78,7 +78,7 @@ impl ThreadRef {
     pub fn skip_p2p(self) {
         self.set_attention(self.attention() & !attention::WAITED);
         self.set_p2p_stored(self.times().ticks(wait_class::POINT_TO_POINT));
-        let _ = self.take_longest_partner();
+        let _ = self.with_interval(Interval::take);
     }
 
     /// The ticks in all calls that can wait, but for those of recorded collectives, since this was asked last.

@@ -72,10 +72,8 @@ static SETTINGS: [Setting; 5] = [
 ];
 
 fn clock(text: &str) -> Result<String, String> {
-    match Synchronisation::parse(text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(expected) => Err(format!("expected {expected}")),
-    }
+    let parsed = Synchronisation::parse(text).map(|_| text.to_owned());
+    parsed.ok_or_else(|| format!("expected {}", Synchronisation::expected()))
 }
 
 fn samples(text: &str) -> Result<String, String> {
