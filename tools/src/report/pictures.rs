@@ -1,4 +1,4 @@
-//! Static pictures for papers: each plot by itself, and all of an operation on one sheet, as SVG, PNG and PDF.
+//! Static pictures for papers: each plot by itself, and all of an operation on one sheet, as SVG and PNG.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::plots::{self, View, file_name};
 use super::sheet;
 use crate::draw::plot::Plot;
 use crate::draw::scene::{Anchor, Area, FAINT, Scene};
-use crate::draw::{pdf, picture, png, svg};
+use crate::draw::{picture, png, svg};
 
 /// How a plot by itself is drawn.
 #[derive(Clone, Debug)]
@@ -33,11 +33,10 @@ impl Default for Format {
 pub enum Written {
     Svg,
     Png,
-    Pdf,
 }
 
 impl Written {
-    const ALL: [(&'static str, Written); 3] = [("svg", Written::Svg), ("png", Written::Png), ("pdf", Written::Pdf)];
+    const ALL: [(&'static str, Written); 2] = [("svg", Written::Svg), ("png", Written::Png)];
 
     /// By the ending of the file's name.
     pub fn by_ending(path: &Path) -> Option<Written> {
@@ -53,7 +52,6 @@ impl Written {
         file::whole(path, |file| match self {
             Written::Svg => Ok(file.write_all(svg::text(scene, "axes").as_bytes())?),
             Written::Png => png::write(scene, file),
-            Written::Pdf => pdf::write(scene, file),
         })
     }
 }

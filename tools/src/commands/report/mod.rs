@@ -32,7 +32,7 @@ use crate::summary::Summary;
 pub struct Arguments {
     #[command(flatten)]
     input: Input,
-    /// OUT.html: one page that needs nothing else; otherwise a folder for pictures, as SVG, PNG and PDF
+    /// OUT.html: one page that needs nothing else; otherwise a folder for pictures, as SVG and PNG
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Only this operation
