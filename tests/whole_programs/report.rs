@@ -89,7 +89,6 @@ fn page(case: &Case) {
         "ecdf",
         "q-q",
         "box",
-        "autocorrelation",
         "counter-messages-sent",
         "counter-messages-sent-repetition",
         "counter-bytes-sent",
@@ -184,7 +183,7 @@ fn hovers(browser: &mut Browser) {
     ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
-    for name in ["histogram", "ecdf", "q-q", "box", "autocorrelation", "arrival"] {
+    for name in ["histogram", "ecdf", "q-q", "box", "arrival"] {
         let svg = format!("document.querySelector('figure[data-plot={name}] svg')");
         browser.mouse("mouseMoved", (1.0, 1.0));
         let (x, y) = place(browser, &svg, None);
@@ -271,7 +270,7 @@ fn drawn(case: &Case) {
     write(&trace, &folder);
     let files: Vec<PathBuf> =
         fs::read_dir(&folder).expect("pictures").map(|entry| entry.expect("an entry").path()).collect();
-    assert_eq!(files.len(), 32, "14 plots, a sheet and the timeline, twice: {files:?}");
+    assert_eq!(files.len(), 28, "13 plots and the timeline, twice: {files:?}");
     for file in files {
         let bytes = fs::read(&file).expect("a picture");
         match file.extension().and_then(OsStr::to_str) {

@@ -1,5 +1,5 @@
-//! The numbers of a series for people: rows of a table, and facts beside it. `stats`, the page, the sheet and the
-//! terminal show the same ones.
+//! The numbers of a series for people: rows of a table, and facts beside it. `stats`, the page and the terminal
+//! show the same ones.
 
 use mpitrace::statistics::{Above, IntervalNs, Summary};
 

@@ -201,13 +201,6 @@ impl Summary {
             modes: modes.into_iter().map(|mode| mode.numbered(repetition)).collect(),
         }
     }
-
-    /// The autocorrelations of independent values lie within plus and minus this in 95 % of the cases; 0 of no values.
-    pub fn autocorrelation_band(count: usize) -> f64 {
-        /// The quantile of the normal distribution at 97.5 %.
-        const TWO_SIDED_95: f64 = 1.959_964;
-        if count == 0 { 0.0 } else { TWO_SIDED_95 / (count as f64).sqrt() }
-    }
 }
 
 impl OutlierPeriod {

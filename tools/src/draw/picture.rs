@@ -105,7 +105,7 @@ pub fn key(scene: &mut Scene, layer: &Layer, (x, y): (f64, f64)) {
         Mark::Rules { dash, .. } => {
             scene.line((x, y), (x + 14.0, y), Stroke { colour, width: 1.1, dash: Some(*dash) });
         }
-        Mark::Bars(_) | Mark::Band(_) | Mark::Labels(_) | Mark::BoxPlot { .. } | Mark::Image(_) => {
+        Mark::Bars(_) | Mark::Labels(_) | Mark::BoxPlot { .. } | Mark::Image(_) => {
             swatch(scene, colour, (x, y));
         }
     }
@@ -164,12 +164,6 @@ impl Frame {
             }
             Mark::Bars(bars) => {
                 bars.iter().for_each(|bar| data.push_str(&rectangle(self.bar(bar))));
-                fill = Some(colour);
-            }
-            Mark::Band(points) => {
-                let lower = points.iter().map(|&(x, low, _)| (x, low));
-                let upper = points.iter().rev().map(|&(x, _, high)| (x, high));
-                data = polyline(lower.chain(upper).map(|(x, y)| (self.x.place(x), self.y.place(y)))) + "z";
                 fill = Some(colour);
             }
             Mark::Labels(labels) => {

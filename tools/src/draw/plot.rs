@@ -81,8 +81,6 @@ pub enum Mark {
     },
     /// Rectangles: from and to on both axes.
     Bars(Vec<Bar>),
-    /// The area between two lines: x, low, high.
-    Band(Vec<(f64, f64, f64)>),
     /// Texts above points.
     Labels(Vec<((f64, f64), String)>),
     /// Upright lines over the whole height.
@@ -159,7 +157,6 @@ impl Mark {
         match self {
             Mark::Points { points, .. } | Mark::Line { points, .. } => points.is_empty(),
             Mark::Bars(bars) => bars.is_empty(),
-            Mark::Band(points) => points.is_empty(),
             Mark::Labels(labels) => labels.is_empty(),
             Mark::Rules { at, .. } => at.is_empty(),
             Mark::BoxPlot { .. } | Mark::Image(_) => false,

@@ -7,7 +7,7 @@ use crate::report::pictures::Format;
 /// Size and title.
 #[derive(Clone, Debug, Args)]
 pub struct PictureOption {
-    /// Width and height of the pictures, mm; texts keep their size (the sheet of all plots has its own)
+    /// Width and height of the pictures, mm; texts keep their size
     #[arg(long, value_name = "WxH", requires = "output", value_parser = size)]
     size: Option<(f64, f64)>,
     /// The line above each picture, in place of its own; '' for none

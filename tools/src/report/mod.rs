@@ -13,7 +13,6 @@ pub mod measured;
 pub mod page;
 pub mod pictures;
 pub mod plots;
-mod sheet;
 pub mod terminal;
 pub mod thin;
 pub mod timed;

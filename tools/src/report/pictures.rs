@@ -1,4 +1,4 @@
-//! Static pictures for papers: each plot by itself, and all of an operation on one sheet, as SVG and PNG.
+//! Static pictures for papers: each plot by itself, as SVG and PNG.
 
 use std::path::Path;
 
@@ -8,7 +8,6 @@ use mpitrace::run_time::RunTime;
 use super::file;
 use super::fingerprint::{Fingerprint, Report};
 use super::plots::{self, View, file_name};
-use super::sheet;
 use crate::draw::plot::Plot;
 use crate::draw::scene::{Anchor, Area, FAINT, Scene};
 use crate::draw::{picture, png, svg};
@@ -63,9 +62,6 @@ fn of_run(report: &Report) -> Vec<(&'static str, Plot)> {
     timeline.into_iter().chain(sizes).collect()
 }
 
-/// The name of the sheet that holds an operation's numbers and its most telling plots.
-const SHEET: &str = "fingerprint";
-
 /// Writes the pictures of all operations into a folder, or one kind of plot alone.
 ///
 /// # Errors
@@ -83,9 +79,6 @@ pub fn write(report: &Report, time: RunTime, folder: &Path, only: Option<&str>, 
             let above = format!("{}, {}", subject.title(), subject.layout());
             let scene = alone(&plot, format, format!("{}: {name}", subject.title()), above);
             write_all(folder, &format!("{start}-{name}"), &scene)?;
-        }
-        if is_wanted(SHEET) {
-            write_all(folder, &format!("{start}-{SHEET}"), &sheet::of_operation(report, view))?;
         }
     }
     for (name, plot) in of_run(report).into_iter().filter(|(name, _)| is_wanted(name)) {
@@ -128,7 +121,6 @@ fn check(report: &Report, name: &str) -> Result<()> {
         }
     }
     names.extend(of_run(report).into_iter().map(|(name, _)| name.to_owned()));
-    names.push(SHEET.to_owned());
     ensure!(names.iter().any(|known| known == name), "no plot {name}: there are {}", names.join(", "));
     Ok(())
 }

@@ -101,7 +101,7 @@ fn values(plot: &Plot, layer: &Layer, frame: &Frame) -> Value {
             });
             json!({"edges": list(image.edges.iter().copied()), "names": image.rows, "maps": maps.collect::<Vec<_>>()})
         }
-        Mark::Bars(_) | Mark::Band(_) | Mark::Rules { .. } | Mark::Labels(_) => return Value::Null,
+        Mark::Bars(_) | Mark::Rules { .. } | Mark::Labels(_) => return Value::Null,
     };
     values["name"] = layer.name.as_str().into();
     values

@@ -1,17 +1,14 @@
-//! How the run times are distributed: histograms, distribution function, box plot, autocorrelation.
+//! How the run times are distributed: histograms, distribution function, box plot.
 
 use mpitrace::categories::Category;
-use mpitrace::statistics::{Description, Summary, normal_quantile};
+use mpitrace::statistics::{Description, normal_quantile};
 
 use super::sets::{Set, against_normal};
 use super::{ALL, DASHED, ORDER, View, ink};
-use crate::draw::axis::{Kind, extent};
+use crate::draw::axis::Kind;
 use crate::draw::plot::{Bar, FAR, Ink, Mark, Plot, Range};
-use crate::draw::scene::Colour;
 use crate::report::fingerprint::{Ecdf, Timed};
 use crate::report::histogram::Histogram;
-
-const PALE: Ink = Ink::of_colour(Colour(0xe4, 0xe4, 0xe4));
 
 /// All repetitions.
 pub fn histogram(view: View) -> Plot {
@@ -91,24 +88,5 @@ pub fn boxes(view: View) -> Plot {
         let values = [one.min_ns, low, lower, median, upper, high, one.max_ns];
         plot.add(one.name, None, category.map_or(ALL, ink), Mark::BoxPlot { row, values });
     }
-    plot
-}
-
-/// Of the good repetitions in their order.
-pub fn autocorrelation(view: View) -> Plot {
-    let title = "Autocorrelation of the good repetitions";
-    let found = &view.timed().good.autocorrelation;
-    let within = Summary::autocorrelation_band(view.timed().counts[Category::Good.place()]);
-    let values = found.iter().copied().chain([-1.5 * within, 1.5 * within]);
-    let Some((low, high)) = extent(values).filter(|_| !found.is_empty()) else { return Plot::empty(title) };
-    let lags = found.len() as f64;
-    let x = Range::new("lag, repetitions", (0.0, lags + 1.0), Kind::Count);
-    let range = ((low * 1.1).min(-0.1), (high * 1.1).max(0.1));
-    let mut plot = Plot::new(title, x, Range::new("autocorrelation", range, Kind::Share));
-    let band = vec![(0.0, -within, within), (lags + 1.0, -within, within)];
-    plot.add("of independent ones 95 %", Some("of independent ones 95 %".into()), PALE, Mark::Band(band));
-    let bar = |(lag, &value): (f64, &f64)| Bar { x: (lag - 0.25, lag + 0.25), y: (value.min(0.0), value.max(0.0)) };
-    let bars = (1..).map(f64::from).zip(found).map(bar).collect();
-    plot.add("autocorrelation", None, ink(Category::Good), Mark::Bars(bars));
     plot
 }

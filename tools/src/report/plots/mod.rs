@@ -141,7 +141,6 @@ pub fn by_time(view: View) -> Vec<(String, Plot)> {
         ("ecdf", distribution::ecdf(view)),
         ("q-q", distribution::q_q(view)),
         ("box", distribution::boxes(view)),
-        ("autocorrelation", distribution::autocorrelation(view)),
     ]
     .map(|(name, plot)| (name.to_owned(), plot))
     .into();
