@@ -12,7 +12,6 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::output::{DataSink, Output};
-use crate::report::file::create;
 
 /// The output of a format.
 pub type Sink<'a> = dyn Write + Send + 'a;
@@ -160,6 +159,15 @@ pub fn write_file(path: &Path, content: Content, write: impl FnOnce(&mut Sink) -
     written
 }
 
+/// Makes a file under a name that others can guess: nothing that they may have put there is written to. What an earlier
+/// run has left is removed.
+fn create(part: &Path) -> io::Result<File> {
+    match fs::remove_file(part) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => File::create_new(part),
+    }
+}
+
 fn write_all(file: File, path: &Path, content: Content, write: impl FnOnce(&mut Sink) -> Result<()>) -> Result<File> {
     let compress = path.extension().is_some_and(|ending| ending == "gz");
     ensure!(
@@ -220,5 +228,39 @@ impl<W: Write> Write for Watched<W> {
     fn flush(&mut self) -> io::Result<()> {
         let result = self.inner.flush();
         self.watch(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_have_put_under_the_name_is_not_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, part, other] = ["page.html", "page.html.part", "other"].map(|name| folder.path().join(name));
+        fs::write(&other, b"another file").unwrap();
+        for link in [std::os::unix::fs::symlink, |from: &Path, to: &Path| fs::hard_link(from, to)] {
+            link(&other, &part).unwrap();
+            write_file(&path, Content::Text, |file| Ok(file.write_all(b"whole")?)).unwrap();
+            assert_eq!(
+                (fs::read(&path).unwrap(), fs::read(&other).unwrap()),
+                (b"whole".into(), b"another file".into())
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_finished_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.html");
+        write_file(&path, Content::Text, |file| Ok(file.write_all(b"whole")?)).unwrap();
+        let error = write_file(&path, Content::Text, |file| {
+            file.write_all(b"half")?;
+            bail!("no more")
+        });
+        assert_eq!(error.unwrap_err().to_string(), "no more");
+        assert_eq!(fs::read(&path).unwrap(), b"whole", "what was there stays");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

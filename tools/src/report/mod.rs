@@ -5,7 +5,6 @@
 //! [`make`].
 
 pub mod detail;
-pub mod file;
 pub mod fingerprint;
 pub mod histogram;
 pub mod make;

@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use mpitrace::run_time::RunTime;
 
-use super::file;
 use super::fingerprint::{Fingerprint, Report};
 use super::plots::{self, View, file_name};
 use crate::draw::plot::Plot;
 use crate::draw::scene::{Anchor, Area, FAINT, Scene};
 use crate::draw::{picture, png, svg};
+use crate::export::destination::{Content, write_file};
 
 /// How a plot by itself is drawn.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ impl Written {
     /// # Errors
     /// The file cannot be written.
     pub fn write(self, scene: &Scene, path: &Path) -> Result<()> {
-        file::whole(path, |file| match self {
+        write_file(path, Content::Binary, |file| match self {
             Written::Svg => Ok(file.write_all(svg::text(scene, "axes").as_bytes())?),
             Written::Png => png::write(scene, file),
         })

@@ -23,10 +23,10 @@ use mpitrace::comparison::{Alternative, Settings, Test, Verdict};
 use mpitrace::run_time::RunTime;
 
 use super::FINDING;
+use crate::export::destination::{Content, write_file};
 use crate::options::{Format, FromOption, ReductionOption, TimeOption, named};
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::report::file;
 use factors::Factor;
 use figures::{Drawn, Figure};
 use identity::Names;
@@ -184,7 +184,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         eprintln!("mpitrace: {}", crate::text::printable(note));
     }
     match drawn {
-        Some((path, Drawn::Page)) => file::whole(path, |file| figures::page(&pairs, file))?,
+        Some((path, Drawn::Page)) => write_file(path, Content::Text, |file| figures::page(&pairs, file))?,
         Some((path, Drawn::Picture(figure, written))) => {
             let scene = figures::draw(figure, &pairs);
             written.write(&scene.with_context(|| format!("{}: nothing to show", path.display()))?, path)?;

@@ -11,6 +11,7 @@ use mpitrace::categories::Rule;
 
 use super::{exit_code, info};
 use crate::draw::terminal::Look;
+use crate::export::destination::{Content, write_file};
 use crate::memory;
 use crate::options::{Input, PictureOption, RuleOption, TimeOption};
 use crate::output::{self, Output};
@@ -19,7 +20,7 @@ use crate::report::detail::{Detail, SHOWN};
 use crate::report::fingerprint::{Fingerprint, Overview, Report, Run};
 use crate::report::measured::Measured;
 use crate::report::timeline::Timeline;
-use crate::report::{file, make, page, pictures, terminal};
+use crate::report::{make, page, pictures, terminal};
 use crate::source::Source;
 use crate::summary::Summary;
 
@@ -72,7 +73,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let report = report(&source, arguments, matches!(place, Place::Terminal))?;
     match place {
         Place::Page(path) => {
-            file::whole(path, |file| page::write(&report, file))?;
+            write_file(path, Content::Text, |file| page::write(&report, file))?;
         }
         Place::Folder(folder) => {
             let only = arguments.plot.as_deref();
