@@ -5,7 +5,6 @@ use mpitrace::clock::Clock;
 use mpitrace::messages::{self, MessageCall, Messages};
 use mpitrace::operations::Operations;
 use mpitrace::reader::Trace;
-use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::call_columns::Value;
@@ -127,10 +126,6 @@ impl MessageRow<'_> {
 
 impl Serialize for MessageRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (name, value) in Self::NAMES.iter().zip(self.values()) {
-            map.serialize_entry(name, &value)?;
-        }
-        map.end()
+        serializer.collect_map(Self::NAMES.iter().zip(self.values()))
     }
 }

@@ -4,7 +4,6 @@
 //! page, the pictures, the terminal and the JSON show one and the same [`Report`].
 
 mod points;
-mod serialize;
 mod timed;
 
 pub use points::{Counter, Heat, Points};

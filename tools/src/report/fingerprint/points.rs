@@ -1,9 +1,7 @@
 //! The data that are drawn: points, counters, and the maps of ranks by repetition.
 
 use mpitrace::categories::Category;
-use serde::Serialize;
-
-use super::serialize::letters_each;
+use serde::{Serialize, Serializer};
 
 /// The repetitions that are drawn: all, or as many as a page can carry.
 #[derive(Debug, Default, Serialize)]
@@ -54,4 +52,10 @@ pub struct Heat {
     pub arrival_ns: Vec<Vec<f64>>,
     /// How long the rank was in the call.
     pub run_time_ns: Vec<Vec<f64>>,
+}
+
+/// A letter for each repetition, the first of the category's name: `f`, `w`, `o`, `g`.
+fn letters_each<S: Serializer>(lists: &[Vec<Category>], serializer: S) -> Result<S::Ok, S::Error> {
+    let letters = |list: &Vec<Category>| list.iter().map(|category| &category.name()[..1]).collect::<String>();
+    serializer.collect_seq(lists.iter().map(letters))
 }

@@ -4,14 +4,12 @@ use mpitrace::run_time::RunTime;
 use mpitrace::statistics::{BoxPlot, Sample, Summary, empirical_distribution};
 use serde::Serialize;
 
-use super::serialize::time_name;
 use crate::report::histogram::Histogram;
 use mpitrace::categories::Remarks;
 
 /// The run times by one definition.
 #[derive(Debug, Serialize)]
 pub struct Timed {
-    #[serde(serialize_with = "time_name")]
     pub time: RunTime,
     /// In the order of [`Category::ALL`](mpitrace::categories::Category::ALL).
     pub counts: [usize; 4],

@@ -15,7 +15,6 @@ use crate::text;
 use figure::Figures;
 use mpitrace::categories::Category;
 
-const TEMPLATE: &str = include_str!("../assets/page.html");
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
 
@@ -70,21 +69,9 @@ pub fn of_figures(title: &str, lines: &[String], sections: &[(&str, String)], ou
 }
 
 fn document(title: &str, body: &str, output: &mut dyn Write) -> Result<()> {
-    let mut rest = TEMPLATE;
-    while let Some((before, after)) = rest.split_once("{{") {
-        output.write_all(before.as_bytes())?;
-        let Some((place, behind)) = after.split_once("}}") else { break };
-        let text = match place {
-            "title" => escaped(title),
-            "style" => STYLE.to_owned(),
-            "script" => SCRIPT.to_owned(),
-            _ => format!("<header><h1>{}</h1>{body}", escaped(title)),
-        };
-        output.write_all(text.as_bytes())?;
-        rest = behind;
-    }
-    output.write_all(rest.as_bytes())?;
-    Ok(())
+    let title = escaped(title);
+    let page = format!(include_str!("../assets/page.html"), title = title, style = STYLE, script = SCRIPT, body = body);
+    Ok(output.write_all(page.as_bytes())?)
 }
 
 /// All that is above the summary, less the title.
@@ -225,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_page_asks_for_nothing_from_elsewhere() {
-        for text in [SCRIPT, TEMPLATE, STYLE] {
+        for text in [SCRIPT, STYLE, include_str!("../assets/page.html")] {
             for forbidden in ["http:", "https:", "@import", "fetch(", "import("] {
                 assert!(!text.contains(forbidden), "{forbidden}");
             }
