@@ -6,15 +6,12 @@
 //! communication efficiency = max(u) / T. The run is that from the exit of MPI_Init to the entry of MPI_Finalize, as TALP
 //! has it.
 
-use std::collections::BTreeMap;
-
-use mpitrace_format::layout::OPERATION_MASK;
 use serde::Serialize;
 
-use crate::account::{Account, RankPart};
-use crate::clock::{Clock, RankClock};
-use crate::parallel;
-use crate::reader::{Part, Trace};
+use crate::account::{self, Account, RankPart, RegionAccount};
+use crate::clock::Clock;
+use crate::operations::Operations;
+use crate::reader::Trace;
 
 /// The efficiencies of ranks, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -55,20 +52,17 @@ pub fn whole_run(account: &Account) -> Option<Efficiency> {
 
 /// Those of each region, by name. None where ranks are in MPI for more than collective calls, since these have no times of
 /// day: then it is not known in which region they are.
-pub fn regions(trace: &Trace, clock: &Clock, account: &Account) -> Vec<RegionEfficiency> {
+pub fn regions(trace: &Trace, clock: &Clock, operations: &Operations, account: &Account) -> Vec<RegionEfficiency> {
     let beside: f64 = account.ranks.iter().map(|rank| rank.parts.sum_of(&BESIDE)).sum();
     // Of a sample it is not known which calls that are not kept were in which region.
     if beside > NEGLIGIBLE * account.rank_ns() || trace.is_sample() {
         return Vec::new();
     }
-    let parts = trace.parts.iter().enumerate().map(|(index, part)| (part, clock.of_part(index)));
-    let of_parts = parallel::map(parts.collect(), |(part, clock)| times_in_regions(part, clock));
-    let mut times: BTreeMap<String, Vec<Time>> = BTreeMap::new();
-    of_parts.into_iter().flatten().for_each(|(region, time)| times.entry(region).or_default().push(time));
-    let of_region = |(region, times): (String, Vec<Time>)| {
-        Some(RegionEfficiency { region, efficiency: efficiency(times.into_iter())? })
+    let of_region = |RegionAccount { name, ranks, .. }: RegionAccount| {
+        let times = ranks.into_values().map(|[whole, in_calls]| Time { whole, useful: whole - in_calls });
+        Some(RegionEfficiency { region: name, efficiency: efficiency(times)? })
     };
-    times.into_iter().filter_map(of_region).collect()
+    account::regions(trace, clock, operations).into_iter().filter_map(of_region).collect()
 }
 
 /// Parts without times of day, and the share of the ranks' time that they may have.
@@ -87,46 +81,10 @@ fn efficiency(times: impl Iterator<Item = Time>) -> Option<Efficiency> {
     parallel.is_finite().then_some(Efficiency { parallel, load_balance, communication })
 }
 
-/// How long a rank was in each of its regions, and there outside of collective calls. A region within itself counts once.
-fn times_in_regions(part: &Part, clock: &RankClock) -> BTreeMap<String, Time> {
-    let entries = part.operations();
-    let mut ticks: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
-    if !entries.iter().any(|entry| entry.is_region()) {
-        return BTreeMap::new();
-    }
-    // The regions that are open: their numbers and ends.
-    let mut open: Vec<(usize, u64)> = Vec::new();
-    for block in part.blocks() {
-        let ([enter, exit], operations) = (block.times(), block.operation());
-        for ((enter, exit), operation) in enter.into_iter().zip(exit).zip(operations) {
-            let number = (operation & OPERATION_MASK) as usize;
-            let took = exit.saturating_sub(enter);
-            open.retain(|(_, end)| *end > enter);
-            if !entries[number].is_region() {
-                for at in (0..open.len()).filter(|&at| !open[..at].iter().any(|(region, _)| *region == open[at].0)) {
-                    ticks.entry(open[at].0).or_default().1 += took.min(open[at].1 - enter);
-                }
-            } else if took > 0 {
-                let is_within_itself = open.iter().any(|(region, _)| *region == number);
-                ticks.entry(number).or_default().0 += if is_within_itself { 0 } else { took };
-                open.push((number, exit));
-            }
-        }
-    }
-    let mut times: BTreeMap<String, Time> = BTreeMap::new();
-    for (number, (whole, in_mpi)) in ticks {
-        let time = times.entry(part.text(entries[number].function).unwrap_or_default()).or_default();
-        time.whole += clock.ticks_ns(whole);
-        time.useful += clock.ticks_ns(whole.saturating_sub(in_mpi));
-    }
-    times
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::categories::Rule;
-    use crate::operations::Operations;
     use mpitrace_testing::synthetic::{self, SyntheticRank};
 
     fn close(found: Efficiency, expected: [f64; 3]) {
@@ -155,10 +113,11 @@ mod tests {
         synthetic::write(&path, &ranks).unwrap();
         let trace = Trace::open(&[path]).unwrap();
         let clock = Clock::new(&trace);
-        let account = Account::of(&trace, &clock, &Operations::new(&trace), Rule::default());
+        let operations = Operations::new(&trace);
+        let account = Account::of(&trace, &clock, &operations, Rule::default());
         // Useful: 30 and 70 of 100 us.
         close(whole_run(&account).unwrap(), [0.5, 50.0 / 70.0, 0.7]);
-        let regions = regions(&trace, &clock, &account);
+        let regions = regions(&trace, &clock, &operations, &account);
         assert_eq!(regions.iter().map(|one| one.region.as_str()).collect::<Vec<_>>(), ["solve"]);
         // In the region: 30 of 40 and 70 of 80 us.
         close(regions[0].efficiency, [50.0 / 80.0, 50.0 / 70.0, 70.0 / 80.0]);

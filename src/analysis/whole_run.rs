@@ -4,14 +4,14 @@
 //! Those that were kept are put into the same buckets, so that a quantile of all is within 1 % of the exact one. Calls
 //! are of single ranks: what was not kept is not matched.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 
 use mpitrace_format::layout::*;
 
 use serde::{Serialize, Serializer};
 
 use crate::clock::{Clock, RankClock};
-use crate::operations::{NO_RECORD, Operation, Operations};
+use crate::operations::Operations;
 use crate::reader::{Part, Trace};
 
 /// The quantiles that outputs state; the last one is the maximum.
@@ -20,8 +20,8 @@ pub const QUANTILES: [f64; 7] = [0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0];
 /// All calls of an operation of which some rank did not keep all.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AllCalls {
-    /// Its number; `None` where no rank kept a call of it.
-    pub operation: Option<usize>,
+    /// Its number.
+    pub operation: usize,
     /// The plain C name.
     pub function: String,
     /// The communicator's name.
@@ -76,56 +76,43 @@ fn quantiles<S: Serializer>(distribution: &[(f64, u64)], serializer: S) -> Resul
     serializer.collect_seq(QUANTILES.iter().filter_map(|&p| Some(Quantile { p, value_ns: quantile(distribution, p)? })))
 }
 
-/// The key by which calls of different ranks are grouped.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Group {
-    /// The number of an operation.
-    Operation(usize),
-    /// An operation of which no call was kept.
-    Unkept { function: String, communicator: usize, bytes: u64, root: i32, is_region: bool, texts: [Option<String>; 3] },
-}
-
-/// The operations of which some rank did not keep all calls: first those with a number, in order.
+/// The operations of which some rank did not keep all calls, in order.
 pub fn all_calls(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<AllCalls> {
     let not_kept = |part: &Part| part.operations().iter().map(|entry| entry.calls).sum::<u64>() > part.records() as u64;
     if !trace.parts.iter().any(not_kept) {
         return Vec::new();
     }
-    let numbers = numbers(trace, operations);
-    let communicators = communicators(trace, operations);
-    let mut groups: BTreeMap<Group, Vec<(usize, u32, u64)>> = BTreeMap::new();
-    for (index, part) in trace.parts.iter().enumerate() {
-        let kept = kept(part);
-        for ((number, entry), kept) in (0u32..).zip(part.operations()).zip(kept).filter(|((_, one), _)| one.calls > 0) {
-            let group = match numbers.get(&(index, number)) {
-                Some(&operation) => Group::Operation(operation),
-                None => Group::Unkept {
-                    function: part.text(entry.function).unwrap_or_default(),
-                    communicator: communicators[index][entry.communicator as usize],
-                    bytes: entry.bytes,
-                    root: entry.root,
-                    is_region: entry.is_region(),
-                    texts: [entry.datatype, entry.reduction, entry.call_site].map(|reference| part.text(reference)),
-                },
-            };
-            groups.entry(group).or_default().push((index, number, kept));
+    let kept: Vec<Vec<u64>> = trace.parts.iter().map(kept).collect();
+    let of = |&(part, entry): &(usize, u32)| &trace.parts[part].operations()[entry as usize];
+    let is_lacking = |at: &(usize, u32)| of(at).calls > kept[at.0][at.1 as usize];
+    // One that ranks have in several operations counts in the first.
+    let mut counted = HashSet::new();
+    let mut all: Vec<AllCalls> = Vec::new();
+    let mut by_part: BTreeMap<usize, Vec<Wanted>> = BTreeMap::new();
+    for (number, operation) in operations.operations.iter().enumerate() {
+        let entries = operation.entries.iter().copied().filter(|at| of(at).calls > 0 && counted.insert(*at));
+        let entries: Vec<(usize, u32)> = entries.collect();
+        if !entries.iter().any(is_lacking) {
+            continue;
         }
-    }
-    let is_lacking =
-        |&(part, number, kept): &(usize, u32, u64)| trace.parts[part].operations()[number as usize].calls > kept;
-    groups.retain(|_, members| members.iter().any(is_lacking));
-    let mut all: Vec<AllCalls> = groups.keys().map(|group| AllCalls::named(group, operations)).collect();
-    let mut by_part: BTreeMap<usize, Vec<(usize, u32, u64, bool)>> = BTreeMap::new();
-    for (place, members) in groups.values().enumerate() {
-        let of = |&(part, number, _): &(usize, u32, u64)| trace.parts[part].operations()[number as usize];
-        let own = |member: &(usize, u32, u64)| !is_lacking(member) || of(member).histogram > SHARED_HISTOGRAM;
-        let own = members.iter().all(own);
-        for &(part, number, kept) in members {
-            by_part.entry(part).or_default().push((place, number, kept, own));
+        let own = entries.iter().all(|at| !is_lacking(at) || of(at).histogram > SHARED_HISTOGRAM);
+        for &(part, entry) in &entries {
+            let kept = kept[part][entry as usize];
+            by_part.entry(part).or_default().push(Wanted { place: all.len(), entry, kept, own });
         }
+        let key = &operation.key;
+        all.push(AllCalls {
+            operation: number,
+            function: key.function.clone(),
+            communicator: operations.communicators[key.communicator].name.clone(),
+            bytes: key.bytes,
+            is_region: key.is_region,
+            all: Counted::default(),
+            per_rank: Vec::new(),
+        });
     }
-    for (part, members) in by_part {
-        for (place, calls) in calls_of_part(&trace.parts[part], clock.of_part(part), &members) {
+    for (part, wanted) in by_part {
+        for (place, calls) in calls_of_part(&trace.parts[part], clock.of_part(part), &wanted) {
             all[place].add(calls);
         }
     }
@@ -135,28 +122,18 @@ pub fn all_calls(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<A
     all
 }
 
-impl AllCalls {
-    fn named(group: &Group, operations: &Operations) -> AllCalls {
-        let (operation, function, communicator, bytes, is_region) = match group {
-            Group::Operation(number) => {
-                let key = &operations.operations[*number].key;
-                (Some(*number), &key.function, key.communicator, key.bytes, key.is_region)
-            }
-            Group::Unkept { function, communicator, bytes, is_region, .. } => {
-                (None, function, *communicator, Some(*bytes).filter(|&bytes| bytes != UNKNOWN_BYTES), *is_region)
-            }
-        };
-        AllCalls {
-            operation,
-            function: function.clone(),
-            communicator: operations.communicators[communicator].name.clone(),
-            bytes,
-            is_region,
-            all: Counted::default(),
-            per_rank: Vec::new(),
-        }
-    }
+/// An operation of a part, of which all calls are wanted.
+struct Wanted {
+    /// Where they are added.
+    place: usize,
+    entry: u32,
+    /// Calls with a record.
+    kept: u64,
+    /// All of its calls without a record are in a histogram of its own.
+    own: bool,
+}
 
+impl AllCalls {
     /// Adds what a rank has; it may have several operations that are one for all ranks.
     fn add(&mut self, calls: RankCalls) {
         match self.per_rank.last_mut().filter(|last| last.rank == calls.rank) {
@@ -203,38 +180,6 @@ fn merged<'d>(distributions: impl Iterator<Item = &'d Vec<(f64, u64)>>) -> Vec<(
     all
 }
 
-/// The number of the operation that each operation of a part is, where a call of it was kept: of several that of the
-/// lowest number.
-fn numbers(trace: &Trace, operations: &Operations) -> HashMap<(usize, u32), usize> {
-    let mut numbers = HashMap::new();
-    for (number, operation) in operations.operations.iter().enumerate() {
-        for (member, &part) in operation.parts.iter().enumerate() {
-            if let Some(record) = first_record(operation, member) {
-                let own = trace.parts[part].operation_of(record as usize) & OPERATION_MASK;
-                numbers.entry((part, own)).or_insert(number);
-            }
-        }
-    }
-    numbers
-}
-
-/// The first record that a member of the operation kept.
-fn first_record(operation: &Operation, member: usize) -> Option<u32> {
-    let records = (0..operation.repetition.len()).map(|row| operation.records(row).get(member));
-    records.into_iter().find(|&record| record != NO_RECORD)
-}
-
-/// For each part the numbers of its communicators.
-fn communicators(trace: &Trace, operations: &Operations) -> Vec<Vec<usize>> {
-    let mut numbers: Vec<Vec<usize>> = trace.parts.iter().map(|part| vec![0; part.communicators().len()]).collect();
-    for communicator in &operations.communicators {
-        for &(part, index) in &communicator.members {
-            numbers[part][index] = communicator.id;
-        }
-    }
-    numbers
-}
-
 /// How many calls of each operation a part has kept.
 fn kept(part: &Part) -> Vec<u64> {
     let mut kept = vec![0; part.operations().len()];
@@ -244,16 +189,16 @@ fn kept(part: &Part) -> Vec<u64> {
     kept
 }
 
-/// All calls of these operations (place, number, records, whether its histogram is its own) on one rank, by place.
-fn calls_of_part(part: &Part, clock: &RankClock, wanted: &[(usize, u32, u64, bool)]) -> Vec<(usize, RankCalls)> {
+/// All calls of these operations on one rank, by place.
+fn calls_of_part(part: &Part, clock: &RankClock, wanted: &[Wanted]) -> Vec<(usize, RankCalls)> {
     let entries = part.operations();
     let mut slots: Vec<Option<usize>> = vec![None; entries.len()];
-    let mut ticks: Vec<u64> = wanted.iter().map(|&(_, number, ..)| entries[number as usize].ticks).collect();
+    let mut ticks: Vec<u64> = wanted.iter().map(|wanted| entries[wanted.entry as usize].ticks).collect();
     let mut buckets: Vec<Vec<u64>> = Vec::with_capacity(wanted.len());
-    for (slot, &(_, number, _, own)) in wanted.iter().enumerate() {
-        slots[number as usize] = Some(slot);
+    for (slot, &Wanted { entry, own, .. }) in wanted.iter().enumerate() {
+        slots[entry as usize] = Some(slot);
         let mut calls = vec![0; if own { BUCKETS } else { 0 }];
-        let histogram = entries[number as usize].histogram;
+        let histogram = entries[entry as usize].histogram;
         if own && histogram > SHARED_HISTOGRAM {
             let all = part.histograms();
             let first = all.partition_point(|entry| entry.histogram < histogram);
@@ -272,8 +217,8 @@ fn calls_of_part(part: &Part, clock: &RankClock, wanted: &[(usize, u32, u64, boo
         }
     }
     let calls_of = |slot: usize| {
-        let (place, number, kept, _) = wanted[slot];
-        let entry = &entries[number as usize];
+        let Wanted { place, entry, kept, .. } = wanted[slot];
+        let entry = &entries[entry as usize];
         // Without memory for a row its calls are in no bucket.
         let in_buckets: u64 = buckets[slot].iter().sum();
         let is_whole = in_buckets.saturating_mul(100) >= entry.timed.saturating_mul(99);

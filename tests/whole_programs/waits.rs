@@ -24,7 +24,7 @@ fn traced(launch: Launch<'_>) -> Trace {
 
 /// The conditions that hold for the sums of any rank that was recorded from MPI_Init to the entry of MPI_Finalize.
 fn check(part: &Part) {
-    let rank = part.rank_times().expect("times");
+    let rank = part.rank_times();
     let (thread, sums) = part.init_thread().expect("the thread that called MPI_Init");
     assert_eq!(part.thread_times().len(), part.threads().len());
     assert!(rank.init_library > 0 && rank.init_library < rank.init, "{rank:?}");
@@ -152,7 +152,7 @@ fn times(case: &Case) {
             check(part);
             let finalize = part.finalize_times().expect("added behind MPI_Finalize");
             assert!(finalize.library > 0 && finalize.library < finalize.whole, "{finalize:?}");
-            assert!(part.info().last_anchor.tick <= part.rank_times().unwrap().finalize_enter + finalize.whole);
+            assert!(part.info().last_anchor.tick <= part.rank_times().finalize_enter + finalize.whole);
         }
     }
 }
@@ -162,7 +162,7 @@ fn killed(case: &Case) {
     assert_ne!(outcome.code, 0);
     let recovered = case.recover_soon();
     for part in &Trace::open(&[&recovered.path]).expect("a trace").parts {
-        let rank = part.rank_times().expect("times");
+        let rank = part.rank_times();
         let (_, sums) = part.init_thread().expect("the thread that called MPI_Init");
         assert!(rank.init > 0 && rank.finalize_enter == 0 && part.finalize_times().is_none());
         assert!(sums.processor[0].tick == part.info().first_anchor.tick + rank.init);

@@ -29,7 +29,7 @@ pub fn line(all: &AllCalls) -> String {
 /// A row for each of them.
 pub fn table(found: &[AllCalls]) -> Table<'static> {
     let mut table = Table::new(&[
-        number("operation").optional(),
+        number("operation"),
         text("all calls of"),
         text("communicator").spare(1),
         number("bytes"),
@@ -43,7 +43,7 @@ pub fn table(found: &[AllCalls]) -> Table<'static> {
     ]);
     for one in found {
         table.row(vec![
-            text::optional(one.operation).into(),
+            one.operation.to_string().into(),
             text::printable(&one.function).into_owned().into(),
             text::printable(&one.communicator).into_owned().into(),
             text::optional(one.bytes).into(),

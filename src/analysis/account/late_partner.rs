@@ -8,7 +8,7 @@ use super::losses::alone;
 use super::off::Off;
 use super::sequences::{Sequence, Sequences};
 use super::walk::Step;
-use super::{PartnerAccount, RankAccount, RankPart, clock_error_ns, partner};
+use super::{PartnerAccount, RankAccount, RankPart, clock_errors_ns, partner};
 use crate::clock::Clock;
 use crate::messages;
 use crate::operations::Operations;
@@ -45,8 +45,7 @@ pub(super) fn late_partners(
     if !is_known || in_calls <= LOOKED_AT * all {
         return Vec::new();
     }
-    let parts = trace.parts.iter().enumerate();
-    let errors: Vec<f64> = parts.map(|(index, part)| clock_error_ns(part, clock.of_part(index))).collect();
+    let errors = clock_errors_ns(trace, clock);
     let mut exchanges = Exchanges::new(trace, partners);
     let mut sums: HashMap<(usize, usize), (f64, Off)> = HashMap::new();
     let mut add = |exchanges: &Exchanges| {
@@ -82,10 +81,7 @@ pub(super) fn late_partners(
     if !sequences.is_at_end() {
         return Vec::new();
     }
-    let end = |(index, part): (usize, &Part)| {
-        let entered = part.rank_times().map(|times| times.finalize_enter).filter(|&tick| tick > 0);
-        entered.map(|tick| clock.of_part(index).nanoseconds(tick))
-    };
+    let end = |(index, part): (usize, &Part)| Some(clock.of_part(index).nanoseconds(part.finalize_enter()?));
     if let Some(ends) = trace.parts.iter().enumerate().map(end).collect::<Option<Vec<f64>>>() {
         exchanges.end(ranks.iter().map(|rank| (rank.parts[RankPart::PointToPoint], rank.off())), &ends);
         add(&exchanges);

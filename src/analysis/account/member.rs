@@ -101,8 +101,7 @@ impl<'a> Member<'a> {
         let is_time = |entry: &&CounterEntry| part.text(entry.name).as_deref() == Some(OTHER_MPI);
         let other_mpi = part.counters().iter().find(is_time).and_then(|entry| part.counter_column(entry));
         let (runs, has_regions) = (runs(part), part.operations().iter().any(OperationEntry::is_region));
-        let is_stamped = part.rank_times().is_some_and(|times| times.flags & rank_times_flags::STAMPED != 0);
-        let point_to_point = is_stamped.then(|| part.p2p_column());
+        let point_to_point = part.waits_are_stamped().then(|| part.p2p_column());
         let error_ns = error(part, clock);
         Member { index, place, part, clock, requests, other_mpi, point_to_point, runs, has_regions, error_ns }
     }

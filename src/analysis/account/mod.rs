@@ -13,7 +13,7 @@ mod late_partner;
 mod losses;
 pub(crate) mod member;
 mod off;
-mod operation;
+pub(crate) mod operation;
 mod partner;
 mod parts;
 mod rank;
@@ -33,7 +33,6 @@ pub use late_partner::LatePartner;
 pub use losses::{ALONE, Because, Kind, Loss, alone};
 pub(crate) use off::Gap;
 pub use off::Off;
-pub(crate) use operation::MOST_AT_ONCE;
 pub use operation::{Excess, OperationAccount};
 pub use partner::PartnerAccount;
 pub use parts::{OffProcessor, Parts};
@@ -52,6 +51,11 @@ use crate::reader::{Part, Trace};
 /// two, ns. 0 where the clock states none.
 pub fn clock_error_ns(part: &Part, clock: &RankClock) -> f64 {
     member::error(part, clock)
+}
+
+/// Those of all parts.
+pub(crate) fn clock_errors_ns(trace: &Trace, clock: &Clock) -> Vec<f64> {
+    trace.parts.iter().enumerate().map(|(index, part)| clock_error_ns(part, clock.of_part(index))).collect()
 }
 
 /// The account of a run.

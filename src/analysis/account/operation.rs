@@ -278,7 +278,7 @@ pub(super) fn categories(
 
 /// The ranks that take part, by their ranks in the communicator; and the place of the root among them, if there is one.
 /// `None` in its place: an intercommunicator, whose groups wait for each other in other ways.
-pub(super) fn members<'a>(
+pub(crate) fn members<'a>(
     trace: &'a Trace,
     clock: &'a Clock,
     operation: &Operation,

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use mpitrace_format::layout::{
-    OPERATION_MASK, OperationEntry, interruption_flags, off_place, rank_times_flags, wait_class,
-};
+use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, interruption_flags, off_place, wait_class};
 
 use super::OperationAccount;
 use super::off::Off;
@@ -81,10 +79,9 @@ impl Thread {
     fn new(part: &Part, clock: &RankClock) -> Thread {
         let ns = |ticks: u64| clock.ticks_ns(ticks);
         let mut thread = Thread::default();
-        if let Some(times) = part.rank_times() {
-            thread.init = ns(times.init_library);
-            thread.tracer = ns(times.init.saturating_sub(times.init_library));
-        }
+        let times = part.rank_times();
+        thread.init = ns(times.init_library);
+        thread.tracer = ns(times.init.saturating_sub(times.init_library));
         if let Some(times) = part.finalize_times() {
             thread.finalize = ns(times.library);
             thread.tracer += ns(times.whole - times.library);
@@ -152,7 +149,7 @@ pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &[OperationAcco
 
 fn account(part: &Part, clock: &RankClock, complete: Parts) -> RankAccount {
     let info = part.info();
-    let finalized = part.rank_times().map_or(0, |times| times.finalize_enter);
+    let finalized = part.rank_times().finalize_enter;
     let last = part.last_tick().max(info.last_anchor.tick).max(finalized).max(info.first_anchor.tick);
     let wall_ns = match part.finalize_times().filter(|_| finalized > 0) {
         Some(times) => clock.duration_ns(info.first_anchor.tick, finalized) + clock.ticks_ns(times.whole),
@@ -171,12 +168,12 @@ fn account(part: &Part, clock: &RankClock, complete: Parts) -> RankAccount {
         end_is_known: !part.incomplete(),
         message_waiting_ns: 0.0,
         parts: thread.divide(wall_ns, of_thread, complete),
-        is_timed: part.rank_times().is_some_and(|times| times.flags & rank_times_flags::STAMPED != 0),
+        is_timed: part.waits_are_stamped(),
         is_divided: thread.on_processor.is_some(),
     }
 }
 
-/// The index of the thread that called MPI_Init; in traces of earlier versions the process' first one, unless there is none.
+/// The index of the thread that called MPI_Init; where that is not known the process' first one, unless there is none.
 pub(super) fn init_thread(part: &Part) -> u32 {
     if let Some((thread, _)) = part.init_thread() {
         return thread;

@@ -1,9 +1,12 @@
 //! The checks of one operation, repetition by repetition.
 
-use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, UNKNOWN_BYTES, communicator_flags};
+use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, UNKNOWN_BYTES};
 
-use super::rule::{Order, Rule};
+use super::rule::Rule;
 use super::{Causality, Violation};
+use crate::account;
+use crate::account::operation::members;
+use crate::account::waits::Order;
 use crate::clock::{Clock, RankClock};
 use crate::operations::{Operation, Row};
 use crate::reader::{Part, Trace};
@@ -22,6 +25,7 @@ struct Member<'a> {
 pub(super) struct Check<'a> {
     number: usize,
     operation: &'a Operation,
+    order: Order,
     rule: Rule,
     /// By their ranks in the communicator.
     members: Vec<Member<'a>>,
@@ -35,27 +39,23 @@ pub(super) struct Check<'a> {
 
 impl<'a> Check<'a> {
     pub fn new(trace: &'a Trace, clock: &'a Clock, number: usize, operation: &'a Operation) -> Option<Check<'a>> {
-        let rule = Rule::of_function(&operation.key.function).filter(|_| operation.parts.len() > 1)?;
-        let records = operation.records(operation.complete_rows().next()?);
-        let mut ranked = Vec::with_capacity(operation.parts.len());
-        for (place, (&index, record)) in operation.parts.iter().zip(records.iter()).enumerate() {
-            let part = &trace.parts[index];
-            let communicator = &part.communicators()[called(part, record).communicator as usize];
-            if communicator.flags & communicator_flags::INTER != 0 {
-                return None;
-            }
-            let is_root = i64::from(communicator.rank) == i64::from(operation.key.root.unwrap_or(-1));
-            let roles = match rule.order {
-                Order::AllBeforeAll | Order::LowerBeforeHigher => (true, true),
-                Order::RootBeforeOthers => (is_root, !is_root),
-                Order::OthersBeforeRoot => (!is_root, is_root),
+        let row = operation.complete_rows().next().filter(|_| operation.parts.len() > 1)?;
+        let (ranked, root) = members(trace, clock, operation, row);
+        // An intercommunicator has none.
+        let order = Order::of_operation(operation, root?)?;
+        let rule = Rule::of_function(&operation.key.function, order)?;
+        let member = |(at, member): (usize, &account::member::Member)| {
+            let roles = match order {
+                Order::All | Order::MostlyAll | Order::Lower => (true, true),
+                Order::Root(root) => (at == root, at != root),
+                Order::AtRoot(root) => (at != root, at == root),
             };
-            ranked.push((communicator.rank, Member { part, clock: clock.of_part(index), place, roles }));
-        }
-        ranked.sort_by_key(|(rank, _)| *rank);
-        let members: Vec<Member> = ranked.into_iter().map(|(_, member)| member).collect();
+            let part = &trace.parts[member.index];
+            Member { part, clock: clock.of_part(member.index), place: member.place, roles }
+        };
+        let members = ranked.iter().enumerate().map(member).collect();
         let (entries, exits, latest) = (Vec::new(), Vec::new(), Vec::new());
-        Some(Check { number, operation, rule, members, entries, exits, latest })
+        Some(Check { number, operation, order, rule, members, entries, exits, latest })
     }
 
     pub fn row(&mut self, row: usize, found: &mut Causality) {
@@ -71,11 +71,14 @@ impl<'a> Check<'a> {
             self.entries.push(if enters { member.clock.nanoseconds(enter) } else { f64::NEG_INFINITY });
             self.exits.push(if leaves { member.clock.nanoseconds(exit) } else { f64::NAN });
         }
-        self.find_latest();
+        self.order.awaited(&self.entries, &mut self.latest);
+        let several = self.entries.iter().filter(|entry| entry.is_finite()).count() > 1;
         let mut any = false;
         for (index, (&exit, &(other, entry))) in self.exits.iter().zip(&self.latest).enumerate() {
-            // False for exits that are not checked, and for those that depend on no other rank.
-            found.checked += u64::from(exit.is_finite() && entry.is_finite());
+            // False for exits that are not checked, and for those that depend on no other rank. Of all the last depends
+            // on the others, too.
+            let depends = other != index || several && self.order == Order::All;
+            found.checked += u64::from(depends && exit.is_finite() && entry.is_finite());
             if exit < entry {
                 any = true;
                 found.violated_raw += 1;
@@ -111,29 +114,8 @@ impl<'a> Check<'a> {
             self.entries[index] -= error(enter).0;
             self.exits[index] += error(exit).1;
         }
-        self.find_latest();
+        self.order.awaited(&self.entries, &mut self.latest);
         self.exits.iter().zip(&self.latest).filter(|(exit, (_, entry))| *exit < entry).count() as u64
-    }
-
-    /// For each member the latest of the others' entries that its exit depends on.
-    fn find_latest(&mut self) {
-        const NONE: (usize, f64) = (0, f64::NEG_INFINITY);
-        let (mut first, mut second) = (NONE, NONE);
-        self.latest.clear();
-        for (index, &entry) in self.entries.iter().enumerate() {
-            if self.rule.order == Order::LowerBeforeHigher {
-                self.latest.push(first);
-            }
-            if entry > first.1 {
-                (first, second) = ((index, entry), first);
-            } else if entry > second.1 {
-                second = (index, entry);
-            }
-        }
-        if self.rule.order != Order::LowerBeforeHigher {
-            let count = self.entries.len();
-            self.latest.extend((0..count).map(|index| if first.0 == index { second } else { first }));
-        }
     }
 }
 

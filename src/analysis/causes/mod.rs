@@ -30,7 +30,7 @@ mod tests;
 
 pub use conclude::Counted;
 
-use crate::account::MOST_AT_ONCE;
+use crate::account::operation::MOST_AT_ONCE;
 use crate::account::walk::Walk;
 use crate::account::{Because, Late, Off};
 use crate::categories::{Category, Rule};

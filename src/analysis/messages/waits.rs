@@ -8,7 +8,7 @@ use std::ops::Range;
 use mpitrace_format::layout::message;
 
 use super::{MessageCall, Messages};
-use crate::account::clock_error_ns;
+use crate::account::clock_errors_ns;
 use crate::clock::Clock;
 use crate::reader::Trace;
 
@@ -44,8 +44,7 @@ impl Messages {
         if !clock.is_synchronised() {
             return vec![Vec::new(); self.calls.len()];
         }
-        let parts = trace.parts.iter().enumerate();
-        let errors: Vec<f64> = parts.map(|(index, part)| clock_error_ns(part, clock.of_part(index))).collect();
+        let errors = clock_errors_ns(trace, clock);
         let of_part = |(part, calls): (usize, &Vec<MessageCall>)| {
             each_call(calls)
                 .filter_map(|range| self.wait_of(part, range))

@@ -8,8 +8,8 @@ use super::records::Calls;
 use crate::parallel;
 use crate::reader::{Part, Trace};
 
-/// Communicators with more calls than this are not listed together: a list takes up to 2 bytes a call.
-const AT_ONCE: u64 = if cfg!(test) { 1 << 17 } else { 1 << 28 };
+/// Communicators with more calls than this are not listed together: a list takes up to 4 bytes a call.
+const AT_ONCE: u64 = if cfg!(test) { 1 << 17 } else { 1 << 27 };
 
 /// Shares of the communicators, all of which are matched before the calls of the next share are listed.
 pub(super) fn shares(trace: &Trace, numbers: &[Vec<usize>], communicators: usize) -> Vec<Range<usize>> {
@@ -84,7 +84,6 @@ fn calls_of_part(part: &Part, wanted: &[bool]) -> Vec<Calls> {
         }
     }
     for (calls, sorted) in calls.iter_mut().zip(sorted) {
-        calls.settle();
         if !sorted {
             // Out of order where several threads took turns on one communicator.
             let mut records: Vec<u32> = calls.iter().collect();

@@ -59,7 +59,10 @@ pub(super) fn finish(
     let is_after = |row: usize, first: u64| parts[0].position_of(rows.row(row).get(0) as usize) > first;
     let doubtful = first_mismatch
         .map_or(0, |first| complete.rows(0..rows.len()).filter(|&row| is_after(row, first)).count() as u64);
+    let entry = |(&(part, _), &local): (&(usize, usize), &u32)| (local != ABSENT).then_some((part, local));
+    let entries = found.tuples.iter().flat_map(|(tuple, _)| communicator.members.iter().zip(tuple).filter_map(entry));
     let operation = Operation {
+        entries: entries.collect(),
         key: found.key,
         parts: communicator.members.iter().map(|&(part, _)| part).collect(),
         size: communicator.size,

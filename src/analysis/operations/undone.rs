@@ -151,7 +151,7 @@ impl Operations {
         let of_messages =
             |part: &Part| open_requests(part).saturating_sub(collective.get(&part.rank()).copied().unwrap_or_default());
         let requests = trace.parts.iter().map(of_messages).fold(0, u64::saturating_add);
-        let types = trace.parts.iter().filter_map(Part::rank_times).map(|times| u64::from(times.types_left)).sum();
+        let types = trace.parts.iter().map(|part| u64::from(part.rank_times().types_left)).sum();
         let mut found = NeverFreed { requests, types, ..NeverFreed::default() };
         for communicator in &self.communicators {
             let members = || communicator.members.iter().map(|&(part, entry)| (&trace.parts[part], entry));

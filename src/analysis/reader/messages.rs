@@ -1,8 +1,6 @@
 //! The records of message calls of a part, which lie in blocks of their own.
 
-use std::ops::Range;
-
-use mpitrace_format::layout::{MESSAGES, MessageEntry, OPERATION_MASK, message_bytes, message_position};
+use mpitrace_format::layout::{MESSAGES, MessageEntry, OPERATION_MASK, message_bytes, message_position, section};
 use mpitrace_format::packed::Block;
 use mpitrace_format::segment::message_numbering;
 
@@ -28,7 +26,7 @@ pub struct MessageRecord {
 impl Part {
     /// The operations of message calls; none where those were not recorded.
     pub fn message_operations(&self) -> &[MessageEntry] {
-        self.typed(&self.messages)
+        self.table(section::MESSAGES)
     }
 
     /// Message calls made.
@@ -40,7 +38,7 @@ impl Part {
     pub fn message_records(&self) -> Vec<MessageRecord> {
         let numbering = message_numbering(self.message_operations().len());
         let mut records = Vec::new();
-        let mut rest = &self.map[self.message_blocks.clone()];
+        let mut rest = self.section(section::MESSAGE_BLOCKS);
         while let Some(block) = Block::parse(rest, &numbering) {
             rest = &rest[block.bytes().len()..];
             let Some(rows) = block.rows() else { continue };
@@ -62,8 +60,8 @@ impl Part {
     }
 }
 
-/// Checks the blocks at this place of the map and all that records of message calls lead to.
-pub(super) fn check(part: &Part, place: Range<usize>) -> Result<(), &'static str> {
+/// Checks the blocks of message calls and all that their records lead to.
+pub(super) fn check(part: &Part) -> Result<(), &'static str> {
     let operations = part.message_operations();
     let (communicators, starts) = (part.communicators().len(), operations.len());
     let is_wrong = |entry: &MessageEntry| {
@@ -73,7 +71,7 @@ pub(super) fn check(part: &Part, place: Range<usize>) -> Result<(), &'static str
         return Err("has a message without a communicator or a start");
     }
     let numbering = message_numbering(operations.len());
-    let mut rest = &part.map[place];
+    let mut rest = part.section(section::MESSAGE_BLOCKS);
     while !rest.is_empty() {
         let block = Block::parse(rest, &numbering).ok_or("has a block that is not whole")?;
         let highest = block.highest_operation().ok_or("has a block that cannot be decoded")? as usize;

@@ -1,6 +1,5 @@
 //! Opens the file of a trace and checks all that a reader relies on.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs::File;
 use std::ops::Range;
@@ -25,7 +24,29 @@ const SHARED_OUT: usize = 256;
 const CHECKED_AT_ONCE: usize = 4 << 20;
 
 /// No part has more sections: one of each kind. Each of them could be the whole part.
-const MOST_SECTIONS: u32 = 32;
+pub(super) const MOST_SECTIONS: usize = 32;
+
+/// The sections that are read, with the size of their elements; true: every part has it.
+const SECTIONS: [(u32, usize, bool); 18] = [
+    (section::FACTORS, 1, true),
+    (section::STRINGS, 1, true),
+    (section::COMMUNICATORS, size_of::<CommunicatorEntry>(), true),
+    (section::OPERATIONS, size_of::<OperationEntry>(), true),
+    (section::THREADS, size_of::<ThreadEntry>(), true),
+    (section::COLUMNS, size_of::<StoredColumn>(), true),
+    (section::BLOCKS, 1, true),
+    (section::COUNTERS, size_of::<CounterEntry>(), false),
+    (section::SYNCS, size_of::<SyncEntry>(), false),
+    (section::PROBES, size_of::<ProbeEntry>(), false),
+    (section::INTERRUPTIONS, size_of::<InterruptionEntry>(), false),
+    (section::HISTOGRAMS, size_of::<HistogramEntry>(), false),
+    (section::RANK_TIMES, size_of::<RankTimes>(), false),
+    (section::THREAD_TIMES, size_of::<ThreadTimes>(), false),
+    (section::FINALIZE_TIMES, size_of::<FinalizeTimes>(), false),
+    (section::PARTNERS, size_of::<PartnerEntry>(), false),
+    (section::MESSAGES, size_of::<MessageEntry>(), false),
+    (section::MESSAGE_BLOCKS, 1, false),
+];
 
 /// A trace's file, its frame checked.
 struct MappedFile {
@@ -93,12 +114,7 @@ pub(super) fn open_file(
     }
     // Many parts are small: a share of them for each processor. Of few the sections are shared out.
     let opened: Vec<_> = match entries.len() >= SHARED_OUT {
-        true => {
-            let shares = entries.chunks(entries.len().div_ceil(64)).collect();
-            let open =
-                |share: &[PartEntry]| share.iter().map(|entry| open_part(&map, entry, budget)).collect::<Vec<_>>();
-            parallel::map(shares, open).into_iter().flatten().collect()
-        }
+        true => parallel::map(entries.iter().collect(), |entry| open_part(&map, entry, budget)),
         false => entries.iter().map(|entry| open_part(&map, entry, budget)).collect(),
     };
     for (entry, opened) in entries.iter().zip(opened) {
@@ -118,7 +134,7 @@ pub(super) fn open_file(
 fn directory(bytes: &[u8]) -> Result<Vec<SectionEntry>, &'static str> {
     let header: PartHeader =
         bytes.get(..size_of::<PartHeader>()).map(bytemuck::pod_read_unaligned).ok_or("has no header")?;
-    if header.sections > MOST_SECTIONS {
+    if header.sections as usize > MOST_SECTIONS {
         return Err("has too many sections");
     }
     let directory = (header.sections as usize)
@@ -152,25 +168,28 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
     if header.records >= u64::from(u32::MAX) {
         return Err("holds more records than this program can number");
     }
-    // Where each section is, and its checksum: verified last, all together.
-    let sums = RefCell::new(Vec::new());
-    let place = |entry: &SectionEntry| {
-        let place = section(bytes, start, entry)?;
-        sums.borrow_mut().push((place.clone(), entry.crc));
-        Ok(place)
-    };
-    let find = |kind: u32, size: usize| -> Result<Range<usize>, &'static str> {
-        let entry = directory.iter().find(|entry| entry.kind == kind).ok_or("lacks a section")?;
-        if entry.element_size as usize != size {
+    let mut sections = [const { 0..0 }; MOST_SECTIONS];
+    let mut sums = Vec::new();
+    for (kind, size, is_required) in SECTIONS {
+        let Some(entry) = directory.iter().find(|entry| entry.kind == kind) else {
+            if is_required {
+                return Err("lacks a section");
+            }
+            continue;
+        };
+        // Blocks have checksums of their own; the last times are written later than theirs could be.
+        let is_of_blocks = matches!(kind, section::BLOCKS | section::MESSAGE_BLOCKS);
+        if entry.element_size as usize != size && !is_of_blocks {
             return Err("has a section of unknown shape");
         }
-        place(entry)
-    };
-    let find_any = |kind: u32, size: usize| match directory.iter().any(|entry| entry.kind == kind) {
-        true => find(kind, size),
-        false => Ok(0..0),
-    };
-    let columns = find(section::COLUMNS, size_of::<StoredColumn>())?;
+        let place = section(bytes, start, &SectionEntry { element_size: size as u32, ..*entry })?;
+        if !is_of_blocks && kind != section::FINALIZE_TIMES {
+            sums.push((place.clone(), entry.crc));
+        }
+        sections[kind as usize] = place;
+    }
+    check_sums(map, &sums)?;
+    let [columns, blocks] = [section::COLUMNS, section::BLOCKS].map(|kind| sections[kind as usize].clone());
     let columns: &[StoredColumn] = bytemuck::try_cast_slice(&map[columns]).map_err(|_| "has a misplaced section")?;
     let is_expected = |(index, name): (usize, &&str)| {
         columns.get(index).is_some_and(|column| name_of(&column.name) == *name && column.number as usize == index)
@@ -181,40 +200,9 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
     if columns.iter().any(|column| column.number as usize >= MAX_COLUMNS) {
         return Err("has a column of an impossible number");
     }
-    let blocks = directory.iter().find(|entry| entry.kind == section::BLOCKS).ok_or("lacks a section")?;
-    let blocks = section(bytes, start, &SectionEntry { element_size: 1, ..*blocks })?;
-    let message_blocks = directory.iter().find(|entry| entry.kind == section::MESSAGE_BLOCKS);
-    // It is written later than its checksum could be.
-    let finalize_times = directory.iter().find(|entry| entry.kind == section::FINALIZE_TIMES);
-    // Of earlier versions, which counted no receives, they are left out.
-    let partners = directory.iter().find(|entry| entry.kind == section::PARTNERS);
     let mut part = Part {
         map: map.clone(),
-        counters: find_any(section::COUNTERS, size_of::<CounterEntry>())?,
-        syncs: find_any(section::SYNCS, size_of::<SyncEntry>())?,
-        probes: find_any(section::PROBES, size_of::<ProbeEntry>())?,
-        interruptions: find_any(section::INTERRUPTIONS, size_of::<InterruptionEntry>())?,
-        histograms: find_any(section::HISTOGRAMS, size_of::<HistogramEntry>())?,
-        rank_times: find_any(section::RANK_TIMES, size_of::<RankTimes>())?,
-        partners: match partners {
-            Some(entry) if entry.element_size as usize == size_of::<PartnerEntry>() => place(entry)?,
-            _ => 0..0,
-        },
-        messages: find_any(section::MESSAGES, size_of::<MessageEntry>())?,
-        message_blocks: match message_blocks {
-            Some(entry) => section(bytes, start, &SectionEntry { element_size: 1, ..*entry })?,
-            None => 0..0,
-        },
-        thread_times: find_any(section::THREAD_TIMES, size_of::<ThreadTimes>())?,
-        finalize_times: match finalize_times {
-            Some(entry) if entry.element_size as usize == size_of::<FinalizeTimes>() => section(bytes, start, entry)?,
-            _ => 0..0,
-        },
-        metadata: find(section::FACTORS, 1)?,
-        strings: find(section::STRINGS, 1)?,
-        communicators: find(section::COMMUNICATORS, size_of::<CommunicatorEntry>())?,
-        operations: find(section::OPERATIONS, size_of::<OperationEntry>())?,
-        threads: find(section::THREADS, size_of::<ThreadEntry>())?,
+        sections,
         header,
         columns: columns.iter().map(|column| (name_of(&column.name).to_owned(), column.number)).collect(),
         numbering: Numbering::default(),
@@ -223,11 +211,10 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
         runs: Vec::new(),
         decoded: Decoded::new(columns.len(), budget),
     };
-    check_sums(map, &sums.into_inner())?;
     check_indices(&part)?;
     part.numbering = Numbering::new(part.operations().iter().map(|operation| operation.communicator).collect());
     find_blocks(&mut part, blocks.start)?;
-    messages::check(&part, part.message_blocks.clone())?;
+    messages::check(&part)?;
     Ok(part)
 }
 
@@ -287,28 +274,10 @@ fn section(part: &[u8], start: usize, entry: &SectionEntry) -> Result<Range<usiz
     Ok(start + range.start..start + range.end)
 }
 
-/// Verifies the checksums of sections that lie at these places of the map, on all processors.
+/// Verifies the checksums of sections that lie at these places of the map.
 fn check_sums(map: &[u8], sections: &[(Range<usize>, u32)]) -> Result<(), &'static str> {
-    let blocks: Vec<(usize, &[u8])> = sections
-        .iter()
-        .enumerate()
-        .flat_map(|(section, (place, _))| map[place.clone()].chunks(CHECKED_AT_ONCE).map(move |block| (section, block)))
-        .collect();
-    let sum = |(section, block): (usize, &[u8])| {
-        let mut crc = crc32fast::Hasher::new();
-        crc.update(block);
-        (section, crc)
-    };
-    // Small parts, of which there may be thousands, are not worth a thread.
-    let bytes: usize = sections.iter().map(|(place, _)| place.len()).sum();
-    let sums: Vec<_> = match bytes > 2 * CHECKED_AT_ONCE {
-        true => parallel::map(blocks, sum),
-        false => blocks.into_iter().map(sum).collect(),
-    };
-    let mut found = vec![crc32fast::Hasher::new(); sections.len()];
-    sums.iter().for_each(|(section, crc)| found[*section].combine(crc));
-    let whole = found.into_iter().zip(sections).all(|(found, (_, expected))| found.finalize() == *expected);
-    if whole { Ok(()) } else { Err("is damaged (checksum)") }
+    let is_whole = |(place, expected): &(Range<usize>, u32)| crc32fast::hash(&map[place.clone()]) == *expected;
+    if sections.iter().all(is_whole) { Ok(()) } else { Err("is damaged (checksum)") }
 }
 
 /// Every index in the tables and columns must lead to an entry.

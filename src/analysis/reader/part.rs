@@ -10,6 +10,7 @@ use mpitrace_format::packed::Numbering;
 use mpitrace_format::{metadata, strings};
 
 use super::blocks::BlockPlace;
+use super::opening::MOST_SECTIONS;
 use super::values::Decoded;
 
 /// The record of one rank.
@@ -17,22 +18,8 @@ use super::values::Decoded;
 pub struct Part {
     pub(crate) map: Arc<Mmap>,
     pub(crate) header: PartHeader,
-    pub(super) metadata: Range<usize>,
-    pub(super) strings: Range<usize>,
-    pub(super) communicators: Range<usize>,
-    pub(super) operations: Range<usize>,
-    pub(super) threads: Range<usize>,
-    pub(super) counters: Range<usize>,
-    pub(super) syncs: Range<usize>,
-    pub(super) probes: Range<usize>,
-    pub(super) interruptions: Range<usize>,
-    pub(super) histograms: Range<usize>,
-    pub(super) rank_times: Range<usize>,
-    pub(super) thread_times: Range<usize>,
-    pub(super) partners: Range<usize>,
-    pub(super) finalize_times: Range<usize>,
-    pub(super) messages: Range<usize>,
-    pub(super) message_blocks: Range<usize>,
+    /// Where the sections lie in the file, by kind; those of blocks apart.
+    pub(super) sections: [Range<usize>; MOST_SECTIONS],
     /// The columns of the records: their names and numbers.
     pub(super) columns: Vec<(String, u32)>,
     /// The data from which the numbers of calls follow.
@@ -82,43 +69,48 @@ impl Part {
 
     /// The run metadata as this rank saw it.
     pub fn metadata(&self) -> metadata::Metadata {
-        metadata::decode(&self.map[self.metadata.clone()]).unwrap_or_default()
+        metadata::decode(self.section(section::FACTORS)).unwrap_or_default()
     }
 
     /// The communicators that this rank knew, in the order in which it met them.
     pub fn communicators(&self) -> &[CommunicatorEntry] {
-        self.typed(&self.communicators)
+        self.table(section::COMMUNICATORS)
     }
 
     /// The operations that this rank took part in, in the order of their first calls.
     pub fn operations(&self) -> &[OperationEntry] {
-        self.typed(&self.operations)
+        self.table(section::OPERATIONS)
     }
 
     /// The threads that made calls.
     pub fn threads(&self) -> &[ThreadEntry] {
-        self.typed(&self.threads)
+        self.table(section::THREADS)
     }
 
-    /// The times of the rank; `None`: a trace of an earlier version.
-    pub fn rank_times(&self) -> Option<&RankTimes> {
-        self.typed(&self.rank_times).first()
+    /// The times of the rank; 0 where they are not known.
+    pub fn rank_times(&self) -> RankTimes {
+        self.table(section::RANK_TIMES).first().copied().unwrap_or_default()
+    }
+
+    /// The tick at the entry of MPI_Finalize; `None`: it was not entered.
+    pub fn finalize_enter(&self) -> Option<u64> {
+        Some(self.rank_times().finalize_enter).filter(|&tick| tick > 0)
     }
 
     /// How long MPI_Finalize took, ticks; `None`: not known.
     pub fn finalize_times(&self) -> Option<FinalizeTimes> {
-        let stored: &[FinalizeTimes] = self.typed(&self.finalize_times);
+        let stored: &[FinalizeTimes] = self.table(section::FINALIZE_TIMES);
         stored.first().copied().filter(|times| times.whole != 0 && times.library <= times.whole)
     }
 
-    /// The sums of the threads; none in a trace of an earlier version.
+    /// The sums of the threads.
     pub fn thread_times(&self) -> &[ThreadTimes] {
-        self.typed(&self.thread_times)
+        self.table(section::THREAD_TIMES)
     }
 
     /// True if calls that can wait had time stamps.
     pub fn waits_are_stamped(&self) -> bool {
-        self.rank_times().is_some_and(|times| times.flags & rank_times_flags::STAMPED != 0)
+        self.rank_times().flags & rank_times_flags::STAMPED != 0
     }
 
     /// The messages that a thread waits for in the call that it is in: by the index of the thread. None where it is in no
@@ -139,12 +131,12 @@ impl Part {
 
     /// The time with each partner, and what was sent to it; none where calls that can wait were not stamped.
     pub fn partners(&self) -> &[PartnerEntry] {
-        self.typed(&self.partners)
+        self.table(section::PARTNERS)
     }
 
     /// The thread that called MPI_Init, with its sums; `None`: not known.
     pub fn init_thread(&self) -> Option<(u32, &ThreadTimes)> {
-        let thread = self.rank_times()?.thread.checked_sub(1)?;
+        let thread = self.rank_times().thread.checked_sub(1)?;
         Some((thread, self.thread_times().get(thread as usize)?))
     }
 
@@ -155,28 +147,28 @@ impl Part {
 
     /// The counters that this rank was asked for.
     pub fn counters(&self) -> &[CounterEntry] {
-        self.typed(&self.counters)
+        self.table(section::COUNTERS)
     }
 
     /// The synchronisations of the clocks, on leaders of a clock domain.
     pub fn syncs(&self) -> &[SyncEntry] {
-        self.typed(&self.syncs)
+        self.table(section::SYNCS)
     }
 
     /// The results that they have learnt of the pairs that this rank keeps.
     pub fn probes(&self) -> &[ProbeEntry] {
-        self.typed(&self.probes)
+        self.table(section::PROBES)
     }
 
     /// The interruptions that have an entry, in the order of their records; those before a call come before those in it.
     /// The last ones may have no record ([`NO_RECORD`]).
     pub fn interruptions(&self) -> &[InterruptionEntry] {
-        self.typed(&self.interruptions)
+        self.table(section::INTERRUPTIONS)
     }
 
     /// The calls that were not kept, by histogram and bucket, in order ([`OperationEntry::histogram`]).
     pub fn histograms(&self) -> &[HistogramEntry] {
-        self.typed(&self.histograms)
+        self.table(section::HISTOGRAMS)
     }
 
     /// The interruptions in a call, and before it since its thread's kept call before; none has an entry where the table
@@ -190,11 +182,16 @@ impl Part {
 
     /// The text behind a string reference.
     pub fn text(&self, reference: u32) -> Option<String> {
-        strings::text(&self.map[self.strings.clone()], reference)
+        strings::text(self.section(section::STRINGS), reference)
     }
 
-    pub(super) fn typed<T: Pod>(&self, range: &Range<usize>) -> &[T] {
+    /// The bytes of a section of this kind.
+    pub(super) fn section(&self, kind: u32) -> &[u8] {
+        &self.map[self.sections[kind as usize].clone()]
+    }
+
+    pub(super) fn table<T: Pod>(&self, kind: u32) -> &[T] {
         // Size and alignment were checked when the part was opened.
-        bytemuck::cast_slice(&self.map[range.clone()])
+        bytemuck::cast_slice(self.section(kind))
     }
 }

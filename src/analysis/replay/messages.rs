@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::messages::waits::within;
 use crate::messages::{MessageCall, MessageWait, Messages, each_call};
 use crate::operations::{CallSite, Operations};
-use crate::reader::{Part, Trace};
+use crate::reader::Trace;
 use crate::statistics::median;
 
 /// Shifts that are kept at once: 8 bytes each.
@@ -142,17 +142,12 @@ struct Replay {
 
 impl Replay {
     fn new(trace: &Trace, clock: &Clock, operations: &Operations, messages: &Messages) -> Replay {
-        let end = |(index, part): (usize, &Part)| {
-            let entered = part.rank_times().map(|times| times.finalize_enter).filter(|&tick| tick > 0);
-            clock.of_part(index).nanoseconds(entered.unwrap_or(part.info().last_anchor.tick))
-        };
-        let ends = trace.parts.iter().enumerate().map(end).collect();
         let mut replay = Replay {
             calls: Vec::new(),
             places: Vec::new(),
             of_parts: vec![Vec::new(); trace.parts.len()],
             usual_wake_ups: Vec::new(),
-            ends,
+            ends: super::ends(trace, clock),
         };
         let mut kinds = 0;
         for (part, calls) in messages.calls.iter().enumerate() {

@@ -122,6 +122,15 @@ fn refusal(trace: &Trace, account: &Account, operations: &Operations) -> Option<
     }
 }
 
+/// When each part entered MPI_Finalize, else the last that is known of it, global time, ns.
+fn ends(trace: &Trace, clock: &Clock) -> Vec<f64> {
+    let end = |(index, part): (usize, &Part)| {
+        let tick = part.finalize_enter().unwrap_or(part.info().last_anchor.tick);
+        clock.of_part(index).nanoseconds(tick)
+    };
+    trace.parts.iter().enumerate().map(end).collect()
+}
+
 /// A run that is replayed.
 struct Replay<'a> {
     sequences: Sequences<'a>,
@@ -153,11 +162,7 @@ impl<'a> Replay<'a> {
         losses: &[Loss],
     ) -> Replay<'a> {
         let begin = |(index, part): (usize, &Part)| clock.of_part(index).nanoseconds(part.info().first_anchor.tick);
-        let end = |(index, part): (usize, &Part)| {
-            let entered = part.rank_times().map(|times| times.finalize_enter).filter(|&tick| tick > 0);
-            clock.of_part(index).nanoseconds(entered.unwrap_or(part.info().last_anchor.tick))
-        };
-        let parts = || trace.parts.iter().enumerate();
+        let parts = trace.parts.iter().enumerate();
         let is_lost = |number: usize, loss: &Loss| loss.operation == Some(number) || is_between(loss);
         let has_exchanges = account.rank_parts()[RankPart::PointToPoint] > 0.0;
         let sequences = Sequences::of_run(trace, clock, operations, |number| {
@@ -174,8 +179,8 @@ impl<'a> Replay<'a> {
             removals: sequences.all.iter().map(of_sequence).collect(),
             sequences,
             step: Step::of_parts(trace),
-            left: parts().map(begin).map(|begin| [begin; 2]).collect(),
-            ends: parts().map(end).collect(),
+            left: parts.map(begin).map(|begin| [begin; 2]).collect(),
+            ends: ends(trace, clock),
             run_ns: account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max),
             likely: Shifts::new(trace.parts.len(), losses.len()),
             origins: Origins::new(losses, trace.parts.len())

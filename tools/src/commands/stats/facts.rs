@@ -97,7 +97,7 @@ impl Facts {
             completion: summary.as_ref().map(|summary| Completion::new(&of_ranks, summary, &selection)),
             non_blocking: non_blocking::costs(source, number, &selection)?,
             counters: counters::by_name(source, number, &selection),
-            all_calls: source.all_calls().iter().find(|all| all.operation == Some(number)).cloned(),
+            all_calls: source.all_calls().iter().find(|all| all.operation == number).cloned(),
             per_rank: arguments.per_rank.then(|| ranks::each(&of_ranks, summary.as_ref(), &selection)),
             operation,
         };
