@@ -15,7 +15,7 @@ pub fn is_trusted() -> bool {
 }
 
 /// The clock sources that the kernel offers.
-pub fn available_sources() -> Vec<String> {
+fn available_sources() -> Vec<String> {
     words(std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/available_clocksource").as_deref())
 }
 

@@ -63,10 +63,9 @@ fn each_library(case: &Case) {
         (&path.as_str().into(), &case.mpi.abi.into(), &true.into())
     );
     assert!(mpi["library"].as_str().is_some_and(|name| name.contains(case.mpi.library)), "{mpi}");
-    assert_eq!((&mpi["problem"], &mpi["tool_interface"]), (&Value::Null, &true.into()));
+    assert_eq!(mpi["problem"], Value::Null);
     let list = json(&mpitrace(case, &["doctor", "--json", "--mpi", &path, "--variables"], &[]), 0);
     let list = list[0]["performance"].as_array().expect("a list").clone();
-    assert_eq!(mpi["performance_variables"], list.len());
     for variable in list {
         let known = ["state", "level", "size", "counter", "timer", "high watermark", "low watermark", "aggregate"];
         assert!(known.contains(&variable["class"].as_str().unwrap_or_default()), "{variable}");

@@ -10,7 +10,6 @@ fn quantile(counted: &Counted, p: f64) -> String {
     counted.quantile_ns(p).map(text::time).unwrap_or_default()
 }
 
-/// All in one line.
 pub fn line(all: &AllCalls) -> String {
     let Counted { calls, kept, sum_ns, .. } = all.all;
     let quantiles = match all.all.quantile_ns(0.5) {
@@ -26,7 +25,6 @@ pub fn line(all: &AllCalls) -> String {
     format!("{} of {}, {kept} kept{quantiles}", text::time(sum_ns), text::count(calls, "call"))
 }
 
-/// A row for each of them.
 pub fn table(found: &[AllCalls]) -> Table<'static> {
     let mut table = Table::new(&[
         number("operation"),

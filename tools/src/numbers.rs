@@ -5,7 +5,6 @@ use mpitrace::statistics::{Above, IntervalNs, Summary};
 
 use crate::text;
 
-/// A number with its interval.
 pub struct Row {
     pub name: String,
     pub value: String,
@@ -46,7 +45,6 @@ pub fn rows(summary: &Summary) -> Vec<Row> {
     rows
 }
 
-/// Both ends of an interval.
 pub fn ends(interval: IntervalNs) -> String {
     format!("{} to {}", text::time(interval.lower_ns), text::time(interval.upper_ns))
 }

@@ -14,9 +14,7 @@ const NS: f64 = 1e9;
 pub struct WhereFacts {
     /// The world rank; null: in `MPI_Init`, where no launcher has set it.
     pub rank: Option<u32>,
-    /// Its state.
     pub state: State,
-    /// The MPI function that it is in.
     pub function: Option<String>,
     /// In a Wait call: the collective for whose request it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +36,6 @@ pub struct WhereFacts {
 /// Why a job does not go on, by the keys of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StuckFacts {
-    /// The kind of the cause.
     pub kind: Kind,
     /// The ranks that are the cause.
     pub ranks: Vec<u32>,
@@ -56,15 +53,12 @@ pub struct StuckFacts {
 /// For what a rank waits: a message, or a rank that has not come to a collective call. By the keys of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WaitFacts {
-    /// The world rank.
     pub rank: u32,
-    /// The function that it is in.
     pub function: Option<String>,
     /// The world rank that it waits for; null: any of several, or not known.
     pub partner: Option<u32>,
     /// Of a message; negative: any; null: of a call of another kind.
     pub tag: Option<i32>,
-    /// The communicator.
     pub communicator: Option<String>,
     /// Of a message to this rank: as many messages the partner has sent it on that communicator.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +66,6 @@ pub struct WaitFacts {
 }
 
 impl WhereFacts {
-    /// Of all ranks of a snapshot.
     pub fn all(snapshot: &Snapshot) -> Vec<WhereFacts> {
         snapshot.ranks.iter().map(|rank| WhereFacts::of_rank(snapshot, rank)).collect()
     }
@@ -107,7 +100,6 @@ impl WhereFacts {
 }
 
 impl StuckFacts {
-    /// Of a verdict on a snapshot.
     pub fn new(snapshot: &Snapshot, stuck: &Stuck) -> StuckFacts {
         StuckFacts {
             kind: stuck.kind,
@@ -121,7 +113,6 @@ impl StuckFacts {
     }
 }
 
-/// The waits of a rank that have to do with a verdict.
 fn waits_of(snapshot: &Snapshot, stuck: &Stuck, rank: &RankNow) -> Vec<WaitFacts> {
     let is_named = stuck.ranks.contains(&rank.rank);
     let facts = |partner, communicator| WaitFacts {
@@ -156,7 +147,6 @@ fn world_rank(message: &MessageWait) -> Option<u32> {
     }
 }
 
-/// A verdict in one sentence.
 pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
     let ranks = text::named_ranks(&stuck.ranks);
     let one = stuck.ranks.len() == 1;
@@ -325,7 +315,6 @@ fn at_places(snapshot: &Snapshot, ranks: &[u32]) -> Vec<(String, Vec<u32>)> {
     groups.map(|(place, group)| (place, group.iter().map(|rank| rank.rank).collect())).collect()
 }
 
-/// The end of the text for such a call.
 const POINT_TO_POINT: &str = " (point-to-point)";
 
 /// Where a rank is, in words without a time.

@@ -14,7 +14,6 @@ pub const NOT_STARTED: [u8; 2] = [NOT_EXECUTABLE, NOT_FOUND];
 /// The number that a shell adds to that of the signal that ended a command.
 const SIGNAL: i32 = 128;
 
-/// The number of the user of this process.
 pub fn user() -> u32 {
     // SAFETY: getuid has no preconditions and cannot fail.
     unsafe { libc::getuid() }

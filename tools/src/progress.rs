@@ -20,7 +20,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For so many steps.
     pub fn new(steps: u64) -> Self {
         Progress::styled(ProgressBar::new(steps), "{bar:40} {percent:>3} %, {elapsed} gone, {eta} left")
     }
@@ -62,14 +61,12 @@ impl Progress {
         self.bar.suspend(write)
     }
 
-    /// A step is done.
     pub fn step(&self) {
         self.bar.inc(1);
     }
 }
 
 impl Drop for Progress {
-    /// Takes the bar away.
     fn drop(&mut self) {
         if let Some((sender, thread)) = self.drawing.take() {
             drop(sender);

@@ -5,22 +5,12 @@ use mpitrace::account::Because;
 /// The predicate of the sentence: `slept`, `was preempted`. `many`: of several ranks.
 pub fn was(because: Because, many: bool) -> &'static str {
     match (because, many) {
-        (Because::Asleep, _) => "slept (usleep, a lock, I/O, a stop signal)",
+        (Because::Asleep, _) => "slept",
+        (Because::Throttled, _) => "hit the processor quota",
         (Because::Preempted, false) => "was preempted",
         (Because::Preempted, true) => "were preempted",
-        (Because::Throttled, false) => "was held by the processor quota of its control group",
-        (Because::Throttled, true) => "were held by the processor quota of their control group",
         (_, false) => "was off its processor",
         (_, true) => "were off their processors",
-    }
-}
-
-/// The same without examples.
-pub fn brief(because: Because, many: bool) -> &'static str {
-    match because {
-        Because::Asleep => "slept",
-        Because::Throttled => "hit the processor quota",
-        other => was(other, many),
     }
 }
 
@@ -32,11 +22,10 @@ pub fn late(because: Option<Because>) -> Option<&'static str> {
         Because::PointToPoint => "is longer in point-to-point calls",
         Because::OtherMpi => "is longer in point-to-point or other MPI calls",
         Because::OnProcessor => "is busy longer",
-        off => brief(off, false),
+        off => was(off, false),
     })
 }
 
-/// The next step.
 pub fn advice(because: Because) -> &'static str {
     match because {
         Because::Asleep => "find the sleep, lock or file",

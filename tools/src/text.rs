@@ -239,6 +239,11 @@ pub fn csv_field(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// A number, or nothing for 0.
+pub fn positive(number: u64) -> String {
+    optional(Some(number).filter(|&number| number > 0))
+}
+
 /// A number, or nothing where there is none.
 pub fn optional<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())

@@ -67,7 +67,6 @@ fn never_freed_line(found: &NeverFreed) -> Option<String> {
     (!counted.is_empty()).then(|| format!("left by some rank: {}", counted.join(", ")))
 }
 
-/// The first line of each kind.
 pub fn first_lines(undone: &Undone) -> Vec<String> {
     first_of_each(undone, 1).0
 }
@@ -139,7 +138,6 @@ fn senders(from: &[u32]) -> String {
     }
 }
 
-/// The functions of the first message.
 fn first_by(functions: &BTreeSet<String>, call_sites: &[CallSite]) -> String {
     called(functions, call_sites).map(|called| format!(" (the first by {called})")).unwrap_or_default()
 }

@@ -8,7 +8,7 @@ use super::{Kind, Repetitions};
 use crate::account::walk::{Step, Walk};
 use crate::account::{Because, Late, Off};
 use crate::categories::Category;
-use crate::diagnosis::{Group, GroupKind};
+use crate::diagnosis::Group;
 use crate::operations::CompleteRows;
 use crate::parallel;
 
@@ -29,11 +29,7 @@ impl Sorted {
         let first = (0..rows.len().min(category.len())).filter(|&row| category[row] == Category::First);
         first.for_each(|row| of_row[row] = 0);
         for (index, group) in groups.iter().enumerate() {
-            let which = match group.kind {
-                GroupKind::Warmup => Repetitions::Warmup,
-                GroupKind::Outlier => Repetitions::Outlier,
-                GroupKind::Mode(peak) => Repetitions::Mode(peak),
-            };
+            let which = Repetitions::from(group.kind);
             let members = group.members().map(|row| row as usize);
             // The modes are a handful.
             members.filter(|&row| row < rows.len()).for_each(|row| of_row[row] = slow.len() as u16);

@@ -4,7 +4,7 @@ use super::attribute::{Key, Table, Tally};
 use super::baseline::Baseline;
 use super::{Cause, Causes, GroupTime, Kind, NAMED, Repetitions, STEADY};
 use crate::account::{Off, alone};
-use crate::diagnosis::{Diagnosis, Examined, Finding, Group, GroupKind, Quantity};
+use crate::diagnosis::{Diagnosis, Examined, Finding, Group, Quantity};
 
 /// A counter that differs significantly between a group and those that the group is compared with.
 #[derive(Clone, Debug, PartialEq)]
@@ -210,11 +210,7 @@ fn one_sided(ranks: usize) -> f64 {
 pub(super) fn explained_by_counters(groups: &[Group], counted: &[Counted]) -> Causes {
     let mut found = Causes::default();
     for (index, group) in groups.iter().enumerate() {
-        let repetitions = match group.kind {
-            GroupKind::Warmup => Repetitions::Warmup,
-            GroupKind::Outlier => Repetitions::Outlier,
-            GroupKind::Mode(peak) => Repetitions::Mode(peak),
-        };
+        let repetitions = Repetitions::from(group.kind);
         let extra_ns = group.extra_ns.max(0.0);
         let of_group = counted.iter().filter(|counted| counted.group == index);
         let whole: f64 = of_group.clone().map(|counted| counted.share).sum::<f64>().max(1.0);

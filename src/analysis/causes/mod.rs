@@ -35,18 +35,20 @@ use crate::account::walk::Walk;
 use crate::account::{Because, Late, Off};
 use crate::categories::{Category, Rule};
 use crate::clock::Clock;
-use crate::diagnosis::{self, Diagnosis, Group, groups};
+use crate::diagnosis::{self, Diagnosis, Group, GroupKind, groups};
 use crate::names::names;
 use crate::operations::{CompleteRows, Operation};
 use crate::reader::Trace;
 use crate::run_time::RunTime;
+use serde::Serialize;
 
 /// The causes of an operation's slow repetitions.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Causes {
     /// Those that have enough time to be named, the most first.
     pub causes: Vec<Cause>,
     /// The groups of slow repetitions, and the steady ones.
+    #[serde(rename = "times")]
     pub groups: Vec<GroupTime>,
 }
 
@@ -147,6 +149,16 @@ names!(Kind {
     FirstCall => "first-call",
     Counter => "counter",
 });
+
+impl From<GroupKind> for Repetitions {
+    fn from(kind: GroupKind) -> Repetitions {
+        match kind {
+            GroupKind::Warmup => Repetitions::Warmup,
+            GroupKind::Outlier => Repetitions::Outlier,
+            GroupKind::Mode(peak) => Repetitions::Mode(peak),
+        }
+    }
+}
 
 impl Repetitions {
     /// The name in JSON.

@@ -42,7 +42,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Lists them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let traced = progress::during("reading", || Traced::open(&arguments.input.files))?;
     let trace = &traced.trace;
@@ -57,22 +56,20 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     super::check_operation(arguments.operation, calls.operations.operations.len())?;
     super::warn_if_incomplete(trace);
     let selection = Selection { operation: arguments.operation, rank: arguments.rank, limit: arguments.limit };
-    let listing = Listing { calls: &calls, selection };
     if arguments.json {
         let mut list = JsonRows::new(output, "dump")?;
         let accounts = calls.accounts();
         calls.each(selection, |row| list.push(&accounts.with(row)))?;
         list.end()?;
     } else if arguments.csv {
-        listing.write_csv(output.data())?;
+        write_csv(&calls, selection, output.data())?;
     } else {
         let style = output.style;
-        listing.write_table(output, style)?;
+        write_table(&calls, selection, output, style)?;
     }
     Ok(super::shown(trace))
 }
 
-/// Lists the message calls.
 fn messages(arguments: &Arguments, calls: &Calls, output: &mut Output) -> Result<ExitCode> {
     let rows = MessageRows::recorded(calls)?;
     super::warn_if_incomplete(calls.trace);
@@ -108,56 +105,46 @@ fn messages(arguments: &Arguments, calls: &Calls, output: &mut Output) -> Result
     Ok(super::shown(calls.trace))
 }
 
-/// The calls that are asked for.
-struct Listing<'c> {
-    calls: &'c Calls<'c>,
-    selection: Selection,
+fn write_csv(calls: &Calls, selection: Selection, output: &mut dyn Write) -> Result<()> {
+    let names: Vec<&str> = call_columns::data_columns().map(|column| column.name).collect();
+    write!(output, "{}", names.join(","))?;
+    calls.counter_names.iter().try_for_each(|name| write!(output, ",{}", csv_field(name)))?;
+    writeln!(output)?;
+    let accounts = calls.accounts();
+    calls.each(selection, |row| Ok(write_csv_row(&accounts.with(row), calls.counter_names.len(), output)?))
 }
 
-impl Listing<'_> {
-    fn write_csv(&self, output: &mut dyn Write) -> Result<()> {
-        let names: Vec<&str> = call_columns::data_columns().map(|column| column.name).collect();
-        write!(output, "{}", names.join(","))?;
-        self.calls.counter_names.iter().try_for_each(|name| write!(output, ",{}", csv_field(name)))?;
-        writeln!(output)?;
-        let counters = self.calls.counter_names.len();
-        let accounts = self.calls.accounts();
-        self.calls.each(self.selection, |row| Ok(write_csv_row(&accounts.with(row), counters, output)?))
-    }
-
-    fn write_table(&self, output: &mut dyn Write, style: Style) -> Result<()> {
-        let calls = self.calls;
-        let any_algorithm = calls.any_algorithm();
-        let is_shown =
-            |column: &&CallColumn| column.width.is_some() && (any_algorithm || !matches!(column.kind, Kind::Algorithm));
-        let shown: Vec<&CallColumn> = call_columns::all_columns().filter(is_shown).collect();
-        let title = |column: &&CallColumn| {
-            let width = column.width.map_or(0, |width| width(calls));
-            match column.kind {
-                Kind::OfOperation(_) | Kind::Flag | Kind::Algorithm => (text(column.name).spare(column.spare), width),
-                _ => (number(column.name).spare(column.spare), width),
-            }
+fn write_table(calls: &Calls, selection: Selection, output: &mut dyn Write, style: Style) -> Result<()> {
+    let any_algorithm = calls.any_algorithm();
+    let is_shown =
+        |column: &&CallColumn| column.width.is_some() && (any_algorithm || !matches!(column.kind, Kind::Algorithm));
+    let shown: Vec<&CallColumn> = call_columns::all_columns().filter(is_shown).collect();
+    let title = |column: &&CallColumn| {
+        let width = column.width.map_or(0, |width| width(calls));
+        match column.kind {
+            Kind::OfOperation(_) | Kind::Flag | Kind::Algorithm => (text(column.name).spare(column.spare), width),
+            _ => (number(column.name).spare(column.spare), width),
+        }
+    };
+    let mut columns: Vec<_> = shown.iter().map(title).collect();
+    columns.extend(calls.counter_names.iter().map(|name| (number(name).spare(2), 8)));
+    let mut rows = Rows::begin(&columns, output, style)?;
+    let accounts = calls.accounts();
+    calls.each(selection, |row| {
+        let row = accounts.with(row);
+        let cell = |column: &&CallColumn| match (column.value)(&row) {
+            Value::Unknown => column.unknown.to_owned(),
+            Value::Real(value) => format!("{value:.1}"),
+            Value::Flag(value) => if value { "yes" } else { "" }.to_owned(),
+            Value::Text(value) => text::printable(value).to_string(),
+            value => value.to_string(),
         };
-        let mut columns: Vec<_> = shown.iter().map(title).collect();
-        columns.extend(calls.counter_names.iter().map(|name| (number(name).spare(2), 8)));
-        let mut rows = Rows::begin(&columns, output, style)?;
-        let accounts = calls.accounts();
-        calls.each(self.selection, |row| {
-            let row = accounts.with(row);
-            let cell = |column: &&CallColumn| match (column.value)(&row) {
-                Value::Unknown => column.unknown.to_owned(),
-                Value::Real(value) => format!("{value:.1}"),
-                Value::Flag(value) => if value { "yes" } else { "" }.to_owned(),
-                Value::Text(value) => text::printable(value).to_string(),
-                value => value.to_string(),
-            };
-            let mut cells: Vec<String> = shown.iter().map(cell).collect();
-            cells.extend((0..calls.counter_names.len()).map(|index| text::optional(row.counters.get(index))));
-            rows.row(output, &cells.iter().map(String::as_str).collect::<Vec<_>>())?;
-            Ok(())
-        })?;
-        Ok(rows.end(output)?)
-    }
+        let mut cells: Vec<String> = shown.iter().map(cell).collect();
+        cells.extend((0..calls.counter_names.len()).map(|index| text::optional(row.counters.get(index))));
+        rows.row(output, &cells.iter().map(String::as_str).collect::<Vec<_>>())?;
+        Ok(())
+    })?;
+    Ok(rows.end(output)?)
 }
 
 /// Counters are the last columns: so many.

@@ -35,7 +35,6 @@ pub struct Arguments {
     operation: Option<usize>,
 }
 
-/// Writes them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let exporter = arguments.format.exporter()?;
     let traced = Traced::open(&arguments.input.files)?;

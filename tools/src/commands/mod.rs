@@ -57,11 +57,11 @@ pub fn warn_of_sample(trace: &Trace) {
     }
 }
 
-/// Refuses the number of an operation that the trace does not have.
-fn check_operation(number: Option<usize>, operations: usize) -> Result<()> {
+/// Refuses the number of an operation that there is not.
+pub fn check_operation(number: Option<usize>, operations: usize) -> Result<()> {
     if let Some(number) = number {
-        ensure!(operations > 0, "no operation {number}: this trace has none");
-        ensure!(number < operations, "no operation {number}: this trace has operations 0 to {}", operations - 1);
+        ensure!(operations > 0, "no operation {number}: there is none");
+        ensure!(number < operations, "no operation {number}: there are operations 0 to {}", operations - 1);
     }
     Ok(())
 }

@@ -35,7 +35,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Shows it.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     match arguments.by {
         Some(by) => table(arguments, by, output),

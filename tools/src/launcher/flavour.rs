@@ -16,24 +16,10 @@ pub enum Flavour {
     Slurm,
 }
 
-/// The names that launchers have. Most are asked for their version to tell the flavour, so a script that merely looks
-/// like one must not be among them.
-const NAMES: [&str; 14] = [
-    "mpirun",
-    "mpiexec",
-    "mpirun.openmpi",
-    "mpiexec.openmpi",
-    "mpirun.mpich",
-    "mpiexec.mpich",
-    "mpirun.hydra",
-    "mpiexec.hydra",
-    "mpirun.gforker",
-    "mpiexec.gforker",
-    "orterun",
-    "prterun",
-    "prun",
-    "srun",
-];
+/// The names that launchers have, some of them with one of the endings. Most are asked for their version to tell the
+/// flavour, so a script that merely looks like one must not be among them.
+const NAMES: [&str; 6] = ["mpirun", "mpiexec", "orterun", "prterun", "prun", "srun"];
+const ENDINGS: [&str; 4] = ["openmpi", "mpich", "hydra", "gforker"];
 
 /// The answers of each flavour to `--version`. gforker knows no such option and answers with its usage.
 const ANSWERS: [(&str, Flavour); 7] = [
@@ -49,10 +35,14 @@ const ANSWERS: [(&str, Flavour); 7] = [
 /// The launcher's place in the command line: the first word that names one. It may stand behind `timeout`, `numactl`,
 /// ...
 pub fn find(command: &[OsString]) -> Option<usize> {
-    command.iter().position(|word| {
-        let name = Path::new(word).file_name();
-        NAMES.iter().any(|known| name == Some(OsStr::new(known)))
-    })
+    let is_launcher = |word: &OsString| {
+        let name = Path::new(word).file_name().and_then(OsStr::to_str).unwrap_or_default();
+        match name.split_once('.') {
+            Some((name, ending)) => NAMES[..2].contains(&name) && ENDINGS.contains(&ending),
+            None => NAMES.contains(&name),
+        }
+    };
+    command.iter().position(is_launcher)
 }
 
 /// Asks the launcher for its name and version. `None`: its answer is not known.

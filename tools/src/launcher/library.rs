@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// The file's name.
 const NAME: &str = "libmpitrace.so";
 /// Where it is looked for, from the folder of this program: as cargo builds it, as a package installs it.
 const FOLDERS: [&str; 3] = ["", "../lib/mpitrace", "../lib"];

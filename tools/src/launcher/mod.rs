@@ -12,7 +12,6 @@ pub use rewrite::job;
 
 use std::ffi::{OsStr, OsString};
 
-/// The variable that names the libraries to preload.
 const PRELOAD: &str = "LD_PRELOAD";
 
 /// The environment that the ranks need.
@@ -20,9 +19,7 @@ const PRELOAD: &str = "LD_PRELOAD";
 pub struct Tracer {
     /// The file libmpitrace.so.
     pub library: OsString,
-    /// The libraries preloaded already.
     pub preloaded: Option<OsString>,
-    /// The tracer's settings: names and values.
     pub variables: Vec<(OsString, OsString)>,
     /// The value of SLURM_EXPORT_ENV, which srun exports where it is not told otherwise.
     pub slurm_export: Option<OsString>,

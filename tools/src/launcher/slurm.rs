@@ -44,7 +44,6 @@ fn own_list(word: &OsStr) -> Option<OsString> {
     known.then_some(value)
 }
 
-/// The list with what the tracer needs.
 fn list(base: &OsStr, tracer: &Tracer) -> OsString {
     let nothing = ["NONE", "NIL"].iter().any(|word| base.eq_ignore_ascii_case(word));
     let mut words = base.as_bytes().split(|&byte| byte == b',');

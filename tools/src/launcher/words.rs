@@ -3,14 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-/// A command to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// The program and its arguments.
     pub command: Vec<OsString>,
     /// Variables set in the environment of the program itself.
     pub environment: Vec<(OsString, OsString)>,
-    /// A note for the user.
     pub note: Option<String>,
 }
 

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::library::Library;
 
-/// A family of libraries with the same interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Family {

@@ -11,10 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 
-/// The hidden command.
 const PROBE: &str = "probe-mpi";
 
-/// How long to wait between two looks at a child.
 const PAUSE: Duration = Duration::from_millis(2);
 /// How long a launcher gets to end its ranks when it is told to end.
 const GRACE: Duration = Duration::from_secs(2);
@@ -26,15 +24,11 @@ pub struct Ending<T> {
     pub answer: Option<T>,
     /// Why it did not end as it should, in one line.
     pub failure: Option<String>,
-    /// Its standard error.
     pub stderr: String,
 }
 
 /// Runs the hidden command for a library with these options, behind `launcher` where there is one. The
 /// environment is this process' without the tracer's variables and without LD_PRELOAD, and with `variables`.
-///
-/// # Errors
-/// No temporary folder, or this program cannot be found.
 pub fn child<T: DeserializeOwned>(
     launcher: &[OsString],
     library: &Path,
@@ -67,9 +61,6 @@ pub fn child<T: DeserializeOwned>(
 /// Runs a command in a folder, to which its output goes, under a time limit. The environment is that of this process
 /// without the tracer's variables and without LD_PRELOAD, and with `variables`. Gives why it did not end as it should,
 /// in one line, and what it wrote to standard error.
-///
-/// # Errors
-/// Its output cannot be written to `folder`.
 fn run(
     line: &[OsString],
     variables: &[(OsString, OsString)],
@@ -100,7 +91,6 @@ fn run(
     Ok((failure, stderr))
 }
 
-/// Waits for its end; what was wrong with that.
 fn wait(child: &mut Child, limit: Duration) -> Option<String> {
     let Some(status) = ended_within(child, limit) else {
         end(child);

@@ -24,9 +24,6 @@ pub struct Library {
 
 impl Library {
     /// Loads it, its symbols visible to all: its own components need them.
-    ///
-    /// # Errors
-    /// The message of the loader.
     pub fn open(path: &Path) -> Result<Library, String> {
         let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| "a path with a zero byte".to_owned())?;
         // SAFETY: loads a library whose constructors run; this process is there for nothing else.

@@ -16,5 +16,5 @@ pub use abi::Family;
 pub use ask::{about, ask};
 pub use search::{Installed, search};
 pub use trial::Setup;
-pub use try_calls::{Request, Tried, try_calls};
+pub use try_calls::{Request, Times, try_calls};
 pub use variables::Performance;

@@ -11,12 +11,10 @@ use std::process::{Command, Stdio};
 
 use serde::Serialize;
 
-/// A library that was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Installed {
     /// Its file, under the name that programs ask for (`libmpi.so.40`).
     pub path: PathBuf,
-    /// The programs and settings that led there.
     pub found_by: Vec<String>,
 }
 
@@ -132,7 +130,6 @@ fn cached(lines: &str) -> Vec<PathBuf> {
     by_version(paths.collect())
 }
 
-/// Those in a folder.
 fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
     by_version(entries.unwrap_or_default())
@@ -167,7 +164,6 @@ fn stem(path: &Path) -> Option<String> {
     (rest.is_empty() || rest.starts_with('.')).then(|| stem.to_owned())
 }
 
-/// Numbers behind `.so`.
 fn versions(path: &Path) -> usize {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     name.split_once(".so").map_or(0, |(_, rest)| rest.matches('.').count())

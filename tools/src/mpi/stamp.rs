@@ -6,7 +6,6 @@ use std::time::Instant;
 use mpitrace_platform::tsc;
 use serde::Serialize;
 
-/// The clock that the tracer reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -18,7 +17,6 @@ pub enum Source {
     MonotonicRaw,
 }
 
-/// The clock that the tracer reads on this machine.
 pub fn source() -> Source {
     if cfg!(target_arch = "aarch64") {
         return Source::Cntvct;

@@ -8,32 +8,26 @@ use anyhow::{Context, Result};
 use mpitrace::reader::Trace;
 
 use super::child;
-use super::try_calls::{Request, Tried};
+use super::try_calls::{Request, Times, Tried};
 
 /// MPI_Init of a process by itself takes less than 2 s wherever it works; beyond this it never comes back.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// How a trial is set up.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'s> {
     /// libmpitrace.so; `None` tries the library by itself.
     pub tracer: Option<&'s OsStr>,
-    /// The MPI library.
     pub library: &'s Path,
     /// The command that starts the process; empty: none.
     pub launcher: &'s [OsString],
-    /// The value of MPITRACE_EVENTS.
     pub events: Option<&'s str>,
-    /// How much is done.
     pub request: Request,
 }
 
-/// The result of a trial.
 #[derive(Debug)]
 pub struct Trial {
     /// The times, or why there are none.
-    pub times: Result<Tried, String>,
-    /// The counters in the trace.
+    pub times: Result<Times, String>,
     pub counters: Vec<String>,
     /// The tracer's lines, but for those on the trace and on leftovers of earlier jobs.
     pub said: Vec<String>,
@@ -41,9 +35,6 @@ pub struct Trial {
 
 impl Setup<'_> {
     /// Tries it, in a temporary folder.
-    ///
-    /// # Errors
-    /// No temporary folder.
     pub fn run(&self) -> Result<Trial> {
         // A rank on another host sees the working directory, if anything of this one's.
         let place = match self.launcher.is_empty() {
@@ -70,11 +61,11 @@ impl Setup<'_> {
         trial.times = match (ending.failure, ending.answer) {
             (Some(failure), _) => Err(failure),
             (None, None) => Err("it ended without an answer".to_owned()),
-            (None, Some(tried)) if self.tracer.is_none() => Ok(tried),
+            (None, Some(tried)) if self.tracer.is_none() => Ok(tried.times),
             (None, Some(tried)) => match self.check(tried, &trace) {
                 Ok(counters) => {
                     trial.counters = counters;
-                    Ok(tried)
+                    Ok(tried.times)
                 }
                 Err(reason) => Err(reason),
             },

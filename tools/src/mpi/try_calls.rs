@@ -16,7 +16,6 @@ use super::abi::{Family, Handles};
 use super::library::{Allreduce, Finalize, Init, Library};
 use super::stamp;
 
-/// How much is done.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// Turns: in each a block of traced calls, one of untraced calls and one of pairs of time stamps.
@@ -32,11 +31,16 @@ impl Request {
     }
 }
 
-/// The results: medians over the turns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
     /// True if a preloaded library takes the calls.
     pub intercepted: bool,
+    pub times: Times,
+}
+
+/// Medians over the turns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Times {
     /// Two time stamps, ns.
     pub timestamp_pair_ns: f64,
     /// A call of the library itself, ns.
@@ -48,9 +52,6 @@ pub struct Tried {
 }
 
 /// Makes the calls: MPI_Allreduce of 8 bytes on MPI_COMM_SELF. What is found is written to `answer`.
-///
-/// # Errors
-/// A library that cannot be loaded or lacks a function, an MPI_Init that fails, a file that cannot be written.
 pub fn try_calls(path: &Path, request: Request, answer: &Path) -> Result<()> {
     let library = Library::open(path).map_err(anyhow::Error::msg)?;
     // SAFETY: these are the functions' types.
@@ -69,14 +70,14 @@ pub fn try_calls(path: &Path, request: Request, answer: &Path) -> Result<()> {
     ensure!(unsafe { init(std::ptr::null_mut(), std::ptr::null_mut()) } == 0, "MPI_Init failed");
     let handles = Family::new(&library).handles(&library).context("the library lacks MPI_COMM_SELF")?;
     let intercepted = traced as usize != untraced as usize;
-    let tried = measure(request, handles, traced, untraced)?;
-    fs::write(answer, serde_json::to_vec(&Tried { intercepted, ..tried })?)?;
+    let times = measure(request, handles, traced, untraced)?;
+    fs::write(answer, serde_json::to_vec(&Tried { intercepted, times })?)?;
     // SAFETY: MPI is initialised, and not used afterwards.
     ensure!(unsafe { finalize() } == 0, "MPI_Finalize failed");
     Ok(())
 }
 
-fn measure(request: Request, handles: Handles, traced: Allreduce, untraced: Allreduce) -> Result<Tried> {
+fn measure(request: Request, handles: Handles, traced: Allreduce, untraced: Allreduce) -> Result<Times> {
     let source = stamp::source();
     let calls = request.calls.max(1);
     let block = |function: Allreduce| -> Result<f64> {
@@ -119,8 +120,7 @@ fn measure(request: Request, handles: Handles, traced: Allreduce, untraced: Allr
         }
     }
     let middle = |mut values: Vec<f64>| median(&mut values).context("no turns");
-    Ok(Tried {
-        intercepted: false,
+    Ok(Times {
         timestamp_pair_ns: middle(pair)?,
         untraced_call_ns: middle(bare)?,
         traced_call_ns: middle(added)?,

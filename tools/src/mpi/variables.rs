@@ -8,14 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::abi::Family;
 use super::library::{Library, text_of};
 
-/// A performance variable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Performance {
     /// Its name, which MPITRACE_PVARS takes.
     pub name: String,
     /// `counter`, `timer`, `level`, ...
     pub class: String,
-    /// The library's description.
     pub description: String,
 }
 

@@ -33,13 +33,12 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use mpitrace::algorithms::{Algorithm, Seen};
 use mpitrace::run_time::RunTime;
 use mpitrace::whole_run::{self, AllCalls};
 
-use crate::commands::warn_if_incomplete;
-use crate::memory;
+use crate::commands::{check_operation, warn_if_incomplete};
 use crate::options::{Format, Input};
 use crate::undone;
 use untraced::Untraced;
@@ -117,11 +116,7 @@ impl Source {
     /// # Errors
     /// A number beyond the operations; run times that need time stamps where there are none.
     pub fn check(&self, operation: Option<usize>, time: RunTime) -> Result<()> {
-        if let Some(number) = operation {
-            let count = self.operations.len();
-            ensure!(count > 0, "no operation {number}: there is none");
-            ensure!(number < count, "no operation {number}: there are operations 0 to {}", count - 1);
-        }
+        check_operation(operation, self.operations.len())?;
         if let (Data::Untraced(untraced), true) = (&self.data, time != RunTime::Local) {
             let lacks = self.wanted(operation).find(|&number| !untraced.has_stamps(number));
             if let Some(number) = lacks {
@@ -145,12 +140,6 @@ impl Source {
             }
             Data::Untraced(untraced) => untraced.notes().for_each(|note| eprintln!("mpitrace: {note}")),
         }
-    }
-
-    /// Warns where what is looked at may not fit into memory.
-    pub fn warn_of_memory(&self, operation: Option<usize>, need: memory::Need) {
-        let sizes = self.wanted(operation).map(|number| (number, self.operations[number].repetitions));
-        memory::warn(sizes, need);
     }
 
     /// True if every repetition that was begun is there on every rank.

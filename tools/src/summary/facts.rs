@@ -48,7 +48,6 @@ pub struct Summary {
     pub collectives_s: f64,
     #[serde(flatten)]
     pub calls: Parts,
-    /// The time of all ranks in its parts.
     pub parts: RankParts,
     /// True if the ranks' clocks are synchronised. Waiting is not known where they are not.
     pub synchronised: bool,
@@ -57,13 +56,11 @@ pub struct Summary {
     pub unknown_waits_below_ns: Option<f64>,
     /// `null`: no rank was outside of MPI.
     pub efficiency: Option<Efficiencies>,
-    /// The largest first.
     pub losses: Vec<LossFacts>,
     /// Those that are shown to people: one of all ranks where they are late in turns.
     #[serde(skip)]
     pub shown: Vec<LossFacts>,
     pub mismatches: Vec<Mismatch>,
-    /// How many mismatches there are.
     pub mismatched: u64,
     /// Calls left out and requests not completed by a program that ended by itself.
     #[serde(flatten)]
@@ -76,7 +73,6 @@ pub struct Summary {
     /// Of each rank the processes that took its processor; `null`: not looked at.
     pub processes: Option<Vec<OfRank>>,
     pub verdict: String,
-    /// The command that shows more.
     pub next: Option<String>,
 }
 
@@ -91,7 +87,6 @@ pub struct Sample {
     pub waiting_most_s: f64,
 }
 
-/// The efficiencies of the run, and of its regions.
 #[derive(Clone, Debug, Serialize)]
 pub struct Efficiencies {
     #[serde(flatten)]
@@ -110,7 +105,6 @@ pub struct Share {
     pub max: f64,
 }
 
-/// Time that was lost, and in which operation.
 #[derive(Clone, Debug, Serialize)]
 pub struct LossFacts {
     /// The reason why the rank was late is `null` where it is not known, and between computing and other MPI calls, which
@@ -215,7 +209,6 @@ impl Summary {
         summary
     }
 
-    /// Calls that were not kept.
     pub fn not_kept(&self) -> u64 {
         self.all_calls.iter().map(|all| all.all.calls - all.all.kept).sum()
     }

@@ -17,7 +17,6 @@ use crate::table::{Cell, Table, number, text, time};
 use crate::text;
 
 const NS: f64 = 1e9;
-/// Rows that are written.
 const ROWS: usize = 20;
 
 /// The subject of a row of the table.
@@ -303,7 +302,6 @@ fn share_cell(share: f64) -> Cell {
     Cell::Text(percent(share).replace("less than", "<"))
 }
 
-/// Rows under construction.
 #[derive(Default)]
 struct Sums {
     by_name: HashMap<String, usize>,

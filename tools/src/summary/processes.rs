@@ -23,7 +23,6 @@ pub struct OfRank {
     processes: Vec<Process>,
 }
 
-/// Processes of one name and user.
 #[derive(Clone, Debug, Serialize)]
 struct Process {
     name: String,

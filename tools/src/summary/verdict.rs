@@ -23,13 +23,11 @@ const MASTER: f64 = 0.1;
 /// Causes are looked for in operations with this share of a kind of loss: ten at most.
 const LARGE: f64 = 0.1;
 
-/// A sentence, and a command line.
 pub(super) struct Verdict {
     pub sentence: String,
     pub next: Option<String>,
 }
 
-/// The basis of the conclusion.
 pub(super) struct Evidence<'e> {
     pub account: &'e Account,
     /// The causes of an operation that need no counter.
@@ -203,7 +201,7 @@ fn two_causes(ranks: &[u32], lates: &[Late]) -> String {
 fn why(late: &Late, who: &str) -> Option<String> {
     let is_most = |ns: f64| ns > MOST * late.waiting_ns;
     if let Some((because, ns)) = late.interrupted_by.largest().filter(|_| is_most(late.interrupted_ns)) {
-        let (was, advice) = (reason::brief(because, false), reason::advice(because));
+        let (was, advice) = (reason::was(because, false), reason::advice(because));
         return Some(format!(", {} of it since {who} {was}: {advice}", text::time(ns)));
     }
     let in_calls = if late.point_to_point_ns > 0.0 { late.point_to_point_ns } else { late.other_mpi_ns };
@@ -233,7 +231,7 @@ fn interrupted(account: &Account) -> String {
     );
     let (because, ns) = off.largest().unwrap_or((Because::OffProcessor, 0.0));
     let whose = rank.map_or_else(|| "The ranks".to_owned(), |(rank, _)| format!("Rank {rank}"));
-    let (was, advice) = (reason::brief(because, rank.is_none()), reason::advice(because));
+    let (was, advice) = (reason::was(because, rank.is_none()), reason::advice(because));
     // Where all are preempted alike, this says nothing of why they wait for each other.
     let (ranks, lates) = lates(account);
     let waiting: Vec<f64> = lates.iter().map(|late| late.waiting_ns).collect();
@@ -286,7 +284,7 @@ fn why_late(account: &Account, most: &LatePartner) -> String {
     let usual = median(&mut others.into_iter().map(computing).collect::<Vec<_>>()).unwrap_or(0.0);
     match most.off.largest() {
         Some((because, ns)) if most.off.sum() > MOST * most.ns => {
-            let (was, advice) = (reason::brief(because, false), reason::advice(because));
+            let (was, advice) = (reason::was(because, false), reason::advice(because));
             format!(", {} of it since that one {was}: {advice}", text::time(ns))
         }
         // Where the others compute next to nothing there is no work to be shared out evenly, as with a master.
@@ -329,7 +327,7 @@ fn slow(largest: &Largest, evidence: &Evidence) -> String {
     match kind {
         causes::Kind::Interrupted => {
             let because = off.largest().map_or(Because::OffProcessor, |(because, _)| because);
-            let (was, advice) = (reason::brief(because, false), reason::advice(because));
+            let (was, advice) = (reason::was(because, false), reason::advice(because));
             format!("{lost}, {time} of it since {rank} {was}: {advice}.")
         }
         causes::Kind::Migration => {
@@ -371,7 +369,6 @@ fn without_loss(summary: &Summary, name: &str) -> Verdict {
     Verdict { sentence, next: Some(format!("mpitrace stats {name}")) }
 }
 
-/// A share as people read it.
 pub fn percent(share: f64) -> String {
     match 100.0 * share {
         0.0 => "0 %".to_owned(),
@@ -380,7 +377,6 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// Seconds as people read them.
 pub fn seconds(seconds: f64) -> String {
     text::time(1e9 * seconds)
 }

@@ -23,11 +23,9 @@ const SMALL: f64 = 0.001;
 const NOTICES: usize = 2;
 const OFF: &str = "off the processor";
 
-/// The importance of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
     Plain,
-    /// The program is incorrect.
     Defect,
     Verdict,
     /// It is copied into a shell.
@@ -212,7 +210,7 @@ impl LossFacts {
     fn line(&self, calls_timed: bool) -> String {
         let lost = format!("{} ({}{})", percent(self.share), seconds(self.seconds), gain(&self.gain));
         let rank = self.loss.rank.map_or_else(|| "ranks".to_owned(), |rank| format!("rank {rank}"));
-        let was = reason::brief(self.loss.because.unwrap_or(Because::OffProcessor), self.loss.rank.is_none());
+        let was = reason::was(self.loss.because.unwrap_or(Because::OffProcessor), self.loss.rank.is_none());
         let line = |place: &str| match self.loss.kind {
             Kind::LateRank => {
                 let waits = self.waited_for().filter(|_| self.loss.because == Some(Because::PointToPoint));
@@ -231,7 +229,7 @@ impl LossFacts {
             Kind::Interrupted => format!("{lost}: {rank} {was} outside of collective calls."),
             Kind::PointToPoint => match (self.loss.late(), self.loss.because) {
                 (Some(late), Some(because)) => {
-                    let why = if because.is_off() { reason::brief(because, false) } else { "computes longer" };
+                    let why = if because.is_off() { reason::was(because, false) } else { "computes longer" };
                     format!("{lost}: {rank} in point-to-point calls for rank {late}, which {why}.")
                 }
                 _ => format!("{lost}: {rank} in point-to-point calls that can wait{}.", self.partner()),

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::memory;
 use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::{self, Output};
 use crate::progress::{self, Progress};
@@ -39,14 +38,12 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Categorizes them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let rule = arguments.rule.rule;
     let source = progress::during("reading", || Source::open(&arguments.input))?;
     let time = arguments.time.time;
     source.check(arguments.operation, time)?;
     source.warn(time);
-    source.warn_of_memory(arguments.operation, memory::CATEGORIES);
     // One at a time: the run times of all operations together are as large as half the trace.
     let steps = source.wanted(arguments.operation).count() as u64;
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
@@ -64,21 +61,17 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     let style = output.style;
     let mut table = shown::table();
-    let (mut overlaps, mut own_work) = (0, false);
+    let mut own_work = false;
     let (mut listed, mut notes) = (None, Vec::new());
     for categorized in each {
         let categorized = categorized?;
         table.row(categorized.cells());
-        overlaps += categorized.found.categories.overlaps;
         own_work |= categorized.own_work().is_some();
         notes.extend(categorized.notes());
         listed = arguments.operation.map(|_| categorized);
     }
     drop(progress);
     table.write(output, style)?;
-    if overlaps > 0 {
-        writeln!(output, "\noverlaps: also matches a lower-priority category (first > warmup > outlier > good)")?;
-    }
     if own_work {
         writeln!(
             output,

@@ -13,7 +13,6 @@ use crate::source::{Description, RunTimes, own_work_text};
 use crate::table::{Cell, Rows, Table, number, text, time};
 use crate::text;
 
-/// An operation's repetitions, categorized.
 #[derive(Debug, Serialize)]
 pub struct Categorized<'a> {
     #[serde(flatten)]
@@ -39,7 +38,6 @@ pub struct Categorized<'a> {
 const CHANGES_SHOWN: usize = 4;
 
 impl<'a> Categorized<'a> {
-    /// The row of an operation.
     pub fn new(
         operation: &'a Description,
         rule: &Rule,
@@ -79,9 +77,7 @@ impl<'a> Categorized<'a> {
         self.remarks.sentences().map(|remark| format!("operation {}: {remark}", self.operation.operation))
     }
 
-    /// The operation's row in the table.
     pub fn cells(&self) -> Vec<Cell> {
-        let positive = |number: u64| text::optional(Some(number).filter(|&number| number > 0)).into();
         let Found { categories, levels } = &self.found;
         let count = |category: Category| categories.count(category).to_string().into();
         vec![
@@ -92,7 +88,7 @@ impl<'a> Categorized<'a> {
             text::optional(self.operation.root).into(),
             self.operation.ranks.to_string().into(),
             self.repetition.len().to_string().into(),
-            positive(self.operation.incomplete),
+            text::positive(self.operation.incomplete).into(),
             time(categories.median_ns),
             self.own_work().unwrap_or_default().into(),
             text::optional(levels.as_ref().map(|levels| levels.class.name())).into(),
@@ -102,7 +98,6 @@ impl<'a> Categorized<'a> {
             count(Category::Warmup),
             count(Category::Outlier),
             count(Category::Good),
-            positive(categories.overlaps),
         ]
     }
 
@@ -143,7 +138,6 @@ fn changes(levels: &Levels) -> String {
     }
 }
 
-/// The table of the operations.
 pub fn table() -> Table<'static> {
     Table::new(&[
         number("operation"),
@@ -159,10 +153,9 @@ pub fn table() -> Table<'static> {
         text("class").optional(),
         number("end of warm-up").optional().spare(6),
         text("changes").optional().spare(5),
-        number("first").spare(10),
+        number("first").spare(9),
         number("warmup"),
         number("outlier"),
         number("good"),
-        number("overlaps").optional().spare(9),
     ])
 }

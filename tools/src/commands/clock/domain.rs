@@ -12,7 +12,6 @@ pub struct Domain<'a> {
     pub ranks: &'a [u32],
 }
 
-/// A step of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Step {
     /// The lowest rank of the domain.
@@ -86,7 +85,6 @@ impl Domain<'_> {
         known.then(|| self.clock.ticks_ns(info.domain_error))
     }
 
-    /// The steps of the clock.
     pub fn steps(&self) -> Vec<Step> {
         let seconds = |knot: &Knot| {
             let reference = knot.local.wrapping_add_signed(self.curve().base());
@@ -129,7 +127,6 @@ fn usual_ratio(counter: &RankHeader, reference: &RankHeader, seen: f64) -> f64 {
 /// Quartzes are within 1e-4 of their frequency; processors' frequencies are further apart than this.
 const SAME_KIND: f64 = 1e-3;
 
-/// Ticks per second of the system's clock.
 fn anchored_hz(info: &RankHeader) -> f64 {
     let ticks = info.last_anchor.tick.saturating_sub(info.first_anchor.tick);
     let span = info.last_anchor.raw_ns.saturating_sub(info.first_anchor.raw_ns);

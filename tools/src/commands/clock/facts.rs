@@ -50,7 +50,6 @@ pub struct ErrorFacts {
 }
 
 impl Facts {
-    /// Collects them.
     pub fn new(trace: &Trace, clock: &Clock, operations: &Operations) -> Facts {
         let causality = Causality::new(trace, clock, operations);
         let domains = domain::all(trace, clock);

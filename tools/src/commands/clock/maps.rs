@@ -12,14 +12,10 @@ const OFF_NS: f64 = 0.5;
 /// No interval is halved more often.
 const HALVED: u32 = 12;
 
-/// The map of a domain.
 #[derive(Debug, Serialize)]
 pub struct Map<'a> {
-    /// Its ranks.
     ranks: &'a [u32],
-    /// Their node.
     host: Option<String>,
-    /// The counter of the ticks.
     source: Option<&'static str>,
     /// In order of time; straight lines lead from one to the next.
     points: Vec<Point>,
@@ -36,7 +32,6 @@ struct Point {
 }
 
 impl<'a> Map<'a> {
-    /// That of a domain.
     pub fn new(domain: &Domain<'a>) -> Map<'a> {
         let info = domain.part.info();
         let first = info.first_anchor.tick;

@@ -74,7 +74,6 @@ fn export(arguments: &Arguments, out: &Path, output: &mut Output) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows it.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if let Some(out) = &arguments.export {
         return export(arguments, out, output);

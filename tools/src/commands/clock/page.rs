@@ -19,7 +19,6 @@ const LISTED: usize = 40;
 /// Titles of the lines are set in a column of this width.
 const TITLE: usize = 8;
 
-/// Writes the page.
 pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
     for (title, line) in lines(facts, style) {
         writeln!(output, "{} {line}", style.paint(Attribute::Bold, &format!("{title:TITLE$}")))?;

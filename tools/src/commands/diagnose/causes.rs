@@ -9,13 +9,11 @@ use crate::{reason, text};
 /// A group without a cause for this share of its extra time has a sentence that says so.
 const MOSTLY: f64 = 0.5;
 
-/// Losses without a cause.
 pub fn unexplained(causes: &Causes) -> Vec<String> {
     let is_large = |group: &&GroupTime| group.extra_ns > 0.0 && group.unexplained_ns >= MOSTLY * group.extra_ns;
     causes.groups.iter().filter(is_large).map(without_cause).collect()
 }
 
-/// A cause, with the time that it costs.
 pub fn sentence(causes: &Causes, cause: &Cause) -> String {
     let group = causes.groups.iter().find(|group| group.repetitions == cause.repetitions);
     let all = group.map_or(cause.count, |group| group.count);
@@ -36,11 +34,19 @@ pub fn sentence(causes: &Causes, cause: &Cause) -> String {
     };
     let lost = format!("{}{most}, {} of {whole}", text::time(cause.ns), percent(cause.share));
     let rank = cause.rank.map_or_else(|| "several ranks".to_owned(), |rank| format!("rank {rank}"));
+    let late = reason::late(cause.because());
     match cause.kind {
         Kind::LateRank if cause.rank.is_none() => {
-            format!("the ranks wait for each other in turns {place}: {lost}{}", of_the_late_rank(cause.because()))
+            format!(
+                "the ranks wait for each other in turns {place}: {lost}{}",
+                late.map(|why| format!(", mainly since the late rank {why}")).unwrap_or_default()
+            )
         }
-        Kind::LateRank => format!("others wait for {rank} {place}: {lost}; {}", why(cause.because())),
+        Kind::LateRank => {
+            let why = late.map(|why| format!("it {why}"));
+            let why = why.as_deref().unwrap_or("whether it was on its processor is not known");
+            format!("others wait for {rank} {place}: {lost}; {why}")
+        }
         Kind::Interrupted => format!("{rank} is off its processor {place}: {lost}{}", off(cause.because())),
         Kind::Migration => format!("{rank} is off its processor and moved to another one {place}: {lost}"),
         Kind::Perturbed => format!("the tracer itself delays {rank} {place}: {lost}"),
@@ -54,33 +60,14 @@ pub fn sentence(causes: &Causes, cause: &Cause) -> String {
     }
 }
 
-fn why(because: Option<Because>) -> &'static str {
-    match because {
-        Some(Because::Computing) => "it computes for longer",
-        Some(Because::OnProcessor) => "it computes or is in other MPI calls for longer",
-        Some(Because::PointToPoint) => "it is in point-to-point calls for longer",
-        Some(Because::OtherMpi) => "it is in point-to-point or other MPI calls for longer",
-        Some(Because::EarlierCall) => "it was still in its call before",
-        Some(_) => "it was off its processor",
-        None => "whether it was on its processor is not known",
-    }
-}
-
 /// Why a rank was off its processor, where that is known.
 fn off(because: Option<Because>) -> String {
     let known = because.filter(|because| *because != Because::OffProcessor);
     known.map_or_else(String::new, |because| format!("; it {}", reason::was(because, false)))
 }
 
-/// Why ranks are late in turns, where that is known.
-fn of_the_late_rank(because: Option<Because>) -> String {
-    because.map_or_else(String::new, |because| {
-        format!(", mainly since the late rank {}", why(Some(because)).trim_start_matches("it "))
-    })
-}
-
 /// A group with its article.
-fn named(repetitions: Repetitions, count: usize) -> String {
+pub fn named(repetitions: Repetitions, count: usize) -> String {
     let count = |noun| text::count(count as u64, noun);
     match repetitions {
         Repetitions::First => "the first repetition".to_owned(),

@@ -1,7 +1,6 @@
 //! `mpitrace diagnose`: why repetitions are slow.
 
 mod causes;
-mod json;
 mod metrics;
 mod page;
 mod samples;
@@ -13,17 +12,16 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use mpitrace::categories::{Categories, Rule};
+use mpitrace::categories::{Categories, Remarks};
 use mpitrace::causes::{Causes, Counted};
 use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
+use serde::Serialize;
 
-use crate::memory;
 use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::{JsonRows, Output};
 use crate::progress::{self, Progress};
 use crate::source::{Description, Source, Traced};
-use mpitrace::categories::Remarks;
 use switch::Switch;
 
 /// Name the causes of slow repetitions, with the time that each one costs
@@ -48,27 +46,39 @@ pub struct Arguments {
     json: bool,
 }
 
-/// An operation with what is wrong with it.
+/// An operation with what is wrong with it, by the keys of JSON.
+#[derive(Serialize)]
 struct Diagnosed<'s> {
+    #[serde(flatten)]
     description: &'s Description,
-    notes: &'s [String],
-    rule: Rule,
+    method: &'static str,
     time: RunTime,
-    categories: Categories,
+    warmup_end: Option<u64>,
+    #[serde(flatten)]
     remarks: Remarks,
-    diagnosis: Diagnosis,
+    /// Repetitions left out, lines skipped.
+    notes: &'s [String],
+    sentences: Vec<String>,
+    /// In how many of the repetitions counters and timers were looked at; `None` where there are none, or no group.
+    sampled_repetitions: Option<usize>,
+    #[serde(flatten)]
     causes: Causes,
+    /// The algorithms of the MPI library, where it took several.
+    #[serde(rename = "algorithm_switch")]
     switch: Option<Switch>,
+    /// The code that runs in the groups and not in the others, where the run has samples.
     hot: Vec<samples::Hot>,
+    #[serde(skip)]
+    categories: Categories,
+    #[serde(skip)]
+    diagnosis: Diagnosis,
 }
 
-/// Diagnoses the operations.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let source = progress::during("reading", || Source::open(&arguments.input))?;
     let (time, rule) = (arguments.time.time, arguments.rule.rule);
     source.check(arguments.operation, time)?;
     source.warn(time);
-    source.warn_of_memory(arguments.operation, memory::METRICS);
     if source.traced().is_some_and(|traced| !traced.clock.is_synchronised()) {
         eprintln!("mpitrace: the clocks of the ranks are not synchronised: late ranks cannot be found");
     }
@@ -102,24 +112,29 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             _ => Vec::new(),
         };
         progress.step();
-        Ok(Diagnosed {
+        let has_metrics = !diagnosis.metrics.is_empty() && !diagnosis.groups.is_empty();
+        let diagnosed = Diagnosed {
             description: &source.operations()[number],
-            notes: source.notes(number),
-            rule,
+            method: rule.name(),
             time,
-            categories,
+            warmup_end: categories.warmup_end,
             remarks,
-            diagnosis,
+            notes: source.notes(number),
+            sentences: Vec::new(),
+            sampled_repetitions: has_metrics.then_some(diagnosis.looked_at),
             causes,
             switch,
             hot,
-        })
+            categories,
+            diagnosis,
+        };
+        Ok(Diagnosed { sentences: words::sentences(&diagnosed), ..diagnosed })
     });
     if arguments.json {
         let mut list = JsonRows::new(output, "diagnose")?;
         each.try_for_each(|diagnosed: Result<Diagnosed>| {
             let diagnosed = diagnosed?;
-            progress.aside(|| list.push(&json::Operation::new(&diagnosed)))
+            progress.aside(|| list.push(&diagnosed))
         })?;
         list.end()?;
     } else {

@@ -5,11 +5,10 @@ use std::io::Write;
 use anyhow::Result;
 use mpitrace::categories::Category;
 
-use super::{Diagnosed, words};
+use super::Diagnosed;
 use crate::output::{Attribute, Output};
 use crate::text;
 
-/// Writes an operation.
 pub fn write(diagnosed: &Diagnosed<'_>, first: bool, output: &mut Output) -> Result<()> {
     let style = output.style;
     if !first {
@@ -36,7 +35,7 @@ pub fn write(diagnosed: &Diagnosed<'_>, first: bool, output: &mut Output) -> Res
         return Ok(());
     }
     writeln!(output, "{}: {}", text::count(description.repetitions as u64, "repetition"), counts.join(", "))?;
-    for sentence in words::sentences(diagnosed) {
+    for sentence in &diagnosed.sentences {
         writeln!(output, "* {sentence}")?;
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! The code that runs in slow repetitions, by the samples of the run.
 
+use mpitrace::causes::Repetitions;
 use mpitrace::diagnosis::{Group, GroupKind};
 use mpitrace::operations::Operation;
 use mpitrace::reader::Trace;
@@ -9,7 +10,6 @@ use serde::Serialize;
 use super::words::{self, percent};
 use crate::text;
 
-/// The samples of a group.
 #[derive(Debug, Serialize)]
 pub struct Hot {
     #[serde(skip)]
@@ -31,17 +31,13 @@ struct HotFrame {
     p: f64,
 }
 
-/// Of each group.
 pub fn hot(sampled: &RunSamples, trace: &Trace, operation: &Operation, groups: &[Group]) -> Vec<Hot> {
     let found = if groups.is_empty() { Vec::new() } else { sampled.in_repetitions(trace, operation) };
     let of_group = |(number, group): (usize, &Group)| {
         let contrast = sampled.contrast(&found, |row| group.is_member(row));
         let frame = |Difference { frame, shares: [share, share_others], p }| HotFrame { frame, share, share_others, p };
-        let (name, peak_ns) = match group.kind {
-            GroupKind::Warmup => ("warmup", None),
-            GroupKind::Outlier => ("outlier", None),
-            GroupKind::Mode(peak_ns) => ("mode", Some(peak_ns)),
-        };
+        let name = Repetitions::from(group.kind).name();
+        let peak_ns = if let GroupKind::Mode(peak_ns) = group.kind { Some(peak_ns) } else { None };
         let ([samples, samples_others], frames) = (contrast.samples, contrast.differences.into_iter().map(frame));
         Hot { group: number, name, peak_ns, samples, samples_others, frames: frames.collect() }
     };

@@ -16,7 +16,6 @@ pub struct Switch {
     algorithms: Vec<OfAlgorithm>,
 }
 
-/// The repetitions with one algorithm.
 #[derive(Debug, Serialize)]
 struct OfAlgorithm {
     algorithm: String,
@@ -42,7 +41,6 @@ impl Switch {
         (algorithms.len() > 1).then_some(Switch { kind: "algorithm-switch", algorithms })
     }
 
-    /// It in a sentence.
     pub fn sentence(&self) -> String {
         let one = |one: &OfAlgorithm| {
             let repetitions = text::count(one.repetitions as u64, "repetition");

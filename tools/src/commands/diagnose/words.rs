@@ -1,20 +1,16 @@
 //! The causes of an operation, in sentences.
 
-use mpitrace::causes;
+use mpitrace::causes::Repetitions;
 use mpitrace::diagnosis::{Diagnosis, Finding, Group, Kind, Metric, Quantity, Separated};
 
 use super::Diagnosed;
+use super::causes::named;
 use super::switch::Switch;
 use crate::text;
 
 /// A group with its article: `the 12 outliers`.
 pub fn group(group: &Group) -> String {
-    let count = group.count;
-    match group.kind {
-        Kind::Warmup => format!("the {} of the warm-up", text::count(count as u64, "repetition")),
-        Kind::Outlier => format!("the {}", text::count(count as u64, "outlier")),
-        Kind::Mode(peak) => format!("the {} around {}", text::count(count as u64, "repetition"), text::time(peak)),
-    }
+    named(group.kind.into(), group.count)
 }
 
 /// The repetitions with which the group is compared.
@@ -25,7 +21,6 @@ pub fn others(group: &Group) -> String {
     }
 }
 
-/// A value of a metric.
 fn value(metric: &Metric, value: f64) -> String {
     match metric.unit == "ns" {
         true => text::time(value),
@@ -50,7 +45,7 @@ pub fn sentences(diagnosed: &Diagnosed<'_>) -> Vec<String> {
         let of_cause = |one: &&Finding| {
             let metric = &diagnosis.metrics[one.metric].metric;
             cause.counter.as_ref() == Some(&metric.name)
-                && repetitions(&diagnosis.groups[one.group]) == cause.repetitions
+                && Repetitions::from(diagnosis.groups[one.group].kind) == cause.repetitions
         };
         // A counter has its sentence with its test.
         match diagnosis.findings.iter().find(of_cause) {
@@ -79,27 +74,12 @@ pub fn sentences(diagnosed: &Diagnosed<'_>) -> Vec<String> {
     sentences
 }
 
-/// In how many repetitions counters and timers were looked at; `None` where there are none, or no group.
-pub fn looked_at(diagnosed: &Diagnosed<'_>) -> Option<usize> {
-    let Diagnosis { metrics, groups, looked_at, .. } = &diagnosed.diagnosis;
-    (!metrics.is_empty() && !groups.is_empty()).then_some(*looked_at)
-}
-
-/// States a sample as such.
 fn sample(diagnosed: &Diagnosed<'_>) -> Option<String> {
     let all = diagnosed.description.repetitions;
-    let looked_at = looked_at(diagnosed).filter(|&looked_at| looked_at < all)?;
+    let looked_at = diagnosed.sampled_repetitions.filter(|&looked_at| looked_at < all)?;
     Some(format!(
         "counters and timers were looked at in {looked_at} of the {all} repetitions, in stretches over the whole run"
     ))
-}
-
-fn repetitions(group: &Group) -> causes::Repetitions {
-    match group.kind {
-        Kind::Warmup => causes::Repetitions::Warmup,
-        Kind::Outlier => causes::Repetitions::Outlier,
-        Kind::Mode(peak) => causes::Repetitions::Mode(peak),
-    }
 }
 
 fn finding(diagnosis: &Diagnosis, finding: &Finding) -> Option<String> {
@@ -164,7 +144,6 @@ fn how_often(metric: &Metric, separated: &Separated, group: &Group) -> String {
     }
 }
 
-/// The event of the system, in plain words.
 fn happens(metric: &Metric) -> &'static str {
     let name = &metric.name;
     if name.contains("migration") {

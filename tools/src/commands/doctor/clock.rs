@@ -7,26 +7,20 @@ use serde::Serialize;
 
 use crate::mpi::stamp::{self, Source};
 
-/// The clock.
 #[derive(Debug, Serialize)]
 pub struct Clock {
-    /// The clock that the tracer reads.
     pub source: Source,
     /// The flags of the processor that make its time stamp counter one clock; empty where the processor is no x86.
     pub flags: BTreeMap<&'static str, bool>,
-    /// The clock sources that the kernel offers; a time stamp counter that it found unstable is not among them.
-    pub available: Vec<String>,
 }
 
 impl Clock {
-    /// That of this machine.
     pub fn of_machine() -> Clock {
         let flags = if cfg!(target_arch = "x86_64") { &tsc::FLAGS[..] } else { &[] };
         let known = tsc::processor_flags();
         Clock {
             source: stamp::source(),
             flags: flags.iter().map(|&flag| (flag, known.iter().any(|known| known == flag))).collect(),
-            available: tsc::available_sources(),
         }
     }
 }

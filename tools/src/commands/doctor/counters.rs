@@ -6,42 +6,29 @@ use serde::Serialize;
 /// The counters of the kernel (perf_event_open(2)).
 #[derive(Debug, Serialize)]
 pub struct Counters {
-    /// Those that are tried.
     pub events: Vec<Event>,
-    /// /proc/sys/kernel/perf_event_paranoid.
     pub perf_event_paranoid: Option<i64>,
     /// The setting that allows those that are forbidden.
     pub hint: Option<String>,
 }
 
-/// One counter.
 #[derive(Debug, Serialize)]
 pub struct Event {
-    /// As perf names it.
     pub name: &'static str,
-    /// True if it counts.
     pub works: bool,
     /// True if it also counts the kernel's work for the program.
     pub kernel: bool,
-    /// Why it does not work.
     pub error: Option<String>,
 }
 
-/// The names of those that are tried.
-const EVENTS: [&str; 15] = [
+const EVENTS: [&str; 9] = [
     "instructions",
     "cycles",
-    "cache-references",
     "cache-misses",
-    "branches",
     "branch-misses",
     "L1-dcache-load-misses",
-    "LLC-load-misses",
-    "dTLB-load-misses",
     "task-clock",
     "page-faults",
-    "minor-faults",
-    "major-faults",
     "context-switches",
     "cpu-migrations",
 ];
@@ -50,7 +37,6 @@ const EVENTS: [&str; 15] = [
 const IN_KERNEL: [&str; 2] = ["context-switches", "cpu-migrations"];
 
 impl Counters {
-    /// Tries them all.
     pub fn of_machine() -> Counters {
         let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
         let perf_event_paranoid = paranoid.ok().and_then(|text| text.trim().parse().ok());

@@ -10,43 +10,29 @@ use super::clock::Clock;
 use super::counters::Counters;
 use crate::mpi::{self, Family, Installed, Request, Setup};
 
-/// All of it.
 #[derive(Debug, Serialize)]
 pub struct Facts {
-    /// False where tracing is known not to work.
     pub works: bool,
-    /// Why it does not.
     pub reason: Option<String>,
     /// The library that `run` preloads; null where there is none.
     pub tracer: Option<PathBuf>,
     /// The MPI libraries, the one that belongs to the first compiler or launcher on the PATH first.
     pub mpi: Vec<Mpi>,
-    /// The clock.
     pub clock: Clock,
-    /// The kernel's counters.
     pub counters: Counters,
     /// LD_PRELOAD as it is set here.
     pub preloaded: Vec<String>,
 }
 
-/// An MPI library.
 #[derive(Debug, Serialize)]
 pub struct Mpi {
-    /// Its file, and what led there.
     #[serde(flatten)]
     pub installed: Installed,
-    /// Its own name and version.
     pub library: String,
-    /// Its family.
     pub abi: Option<Family>,
     /// True if its calls are traced; null where a process by itself cannot use it, traced or not.
     pub traced: Option<bool>,
-    /// The problem with it, or with tracing it.
     pub problem: Option<String>,
-    /// True if MPI_T can be initialised.
-    pub tool_interface: bool,
-    /// How many performance variables it has.
-    pub performance_variables: usize,
 }
 
 /// How many calls show whether tracing works.
@@ -54,9 +40,6 @@ const FEW: Request = Request { turns: 1, calls: 10 };
 
 impl Facts {
     /// Finds out. `tracer` is the library that `run` preloads, or why there is none.
-    ///
-    /// # Errors
-    /// No temporary folder.
     pub fn find(tracer: Result<&OsStr, String>, libraries: Vec<Installed>) -> Result<Facts> {
         let mpi = libraries.into_iter().map(|installed| Mpi::new(installed, tracer.as_ref().ok().copied()));
         let mpi: Vec<Mpi> = mpi.collect::<Result<_>>()?;
@@ -111,15 +94,7 @@ impl Mpi {
                 },
             }
         }
-        Ok(Mpi {
-            library: about.name(),
-            abi: about.abi,
-            traced,
-            problem,
-            tool_interface: about.tool_interface,
-            performance_variables: about.performance.len(),
-            installed,
-        })
+        Ok(Mpi { library: about.name(), abi: about.abi, traced, problem, installed })
     }
 }
 

@@ -38,7 +38,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Finds out and shows it.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let libraries = match &arguments.mpi {
         Some(path) => {

@@ -11,7 +11,6 @@ use crate::text;
 /// Titles of the lines are set in a column of this width.
 const TITLE: usize = 11;
 
-/// Writes the page.
 pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
     if let Some(reason) = &facts.reason {
         let line = format!("Tracing will not work here: {}", text::printable(reason));
@@ -55,10 +54,6 @@ fn library(mpi: &Mpi) -> Vec<String> {
     let mut lines = vec![format!("{}: {traced}", mpi.installed.path.display()), format!("  {name}{abi}")];
     lines.push(format!("  found by {}", mpi.installed.found_by.join(", ")));
     lines.extend(mpi.problem.as_ref().map(|problem| format!("  {problem}")));
-    if mpi.tool_interface {
-        let performance = text::count(mpi.performance_variables as u64, "performance variable");
-        lines.push(format!("  MPI_T: {performance}"));
-    }
     lines
 }
 
@@ -74,8 +69,7 @@ fn clock(facts: &Facts) -> String {
         [] => String::new(),
         _ => format!("; the processor lacks {}", lacking.join(", ")),
     };
-    let offered = (!clock.available.is_empty()).then(|| format!("; the kernel offers {}", clock.available.join(", ")));
-    format!("{source}{lacking}{}", offered.unwrap_or_default())
+    format!("{source}{lacking}")
 }
 
 fn counters(counters: &Counters) -> Vec<String> {

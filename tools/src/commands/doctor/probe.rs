@@ -15,9 +15,6 @@ use crate::mpi::{self, Request};
 pub struct Arguments {
     /// The library
     library: PathBuf,
-    /// Call MPI_Init before it is asked
-    #[arg(long)]
-    init: bool,
     /// Make so many blocks of calls, traced and untraced in turn
     #[arg(long, value_name = "N", requires = "calls")]
     turns: Option<u32>,
@@ -29,12 +26,11 @@ pub struct Arguments {
     answer: PathBuf,
 }
 
-/// Does it.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let Arguments { library, init, turns, calls, answer } = arguments;
+    let Arguments { library, turns, calls, answer } = arguments;
     match *turns {
         Some(turns) => mpi::try_calls(library, Request { turns, calls: *calls }, answer)?,
-        None => mpi::ask(library, *init, answer)?,
+        None => mpi::ask(library, answer)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -11,12 +11,9 @@ use crate::output::{Attribute, Style};
 use crate::table::{Table, text};
 use crate::text;
 
-/// The variables of one library.
 #[derive(Debug, Serialize)]
 pub struct List {
-    /// The library.
     path: PathBuf,
-    /// Its own name and version.
     library: String,
     /// Why there may be more than this, or nothing.
     problem: Option<String>,
@@ -24,9 +21,6 @@ pub struct List {
 }
 
 /// The variables whose names have this part; case makes no difference.
-///
-/// # Errors
-/// No library, or no temporary folder.
 pub fn lists(libraries: &[Installed], part: &str) -> Result<Vec<List>> {
     ensure!(!libraries.is_empty(), "no MPI library was found; put its mpirun on the PATH, or name it with --mpi");
     let part = part.to_ascii_lowercase();
@@ -44,7 +38,6 @@ pub fn lists(libraries: &[Installed], part: &str) -> Result<Vec<List>> {
     libraries.iter().map(of).collect()
 }
 
-/// Writes a table for each library.
 pub fn write(lists: &[List], output: &mut dyn Write, style: Style) -> io::Result<()> {
     for (index, list) in lists.iter().enumerate() {
         if index > 0 {

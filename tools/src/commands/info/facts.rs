@@ -1,6 +1,6 @@
 //! The results of `info`, as the keys of its JSON.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use mpitrace::algorithms::Seen;
 use mpitrace::built;
@@ -24,7 +24,6 @@ use crate::mismatches;
 use crate::places::{self, StuckFacts, WhereFacts};
 use crate::source::Description;
 
-/// All of it.
 #[derive(Debug, Serialize)]
 pub struct Facts {
     pub ranks: u32,
@@ -48,9 +47,8 @@ pub struct Facts {
     /// Of counters of messages and their time: what came together from MPI_Init on, also behind the last collective.
     pub counter_totals: BTreeMap<String, TotalFacts>,
     /// Events that shared their counter with others: values are scaled up.
-    pub counters_scaled: Vec<String>,
+    pub counters_scaled: BTreeSet<String>,
     pub clock: ClockFacts,
-    /// Interruptions of calls.
     pub interruptions: Interruptions,
     pub hosts: BTreeMap<String, Vec<u32>>,
     pub affinity: BTreeMap<String, Vec<u32>>,
@@ -87,7 +85,6 @@ pub struct Facts {
     pub outside: Vec<u32>,
 }
 
-/// The message calls of a trace.
 #[derive(Debug, Serialize)]
 pub struct MessageFacts {
     /// Messages whose both ends are known.
@@ -134,7 +131,6 @@ impl MessageFacts {
     }
 }
 
-/// The total of a counter.
 #[derive(Debug, Default, Serialize)]
 pub struct TotalFacts {
     pub unit: String,
@@ -143,7 +139,6 @@ pub struct TotalFacts {
     pub ranks: BTreeMap<u32, u64>,
 }
 
-/// How time was measured.
 #[derive(Debug, Serialize)]
 pub struct ClockFacts {
     pub source: Option<&'static str>,
@@ -159,7 +154,6 @@ pub struct ClockFacts {
     pub duration_ns: Option<f64>,
 }
 
-/// How the tracer was set.
 #[derive(Debug, Serialize)]
 pub struct Settings {
     pub capacity: u64,
@@ -188,7 +182,6 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// A place in the program.
 #[derive(Debug, Serialize)]
 pub struct SiteFacts {
     #[serde(flatten)]
@@ -276,7 +269,6 @@ impl Settings {
     }
 }
 
-/// The name of a rank's counter.
 pub fn clock_name(info: &RankHeader) -> Option<&'static str> {
     match info.clock_source {
         clock_source::TSC => Some("tsc"),
@@ -344,8 +336,7 @@ fn by_rank(trace: &Trace, name: &str) -> BTreeMap<String, Vec<u32>> {
 
 fn outside(trace: &Trace, unfinished: &[Unfinished]) -> Vec<u32> {
     let mut ranks: Vec<u32> = trace.parts.iter().filter(|part| part.incomplete()).map(|part| part.rank()).collect();
-    let inside: std::collections::HashSet<u32> =
-        unfinished.iter().flat_map(|call| call.inside.iter().copied()).collect();
+    let inside: HashSet<u32> = unfinished.iter().flat_map(|call| call.inside.iter().copied()).collect();
     ranks.retain(|rank| !inside.contains(rank));
     ranks
 }
@@ -373,15 +364,10 @@ fn totals(trace: &Trace) -> BTreeMap<String, TotalFacts> {
     totals
 }
 
-fn scaled(trace: &Trace) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for part in &trace.parts {
+fn scaled(trace: &Trace) -> BTreeSet<String> {
+    let of_part = |part: &Part| -> Vec<String> {
         let entries = part.counters().iter().filter(|entry| entry.flags & counter_flags::SCALED != 0);
-        for name in entries.filter_map(|entry| part.text(entry.name)) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-    }
-    names
+        entries.filter_map(|entry| part.text(entry.name)).collect()
+    };
+    trace.parts.iter().flat_map(of_part).collect()
 }

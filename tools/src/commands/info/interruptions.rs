@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::text;
 
-/// The interruptions of all ranks.
 #[derive(Debug, Default, Serialize)]
 pub struct Interruptions {
     /// How they are known, and on how many threads so: `page`, `rseq`, `off`, `none`, `unknown`.
@@ -28,7 +27,6 @@ pub struct Interruptions {
 }
 
 impl Interruptions {
-    /// Those of a trace.
     pub fn new(trace: &Trace) -> Interruptions {
         let mut found = Interruptions::default();
         for part in &trace.parts {

@@ -28,7 +28,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Shows it.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let (trace, facts) = progress::during("reading", || {
         let trace = arguments.input.open()?;

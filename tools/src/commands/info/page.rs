@@ -9,7 +9,7 @@ use mpitrace_synchronise::Method;
 
 use mpitrace::operations::Unfinished;
 
-use super::facts::{Facts, MessageFacts, Settings, TotalFacts, UnmatchedFacts};
+use super::facts::{Facts, MessageFacts, TotalFacts, UnmatchedFacts};
 use crate::mismatches;
 use crate::output::{Attribute, Style};
 use crate::stacks::Stack;
@@ -31,7 +31,6 @@ const PRELOAD: &str = "LD_PRELOAD";
 /// Titles of the lines are set in a column of this width.
 const TITLE: usize = 11;
 
-/// Writes the page.
 pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
     for line in mismatches::lines(&facts.mismatches, facts.mismatched) {
         writeln!(output, "{}", style.paint(Attribute::Red, &line))?;
@@ -97,11 +96,13 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     for (line, title) in totals(facts).into_iter().zip(std::iter::once("totals").chain(std::iter::repeat(""))) {
         add(title, Some(line));
     }
-    add("scaled", Some(facts.counters_scaled.join(", ")).filter(|counters| !counters.is_empty()));
-    add("settings", settings(facts));
+    add(
+        "scaled",
+        (!facts.counters_scaled.is_empty()).then(|| Vec::from_iter(facts.counters_scaled.iter().cloned()).join(", ")),
+    );
+    add("settings", environment(&facts.factors, |name| name.starts_with("MPITRACE_")));
     add("tuning", environment(&facts.factors, |name| !name.starts_with("MPITRACE_") && name != PRELOAD));
     add("preloaded", preloaded(&factors));
-    add("unknown", factors.unknown());
     lines
 }
 
@@ -112,26 +113,16 @@ fn chosen_algorithms(factors: &Known) -> Option<String> {
     Some(visible + &stated.unwrap_or_default())
 }
 
-/// Totals since MPI_Init, of each rank as long as there are few; a line for each counter that is not 0.
+/// Totals since MPI_Init; a line for each counter that is not 0.
 fn totals(facts: &Facts) -> Vec<String> {
     let line = |(name, of_all): (&String, &TotalFacts)| {
         let shown = |number: u64| match of_all.unit.as_str() {
             "ns" => text::time(number as f64),
             _ => number.to_string(),
         };
-        let ranks = &of_all.ranks;
-        let (least, most) = (ranks.values().min()?, ranks.values().max()?);
-        let each = match ranks.len() {
-            1 => String::new(),
-            _ if least == most => format!(", {} on each rank", shown(*most)),
-            few if few <= FEW => {
-                let texts: Vec<String> =
-                    ranks.iter().map(|(rank, &total)| format!("rank {rank}: {}", shown(total))).collect();
-                format!(" ({})", texts.join("; "))
-            }
-            _ => format!(", {} to {} on a rank", shown(*least), shown(*most)),
-        };
-        Some(format!("{name} {}{each}", shown(of_all.total))).filter(|_| of_all.total > 0)
+        let (least, most) = (of_all.ranks.values().min()?, of_all.ranks.values().max()?);
+        let line = format!("{name} {}, {} to {} on a rank", shown(of_all.total), shown(*least), shown(*most));
+        (of_all.total > 0).then_some(line)
     };
     facts.counter_totals.iter().filter_map(line).collect()
 }
@@ -153,16 +144,6 @@ impl Known<'_> {
     fn join(&self, names: &[&str]) -> Option<String> {
         let values: Vec<String> = names.iter().filter_map(|name| self.get(name)).collect();
         Some(values.join(", ")).filter(|values| !values.is_empty())
-    }
-
-    fn unknown(&self) -> Option<String> {
-        // The frequency stands under one of two names, and algorithms have a line of their own.
-        let elsewhere = |name: &str| {
-            name == "collective_algorithms" || name == "frequency_khz" && self.get("frequency_mhz").is_some()
-        };
-        let unknown = self.0.iter().filter(|(name, value)| *value == UNKNOWN && !elsewhere(name));
-        let names: Vec<String> = unknown.map(|(name, _)| name.replace('_', " ")).collect();
-        Some(names.join(", ")).filter(|names| !names.is_empty())
     }
 }
 
@@ -189,7 +170,6 @@ fn ranks(facts: &Facts) -> String {
     line
 }
 
-/// The batch system's data on the job.
 fn job(factors: &Known) -> Option<String> {
     let mut text = format!("{} {}", factors.get("batch_system")?, factors.get("job")?);
     let parts = [
@@ -227,7 +207,6 @@ fn pinning(facts: &Facts) -> Option<String> {
     }
 }
 
-/// Other libraries that were preloaded.
 fn preloaded(factors: &Known) -> Option<String> {
     let list = factors.get(&format!("env.{PRELOAD}"))?;
     let others: Vec<&str> = list.split([':', ' ']).filter(|path| !path.ends_with("libmpitrace.so")).collect();
@@ -304,18 +283,6 @@ fn clock(facts: &Facts, factors: &Known) -> Option<String> {
     Some(line)
 }
 
-/// The MPITRACE_ variables as they were given; those that change what is kept also where the environment is not known.
-fn settings(facts: &Facts) -> Option<String> {
-    let mut parts: Vec<String> =
-        environment(&facts.factors, |name| name.starts_with("MPITRACE_")).into_iter().collect();
-    if parts.is_empty() {
-        let Settings { capacity, full } = facts.settings;
-        parts.extend((capacity != Settings::DEFAULT.capacity).then(|| format!("MPITRACE_CAPACITY={capacity}")));
-        parts.extend((full != Settings::DEFAULT.full).then(|| format!("MPITRACE_FULL={full}")));
-    }
-    Some(parts.join(" ")).filter(|line| !line.is_empty())
-}
-
 fn environment(factors: &BTreeMap<String, String>, wanted: impl Fn(&str) -> bool) -> Option<String> {
     let variables = factors.iter().filter_map(|(name, value)| Some((name.strip_prefix("env.")?, value)));
     let texts: Vec<String> =
@@ -352,8 +319,8 @@ fn operations(facts: &Facts) -> Table<'_> {
             text::printable(description.reduction.as_deref().unwrap_or_default()).into_owned(),
             description.ranks.to_string(),
             description.repetitions.to_string(),
-            text::optional(Some(description.incomplete).filter(|&incomplete| incomplete > 0)),
-            text::optional(Some(operation.doubtful).filter(|&doubtful| doubtful > 0)),
+            text::positive(description.incomplete),
+            text::positive(operation.doubtful),
             operation.call_site.as_ref().map(|site| text::printable(&site.text).into_owned()).unwrap_or_default(),
             operation.algorithms.as_ref().filter(|_| any_algorithm).map(algorithms).unwrap_or_default(),
         ]);

@@ -8,8 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use mpitrace::statistics::median;
 use serde::Serialize;
 
-use super::machine::Machine;
-use crate::mpi::{Family, Request, Setup, Tried};
+use crate::mpi::{Family, Request, Setup, Times};
 
 /// Processes for each case: where a process' memory comes to lie makes a difference of some percent.
 const PROCESSES: usize = 5;
@@ -24,36 +23,21 @@ pub struct Costs {
     pub cost: Cost,
     /// With counters, by the value of MPITRACE_EVENTS.
     pub with_counters: BTreeMap<String, Cost>,
-    /// The MPI library.
     pub library: String,
-    /// Its file.
     pub path: String,
-    /// Its family.
     pub abi: Option<Family>,
-    /// The machine, while it was measured on.
-    pub machine: Machine,
 }
 
 /// The cost of tracing a call: medians over the processes.
 #[derive(Debug, Serialize)]
 pub struct Cost {
-    /// The counters that were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<Vec<String>>,
-    /// Two bare time stamps, ns.
-    pub timestamp_pair_ns: f64,
-    /// The call untraced, ns.
-    pub untraced_call_ns: f64,
-    /// The time that a traced call takes beyond the same call untraced, ns.
-    pub traced_call_ns: f64,
-    /// The latter in pairs of time stamps.
-    pub ratio: f64,
+    #[serde(flatten)]
+    pub times: Times,
 }
 
 /// Measures under the first of the libraries that works.
-///
-/// # Errors
-/// None of them works; events of which no counter comes.
 pub fn costs(tracer: &OsStr, libraries: &[PathBuf], launcher: &[OsString], events: &[String]) -> Result<Costs> {
     let mut failures = Vec::new();
     for library in libraries {
@@ -67,7 +51,6 @@ pub fn costs(tracer: &OsStr, libraries: &[PathBuf], launcher: &[OsString], event
 }
 
 fn of_library(setup: &Setup, events: &[String]) -> Result<Costs> {
-    let machine = Machine::looked_at();
     let of_events = events.iter().map(|events| Some(events.as_str()));
     let case = |events| Case { events, counters: Vec::new(), runs: Vec::new() };
     let mut cases: Vec<Case> = [None].into_iter().chain(of_events).map(case).collect();
@@ -85,15 +68,13 @@ fn of_library(setup: &Setup, events: &[String]) -> Result<Costs> {
         library: about.name(),
         path: setup.library.display().to_string(),
         abi: about.abi,
-        machine,
     })
 }
 
-/// One value of MPITRACE_EVENTS.
 struct Case<'e> {
     events: Option<&'e str>,
     counters: Vec<String>,
-    runs: Vec<Tried>,
+    runs: Vec<Times>,
 }
 
 impl Case<'_> {
@@ -114,13 +95,13 @@ impl Case<'_> {
 
     fn cost(self) -> Cost {
         let middle =
-            |of: fn(&Tried) -> f64| median(&mut self.runs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN);
-        Cost {
+            |of: fn(&Times) -> f64| median(&mut self.runs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN);
+        let times = Times {
             timestamp_pair_ns: middle(|run| run.timestamp_pair_ns),
             untraced_call_ns: middle(|run| run.untraced_call_ns),
             traced_call_ns: middle(|run| run.traced_call_ns),
             ratio: middle(|run| run.ratio),
-            counters: Some(self.counters),
-        }
+        };
+        Cost { times, counters: Some(self.counters) }
     }
 }

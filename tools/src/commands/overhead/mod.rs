@@ -1,6 +1,5 @@
 //! `mpitrace overhead`: what the tracer costs here.
 
-mod machine;
 mod measure;
 
 pub use measure::costs;
@@ -21,8 +20,8 @@ use crate::table::{Table, number, text};
 /// Measure what tracing adds to a call on this machine, beside two bare time stamps
 ///
 /// A process of one rank makes MPI_Allreduce calls of 8 bytes on MPI_COMM_SELF, with and without the tracer in turn,
-/// and pairs of time stamps between them. A warning appears if other programs kept the machine busy. No compiler is
-/// needed; a launcher only if MPI_Init needs one: name it after `--`. The trace of this process is checked and removed.
+/// and pairs of time stamps between them. No compiler is needed; a launcher only if MPI_Init needs one: name it after
+/// `--`. The trace of this process is checked and removed.
 #[derive(Debug, Args)]
 #[command(override_usage = "mpitrace overhead [OPTIONS] [-- LAUNCHER ...]")]
 pub struct Arguments {
@@ -43,7 +42,6 @@ pub struct Arguments {
     launcher: Vec<OsString>,
 }
 
-/// Measures and shows it.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let tracer = launcher::locate(arguments.library.as_deref())?;
     let libraries = match &arguments.mpi {
@@ -54,25 +52,20 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         bail!("no MPI library was found; put its mpirun on the PATH, or name it with --mpi");
     }
     let costs = costs(&tracer, &libraries, &arguments.launcher, &arguments.events)?;
-    if let Some(warning) = costs.machine.warning() {
-        eprintln!("mpitrace: {warning}");
-    }
     if arguments.json {
         output::json(output, "overhead", &costs)?;
         return Ok(ExitCode::SUCCESS);
     }
     writeln!(output, "{} ({})", costs.library, costs.path)?;
-    if let Some(processor) = &costs.machine.processor {
-        writeln!(output, "on {processor}")?;
-    }
     let mut table = Table::new(&[text("a call"), number("ns"), number("of two time stamps")]);
     let row = |name: String, ns: f64, ratio: f64| vec![name, format!("{ns:.1}"), format!("{ratio:.2}")];
-    let pair = costs.cost.timestamp_pair_ns;
+    let times = &costs.cost.times;
+    let pair = times.timestamp_pair_ns;
     table.row(row("two bare time stamps".to_owned(), pair, 1.0));
-    table.row(row("untraced".to_owned(), costs.cost.untraced_call_ns, costs.cost.untraced_call_ns / pair));
-    table.row(row("traced, added".to_owned(), costs.cost.traced_call_ns, costs.cost.ratio));
+    table.row(row("untraced".to_owned(), times.untraced_call_ns, times.untraced_call_ns / pair));
+    table.row(row("traced, added".to_owned(), times.traced_call_ns, times.ratio));
     for (events, cost) in &costs.with_counters {
-        table.row(row(format!("traced with {events}, added"), cost.traced_call_ns, cost.ratio));
+        table.row(row(format!("traced with {events}, added"), cost.times.traced_call_ns, cost.times.ratio));
     }
     let style = output.style;
     table.write(output, style)?;

@@ -13,7 +13,6 @@ use crate::output::{self, Output};
 use crate::table::{self, Table, number};
 use crate::text;
 
-/// A leftover file.
 #[derive(Debug, Serialize)]
 struct Left {
     /// The number of the job in this list, from 0.
@@ -25,7 +24,6 @@ struct Left {
     world_size: u32,
     /// Calls; null where the file cannot be read.
     records: Option<u64>,
-    /// How far the process got.
     state: &'static str,
     host: Option<String>,
     command: Option<String>,
@@ -35,16 +33,11 @@ struct Left {
     /// When MPI_Init was entered, and when the file was last written to, s since 1970.
     began: u64,
     written: i64,
-    /// True if its process still runs.
     lives: bool,
-    /// Why it cannot be read.
     problem: Option<String>,
 }
 
 /// Shows them, the job that was last written to first.
-///
-/// # Errors
-/// Standard output cannot be written to.
 pub fn write(jobs: &[Vec<Leftover>], as_json: bool, output: &mut Output) -> Result<()> {
     let left: Vec<Left> =
         jobs.iter().enumerate().flat_map(|(job, files)| files.iter().map(move |file| Left::new(job, file))).collect();

@@ -2,6 +2,7 @@
 
 mod list;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
@@ -12,7 +13,7 @@ use clap::Args;
 use mpitrace_format::TraceError;
 use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::recover::{self, Leftover, Recovered};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::output::{self, Output};
 use crate::{markers, process, text};
@@ -48,18 +49,6 @@ pub struct Arguments {
 /// How long ranks whose launcher was killed may take to end.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// A trace that was written.
-#[derive(Debug, Serialize)]
-struct Written {
-    file: String,
-    /// Ranks that were recovered here, and all that are in the file now.
-    ranks: u32,
-    ranks_in_trace: u32,
-    world_size: u32,
-    records: u64,
-}
-
-/// Recovers the job, or all.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let folders = folders(&arguments.folders)?;
     if let Some(path) = &arguments.output {
@@ -92,7 +81,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         match recover::recover_job(&job, path) {
             Ok(recovered) => {
                 tell(&job, recovered.as_ref());
-                written.extend(recovered.map(Written::from));
+                written.extend(recovered);
             }
             // One job's damaged leftovers stay where they are. The other jobs are recovered all the same.
             Err(error) => {
@@ -107,7 +96,12 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     ensure!(!written.is_empty(), "no trace was written: no job had finished MPI_Init");
     if arguments.json {
-        output::json_rows(output, "recover", written.iter().map(Ok))?;
+        let row = |recovered: &Recovered| {
+            let Recovered { path, ranks, ranks_in_trace, world_size, records, .. } = recovered;
+            Ok(json!({ "file": path.to_string_lossy(), "ranks": ranks, "ranks_in_trace": ranks_in_trace,
+                "world_size": world_size, "records": records }))
+        };
+        output::json_rows(output, "recover", written.iter().map(row))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -155,28 +149,12 @@ fn chosen(mut jobs: Vec<Vec<Leftover>>, wanted: Option<&str>) -> Result<Vec<Vec<
     Ok(jobs)
 }
 
-impl From<Recovered> for Written {
-    fn from(recovered: Recovered) -> Written {
-        Written {
-            file: recovered.path.to_string_lossy().into_owned(),
-            ranks: recovered.ranks,
-            ranks_in_trace: recovered.ranks_in_trace,
-            world_size: recovered.world_size,
-            records: recovered.records,
-        }
-    }
-}
-
 fn tell(job: &[Leftover], recovered: Option<&Recovered>) {
     let files = text::count(job.len() as u64, "leftover file");
     match recovered {
-        Some(Recovered { path, ranks, ranks_in_trace, world_size, records, damaged, missing }) => {
-            for file in missing {
-                eprintln!("mpitrace: {}: does not exist; the records that were spilled to it are lost", file.display());
-            }
-            for error in damaged {
-                eprintln!("mpitrace: {error}; the file is kept");
-            }
+        Some(recovered) => {
+            tell_losses(recovered);
+            let Recovered { path, ranks, ranks_in_trace, world_size, records, damaged, .. } = recovered;
             let files = text::count((job.len() - damaged.len()) as u64, "leftover file");
             let (path, records) = (path.display(), text::count(*records, "call"));
             let others = match ranks_in_trace - ranks {
@@ -187,6 +165,16 @@ fn tell(job: &[Leftover], recovered: Option<&Recovered>) {
             eprintln!("mpitrace: {path}: {records} of {recovered}{others}; the job has {world_size}; {files} removed");
         }
         None => eprintln!("mpitrace: {files} removed of a job that was killed within MPI_Init"),
+    }
+}
+
+/// Tells what could not be recovered.
+pub fn tell_losses(recovered: &Recovered) {
+    for file in &recovered.missing {
+        eprintln!("mpitrace: {}: does not exist; the records that were spilled to it are lost", file.display());
+    }
+    for error in &recovered.damaged {
+        eprintln!("mpitrace: {error}; the file is kept");
     }
 }
 
@@ -206,8 +194,7 @@ fn folders(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
             ensure!(path.is_dir(), "{}: is not a folder", folder.display());
             Ok(path)
         };
-        let found: Vec<PathBuf> = named.iter().map(absolute).collect::<Result<_>>()?;
-        return Ok(distinct(found));
+        return Ok(distinct(named.iter().map(absolute).collect::<Result<_>>()?));
     }
     Ok(usual_folders())
 }
@@ -225,13 +212,8 @@ pub fn folders_with(set: Option<PathBuf>) -> Vec<PathBuf> {
     distinct(set.into_iter().chain(usual).filter_map(existing).collect())
 }
 
-/// Each of them once.
-pub fn distinct(folders: Vec<PathBuf>) -> Vec<PathBuf> {
-    let mut distinct: Vec<PathBuf> = Vec::new();
-    for folder in folders {
-        if !distinct.contains(&folder) {
-            distinct.push(folder);
-        }
-    }
-    distinct
+pub fn distinct(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut known = HashSet::new();
+    folders.retain(|folder| known.insert(folder.clone()));
+    folders
 }

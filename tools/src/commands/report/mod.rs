@@ -12,7 +12,6 @@ use mpitrace::categories::Rule;
 use super::{exit_code, info};
 use crate::draw::terminal::Look;
 use crate::export::destination::{Content, write_file};
-use crate::memory;
 use crate::options::{Input, PictureOption, RuleOption, TimeOption};
 use crate::output::{self, Output};
 use crate::progress::{self, Progress};
@@ -53,7 +52,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Where it goes.
 enum Place<'a> {
     Page(&'a Path),
     Folder(&'a Path),
@@ -62,14 +60,12 @@ enum Place<'a> {
     Nowhere,
 }
 
-/// Shows them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let time = arguments.time.time;
     let place = place(arguments)?;
     let source = progress::during("reading", || Source::open(&arguments.input))?;
     source.check(arguments.operation, time)?;
     source.warn(time);
-    source.warn_of_memory(arguments.operation, memory::PAGE);
     let report = report(&source, arguments, matches!(place, Place::Terminal))?;
     match place {
         Place::Page(path) => {
@@ -217,7 +213,6 @@ fn only_summary(source: &Source, name: &str) -> Run {
     Run { summary: summary.lines(), verdict: summary.verdict, ..Run::default() }
 }
 
-/// The name of a file, for people.
 fn name(file: &Path) -> String {
     file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -17,6 +17,7 @@ use super::afterwards::name;
 use super::observer::{End, Observed};
 use super::traces;
 use crate::commands::info::{facts::Facts, page};
+use crate::commands::recover::tell_losses;
 use crate::mismatches;
 use crate::process;
 use crate::stacks::Namer;
@@ -35,7 +36,6 @@ struct Dead {
     state: u32,
 }
 
-/// A trace that was recovered.
 pub struct Ending {
     recovered: Recovered,
     dead: Vec<Dead>,
@@ -102,7 +102,6 @@ impl Dead {
 }
 
 impl Ending {
-    /// The trace.
     pub fn path(&self) -> &Path {
         &self.recovered.path
     }
@@ -112,15 +111,9 @@ impl Ending {
         self.dead.iter().all(|dead| dead.state == state::FINALIZING)
     }
 
-    /// Says what was recovered.
     pub fn say_recovered(&self) {
-        let Recovered { path, ranks, ranks_in_trace, world_size, records, damaged, missing } = &self.recovered;
-        for file in missing {
-            eprintln!("mpitrace: {} is not there: calls that were spilled are missing", file.display());
-        }
-        for error in damaged {
-            eprintln!("mpitrace: {error}; the file is kept");
-        }
+        tell_losses(&self.recovered);
+        let Recovered { path, ranks, ranks_in_trace, world_size, records, .. } = &self.recovered;
         let (calls, ranks) = (text::count(*records, "call"), text::count((*ranks).into(), "rank"));
         let missing = match world_size.saturating_sub(*ranks_in_trace) {
             0 => String::new(),
@@ -129,7 +122,6 @@ impl Ending {
         eprintln!("mpitrace: the job did not end normally; {calls} of {ranks}{missing} recovered into {}", name(path));
     }
 
-    /// Says where the ranks were, and which ended first.
     pub fn say_where(&self, observed: &Observed) {
         if let Ok(trace) = Trace::open(&[self.path()]) {
             let facts = Facts::new(&trace, &Operations::new(&trace), &Clock::new(&trace));

@@ -19,7 +19,6 @@ use crate::process;
 /// The file is rewritten so often: Prometheus reads it every 15 s, or less often.
 pub const PERIOD: Duration = Duration::from_secs(5);
 
-/// The file of a job.
 pub struct Metrics {
     file: PathBuf,
     written: Option<Instant>,
@@ -100,7 +99,6 @@ impl Drop for Metrics {
     }
 }
 
-/// The labels by which jobs differ.
 fn labels(known: &Metadata) -> String {
     let command = value_of(known, "command").and_then(|command| program(&command));
     // Ranks of other users are not observed.

@@ -174,7 +174,6 @@ fn run_once(job: &Job, arguments: &Arguments, library: &OsStr, output: Option<&P
     Ok(code)
 }
 
-/// The line where no rank was traced.
 const UNTRACED: &str = "there is no trace: no rank entered MPI_Init with the tracer (not an MPI program, a statically \
     linked one, or ranks started by another launcher; `mpitrace doctor` shows what works here)";
 
@@ -184,7 +183,6 @@ fn fresh_number() -> u32 {
     ((since.as_nanos() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 ^ std::process::id() | 1
 }
 
-/// A job, and its launcher's word and flavour.
 struct Job {
     command: Vec<OsString>,
     launcher: Option<(usize, Flavour)>,
@@ -196,7 +194,6 @@ impl Job {
         Job { command, launcher }
     }
 
-    /// Runs it to its end; its exit code.
     fn run(&self, tracer: &Tracer, is_aside: bool) -> Result<u8> {
         let job = launcher::job(&self.command, self.launcher, tracer);
         if let Some(note) = &job.note {
@@ -233,13 +230,13 @@ fn variables(
     output: Option<&Path>,
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<(OsString, OsString)> {
-    let options = arguments.settings.variables().filter(|(name, _)| name != OUTPUT);
-    let options = options.chain(output.map(|path| (OUTPUT.into(), path.into())));
+    let options = arguments.settings.variables().filter(|(name, _)| *name != OUTPUT);
+    let options = options.chain(output.map(|path| (OUTPUT, path.as_os_str())));
     let mut variables: Vec<(OsString, OsString)> =
         environment.filter(|(name, _)| name.as_encoded_bytes().starts_with(PREFIX.as_bytes())).collect();
     for (name, value) in options {
         variables.retain(|(other, _)| *other != name);
-        variables.push((name, value));
+        variables.push((name.into(), value.to_owned()));
     }
     variables.sort();
     variables

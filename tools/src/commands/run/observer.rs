@@ -12,8 +12,6 @@ use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -47,10 +45,8 @@ pub struct Observed {
     pub sampling: Option<Sampling>,
 }
 
-/// The end of a process.
 #[derive(Debug)]
 pub struct End {
-    /// Its segment, which may be gone.
     pub segment: PathBuf,
     /// When its segment was seen to be closed or, without `place`, when its end was seen.
     pub at: Instant,
@@ -62,12 +58,10 @@ pub struct End {
     pub capture: Option<Result<Capture, Why>>,
 }
 
-/// Observes in a thread of its own.
 pub struct Observer {
     thread: Option<JoinHandle<Observed>>,
-    stop: Arc<AtomicBool>,
-    /// Its write end wakes the thread.
-    wake: Option<io::PipeWriter>,
+    /// The thread reads its other end, which is at its end when the job is.
+    job: Option<io::PipeWriter>,
 }
 
 impl Observer {
@@ -80,55 +74,42 @@ impl Observer {
         sampling: Option<Sampling>,
         metrics: Option<Metrics>,
     ) -> Observer {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (thread, wake) = match Loop::new(run, folders, stop.clone(), stacks, sampling, metrics) {
-            Ok((observing, wake)) => {
-                let thread = std::thread::Builder::new().name("observer".to_owned()).spawn(|| observing.run());
-                (thread.ok(), Some(wake))
-            }
-            Err(_) => (None, None),
+        let Ok((observing, job)) = Loop::new(run, folders, stacks, sampling, metrics) else {
+            return Observer { thread: None, job: None };
         };
-        Observer { thread, stop, wake }
+        let thread = std::thread::Builder::new().name("observer".to_owned()).spawn(|| observing.run());
+        Observer { thread: thread.ok(), job: Some(job) }
     }
 
     /// The result. The job has ended: its last processes have a little time to end too.
     pub fn finish(mut self) -> Observed {
-        self.stop.store(true, Ordering::Release);
-        drop(self.wake.take());
+        drop(self.job.take());
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
 }
 
-/// The state of the thread.
 struct Loop {
     run: u32,
     prefix: String,
-    stop: Arc<AtomicBool>,
-    woken: io::PipeReader,
+    job: io::PipeReader,
     /// Reports the files that are made in the folders, and those that were written to and are closed.
     files: File,
     /// The folders, with the numbers by which `files` names them.
     folders: Vec<(c_int, PathBuf)>,
     /// New segments that are not known to be the job's or another's, with the looks that are left.
     unknown: Vec<(PathBuf, u32)>,
-    /// The processes that run.
     running: Vec<Running>,
-    /// Segments that were closed.
     closed: u32,
     /// When stacks are taken; `None`: never.
     stacks: Option<Standstill>,
-    /// The signals that end the job.
     signals: Option<io::PipeReader>,
-    /// The files that are written while the job runs.
     metrics: Option<Metrics>,
     observed: Observed,
 }
 
-/// A process of the job.
 struct Running {
     segment: PathBuf,
     pid: u32,
-    /// Its pidfd.
     process: OwnedFd,
     /// When its segment was last closed, and at which place.
     closed: Option<(Instant, u32)>,
@@ -139,12 +120,11 @@ impl Loop {
     fn new(
         run: u32,
         folders: &[PathBuf],
-        stop: Arc<AtomicBool>,
         stacks: Option<Standstill>,
         sampling: Option<Sampling>,
         metrics: Option<Metrics>,
     ) -> io::Result<(Loop, io::PipeWriter)> {
-        let (woken, wake) = io::pipe()?;
+        let (job, writer) = io::pipe()?;
         // SAFETY: takes numbers; the descriptor is new, and this file's alone.
         let files = unsafe { owned(libc::inotify_init1(libc::IN_CLOEXEC | libc::IN_NONBLOCK))? };
         let watched = folders.iter().filter_map(|folder| {
@@ -157,8 +137,7 @@ impl Loop {
         let observing = Loop {
             run,
             prefix: node_files::prefix(process::user()),
-            stop,
-            woken,
+            job,
             folders,
             files: files.into(),
             unknown: Vec::new(),
@@ -169,31 +148,32 @@ impl Loop {
             metrics,
             observed: Observed { sampling, ..Observed::default() },
         };
-        Ok((observing, wake))
+        Ok((observing, writer))
     }
 
     fn run(mut self) -> Observed {
-        let mut until = None;
+        let mut until: Option<Instant> = None;
         loop {
-            if self.stop.load(Ordering::Acquire) {
-                let until = *until.get_or_insert_with(|| Instant::now() + PATIENCE);
+            if let Some(until) = until {
                 let all_known = self.running.is_empty() && self.unknown.is_empty();
                 if all_known || Instant::now() >= until {
                     self.observed.ends.sort_by_key(|end| (end.at, end.place));
                     return std::mem::take(&mut self.observed);
                 }
             }
-            self.wait(until.is_some());
+            if self.wait(until.is_some()) {
+                until = Some(Instant::now() + PATIENCE);
+            }
             self.look();
         }
     }
 
-    /// Sleeps until there is something to do, and takes the ends of processes.
-    fn wait(&mut self, stopping: bool) {
+    /// Sleeps until there is something to do, and takes the ends of processes. True: the job has ended just now.
+    fn wait(&mut self, stopping: bool) -> bool {
         let polled = |descriptor: RawFd| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
         let mut all = vec![polled(self.files.as_raw_fd())];
         // A closed pipe would wake the thread at once, again and again.
-        all.push(polled(if stopping { -1 } else { self.woken.as_raw_fd() }));
+        all.push(polled(if stopping { -1 } else { self.job.as_raw_fd() }));
         all.push(polled(self.signals.as_ref().map_or(-1, AsRawFd::as_raw_fd)));
         all.extend(self.running.iter().map(|running| polled(running.process.as_raw_fd())));
         let first_sampled = all.len();
@@ -218,6 +198,7 @@ impl Loop {
             metrics.look(self.running.iter_mut().map(|running| (running.pid, &mut running.standing)));
         }
         self.take_samples(all[first_sampled..].iter().map(|polled| polled.revents));
+        let has_job_ended = all[1].revents & libc::POLLHUP != 0;
         let mut ended = all[3..first_sampled].iter().map(|polled| polled.revents & libc::POLLIN != 0);
         let Observed { ends, sampling, .. } = &mut self.observed;
         self.running.retain_mut(|running| {
@@ -235,6 +216,7 @@ impl Loop {
             }
             !has_ended
         });
+        has_job_ended
     }
 
     /// Takes the stacks of ranks that do not go on, or of all, before the signal that ends them is sent on.
@@ -290,7 +272,6 @@ impl Loop {
         }
     }
 
-    /// Looks whose new segments are.
     fn look(&mut self) {
         let unknown = std::mem::take(&mut self.unknown);
         for (path, looks) in unknown {
@@ -361,7 +342,6 @@ struct Info {
     exit_code: i32,
 }
 
-/// The wait status of a process that has ended.
 fn status_of(process: &OwnedFd) -> Option<c_int> {
     /// `_IOWR(0xff, 11, struct pidfd_info)`.
     const GET_INFO: libc::Ioctl = 3 << 30 | (size_of::<Info>() as libc::Ioctl) << 16 | 0xff << 8 | 11;

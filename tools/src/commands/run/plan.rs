@@ -6,23 +6,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-/// The word between the commands of two jobs.
 pub const AND: &str = "--and";
 /// Jobs are named by letters.
 const MOST_JOBS: usize = 26;
-/// How the name of a trace ends.
 const ENDING: &str = ".mpitrace";
 
-/// One run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// The index of its job.
     pub job: usize,
     /// `3`, with several jobs `b.3`: what its trace has in its name.
     pub label: String,
 }
 
-/// The commands of the jobs.
 pub fn jobs(words: &[OsString]) -> Result<Vec<Vec<OsString>>> {
     let jobs: Vec<Vec<OsString>> = words.split(|word| word == AND).map(<[OsString]>::to_vec).collect();
     ensure!(jobs.iter().all(|job| !job.is_empty()), "no command {}", if jobs.len() > 1 { "beside --and" } else { "" });
@@ -53,7 +48,6 @@ pub fn plan(jobs: usize, runs: u32, shuffled: bool) -> Vec<Planned> {
         .collect()
 }
 
-/// The letter of a job.
 pub fn letter(job: usize) -> char {
     (b'a' + job as u8) as char
 }

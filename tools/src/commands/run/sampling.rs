@@ -23,7 +23,6 @@ const THREADS: Duration = Duration::from_millis(500);
 /// The bounds of samples a second: the kernel takes none in less than 10 us.
 pub const BOUNDS: std::ops::RangeInclusive<f64> = 1.0..=50_000.0;
 
-/// The samples of the job on this node.
 pub struct Sampling {
     /// 0: none.
     hz: f64,
@@ -53,7 +52,6 @@ impl Sampling {
         is_asked.then_some(Sampling { hz, tree, threads, looked: None, error: None, takers })
     }
 
-    /// How long the observer may sleep.
     pub fn pause(&self) -> Duration {
         if self.hz > 0.0 { PAUSE } else { takers::PAUSE }
     }
@@ -68,7 +66,6 @@ impl Sampling {
         }
     }
 
-    /// True if it is time to look for new threads.
     fn is_time(&mut self) -> bool {
         let is_time = self.looked.is_none_or(|looked| looked.elapsed() >= THREADS);
         if is_time {

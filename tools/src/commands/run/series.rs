@@ -9,10 +9,8 @@ use super::{Arguments, Job};
 use crate::process::{self, NOT_STARTED};
 use crate::text::count;
 
-/// The name of the traces where none is given.
 const NAME: &str = "mpitrace.mpitrace";
 
-/// A run that was made.
 struct Done {
     label: String,
     trace: PathBuf,
@@ -52,7 +50,6 @@ pub fn run(
     Ok(done.iter().map(|done| done.code).find(|&code| code != 0).unwrap_or(0))
 }
 
-/// Says what there is.
 fn say(done: &[Done], planned: usize, name: &Path, jobs: usize) {
     let list = |of: &dyn Fn(&Done) -> Option<String>| {
         let words: Vec<String> = done.iter().filter_map(of).collect();

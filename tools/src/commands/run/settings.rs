@@ -1,79 +1,63 @@
-//! The settings of the tracer that are options of `run`: one table, from which parser, help and environment come. All
-//! others are variables only, which the job inherits.
+//! The settings of the tracer that are options of `run`. All others are variables only, which the job inherits.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
+use clap::Args;
 use mpitrace_synchronise::{Method, Synchronisation};
 
 use super::sampling;
 
-/// A setting: the variable that the tracer reads, and the option that sets it.
-struct Setting {
-    variable: &'static str,
-    option: &'static str,
-    short: Option<char>,
-    value: Value,
-    help: &'static str,
-}
-
-/// The value of an option.
-enum Value {
-    /// Any text; the name in help.
-    Text(&'static str),
-    /// One of these.
-    OneOf(&'static str, &'static [&'static str]),
-    /// Text that the function accepts; its error says what is expected.
-    Checked(&'static str, fn(&str) -> Result<String, String>),
-}
-
 /// The variable of the trace's name, which `run` itself has to know.
 pub const OUTPUT: &str = "MPITRACE_OUTPUT";
-
 /// The variable of the folder in which the live records lie.
 pub const SEGMENT_DIR: &str = "MPITRACE_SEGMENT_DIR";
-
-/// The variable that switches the tracer off.
 pub const DISABLE: &str = "MPITRACE_DISABLE";
-
 /// The variable of the number that this command gives a job. It has no option.
 pub const RUN: &str = "MPITRACE_RUN";
-
-/// The variable that silences the tracer.
 pub const VERBOSE: &str = "MPITRACE_VERBOSE";
-
 /// The variable that allows stacks to be taken, or forbids it.
 pub const STACKS: &str = "MPITRACE_STACKS";
-
 /// The variable of the time after which a rank says that it is stuck.
 pub const STUCK: &str = "MPITRACE_STUCK";
-
-/// The variable of the samples a second.
 pub const SAMPLE: &str = "MPITRACE_SAMPLE";
-
 /// The variable that asks for the processes on the ranks' processors.
 pub const PROCESSES: &str = "MPITRACE_PROCESSES";
+const EVENTS: &str = "MPITRACE_EVENTS";
+const CLOCK: &str = "MPITRACE_CLOCKSYNC";
 
-/// All settings that have an option, in the order of help. docs/launching.md lists the same.
-#[rustfmt::skip]
-static SETTINGS: [Setting; 5] = [
-    Setting { variable: OUTPUT, option: "output", short: Some('o'), value: Value::Text("FILE"),
-        help: "The trace to write; %h host, %p process of rank 0, %j job, %s step, %a array index, %r restarts, %t start time, %d date, %u user, %x program" },
-    Setting { variable: "MPITRACE_EVENTS", option: "events", short: Some('e'), value: Value::Text("EVENTS"),
-        help: "Counters to read with each call, comma separated: instructions,cache-misses,..." },
-    Setting { variable: "MPITRACE_CLOCKSYNC", option: "clock", short: None, value: Value::Checked("METHOD", clock),
-        help: "How clocks are synchronised, with parameters after commas: hca3,fit_points=500" },
-    Setting { variable: SAMPLE, option: "sample", short: None, value: Value::Checked("HZ", samples),
-        help: "Sample the stacks of the ranks on this node HZ times per second of processor time, into FILE.observed" },
-    Setting { variable: VERBOSE, option: "verbose", short: None, value: Value::OneOf("N", &["0", "1", "2"]),
-        help: "0: the tracer is silent; 1: one line at the end; 2: more" },
-];
+/// The settings that are given as options. The name of an argument is the variable that it sets; docs/launching.md lists
+/// them.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Settings {
+    /// The trace to write; %h host, %p process of rank 0, %j job, %s step, %a array index, %r restarts, %t start time, %d
+    /// date, %u user, %x program [MPITRACE_OUTPUT]
+    #[arg(id = OUTPUT, short = 'o', long = "output", value_name = "FILE")]
+    output: Option<OsString>,
+    /// Counters to read with each call, comma separated: instructions,cache-misses,... [MPITRACE_EVENTS]
+    #[arg(id = EVENTS, short = 'e', long = "events", value_name = "EVENTS")]
+    events: Option<OsString>,
+    /// How clocks are synchronised, with parameters after commas: hca3,fit_points=500 [MPITRACE_CLOCKSYNC]
+    #[arg(id = CLOCK, long = "clock", value_name = "METHOD", value_parser = clock, long_help = clock_help())]
+    clock: Option<String>,
+    /// Sample the stacks of the ranks on this node HZ times per second of processor time, into FILE.observed
+    /// [MPITRACE_SAMPLE]
+    #[arg(id = SAMPLE, long = "sample", value_name = "HZ", value_parser = samples)]
+    sample: Option<String>,
+    /// 0: the tracer is silent; 1: one line at the end; 2: more [MPITRACE_VERBOSE]
+    #[arg(id = VERBOSE, long = "verbose", value_name = "N", value_parser = ["0", "1", "2"])]
+    verbose: Option<String>,
+}
 
 fn clock(text: &str) -> Result<String, String> {
     let parsed = Synchronisation::parse(text).map(|_| text.to_owned());
     parsed.ok_or_else(|| format!("expected {}", Synchronisation::expected()))
+}
+
+fn clock_help() -> String {
+    let methods: Vec<String> = Method::all().map(|method| format!("{}: {}", method.name(), method.help())).collect();
+    let expected = Synchronisation::expected();
+    format!("How clocks are synchronised: {expected} [MPITRACE_CLOCKSYNC]\n\n{}", methods.join("\n"))
 }
 
 fn samples(text: &str) -> Result<String, String> {
@@ -84,70 +68,26 @@ fn samples(text: &str) -> Result<String, String> {
     }
 }
 
-impl Setting {
-    fn arg(&self) -> Arg {
-        let arg = Arg::new(self.variable).long(self.option).help(format!("{} [{}]", self.help, self.variable));
-        let arg = self.short.map_or(arg.clone(), |short| arg.short(short));
-        match self.value {
-            Value::Text(name) => arg.value_name(name).value_parser(value_parser!(OsString)),
-            Value::OneOf(name, values) => arg.value_name(name).value_parser(PossibleValuesParser::new(values)),
-            Value::Checked(name, check) => arg.value_name(name).value_parser(check),
-        }
-    }
-
-    /// The value for the variable, where the option is given.
-    fn value(&self, matches: &ArgMatches) -> Option<OsString> {
-        matches.get_raw(self.variable)?.next().map(OsStr::to_owned)
-    }
-}
-
-/// The settings that are given as options.
-#[derive(Clone, Debug, Default)]
-pub struct Settings(Vec<(&'static str, OsString)>);
-
 impl Settings {
     /// Those of a trace with this name, and no others.
     pub fn of_output(path: &Path) -> Settings {
-        Settings(vec![(OUTPUT, path.into())])
+        Settings { output: Some(path.into()), ..Settings::default() }
     }
 
     /// The value of a variable's option, where it is given.
     pub fn get(&self, variable: &str) -> Option<&OsStr> {
-        self.0.iter().find(|(name, _)| *name == variable).map(|(_, value)| value.as_os_str())
+        self.variables().find(|(name, _)| *name == variable).map(|(_, value)| value)
     }
 
-    /// The variables and their values.
-    pub fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> + '_ {
-        self.0.iter().map(|(name, value)| (OsString::from(name), value.clone()))
-    }
-}
-
-impl Args for Settings {
-    fn augment_args(command: Command) -> Command {
-        let methods: Vec<String> =
-            Method::all().map(|method| format!("{}: {}", method.name(), method.help())).collect();
-        let of_clock = format!(
-            "How clocks are synchronised: {} [MPITRACE_CLOCKSYNC]\n\n{}",
-            Synchronisation::expected(),
-            methods.join("\n")
-        );
-        command.args(SETTINGS.iter().map(Setting::arg)).mut_arg("MPITRACE_CLOCKSYNC", |arg| arg.long_help(of_clock))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Settings::augment_args(command)
-    }
-}
-
-impl FromArgMatches for Settings {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Settings, Error> {
-        let of = |setting: &Setting| Some((setting.variable, setting.value(matches)?));
-        Ok(Settings(SETTINGS.iter().filter_map(of).collect()))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        *self = Settings::from_arg_matches(matches)?;
-        Ok(())
+    pub fn variables(&self) -> impl Iterator<Item = (&'static str, &OsStr)> {
+        let all = [
+            (OUTPUT, self.output.as_deref()),
+            (EVENTS, self.events.as_deref()),
+            (CLOCK, self.clock.as_deref().map(OsStr::new)),
+            (SAMPLE, self.sample.as_deref().map(OsStr::new)),
+            (VERBOSE, self.verbose.as_deref().map(OsStr::new)),
+        ];
+        all.into_iter().filter_map(|(variable, value)| Some((variable, value?)))
     }
 }
 
@@ -156,7 +96,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 
-    use clap::{CommandFactory, Parser};
+    use clap::{Arg, CommandFactory, Parser};
 
     use super::*;
 
@@ -195,20 +135,33 @@ mod tests {
         literals.filter(is_variable).map(str::to_owned).collect()
     }
 
+    /// The options, without --help.
+    fn options() -> Vec<Arg> {
+        Line::command().get_arguments().filter(|option| option.get_id() != "help").cloned().collect()
+    }
+
     #[test]
     fn every_option_sets_a_variable_of_the_tracer() {
         let of_tracer = variables_of_the_tracer();
-        let unknown: Vec<&str> =
-            SETTINGS.iter().map(|setting| setting.variable).filter(|variable| !of_tracer.contains(*variable)).collect();
-        assert!(unknown.is_empty() && of_tracer.len() > SETTINGS.len(), "{unknown:?} of {of_tracer:?}");
+        let options = options();
+        let variables = options.iter().map(|option| option.get_id().as_str());
+        let unknown: Vec<&str> = variables.filter(|variable| !of_tracer.contains(*variable)).collect();
+        assert!(unknown.is_empty() && of_tracer.len() > options.len(), "{unknown:?} of {of_tracer:?}");
+        let words = ["run", "-o", "a", "-e", "cycles", "--clock", "joint", "--sample", "100", "--verbose", "1"];
+        let given = Line::try_parse_from(words).unwrap().settings;
+        for option in &options {
+            let (variable, help) = (option.get_id().as_str(), option.get_help().unwrap().to_string());
+            assert!(given.get(variable).is_some() && help.ends_with(&format!("[{variable}]")), "{variable}: {help}");
+        }
     }
 
     #[test]
     fn the_documentation_lists_every_option_beside_its_variable() {
         let page = std::fs::read_to_string(root().join("docs/launching.md")).unwrap();
-        for Setting { variable, option, short, .. } in &SETTINGS {
-            let short = short.map_or_else(String::new, |short| format!("`-{short}`, "));
-            let row = format!("| `{variable}` | {short}`--{option}` |");
+        for option in options() {
+            let (variable, long) = (option.get_id(), option.get_long().unwrap());
+            let short = option.get_short().map_or_else(String::new, |short| format!("`-{short}`, "));
+            let row = format!("| `{variable}` | {short}`--{long}` |");
             assert!(page.contains(&row), "docs/launching.md lacks: {row}");
         }
     }
@@ -241,8 +194,8 @@ mod tests {
         let words = ["run", "--verbose", "0", "--clock", "joint", "-e", "cycles,r01"];
         let line = Line::try_parse_from(words).unwrap();
         let expected = [("MPITRACE_EVENTS", "cycles,r01"), ("MPITRACE_CLOCKSYNC", "joint"), ("MPITRACE_VERBOSE", "0")];
-        let found: Vec<(OsString, OsString)> = line.settings.variables().collect();
-        assert_eq!(found, expected.map(|(name, value)| (name.into(), value.into())));
+        let found: Vec<(&str, &OsStr)> = line.settings.variables().collect();
+        assert_eq!(found, expected.map(|(name, value)| (name, OsStr::new(value))));
     }
 
     #[test]

@@ -25,7 +25,6 @@ pub struct Standstill {
     shown: Option<Namer>,
 }
 
-/// A rank, and since when it has not moved.
 pub struct Standing {
     segment: Segment,
     /// Changes whenever the rank moves.
@@ -44,7 +43,6 @@ impl Standstill {
         (stacks != Some("0")).then_some(asked)
     }
 
-    /// How long to wait until the next look.
     pub fn pause(&self) -> Duration {
         (self.limit / 8).clamp(SHORTEST, LONGEST)
     }
@@ -81,7 +79,6 @@ impl Standstill {
 }
 
 impl Standing {
-    /// A rank that has moved just now.
     pub fn new(segment: Segment) -> Standing {
         Standing { segment, number: 0, since: Instant::now(), is_tried: false, capture: None }
     }
@@ -95,7 +92,6 @@ impl Standing {
         Some((moved, self.since.elapsed()))
     }
 
-    /// The run metadata of the rank.
     pub fn metadata(&self) -> Option<Metadata> {
         let copied = self.segment.copy(0).ok()?;
         metadata::decode(copied.content().ok()?.metadata)

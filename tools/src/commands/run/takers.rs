@@ -25,7 +25,6 @@ const BUSY: Duration = Duration::from_millis(50);
 /// A rank's thread that was ready without a processor for less since the last look was not preempted.
 const NOTICED: u64 = 20_000_000;
 
-/// The tasks of this node, and what they took from ranks.
 pub struct Takers {
     looked: Option<Instant>,
     tick: Duration,
@@ -44,7 +43,6 @@ struct Task {
     threads: u64,
 }
 
-/// A process of the job.
 struct OfRank {
     job: [u8; 16],
     rank: u32,

@@ -34,7 +34,6 @@ impl Traces {
         self.folder.as_deref()
     }
 
-    /// The files that have come since, in order.
     pub fn since(&self) -> Vec<PathBuf> {
         let mut new: Vec<PathBuf> = self.all().filter(|path| !self.before.contains(path)).collect();
         new.sort();

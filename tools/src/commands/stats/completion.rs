@@ -9,7 +9,7 @@ use super::selection::Selection;
 use crate::source::Ranks;
 
 /// Medians over the repetitions that count; ns.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Completion {
     pub local_ns: Option<f64>,
     pub global_ns: Option<f64>,
@@ -40,14 +40,7 @@ pub struct CompletionSummary {
     pub last_in: Vec<usize>,
     /// How often it left last.
     pub last_out: Vec<usize>,
-    /// Of all complete repetitions.
-    ordering: Ordering,
-    /// Medians of those that count.
-    local_ns: Option<f64>,
-    global_ns: Option<f64>,
-    last_ns: Option<f64>,
-    arrival_spread_ns: Option<f64>,
-    exit_spread_ns: Option<f64>,
+    pub facts: Completion,
 }
 
 /// Repetitions that are looked at together.
@@ -67,24 +60,26 @@ impl CompletionSummary {
         let ([begin, global, last], looks) =
             columns(ranks, selection, |times| [times.begin_ns().to_vec(), times.global_ns(), times.last_ns()]);
         summary.begin_ns = selection.only(begin);
-        (summary.global_ns, summary.last_ns) = (middle(global), middle(last));
+        let facts = &mut summary.facts;
+        (facts.global_ns, facts.last_ns) = (middle(global), middle(last));
         for look in looks {
             let add = |sum: &mut [usize], more: &[usize]| sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
             add(&mut summary.last_in, &look.last_in);
             add(&mut summary.last_out, &look.last_out);
-            summary.ordering.checked += look.ordering.checked;
-            summary.ordering.split += look.ordering.split;
-            summary.ordering.violated += look.ordering.violated;
+            facts.ordering.checked += look.ordering.checked;
+            facts.ordering.split += look.ordering.split;
+            facts.ordering.violated += look.ordering.violated;
         }
+        facts.last_in = most(ranks, &summary.last_in, selection);
+        facts.last_out = most(ranks, &summary.last_out, selection);
         let ([local, arrival, exit], _) =
             columns(ranks, selection, |times| [times.local_ns(), times.arrival_spread_ns(), times.exit_spread_ns()]);
-        (summary.local_ns, summary.arrival_spread_ns, summary.exit_spread_ns) =
+        (facts.local_ns, facts.arrival_spread_ns, facts.exit_spread_ns) =
             (middle(local), middle(arrival), middle(exit));
         Some(summary)
     }
 }
 
-/// The result of some repetitions.
 struct Look {
     last_in: Vec<usize>,
     last_out: Vec<usize>,
@@ -127,22 +122,6 @@ fn how_often<'w>(ranks: usize, who: impl Iterator<Item = (&'w u32, &'w bool)>) -
     let mut counts = vec![0; ranks];
     who.filter(|(rank, _)| **rank != NOBODY).for_each(|(&rank, _)| counts[rank as usize] += 1);
     counts
-}
-
-impl Completion {
-    /// Of the repetitions that count.
-    pub fn new(ranks: &Ranks<'_>, summary: &CompletionSummary, selection: &Selection<'_>) -> Completion {
-        Completion {
-            local_ns: summary.local_ns,
-            global_ns: summary.global_ns,
-            last_ns: summary.last_ns,
-            arrival_spread_ns: summary.arrival_spread_ns,
-            exit_spread_ns: summary.exit_spread_ns,
-            last_in: most(ranks, &summary.last_in, selection),
-            last_out: most(ranks, &summary.last_out, selection),
-            ordering: summary.ordering,
-        }
-    }
 }
 
 fn most(ranks: &Ranks<'_>, counts: &[usize], selection: &Selection<'_>) -> Option<Most> {

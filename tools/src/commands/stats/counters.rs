@@ -12,7 +12,6 @@ use crate::source::{Counter, Kind, Source};
 /// The values of a counter in the repetitions of a category, those of all ranks together.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Values {
-    /// How many there are.
     pub values: usize,
     pub median: Option<f64>,
     pub min: Option<f64>,

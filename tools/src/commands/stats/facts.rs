@@ -20,13 +20,11 @@ use crate::source::{Description, Source};
 use crate::text;
 use mpitrace::whole_run::AllCalls;
 
-/// The steps of [`Progress`] for an operation.
 pub const STEPS: u64 = 6;
 
 /// Steps of this share of the median and more are told of.
 const COARSE: f64 = 0.002;
 
-/// The numbers of an operation.
 #[derive(Debug, Serialize)]
 pub struct Facts {
     #[serde(flatten)]
@@ -42,7 +40,6 @@ pub struct Facts {
     pub used: usize,
     /// Complete repetitions that it is not of.
     pub left_out: LeftOut,
-    /// Notes beside the numbers.
     pub notes: Vec<String>,
     #[serde(flatten)]
     pub summary: Summary,
@@ -60,7 +57,6 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Of the `number`-th operation.
     pub fn new(arguments: &Arguments, source: &Source, number: usize, progress: &Progress) -> Result<Facts> {
         let operation = source.operations()[number].clone();
         let (time, rule) = (arguments.time.time, arguments.rule.rule);
@@ -94,7 +90,7 @@ impl Facts {
             notes: Vec::new(),
             summary: of_series,
             account,
-            completion: summary.as_ref().map(|summary| Completion::new(&of_ranks, summary, &selection)),
+            completion: summary.as_ref().map(|summary| summary.facts),
             non_blocking: non_blocking::costs(source, number, &selection)?,
             counters: counters::by_name(source, number, &selection),
             all_calls: source.all_calls().iter().find(|all| all.operation == number).cloned(),

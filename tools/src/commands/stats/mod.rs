@@ -15,19 +15,16 @@ use anyhow::Result;
 
 pub use arguments::Arguments;
 
-use crate::memory;
 use crate::output::{self, Output};
 use crate::progress::{self, Progress};
 use crate::source::Source;
 use facts::Facts;
 
-/// Shows them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let source = progress::during("reading", || Source::open(&arguments.input))?;
     let time = arguments.time.time;
     source.check(arguments.operation, time)?;
     source.warn(time);
-    source.warn_of_memory(arguments.operation, memory::NUMBERS);
     let numbers: Vec<usize> = source.wanted(arguments.operation).collect();
     let steps = numbers.len() as u64 * facts::STEPS;
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };

@@ -16,7 +16,6 @@ use crate::text;
 use mpitrace::account::Parts;
 use mpitrace::whole_run::AllCalls;
 
-/// A row for each operation.
 pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
     let mut columns = vec![
         number("operation"),
@@ -51,8 +50,8 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
             text::optional(facts.operation.bytes).into(),
             facts.operation.ranks.to_string().into(),
             facts.used.to_string().into(),
-            positive(left_out as u64).into(),
-            positive(facts.operation.incomplete).into(),
+            text::positive(left_out as u64).into(),
+            text::positive(facts.operation.incomplete).into(),
         ];
         row.extend(described(&facts.summary.description));
         row.extend([
@@ -87,7 +86,6 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
     write_notes(all, output)
 }
 
-/// Each note once, with its operations.
 fn write_notes(all: &[Facts], output: &mut dyn Write) -> Result<()> {
     let each = all.iter().flat_map(|facts| facts.notes.iter().map(|note| (note, facts.operation.operation as u32)));
     for (note, of) in places::grouped(each, |(note, _)| *note) {
@@ -98,7 +96,6 @@ fn write_notes(all: &[Facts], output: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Everything about one operation.
 pub fn one(facts: &Facts, output: &mut dyn Write, style: Style) -> Result<()> {
     head(facts, output)?;
     values(facts, output, style)?;
@@ -239,7 +236,6 @@ fn times_together(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A time, or nothing.
 fn shown(ns: Option<f64>) -> String {
     ns.map(text::time).unwrap_or_default()
 }
@@ -292,7 +288,6 @@ fn per_rank(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<(
     table.write(output, style)
 }
 
-/// The columns of a distribution.
 const DESCRIBED: [Column<'static>; 9] = [
     number("min").spare(7),
     number("median"),
@@ -318,9 +313,4 @@ fn described(d: &Description) -> [Cell; 9] {
         time(d.sd_ns),
         time(d.mad_ns),
     ]
-}
-
-/// A number, or nothing for 0.
-fn positive(number: u64) -> String {
-    text::optional(Some(number).filter(|&number| number > 0))
 }

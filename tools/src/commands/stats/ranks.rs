@@ -21,11 +21,9 @@ pub struct RankFacts {
     /// How much later than the first one it left in the mean, ns, without the repetitions in which that is beyond Tukey's
     /// upper fence (Hunold & Carpen-Amarie 2016, figure 10).
     pub exit_after_first_ns: Option<f64>,
-    /// The ends of its interval.
     pub exit_after_first_interval_ns: Option<[f64; 2]>,
 }
 
-/// Of each rank.
 pub fn each(ranks: &Ranks<'_>, summary: Option<&CompletionSummary>, selection: &Selection<'_>) -> Vec<RankFacts> {
     let count = ranks.numbers.len();
     let exits: Option<Vec<Vec<f64>>> =
