@@ -1,7 +1,7 @@
 //! Other libraries named `libmpitrace.so` in the process: Extrae and IBM's tracer bring one too, and ours may be
 //! preloaded twice from two places.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 
 use crate::base::{log, symbol};
 
@@ -10,11 +10,7 @@ use crate::base::{log, symbol};
 /// Also the mark by which a second copy of this library finds out that it is the second.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpitrace_version() -> *const c_char {
-    const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-        Ok(version) => version,
-        Err(_) => panic!("a version without zero bytes"),
-    };
-    VERSION.as_ptr()
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
 /// True if a copy of this library that comes earlier in the search order does the tracing: this one only forwards then.

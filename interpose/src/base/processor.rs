@@ -1,7 +1,7 @@
 //! The processor's own instructions that the tracer is made of: time stamp counters, performance counters, the stack
 //! pointer.
 
-/// The cycle counter, in order: whatever the program text has before is done, as far as this thread can tell.
+/// The tick counter, in order: whatever the program text has before is done, as far as this thread can tell.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn ticks_in_order() -> u64 {
@@ -10,7 +10,6 @@ pub fn ticks_in_order() -> u64 {
     unsafe { core::arch::x86_64::__rdtscp(&raw mut processor) }
 }
 
-/// The system counter, in order: whatever the program text has before is done, as far as this thread can tell.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 pub fn ticks_in_order() -> u64 {
@@ -70,8 +69,6 @@ pub fn performance_counter(number: u32) -> Option<u64> {
     Some(u64::from(high) << 32 | u64::from(low))
 }
 
-/// The performance counter of this number, which a page of perf_event with `cap_user_rdpmc` has named; `None`: there is
-/// no instruction for it.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 pub fn performance_counter(number: u32) -> Option<u64> {

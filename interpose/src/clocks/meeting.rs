@@ -35,33 +35,29 @@ pub trait Messages {
     fn receive(&mut self, from: usize, patience: Duration) -> Option<[u64; 3]>;
 }
 
-struct Patience {
-    /// The first leader, for all others.
-    children: Duration,
-    answer: Duration,
-}
-
 /// Meets the other leaders: the first leader's plan, which holds on all; `None`: not all have come in time, on all
 /// leaders alike.
 pub fn meet(messages: &mut impl Messages, plan: Plan) -> Option<Plan> {
-    let first = step(messages, true, plan, &Patience { children: PATIENCE, answer: 2 * PATIENCE });
+    let first = step(messages, true, plan, PATIENCE, 2 * PATIENCE);
     messages.next_step();
     // None that has not heard that all have come takes part, so the first leader hears of each that does not.
-    first.and_then(|plan| step(messages, true, plan, &Patience { children: PATIENCE, answer: LONG }))
+    first.and_then(|plan| step(messages, true, plan, PATIENCE, LONG))
 }
 
 /// True if it went well on all leaders, which are known to be there.
 pub fn went_well(messages: &mut impl Messages, here: bool) -> bool {
     messages.next_step();
-    step(messages, here, Plan::default(), &Patience { children: LONG, answer: LONG }).is_some()
+    step(messages, here, Plan::default(), LONG, LONG).is_some()
 }
 
 /// One way up the tree and down again. `well` is what this leader has to say. The first leader's plan where all leaders
 /// have come and are well; `None`: not all, or no answer came.
-fn step(messages: &mut impl Messages, well: bool, plan: Plan, patience: &Patience) -> Option<Plan> {
+///
+/// The first leader waits so long for all others, and each of these as long for the `answer` as that says.
+fn step(messages: &mut impl Messages, well: bool, plan: Plan, patience: Duration, answer: Duration) -> Option<Plan> {
     let (rank, size) = (messages.rank(), messages.size());
     let height = |rank: usize| children(rank, size).count() as u32;
-    let until = Instant::now() + patience.children * height(rank) / height(0).max(1);
+    let until = Instant::now() + patience * height(rank) / height(0).max(1);
     let mut every = well;
     for child in children(rank, size) {
         let left = until.saturating_duration_since(Instant::now()).max(LOOK);
@@ -72,7 +68,7 @@ fn step(messages: &mut impl Messages, well: bool, plan: Plan, patience: &Patienc
     } else {
         let parent = rank & (rank - 1);
         messages.send(parent, [every.into(), 0, 0]);
-        messages.receive(parent, patience.answer)?
+        messages.receive(parent, answer)?
     };
     for child in children(rank, size) {
         messages.send(child, words);

@@ -142,12 +142,8 @@ pub fn watch_world() -> Option<()> {
     let clocks = CLOCKS.get()?;
     let first = clocks.lock()?.schedule.first().filter(|_| clocks.how.method == Method::Joint)?;
     // No call on MPI_COMM_WORLD can be under way before Init has returned.
-    world_entry()?.set_sync_at(first);
+    registry::lock()?.communicators.get(&abi::get().comm_world)?.entry().set_sync_at(first);
     Some(())
-}
-
-fn world_entry() -> Option<Entry<CommunicatorEntry>> {
-    Some(registry::lock()?.communicators.get(&abi::get().comm_world)?.entry())
 }
 
 /// After a blocking call on MPI_COMM_WORLD with which its `sync_at` is reached: the leaders agree on the next one, and

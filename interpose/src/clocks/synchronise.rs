@@ -99,9 +99,9 @@ impl Leading {
         let index = self.schedule.next_index();
         self.widths.note(&found.probes);
         for probe in &found.probes {
-            buffer.add_probe(ProbeEntry { sync: index, ..*probe });
+            buffer.add(ProbeEntry { sync: index, ..*probe });
         }
-        buffer.add_sync(mpitrace_synchronise::entry(index, kind, begin, end, &found));
+        buffer.add(mpitrace_synchronise::entry(index, kind, begin, end, &found));
         true
     }
 }

@@ -68,7 +68,8 @@ fn enter(buffer: &TraceBuffer, counter: &Counter, column: usize) -> Option<Entry
     let (name, unit) = (registry.string(&counter.name), registry.string(counter.unit));
     let reason = if counter.reason.is_empty() { 0 } else { registry.string(&counter.reason) };
     let (source, flags, column) = (counter.source, counter.flags, column as u32);
-    buffer.add_counter(CounterEntry { name, unit, source, column, reason, flags, ..CounterEntry::default() })
+    let entry = CounterEntry { name, unit, source, column, reason, flags, ..CounterEntry::default() };
+    buffer.add(entry).map(|(_, place)| place)
 }
 
 /// The first column of each kind.

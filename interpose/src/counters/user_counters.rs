@@ -66,7 +66,7 @@ impl Names {
         let (name, unit) = (registry.string(&named.name), registry.string(&named.unit));
         let source = if named.timer { counter_source::TIMER } else { counter_source::INNER };
         let column = (column + slot + 1) as u32;
-        live.add_counter(CounterEntry { name, unit, source, column, ..CounterEntry::default() });
+        live.add(CounterEntry { name, unit, source, column, ..CounterEntry::default() });
     }
 }
 

@@ -72,7 +72,7 @@ impl Registry {
             place.write(entry);
             return Some((number, place));
         }
-        self.live.add_communicator(entry)
+        self.live.add(entry)
     }
 
     /// The entry for all communicators that have none of their own.
@@ -85,7 +85,7 @@ impl Registry {
                 sync_at: u64::MAX,
                 ..CommunicatorEntry::default()
             };
-            self.bounds.folded = self.live.add_communicator(entry).map(|(number, _)| number);
+            self.bounds.folded = self.live.add(entry).map(|(number, _)| number);
         }
         self.bounds.folded
     }

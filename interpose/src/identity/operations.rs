@@ -199,7 +199,7 @@ impl Registry {
     pub fn add_operation(&mut self, description: &Description) -> Option<u32> {
         let function = self.string(description.function.0.name);
         let call_site = call_site::text(description.site).map_or(0, |text| self.string(&text));
-        self.live.add_operation(OperationEntry {
+        let entry = OperationEntry {
             calls: 0,
             bytes: description.bytes,
             communicator: description.communicator,
@@ -209,6 +209,7 @@ impl Registry {
             reduction: description.reduction,
             call_site,
             ..OperationEntry::default()
-        })
+        };
+        self.live.add(entry).map(|(number, _)| number)
     }
 }

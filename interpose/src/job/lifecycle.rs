@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mpitrace_format::layout::{FinalizeTimes, RankTimes, state};
+use mpitrace_format::layout::{FinalizeTimes, RankTimes, interruption_flags, state};
 
 use crate::base::{first_on_node, log, mode, symbol, system};
 use crate::clocks::{self, Ranks};
@@ -250,7 +250,7 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
         exit_writer::mark(run, state::FINALIZING);
         if let (Some(live), Some(thread)) = (run.live.get(), thread::current()) {
             live.header.set_times(RankTimes { finalize_enter: enter, ..live.header.times() });
-            thread.end_times(enter);
+            thread.look_outside(enter, interruption_flags::BETWEEN);
         }
         if !world::any_session() {
             // They may need the library.

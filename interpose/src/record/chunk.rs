@@ -71,20 +71,17 @@ impl Columns {
     /// Where a column starts of which not every call has a value. They are `LIVE_COLUMNS`, the counters,
     /// `LIVE_REQUEST_COLUMNS`, the counters of code inside the stack, `WAIT_COLUMNS` and that of algorithms, in that order.
     fn column<T>(&self, number: usize) -> *mut T {
-        // SAFETY: that of the trace buffer, which lasts, since a record lies in the chunk.
-        let header = unsafe { &*self.header };
-        self.enter.wrapping_byte_add(header.columns[number].offset as usize).cast()
+        self.enter.wrapping_byte_add(self.header().columns[number].offset as usize).cast()
     }
 
-    /// How many columns there are in front of the last ones, of which there are so many.
-    fn before_last(&self, last: usize) -> usize {
-        // SAFETY: as above.
-        unsafe { (*self.header).rank.columns as usize - last }
+    fn header(&self) -> &'static SegmentHeader {
+        // SAFETY: that of the trace buffer, which lasts, since a record lies in the chunk.
+        unsafe { &*self.header }
     }
 
     /// The number of the first column of `WAIT_COLUMNS`, of the counters inside the stack, and of requests.
     fn waits(&self) -> usize {
-        self.before_last(WAIT_COLUMNS.len() + 1)
+        self.header().rank.columns as usize - WAIT_COLUMNS.len() - 1
     }
 
     fn inner(&self) -> usize {
@@ -139,7 +136,6 @@ impl Place {
         publication::publish(self.enter_word(), tick);
     }
 
-    /// The record becomes invalid.
     pub fn withdraw(&self) {
         publication::withdraw(self.enter_word());
     }
@@ -197,7 +193,6 @@ impl Place {
         }
     }
 
-    /// The call has no exit.
     pub fn clear_exit(&self) {
         self.set_duration(NOT_RETURNED);
     }
@@ -211,7 +206,6 @@ impl Place {
         live_record(self.columns.draw, self.record as u32)
     }
 
-    /// Stores what call it is of.
     #[inline(always)]
     pub fn describe(&self, position: u64, repetition: u64, operation: u32) {
         self.value(self.columns.position).set(position as u32);
@@ -249,7 +243,6 @@ impl Place {
         operation.set(operation.get() | flags);
     }
 
-    /// True if it is marked with any of these flags.
     pub fn is_marked(&self, flags: u32) -> bool {
         self.value(self.columns.operation).get() & flags != 0
     }

@@ -94,13 +94,9 @@ impl TraceBuffer {
     fn may_get_own(&self, operation: Entry<OperationEntry>, histogram: u32) -> bool {
         match histogram {
             0 => true,
-            SHARED_HISTOGRAM => operation.timed() >= OFTEN && self.has_histograms(),
+            SHARED_HISTOGRAM => operation.timed() >= OFTEN && self.rows.used.load(Ordering::Relaxed) < MOST_HISTOGRAMS,
             _ => false,
         }
-    }
-
-    fn has_histograms(&self) -> bool {
-        self.rows.used.load(Ordering::Relaxed) < MOST_HISTOGRAMS
     }
 
     /// The histogram that an operation gets: one of its own, or the one that it shares with others. The caller holds the
@@ -157,7 +153,7 @@ impl TraceBuffer {
             && self.reserve(state, HISTOGRAMS, (used + 1) * size_of::<Buckets>() as u64);
         let mut place = NOWHERE;
         if has_room {
-            self.entry(HISTOGRAMS, used).write(Buckets { histogram, row: row as u32, calls: [0; ROW] });
+            self.entry(used).write(Buckets { histogram, row: row as u32, calls: [0; ROW] });
             table.set_used(used + 1);
             place = used as u16 + 1;
         }
@@ -215,7 +211,7 @@ impl TraceBuffer {
     pub(super) fn exit_of(&self, record: u64) -> Option<u64> {
         let (used, capacity) = (self.tables[LONG_CALLS].used(), self.layout.regions[LONG_CALLS].capacity);
         (used.saturating_sub(capacity)..used).rev().find_map(|number| {
-            let entry: Entry<LongCallEntry> = self.entry(LONG_CALLS, number % capacity);
+            let entry: Entry<LongCallEntry> = self.entry(number % capacity);
             (entry.record() == record).then(|| entry.exit())
         })
     }

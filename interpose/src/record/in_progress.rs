@@ -5,9 +5,10 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use mpitrace_format::layout::{NOT_RETURNED, OPERATION_MASK, activity, live_record};
+use mpitrace_format::layout::{NOT_RETURNED, OPERATION_MASK, ThreadEntry, activity, live_record};
 use mpitrace_format::strings;
 
+use crate::record::entry::Entry;
 use crate::record::layout::*;
 use crate::record::trace_buffer::TraceBuffer;
 
@@ -48,7 +49,7 @@ impl TraceBuffer {
                 let function = self.text(self.operation(operation).function());
                 return Some(InProgress { thread, function, call: Call::Recorded { record, operation } });
             }
-            let entry = self.entry::<mpitrace_format::layout::ThreadEntry>(THREADS, thread.into());
+            let entry: Entry<ThreadEntry> = self.entry(thread.into());
             let (word, same) = entry.look_at_activity();
             let (what, function) = activity::of(word);
             let function = self.text(function);

@@ -59,6 +59,28 @@ pub const ENTRY_SIZES: [usize; REGIONS] = [
     size_of::<MessageEntry>(),
     size_of::<ChunkEntry>(),
 ];
+
+/// An entry of one of the tables, or that of a chunk.
+pub trait Listed {
+    /// The number of its table.
+    const TABLE: usize;
+}
+
+macro_rules! tables {
+    ($($entry:ident $table:ident),*) => { $(
+        impl Listed for $entry {
+            const TABLE: usize = $table;
+        }
+    )* };
+}
+
+tables! {
+    CommunicatorEntry COMMUNICATORS, OperationEntry OPERATIONS, ThreadEntry THREADS, CounterEntry COUNTERS,
+    SyncEntry SYNCS, ProbeEntry PROBES, InterruptionEntry INTERRUPTIONS, LongCallEntry LONG_CALLS, Buckets HISTOGRAMS,
+    ThreadTimes THREAD_TIMES, PartnerEntry PARTNERS, MessageEntry MESSAGE_CALLS, ChunkEntry CHUNKS
+}
+
+/// The header's description of each table.
 pub fn regions_of(header: &mut SegmentHeader) -> [&mut Region; REGIONS] {
     [
         &mut header.strings,

@@ -175,8 +175,8 @@ mod tests {
         let rank = RankHeader { capacity, world_size: 1, ..RankHeader::zeroed() };
         let buffer = TraceBuffer::create(folders, "packer", rank, &live_columns(0)).unwrap();
         buffer.add_thread(ThreadEntry::default()).unwrap();
-        buffer.add_communicator(CommunicatorEntry { calls: capacity, ..Zeroable::zeroed() }).unwrap();
-        buffer.add_operation(OperationEntry { calls: capacity, ..Zeroable::zeroed() }).unwrap();
+        buffer.add(CommunicatorEntry { calls: capacity, ..Zeroable::zeroed() }).unwrap();
+        buffer.add(OperationEntry { calls: capacity, ..Zeroable::zeroed() }).unwrap();
         buffer
     }
 

@@ -292,8 +292,8 @@ mod tests {
         buffer.add_thread(ThreadEntry::default()).unwrap();
         let keys = [[5, 6], [7, 8]];
         for (number, key) in (0..).zip(keys) {
-            buffer.add_communicator(CommunicatorEntry { key, ..Zeroable::zeroed() }).unwrap();
-            buffer.add_operation(OperationEntry { communicator: number, ..Zeroable::zeroed() }).unwrap();
+            buffer.add(CommunicatorEntry { key, ..Zeroable::zeroed() }).unwrap();
+            buffer.add(OperationEntry { communicator: number, ..Zeroable::zeroed() }).unwrap();
         }
         let mut chunk = buffer.draw(0, None).unwrap();
         let mut next = chunk.first;
@@ -319,7 +319,7 @@ mod tests {
             if call % 64 == 0 {
                 place.mark(INTERRUPTED);
                 let entry = InterruptionEntry { record: place.number(), off_ns: call, ..Zeroable::zeroed() };
-                assert!(buffer.add_interruption(entry));
+                assert!(buffer.put(entry));
             }
             next += 1;
         }

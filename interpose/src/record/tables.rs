@@ -23,89 +23,59 @@ impl TraceBuffer {
         start as u32
     }
 
-    pub fn add_communicator(&self, entry: CommunicatorEntry) -> Option<(u32, Entry<CommunicatorEntry>)> {
-        self.add(COMMUNICATORS, entry)
-    }
-
-    pub fn add_operation(&self, entry: OperationEntry) -> Option<u32> {
-        self.add(OPERATIONS, entry).map(|(number, _)| number)
-    }
-
     pub fn most_operations(&self) -> u64 {
         self.layout.regions[OPERATIONS].capacity
     }
 
     pub fn communicator(&self, number: u32) -> Entry<CommunicatorEntry> {
-        self.entry(COMMUNICATORS, number.into())
+        self.entry(number.into())
     }
 
     pub fn operation(&self, number: u32) -> Entry<OperationEntry> {
-        self.entry(OPERATIONS, number.into())
+        self.entry(number.into())
     }
 
     /// Adds a thread: its number, and the places of its entry and of its sums.
     pub fn add_thread(&self, entry: ThreadEntry) -> Option<(u32, Entry<ThreadEntry>, Entry<ThreadTimes>)> {
         // Both tables have as many entries.
         self.extend(THREAD_TIMES, 1)?;
-        let (number, entry) = self.add(THREADS, entry)?;
-        let (_, times) = self.add(THREAD_TIMES, ThreadTimes::default())?;
+        let (number, entry) = self.add(entry)?;
+        let (_, times) = self.add(ThreadTimes::default())?;
         Some((number, entry, times))
     }
 
     pub fn thread_times(&self) -> impl Iterator<Item = Entry<ThreadTimes>> {
-        (0..self.tables[THREAD_TIMES].used()).map(|number| self.entry(THREAD_TIMES, number))
+        (0..self.tables[THREAD_TIMES].used()).map(|number| self.entry(number))
     }
 
     /// The first entry of the table of partners, all of which have memory; `None`: there is none for them.
     pub fn make_partners(&self) -> Option<Entry<PartnerEntry>> {
         self.extend(PARTNERS, PARTNER_ENTRIES as u64)?;
         self.tables[PARTNERS].set_used(PARTNER_ENTRIES as u64);
-        Some(self.entry(PARTNERS, 0))
-    }
-
-    pub fn add_message(&self, entry: MessageEntry) -> Option<u32> {
-        self.add(MESSAGE_CALLS, entry).map(|(number, _)| number)
-    }
-
-    pub fn message(&self, number: u32) -> Entry<MessageEntry> {
-        self.entry(MESSAGE_CALLS, number.into())
-    }
-
-    pub fn add_counter(&self, entry: CounterEntry) -> Option<Entry<CounterEntry>> {
-        self.add(COUNTERS, entry).map(|(_, place)| place)
-    }
-
-    pub fn add_sync(&self, entry: SyncEntry) {
-        self.add(SYNCS, entry);
-    }
-
-    pub fn add_probe(&self, entry: ProbeEntry) {
-        self.add(PROBES, entry);
-    }
-
-    /// Adds an interruption. Where the table is full it takes the place of the first one under `ring`; else false.
-    pub fn add_interruption(&self, entry: InterruptionEntry) -> bool {
-        self.put(INTERRUPTIONS, entry)
+        Some(self.entry(0))
     }
 
     /// Adds the exit of a call that lasted longer than its record can hold, in the same way: else it has none.
     #[cold]
     #[inline(never)]
     pub fn add_long_call(&self, entry: LongCallEntry) {
-        self.put(LONG_CALLS, entry);
+        self.put(entry);
     }
 
-    fn add<T>(&self, table: usize, entry: T) -> Option<(u32, Entry<T>)> {
-        let number = self.extend(table, 1)?;
+    /// Adds an entry to its table: its number and its place. `None`: the table is full.
+    pub fn add<T: Listed>(&self, entry: T) -> Option<(u32, Entry<T>)> {
+        let number = self.extend(T::TABLE, 1)?;
         // It counts only when it is written.
-        let place = self.entry(table, number);
+        let place = self.entry(number);
         place.write(entry);
-        self.tables[table].set_used(number + 1);
+        self.tables[T::TABLE].set_used(number + 1);
         Some((number as u32, place))
     }
 
-    /// Adds an entry that any thread may add at any time. False: there is no room.
-    fn put<T>(&self, table: usize, entry: T) -> bool {
+    /// Adds an entry that any thread may add at any time. Where the table is full it takes the place of the first one under
+    /// `ring`; else false.
+    pub fn put<T: Listed>(&self, entry: T) -> bool {
+        let table = T::TABLE;
         let mut state = self.lock();
         let (used, capacity) = (self.tables[table].used(), self.layout.regions[table].capacity);
         let number = used % capacity;
@@ -113,7 +83,7 @@ impl TraceBuffer {
         if !has_room || !self.reserve(&mut state, table, (number + 1) * ENTRY_SIZES[table] as u64) {
             return false;
         }
-        self.entry(table, number).write(entry);
+        self.entry(number).write(entry);
         self.tables[table].set_used(used + 1);
         true
     }
@@ -144,8 +114,7 @@ impl TraceBuffer {
         given
     }
 
-    pub(super) fn entry<T>(&self, table: usize, number: u64) -> Entry<T> {
-        assert_eq!(size_of::<T>(), ENTRY_SIZES[table], "a table has entries of one type");
-        self.memory.entry(self.layout.regions[table].offset + number * size_of::<T>() as u64)
+    pub fn entry<T: Listed>(&self, number: u64) -> Entry<T> {
+        self.memory.entry(self.layout.regions[T::TABLE].offset + number * size_of::<T>() as u64)
     }
 }

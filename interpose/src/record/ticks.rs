@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::{Anchor, clock_source};
+use mpitrace_format::live::now::anchor_by;
 use mpitrace_platform::tsc;
 
 use crate::base::processor;
@@ -113,18 +114,7 @@ pub fn nanoseconds_of(ticks: u64) -> u64 {
     (ticks as f64 * PERIOD.get_or_init(|| 1e9 / roughly_hz())).round() as u64
 }
 
-/// Reads the counter and the system's clocks together: of 16 tries the one that took the fewest ticks.
+/// Reads the counter and the system's clocks together.
 pub fn anchor() -> Anchor {
-    let mut best = Anchor { width: u64::MAX, ..Anchor::default() };
-    for _ in 0..16 {
-        let before = now();
-        let raw_ns = nanoseconds(libc::CLOCK_MONOTONIC_RAW);
-        let width = now().wrapping_sub(before);
-        if width < best.width {
-            best = Anchor { tick: before + width / 2, raw_ns, realtime_ns: 0, width };
-        }
-    }
-    let since = nanoseconds(libc::CLOCK_MONOTONIC_RAW).wrapping_sub(best.raw_ns);
-    best.realtime_ns = nanoseconds(libc::CLOCK_REALTIME).wrapping_sub(since);
-    best
+    anchor_by(now)
 }

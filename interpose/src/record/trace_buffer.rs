@@ -346,7 +346,7 @@ impl TraceBuffer {
     }
 
     pub fn chunk(&self, chunk: u32) -> Entry<ChunkEntry> {
-        self.entry(CHUNKS, chunk.into())
+        self.entry(chunk.into())
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {

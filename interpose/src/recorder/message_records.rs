@@ -59,12 +59,12 @@ fn find_slowly(thread: ThreadRef, key: &MessageKey) -> Option<KnownMessage> {
                 let call_site = call_site::text(key.site).map_or(0, |text| registry.string(&text));
                 let MessageKey { partner, tag, flags, start, function, .. } = *key;
                 let entry = MessageEntry { partner, tag, flags, start, function, call_site, ..MessageEntry::default() };
-                let number = registry.live.add_message(entry)?;
+                let (number, _) = registry.live.add(entry)?;
                 operations.insert(*key, number);
                 number
             }
         };
-        let found = KnownMessage { entry: registry.live.message(number), number };
+        let found = KnownMessage { entry: registry.live.entry(number.into()), number };
         thread.keep_known_message(key, found);
         Some(found)
     })

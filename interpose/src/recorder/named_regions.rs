@@ -130,6 +130,6 @@ fn operation(name: &str) -> Option<Found> {
     let communicator = world.number();
     let positions_from = positions_from(name);
     let entry = OperationEntry { communicator, root: NO_ROOT, function, positions_from, ..OperationEntry::default() };
-    let number = registry.live.add_operation(entry)?;
-    Some(Found { operation: registry.live.operation(number), communicator: world.entry(), number, open: false })
+    let (number, operation) = registry.live.add(entry)?;
+    Some(Found { operation, communicator: world.entry(), number, open: false })
 }

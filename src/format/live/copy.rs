@@ -63,7 +63,7 @@ impl Segment {
         // Again, behind the records: how far the tables are used, and the state of the rank.
         let header = read_header(&self.path, &self.file)?;
         let mut copied = layout.header(&header);
-        copied.rank.last_anchor = anchor.unwrap_or(header.rank.last_anchor);
+        copied.rank.last_anchor = anchor;
         let long_calls = header.long_calls.used.min(header.long_calls.capacity).saturating_sub(LONG_CALLS);
         copied.strings = image.table::<u8>(&self.table(&header.strings, 0).map_err(io)?);
         copied.communicators = image.table::<CommunicatorEntry>(&self.table(&header.communicators, 0).map_err(io)?);

@@ -4,24 +4,28 @@ use mpitrace_platform::ticks;
 
 use crate::layout::{Anchor, clock_source};
 
-/// The rank's counter and the system's clocks together: of 16 tries the one that took the fewest ticks. `None`: this
-/// machine does not have the counter.
-pub fn anchor(source: u32) -> Option<Anchor> {
-    let now = || match source {
-        clock_source::MONOTONIC_RAW => Some(nanoseconds(libc::CLOCK_MONOTONIC_RAW)),
+/// The counter of a rank of this machine, one of [`clock_source`], and the system's clocks together.
+pub fn anchor(source: u32) -> Anchor {
+    anchor_by(|| match source {
+        clock_source::MONOTONIC_RAW => nanoseconds(libc::CLOCK_MONOTONIC_RAW),
         _ => ticks::now(),
-    };
+    })
+}
+
+/// A counter and the system's clocks together: of 16 tries the one that took the fewest ticks.
+pub fn anchor_by(now: impl Fn() -> u64) -> Anchor {
     let mut best = Anchor { width: u64::MAX, ..Anchor::default() };
     for _ in 0..16 {
-        let before = now()?;
+        let before = now();
         let raw_ns = nanoseconds(libc::CLOCK_MONOTONIC_RAW);
-        let width = now()?.wrapping_sub(before);
+        let width = now().wrapping_sub(before);
         if width < best.width {
             best = Anchor { tick: before.wrapping_add(width / 2), raw_ns, realtime_ns: 0, width };
         }
     }
-    best.realtime_ns = nanoseconds(libc::CLOCK_REALTIME);
-    Some(best)
+    let since = nanoseconds(libc::CLOCK_MONOTONIC_RAW).wrapping_sub(best.raw_ns);
+    best.realtime_ns = nanoseconds(libc::CLOCK_REALTIME).wrapping_sub(since);
+    best
 }
 
 /// A clock of the system, ns.

@@ -2,8 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use mpitrace_format::layout::{ThreadEntry, ThreadTimes};
 
@@ -83,8 +82,7 @@ pub fn create() -> Option<ThreadRef> {
 /// The key whose destructor gives a thread's state back when the thread ends. `None`: the program has used up all keys,
 /// and the state of a thread that ends is not used again.
 fn exit_key() -> Option<libc::pthread_key_t> {
-    const UNMADE: u32 = u32::MAX;
-    static KEY: AtomicU32 = AtomicU32::new(UNMADE);
+    static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
     unsafe extern "C" fn at_end(state: *mut c_void) {
         tls::set(std::ptr::null_mut());
         let Some(thread) = NonNull::new(state.cast::<Thread>()) else { return };
@@ -92,21 +90,9 @@ fn exit_key() -> Option<libc::pthread_key_t> {
         // SAFETY: `create` has leaked the box, and the thread whose state it was has ended.
         release(unsafe { Box::from_raw(thread.as_ptr()) });
     }
-    let known = KEY.load(Ordering::Acquire);
-    if known != UNMADE {
-        return Some(known);
-    }
-    let mut key = 0;
-    // SAFETY: `key` outlives the call; the destructor gets what `create` stored.
-    if unsafe { libc::pthread_key_create(&raw mut key, Some(at_end)) } != 0 {
-        return None;
-    }
-    match KEY.compare_exchange(UNMADE, key, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => Some(key),
-        Err(other) => {
-            // SAFETY: no thread has used the key that lost the race.
-            unsafe { libc::pthread_key_delete(key) };
-            Some(other)
-        }
-    }
+    *KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: `key` outlives the call; the destructor gets what `create` stored.
+        (unsafe { libc::pthread_key_create(&raw mut key, Some(at_end)) } == 0).then_some(key)
+    })
 }

@@ -137,7 +137,7 @@ impl ThreadRef {
     /// processor time in any case.
     #[cold]
     #[inline(never)]
-    fn look_outside(self, tick: u64, flags: u32) {
+    pub fn look_outside(self, tick: u64, flags: u32) {
         if !self.is_interrupted() {
             return self.renew(tick);
         }
@@ -150,7 +150,7 @@ impl ThreadRef {
 
     fn keep_interruption(self, seen: InterruptionEntry, tick: u64) {
         let thread = self.index();
-        let listed = self.buffer().is_some_and(|buffer| buffer.add_interruption(InterruptionEntry { thread, ..seen }));
+        let listed = self.buffer().is_some_and(|buffer| buffer.put(InterruptionEntry { thread, ..seen }));
         if !listed {
             self.entry().count_unlisted(seen.off_ns);
         }
@@ -176,14 +176,14 @@ impl ThreadRef {
 
     pub fn begin_times(self, tick: u64) {
         self.skip_interruptions(tick);
-        let reading = self.keep_processor_time(tick);
-        self.times().write(ThreadTimes { processor: [reading; 2], ..ThreadTimes::default() });
+        self.clear_times(tick);
         self.set_p2p_stored(0);
         self.set_waits_taken(0);
     }
 
-    pub fn end_times(self, tick: u64) {
-        self.look_outside(tick, interruption_flags::BETWEEN);
+    fn clear_times(self, tick: u64) {
+        let reading = self.keep_processor_time(tick);
+        self.times().write(ThreadTimes { processor: [reading; 2], ..ThreadTimes::default() });
     }
 
     /// From now on the thread's interruptions are seen, where they can be.
@@ -197,8 +197,7 @@ impl ThreadRef {
         entry.set_interruptions_by(means.by);
         entry.set_without_page(means.without_page);
         entry.set_first_processor(means.first_processor);
-        let reading = self.keep_processor_time(ticks::now());
-        self.times().write(ThreadTimes { processor: [reading; 2], ..ThreadTimes::default() });
+        self.clear_times(ticks::now());
     }
 
     /// In a child that was forked off, nothing is seen any more.
