@@ -48,8 +48,8 @@ pub trait Peers {
 /// The result of a synchronisation on one rank.
 #[derive(Debug, Default)]
 pub struct Synchronised {
-    /// The map from its clock to the reference; `None` where the method finds it only after the run.
-    pub map: Option<AffineMap>,
+    /// Its entry in the trace, but for index and kind; without a map where the method finds it only after the run.
+    pub entry: SyncEntry,
     /// Raw probes of the edges that this rank keeps.
     pub probes: Vec<ProbeEntry>,
 }
@@ -58,6 +58,8 @@ pub struct Synchronised {
 /// all give or none, the joint method's probes are repeated until they are about as tight as earlier ones.
 pub fn synchronise(peers: &mut impl Peers, how: &Synchronisation, repetitions: Option<&Repetitions>) -> Synchronised {
     let Synchronisation { method, fit_points, exchanges, .. } = *how;
+    let begin = peers.shown(peers.now());
+    let mut probes = Vec::new();
     let map = match method {
         Method::None => None,
         Method::Skampi => Some(offsets_in_turn(peers, exchanges, 0.0..1.0)),
@@ -69,18 +71,18 @@ pub fn synchronise(peers: &mut impl Peers, how: &Synchronisation, repetitions: O
         }
         Method::Hca2 => Some(drifts_over_tree(peers, fit_points, exchanges, true)),
         Method::Hca3 | Method::H2hca => Some(top_down(peers, fit_points, exchanges)),
-        Method::Linear => return Synchronised { map: None, probes: probes_in_turn(peers, exchanges) },
+        Method::Linear => {
+            probes = probes_in_turn(peers, exchanges);
+            None
+        }
         Method::Joint => {
-            return Synchronised { map: None, probes: probes_over_hypercube(peers, exchanges, repetitions) };
+            probes = probes_over_hypercube(peers, exchanges, repetitions);
+            None
         }
     };
-    Synchronised { map, probes: Vec::new() }
-}
-
-/// An entry for what this synchronisation has found.
-pub fn entry(index: u32, kind: u32, begin: u64, end: u64, found: &Synchronised) -> SyncEntry {
-    let map = found.map.unwrap_or(AffineMap::IDENTITY);
-    SyncEntry { index, kind, begin, end, map, has_map: found.map.is_some().into(), ..SyncEntry::default() }
+    let (has_map, map) = (map.is_some().into(), map.unwrap_or(AffineMap::IDENTITY));
+    let end = peers.shown(peers.now());
+    Synchronised { entry: SyncEntry { begin, end, map, has_map, ..SyncEntry::default() }, probes }
 }
 
 #[cfg(test)]

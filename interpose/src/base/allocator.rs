@@ -9,8 +9,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
+use crate::base::lock::lock;
 use crate::base::mode;
 
 #[global_allocator]
@@ -84,7 +85,7 @@ static RESERVED: Mutex<Reserve> = Mutex::new({
 });
 
 fn reserve() -> MutexGuard<'static, Reserve> {
-    RESERVED.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&RESERVED)
 }
 
 struct Reserve {

@@ -106,7 +106,21 @@ impl Mapping {
     /// Writes a range that has memory to the same place of a file. What other threads store there meanwhile is written
     /// as it was before or after.
     pub fn write_to(&self, file: &File, offset: u64, length: u64) -> io::Result<()> {
-        system::write_from(file, self.range(offset, length).cast_const(), length as usize, offset)
+        let (memory, mut written) = (self.range(offset, length), 0);
+        while written < length {
+            let (from, place) = (memory.wrapping_add(written as usize).cast(), offset + written);
+            let left = (length - written) as usize;
+            // SAFETY: the kernel checks the addresses, and changes nothing there.
+            match unsafe { libc::pwrite(file.as_raw_fd(), from, left, place as libc::off_t) } {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                count if count > 0 => written += count as u64,
+                _ => match io::Error::last_os_error() {
+                    error if error.kind() == io::ErrorKind::Interrupted => {}
+                    error => return Err(error),
+                },
+            }
+        }
+        Ok(())
     }
 
     /// Copies `count` values out of a range that has memory, and that belongs to the caller at this moment.
@@ -166,7 +180,7 @@ impl NodeFile {
 
     /// Takes memory for a range. False where there is none, or the file is gone.
     pub fn allocate(&mut self, offset: u64, length: u64) -> bool {
-        self.current().is_some() && self.has_room(length) && allocate(&self.file, offset, length)
+        self.current().is_some() && self.has_room(length) && system::allocate(&self.file, offset, length)
     }
 
     /// Gives the memory of a range of whole pages back, where its folder can do that.
@@ -225,7 +239,7 @@ fn identity(file: &File) -> Option<(u64, u64)> {
 /// Makes and maps a file, with memory for its first page, where its folder has room for `least` bytes.
 pub fn map_file(path: &Path, length: u64, least: u64) -> Option<(Mapping, NodeFile)> {
     let file = NodeFile::create(path).ok()?;
-    let has_memory = file.has_room(least) && allocate(&file.file, 0, PAGE);
+    let has_memory = file.has_room(least) && system::allocate(&file.file, 0, PAGE);
     let Some(mapping) = has_memory.then(|| Mapping::of_file(&file.file, length)).flatten() else {
         let _ = std::fs::remove_file(path);
         return None;
@@ -233,11 +247,6 @@ pub fn map_file(path: &Path, length: u64, least: u64) -> Option<(Mapping, NodeFi
     // Marks it as being of a living process; the kernel takes the mark off when the process ends.
     let _ = system::lock(&file.file, false);
     Some((mapping, file))
-}
-
-/// Takes memory for a range of the file. False where there is none, or the process may not have so large a file.
-pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
-    system::check_size(offset + length).is_ok() && system::allocate(file, offset, length)
 }
 
 /// Whole pages that processes share, used through atomics only.

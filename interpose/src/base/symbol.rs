@@ -1,6 +1,6 @@
 //! Finds the definition of an MPI function beyond our own.
 
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::base::errno;
@@ -140,14 +140,9 @@ fn in_any_object(name: &CStr) -> *mut c_void {
 /// A data symbol of the MPI library, such as the objects behind Open MPI's predefined handles. The program may hold a
 /// copy (copy relocation), which is then the one that counts.
 pub fn data(name: &CStr) -> *mut c_void {
-    // By a handle of the whole program: with RTLD_DEFAULT the loader would keep the library, since this one has found
-    // something in it, when the program closes it.
-    // SAFETY: no file's name gives a handle of the program and of all that it can see.
-    let handle = unsafe { libc::dlopen(std::ptr::null(), libc::RTLD_LAZY) };
-    // SAFETY: the handle is valid, `name` is a C string.
-    let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
-    // SAFETY: releases the reference that dlopen has just taken.
-    unsafe { libc::dlclose(handle) };
+    // By a handle of the program and of all that it can see, which no file's name gives: with RTLD_DEFAULT the loader would
+    // keep the library, since this one has found something in it, when the program closes it.
+    let found = look_up_by(std::ptr::null(), name);
     if found.is_null() { next_definition(name) } else { found }
 }
 
@@ -262,8 +257,12 @@ pub fn object_of(address: usize) -> Option<usize> {
 
 /// Looks a symbol up in an object that is loaded already, and what it depends on.
 pub fn look_up_in(path: &CStr, name: &CStr) -> *mut c_void {
-    // SAFETY: NOLOAD gives a handle only of what is in the process already.
-    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    look_up_by(path.as_ptr(), name)
+}
+
+fn look_up_by(path: *const c_char, name: &CStr) -> *mut c_void {
+    // SAFETY: null, or a C string; NOLOAD gives a handle only of what is in the process already.
+    let handle = unsafe { libc::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
     if handle.is_null() {
         return handle;
     }

@@ -223,8 +223,11 @@ pub fn room(file: &File) -> Option<(u64, u64)> {
     (known && found.f_blocks > 0).then(|| (found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize))
 }
 
-/// Takes memory for a range of a file. False where there is none.
+/// Takes memory for a range of a file. False where there is none, or the process may not have so large a file.
 pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
+    if check_size(offset + length).is_err() {
+        return false;
+    }
     // Kernels before 2024 undo the work on tmpfs when any signal is pending: a profiler's timer would have it begin
     // again for ever.
     without_signals(|| {
@@ -244,25 +247,6 @@ pub fn release(file: &File, offset: u64, length: u64) {
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     // SAFETY: the descriptor stays open as long as the file is borrowed; the call touches no memory of ours.
     let _ = unsafe { libc::fallocate(file.as_raw_fd(), mode, offset as libc::off_t, length as libc::off_t) };
-}
-
-/// Writes memory to a place of a file. The kernel reads it: memory that is not there is an error, and what other
-/// threads store meanwhile is written as it was before or after.
-pub fn write_from(file: &File, memory: *const u8, length: usize, offset: u64) -> io::Result<()> {
-    let mut written = 0;
-    while written < length {
-        let (from, place) = (memory.wrapping_add(written).cast(), offset + written as u64);
-        // SAFETY: the kernel checks the addresses, and changes nothing there.
-        match unsafe { libc::pwrite(file.as_raw_fd(), from, length - written, place as libc::off_t) } {
-            0 => return Err(io::ErrorKind::WriteZero.into()),
-            count if count > 0 => written += count as usize,
-            _ => match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::Interrupted => {}
-                error => return Err(error),
-            },
-        }
-    }
-    Ok(())
 }
 
 /// Does something while this thread takes no signals; what comes meanwhile is delivered behind it. A thread that is

@@ -93,7 +93,8 @@ fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Optio
             }
             part();
             hand_over(turn, tick, turn_here);
-            seen.add(handed(turn, tick, turn_here + 1, patience)?);
+            wait_for(turn, turn_here + 1, patience, None)?;
+            seen.add((ticks::now(), tick.load(Ordering::Relaxed)));
         } else {
             match wait_for(turn, turn_here, patience, None)? {
                 // The first rank takes no more exchanges.
@@ -126,14 +127,8 @@ fn hand_over(turn: &AtomicU64, tick: &AtomicU64, next: u64) {
     turn.store(next, Ordering::Release);
 }
 
-/// As the first of a pair: waits for the tick of this turn. The own clock's tick then, and the other's before.
-fn handed(turn: &AtomicU64, tick: &AtomicU64, expected: u64, patience: Duration) -> Option<(u64, u64)> {
-    wait_for(turn, expected, patience, None)?;
-    let now = ticks::now();
-    Some((now, tick.load(Ordering::Relaxed)))
-}
-
 impl Test {
+    /// Adds an exchange of a pair: the own clock's tick, and the other's before.
     fn add(&mut self, (now, earlier): (u64, u64)) {
         match now.checked_sub(earlier) {
             Some(passed) => self.bound = self.bound.min(passed),

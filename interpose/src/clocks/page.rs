@@ -11,7 +11,7 @@ use mpitrace_format::layout::PAGE;
 use mpitrace_platform::node_files;
 
 use super::comparison::{self, Test};
-use crate::base::memory::{Line, SharedPages, allocate, length_of_own, private_options};
+use crate::base::memory::{Line, SharedPages, length_of_own, private_options};
 use crate::base::pause::Pause;
 use crate::base::system;
 
@@ -61,7 +61,7 @@ impl DomainPage {
         let path = folder.join(format!("{}{number:016x}{}", node_files::prefix(system::user()), node_files::CLOCK));
         let file = match private_options().create_new(true).open(&path) {
             // A page without memory behind it would end the program with SIGBUS where the folder is full.
-            Ok(file) => Some(file).filter(|file| allocate(file, 0, LENGTH)).or_else(|| {
+            Ok(file) => Some(file).filter(|file| system::allocate(file, 0, LENGTH)).or_else(|| {
                 let _ = std::fs::remove_file(&path);
                 None
             }),

@@ -3,8 +3,8 @@
 use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
-use mpitrace_format::layout::{ProbeEntry, sync_kind};
-use mpitrace_synchronise::{Method, Repetitions, Synchronisation};
+use mpitrace_format::layout::{ProbeEntry, SyncEntry, sync_kind};
+use mpitrace_synchronise::{Method, Repetitions, Synchronisation, Synchronised, synchronise};
 
 use super::meeting::{Messages, meet, went_well};
 use super::peers::Leaders;
@@ -30,7 +30,7 @@ impl Clocks {
         let Some(mut leading) = self.lock() else { return };
         let since = ticks::now();
         let limit = if how.method == Method::Joint { AT_ONCE } else { BY_NAME };
-        let mut found = leading.leaders.together(sync_kind::INIT, limit, |leaders| Found::probe(leaders, &how, None));
+        let mut found = leading.leaders.together(sync_kind::INIT, limit, |leaders| synchronise(leaders, &how, None));
         if how.method != Method::Joint {
             let in_time = found.is_some() && !leading.leaders.late;
             if !went_well(&mut leading.leaders, in_time) {
@@ -40,7 +40,7 @@ impl Clocks {
                 }
                 let Synchronisation { max_ppm, wander_ppb, .. } = how;
                 how = Synchronisation { max_ppm, wander_ppb, ..Synchronisation::new(Method::Joint) };
-                found = leading.leaders.together(sync_kind::INIT, AT_ONCE, |leaders| Found::probe(leaders, &how, None));
+                found = leading.leaders.together(sync_kind::INIT, AT_ONCE, |leaders| synchronise(leaders, &how, None));
             }
         }
         leading.keep(self.buffer, sync_kind::INIT, found);
@@ -59,7 +59,7 @@ impl Clocks {
         // What comes after the last synchronisation is extrapolated, and what comes before it is no better than it: its
         // probes are repeated where they are wide. The program has ended, so it does not wait for them.
         let repetitions = Repetitions::at_the_end(leading.widths.clone());
-        let probe = |leaders: &mut Leaders| Found::probe(leaders, &self.how, Some(&repetitions));
+        let probe = |leaders: &mut Leaders| synchronise(leaders, &self.how, Some(&repetitions));
         let found = leading.leaders.together(sync_kind::FINALIZE, limit, probe);
         leading.keep(self.buffer, sync_kind::FINALIZE, found);
         leading.leaders.receive_the_rest();
@@ -79,7 +79,7 @@ impl Clocks {
             let repetitions = Repetitions::while_it_runs(leading.widths.clone());
             leading.leaders.next_step();
             let limit = limit.saturating_sub(entered.elapsed());
-            let probe = |leaders: &mut Leaders| Found::probe(leaders, &self.how, Some(&repetitions));
+            let probe = |leaders: &mut Leaders| synchronise(leaders, &self.how, Some(&repetitions));
             let found = leading.leaders.together(sync_kind::RUNNING, limit, probe);
             // Probes that only some leaders have would be of no use: all keep them, or none.
             let all_have = went_well(&mut leading.leaders, found.is_some());
@@ -94,30 +94,14 @@ impl Clocks {
 
 impl Leading {
     /// Keeps what a synchronisation has found. False: that is nothing.
-    fn keep(&mut self, buffer: &TraceBuffer, kind: u32, found: Option<Found>) -> bool {
-        let Some(Found { begin, end, found }) = found else { return false };
+    fn keep(&mut self, buffer: &TraceBuffer, kind: u32, found: Option<Synchronised>) -> bool {
+        let Some(Synchronised { entry, probes }) = found else { return false };
         let index = self.schedule.next_index();
-        self.widths.note(&found.probes);
-        for probe in &found.probes {
+        self.widths.note(&probes);
+        for probe in &probes {
             buffer.add(ProbeEntry { sync: index, ..*probe });
         }
-        buffer.add(mpitrace_synchronise::entry(index, kind, begin, end, &found));
+        buffer.add(SyncEntry { index, kind, ..entry });
         true
-    }
-}
-
-struct Found {
-    /// Of the leader's clock, ticks.
-    begin: u64,
-    end: u64,
-    found: mpitrace_synchronise::Synchronised,
-}
-
-impl Found {
-    fn probe(leaders: &mut Leaders, how: &Synchronisation, repetitions: Option<&Repetitions>) -> Found {
-        let begin = leaders.clock.shown(ticks::now());
-        let found = mpitrace_synchronise::synchronise(leaders, how, repetitions);
-        let end = leaders.clock.shown(ticks::now());
-        Found { begin, end, found }
     }
 }

@@ -97,7 +97,7 @@ impl Source for UserCounters {
 
     fn before(&self, thread: ThreadRef, reading: &mut [u64]) {
         let slots = SLOTS.load(Ordering::Relaxed) as usize;
-        reading.iter_mut().take(slots).enumerate().for_each(|(slot, sum)| *sum = thread.sum(slot));
+        thread.with_sums(|sums| reading[..slots].copy_from_slice(&sums.sum[..slots]));
     }
 
     fn values(&self, before: &[u64], after: &[u64], values: &mut [u64]) -> usize {

@@ -71,7 +71,7 @@ fn state(slot: usize) -> Option<ThreadRef> {
 pub extern "C" fn mpitrace_add(counter: c_int, value: u64) {
     let slot = counter as usize;
     if let Some(thread) = state(slot) {
-        thread.add(slot, value);
+        thread.with_sums(|sums| sums.add(slot, value));
     }
 }
 
@@ -80,7 +80,7 @@ pub extern "C" fn mpitrace_add(counter: c_int, value: u64) {
 pub extern "C" fn mpitrace_timer_start(timer: c_int) {
     let slot = timer as usize;
     if let Some(thread) = state(slot) {
-        thread.replace_started(slot, ticks::now());
+        thread.with_sums(|sums| sums.started[slot] = ticks::now());
     }
 }
 
@@ -91,10 +91,10 @@ pub extern "C" fn mpitrace_timer_stop(timer: c_int) {
     let now = ticks::now();
     let slot = timer as usize;
     if let Some(thread) = state(slot) {
-        let started = thread.replace_started(slot, 0);
-        if started != 0 {
-            thread.add(slot, now.wrapping_sub(started));
-        }
+        thread.with_sums(|sums| match std::mem::take(&mut sums.started[slot]) {
+            0 => {}
+            started => sums.add(slot, now.wrapping_sub(started)),
+        });
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use mpitrace_format::layout::{PAGE, round_up};
 use mpitrace_platform::node_files;
 
-use crate::base::memory::{Line, SharedPages, allocate, length_of_own, private_options};
+use crate::base::memory::{Line, SharedPages, length_of_own, private_options};
 use crate::base::pause::Pause;
 use crate::base::process::Process;
 use crate::base::system;
@@ -84,7 +84,7 @@ impl NodeMeeting {
     pub fn create(folder: &Path, number: u64, ranks: u32) -> bool {
         let path = path(folder, number);
         let made = private_options().create_new(true).open(&path);
-        made.is_ok_and(|file| allocate(&file, 0, length(ranks))) || {
+        made.is_ok_and(|file| system::allocate(&file, 0, length(ranks))) || {
             let _ = std::fs::remove_file(path);
             false
         }

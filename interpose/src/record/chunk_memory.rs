@@ -23,12 +23,9 @@ impl TraceBuffer {
             return false;
         }
         for index in first..end {
-            let mut private = false;
             let (start, length) = self.place_of(index, 0);
-            if !self.give_memory(state, start, length, &mut private) {
-                break;
-            }
-            state.private[index as usize] = private;
+            let Some(private) = self.give_memory(state, start, length) else { break };
+            state.extended[index as usize] |= private;
             state.given = index + 1;
         }
         let (given, in_use) = (first..state.given, std::mem::take(&mut state.in_use));
@@ -48,12 +45,10 @@ impl TraceBuffer {
     /// The same, the caller holding the lock.
     pub(super) fn extend_locked(&self, state: &mut State, chunk: u32, flag: u32) -> Option<bool> {
         let takes_memory = state.extended[chunk as usize] & flag == 0;
-        let mut private = false;
+        let mut private = 0;
         if takes_memory {
             let (start, length) = self.place_of(chunk.into(), flag);
-            if !self.give_memory(state, start, length, &mut private) {
-                return None;
-            }
+            private = self.give_memory(state, start, length)?;
             state.extended[chunk as usize] |= flag;
             if AHEAD.contains(&flag) {
                 let behind = u64::from(chunk) + 1..state.given;
@@ -62,7 +57,7 @@ impl TraceBuffer {
         }
         state.in_use |= flag;
         let entry = self.chunk(chunk);
-        entry.set_flags(entry.flags() | flag | if private { chunk_flags::PRIVATE } else { 0 });
+        entry.set_flags(entry.flags() | flag | private);
         Some(takes_memory)
     }
 
@@ -114,15 +109,15 @@ impl TraceBuffer {
         (header.records_offset + chunk * header.chunk_bytes + offset, length)
     }
 
-    /// Gives a range, of whole pages, memory: in the file, else private in its place.
-    pub(super) fn give_memory(&self, state: &mut State, offset: u64, length: u64, private: &mut bool) -> bool {
-        match state.file.as_mut().map(|file| file.allocate(offset, length)) {
-            None | Some(true) => {}
+    /// Gives a range, of whole pages, memory: in the file (0), else private in its place (`chunk_flags::PRIVATE`). `None`:
+    /// there is none.
+    pub(super) fn give_memory(&self, state: &mut State, offset: u64, length: u64) -> Option<u32> {
+        let private = match state.file.as_mut().map(|file| file.allocate(offset, length)) {
+            None | Some(true) => 0,
             Some(false) => {
                 if !self.memory.replace(offset, length) {
-                    return false;
+                    return None;
                 }
-                *private = true;
                 if !IN_PRIVATE_MEMORY.swap(true, Ordering::Relaxed) {
                     log::warn_on_node(
                         "room",
@@ -130,8 +125,9 @@ impl TraceBuffer {
                          (MPITRACE_SEGMENT_DIR names another folder)",
                     );
                 }
+                chunk_flags::PRIVATE
             }
-        }
-        self.memory.touch(offset, length)
+        };
+        self.memory.touch(offset, length).then_some(private)
     }
 }

@@ -106,8 +106,7 @@ impl TraceBuffer {
         let whole = round_up(capacity * ENTRY_SIZES[table] as u64, PAGE);
         let target = round_up(bytes, STEP).min(whole);
         let from = state.reserved[table];
-        let mut private = false;
-        let given = errno::kept(|| self.give_memory(state, offset + from, target - from, &mut private));
+        let given = errno::kept(|| self.give_memory(state, offset + from, target - from)).is_some();
         if given {
             state.reserved[table] = target;
         }

@@ -50,15 +50,15 @@ pub(super) struct State {
     pub(super) draws: u64,
     /// The tick of the last anchor that was taken for a chunk.
     anchored: u64,
-    /// Chunks that have memory, and which of them in private memory.
+    /// Chunks that have memory.
     pub(super) given: u64,
-    pub(super) private: Vec<bool>,
     /// The chunks that are full and may be drawn again, with the numbers of their draws: the lowest first. Of a sample
     /// those that hold nothing.
     pub(super) filled: BinaryHeap<Reverse<(u64, u32)>>,
     /// Room for the chunks of a thread, with the numbers of their draws.
     pub(super) of_thread: Vec<(u64, u32)>,
-    /// For each chunk, which of the columns that not every record uses have memory: `chunk_flags`.
+    /// For each chunk, which of the columns that not every record uses have memory, and whether the others have private
+    /// memory: `chunk_flags`.
     pub(super) extended: Vec<u32>,
     /// Which of them have come into use since chunks got memory.
     pub(super) in_use: u32,
@@ -127,13 +127,14 @@ impl TraceBuffer {
         let tables =
             regions_of(&mut copied).map(|region| memory.entry((std::ptr::from_mut(region).addr() - start) as u64));
         let chunks = layout.chunks as usize;
-        let (private, extended) = (of_chunks(chunks)?, of_chunks(chunks)?);
         // Room for all of them: no call asks for memory when a chunk is full.
-        let (mut filled, mut of_thread) = (BinaryHeap::new(), Vec::new());
+        let (mut extended, mut filled, mut of_thread) = (Vec::new(), BinaryHeap::new(), Vec::new());
+        extended.try_reserve_exact(chunks).ok()?;
+        extended.resize(chunks, 0);
         filled.try_reserve(chunks).ok()?;
         of_thread.try_reserve_exact(chunks).ok()?;
         let path = file.as_ref().map(|file| file.path().to_owned());
-        let state = Mutex::new(State { file, private, filled, of_thread, extended, ..State::default() });
+        let state = Mutex::new(State { file, filled, of_thread, extended, ..State::default() });
         let full = AtomicBool::new(chunks == 0);
         let sample = Sample::new(layout.header.rank.ring == full::SAMPLE);
         let buffer = TraceBuffer { memory, path, layout, header, tables, state, full, rows: Rows::new(), sample };
@@ -318,7 +319,7 @@ impl TraceBuffer {
         state.draws += 1;
         let entry = self.chunk(index as u32);
         entry.set_thread(thread);
-        entry.set_flags(if state.private[index as usize] { chunk_flags::PRIVATE } else { 0 });
+        entry.set_flags(state.extended[index as usize] & chunk_flags::PRIVATE);
         publication::publish(entry.draw_word(), state.draws);
         let used = self.tables[CHUNKS];
         used.set_used(used.used().max(index + 1));
@@ -352,14 +353,6 @@ impl TraceBuffer {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
-}
-
-/// The values that are kept of each chunk, at first; `None`: there is no memory for them.
-fn of_chunks<T: Clone + Default>(chunks: usize) -> Option<Vec<T>> {
-    let mut all = Vec::new();
-    all.try_reserve_exact(chunks).ok()?;
-    all.resize(chunks, T::default());
-    Some(all)
 }
 
 /// The name of the trace buffer's file of this process for a job.

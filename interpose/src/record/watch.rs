@@ -55,9 +55,7 @@ const HELD_FROM: u64 = 1_000_000;
 /// 2 us.
 const QUEUED_FROM: u64 = 100_000;
 
-/// The state of the calling thread's interruptions.
 pub struct Watch {
-    /// The word that the kernel changes.
     word: *const AtomicU32,
     /// The word's value at the last look.
     seen: u32,
@@ -90,7 +88,6 @@ enum By {
 /// The facts that a thread states of itself when it begins to be watched.
 #[derive(Clone, Copy, Default)]
 pub struct Means {
-    /// One of [`interruptions_by`].
     pub by: u16,
     /// Why it is not the page of an event: a number of errno.h.
     pub without_page: u16,

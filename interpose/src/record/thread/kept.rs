@@ -7,8 +7,22 @@ use mpitrace_format::layout::{AwaitedMessage, awaited};
 use crate::base::errno;
 use crate::record::call_cache::{Cache, Found, Key};
 use crate::record::thread::interval::Interval;
+use crate::record::thread::message_state::MessageRecords;
 use crate::record::thread::sends::Sends;
-use crate::record::thread::state::ThreadRef;
+use crate::record::thread::state::{Sums, ThreadRef};
+use crate::record::watch::Watch;
+
+/// Does something with a part of a thread's state.
+macro_rules! parts {
+    ($($with:ident $part:ident: $kind:ty;)*) => { $(
+        #[inline(always)]
+        pub fn $with<R>(self, work: impl FnOnce(&mut $kind) -> R) -> R {
+            // SAFETY: this thread's own state, of which nothing is borrowed: what `cached` gave was copied. `work` uses
+            // the part alone, and runs no code of others.
+            work(unsafe { &mut (*self.0.as_ptr()).$part })
+        }
+    )* };
+}
 
 impl ThreadRef {
     /// The operation of a key that this thread has called lately; good until it makes another call.
@@ -27,12 +41,13 @@ impl ThreadRef {
         unsafe { (*self.0.as_ptr()).cache.find_again(key) }
     }
 
-    /// Looks something up in the cache, or keeps it there.
-    #[inline(always)]
-    pub fn with_cache<R>(self, work: impl FnOnce(&mut Cache) -> R) -> R {
-        // SAFETY: this thread's own state, of which nothing is borrowed: what `cached` gave was copied. `work` is a
-        // method of the cache, which runs no code of others.
-        work(unsafe { &mut (*self.0.as_ptr()).cache })
+    parts! {
+        with_cache cache: Cache;
+        with_interval interval: Interval;
+        with_sends sends: Sends;
+        with_sums sums: Sums;
+        with_messages messages: MessageRecords;
+        with_watch watch: Watch;
     }
 
     /// Keeps an operation until the next one is looked up.
@@ -44,46 +59,12 @@ impl ThreadRef {
         }
     }
 
-    /// The same for the partners since the thread's record before.
-    #[inline(always)]
-    pub fn with_interval<R>(self, work: impl FnOnce(&mut Interval) -> R) -> R {
-        // SAFETY: as in `with_cache`.
-        work(unsafe { &mut (*self.0.as_ptr()).interval })
-    }
-
-    /// The same for the destinations of its messages.
-    #[inline(always)]
-    pub fn with_sends<R>(self, work: impl FnOnce(&mut Sends) -> R) -> R {
-        // SAFETY: as in `with_cache`.
-        work(unsafe { &mut (*self.0.as_ptr()).sends })
-    }
-
     /// The thread waits for this message, the one with this number among those of the call that it is in; `flags`: of
     /// `layout::awaited`. The call has begun.
     #[inline(always)]
     pub fn await_message(self, number: usize, partner: u64, tag: i32, flags: u32) {
         let call = self.entry().activity() & awaited::CALL;
         self.times().set_awaited(number, AwaitedMessage { partner, tag, flags: flags | call });
-    }
-
-    #[inline(always)]
-    pub fn sum(self, slot: usize) -> u64 {
-        // SAFETY: this thread's own state; the word is copied.
-        unsafe { (*self.0.as_ptr()).sums.sum[slot] }
-    }
-
-    #[inline(always)]
-    pub fn add(self, slot: usize, value: u64) {
-        // SAFETY: this thread's own state; code inside the stack runs on it and holds no reference to its sums.
-        let sum = unsafe { &mut (*self.0.as_ptr()).sums.sum[slot] };
-        *sum = sum.wrapping_add(value);
-    }
-
-    /// When the timer of a slot was started, ticks (0: it is not running); it is set to `next`.
-    #[inline(always)]
-    pub fn replace_started(self, slot: usize, next: u64) -> u64 {
-        // SAFETY: this thread's own state; code inside the stack runs on it and holds no reference to its sums.
-        std::mem::replace(unsafe { &mut (*self.0.as_ptr()).sums.started[slot] }, next)
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use mpitrace_format::layout::{DISTURBED, MESSAGES};
 
 use crate::record::call_site;
 use crate::record::chunk::Place;
-use crate::record::thread::message_state::{KNOWN, MessageRecords, place_of};
+use crate::record::thread::message_state::{KNOWN, place_of};
 use crate::record::thread::state::ThreadRef;
 use crate::record::ticks;
 
@@ -24,12 +24,6 @@ pub fn are_kept() -> bool {
 }
 
 impl ThreadRef {
-    #[inline(always)]
-    fn with_messages<R>(self, work: impl FnOnce(&mut MessageRecords) -> R) -> R {
-        // SAFETY: this thread's own state; `work` is code of this file, which runs no code of others.
-        work(unsafe { &mut (*self.0.as_ptr()).messages })
-    }
-
     /// The thread enters a call of this function, from this site, of which records may be.
     pub fn begin_message_call(self, function: u32, site: call_site::Number) {
         let enter = ticks::now();

@@ -71,31 +71,25 @@ impl ThreadRef {
     pub fn look(self, record: Record, tick: u64) {
         if self.is_interrupted() {
             self.interrupted(record, tick, INTERRUPTED, 0);
-        } else if self.watch(|watch| watch.is_due(tick)) {
+        } else if self.with_watch(|watch| watch.is_due(tick)) {
             self.renew(tick);
         }
     }
 
     #[inline(always)]
     fn is_interrupted(self) -> bool {
-        self.watch(|watch| watch.is_interrupted())
-    }
-
-    #[inline(always)]
-    fn watch<R>(self, work: impl FnOnce(&mut Watch) -> R) -> R {
-        // SAFETY: as said above; `work` is one of the watch's own methods, which run no code of others.
-        work(unsafe { &mut (*self.0.as_ptr()).watch })
+        self.with_watch(|watch| watch.is_interrupted())
     }
 
     #[cold]
     #[inline(never)]
     fn renew(self, tick: u64) {
-        self.watch(|watch| watch.renew(tick));
+        self.with_watch(|watch| watch.renew(tick));
         self.keep_processor_time(tick);
     }
 
     fn keep_processor_time(self, tick: u64) -> ProcessorTime {
-        let reading = ProcessorTime { ns: self.watch(|watch| watch.processor_ns()), tick };
+        let reading = ProcessorTime { ns: self.with_watch(|watch| watch.processor_ns()), tick };
         self.times().set_processor_time(reading);
         reading
     }
@@ -112,7 +106,7 @@ impl ThreadRef {
     #[cold]
     #[inline(never)]
     fn interrupted(self, record: Record, tick: u64, mark: u32, flags: u32) {
-        let Some(seen) = self.watch(|watch| watch.look(tick)) else { return };
+        let Some(seen) = self.with_watch(|watch| watch.look(tick)) else { return };
         let place = self.place(record);
         place.mark(mark);
         self.keep_interruption(InterruptionEntry { record: place.number(), flags: seen.flags | flags, ..seen }, tick);
@@ -128,7 +122,7 @@ impl ThreadRef {
 
     #[inline(always)]
     pub fn look_after_wait(self, tick: u64) {
-        if self.is_interrupted() || self.watch(|watch| watch.is_due(tick)) {
+        if self.is_interrupted() || self.with_watch(|watch| watch.is_due(tick)) {
             self.look_outside(tick, interruption_flags::BETWEEN | interruption_flags::WAITING);
         }
     }
@@ -141,7 +135,7 @@ impl ThreadRef {
         if !self.is_interrupted() {
             return self.renew(tick);
         }
-        let Some(seen) = self.watch(|watch| watch.look(tick)) else { return };
+        let Some(seen) = self.with_watch(|watch| watch.look(tick)) else { return };
         self.attend(attention::INTERRUPTED);
         // The next record, or the one that would be behind the last one.
         let record = live_record(self.columns().draw(), self.next() as u32);
@@ -168,7 +162,7 @@ impl ThreadRef {
     /// Counts interruptions since the last look as the tracer's own, not as the program's.
     pub fn skip_interruptions(self, tick: u64) {
         if self.is_interrupted() {
-            let _ = self.watch(|watch| watch.look(tick));
+            let _ = self.with_watch(|watch| watch.look(tick));
         } else {
             self.renew(tick);
         }
@@ -190,9 +184,9 @@ impl ThreadRef {
     #[cold]
     pub(super) fn begin_to_watch(self) {
         // The page of the thread that had this state before is unmapped first: the kernel bounds their number.
-        self.watch(|place| *place = Watch::none());
+        self.with_watch(|place| *place = Watch::none());
         let (watch, means) = Watch::open();
-        self.watch(|place| *place = watch);
+        self.with_watch(|place| *place = watch);
         let entry = self.entry();
         entry.set_interruptions_by(means.by);
         entry.set_without_page(means.without_page);
@@ -202,6 +196,6 @@ impl ThreadRef {
 
     /// In a child that was forked off, nothing is seen any more.
     pub fn forget_interruptions(self) {
-        self.watch(Watch::forget);
+        self.with_watch(Watch::forget);
     }
 }

@@ -67,11 +67,18 @@ pub(super) struct Thread {
 }
 
 /// Sums of the user counters on a thread since it began.
-pub(super) struct Sums {
+pub struct Sums {
     /// By slot; those of timers in ticks.
     pub sum: [u64; INNER_COUNTERS],
     /// When a timer was started, ticks; 0: it is not running.
     pub started: [u64; INNER_COUNTERS],
+}
+
+impl Sums {
+    #[inline(always)]
+    pub fn add(&mut self, slot: usize, value: u64) {
+        self.sum[slot] = self.sum[slot].wrapping_add(value);
+    }
 }
 
 /// Ends what another layer keeps for a thread that ends.
