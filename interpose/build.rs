@@ -6,7 +6,9 @@
 
 #[path = "build/algorithms.rs"]
 mod algorithms;
-#[path = "build/line.rs"]
+#[path = "../src/functions/build/functions.rs"]
+mod functions;
+#[path = "../src/functions/build/line.rs"]
 mod line;
 #[path = "build/wrapper.rs"]
 mod wrapper;
@@ -16,6 +18,7 @@ use std::path::{Path, PathBuf};
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build");
+    println!("cargo::rerun-if-changed=../src/functions/build");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libmpitrace-preload.so");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo"));

@@ -3,6 +3,7 @@
 //! Every argument is a machine word, which is passed on as it came: in its register or on the stack. C++ exceptions
 //! that an error handler throws pass through (`C-unwind`).
 
+use crate::functions;
 use crate::line::{Call, Line};
 
 /// The body of a wrapper: of a width (`Int` or `Large`), where the arguments of `forward` are narrowed or not.
@@ -17,14 +18,12 @@ struct Form<'l> {
     body: Body<'l>,
 }
 
-/// The wrappers of a line.
 pub fn of_line(line: &Line) -> String {
     let name = &line.name;
     let own = |body: Body<'_>| wrappers(&Form { line, name: name.clone(), arguments: line.arguments.clone(), body });
     let by_function = || call(&line.rule, "", "&forward");
     match line.kind.as_str() {
-        "collective" => collective(line),
-        "blocking" | "nonblocking" => single(line),
+        "collective" | "blocking" | "nonblocking" => forms(line),
         "guarded" if line.waits.is_empty() => {
             own(Box::new(|_, _| in_activity(line, "OTHER_MPI", "thread::guarded(forward)")))
         }
@@ -45,56 +44,28 @@ pub fn of_line(line: &Line) -> String {
     }
 }
 
-/// The three forms of a collective.
-fn collective(line: &Line) -> String {
-    let optional = |word: &str| if word.is_empty() { "[]".to_owned() } else { format!("[{word}]") };
+/// The forms of a function that is recorded.
+fn forms(line: &Line) -> String {
+    let forms = match line.kind.as_str() {
+        "collective" => vec![
+            ("blocking", line.name.clone(), &[][..]),
+            ("starting", line.started.clone(), &["request"][..]),
+            ("preparing", format!("{}_init", line.name), &["info", "request"][..]),
+        ],
+        "blocking" => vec![("blocking", line.name.clone(), &[][..])],
+        _ => vec![("starting", line.name.clone(), &[][..])],
+    };
     let constant = format!("{}_FORMS", line.name.to_uppercase());
-    let mut code = format!(
-        "static {constant}: [Function; 3] = forms!({}, {}, {}, {}, {}, {}, {}, {}, {});\n",
-        line.name,
-        line.started,
-        line.rule.path,
-        optional(&line.root),
-        optional(&line.reduction),
-        line.on[0],
-        line.pattern,
-        optional(&line.otf2),
-        optional(&line.reprompi),
-    );
-    let forms = [
-        ("blocking", line.name.clone(), &[][..]),
-        ("starting", line.started.clone(), &["request"][..]),
-        ("preparing", format!("{}_init", line.name), &["info", "request"][..]),
-    ];
+    let mut code = format!("static {constant}: [Function; {}] = {};\n", forms.len(), functions::of_line(line));
     for (place, (form, name, more)) in forms.into_iter().enumerate() {
         let arguments = line.arguments.iter().cloned().chain(more.iter().map(|&word| word.to_owned())).collect();
         let function = format!("{constant}[{place}]");
-        let body = Box::new(move |width: &str, narrowed: bool| recorded(line, &function, form, width, narrowed));
+        let body = Box::new(move |width: &str, narrowed: bool| match line.observer.path.is_empty() {
+            true => recorded(line, &function, form, width, narrowed),
+            false => observed(line, &function, width, narrowed),
+        });
         code += &wrappers(&Form { line, name, arguments, body });
     }
-    code
-}
-
-/// A function that is recorded and has one form.
-fn single(line: &Line) -> String {
-    let (form, blocking) = match line.kind.as_str() {
-        "blocking" => ("Blocking", &line.name),
-        _ => ("NonBlocking", &line.blocking),
-    };
-    let function = format!("{}_FORM", line.name.to_uppercase());
-    let root = if line.root.is_empty() { String::new() } else { line.root.clone() };
-    let on = if line.on.len() == 1 { line.on[0].clone() } else { format!("({})", line.on.join(" ")) };
-    let mut code = format!(
-        "static {function}: Function = form!({form}, {}, {blocking}, {}, [{root}], {on}, {});\n",
-        line.name, line.rule.path, line.pattern
-    );
-    let body: Body<'_> = if line.observer.path.is_empty() {
-        let form = if form == "Blocking" { "blocking" } else { "starting" };
-        Box::new(move |width, narrowed| recorded(line, &function, form, width, narrowed))
-    } else {
-        Box::new(move |width, narrowed| observed(line, &function, width, narrowed))
-    };
-    code += &wrappers(&Form { line, name: line.name.clone(), arguments: line.arguments.clone(), body });
     code
 }
 
@@ -168,8 +139,7 @@ fn followed(form: &Form<'_>, width: &str, narrowed: bool) -> String {
 /// The closure that calls the function behind `pointer` with these arguments; with `into` it takes what is passed in
 /// place of that argument. `first` comes before the call.
 fn forward(form: &Form<'_>, pointer: &str, arguments: &[String], first: &str) -> String {
-    let into = &form.line.into;
-    let taken = if into.is_empty() { String::new() } else { format!("{into}: usize") };
+    let taken = taken(form.line);
     let words = vec!["usize"; arguments.len()].join(", ");
     let around = match form.line.around.path.is_empty() {
         true => String::new(),
@@ -189,6 +159,11 @@ fn forward(form: &Form<'_>, pointer: &str, arguments: &[String], first: &str) ->
     {around}",
         arguments.join(", ")
     )
+}
+
+/// The parameter of what forwards a call.
+fn taken(line: &Line) -> String {
+    if line.into.is_empty() { String::new() } else { format!("{}: usize", line.into) }
 }
 
 /// The plain function in place of one with large counts, called with narrowed arguments: a function of its own behind
@@ -223,7 +198,6 @@ fn {}_narrowed(plain: *mut c_void, {}) -> c_int {{
     )
 }
 
-/// Calls what [`narrowed`] has written.
 fn narrowing(form: &Form<'_>, plain: &str) -> String {
     let (located, site) = if form.line.is_recorded() { (located("_", false), "site, ") } else { (String::new(), "") };
     format!(
@@ -236,7 +210,6 @@ fn narrowing(form: &Form<'_>, plain: &str) -> String {
     )
 }
 
-/// Another function in place of one that the library lacks.
 fn another(form: &Form<'_>, prefix: &str) -> String {
     let Call { path, arguments } = &form.line.other;
     format!(
@@ -319,8 +292,7 @@ fn call(Call { path, arguments }: &Call, generic: &str, first: &str) -> String {
 /// Runs `body` with a `forward` that returns an error code where the call has failed, also where the library returns
 /// MPI_SUCCESS then. The program gets what the library returned.
 fn unhidden(line: &Line, body: &str) -> String {
-    let into = &line.into;
-    let taken = if into.is_empty() { String::new() } else { format!("{into}: usize") };
+    let (into, taken) = (&line.into, taken(line));
     format!(
         "let hidden = Hidden::default();
     let forward = |{taken}| hidden.outcome(&|| forward({into}));
@@ -329,7 +301,6 @@ fn unhidden(line: &Line, body: &str) -> String {
     )
 }
 
-/// Runs `body` while the thread is seen to be in the function.
 fn in_activity(line: &Line, what: &str, body: &str) -> String {
     format!(
         "{{ let (here, activity) = (thread::frame(), {}); activity.run(here, || {{ {body} }}) }}",
@@ -351,9 +322,9 @@ fn activity(line: &Line, what: &str) -> String {
 fn in_quick_activity(line: &Line, what: &str, otherwise: &str) -> String {
     format!(
         "let (here, activity) = (thread::frame(), {});
-    activity.{}(here, move || forward({}), move || {{ {} {otherwise} }})",
+    activity.run_or(here, {}, move || forward({}), move || {{ {} {otherwise} }})",
         activity(line, what),
-        if line.waits.is_empty() { "run_or" } else { "wait_or" },
+        !line.waits.is_empty(),
         line.into,
         stamped(line, what),
     )
@@ -361,8 +332,7 @@ fn in_quick_activity(line: &Line, what: &str, otherwise: &str) -> String {
 
 /// Gives what calls the function time stamps, where its calls can wait or may be recorded.
 fn stamped(line: &Line, what: &str) -> String {
-    let into = &line.into;
-    let taken = if into.is_empty() { String::new() } else { format!("{into}: usize") };
+    let (into, taken) = (&line.into, taken(line));
     let by = match (line.waits.as_str(), what) {
         ("", "POINT_TO_POINT") => "kept",
         ("", _) => return String::new(),

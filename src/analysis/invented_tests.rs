@@ -1,17 +1,12 @@
 //! One line of the table is enough for the analysis: an invented collective, from a trace to what is concluded of it.
 
-use mpitrace_functions::{Function, functions};
-
 use crate::causality::Causality;
 use crate::clock::Clock;
 use crate::import::reprompi;
 use crate::operations::Operations;
 use crate::reader::Trace;
+use mpitrace_testing::invented;
 use mpitrace_testing::synthetic::{self, SyntheticRank};
-
-include!("../../tests/table/invented.rs");
-
-static INVENTED: &[&[Function]] = for_each_invented!(functions);
 
 /// Each form of the collective with root 2, on three ranks that enter and leave within 1 µs; the clock of the root is 5
 /// µs ahead.
@@ -33,7 +28,7 @@ fn trace(folder: &std::path::Path) -> Trace {
 
 #[test]
 fn one_line_of_the_table_is_enough_for_the_analysis() {
-    mpitrace_functions::add(INVENTED);
+    mpitrace_functions::add(invented::FUNCTIONS);
     let folder = tempfile::tempdir().unwrap();
     let trace = trace(folder.path());
     let operations = Operations::new(&trace);

@@ -120,36 +120,9 @@ impl Function {
 }
 
 impl Form {
-    /// In words.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Form::Blocking => "blocking",
-            Form::NonBlocking => "non-blocking",
-            Form::Persistent => "persistent",
-        }
-    }
-
     /// True if a call only starts or prepares the operation, and a request stands for it until it is complete.
     #[must_use]
     pub fn has_request(self) -> bool {
         self != Form::Blocking
-    }
-}
-
-impl Pattern {
-    /// In words.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Pattern::AllToAll => "all-to-all",
-            Pattern::OneToAll => "one-to-all",
-            Pattern::AllToOne => "all-to-one",
-            Pattern::Prefix => "prefix",
-            Pattern::ExclusivePrefix => "exclusive prefix",
-            Pattern::Neighbourhood => "neighbourhood",
-            Pattern::UsuallyAllToAll => "usually all-to-all",
-            Pattern::None => "none",
-        }
     }
 }

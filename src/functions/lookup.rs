@@ -1,18 +1,17 @@
 //! Functions by their names.
 //!
 //! A trace may name a function that the table lacks: one of a later version, or of a file that another program wrote.
-//! Of its meaning nothing is claimed then. Only its form follows from MPI's naming convention (MPI-4.1, section 6.12
-//! and 6.13): `MPI_IX` and `MPI_X_init` have a request, and `MPI_X` blocks.
+//! Nothing is claimed of it, and it blocks.
 
 use std::sync::OnceLock;
 
-use crate::{Form, Function, for_each_function, functions};
+use crate::{Form, Function, Pattern, Size};
 
-static TABLE: &[&[Function]] = for_each_function!(functions);
+static FUNCTIONS: &[&[Function]] = include!(concat!(env!("OUT_DIR"), "/functions.rs"));
 static ADDED: OnceLock<&'static [&'static [Function]]> = OnceLock::new();
 
-/// Adds lines that [`functions!`] has made to those that are found by name: extensions (`MPIX_`), and what a test
-/// invents. Only the first call of a process counts.
+/// Adds the functions of lines to those that are found by name: what a test invents. Only the first call of a process
+/// counts.
 pub fn add(lines: &'static [&'static [Function]]) {
     let _ = ADDED.set(lines);
 }
@@ -21,7 +20,7 @@ impl Function {
     /// Every recorded function.
     pub fn all() -> impl Iterator<Item = &'static Function> {
         let added = ADDED.get().copied().unwrap_or_default();
-        TABLE.iter().chain(added).copied().flatten()
+        FUNCTIONS.iter().chain(added).copied().flatten()
     }
 
     /// The description of a function, by its plain C name.
@@ -35,32 +34,15 @@ impl Form {
     /// The form of a function, by its plain C name.
     #[must_use]
     pub fn of_name(name: &str) -> Form {
-        match (Function::named(name), name.strip_prefix("MPI_")) {
-            (Some(function), _) => function.form,
-            (None, Some(unknown)) if unknown.ends_with("_init") => Form::Persistent,
-            (None, Some(unknown)) if unknown.starts_with('I') => Form::NonBlocking,
-            _ => Form::Blocking,
-        }
+        Function::named(name).map_or(Form::Blocking, |function| function.form)
     }
 }
 
 /// The function that does the same as a non-blocking or persistent one, and blocks: `MPI_Allreduce` of `MPI_Iallreduce`
 /// and of `MPI_Allreduce_init`. `None` for a function that blocks.
 #[must_use]
-pub fn blocking_name(name: &str) -> Option<String> {
-    if let Some(function) = Function::named(name) {
-        return function.form.has_request().then(|| function.blocking.to_owned());
-    }
-    let unknown = name.strip_prefix("MPI_")?;
-    match Form::of_name(name) {
-        Form::Blocking => None,
-        Form::Persistent => unknown.strip_suffix("_init").map(|blocking| format!("MPI_{blocking}")),
-        Form::NonBlocking => {
-            let mut rest = unknown.strip_prefix('I')?.chars();
-            let first = rest.next()?.to_ascii_uppercase();
-            Some(format!("MPI_{first}{}", rest.as_str()))
-        }
-    }
+pub fn blocking_name(name: &str) -> Option<&'static str> {
+    Function::named(name).filter(|function| function.form.has_request()).map(|function| function.blocking)
 }
 
 #[cfg(test)]
@@ -68,26 +50,21 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::{Pattern, Size};
 
     #[test]
     fn the_blocking_form_of_a_function() {
-        assert_eq!(blocking_name("MPI_Iallreduce").as_deref(), Some("MPI_Allreduce"));
-        assert_eq!(blocking_name("MPI_Ireduce_scatter_block").as_deref(), Some("MPI_Reduce_scatter_block"));
-        assert_eq!(blocking_name("MPI_Neighbor_alltoallw_init").as_deref(), Some("MPI_Neighbor_alltoallw"));
+        assert_eq!(blocking_name("MPI_Iallreduce"), Some("MPI_Allreduce"));
+        assert_eq!(blocking_name("MPI_Ireduce_scatter_block"), Some("MPI_Reduce_scatter_block"));
+        assert_eq!(blocking_name("MPI_Neighbor_alltoallw_init"), Some("MPI_Neighbor_alltoallw"));
         assert_eq!(blocking_name("MPI_Allreduce"), None);
         assert_eq!(blocking_name("unknown"), None);
     }
 
     #[test]
-    fn of_an_unknown_function_only_the_form_is_known() {
+    fn an_unknown_function_blocks() {
         assert!(Function::named("MPI_Ialltogether").is_none());
-        assert_eq!(Form::of_name("MPI_Ialltogether"), Form::NonBlocking);
-        assert_eq!(Form::of_name("MPI_Alltogether_init"), Form::Persistent);
-        assert_eq!(Form::of_name("MPI_Alltogether"), Form::Blocking);
+        assert_eq!(Form::of_name("MPI_Ialltogether"), Form::Blocking);
         assert_eq!(Form::of_name("Iterate"), Form::Blocking, "a region of the program");
-        assert_eq!(blocking_name("MPI_Ialltogether").as_deref(), Some("MPI_Alltogether"));
-        assert_eq!(blocking_name("MPI_Alltogether_init").as_deref(), Some("MPI_Alltogether"));
     }
 
     #[test]
@@ -120,7 +97,7 @@ mod tests {
         assert_eq!(of("MPI_File_iwrite_at_all"), ("fh", Form::NonBlocking, "MPI_File_write_at_all"));
         assert_eq!(of("MPI_Comm_create_group"), ("newcomm", Form::Blocking, "MPI_Comm_create_group"));
         assert_eq!(of("MPI_Comm_idup"), ("comm", Form::NonBlocking, "MPI_Comm_dup"));
-        assert_eq!(blocking_name("MPI_Comm_idup_with_info").as_deref(), Some("MPI_Comm_dup_with_info"));
+        assert_eq!(blocking_name("MPI_Comm_idup_with_info"), Some("MPI_Comm_dup_with_info"));
         assert!(Function::named("MPI_File_read_at").is_none(), "of one rank");
         assert!(Function::named("MPI_Win_lock_all").is_none(), "of one rank");
     }

@@ -4,17 +4,13 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use clap::Parser;
-use mpitrace_functions::{Function, functions};
+use mpitrace_testing::invented;
 use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 use serde_json::Value;
 
 use crate::cli::{Cli, tests::NoBenchmark};
 use crate::export::Otf2Collective;
 use crate::output::Output;
-
-include!("../../tests/table/invented.rs");
-
-static INVENTED: &[&[Function]] = for_each_invented!(functions);
 
 /// Ten blocking calls of 1 µs, and ten non-blocking ones that wait for 100 ns, on two ranks.
 fn write_trace(path: &Path) {
@@ -47,7 +43,7 @@ fn mpitrace(folder: &Path, arguments: &[&str]) -> String {
 
 #[test]
 fn one_line_of_the_table_is_enough_for_the_companion() {
-    mpitrace_functions::add(INVENTED);
+    mpitrace_functions::add(invented::FUNCTIONS);
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path();
     let trace = folder.join("invented.mpitrace");

@@ -14,7 +14,7 @@ mod generated {
     use std::ffi::{c_int, c_void};
 
     use mpitrace_format::layout::{activity, wait_class};
-    use mpitrace_functions::{Function, form, forms};
+    use mpitrace_functions::{Form, Function, Pattern, Size};
 
     use crate::base::mode;
     use crate::base::symbol::Symbol;

@@ -1,6 +1,6 @@
 //! The table as a list: its lines, and the functions that each of them makes.
 
-use mpitrace_functions::{Form, for_each_function};
+use mpitrace_functions::{Form, TABLE};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -41,20 +41,13 @@ pub struct Function {
     pub parameters: Vec<String>,
 }
 
-/// The text of lines of the table. They are taken apart when the tests run: matching them with a macro would take a
-/// recursion for each token.
-#[macro_export]
-macro_rules! text {
-    ($($token:tt)*) => { stringify!($($token)*) };
-}
-
 /// All lines of the table, in its order.
 ///
 /// # Panics
 /// If a line begins otherwise than with its kind, name and parameters.
 #[must_use]
 pub fn lines() -> Vec<Line> {
-    parse(for_each_function!(text))
+    parse(TABLE)
 }
 
 /// The lines in a text.
@@ -112,29 +105,33 @@ impl Parse for Table {
     fn parse(input: ParseStream) -> Result<Self> {
         let mut lines = Vec::new();
         while !input.is_empty() {
-            lines.push(input.parse()?);
+            lines.extend(alike(input)?);
         }
         Ok(Self(lines))
     }
 }
 
-impl Parse for Line {
-    fn parse(input: ParseStream) -> Result<Self> {
-        let word = |input: ParseStream| input.call(Ident::parse_any).map(|word| word.to_string());
-        let kind = word(input)?;
-        let large = input.parse::<Option<Token![+]>>()?.is_some();
-        if large && word(input)? != "c" {
-            return Err(input.error("only `c` comes after a `+`"));
-        }
-        let name = word(input)?;
-        let started = if input.parse::<Option<Token![,]>>()?.is_some() { Some(word(input)?) } else { None };
-        let parameters;
-        parenthesized!(parameters in input);
-        let parameters = Punctuated::<Ident, Token![,]>::parse_terminated_with(&parameters, Ident::parse_any)?;
-        let parameters = parameters.iter().map(Ident::to_string).collect();
-        skip_meaning(input)?;
-        Ok(Self { kind, name, started, parameters, large })
+/// A line for each of the names that the next one has.
+fn alike(input: ParseStream) -> Result<Vec<Line>> {
+    let word = |input: ParseStream| input.call(Ident::parse_any).map(|word| word.to_string());
+    let kind = word(input)?;
+    let large = input.parse::<Option<Token![+]>>()?.is_some();
+    if large && word(input)? != "c" {
+        return Err(input.error("only `c` comes after a `+`"));
     }
+    let mut names = vec![word(input)?];
+    while input.parse::<Option<Token![/]>>()?.is_some() {
+        names.push(word(input)?);
+    }
+    let started = if input.parse::<Option<Token![,]>>()?.is_some() { Some(word(input)?) } else { None };
+    let parameters;
+    parenthesized!(parameters in input);
+    let parameters = Punctuated::<Ident, Token![,]>::parse_terminated_with(&parameters, Ident::parse_any)?;
+    let parameters: Vec<String> = parameters.iter().map(Ident::to_string).collect();
+    skip_meaning(input)?;
+    let line =
+        |name| Line { kind: kind.clone(), name, started: started.clone(), parameters: parameters.clone(), large };
+    Ok(names.into_iter().map(line).collect())
 }
 
 /// Goes beyond the semicolon that ends a line.

@@ -1,6 +1,6 @@
 //! `docs/developers/functions.md`, made of the table.
 
-use mpitrace_functions::{Form, Function, Size};
+use mpitrace_functions::{Form, Function, Pattern, Size};
 
 use crate::declared::Line;
 
@@ -65,7 +65,7 @@ fn facts_of_collective(line: &Line) -> String {
     let blocking = line.functions().swap_remove(0).name;
     let Some(function) = Function::named(&blocking) else { panic!("{blocking}: a collective that is not recorded") };
     let name = |name: Option<&str>| name.map_or("-".to_owned(), |name| format!("`{name}`"));
-    format!("{} | {} | {}", function.pattern.name(), name(function.root), name(function.reduction))
+    format!("{} | {} | {}", pattern_name(function.pattern), name(function.root), name(function.reduction))
 }
 
 /// Functions with the same facts are one row, in the order of the first ones.
@@ -93,6 +93,19 @@ the ranks of the new communicator only, and the first one on it.
 |---|---|---|---|---|
 ";
 
+fn pattern_name(pattern: Pattern) -> &'static str {
+    match pattern {
+        Pattern::AllToAll => "all-to-all",
+        Pattern::OneToAll => "one-to-all",
+        Pattern::AllToOne => "all-to-one",
+        Pattern::Prefix => "prefix",
+        Pattern::ExclusivePrefix => "exclusive prefix",
+        Pattern::Neighbourhood => "neighbourhood",
+        Pattern::UsuallyAllToAll => "usually all-to-all",
+        Pattern::None => "none",
+    }
+}
+
 fn table_of_singles(lines: &[Line]) -> String {
     rows(lines.iter().map(|line| (facts_of_single(line), shown(line))))
 }
@@ -106,7 +119,7 @@ fn facts_of_single(line: &Line) -> String {
         Size::Block => "the same on all ranks",
         _ => "each rank's own; the largest is the operation's",
     };
-    format!("`{}` | {} | {root} | {size}", function.communicator, function.pattern.name())
+    format!("`{}` | {} | {root} | {size}", function.communicator, pattern_name(function.pattern))
 }
 
 /// The name of a function, with a sign that there is a variant with large counts.

@@ -1,16 +1,14 @@
 //! A line that is added to the table is on the page, with what it says.
 
 use libtest_mimic::Failed;
-use mpitrace_functions::{Function, functions};
-use mpitrace_headers::{lines, page, parse, text};
+use mpitrace_headers::{lines, page, parse};
+use mpitrace_testing::invented;
 
 include!("../../table/invented.rs");
 
-static INVENTED: &[&[Function]] = for_each_invented!(functions);
-
 pub fn is_on_the_page() -> Result<(), Failed> {
-    mpitrace_functions::add(INVENTED);
-    let page = page(lines().into_iter().chain(parse(for_each_invented!(text))).collect());
+    mpitrace_functions::add(invented::FUNCTIONS);
+    let page = page(lines().into_iter().chain(parse(INVENTED_TABLE)).collect());
     let expected = ["23 in 135 functions", "| Inform | one-to-all | `root` | `op` |"];
     match expected.into_iter().find(|expected| !page.contains(expected)) {
         None => Ok(()),

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use crate::base::program;
 use crate::mpi::abi;
 
-/// The arguments, by their names in the table: `build/line.rs` writes it where a line says `array`.
+/// The arguments, by their names in the table: `src/functions/build/line.rs` writes it where a line says `array`.
 #[derive(Clone, Copy)]
 pub struct Array {
     pub count: usize,
@@ -36,7 +36,6 @@ impl Array {
         (self.count as c_int).max(0) as usize
     }
 
-    /// How many statuses the call can set.
     pub fn statuses_of_call(&self) -> usize {
         if matches!(self.completed, Completed::One { .. }) { 1 } else { self.len() }
     }
@@ -51,12 +50,10 @@ impl Array {
         self.flag == 0 || program::int(self.flag) != 0
     }
 
-    /// The handles of the requests.
     pub fn handles(&self) -> impl Iterator<Item = usize> + Clone {
         abi::get().handles(self.count, self.requests)
     }
 
-    /// The handle of the request at a place.
     pub fn handle(&self, place: usize) -> usize {
         abi::get().read(self.requests + place * abi::get().handle_size)
     }

@@ -1,7 +1,7 @@
 //! A line of the table (`src/functions/lib.rs` says what each part means), as data.
 
 /// A line. What a line does not have is empty.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Line {
     pub kind: String,
     /// `+c`: there is a variant with large counts.
@@ -39,18 +39,18 @@ impl Line {
 }
 
 /// A function with its arguments.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Call {
     pub path: String,
     pub arguments: Vec<String>,
 }
 
-/// The lines of a table: what stands in the braces of `$declare! { ... }`.
+/// The lines of a table, in the braces of `stringify! { ... }`: one for each function of a line with several.
 pub fn lines(text: &str) -> Vec<Line> {
-    let table = text.split_once("$declare! {").expect("a table").1.split_once('}').expect("its end").0;
+    let table = text.split_once("stringify! {").expect("a table").1.split_once('}').expect("its end").0;
     let code: String =
         table.lines().map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n").collect();
-    code.split(';').map(str::trim).filter(|line| !line.is_empty()).map(line).collect()
+    code.split(';').map(str::trim).filter(|line| !line.is_empty()).flat_map(alike).collect()
 }
 
 /// The words of a text: names, and the signs beside them.
@@ -69,13 +69,17 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-fn line(text: &str) -> Line {
+/// The functions of a line.
+fn alike(text: &str) -> Vec<Line> {
     let mut words = Words(words(text).into_iter().peekable());
     let mut line = Line { kind: words.next(), ..Line::default() };
     if words.is("+") {
         line.large = words.next() == "c";
     }
-    line.name = words.next();
+    let mut names = vec![words.next()];
+    while words.is("/") {
+        names.push(words.next());
+    }
     if words.is(",") {
         line.started = words.next();
     }
@@ -103,6 +107,12 @@ fn line(text: &str) -> Line {
             _ => panic!("{word} in the line {text}"),
         }
     }
+    if line.is_recorded() && line.rule.path.is_empty() {
+        "nothing".clone_into(&mut line.rule.path);
+    }
+    if line.pattern.is_empty() {
+        "usually_all_to_all".clone_into(&mut line.pattern);
+    }
     let array = array(&line.arguments);
     for call in [&mut line.rule, &mut line.around, &mut line.then] {
         call.arguments
@@ -110,7 +120,7 @@ fn line(text: &str) -> Line {
             .filter(|argument| *argument == "array")
             .for_each(|argument| argument.clone_from(&array));
     }
-    line
+    names.into_iter().map(|name| Line { name, ..line.clone() }).collect()
 }
 
 /// The arguments of a call for requests, by their names.
