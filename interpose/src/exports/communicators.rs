@@ -5,7 +5,7 @@ use std::ffi::c_int;
 
 use crate::base::program;
 use crate::identity::communicator_table::{add, group_and_members, group_here, identified};
-use crate::identity::registry;
+use crate::identity::registry::{self, Registry};
 use crate::mpi::large_count::Narrowed;
 use crate::mpi::{Comm, abi};
 use crate::record::call_cache::{self, Call};
@@ -14,9 +14,7 @@ use crate::record::thread::{self, ThreadRef};
 use crate::recorder;
 use crate::recorder::requests::outstanding;
 
-/// Describes a call.
 pub type Message<'a> = &'a dyn Fn(ThreadRef) -> Call;
-/// Forwards it.
 pub type Forward<'a> = &'a dyn Fn() -> c_int;
 /// How a communicator came to be that its members alone have made: the kind of the call, the parent's key and a tag.
 type Recipe = (u64, [u64; 2], u64);
@@ -227,28 +225,29 @@ pub fn freeing(message: Message<'_>, forward: Forward<'_>, handle: usize) -> c_i
     })
 }
 
-/// `MPI_Comm_set_name`.
 pub fn named(forward: Forward<'_>, comm: usize, name: usize) -> c_int {
     naming(forward, abi::get().handle(comm), name)
 }
 
-/// A call that names what has this handle.
 pub fn naming(forward: Forward<'_>, handle: usize, name: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 && name != 0 {
         thread::catch_panic(|| {
             let mut registry = registry::lock()?;
             let known = *registry.communicators.get(&handle)?;
-            // Beyond the bound on names it has none.
-            let reference = registry.given_name(&String::from_utf8_lossy(&program::text(name))).unwrap_or(0);
-            known.entry().set_name(reference);
+            set_name(&mut registry, known, name);
             Some(())
         });
     }
     result
 }
 
-/// The handle that a call has stored, unless it is MPI_COMM_NULL.
+/// The program gives it the name at this address. Beyond the bound on names it has none.
+pub fn set_name(registry: &mut Registry, known: &Communicator, name: usize) {
+    let reference = registry.given_name(&String::from_utf8_lossy(&program::text(name))).unwrap_or(0);
+    known.entry().set_name(reference);
+}
+
 fn new_handle(place: usize) -> Option<usize> {
     abi::get().made(place).filter(|&handle| handle != abi::get().comm_null)
 }

@@ -19,13 +19,11 @@ use crate::record::thread::{self, attention};
 /// MPICH a 0. All arguments that lie in registers are passed on.
 type Handler = unsafe extern "C-unwind" fn(usize, usize, usize, usize, usize, usize);
 
-/// How many functions of a program can be seen.
 const COUNT: usize = 16;
 
 /// The functions that the stubs lead to; 0: none yet.
 static FUNCTIONS: [AtomicUsize; COUNT] = [const { AtomicUsize::new(0) }; COUNT];
 
-/// The functions that MPI gets in place of the handlers.
 static STUBS: [Handler; COUNT] = [
     stub::<0>, stub::<1>, stub::<2>, stub::<3>, stub::<4>, stub::<5>, stub::<6>, stub::<7>, stub::<8>, stub::<9>,
     stub::<10>, stub::<11>, stub::<12>, stub::<13>, stub::<14>, stub::<15>,
@@ -68,7 +66,6 @@ impl Hidden {
         outcome
     }
 
-    /// The result that the library has returned.
     pub fn result(&self, outcome: c_int) -> c_int {
         if self.0.get() { 0 } else { outcome }
     }

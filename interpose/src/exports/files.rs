@@ -2,13 +2,11 @@
 
 use std::ffi::c_int;
 
-use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
+use mpitrace_format::layout::communicator_flags as flags;
 
 use crate::base::program;
-use crate::exports::communicators::{Forward, Message, freeing, making};
+use crate::exports::communicators::{Forward, Message, freeing, making, set_name};
 use crate::identity::{communicator_table, handle, registry};
-use crate::mpi::abi;
-use crate::record::communicator::mix;
 
 /// The handle that lies there, as wide as an address in every library; 0 for a null pointer.
 pub fn read(fh: usize) -> usize {
@@ -19,21 +17,12 @@ pub fn read(fh: usize) -> usize {
 pub fn opened(message: Message<'_>, forward: Forward<'_>, comm: usize, filename: usize, fh: usize) -> c_int {
     let made = || (fh != 0).then(|| handle::of_file(read(fh)));
     making(message, forward, &made, &|| {
-        let parent = communicator_table::identified(abi::get().handle(comm))?;
-        let ([low, high], group) = (parent.key(), parent.group());
-        let key = mix(&[14, low, high, parent.next_child()]);
-        let mut registry = registry::lock()?;
-        let name = registry.given_name(&String::from_utf8_lossy(&program::text(filename))).unwrap_or(0);
-        let entry = CommunicatorEntry {
-            name,
-            made_of: parent.number() + 1,
-            ..communicator_table::entry(key, &group, flags::FILE)
-        };
-        communicator_table::put(&mut registry, made()?, entry, &group)
+        let known = communicator_table::add_made_of(comm, made()?, flags::FILE)?;
+        set_name(&mut *registry::lock()?, known, filename);
+        Some(known)
     })
 }
 
-/// `MPI_File_close`.
 pub fn closed(message: Message<'_>, forward: Forward<'_>, fh: usize) -> c_int {
     freeing(message, forward, handle::of_file(read(fh)))
 }

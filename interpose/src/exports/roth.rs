@@ -37,10 +37,6 @@ static METRICS: OnceLock<Metrics> = OnceLock::new();
 /// The repetition in progress; -1: none, and nothing is measured.
 static REPETITION: AtomicI64 = AtomicI64::new(-1);
 
-fn metrics() -> Option<&'static Metrics> {
-    METRICS.get()
-}
-
 /// # Safety
 /// `names` leads to `count` C strings.
 unsafe fn read(names: *const *const c_char, count: c_int, timers: bool) -> Vec<Metric> {
@@ -98,7 +94,7 @@ pub unsafe extern "C" fn roth_tracing_init(
 #[unsafe(no_mangle)]
 pub extern "C" fn roth_tracing_start_repetition(repetition: c_long) {
     roth_tracing_stop_repetition();
-    let Some(metrics) = metrics() else { return };
+    let Some(metrics) = METRICS.get() else { return };
     let Some(number) = usize::try_from(repetition).ok().filter(|&number| number < metrics.repetitions) else { return };
     for metric in 0..metrics.counters.len() {
         metrics.counts[metric * metrics.repetitions + number].store(0, Ordering::Relaxed);
@@ -116,7 +112,7 @@ pub extern "C" fn roth_tracing_start_repetition(repetition: c_long) {
 #[unsafe(no_mangle)]
 pub extern "C" fn roth_tracing_stop_repetition() {
     if REPETITION.swap(-1, Ordering::AcqRel) >= 0
-        && let Some(region) = metrics().and_then(|metrics| metrics.region)
+        && let Some(region) = METRICS.get().and_then(|metrics| metrics.region)
     {
         user_counters::mpitrace_region_end(region as c_int);
     }
@@ -126,7 +122,7 @@ pub extern "C" fn roth_tracing_stop_repetition() {
 #[inline(always)]
 fn measuring() -> Option<(&'static Metrics, usize)> {
     let repetition = REPETITION.load(Ordering::Relaxed);
-    Some((metrics()?, usize::try_from(repetition).ok()?))
+    Some((METRICS.get()?, usize::try_from(repetition).ok()?))
 }
 
 /// Adds one to a counter.
@@ -171,29 +167,29 @@ pub extern "C" fn roth_tracing_stop_timer(metric: c_int) {
 /// The counts, `[metric * repetitions + repetition]`; null before the arrays are made.
 #[unsafe(no_mangle)]
 pub extern "C" fn roth_tracing_get_counter_data() -> *mut c_int {
-    metrics().map_or(std::ptr::null_mut(), |metrics| metrics.counts.as_ptr().cast_mut().cast())
+    METRICS.get().map_or(std::ptr::null_mut(), |metrics| metrics.counts.as_ptr().cast_mut().cast())
 }
 
 /// The times in s, in the same order.
 #[unsafe(no_mangle)]
 pub extern "C" fn roth_tracing_get_time_data() -> *mut f64 {
-    metrics().map_or(std::ptr::null_mut(), |metrics| metrics.seconds.as_ptr().cast_mut().cast())
+    METRICS.get().map_or(std::ptr::null_mut(), |metrics| metrics.seconds.as_ptr().cast_mut().cast())
 }
 
 /// How many counters there are.
 #[unsafe(no_mangle)]
 pub extern "C" fn roth_tracing_number_of_counter_metrics() -> c_int {
-    metrics().map_or(0, |metrics| metrics.counters.len() as c_int)
+    METRICS.get().map_or(0, |metrics| metrics.counters.len() as c_int)
 }
 
 /// How many timers there are.
 #[unsafe(no_mangle)]
 pub extern "C" fn roth_tracing_number_of_time_metrics() -> c_int {
-    metrics().map_or(0, |metrics| metrics.timers.len() as c_int)
+    METRICS.get().map_or(0, |metrics| metrics.timers.len() as c_int)
 }
 
 fn name_of(of: impl Fn(&'static Metrics) -> &'static [Metric], metric: c_int) -> *const c_char {
-    let named = metrics().and_then(|metrics| of(metrics).get(metric as usize));
+    let named = METRICS.get().and_then(|metrics| of(metrics).get(metric as usize));
     named.map_or(std::ptr::null(), |metric| metric.name.as_ptr())
 }
 

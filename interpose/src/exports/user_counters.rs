@@ -10,7 +10,6 @@ use crate::record::thread::{self, ThreadRef, attention};
 use crate::record::ticks;
 use crate::recorder::named_regions;
 
-/// No counter, timer or region.
 const NONE: c_int = -1;
 
 /// # Safety
@@ -98,7 +97,6 @@ pub extern "C" fn mpitrace_timer_stop(timer: c_int) {
     }
 }
 
-/// Begins a repetition of a region on this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpitrace_region_begin(region: c_int) {
     // Within a recorded call (a user's reduction, the library) the record that comes next is that call's.
@@ -108,7 +106,6 @@ pub extern "C" fn mpitrace_region_begin(region: c_int) {
     }
 }
 
-/// Ends it.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpitrace_region_end(region: c_int) {
     if region >= 0 {

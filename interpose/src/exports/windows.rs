@@ -5,33 +5,22 @@
 
 use std::ffi::c_int;
 
-use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
+use mpitrace_format::layout::communicator_flags as flags;
 
 use crate::exports::communicators::{Forward, Message, freeing, making, naming};
-use crate::identity::{communicator_table, handle, registry};
+use crate::identity::{communicator_table, handle};
 use crate::mpi::abi;
-use crate::record::communicator::mix;
 
 /// A call that makes a window of `comm`.
 pub fn made(message: Message<'_>, forward: Forward<'_>, comm: usize, win: usize) -> c_int {
     let handle = || abi::get().made(win).map(handle::of_window);
-    making(message, forward, &handle, &|| {
-        let parent = communicator_table::identified(abi::get().handle(comm))?;
-        let ([low, high], group) = (parent.key(), parent.group());
-        let entry = CommunicatorEntry {
-            made_of: parent.number() + 1,
-            ..communicator_table::entry(mix(&[13, low, high, parent.next_child()]), &group, flags::WINDOW)
-        };
-        communicator_table::put(&mut *registry::lock()?, handle()?, entry, &group)
-    })
+    making(message, forward, &handle, &|| communicator_table::add_made_of(comm, handle()?, flags::WINDOW))
 }
 
-/// `MPI_Win_free`.
 pub fn freed(message: Message<'_>, forward: Forward<'_>, win: usize) -> c_int {
     freeing(message, forward, handle::of_window(abi::get().read(win)))
 }
 
-/// `MPI_Win_set_name`.
 pub fn named(forward: Forward<'_>, win: usize, name: usize) -> c_int {
     naming(forward, handle::of_window(abi::get().handle(win)), name)
 }

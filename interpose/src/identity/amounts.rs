@@ -21,14 +21,20 @@ pub struct Passed {
     pub types: usize,
 }
 
+impl Passed {
+    /// The data type for a rank; `by_type`: each has one of its own.
+    fn datatype(self, by_type: bool, rank: usize) -> usize {
+        let abi = abi::get();
+        if by_type { abi.read(self.types + rank * abi.handle_size) } else { abi.handle(self.types) }
+    }
+}
+
 /// Added to the ranks of the group of an intercommunicator that does not have the lowest rank of the world.
 const OTHER_GROUP: u32 = 1 << 30;
 
-/// The numbers of the ranks of a call.
 #[derive(Clone, Copy)]
 struct Numbers<'k> {
     known: &'k Communicator,
-    /// This rank's.
     own: u32,
     /// That of the first rank that it exchanges blocks with, and how many these are.
     first: u32,
@@ -63,25 +69,6 @@ impl<'k> Numbers<'k> {
             true if root == abi.proc_null => None,
             true if root == abi.root => Some((self.own, true)),
             true => Some((self.first.wrapping_add(root as u32), false)),
-        }
-    }
-}
-
-/// The data types for several ranks.
-#[derive(Clone, Copy, PartialEq)]
-enum Types {
-    /// One for all.
-    One(usize),
-    /// An array of handles.
-    Each(usize),
-}
-
-impl Types {
-    fn for_rank(self, rank: usize) -> usize {
-        let abi = abi::get();
-        match self {
-            Types::One(datatype) => abi.handle(datatype),
-            Types::Each(array) => abi.read(array + rank * abi.handle_size),
         }
     }
 }
@@ -125,19 +112,18 @@ impl Data {
     }
 }
 
-/// The sum of the data for all ranks, with weights.
 fn weighted<W: Width>(
     thread: ThreadRef,
     ranks: u32,
-    counts: usize,
-    types: Types,
+    passed: Passed,
+    by_type: bool,
     weight: impl Fn(u32) -> u32,
 ) -> Option<Data> {
-    if counts == 0 || types == Types::Each(0) {
+    if passed.counts == 0 || by_type && passed.types == 0 {
         return None;
     }
-    let count = |rank: u32| W::element(counts, rank as usize);
-    if let Types::One(_) = types {
+    let count = |rank: u32| W::element(passed.counts, rank as usize);
+    if !by_type {
         // The kind of each rank's data is the same one, where there are any.
         let add = |(sum, of_kind, any): (u32, u16, bool), rank: u32| {
             let (weight, count) = (weight(rank), count(rank));
@@ -149,11 +135,11 @@ fn weighted<W: Width>(
             )
         };
         let (sum, of_kind, any) = (0..ranks).fold((0, 0, false), add);
-        let one = Data::elements(thread, any.into(), types.for_rank(0))?;
+        let one = Data::elements(thread, any.into(), passed.datatype(false, 0))?;
         return Some(Data { bytes: one.bytes.wrapping_mul(sum), kind: one.kind.wrapping_mul(of_kind), ..one });
     }
     (0..ranks).try_fold(Data::default(), |sum, rank| {
-        let data = Data::elements(thread, count(rank), types.for_rank(rank as usize))?;
+        let data = Data::elements(thread, count(rank), passed.datatype(true, rank as usize))?;
         Some(sum.plus(data.times(weight(rank))))
     })
 }
@@ -169,7 +155,6 @@ fn own<W: Width>(thread: ThreadRef, of: &Numbers, in_place: Option<Passed>, bloc
     .map(|data| data.bytes)
 }
 
-/// The data for all that this rank exchanges blocks with, by their weights.
 fn of_peers<W: Width>(
     thread: ThreadRef,
     of: &Numbers,
@@ -177,8 +162,11 @@ fn of_peers<W: Width>(
     by_type: bool,
     weight: impl Fn(u32) -> u32,
 ) -> Option<Data> {
-    let types = if by_type { Types::Each(passed.types) } else { Types::One(passed.types) };
-    weighted::<W>(thread, of.peers, passed.counts, types, |peer| weight(of.first.wrapping_add(peer)))
+    weighted::<W>(thread, of.peers, passed, by_type, |peer| weight(of.first.wrapping_add(peer)))
+}
+
+fn of_neighbours<W: Width>(thread: ThreadRef, weights: &[u32], passed: Passed, by_type: bool) -> Option<Data> {
+    weighted::<W>(thread, weights.len() as u32, passed, by_type, |place| weights[place as usize])
 }
 
 /// Each rank sends a block to each other one.
@@ -206,11 +194,8 @@ pub fn among_neighbours<W: Width>(
 ) -> Option<Share> {
     let of = Numbers::on(known)?;
     let Neighbours { sources, destinations } = of.known.neighbours()?;
-    let types = |passed: Passed| if by_type { Types::Each(passed.types) } else { Types::One(passed.types) };
-    let all = |weights: &[u32], passed: Passed| {
-        weighted::<W>(thread, weights.len() as u32, passed.counts, types(passed), |place| weights[place as usize])
-    };
-    Some(difference(&of, all(destinations, sent)?, all(sources, received)?))
+    let out = of_neighbours::<W>(thread, destinations, sent, by_type)?;
+    Some(difference(&of, out, of_neighbours::<W>(thread, sources, received, by_type)?))
 }
 
 /// Each rank sends the same block, or as many elements, to each of its neighbours. `by_rank`: it receives another count
@@ -230,9 +215,7 @@ pub fn to_neighbours<W: Width>(
         Some(Data::elements(thread, W::count(passed.counts), abi::get().handle(passed.types))?.times(sum))
     };
     let into = match by_rank {
-        true => weighted::<W>(thread, sources.len() as u32, received.counts, Types::One(received.types), |place| {
-            sources[place as usize]
-        }),
+        true => of_neighbours::<W>(thread, sources, received, false),
         false => all(sources, received),
     };
     Some(difference(&of, all(destinations, sent)?, into?))
@@ -318,6 +301,6 @@ fn with_root<W: Width>(
 pub fn the_same<W: Width>(thread: ThreadRef, known: &Communicator, passed: Passed) -> Option<u32> {
     let of = Numbers::on(known)?;
     let size = of.known.size();
-    let all = weighted::<W>(thread, size, passed.counts, Types::One(passed.types), receiver)?.bytes;
+    let all = weighted::<W>(thread, size, passed, false, receiver)?.bytes;
     Some(among(of.known.rank(), size).wrapping_mul(all))
 }

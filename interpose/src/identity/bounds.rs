@@ -41,7 +41,6 @@ const NEIGHBOURS: usize = 1 << 20;
 const GIVEN: u64 = 1 << 20;
 
 impl Bounds {
-    /// Calls that a communicator without an entry has before it gets one.
     fn calls_before_entry(&self) -> u64 {
         match self.retired / RETIRED {
             0 => 0,
@@ -66,7 +65,6 @@ impl Registry {
         Some(known)
     }
 
-    /// Puts an entry into the table.
     fn list(&mut self, entry: CommunicatorEntry) -> Option<(u32, Entry<CommunicatorEntry>)> {
         if let Some((number, place)) = self.bounds.unused.pop() {
             place.write(entry);
@@ -141,9 +139,8 @@ impl Registry {
 
     /// The reference of a name that the program gives; `None` where there is no room for another.
     pub fn given_name(&mut self, name: &str) -> Option<u32> {
-        let known = self.stored(name);
-        if known.is_some() {
-            return known;
+        if let Some(&known) = self.strings.get(name) {
+            return Some(known);
         }
         let given = self.bounds.given + strings::space(name.len());
         if given > GIVEN {
@@ -155,9 +152,8 @@ impl Registry {
 
     /// Neighbours that stay: other communicators, and threads that look at freed ones, may have the same ones.
     pub fn lasting(&mut self, neighbours: Neighbours) -> Option<&'static Neighbours> {
-        let known = self.neighbours.get(&neighbours).copied();
-        if known.is_some() {
-            return known;
+        if let Some(known) = self.neighbours.get(&neighbours) {
+            return Some(known);
         }
         // What a table and two empty arrays take, too.
         let stored = self.bounds.neighbours + neighbours.sources.len() + neighbours.destinations.len() + 16;
@@ -203,7 +199,6 @@ impl Registry {
     }
 }
 
-/// Every operation of a function on a communicator.
 fn merged(function: Declared, communicator: u32) -> Description {
     Description { function, communicator, bytes: UNKNOWN_BYTES, root: NO_ROOT, datatype: 0, reduction: 0, site: 0 }
 }

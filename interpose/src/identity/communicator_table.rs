@@ -38,8 +38,11 @@ pub fn end_of_world() {
     }
 }
 
-/// A communicator for a handle whose creation was not seen, before MPI may be asked about it.
-pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Communicator> {
+/// The communicator behind a handle; a provisional one where its creation was not seen, before MPI may be asked about it.
+pub fn known_or_provisional(registry: &mut Registry, handle: usize) -> Option<&'static Communicator> {
+    if let Some(known) = registry.communicators.get(&handle) {
+        return Some(known);
+    }
     let of_kind = match handle::kind(handle).0 {
         Kind::Communicator | Kind::New => 0,
         Kind::Window => flags::WINDOW,
@@ -69,31 +72,17 @@ pub fn add(
     handle: usize,
     key: [u64; 2],
     group: &Group,
-    predefined: u32,
+    of_kind: u32,
 ) -> Option<&'static Communicator> {
-    put(registry, handle, entry(key, group, predefined), group)
-}
-
-/// The entry of a communicator, window or file with these ranks.
-pub fn entry(key: [u64; 2], group: &Group, of_kind: u32) -> CommunicatorEntry {
-    CommunicatorEntry {
+    registry.communicators.try_reserve(1).ok()?;
+    let entry = CommunicatorEntry {
         key,
         size: group.here,
         rank: group.rank,
         flags: flags::IDENTIFIED | group.flags() | of_kind,
         sync_at: u64::MAX,
         ..CommunicatorEntry::default()
-    }
-}
-
-/// From now on the handle means this.
-pub fn put(
-    registry: &mut Registry,
-    handle: usize,
-    entry: CommunicatorEntry,
-    group: &Group,
-) -> Option<&'static Communicator> {
-    registry.communicators.try_reserve(1).ok()?;
+    };
     let known = registry.make(entry, group)?;
     // Where the library gives a freed handle out again without our having seen it freed.
     if let Some(freed) = registry.communicators.insert(handle, known) {
@@ -103,9 +92,22 @@ pub fn put(
     Some(known)
 }
 
+/// From now on the handle means a window or a file that the ranks of `comm` have made.
+pub fn add_made_of(comm: usize, handle: usize, of_kind: u32) -> Option<&'static Communicator> {
+    let parent = identified(abi::get().handle(comm))?;
+    let ([low, high], group) = (parent.key(), parent.group());
+    let key = mix(&[of_kind.into(), low, high, parent.next_child()]);
+    let known = add(&mut *registry::lock()?, handle, key, &group, of_kind)?;
+    known.entry().set_made_of(parent.number() + 1);
+    Some(known)
+}
+
 /// The communicator behind a handle that a call has just succeeded on: MPI is asked about it if it is new.
 pub fn identified(handle: usize) -> Option<&'static Communicator> {
-    let known = known_or_provisional(handle)?;
+    let known = {
+        let mut registry = registry::lock()?;
+        known_or_provisional(&mut registry, handle)?
+    };
     if known.is_identified() {
         return Some(known);
     }
@@ -117,14 +119,6 @@ pub fn identified(handle: usize) -> Option<&'static Communicator> {
         identify(&mut registry, handle, known, &group, members);
     }
     Some(known)
-}
-
-fn known_or_provisional(handle: usize) -> Option<&'static Communicator> {
-    let mut registry = registry::lock()?;
-    match registry.communicators.get(&handle) {
-        Some(known) => Some(known),
-        None => provisional(&mut registry, handle),
-    }
 }
 
 /// The ranks of a communicator that was made from one whose ranks are all of this world.

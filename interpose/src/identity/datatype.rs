@@ -110,14 +110,12 @@ pub fn without_asking(thread: ThreadRef, handle: usize) -> Option<KnownType> {
     thread.with_cache(|cache| cache.types.find(handle)).or_else(|| find_known(thread, handle, false))
 }
 
-/// The data type behind a handle that MPI has accepted.
 #[inline(always)]
 pub fn accepted(thread: ThreadRef, handle: usize) -> KnownType {
     let known = thread.with_cache(|cache| cache.types.find(handle)).or_else(|| find_known(thread, handle, true));
     known.unwrap_or(KnownType { size: 0, types: classes::OTHER })
 }
 
-/// A data type, kept for the thread.
 #[cold]
 #[inline(never)]
 fn find_known(thread: ThreadRef, handle: usize, may_ask: bool) -> Option<KnownType> {

@@ -15,7 +15,6 @@ pub fn of_new(thread: u32) -> usize {
     KINDS | thread as usize
 }
 
-/// The kind of a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Communicator,
@@ -25,13 +24,11 @@ pub enum Kind {
     New,
 }
 
-/// A window's handle, as it is looked up.
 #[inline(always)]
 pub fn of_window(handle: usize) -> usize {
     handle ^ WINDOW
 }
 
-/// A file's handle, as it is looked up.
 #[inline(always)]
 pub fn of_file(handle: usize) -> usize {
     handle ^ FILE

@@ -16,7 +16,6 @@ use crate::record::communicator::mix;
 /// Ranks of a part of the world, and ranks that are looked for there: all that can be in it.
 const PART: u32 = 64;
 
-/// All ranks of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Members {
     /// World rank of the first one; u64::MAX: of another world.
@@ -48,11 +47,9 @@ fn world_rank(translated: c_int) -> u64 {
     u64::try_from(translated).unwrap_or(u64::MAX)
 }
 
-/// The functions of groups that the search needs.
 trait Ranks: Sized {
     /// The ranks in `other` of some of this group's ranks, negative for those that are not in it.
     fn translate(&self, ranks: Range<u32>, other: &Self) -> Option<Vec<c_int>>;
-    /// A part of this group.
     fn range(&self, ranks: Range<u32>) -> Option<Self>;
 }
 
@@ -65,7 +62,6 @@ impl Ranks for mpi::Group {
     }
 }
 
-/// The world ranks of all `size` ranks of a group, negative for those of other worlds.
 fn world_ranks<G: Ranks>(group: &G, size: u32, world: &G, world_size: u32) -> Option<Vec<c_int>> {
     let mut found = vec![-1; size as usize];
     // The rank behind the last one that was found, and ranks before it that were not where they should be.

@@ -18,7 +18,6 @@ use crate::record::call_site;
 use crate::record::communicator::Communicator;
 use crate::record::thread::ThreadRef;
 
-/// A call of a collective whose size is being found.
 pub struct Message<W> {
     function: &'static Function,
     thread: ThreadRef,
@@ -34,7 +33,6 @@ pub struct Message<W> {
 }
 
 impl<W: Width> Message<W> {
-    /// A call of `function` on a communicator.
     #[inline(always)]
     pub fn on_communicator(function: &'static Function, thread: ThreadRef, communicator: usize) -> Self {
         let mask = abi::handle_mask();
@@ -52,7 +50,6 @@ impl<W: Width> Message<W> {
         }
     }
 
-    /// A call on a window.
     #[inline(always)]
     pub fn on_window(function: &'static Function, thread: ThreadRef, window: usize) -> Self {
         let message = Message::on_communicator(function, thread, window);
@@ -81,31 +78,26 @@ impl<W: Width> Message<W> {
         Message { asks: false, ..self }
     }
 
-    /// Made at this place of the program.
     #[inline(always)]
     pub fn called_at(self, site: call_site::Number) -> Self {
         Message { site, ..self }
     }
 
-    /// With a root.
     #[inline(always)]
     pub fn root(self, root: usize) -> Self {
         Message { root: root as i32, ..self }
     }
 
-    /// With a reduction operator.
     #[inline(always)]
     pub fn reduction(self, reduction: usize) -> Self {
         Message { reduction: reduction & self.mask, ..self }
     }
 
-    /// No data.
     #[inline(always)]
     pub fn nothing(self) -> Call {
         self.elements(0, 0)
     }
 
-    /// As many elements on every rank.
     #[inline(always)]
     pub fn uniform(self, count: usize, datatype: usize) -> Call {
         self.elements(W::count(count), datatype)
@@ -158,8 +150,7 @@ impl<W: Width> Message<W> {
         recvtype: usize,
     ) -> Call {
         let in_place = sendbuf == abi::get().in_place;
-        let sent = Passed { counts: sendcount, types: sendtype };
-        let received = Passed { counts: recvcounts, types: recvtype };
+        let [sent, received] = both(sendcount, sendtype, recvcounts, recvtype);
         let amounts =
             self.amounts(|known| amounts::gathered::<W>(self.thread, known, self.root, in_place, sent, received));
         let call = match (self.role(), self.known()) {
@@ -186,8 +177,7 @@ impl<W: Width> Message<W> {
         recvtype: usize,
     ) -> Call {
         let in_place = recvbuf == abi::get().in_place;
-        let sent = Passed { counts: sendcounts, types: sendtype };
-        let received = Passed { counts: recvcount, types: recvtype };
+        let [sent, received] = both(sendcounts, sendtype, recvcount, recvtype);
         let amounts =
             self.amounts(|known| amounts::scattered::<W>(self.thread, known, self.root, in_place, sent, received));
         let call = match (self.role(), self.known()) {
@@ -210,8 +200,7 @@ impl<W: Width> Message<W> {
         recvtype: usize,
     ) -> Call {
         let in_place = sendbuf == abi::get().in_place;
-        let sent = Passed { counts: sendcount, types: sendtype };
-        let received = Passed { counts: recvcounts, types: recvtype };
+        let [sent, received] = both(sendcount, sendtype, recvcounts, recvtype);
         let amounts = self.amounts(|known| amounts::contributed::<W>(self.thread, known, in_place, sent, received));
         let call = match in_place {
             false => self.elements(W::count(sendcount), sendtype),
@@ -233,12 +222,7 @@ impl<W: Width> Message<W> {
         recvcounts: usize,
         recvtype: usize,
     ) -> Call {
-        let in_place = sendbuf == abi::get().in_place;
-        let received = Passed { counts: recvcounts, types: recvtype };
-        let sent = if in_place { received } else { Passed { counts: sendcounts, types: sendtype } };
-        let amounts = self.amounts(|known| amounts::exchanged::<W>(self.thread, known, false, sent, received));
-        let call = self.by_communicator(|call, known| call.sum(sent.counts, sent.types, known.peers()));
-        Call { amounts, ..call }
+        self.sent_to_all(false, sendbuf, both(sendcounts, sendtype, recvcounts, recvtype))
     }
 
     /// As [`Message::exchanged`], with a data type for each peer.
@@ -251,15 +235,17 @@ impl<W: Width> Message<W> {
         recvcounts: usize,
         recvtypes: usize,
     ) -> Call {
-        let in_place = sendbuf == abi::get().in_place;
-        let received = Passed { counts: recvcounts, types: recvtypes };
-        let sent = if in_place { received } else { Passed { counts: sendcounts, types: sendtypes } };
-        let amounts = self.amounts(|known| amounts::exchanged::<W>(self.thread, known, true, sent, received));
-        let call = self.by_communicator(|call, known| call.by_peer(sent.counts, sent.types, known.peers()));
+        self.sent_to_all(true, sendbuf, both(sendcounts, sendtypes, recvcounts, recvtypes))
+    }
+
+    #[inline(always)]
+    fn sent_to_all(self, by_type: bool, sendbuf: usize, [sent, received]: [Passed; 2]) -> Call {
+        let sent = if sendbuf == abi::get().in_place { received } else { sent };
+        let amounts = self.amounts(|known| amounts::exchanged::<W>(self.thread, known, by_type, sent, received));
+        let call = self.by_communicator(|call, known| call.all(by_type, sent, known.peers()));
         Call { amounts, ..call }
     }
 
-    /// The block of each neighbour in a topology.
     #[inline(never)]
     pub fn block_of_neighbours(self, sendcount: usize, sendtype: usize, recvcount: usize, recvtype: usize) -> Call {
         let [sent, received] = both(sendcount, sendtype, recvcount, recvtype);
@@ -284,10 +270,7 @@ impl<W: Width> Message<W> {
     /// The data that this rank sends to its neighbours.
     #[inline(never)]
     pub fn sent_to_neighbours(self, sendcounts: usize, sendtype: usize, recvcounts: usize, recvtype: usize) -> Call {
-        let [sent, received] = both(sendcounts, sendtype, recvcounts, recvtype);
-        let amounts = self.amounts(|known| amounts::among_neighbours::<W>(self.thread, known, false, sent, received));
-        let call = self.by_communicator(|call, known| call.sum(sendcounts, sendtype, known.destinations()));
-        Call { amounts, ..call }
+        self.sent_to_each(false, both(sendcounts, sendtype, recvcounts, recvtype))
     }
 
     /// As [`Message::sent_to_neighbours`], with a data type for each.
@@ -299,13 +282,16 @@ impl<W: Width> Message<W> {
         recvcounts: usize,
         recvtypes: usize,
     ) -> Call {
-        let [sent, received] = both(sendcounts, sendtypes, recvcounts, recvtypes);
-        let amounts = self.amounts(|known| amounts::among_neighbours::<W>(self.thread, known, true, sent, received));
-        let call = self.by_communicator(|call, known| call.by_peer(sendcounts, sendtypes, known.destinations()));
+        self.sent_to_each(true, both(sendcounts, sendtypes, recvcounts, recvtypes))
+    }
+
+    #[inline(always)]
+    fn sent_to_each(self, by_type: bool, [sent, received]: [Passed; 2]) -> Call {
+        let amounts = self.amounts(|known| amounts::among_neighbours::<W>(self.thread, known, by_type, sent, received));
+        let call = self.by_communicator(|call, known| call.all(by_type, sent, known.destinations()));
         Call { amounts, ..call }
     }
 
-    /// The sum of what all ranks of the group get.
     #[inline(always)]
     pub fn summed(self, recvcounts: usize, datatype: usize) -> Call {
         let passed = Passed { counts: recvcounts, types: datatype };
@@ -314,7 +300,6 @@ impl<W: Width> Message<W> {
         Call { amounts, ..call }
     }
 
-    /// This rank's share of the sums of amounts.
     #[inline(always)]
     fn amounts<S: Into<Share>>(&self, share: impl FnOnce(&Communicator) -> Option<S>) -> Share {
         self.known().and_then(share).map_or(UNKNOWN_AMOUNTS, Into::into)
@@ -358,6 +343,12 @@ impl<W: Width> Message<W> {
             (false, root) if root == known.rank() as i32 => Role::Root,
             _ => Role::Other,
         })
+    }
+
+    /// The data for so many peers.
+    #[inline(always)]
+    fn all(self, by_type: bool, Passed { counts, types }: Passed, peers: usize) -> Call {
+        if by_type { self.by_peer(counts, types, peers) } else { self.sum(counts, types, peers) }
     }
 
     #[inline(always)]
@@ -410,13 +401,11 @@ impl<W: Width> Message<W> {
     }
 }
 
-/// The arguments of both sides.
 #[inline(always)]
 fn both(sendcounts: usize, sendtypes: usize, recvcounts: usize, recvtypes: usize) -> [Passed; 2] {
     [Passed { counts: sendcounts, types: sendtypes }, Passed { counts: recvcounts, types: recvtypes }]
 }
 
-/// The role of a rank in a rooted call.
 enum Role {
     Root,
     Other,

@@ -60,10 +60,7 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
         return Some(found);
     }
     // An unknown handle may be a wrong one: MPI is asked about it when the call has returned well.
-    let known = match known {
-        Some(known) => known,
-        None => communicator_table::provisional(&mut registry, call.key.communicator)?,
-    };
+    let known = communicator_table::known_or_provisional(&mut registry, call.key.communicator)?;
     let number = registry.operation(known, call, (UNKNOWN_BYTES, 0))?;
     Some(registry.found(known, number, call.asks))
 }
@@ -72,30 +69,30 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
 /// operation. `call` is made again now that the communicator is known; returns the operation and the repetition.
 #[cold]
 pub fn settle(open: &Found, first: &Key, call: &dyn Fn() -> Call) -> Option<(u32, u64)> {
-    communicator_table::identified(first.communicator)?;
-    let call = call();
-    let mut registry = registry::lock()?;
-    let known = registry.communicators.get(&call.key.communicator).copied()?;
-    let size = registry.size(&call, true)?;
-    let number = registry.operation(known, &call, size)?;
-    let entry = registry.live.operation(number);
+    let (settled, _) = asked(first.communicator, call)?;
     open.operation.set_calls(open.operation.calls() - 1);
-    let repetition = entry.calls();
-    entry.set_calls(repetition + 1);
-    Some((number, repetition))
+    let repetition = settled.operation.calls();
+    settled.operation.set_calls(repetition + 1);
+    Some((settled.number, repetition))
 }
 
 /// The operation of a persistent collective that was made just now, well, so that MPI may be asked about its handles;
 /// and its creation index on the communicator. `call` is asked when the communicator is known.
 #[cold]
 pub fn prepare(communicator: usize, call: &dyn Fn() -> Call) -> Option<(Found, u64)> {
+    let (found, known) = asked(communicator, call)?;
+    Some((found, known.next_persistent()))
+}
+
+/// The operation of a call that has returned well on this communicator: MPI is asked about its handles.
+fn asked(communicator: usize, call: &dyn Fn() -> Call) -> Option<(Found, &'static Communicator)> {
     communicator_table::identified(communicator)?;
     let call = call();
     let mut registry = registry::lock()?;
     let known = registry.communicators.get(&call.key.communicator).copied()?;
     let size = registry.size(&call, true)?;
     let number = registry.operation(known, &call, size)?;
-    Some((registry.found(known, number, false), known.next_persistent()))
+    Some((registry.found(known, number, false), known))
 }
 
 /// A call that only the ranks of a new communicator make has returned well, and that communicator is known now: the
@@ -176,7 +173,6 @@ impl Registry {
         }
     }
 
-    /// The description of the operation of a call with this size.
     pub fn describe(&mut self, known: &Communicator, call: &Call, (bytes, datatype): (u64, u32)) -> Description {
         let abi = abi::get();
         Description {
@@ -195,7 +191,6 @@ impl Registry {
         }
     }
 
-    /// Adds an operation to the table.
     pub fn add_operation(&mut self, description: &Description) -> Option<u32> {
         let function = self.string(description.function.0.name);
         let call_site = call_site::text(description.site).map_or(0, |text| self.string(&text));

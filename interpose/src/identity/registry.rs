@@ -35,7 +35,7 @@ pub struct Registry {
     pub recipes: FastMap<[u64; 2], u64>,
     pub operations: FastMap<Description, u32>,
     pub bounds: Bounds,
-    strings: HashMap<String, u32>,
+    pub(super) strings: HashMap<String, u32>,
     pub reductions: FastMap<usize, u32>,
     /// Signatures of derived types that are told apart.
     signatures: HashSet<u32>,
@@ -50,13 +50,11 @@ pub struct Bounds {
     pub(super) spare: VecDeque<&'static Communicator>,
     /// Entries of the table to which no operation refers.
     pub(super) unused: Vec<(u32, Entry<CommunicatorEntry>)>,
-    /// Communicators that were freed and have left their entries.
     pub(super) retired: u64,
     /// The entry that is for all that have none.
     pub(super) folded: Option<u32>,
     /// Operations on it, by function and thread: threads may call on several of these communicators at once.
     pub(super) folded_operations: FastMap<(Declared, u32), u32>,
-    /// Operations in the table.
     pub(super) operations: u64,
     /// At as many operations by description those of freed communicators are forgotten.
     pub(super) forget_at: usize,
@@ -64,7 +62,6 @@ pub struct Bounds {
     pub(super) unmatched: u64,
     /// Bytes of names that the program has given.
     pub(super) given: u64,
-    /// Neighbours that are stored.
     pub(super) neighbours: usize,
 }
 
@@ -80,7 +77,6 @@ pub struct Description {
     pub site: call_site::Number,
 }
 
-/// A data type.
 #[derive(Clone, Copy)]
 pub struct Datatype {
     /// Bytes of an element.
@@ -105,24 +101,20 @@ pub struct World {
 
 static WORLD: OnceLock<World> = OnceLock::new();
 
-/// The place of this process among the ranks, where tracing has started.
 pub fn world() -> Option<World> {
     WORLD.get().copied()
 }
 
-/// Makes the registry, once, at Init.
 pub fn start(live: &'static TraceBuffer, world: World) {
     let _ = WORLD.set(world);
     let _ = REGISTRY.set(Mutex::new(Registry::new(live)));
 }
 
-/// The registry, where tracing has started.
 pub fn lock() -> Option<MutexGuard<'static, Registry>> {
     // A panic while it was held has ended the tracing; what it holds is still whole enough to be written.
     REGISTRY.get().map(lock::lock)
 }
 
-/// The communicator behind a handle, where it is known.
 #[cold]
 #[inline(never)]
 pub fn communicator(handle: usize) -> Option<&'static Communicator> {
@@ -130,7 +122,6 @@ pub fn communicator(handle: usize) -> Option<&'static Communicator> {
 }
 
 impl Registry {
-    /// Knows nothing yet.
     pub fn new(live: &'static TraceBuffer) -> Registry {
         Registry {
             live,
@@ -144,11 +135,6 @@ impl Registry {
             signatures: HashSet::new(),
             neighbours: HashSet::new(),
         }
-    }
-
-    /// The reference of a text, where it is stored.
-    pub fn stored(&self, text: &str) -> Option<u32> {
-        self.strings.get(text).copied()
     }
 
     /// A signature's code; 0 where there are too many of them: each makes operations of its own.

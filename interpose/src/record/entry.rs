@@ -95,7 +95,7 @@ macro_rules! fields {
 fields! {
     CommunicatorEntry {
         key set_key: [u64; 2], calls set_calls: u64, size set_size: u32, rank set_rank: u32, name set_name: u32,
-        flags set_flags: u32, sync_at set_sync_at: u64, amounts set_amounts: [u32; 2],
+        flags set_flags: u32, sync_at set_sync_at: u64, amounts set_amounts: [u32; 2], made_of set_made_of: u32,
         unknown set_unknown: u16, types set_types: u16
     }
     OperationEntry {

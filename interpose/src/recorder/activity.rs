@@ -41,33 +41,22 @@ impl Activity {
     }
 
     /// Runs `forward`, the function, from a wrapper that stands at `here`; or `otherwise`, which does so too, where
-    /// there is more to do. What these are made of stays in registers but for the second way.
+    /// there is more to do. What these are made of stays in registers but for the second way. `waits`: its calls can.
     #[inline(always)]
-    pub fn run_or(&self, here: usize, forward: impl Fn() -> c_int, otherwise: impl Fn() -> c_int) -> c_int {
+    pub fn run_or(
+        &self,
+        here: usize,
+        waits: bool,
+        forward: impl Fn() -> c_int,
+        otherwise: impl Fn() -> c_int,
+    ) -> c_int {
         let word = self.quick.load(Ordering::Relaxed);
         if word != 0
             && let Some(thread) = thread::current()
             && here >= thread.guard()
         {
             let _within = Within::enter(thread, word);
-            return forward();
-        }
-        if !mode::is_on() {
-            return forward();
-        }
-        self.aside(here, otherwise)
-    }
-
-    /// The same of a function whose calls can wait.
-    #[inline(always)]
-    pub fn wait_or(&self, here: usize, forward: impl Fn() -> c_int, otherwise: impl Fn() -> c_int) -> c_int {
-        let word = self.quick.load(Ordering::Relaxed);
-        if word != 0
-            && let Some(thread) = thread::current()
-            && here >= thread.guard()
-        {
-            let _within = Within::enter(thread, word);
-            let _waiting = Waiting::begin(thread, here, self.class);
+            let _waiting = if waits { Waiting::begin(thread, here, self.class) } else { None };
             return forward();
         }
         if !mode::is_on() {
@@ -154,7 +143,6 @@ impl Activity {
 pub struct Within(Entry<ThreadEntry>);
 
 impl Within {
-    /// Stores the word.
     #[inline(always)]
     pub fn enter(thread: ThreadRef, word: u32) -> Within {
         let entry = thread.entry();

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use mpitrace_format::layout::{CommunicatorEntry, INTERRUPTED, INTERRUPTED_BEFORE, activity, chunk_flags};
 
+use crate::base::mode;
 use crate::clocks;
 use crate::counters::per_call;
 use crate::identity::{operations, registry};
@@ -44,7 +45,6 @@ pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, bl
     }
 }
 
-/// Further work for a record, before its call.
 #[cold]
 #[inline(never)]
 pub fn attend(thread: ThreadRef, record: Record) {
@@ -135,7 +135,6 @@ pub fn made_nothing(thread: ThreadRef, found: &Found) {
     uncount(found);
 }
 
-/// Takes the thread's last record back.
 fn withdraw(thread: ThreadRef) {
     let record = thread.last_record();
     let place = thread.place(record);
@@ -180,7 +179,6 @@ pub fn leave_error_handler(thread: ThreadRef) {
     entry.set_activity(activity::left(entry.activity()));
 }
 
-/// Takes back the count of a call that the library refused.
 fn refused(thread: ThreadRef, found: &Found) {
     leave_error_handler(thread);
     uncount(found);
@@ -191,6 +189,20 @@ fn refused(thread: ThreadRef, found: &Found) {
 fn uncount(found: &Found) {
     found.communicator.set_calls(found.communicator.calls() - 1);
     found.operation.set_calls(found.operation.calls() - 1);
+}
+
+/// The flags of the record of a start or a region that has this position; else what it is counted by.
+pub fn room(thread: ThreadRef, found: &Found, mode: u8, position: u64) -> Result<u32, Unkept> {
+    let is_paused = mode == mode::PAUSED;
+    let is_kept = !is_paused && thread.is_to_stay(found.communicator, position);
+    let room = if is_kept { thread.make_room() } else { None };
+    room.ok_or_else(|| {
+        let entry = thread.entry();
+        entry.set_paused(entry.paused() + u64::from(is_paused));
+        // Paused, its time is in no histogram, as that of other calls.
+        let (buffer, enter) = (thread.buffer().filter(|_| !is_paused), ticks::now());
+        Unkept { buffer, operation: found.operation, enter, exit: enter }
+    })
 }
 
 #[cold]

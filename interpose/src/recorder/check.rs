@@ -28,7 +28,6 @@ pub fn start() -> bool {
     clocks::shared_page().is_some_and(|page| PAGE.set(page).is_ok() || PAGE.get().is_some())
 }
 
-/// True if calls are compared.
 #[inline(always)]
 pub fn is_on() -> bool {
     PAGE.get().is_some()

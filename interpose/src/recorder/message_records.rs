@@ -29,7 +29,6 @@ const _: () = assert!((message::FINDS | message::FOLDED | message::CANCELLED) & 
 
 static OPERATIONS: Mutex<Option<FastMap<MessageKey, u32>>> = Mutex::new(None);
 
-/// The operation of a key.
 #[inline(always)]
 fn find(thread: ThreadRef, key: &MessageKey) -> Option<KnownMessage> {
     thread.known_message(key).or_else(|| find_slowly(thread, key))
@@ -70,7 +69,6 @@ fn find_slowly(thread: ThreadRef, key: &MessageKey) -> Option<KnownMessage> {
     })
 }
 
-/// The call has returned.
 pub fn end(thread: ThreadRef) {
     thread.end_message_call(ticks::now());
 }
@@ -92,13 +90,11 @@ pub fn keep(thread: ThreadRef, message: Message, start: u32, number: Option<u32>
     (u64::from(found.number) + 1) << 32 | u64::from(number)
 }
 
-/// Stores the record of a call that has started the request, or found the message, at this address.
 pub fn keep_start(thread: ThreadRef, request: usize, message: Message) {
     let started = Message { flags: message.flags | message::STARTS, ..message };
     keep_start_of(abi::get().read(request), started, keep(thread, started, 0, None));
 }
 
-/// Remembers the start of a request, by its handle.
 fn keep_start_of(handle: usize, message: Message, reference: u64) {
     if abi::get().is_complete_request(handle) {
         return;
@@ -207,7 +203,6 @@ pub fn move_start(found: Option<Message>, request: usize) {
     }
 }
 
-/// The start of the message with this handle.
 pub fn start_of(handle: usize) -> Option<Message> {
     STARTS.find(handle)
 }

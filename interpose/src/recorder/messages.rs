@@ -18,10 +18,8 @@ use crate::record::thread::{self, ThreadRef, attention, messages, partners};
 use crate::recorder::message_records;
 use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT, RequestPartners};
 
-/// The messages of the program's requests.
 pub static REQUESTS: RequestPartners = RequestPartners::new();
 
-/// The program has made a persistent request.
 pub static ANY_PERSISTENT: AtomicBool = AtomicBool::new(false);
 
 /// The rank with this number in a communicator, as the program passes them: a partner.
@@ -83,7 +81,6 @@ fn own(here: usize) -> Option<ThreadRef> {
 /// The name of an MPI function. It takes one word, as all other arguments of what is called behind a call.
 pub type Name = &'static &'static str;
 
-/// The reference of a function's name.
 #[cold]
 #[inline(never)]
 fn reference(function: Name) -> u32 {
@@ -112,12 +109,10 @@ fn count_receive(thread: ThreadRef, function: Name, partner: u64, types: u16) {
     partners::received(thread, partner, types, || reference(function));
 }
 
-/// The types of messages with so many elements of this type each: empty ones go with all types.
 fn types_of(known: KnownType, count: u64) -> u16 {
     if count == 0 { classes::OTHER } else { known.types }
 }
 
-/// A message was sent.
 #[inline(always)]
 pub fn sent<W: Width>(function: Name, count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
     if partners::are_counted() {
@@ -178,7 +173,6 @@ fn count_and_keep(thread: ThreadRef, function: Name, count: u64, destination: De
     (partner, bytes)
 }
 
-/// Counts the request that a call has made and stores its message.
 #[inline(always)]
 fn keep_request(request: usize, message: impl FnOnce(ThreadRef) -> Message) {
     if let Some(thread) = keep(request, message) {
@@ -251,7 +245,6 @@ pub fn no_message(request: usize) {
     }
 }
 
-/// The program has asked to cancel a request.
 #[inline(never)]
 pub fn cancelled(_: Name, request: usize) {
     if partners::are_counted() && own(processor::frame()).is_some() {
@@ -262,7 +255,6 @@ pub fn cancelled(_: Name, request: usize) {
     }
 }
 
-/// A message is being sent.
 #[inline(never)]
 pub fn sending<W: Width>(
     function: Name,
@@ -279,7 +271,6 @@ pub fn sending<W: Width>(
     });
 }
 
-/// A message is being received.
 #[inline(never)]
 pub fn receiving(function: Name, request: usize, datatype: usize, source: usize, tag: usize, comm: usize) {
     if let Some(thread) = receiving_as(function, request, |thread| accepted(thread, datatype).types, source, tag, comm)
@@ -304,13 +295,11 @@ fn receiving_as(
     })
 }
 
-/// The data type that the program has passed.
 #[inline(always)]
 fn accepted(thread: ThreadRef, datatype: usize) -> KnownType {
     datatype::accepted(thread, abi::get().handle(datatype))
 }
 
-/// A message is being sent and another one received.
 #[inline(never)]
 #[allow(clippy::too_many_arguments, reason = "those of MPI_Isendrecv that say with whom")]
 pub fn exchanging<W: Width>(
@@ -341,7 +330,6 @@ pub fn exchanging<W: Width>(
     }
 }
 
-/// The partner of two messages.
 pub fn together(one: u64, other: u64) -> u64 {
     match (one, other) {
         (partner::NONE, partner) | (partner, partner::NONE) => partner,
@@ -351,7 +339,6 @@ pub fn together(one: u64, other: u64) -> u64 {
     }
 }
 
-/// A persistent request to send was made.
 #[inline(never)]
 pub fn preparing_send<W: Width>(
     _: Name,
@@ -411,7 +398,6 @@ pub fn receiving_found(_: usize, forward: impl Fn() -> c_int, message: usize, re
     result
 }
 
-/// A persistent request was started.
 pub fn started(function: Name, request: usize) {
     all_started(function, 1, request);
 }

@@ -17,7 +17,6 @@ use crate::record::communicator::mix;
 use crate::record::thread;
 use crate::recorder::region::{Region, begin_region};
 
-/// A region that has a name.
 struct Named {
     name: String,
     /// Its operation, once it was begun.
@@ -27,7 +26,6 @@ struct Named {
 
 static REGIONS: Mutex<Vec<Named>> = Mutex::new(Vec::new());
 
-/// The regions in progress on a thread, by their numbers.
 type Open = Vec<(usize, Option<Region>)>;
 
 thread_local! {
@@ -37,7 +35,6 @@ thread_local! {
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-/// The number of the region of this name.
 pub fn number(name: &str) -> Option<usize> {
     let mut regions = lock(&REGIONS);
     if let Some(known) = regions.iter().position(|region| region.name == name) {
@@ -53,15 +50,7 @@ pub fn number(name: &str) -> Option<usize> {
 /// The upper half of the position of a region's first repetition, beyond all counted positions and those of persistent
 /// collectives. Those that follow count on from there.
 fn positions_from(name: &str) -> u32 {
-    let words: Vec<u64> = name
-        .as_bytes()
-        .chunks(8)
-        .map(|chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            u64::from_le_bytes(word)
-        })
-        .collect();
+    let words: Vec<u64> = name.bytes().map(u64::from).collect();
     // The same on all ranks, in whichever order they have met their regions: 22 bits of the name's hash.
     3 << 30 | ((mix(&words)[0] >> 42) as u32) << 8
 }
@@ -122,7 +111,6 @@ fn with_open<R>(work: impl FnOnce(&mut Open) -> R) -> Option<R> {
     OPEN.with(|open| open.try_borrow_mut().ok().map(|mut open| work(&mut open)))
 }
 
-/// The operation of a region, made now.
 fn operation(name: &str) -> Option<Found> {
     let mut registry = registry::lock()?;
     let world = registry.communicators.get(&abi::get().comm_world).copied()?;

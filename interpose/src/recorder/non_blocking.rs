@@ -4,19 +4,15 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use mpitrace_format::layout::OperationEntry;
-
 use crate::base::mode;
 use crate::counters::per_call;
 use crate::record::call_cache::{Call, Found};
 use crate::record::chunk::Place;
 use crate::record::drawn::Drawn;
-use crate::record::entry::Entry;
 use crate::record::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::ticks;
-use crate::record::trace_buffer::TraceBuffer;
-use crate::recorder::afterwards::{after, afterwards, attend};
+use crate::recorder::afterwards::{after, afterwards, attend, room};
 use crate::recorder::{begin, uncaught};
 
 /// Forwards what starts a non-blocking collective, and begins its record: the result, and what is left to be recorded
@@ -46,13 +42,10 @@ pub fn starting(
         }
         let kept = Kept { place, chunk: thread.drawn() };
         let operation = thread.buffer().map_or(found.operation, |buffer| buffer.operation(place.operation()));
-        let started = Started::new(thread.buffer(), operation, enter, returned, Some(kept));
-        (result, (outcome == 0).then_some(started))
+        let unkept = Unkept { buffer: thread.buffer(), operation, enter, exit: returned };
+        (result, (outcome == 0).then(|| Started::new(unkept, Some(kept))))
     };
-    let unrecorded = |result, unkept: Option<Unkept>| {
-        let started = |call: Unkept| Started::new(call.buffer, call.operation, call.enter, call.exit, None);
-        (result, unkept.map(started))
-    };
+    let unrecorded = |result, unkept: Option<Unkept>| (result, unkept.map(|call| Started::new(call, None)));
     begin(here, false, message, forward, unrecorded, recorded)
 }
 
@@ -66,17 +59,14 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     }
     let thread = thread::current_or_new()?;
     let repetition = found.operation.count_start();
-    let is_kept = mode != mode::PAUSED && thread.is_to_stay(found.communicator, position);
-    let room = if is_kept { thread.make_room() } else { None };
-    let Some(flags) = room else {
-        let entry = thread.entry();
-        entry.set_paused(entry.paused() + u64::from(mode == mode::PAUSED));
-        if thread.attention() & attention::COUNTERS != 0 {
-            per_call::skipped();
+    let flags = match room(thread, found, mode, position) {
+        Ok(flags) => flags,
+        Err(unkept) => {
+            if thread.attention() & attention::COUNTERS != 0 {
+                per_call::skipped();
+            }
+            return Some(Begun { thread, repetition, unkept, kept: None });
         }
-        // Its time is in no histogram, as that of other calls.
-        let buffer = thread.buffer().filter(|_| mode != mode::PAUSED);
-        return Some(Begun { thread, buffer, operation: found.operation, repetition, enter: ticks::now(), kept: None });
     };
     let record = thread.next_record();
     thread.describe(record, position, repetition, found.number | flags);
@@ -89,18 +79,15 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     let enter = thread.enter(record, ticks::now);
     thread.go_behind(record);
     let kept = Some((record, Kept { place, chunk: thread.drawn() }));
-    Some(Begun { thread, buffer: thread.buffer(), operation: found.operation, repetition, enter, kept })
+    let unkept = Unkept { buffer: thread.buffer(), operation: found.operation, enter, exit: enter };
+    Some(Begun { thread, repetition, unkept, kept })
 }
 
 /// The record of a persistent collective that is being started, on the thread that has begun it.
 pub struct Begun {
     thread: ThreadRef,
-    /// `None`: recording was paused.
-    buffer: Option<&'static TraceBuffer>,
-    operation: Entry<OperationEntry>,
     repetition: u64,
-    /// Ticks at the entry of the starting call.
-    enter: u64,
+    unkept: Unkept,
     /// `None`: the call is counted and not kept.
     kept: Option<(Record, Kept)>,
 }
@@ -108,7 +95,7 @@ pub struct Begun {
 impl Begun {
     /// The starting call has returned well, at this tick.
     pub fn started(self, returned: u64) -> Started {
-        let Begun { thread, buffer, operation, enter, kept, .. } = self;
+        let Begun { thread, unkept, kept, .. } = self;
         if let Some((record, Kept { place, chunk })) = &kept {
             place.set_init(returned.wrapping_sub(place.enter()));
             // Unless another chunk was drawn since.
@@ -116,14 +103,14 @@ impl Begun {
                 per_call::end(thread, *record);
             }
         }
-        Started::new(buffer, operation, enter, returned, kept.map(|(_, kept)| kept))
+        Started::new(Unkept { exit: returned, ..unkept }, kept.map(|(_, kept)| kept))
     }
 
     /// The starting call has failed. To be called for the last one begun first.
     pub fn take_back(self) {
         let entry = self.thread.entry();
         entry.set_failed(entry.failed() + 1);
-        if !self.operation.take_back_start(self.repetition) {
+        if !self.unkept.operation.take_back_start(self.repetition) {
             entry.set_failed_in_place(entry.failed_in_place() + 1);
         }
         // It is the thread's last one, unless a chunk was drawn in between.
@@ -137,18 +124,13 @@ impl Begun {
     }
 }
 
-/// A non-blocking collective under way.
 pub struct Started {
-    /// When the starting call returned, ticks.
-    pub returned: u64,
     kept: Option<Kept>,
-    /// The call as it is counted where it is not kept.
+    /// The starting call; as it is counted where it is not kept.
     unkept: Unkept,
-    /// True if it was found complete.
     complete: Cell<bool>,
 }
 
-/// The record of a call.
 struct Kept {
     place: Place,
     /// Tells whether the chunk is still the one in which the record was begun.
@@ -156,15 +138,13 @@ struct Kept {
 }
 
 impl Started {
-    fn new(
-        buffer: Option<&'static TraceBuffer>,
-        operation: Entry<OperationEntry>,
-        enter: u64,
-        returned: u64,
-        kept: Option<Kept>,
-    ) -> Started {
-        let unkept = Unkept { buffer, operation, enter, exit: returned };
-        Started { returned, kept, unkept, complete: Cell::new(false) }
+    fn new(unkept: Unkept, kept: Option<Kept>) -> Started {
+        Started { kept, unkept, complete: Cell::new(false) }
+    }
+
+    /// It was complete when the starting call returned.
+    pub fn complete_at_start(&self) {
+        self.complete(self.unkept.exit);
     }
 
     /// Stores something in its record, where that is still in its chunk.
@@ -179,7 +159,6 @@ impl Started {
         self.in_record(Place::begin_wait);
     }
 
-    /// Adds time that the program spent in a Wait for it, ticks.
     pub fn add_wait(&self, ticks: u64) {
         self.in_record(|place| place.add_wait(ticks));
     }
@@ -212,6 +191,7 @@ mod tests {
 
     use super::*;
     use crate::record::chunk::Columns;
+    use crate::record::trace_buffer::TraceBuffer;
 
     /// A buffer of two chunks of 16 records, of which the last ones are kept.
     fn ring() -> &'static TraceBuffer {
@@ -247,7 +227,8 @@ mod tests {
                 // SAFETY: the chunk has 16 records, and this thread has drawn it.
                 let place = unsafe { Place::new(columns, 3) };
                 let kept = Kept { place, chunk: Drawn::now(buffer, chunk.number) };
-                let call = Started::new(Some(buffer), buffer.operation(0), 0, 0, Some(kept));
+                let operation = buffer.operation(0);
+                let call = Started::new(Unkept { buffer: Some(buffer), operation, enter: 0, exit: 0 }, Some(kept));
                 *started.lock().unwrap() = Some(call);
                 meet.wait();
                 let other = buffer.draw(0, Some(chunk.number)).unwrap();

@@ -16,7 +16,6 @@ pub struct OwnStatuses {
 }
 
 impl OwnStatuses {
-    /// Not in use yet.
     #[inline(always)]
     pub fn new() -> OwnStatuses {
         OwnStatuses { few: [const { MaybeUninit::uninit() }; _], many: Vec::new() }

@@ -32,7 +32,6 @@ fn counted_to<W: Width>(kind: usize, result: c_int, elements: usize, datatype: u
     result
 }
 
-/// A send, blocking or not.
 pub fn sent<W: Width>(forward: &dyn Fn() -> c_int, elements: usize, datatype: usize, dest: usize) -> c_int {
     counted_to::<W>(SENT, thread::guarded(forward), elements, datatype, dest)
 }
@@ -48,7 +47,6 @@ pub fn received<W: Width>(forward: &dyn Fn(usize) -> c_int, status: usize) -> c_
     result
 }
 
-/// A receive that was started.
 const RECEIVE: Request = Request::Receive { persistent: false, active: true };
 
 /// A call with this result has made a request, which is followed.
@@ -59,12 +57,10 @@ fn followed(result: c_int, request: usize, new: Request) -> c_int {
     result
 }
 
-/// A receive that goes on.
 pub fn receiving<W: Width>(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
     followed(thread::guarded(forward), request, RECEIVE)
 }
 
-/// A send and a receive in one.
 pub fn exchanged<W: Width>(
     forward: &dyn Fn(usize) -> c_int,
     elements: usize,
@@ -75,7 +71,6 @@ pub fn exchanged<W: Width>(
     counted_to::<W>(SENT, received::<W>(forward, status), elements, datatype, dest)
 }
 
-/// A send and a receive in one that go on.
 pub fn exchanging<W: Width>(
     forward: &dyn Fn() -> c_int,
     elements: usize,
@@ -126,7 +121,6 @@ pub fn put<W: Width>(forward: &dyn Fn() -> c_int, elements: usize, datatype: usi
     counted_to::<W>(PUT, thread::guarded(forward), elements, datatype, target)
 }
 
-/// Data read from another rank's window.
 pub fn got<W: Width>(forward: &dyn Fn() -> c_int, elements: usize, datatype: usize, target: usize) -> c_int {
     counted_to::<W>(GOT, thread::guarded(forward), elements, datatype, target)
 }

@@ -9,8 +9,9 @@ use crate::record::call_cache::Found;
 use crate::record::chunk::Place;
 use crate::record::drawn::Drawn;
 use crate::record::histograms::Unkept;
-use crate::record::thread::{self, Record, ThreadRef};
+use crate::record::thread::{self, Record};
 use crate::record::ticks;
+use crate::recorder::afterwards::room;
 
 /// Begins a repetition of a region, which the caller has counted, with its record where it is kept; `None` where
 /// nothing is.
@@ -20,15 +21,9 @@ pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
         return None;
     }
     let thread = thread::current_or_new()?;
-    let is_kept = mode != mode::PAUSED && thread.is_to_stay(found.communicator, repetition);
-    let room = if is_kept { thread.make_room() } else { None };
-    let Some(flags) = room else {
-        let entry = thread.entry();
-        entry.set_paused(entry.paused() + u64::from(mode == mode::PAUSED));
-        let mut unkept = unkept(thread, found, ticks::now());
-        // Its time is in no histogram, as that of other calls.
-        unkept.buffer = unkept.buffer.filter(|_| mode != mode::PAUSED);
-        return Some(Region { unkept, kept: None });
+    let flags = match room(thread, found, mode, repetition) {
+        Ok(flags) => flags,
+        Err(unkept) => return Some(Region { unkept, kept: None }),
     };
     let record = thread.next_record();
     let place = thread.place(record);
@@ -41,21 +36,16 @@ pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
     place.set_enter(enter);
     thread.go_behind(record);
     let kept = Kept { place, record, reading, number, chunk: thread.drawn() };
-    Some(Region { unkept: unkept(thread, found, enter), kept: Some(kept) })
-}
-
-fn unkept(thread: ThreadRef, found: &Found, enter: u64) -> Unkept {
-    Unkept { buffer: thread.buffer(), operation: found.operation, enter, exit: enter }
+    let unkept = Unkept { buffer: thread.buffer(), operation: found.operation, enter, exit: enter };
+    Some(Region { unkept, kept: Some(kept) })
 }
 
 /// A repetition of a region in progress. It ends on the thread that has begun it.
 pub struct Region {
-    /// As it is counted where it is not kept.
     unkept: Unkept,
     kept: Option<Kept>,
 }
 
-/// The record of a repetition.
 struct Kept {
     place: Place,
     record: Record,
@@ -67,14 +57,12 @@ struct Kept {
 }
 
 impl Region {
-    /// The tracer delays the program within it.
     pub fn disturb(&self) {
         if let Some(kept) = &self.kept {
             kept.chunk.while_current(|| kept.place.disturb());
         }
     }
 
-    /// Ends it.
     pub fn end(self) {
         let exit = ticks::now();
         let is_kept = self.kept.is_some_and(|Kept { place, record, reading, number, chunk }| {

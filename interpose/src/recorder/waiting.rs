@@ -197,9 +197,7 @@ pub fn await_window(here: usize, win: usize) {
     }
 }
 
-/// Nothing is known of a request.
 const UNKNOWN: Message = Message { partner: partner::UNKNOWN, tag: 0, flags: 0, bytes: 0 };
-/// A request that is complete.
 const NONE: Message = Message { partner: partner::NONE, ..UNKNOWN };
 
 #[inline(always)]
@@ -224,7 +222,6 @@ fn receive_from_any(thread: ThreadRef, forward: &dyn Fn(usize) -> c_int, communi
     result
 }
 
-/// `MPI_Wait`.
 #[inline(always)]
 pub fn wait(here: usize, forward: impl Fn(usize) -> c_int, request: usize, status: usize) -> c_int {
     let Some(thread) = own(here) else { return forward(status) };
@@ -263,7 +260,6 @@ fn closing(here: usize, array: &Array, forward: impl FnOnce() -> c_int) -> c_int
     result
 }
 
-/// `MPI_Request_free`.
 pub fn free(here: usize, forward: impl Fn() -> c_int, request: usize) -> c_int {
     closing(here, &Array::one(request), forward)
 }

@@ -77,9 +77,6 @@ mod tests {
     #[test]
     fn a_thread_has_the_first_function_that_a_call_enters_and_the_next_one() {
         let stubs = stubs::ADDRESSES;
-        if stubs.is_empty() {
-            return;
-        }
         assert_eq!(stubs.len(), functions().len());
         // No library in this process has any of them.
         let enter = move |index: usize| {

@@ -19,17 +19,14 @@ use crate::recorder::requests::request_table::ClaimedRequest;
 /// Forwards a call, given the address of its statuses.
 type Forward<'a> = &'a dyn Fn(usize) -> c_int;
 
-/// A call that waits.
 pub fn wait(forward: Forward<'_>, array: Array) -> c_int {
     complete(forward, array, if array.is_for_all() { Means::WaitForAll } else { Means::WaitForAny })
 }
 
-/// A call that tests.
 pub fn test(forward: Forward<'_>, array: Array) -> c_int {
     complete(forward, array, Means::Test)
 }
 
-/// `MPI_Request_get_status_all` and those like it.
 pub fn get_status_of(forward: Forward<'_>, array: Array) -> c_int {
     complete(forward, array, Means::Look)
 }
@@ -40,7 +37,6 @@ pub fn get_status(forward: Forward<'_>, request: usize, flag: usize, status: usi
     get_status_of(forward, Array { count: 1, requests, statuses: status, flag, completed: Completed::All })
 }
 
-/// How a call finds requests complete.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Means {
     /// It returns when all of them are.
@@ -129,7 +125,6 @@ impl Followed {
 }
 
 impl Drop for Followed {
-    /// Requests that are not complete go back.
     fn drop(&mut self) {
         outstanding::put_back(&mut self.0);
     }

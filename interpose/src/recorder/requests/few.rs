@@ -3,21 +3,17 @@
 /// So many elements lie in the list itself: programs mostly complete one request at a time, or a few.
 const FEW: usize = 4;
 
-/// Elements in the order in which they came.
 pub struct Few<T> {
     /// Filled from the front.
     first: [Option<T>; FEW],
-    /// Elements behind those.
     rest: Vec<T>,
 }
 
 impl<T> Few<T> {
-    /// An empty list.
     pub const fn new() -> Few<T> {
         Few { first: [const { None }; FEW], rest: Vec::new() }
     }
 
-    /// Adds an element at the end.
     pub fn push(&mut self, element: T) {
         match self.first.iter_mut().find(|place| place.is_none()) {
             Some(place) => *place = Some(element),
@@ -30,17 +26,14 @@ impl<T> Few<T> {
         self.first.last().is_some_and(Option::is_none) || self.rest.try_reserve(1).is_ok()
     }
 
-    /// True if there is no element.
     pub fn is_empty(&self) -> bool {
         self.first[0].is_none()
     }
 
-    /// The elements.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.first.iter().flatten().chain(&self.rest)
     }
 
-    /// Takes all elements out.
     pub fn take_all(&mut self) -> impl DoubleEndedIterator<Item = T> {
         self.first.iter_mut().filter_map(Option::take).chain(self.rest.drain(..))
     }

@@ -25,7 +25,6 @@ use crate::recorder::{self, Started};
 static REQUESTS: RequestTable<Request> = RequestTable::new();
 static PREPARED: RequestTable<Prepared> = RequestTable::new();
 
-/// A request that is followed.
 pub enum Request {
     /// A collective, with narrowed copies of the program's arrays. `None` for a call that is not recorded, whose arrays
     /// must live on all the same.
@@ -36,9 +35,7 @@ pub enum Request {
     Send { bytes: u64 },
 }
 
-/// A persistent collective.
 struct Prepared {
-    /// `None` where it is not recorded.
     operation: Option<(Found, u64)>,
     starts: u64,
     /// Narrowed copies of the program's arrays.
@@ -50,13 +47,11 @@ fn persistent_position(nth: u64, starts: u64) -> u64 {
     1 << 63 | nth << 40 | starts
 }
 
-/// True if there are persistent requests that could be started.
 #[inline(always)]
 pub fn any_prepared() -> bool {
     PREPARED.has_any() || message_counters::counting() && REQUESTS.has_any()
 }
 
-/// Forwards what makes a persistent collective, and remembers it.
 pub fn prepare(
     message: &dyn Fn(ThreadRef) -> Call,
     forward: &dyn Fn() -> c_int,
@@ -80,12 +75,10 @@ pub fn prepare(
     result
 }
 
-/// `MPI_Start`.
 pub fn start_prepared(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
     start_all_prepared(forward, 1, request)
 }
 
-/// `MPI_Startall`.
 pub fn start_all_prepared(forward: &dyn Fn() -> c_int, count: usize, requests: usize) -> c_int {
     let handles = abi::get().handles(count, requests);
     let mut starts: Few<(usize, Found, u64)> = Few::new();
@@ -129,7 +122,6 @@ pub fn start_all_prepared(forward: &dyn Fn() -> c_int, count: usize, requests: u
     result
 }
 
-/// The program has started these persistent requests.
 fn start_messages(handles: impl Iterator<Item = usize>) {
     REQUESTS.with_requests(|requests| {
         for handle in handles {
@@ -148,7 +140,6 @@ pub fn any_outstanding() -> bool {
     REQUESTS.has_any()
 }
 
-/// True if there is any request that is known, under way or not.
 #[inline(always)]
 pub fn any_known() -> bool {
     any_outstanding() || any_prepared()
@@ -168,7 +159,6 @@ pub fn start(
     result
 }
 
-/// Follows the request that a call has stored at this address.
 #[inline(never)]
 pub fn follow(request: usize, new: Request) {
     let Some(handle) = abi::get().made(request) else { return };
@@ -195,7 +185,6 @@ impl Request {
         Request::Collective { started, _arrays: arrays }
     }
 
-    /// The collective, where it is recorded.
     pub fn started(&self) -> Option<&Started> {
         if let Request::Collective { started, .. } = self { started.as_ref() } else { None }
     }
@@ -205,7 +194,6 @@ impl Request {
         matches!(self, Request::Receive { .. })
     }
 
-    /// It stays when it is complete.
     pub fn is_persistent(&self) -> bool {
         matches!(self, Request::Receive { persistent: true, .. })
     }
@@ -224,9 +212,7 @@ impl Request {
     }
 
     fn complete_at_start(&self) {
-        if let Some(started) = self.started() {
-            started.complete(started.returned);
-        }
+        self.started().inspect(|started| started.complete_at_start());
     }
 }
 
@@ -256,7 +242,6 @@ pub fn take_known(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedRe
     })
 }
 
-/// Those that are still there go back.
 pub fn put_back(taken: &mut Few<ClaimedRequest<Request>>) {
     REQUESTS.put_back(taken);
 }

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// fewer requests at once have few in one slot.
 const SLOTS: usize = 4096;
 
-/// The message of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Message {
     /// One of `mpitrace_format::layout::partner`.
@@ -41,7 +40,6 @@ impl Message {
         Message { flags: self.flags | u32::from(types) << 16, ..self }
     }
 
-    /// The set of types of a persistent request.
     pub fn types(&self) -> u16 {
         (self.flags >> 16) as u16
     }
@@ -52,7 +50,6 @@ impl Message {
     }
 }
 
-/// The table.
 pub struct RequestPartners([Slot; SLOTS]);
 
 /// A check word, the partner, tag and flags, bytes.

@@ -12,9 +12,7 @@ pub struct RequestTable<R> {
     count: AtomicUsize,
 }
 
-/// A request that a call has taken out of its table.
 pub struct ClaimedRequest<R> {
-    /// Its place in the array.
     pub place: usize,
     /// Its handle before the call.
     pub handle: usize,
@@ -23,18 +21,15 @@ pub struct ClaimedRequest<R> {
 }
 
 impl<R> RequestTable<R> {
-    /// Has no requests.
     pub const fn new() -> RequestTable<R> {
         RequestTable { requests: Mutex::new(None), count: AtomicUsize::new(0) }
     }
 
-    /// True if there is any request.
     #[inline(always)]
     pub fn has_any(&self) -> bool {
         self.count.load(Ordering::Relaxed) != 0
     }
 
-    /// Works on the requests, under their lock.
     pub fn with_requests<T>(&self, work: impl FnOnce(&mut FastMap<usize, R>) -> T) -> T {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let requests = requests.get_or_insert_default();
@@ -48,7 +43,6 @@ impl<R> RequestTable<R> {
         self.with_requests(|requests| registry::insert(requests, handle, request))
     }
 
-    /// Takes a request out.
     pub fn take(&self, handle: usize) -> Option<R> {
         if self.has_any() { self.with_requests(|requests| requests.remove(&handle)) } else { None }
     }
@@ -72,7 +66,6 @@ impl<R> RequestTable<R> {
         claimed
     }
 
-    /// Puts those back that are still there.
     pub fn put_back(&self, claimed: &mut Few<ClaimedRequest<R>>) {
         if !claimed.is_empty() {
             self.with_requests(|requests| {
