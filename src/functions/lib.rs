@@ -175,10 +175,9 @@ pub const TABLE: &str = stringify! {
     guarded Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request);
     freeing Request_free(request) => outstanding::free(request)
         around waiting::free(request);
-    starting Start(request) => outstanding::start_prepared(request)
-        then messages::started(request);
-    starting Startall(count, requests) => outstanding::start_all_prepared(count, requests)
-        then messages::all_started(count, requests);
+    starting Start(request) => outstanding::start_prepared(1, request) then messages::started(1, request);
+    starting Startall(count, requests) => outstanding::start_prepared(count, requests)
+        then messages::started(count, requests);
 
     // Point-to-point messages.
     counted+c Send / Bsend / Ssend / Rsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest)

@@ -4,7 +4,6 @@ use std::ffi::c_int;
 
 use mpitrace_format::layout::{CommunicatorEntry, INTERRUPTED, INTERRUPTED_BEFORE, activity, chunk_flags};
 
-use crate::base::mode;
 use crate::clocks;
 use crate::counters::per_call;
 use crate::identity::{operations, registry};
@@ -189,20 +188,6 @@ fn refused(thread: ThreadRef, found: &Found) {
 fn uncount(found: &Found) {
     found.communicator.set_calls(found.communicator.calls() - 1);
     found.operation.set_calls(found.operation.calls() - 1);
-}
-
-/// The flags of the record of a start or a region that has this position; else what it is counted by.
-pub fn room(thread: ThreadRef, found: &Found, mode: u8, position: u64) -> Result<u32, Unkept> {
-    let is_paused = mode == mode::PAUSED;
-    let is_kept = !is_paused && thread.is_to_stay(found.communicator, position);
-    let room = if is_kept { thread.make_room() } else { None };
-    room.ok_or_else(|| {
-        let entry = thread.entry();
-        entry.set_paused(entry.paused() + u64::from(is_paused));
-        // Paused, its time is in no histogram, as that of other calls.
-        let (buffer, enter) = (thread.buffer().filter(|_| !is_paused), ticks::now());
-        Unkept { buffer, operation: found.operation, enter, exit: enter }
-    })
 }
 
 #[cold]

@@ -398,12 +398,8 @@ pub fn receiving_found(_: usize, forward: impl Fn() -> c_int, message: usize, re
     result
 }
 
-pub fn started(function: Name, request: usize) {
-    all_started(function, 1, request);
-}
-
 /// Persistent requests were started: those that send do so now.
-pub fn all_started(function: Name, count: usize, requests: usize) {
+pub fn started(function: Name, count: usize, requests: usize) {
     if !ANY_PERSISTENT.load(Ordering::Relaxed) || !partners::are_counted() {
         return;
     }

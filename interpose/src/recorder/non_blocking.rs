@@ -12,7 +12,8 @@ use crate::record::drawn::Drawn;
 use crate::record::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::ticks;
-use crate::recorder::afterwards::{after, afterwards, attend, room};
+use crate::recorder::afterwards::{after, afterwards, attend};
+use crate::recorder::region::room;
 use crate::recorder::{begin, uncaught};
 
 /// Forwards what starts a non-blocking collective, and begins its record: the result, and what is left to be recorded

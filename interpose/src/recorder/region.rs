@@ -9,9 +9,8 @@ use crate::record::call_cache::Found;
 use crate::record::chunk::Place;
 use crate::record::drawn::Drawn;
 use crate::record::histograms::Unkept;
-use crate::record::thread::{self, Record};
+use crate::record::thread::{self, Record, ThreadRef};
 use crate::record::ticks;
-use crate::recorder::afterwards::room;
 
 /// Begins a repetition of a region, which the caller has counted, with its record where it is kept; `None` where
 /// nothing is.
@@ -38,6 +37,20 @@ pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
     let kept = Kept { place, record, reading, number, chunk: thread.drawn() };
     let unkept = Unkept { buffer: thread.buffer(), operation: found.operation, enter, exit: enter };
     Some(Region { unkept, kept: Some(kept) })
+}
+
+/// The flags of the record of a start or a region that has this position; else what it is counted by.
+pub fn room(thread: ThreadRef, found: &Found, mode: u8, position: u64) -> Result<u32, Unkept> {
+    let is_paused = mode == mode::PAUSED;
+    let is_kept = !is_paused && thread.is_to_stay(found.communicator, position);
+    let room = if is_kept { thread.make_room() } else { None };
+    room.ok_or_else(|| {
+        let entry = thread.entry();
+        entry.set_paused(entry.paused() + u64::from(is_paused));
+        // Paused, its time is in no histogram, as that of other calls.
+        let (buffer, enter) = (thread.buffer().filter(|_| !is_paused), ticks::now());
+        Unkept { buffer, operation: found.operation, enter, exit: enter }
+    })
 }
 
 /// A repetition of a region in progress. It ends on the thread that has begun it.

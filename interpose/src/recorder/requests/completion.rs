@@ -126,6 +126,6 @@ impl Followed {
 
 impl Drop for Followed {
     fn drop(&mut self) {
-        outstanding::put_back(&mut self.0);
+        outstanding::REQUESTS.put_back(&mut self.0);
     }
 }

@@ -22,7 +22,7 @@ use crate::recorder::requests::few::Few;
 use crate::recorder::requests::request_table::{ClaimedRequest, RequestTable};
 use crate::recorder::{self, Started};
 
-static REQUESTS: RequestTable<Request> = RequestTable::new();
+pub static REQUESTS: RequestTable<Request> = RequestTable::new();
 static PREPARED: RequestTable<Prepared> = RequestTable::new();
 
 pub enum Request {
@@ -75,11 +75,7 @@ pub fn prepare(
     result
 }
 
-pub fn start_prepared(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
-    start_all_prepared(forward, 1, request)
-}
-
-pub fn start_all_prepared(forward: &dyn Fn() -> c_int, count: usize, requests: usize) -> c_int {
+pub fn start_prepared(forward: &dyn Fn() -> c_int, count: usize, requests: usize) -> c_int {
     let handles = abi::get().handles(count, requests);
     let mut starts: Few<(usize, Found, u64)> = Few::new();
     PREPARED.with_requests(|known| {
@@ -240,8 +236,4 @@ pub fn take_known(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedRe
         Request::Receive { .. } => message_counters::counting(),
         Request::Send { .. } => false,
     })
-}
-
-pub fn put_back(taken: &mut Few<ClaimedRequest<Request>>) {
-    REQUESTS.put_back(taken);
 }
