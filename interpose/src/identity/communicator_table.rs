@@ -15,7 +15,7 @@ use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
 use crate::identity::handle::{self, Kind};
 use crate::identity::members::{self, Members};
 use crate::identity::registry::{self, Registry};
-use crate::mpi::{self, Comm, abi};
+use crate::mpi::{Comm, abi};
 use crate::record::call_cache;
 use crate::record::communicator::{Communicator, Group, Neighbours, mix};
 
@@ -52,18 +52,6 @@ pub fn known_or_provisional(registry: &mut Registry, handle: usize) -> Option<&'
     known.set_unidentified();
     known.entry().set_flags(known.entry().flags() & !flags::IDENTIFIED);
     Some(known)
-}
-
-/// The facts of a provisional communicator, as MPI has given them.
-fn identify(registry: &mut Registry, handle: usize, known: &Communicator, group: &Group, [low, high]: [u64; 2]) {
-    let key = registry.next_key(mix(&[7, low, high]));
-    let entry = known.entry();
-    entry.set_key(key);
-    entry.set_size(group.here);
-    entry.set_rank(group.rank);
-    entry.set_flags(entry.flags() | flags::IDENTIFIED | group.flags());
-    known.identify(key, group);
-    call_cache::outdate(handle);
 }
 
 /// From now on the handle means a communicator of this key and these ranks; `of_kind`: its `communicator_flags`.
@@ -111,12 +99,18 @@ pub fn identified(handle: usize) -> Option<&'static Communicator> {
     if known.is_identified() {
         return Some(known);
     }
-    let (group, members) = group_and_members(handle)?;
+    let (group, [low, high]) = group_and_members(handle)?;
     let mut registry = registry::lock()?;
     let known = *registry.communicators.get(&handle)?;
     // Another thread may have been faster.
     if !known.is_identified() {
-        identify(&mut registry, handle, known, &group, members);
+        let (key, entry) = (registry.next_key(mix(&[7, low, high])), known.entry());
+        entry.set_key(key);
+        entry.set_size(group.here);
+        entry.set_rank(group.rank);
+        entry.set_flags(entry.flags() | flags::IDENTIFIED | group.flags());
+        known.identify(key, &group);
+        call_cache::outdate(handle);
     }
     Some(known)
 }
@@ -148,12 +142,9 @@ fn in_topology(comm: Comm, group: Group) -> Group {
 /// The ranks of a communicator that MPI has just returned, or on which a call has returned well, and a hash of each
 /// group's members, in an order that is the same on both sides.
 pub fn group_and_members(handle: usize) -> Option<(Group, [u64; 2])> {
-    let comm = match handle::kind(handle) {
-        (Kind::Communicator, handle) => Comm::of_handle(handle),
-        (Kind::Window, handle) => return group_alone(&mpi::Group::of_window(handle)?),
-        (Kind::File, handle) => return group_alone(&mpi::Group::of_file(handle)?),
-        (Kind::New, _) => return None,
-    };
+    // Windows and files whose making was not seen stay provisional.
+    let (Kind::Communicator, handle) = handle::kind(handle) else { return None };
+    let comm = Comm::of_handle(handle);
     let (rank, size, inter) = (comm.rank()?, comm.size()?, comm.is_inter()?);
     let Members { leader, here, hash } = Members::find(&comm.group()?, size)?;
     if !inter {
@@ -164,11 +155,4 @@ pub fn group_and_members(handle: usize) -> Option<(Group, [u64; 2])> {
     let (is_first, leader) = (leader < others.leader, leader.min(others.leader));
     let group = Group { rank, size, remote, here: here + others.here, leader, is_first, ..Group::default() };
     Some((group, [hash.min(others.hash), hash.max(others.hash)]))
-}
-
-/// The same of a window or a file, whose group MPI gives.
-fn group_alone(group: &mpi::Group) -> Option<(Group, [u64; 2])> {
-    let (rank, size) = (group.rank()?, group.size()?);
-    let Members { leader, here, hash } = Members::find(group, size)?;
-    Some((Group { rank, size, here, leader, ..Group::default() }, [0, hash]))
 }

@@ -30,7 +30,9 @@ impl Members {
     /// Asks MPI about each of a group's ranks.
     pub fn find(group: &mpi::Group, size: u32) -> Option<Members> {
         let world_size = registry::world()?.size;
-        let ranks = world::with_group(|world| world_ranks(group, size, world, world_size))?;
+        let ranks = world::with_group(|world| {
+            world_ranks(size, world, world_size, |part| world.range(part), |ranks, other| group.translate(ranks, other))
+        })?;
         let words: Vec<u64> = ranks.into_iter().map(world_rank).collect();
         let here = words.iter().filter(|&&word| word != u64::MAX).count() as u32;
         Some(Members { leader: words.first().copied().unwrap_or(u64::MAX), here, hash: mix(&words)[0] })
@@ -47,22 +49,15 @@ fn world_rank(translated: c_int) -> u64 {
     u64::try_from(translated).unwrap_or(u64::MAX)
 }
 
-trait Ranks: Sized {
-    /// The ranks in `other` of some of this group's ranks, negative for those that are not in it.
-    fn translate(&self, ranks: Range<u32>, other: &Self) -> Option<Vec<c_int>>;
-    fn range(&self, ranks: Range<u32>) -> Option<Self>;
-}
-
-impl Ranks for mpi::Group {
-    fn translate(&self, ranks: Range<u32>, other: &mpi::Group) -> Option<Vec<c_int>> {
-        mpi::Group::translate(self, ranks, other)
-    }
-    fn range(&self, ranks: Range<u32>) -> Option<mpi::Group> {
-        mpi::Group::range(self, ranks)
-    }
-}
-
-fn world_ranks<G: Ranks>(group: &G, size: u32, world: &G, world_size: u32) -> Option<Vec<c_int>> {
+/// The world ranks of all `size` ranks of a group, negative for those of other worlds. `part` gives a part of the world,
+/// `translate` the ranks in it of some of the group's ranks.
+fn world_ranks<G>(
+    size: u32,
+    world: &G,
+    world_size: u32,
+    part: impl Fn(Range<u32>) -> Option<G>,
+    translate: impl Fn(Range<u32>, &G) -> Option<Vec<c_int>>,
+) -> Option<Vec<c_int>> {
     let mut found = vec![-1; size as usize];
     // The rank behind the last one that was found, and ranks before it that were not where they should be.
     let (mut next, mut elsewhere) = (0, Vec::new());
@@ -71,8 +66,8 @@ fn world_ranks<G: Ranks>(group: &G, size: u32, world: &G, world_size: u32) -> Op
         if asked.is_empty() {
             break;
         }
-        let part = world.range(start..world_size.min(start + PART))?;
-        let translated = group.translate(asked, &part)?;
+        let of_world = part(start..world_size.min(start + PART))?;
+        let translated = translate(asked, &of_world)?;
         let behind = translated.iter().rposition(|&at| at >= 0).map_or(0, |last| last + 1);
         for (rank, &at) in (next..).zip(&translated[..behind]) {
             match at {
@@ -84,7 +79,7 @@ fn world_ranks<G: Ranks>(group: &G, size: u32, world: &G, world_size: u32) -> Op
     }
     let single = elsewhere.into_iter().map(|rank| rank..rank + 1);
     for ranks in single.chain(std::iter::once(next..size)).filter(|ranks| !ranks.is_empty()) {
-        let translated = group.translate(ranks.clone(), world)?;
+        let translated = translate(ranks.clone(), world)?;
         found[ranks.start as usize..ranks.end as usize].copy_from_slice(&translated);
     }
     Some(found)
@@ -102,7 +97,7 @@ mod tests {
     /// A group of processes that are numbers, with Open MPI's way to translate.
     struct Numbers(Vec<u64>);
 
-    impl Ranks for Numbers {
+    impl Numbers {
         fn translate(&self, ranks: Range<u32>, other: &Numbers) -> Option<Vec<c_int>> {
             let position = |rank: u32| other.0.iter().position(|&process| process == self.0[rank as usize]);
             let compared = |place: Option<usize>| place.map_or(other.0.len(), |place| place + 1) as u64;
@@ -129,7 +124,9 @@ mod tests {
             .map(|&process| if process < u64::from(world_size) { process as c_int } else { -1 })
             .collect();
         let size = processes.len() as u32;
-        let found = world_ranks(&Numbers(processes), size, &world, world_size).unwrap();
+        let group = Numbers(processes);
+        let translate = |ranks: Range<u32>, other: &Numbers| group.translate(ranks, other);
+        let found = world_ranks(size, &world, world_size, |part| world.range(part), translate).unwrap();
         let found: Vec<_> = found.into_iter().map(|rank| rank.max(-1)).collect();
         assert_eq!(found, expected);
         COMPARED.get()

@@ -13,7 +13,7 @@ use crate::base::width::Width;
 use crate::identity::amounts::{self, Passed};
 use crate::identity::{handle, registry};
 use crate::mpi::abi;
-use crate::record::call_cache::{self, ByPeer, Call, Declared, Key, Share, UNKNOWN_AMOUNTS};
+use crate::record::call_cache::{ByPeer, Call, Declared, Key, Share, UNKNOWN_AMOUNTS};
 use crate::record::call_site;
 use crate::record::communicator::Communicator;
 use crate::record::thread::ThreadRef;
@@ -322,15 +322,7 @@ impl<W: Width> Message<W> {
 
     #[inline(always)]
     fn known(&self) -> Option<&'static Communicator> {
-        let kept = self.thread.with_cache(|cache| cache.communicators.find(self.communicator));
-        if kept.is_none() {
-            let generation = call_cache::generation();
-            // "Unknown" is not kept: the handle becomes known without anything being freed.
-            let known = registry::communicator(self.communicator)?;
-            self.thread.with_cache(|cache| cache.communicators.keep(self.communicator, known, generation));
-            return Some(known);
-        }
-        kept
+        registry::kept_communicator(self.thread, self.communicator)
     }
 
     #[inline(always)]

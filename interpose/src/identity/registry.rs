@@ -7,10 +7,11 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use mpitrace_format::layout::CommunicatorEntry;
 
 use crate::base::lock;
-use crate::record::call_cache::Declared;
+use crate::record::call_cache::{self, Declared};
 use crate::record::call_site;
 use crate::record::communicator::{Communicator, Neighbours};
 use crate::record::entry::Entry;
+use crate::record::thread::ThreadRef;
 use crate::record::trace_buffer::TraceBuffer;
 
 /// A hash map that costs a multiplication a word: its keys come from the program, not from an enemy.
@@ -115,10 +116,24 @@ pub fn lock() -> Option<MutexGuard<'static, Registry>> {
     REGISTRY.get().map(lock::lock)
 }
 
-#[cold]
-#[inline(never)]
 pub fn communicator(handle: usize) -> Option<&'static Communicator> {
     lock()?.communicators.get(&handle).copied()
+}
+
+/// The communicator behind a handle, which the thread keeps.
+#[inline(always)]
+pub fn kept_communicator(thread: ThreadRef, handle: usize) -> Option<&'static Communicator> {
+    thread.with_cache(|cache| cache.communicators.find(handle)).or_else(|| keep_communicator(thread, handle))
+}
+
+#[cold]
+#[inline(never)]
+fn keep_communicator(thread: ThreadRef, handle: usize) -> Option<&'static Communicator> {
+    let generation = call_cache::generation();
+    // "Unknown" is not kept: the handle becomes known without anything being freed.
+    let known = communicator(handle)?;
+    thread.with_cache(|cache| cache.communicators.keep(handle, known, generation));
+    Some(known)
 }
 
 impl Registry {

@@ -53,8 +53,6 @@ functions! {
     fn comm_test_inter = c"PMPI_Comm_test_inter"(comm, flag);
     fn comm_group = c"PMPI_Comm_group"(comm, group);
     fn comm_remote_group = c"PMPI_Comm_remote_group"(comm, group);
-    fn win_get_group = c"PMPI_Win_get_group"(win, group);
-    fn file_get_group = c"PMPI_File_get_group"(fh, group);
     fn group_from_session_pset = c"PMPI_Group_from_session_pset"(session, name, group);
     fn group_rank = c"PMPI_Group_rank"(group, rank);
     fn group_size = c"PMPI_Group_size"(group, size);
@@ -138,18 +136,6 @@ impl Group {
         let name = WORLD.as_ptr().expose_provenance();
         // SAFETY: int MPI_Group_from_session_pset(MPI_Session, const char *, MPI_Group *); the name is a C string.
         handle(|group| unsafe { group_from_session_pset(session, name, group) }).map(Group)
-    }
-
-    /// The ranks of a window.
-    pub fn of_window(window: usize) -> Option<Group> {
-        // SAFETY: int MPI_Win_get_group(MPI_Win, MPI_Group *); the group is ours to free.
-        handle(|group| unsafe { win_get_group(window, group) }).map(Group)
-    }
-
-    /// The ranks of a file.
-    pub fn of_file(file: usize) -> Option<Group> {
-        // SAFETY: int MPI_File_get_group(MPI_File, MPI_Group *); the group is ours to free.
-        handle(|group| unsafe { file_get_group(file, group) }).map(Group)
     }
 
     /// The world ranks of a group of the program's, of other worlds beyond all; `None`: it has more than `MOST`, or it

@@ -12,7 +12,6 @@ use crate::identity::{datatype, registry};
 use crate::mpi::abi;
 use crate::record::call_cache::{self, KnownType};
 use crate::record::call_site::{self, Distance};
-use crate::record::communicator::Communicator;
 use crate::record::thread::sends::{Destination, Sent};
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
 use crate::recorder::message_records;
@@ -39,24 +38,14 @@ pub fn partner(thread: ThreadRef, comm: usize, rank: usize) -> u64 {
 /// The index of a communicator; `None`: it has none that stays its own.
 #[inline(always)]
 pub fn communicator(thread: ThreadRef, handle: usize) -> Option<u32> {
-    match thread.with_cache(|cache| cache.communicators.find(handle)) {
-        // The entry of one that was never called may be another one's when it was freed.
-        Some(known) if known.is_called() && !known.is_folded() => Some(known.number()),
-        _ => find_communicator(thread, handle),
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn find_communicator(thread: ThreadRef, handle: usize) -> Option<u32> {
-    let generation = call_cache::generation();
-    let registry = registry::lock()?;
-    let known: &'static Communicator = registry.communicators.get(&handle)?;
+    let known = registry::kept_communicator(thread, handle)?;
     if known.is_folded() {
         return None;
     }
-    known.set_called();
-    thread.with_cache(|cache| cache.communicators.keep(handle, known, generation));
+    // The entry of one that was never called may be another one's when it was freed.
+    if !known.is_called() {
+        known.set_called();
+    }
     Some(known.number())
 }
 

@@ -76,13 +76,10 @@ fn begin<F: FnOnce() -> c_int, R>(
     if mode != mode::PLAIN && check::is_on() {
         check::compare(thread, &call, &found, position);
     }
-    if mode == mode::PAUSED {
-        let (result, unkept) = unkept(thread, &found, &call, message, true, blocking, forward);
-        return unrecorded(result, unkept);
-    }
-    let is_to_stay = blocking || thread.is_to_stay(found.communicator, position);
+    let is_paused = mode == mode::PAUSED;
+    let is_to_stay = !is_paused && (blocking || thread.is_to_stay(found.communicator, position));
     let Some(flags) = (if is_to_stay { thread.make_room() } else { None }) else {
-        let (result, unkept) = unkept(thread, &found, &call, message, false, blocking, forward);
+        let (result, unkept) = unkept(thread, &found, &call, message, is_paused, blocking, forward);
         return unrecorded(result, unkept);
     };
     let record = thread.next_record();
