@@ -56,7 +56,10 @@ impl Activity {
             && here >= thread.guard()
         {
             let _within = Within::enter(thread, word);
-            let _waiting = if waits { Waiting::begin(thread, here, self.class) } else { None };
+            if waits {
+                let _waiting = Waiting::begin(thread, here, self.class);
+                return forward();
+            }
             return forward();
         }
         if !mode::is_on() {
