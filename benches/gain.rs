@@ -120,7 +120,7 @@ fn predicted(delayed: &Delayed) -> Gain {
     // Of several that wait for it in point-to-point calls each waits for the same delay.
     let awaits_rank =
         |loss: &mpitrace::account::Loss| loss.kind == Kind::PointToPoint && loss.late() == Some(delayed.rank as u32);
-    let all = account.losses();
+    let all = account.losses(false);
     // What keeps the rank from its processor is known by itself.
     let sleeps = |loss: &mpitrace::account::Loss| {
         delayed.asleep

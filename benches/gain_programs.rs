@@ -100,7 +100,7 @@ fn predicted(trace: &Path) -> Result<[f64; 3], &'static str> {
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
     let account = Account::of(&trace, &clock, &operations, Rule::default());
     let of_kind = |kind: Kind| {
-        let losses = account.losses().into_iter().filter(move |loss| loss.kind == kind && loss.late() == Some(1));
+        let losses = account.losses(false).into_iter().filter(move |loss| loss.kind == kind && loss.late() == Some(1));
         let mut all: Vec<Loss> = Vec::new();
         for loss in losses.filter(|loss| loss.because != Some(Because::PointToPoint)) {
             // Of one place in the program all reasons are one delay.

@@ -19,7 +19,6 @@ use memmap2::Mmap;
 use mpitrace::categories::{Robust, Roth};
 use mpitrace::clock::Clock;
 use mpitrace::completion_times::{CompletionTimes, RankTimes};
-use mpitrace::large_pages::LargePages;
 use mpitrace::operations::{Operation, Operations};
 use mpitrace::reader::Trace;
 use mpitrace::run_time::RunTime;
@@ -31,10 +30,6 @@ use mpitrace_format::TraceError;
 use mpitrace_testing::Random;
 use mpitrace_testing::synthetic::{SyntheticRank, write};
 use rayon::prelude::*;
-
-/// As the companion has it.
-#[global_allocator]
-static ALLOCATOR: LargePages = LargePages;
 
 const RANKS: u32 = 2;
 
@@ -85,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map(|(member, &part)| (member, &trace.parts[part], clock.of_part(part)))
         .collect();
     rows.measure("completion times", Some(sort), || {
-        let mut times = CompletionTimes::new();
+        let mut times = CompletionTimes::default();
         for (member, part, clock) in &columns {
             let record = |row: usize| largest.records(row).get(*member) as usize;
             let rows = (0..largest.repetition.len()).into_par_iter().with_min_len(1 << 14);

@@ -93,7 +93,7 @@ fn main() {
         assert!(nodes.is_power_of_two() && nodes > 1, "NODES are powers of two");
         for (edge, asymmetry) in rows {
             for method in variable("METHODS", METHODS.to_owned()).split_whitespace() {
-                let how = Synchronisation::parse(method).unwrap_or_else(|expected| panic!("METHODS: {expected}"));
+                let how = Synchronisation::parse(method).unwrap_or_else(|| panic!("METHODS: {method}"));
                 let clocks = settings.clocks(nodes, asymmetry);
                 let outcome = match how.method {
                     Method::Hca3 => hca3(&settings, &how, &clocks, edge),

@@ -38,24 +38,6 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//!
-//! # Two sides compared
-//!
-//! Each run is reduced to an average of its good repetitions, and the averages of the two sides are tested.
-//!
-//! ```
-//! use mpitrace::comparison::{Run, Settings, Verdict, compare};
-//!
-//! let side = |scale: f64| -> Vec<Run> {
-//!     let run_time_ns = |run: u32, k: u32| scale * (1000.0 + f64::from(run % 3) + f64::from(k % 7));
-//!     let runs = (0..10).map(|run| (0..100).map(|k| run_time_ns(run, k)).collect::<Vec<f64>>());
-//!     runs.enumerate().filter_map(|(number, ns)| Run::new(number, &ns, &ns)).collect()
-//! };
-//! let comparison = compare(&side(1.0), &side(1.2), Settings::default()).ok_or("a side has no run")?;
-//! assert_eq!(comparison.verdict(), Verdict::A);
-//! assert!((comparison.relative.ok_or("no run takes time")?.share - 0.2).abs() < 1e-9);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 
 pub mod account;
 pub mod algorithms;
@@ -73,7 +55,6 @@ pub mod import;
 #[cfg(test)]
 mod invented_tests;
 pub mod jobs;
-pub mod large_pages;
 pub mod live;
 pub mod message_types;
 pub mod messages;

@@ -89,13 +89,7 @@ pub(crate) fn not_matched(trace: &Trace, operations: &Operations) -> (Vec<NotMat
     let mut counts: BTreeMap<usize, Counts> = BTreeMap::new();
     for (index, part) in trace.parts.iter().enumerate() {
         for entry in part.partners() {
-            add(
-                &mut counts,
-                part,
-                entry,
-                |local| partners.communicator(index, local),
-                |with| partners.world_rank(index, with),
-            );
+            add(&mut counts, (index, part), entry, &partners);
         }
     }
     let (mut found, mut types) = (Vec::new(), Vec::new());
@@ -113,19 +107,14 @@ pub(crate) fn not_matched(trace: &Trace, operations: &Operations) -> (Vec<NotMat
     (found, types)
 }
 
-fn add(
-    counts: &mut BTreeMap<usize, Counts>,
-    part: &Part,
-    entry: &PartnerEntry,
-    communicator: impl Fn(u32) -> Option<usize>,
-    world_rank: impl Fn(u64) -> Option<u32>,
-) {
-    if let Some(id) = partner::any_source(entry.partner).and_then(&communicator) {
+fn add(counts: &mut BTreeMap<usize, Counts>, (index, part): (usize, &Part), entry: &PartnerEntry, partners: &Partners) {
+    let communicator = |local: u32| partners.communicator(index, local);
+    if let Some(id) = partner::any_source(entry.partner).and_then(communicator) {
         let any = counts.entry(id).or_default().any.entry(part.rank()).or_default();
         any.add(part, entry.receives, entry.received_types, entry.received_by);
     }
     let id = partner::place(entry.partner).and_then(|(local, _)| communicator(local));
-    if let Some((id, other)) = id.zip(world_rank(entry.partner)) {
+    if let Some((id, other)) = id.zip(partners.world_rank(index, entry.partner)) {
         let pairs = &mut counts.entry(id).or_default().pairs;
         let sent = &mut pairs.entry((part.rank(), other)).or_default()[0];
         sent.add(part, entry.messages, entry.sent_types, entry.sent_by);

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use mpitrace_format::TraceError;
 use mpitrace_format::samples::{EMPTY, Samples};
+use serde::Serialize;
 
 use crate::clock::period_ns;
 use crate::operations::{NO_RECORD, Operation};
@@ -154,12 +155,14 @@ pub struct Contrast {
 }
 
 /// Code that runs in a group of repetitions for a larger share of the time than in others.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// The function with its line, or the kernel and the function below it.
     pub frame: String,
-    /// The share of the samples in the group and in the others with it on the stack.
-    pub shares: [f64; 2],
+    /// The share of the samples in the group with it on the stack, ...
+    pub share: f64,
+    /// ... and of those in the others.
+    pub share_others: f64,
     /// The probability of such a difference by chance, corrected for the number of frames.
     pub p: f64,
 }
@@ -177,7 +180,6 @@ const LEVEL: f64 = 0.05;
 const NOTICEABLE: f64 = 0.1;
 /// Of code that calls each other the innermost is named that has so much of the difference.
 const MOST: f64 = 0.8;
-/// No more of a group.
 const NAMED: usize = 3;
 /// Ways in which repetitions change sides, ...
 const WAYS: usize = 999;
@@ -292,7 +294,8 @@ fn contrast(units: &[(bool, Vec<usize>)], features: &Features) -> Contrast {
         .iter()
         .map(|(frame, &feature)| {
             let p = reached[feature] as f64 / (ways + 1) as f64;
-            (feature, Difference { frame: frame.clone(), shares: observed.shares(feature), p })
+            let [share, share_others] = observed.shares(feature);
+            (feature, Difference { frame: frame.clone(), share, share_others, p })
         })
         .filter(|(_, found)| found.p <= LEVEL && found.by() >= NOTICEABLE)
         .collect();
@@ -317,7 +320,7 @@ fn contrast(units: &[(bool, Vec<usize>)], features: &Features) -> Contrast {
 impl Difference {
     /// The difference of the shares.
     pub fn by(&self) -> f64 {
-        self.shares[0] - self.shares[1]
+        self.share - self.share_others
     }
 }
 
@@ -342,7 +345,7 @@ mod tests {
         let found = contrast_of(40, 100, |row| if row < 40 && row % 4 != 0 { 3 } else { 4 });
         assert_eq!(found.samples, [40, 60]);
         let [one] = &found.differences[..] else { panic!("{found:?}") };
-        assert_eq!((one.frame.as_str(), one.shares), ("[kernel] below fill (a.c:9)", [0.75, 0.0]));
+        assert_eq!((&one.frame[..], one.share, one.share_others), ("[kernel] below fill (a.c:9)", 0.75, 0.0));
         assert!(one.p <= 0.01, "{one:?}");
         let user = contrast_of(40, 100, |row| if row < 40 { 2 + row % 2 } else { 4 });
         assert_eq!(user.differences[0].frame, "fill (a.c:9)", "the half of it is no more than that");

@@ -124,10 +124,8 @@ pub fn all_calls(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<A
 
 /// An operation of a part, of which all calls are wanted.
 struct Wanted {
-    /// Where they are added.
     place: usize,
     entry: u32,
-    /// Calls with a record.
     kept: u64,
     /// All of its calls without a record are in a histogram of its own.
     own: bool,

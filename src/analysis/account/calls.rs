@@ -20,12 +20,8 @@ pub struct CallAccount {
     /// Waiting for a rank that had not entered the call yet, ns. Known in complete repetitions, of functions of which it
     /// is known which ranks wait for which.
     pub waiting_ns: Option<f64>,
-    /// The world rank that was waited for; `None`: there was no waiting, or it is not known.
-    pub waited_for: Option<u32>,
     /// Off the processor in the call, beside the waiting: the least that it can have been, ns.
     pub interrupted_ns: Option<f64>,
-    /// The most that it can have been, ns.
-    pub interrupted_most_ns: Option<f64>,
     /// How often the thread was interrupted in the call.
     pub interruptions: Option<u64>,
     /// The processor on which the call returned.
@@ -57,9 +53,7 @@ pub struct Spent {
 pub fn for_each_call(trace: &Trace, clock: &Clock, operation: &Operation, mut each: impl FnMut(Spent)) {
     let walk = Walk::over(trace, clock, operation);
     let mut step = walk.as_ref().map(Walk::step);
-    let member =
-        |(place, &index): (usize, &usize)| Member::new(index, place, &trace.parts[index], clock.of_part(index));
-    let members: Vec<Member> = operation.parts.iter().enumerate().map(member).collect();
+    let members = Member::all(trace, clock, operation);
     let mut add = |part: usize, call: Call, parts: &Parts, before: Gap| {
         let Call { enter: enter_ns, init: init_ns, waits_from: waits_from_ns, may_wait: may_wait_ns, .. } = call;
         let (waiting_ns, interrupted_ns) = (parts.waiting, parts.interrupted);
@@ -103,7 +97,6 @@ struct Waits<'a> {
     /// when it entered the call. Empty: not known.
     awaited: Vec<(u32, f64)>,
     first_row: usize,
-    /// How many of them a row has.
     per_row: usize,
 }
 
@@ -135,25 +128,18 @@ impl<'a> CallAccounts<'a> {
         }
         let waiting = waits.waiting(at, row, record);
         let waiting_ns = waiting.map(|(wait, _)| wait);
-        let late = waiting.filter(|(wait, _)| *wait > 0.0);
-        let waited_for = late.map(|(_, other)| self.trace.parts[waits.members[other].index].rank());
         let parts = Parts::of_call(member.call(record).run_time, waiting_ns, off);
         let is_known = matches!(off, OffProcessor::Known(..));
         let interrupted_ns = Some(parts.interrupted).filter(|_| is_known);
-        let interrupted_most_ns = Some(parts.interrupted_most).filter(|_| is_known);
-        CallAccount { waiting_ns, waited_for, interrupted_ns, interrupted_most_ns, interruptions, cpu }
+        CallAccount { waiting_ns, interrupted_ns, interruptions, cpu }
     }
 }
 
 impl<'a> Waits<'a> {
     fn of(trace: &'a Trace, clock: &'a Clock, operation: &Operation) -> Waits<'a> {
         let found = operation.complete_rows().next().map(|row| operation::members(trace, clock, operation, row));
-        let (members, root) = found.unwrap_or_else(|| {
-            // Nothing is known of waits; of interruptions it is.
-            let member =
-                |(place, &index): (usize, &usize)| Member::new(index, place, &trace.parts[index], clock.of_part(index));
-            (operation.parts.iter().enumerate().map(member).collect(), None)
-        });
+        // Else nothing is known of waits; of interruptions it is.
+        let (members, root) = found.unwrap_or_else(|| (Member::all(trace, clock, operation), None));
         let mut of_part = vec![u32::MAX; trace.parts.len()];
         (0u32..).zip(&members).for_each(|(at, member)| of_part[member.index] = at);
         let order = root.filter(|_| clock.is_synchronised()).and_then(|root| Order::of_operation(operation, root));
@@ -210,7 +196,6 @@ struct Processors {
 struct OfThread {
     /// The records up to which it ran on a processor, and that.
     before: Vec<(u64, Option<u32>)>,
-    /// The last one.
     last: Option<u32>,
 }
 
@@ -242,7 +227,6 @@ impl Processors {
         Processors { of_thread, runs: part.runs().iter().map(run).collect() }
     }
 
-    /// The processor on which a call returned.
     fn at(&self, record: u32) -> Option<u32> {
         let record = u64::from(record);
         let run = self.runs.partition_point(|&(behind, _)| behind <= record);

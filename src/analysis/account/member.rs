@@ -5,17 +5,15 @@ use mpitrace_format::layout::*;
 use super::off::{Gap, Off};
 use super::parts::OffProcessor;
 use super::rank::init_thread;
-use crate::clock::RankClock;
-use crate::reader::{Column, Cursor, Part};
+use crate::clock::{Clock, RankClock};
+use crate::operations::Operation;
+use crate::reader::{Column, Cursor, Part, Trace};
 
 /// The counter of time in calls that are not recorded.
 const OTHER_MPI: &str = "p2p-time";
-/// Behind a region the next call is looked for behind so many others.
-const REGIONS: u32 = 64;
 /// Ticks at which the error of a rank's clock is looked at.
 const LOOKS: usize = 33;
 
-/// A rank that takes part in an operation.
 pub(crate) struct Member<'a> {
     /// Index of its part.
     pub index: usize,
@@ -30,7 +28,6 @@ pub(crate) struct Member<'a> {
     /// For each call the ticks in point-to-point calls that can wait since the thread's call before; `None`: they were
     /// not timed, and in it: there were none.
     point_to_point: Option<Option<Column<'a>>>,
-    /// The runs of its records.
     runs: Vec<Run>,
     /// Some of its records are of regions of the program.
     has_regions: bool,
@@ -40,7 +37,6 @@ pub(crate) struct Member<'a> {
 
 /// Records of one thread, one after the other.
 struct Run {
-    /// Where it ends.
     behind: u64,
     /// Interruptions of the thread are known.
     is_watched: bool,
@@ -96,7 +92,7 @@ pub(crate) struct Call {
 }
 
 impl<'a> Member<'a> {
-    pub fn new(index: usize, place: usize, part: &'a Part, clock: &'a RankClock) -> Self {
+    fn new(index: usize, place: usize, part: &'a Part, clock: &'a RankClock) -> Self {
         let requests = part.request_columns().map(|[init, test, wait, _]| [init, test, wait]);
         let is_time = |entry: &&CounterEntry| part.text(entry.name).as_deref() == Some(OTHER_MPI);
         let other_mpi = part.counters().iter().find(is_time).and_then(|entry| part.counter_column(entry));
@@ -104,6 +100,13 @@ impl<'a> Member<'a> {
         let point_to_point = part.waits_are_stamped().then(|| part.p2p_column());
         let error_ns = error(part, clock);
         Member { index, place, part, clock, requests, other_mpi, point_to_point, runs, has_regions, error_ns }
+    }
+
+    /// Those of an operation, in the order of its parts.
+    pub fn all(trace: &'a Trace, clock: &'a Clock, operation: &Operation) -> Vec<Member<'a>> {
+        let member =
+            |(place, &index): (usize, &usize)| Member::new(index, place, &trace.parts[index], clock.of_part(index));
+        operation.parts.iter().enumerate().map(member).collect()
     }
 
     /// Has no block at hand yet.
@@ -148,47 +151,11 @@ impl<'a> Member<'a> {
 
     /// The same, where its operation is known.
     pub fn off_processor_with(&self, record: u32, operation: u32) -> OffProcessor {
-        if self.is_region(operation) {
-            return self.off_in_region(record).unwrap_or_default();
-        }
         match self.thread_is_watched(record, operation) {
             true if operation & INTERRUPTED == 0 => OffProcessor::Known(Off::default(), 0.0),
             true => self.off(record, 0).map_or(OffProcessor::Unknown, |(off, error)| OffProcessor::Known(off, error)),
             false => OffProcessor::Unknown,
         }
-    }
-
-    /// The time off the processor in a region: that of the calls in it and between these. Of that before its first call,
-    /// and before the next call after it, any part may lie in it.
-    fn off_in_region(&self, record: u32) -> Option<OffProcessor> {
-        let run = self.run(record).filter(|run| run.is_watched)?;
-        let (_, end) = self.part.times_of(record as usize);
-        let (mut off, mut partly, mut is_first, mut regions) = (Off::default(), Off::default(), true, 0);
-        for inner in record + 1..run.behind as u32 {
-            let operation = self.operation_of(inner);
-            let is_behind = self.part.times_of(inner as usize).0 >= end;
-            if self.is_region(operation) {
-                regions += u32::from(is_behind);
-                if regions > REGIONS {
-                    return None;
-                }
-                continue;
-            }
-            let before = self.off_before(inner, operation)?;
-            if is_first || is_behind {
-                partly += before
-            } else {
-                off += before
-            }
-            if is_behind {
-                break;
-            }
-            off += self.off_processor_with(inner, operation).known()?;
-            is_first = false;
-        }
-        let half = partly.scaled(0.5);
-        off += half;
-        Some(OffProcessor::Known(off, half.sum()))
     }
 
     /// How often the thread was interrupted in a call; `None`: not known.

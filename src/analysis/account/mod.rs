@@ -41,21 +41,16 @@ pub use rank_parts::{RankPart, RankParts};
 pub use region::{RegionAccount, regions};
 pub use since::{WaitsSince, waits_since};
 
-use crate::categories::{Category, Rule};
-use crate::clock::{Clock, RankClock};
+use crate::categories::Rule;
+use crate::clock::Clock;
 use crate::messages::{LateMessages, MessageWait, Messages};
-use crate::operations::{Operation, Operations};
-use crate::reader::{Part, Trace};
+use crate::operations::Operations;
+use crate::reader::Trace;
 
-/// The error of a rank's clock: no difference between its times and another rank's is known better than the sum of the
-/// two, ns. 0 where the clock states none.
-pub fn clock_error_ns(part: &Part, clock: &RankClock) -> f64 {
-    member::error(part, clock)
-}
-
-/// Those of all parts.
-pub(crate) fn clock_errors_ns(trace: &Trace, clock: &Clock) -> Vec<f64> {
-    trace.parts.iter().enumerate().map(|(index, part)| clock_error_ns(part, clock.of_part(index))).collect()
+/// The error of the clock of each part: no difference between its times and another rank's is known better than the sum of
+/// the two, ns. 0 where the clock states none.
+pub fn clock_errors_ns(trace: &Trace, clock: &Clock) -> Vec<f64> {
+    trace.parts.iter().enumerate().map(|(index, part)| member::error(part, clock.of_part(index))).collect()
 }
 
 /// The account of a run.
@@ -106,21 +101,6 @@ impl Account {
         Account { ranks, operations: accounts, partners, late_messages, late_partners, unseen_ns }
     }
 
-    /// The account of one operation.
-    pub fn of_operation(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> OperationAccount {
-        OperationAccount::of(trace, clock, operation, rule)
-    }
-
-    /// The same, where the categories of the complete repetitions, by their local run times, are known.
-    pub fn of_categories(
-        trace: &Trace,
-        clock: &Clock,
-        operation: &Operation,
-        category: &[Category],
-    ) -> OperationAccount {
-        OperationAccount::knowing(trace, clock, operation, category)
-    }
-
     /// All calls of all ranks together.
     pub fn sum(&self) -> Parts {
         let mut sum = Parts::default();
@@ -154,13 +134,9 @@ impl Account {
         partner::of_most(&self.partners, rank)
     }
 
-    /// The losses, the largest first.
-    pub fn losses(&self) -> Vec<Loss> {
-        losses::of(self, false)
-    }
-
-    /// The same. Where the ranks are late in turns, the operation has one loss for all of them, without a rank.
-    pub fn losses_in_turns(&self) -> Vec<Loss> {
-        losses::of(self, true)
+    /// The losses, the largest first. `in_turns`: where the ranks are late in turns, the operation has one loss for all of
+    /// them, without a rank.
+    pub fn losses(&self, in_turns: bool) -> Vec<Loss> {
+        losses::of(self, in_turns)
     }
 }

@@ -75,7 +75,6 @@ impl Off {
         ]
     }
 
-    /// The time for this reason.
     pub(crate) fn due_to(&self, reason: Because) -> f64 {
         self.reasons().into_iter().find(|(because, _)| *because == reason).map_or(0.0, |(_, ns)| ns)
     }

@@ -13,7 +13,7 @@ use crate::categories::{Category, NotFinite, Rule};
 use crate::clock::Clock;
 use crate::operations::{CompleteRows, Operation};
 use crate::parallel;
-use crate::reader::{Part, Trace};
+use crate::reader::Trace;
 use crate::run_time::RunTime;
 use crate::statistics::median;
 
@@ -36,7 +36,6 @@ pub struct OperationAccount {
     pub outliers: Excess,
     /// The usual communication of each of the ranks in a repetition, ns.
     pub(crate) usual: Vec<f32>,
-    /// Which repetitions are slow.
     pub(crate) slow: Slow,
 }
 
@@ -75,7 +74,6 @@ pub struct Excess {
 /// The run times of so many repetitions are looked at together: 45 bytes each.
 pub(crate) const MOST_AT_ONCE: usize = 1 << 24;
 
-/// The result of a piece of the repetitions.
 struct Piece {
     parts: Vec<Parts>,
     beside: Vec<Parts>,
@@ -90,7 +88,7 @@ struct Piece {
 
 impl OperationAccount {
     /// The account of an operation; categories are found by `rule`.
-    pub(super) fn of(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> OperationAccount {
+    pub fn of(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> OperationAccount {
         if operation.key.is_region {
             return OperationAccount::knowing(trace, clock, operation, &[]);
         }
@@ -98,13 +96,8 @@ impl OperationAccount {
         OperationAccount::knowing(trace, clock, operation, &category.unwrap_or_default())
     }
 
-    /// The same, where the categories of the complete repetitions are known.
-    pub(super) fn knowing(
-        trace: &Trace,
-        clock: &Clock,
-        operation: &Operation,
-        category: &[Category],
-    ) -> OperationAccount {
+    /// The same, where the categories of the complete repetitions, by their local run times, are known.
+    pub fn knowing(trace: &Trace, clock: &Clock, operation: &Operation, category: &[Category]) -> OperationAccount {
         let rows = operation.complete();
         let walk = if operation.key.is_region { None } else { Walk::over(trace, clock, operation) };
         let Some(walk) = walk else {
@@ -286,12 +279,12 @@ pub(crate) fn members<'a>(
 ) -> (Vec<Member<'a>>, Option<Option<usize>>) {
     let mut is_intercommunicator = false;
     let mut ranked = Vec::with_capacity(operation.parts.len());
-    for (place, (&index, record)) in operation.parts.iter().zip(operation.records(row).iter()).enumerate() {
-        let part: &Part = &trace.parts[index];
+    for (member, record) in Member::all(trace, clock, operation).into_iter().zip(operation.records(row).iter()) {
+        let part = &trace.parts[member.index];
         let called = part.operations()[(part.operation_of(record as usize) & OPERATION_MASK) as usize];
         let communicator = &part.communicators()[called.communicator as usize];
         is_intercommunicator |= communicator.flags & communicator_flags::INTER != 0;
-        ranked.push((communicator.rank, Member::new(index, place, part, clock.of_part(index))));
+        ranked.push((communicator.rank, member));
     }
     ranked.sort_by_key(|(rank, _)| *rank);
     let root =

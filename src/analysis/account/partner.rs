@@ -27,7 +27,6 @@ pub struct PartnerAccount {
     pub bytes: u64,
 }
 
-/// Those of all ranks, by rank and partner.
 pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &Operations) -> Vec<PartnerAccount> {
     let partners = Partners::new(trace, operations);
     let of_part = |(index, part): (usize, &crate::reader::Part)| {

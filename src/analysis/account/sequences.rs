@@ -30,10 +30,6 @@ pub(crate) struct Sequences<'a> {
 }
 
 impl<'a> Sequence<'a> {
-    fn new(number: usize, walk: Walk<'a>, rows: CompleteRows) -> Sequence<'a> {
-        Sequence { number, walk, rows, place: 0, arrived: 0 }
-    }
-
     /// The record of each member, with the member's part.
     fn records(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         let row = (self.place < self.rows.len()).then(|| self.walk.records(self.rows.get(self.place)));
@@ -53,19 +49,16 @@ impl<'a> Sequences<'a> {
         let all = operations.operations.iter().enumerate();
         let all = all.filter(|(number, operation)| !operation.key.is_region && wanted(*number));
         let sequence = |(number, operation)| {
-            let walk = Walk::over(trace, clock, operation)?;
-            Some(Sequence::new(number, walk.read_by_part(), operation.complete()))
+            let walk = Walk::over(trace, clock, operation)?.read_by_part();
+            Some(Sequence { number, walk, rows: operation.complete(), place: 0, arrived: 0 })
         };
-        Sequences::new(all.filter_map(sequence).collect(), trace.parts.len())
-    }
-
-    fn new(all: Vec<Sequence<'a>>, parts: usize) -> Sequences<'a> {
-        let mut next = vec![BinaryHeap::new(); parts];
+        let all: Vec<Sequence> = all.filter_map(sequence).collect();
+        let mut next = vec![BinaryHeap::new(); trace.parts.len()];
         for (slot, sequence) in (0..).zip(&all) {
             sequence.records().for_each(|(part, record)| next[part].push(Reverse((record, slot))));
         }
         let mut sequences = Sequences { all, next, ready: Vec::new() };
-        (0..parts).for_each(|part| sequences.arrive(part));
+        (0..trace.parts.len()).for_each(|part| sequences.arrive(part));
         sequences
     }
 

@@ -109,7 +109,7 @@ fn what_the_others_waited_is_lost_to_the_last_rank_and_why_it_was_late_is_said()
         }
     }
     let account = account("late", &ranks);
-    let found: Vec<Loss> = account.losses();
+    let found: Vec<Loss> = account.losses(false);
     let late = |because, ns, repetitions| Loss {
         kind: Kind::LateRank,
         rank: Some(2),
@@ -124,7 +124,7 @@ fn what_the_others_waited_is_lost_to_the_last_rank_and_why_it_was_late_is_said()
     let expected = [late(Because::OnProcessor, 76_000.0, 100), late(Because::Preempted, 24_000.0, 100), own];
     assert_eq!(found, expected);
     // For people, it is the reason of the waiting.
-    assert_eq!(account.losses_in_turns(), expected[..2]);
+    assert_eq!(account.losses(true), expected[..2]);
     let parts = account.rank_parts();
     assert_eq!((parts[RankPart::Preempted], parts[RankPart::Waiting]), (12_000.0, 100_000.0));
     assert_eq!((parts.sum(), parts.sum_of(&RankPart::COLLECTIVES)), (account.rank_ns(), 130_000.0));
@@ -161,7 +161,7 @@ fn interruptions_the_tracer_and_slow_repetitions_are_taken_apart() {
         }
     }
     let account = account("apart", &ranks);
-    let found = account.losses();
+    let found = account.losses(false);
     let of = |kind| -> (f64, Option<u32>) {
         let losses = found.iter().filter(|loss| loss.kind == kind);
         (losses.clone().map(|loss| loss.ns).sum(), losses.clone().next().and_then(|loss| loss.rank))
@@ -256,18 +256,16 @@ fn each_call_has_its_account() {
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
     let accounts = CallAccounts::of(&trace, &clock, &operations);
     let reduce = |part, record, row| accounts.of_call(0, row, part, record);
-    let account = |waiting: f64, waited_for, interrupted: [f64; 2], interruptions, cpu| CallAccount {
+    let account = |waiting: f64, interrupted: f64, interruptions, cpu| CallAccount {
         waiting_ns: Some(waiting),
-        waited_for,
-        interrupted_ns: Some(interrupted[0]),
-        interrupted_most_ns: Some(interrupted[1]),
+        interrupted_ns: Some(interrupted),
         interruptions: Some(interruptions),
         cpu,
     };
-    assert_eq!(reduce(0, 0, 0), account(200.0, Some(2), [0.0; 2], 0, Some(4)));
+    assert_eq!(reduce(0, 0, 0), account(200.0, 0.0, 0, Some(4)));
     // Of the 250 ns 100 may have been yielded while it waited.
-    assert_eq!(reduce(1, 0, 0), account(100.0, Some(2), [150.0, 250.0], 2, Some(7)));
-    assert_eq!(reduce(2, 0, 0), account(0.0, None, [0.0; 2], 0, None), "a migration may have found no room");
+    assert_eq!(reduce(1, 0, 0), account(100.0, 150.0, 2, Some(7)));
+    assert_eq!(reduce(2, 0, 0), account(0.0, 0.0, 0, None), "a migration may have found no room");
     let gather = |part| accounts.of_call(1, 0, part, 1).waiting_ns;
     assert_eq!([0, 1, 2].map(gather), [Some(0.0), Some(100.0), Some(0.0)], "the root waits");
     assert_eq!(accounts.of_call(1, 0, 1, 1).cpu, Some(7));
@@ -329,7 +327,7 @@ fn a_region_of_the_program_is_charged_nowhere() {
         ranks
     };
     let [with, without] = [true, false].map(|regions| account(&format!("regions-{regions}"), &ranks(regions)));
-    assert_eq!(with.losses(), with.losses_in_turns());
+    assert_eq!(with.losses(false), with.losses(true));
     let expected = |operation| Loss {
         kind: Kind::LateRank,
         rank: Some(1),
@@ -340,7 +338,7 @@ fn a_region_of_the_program_is_charged_nowhere() {
         ..Loss::default()
     };
     let reduction = with.operations.iter().position(|operation| !operation.ranks.is_empty()).unwrap();
-    assert_eq!((with.losses(), without.losses()), (vec![expected(reduction)], vec![expected(0)]));
+    assert_eq!((with.losses(false), without.losses(false)), (vec![expected(reduction)], vec![expected(0)]));
     assert_eq!((with.sum(), &with.ranks), (without.sum(), &without.ranks));
     assert_eq!(with.ranks.iter().map(|rank| rank.collectives_ns).collect::<Vec<_>>(), [29_500.0, 4_500.0]);
     let repetitions: Vec<usize> = with.operations.iter().map(|operation| operation.repetitions).collect();
@@ -390,7 +388,7 @@ fn a_sample_stands_for_all_calls_of_a_run() {
     let [least, most] = estimate.interval(sample.sum().waiting);
     let truth = all.sum().waiting;
     assert!(least < truth && truth < most && most - least < 0.1 * truth, "{least} {truth} {most}");
-    let [of_all, of_sample] = [&all, &sample].map(|account| account.losses().into_iter().next().unwrap());
+    let [of_all, of_sample] = [&all, &sample].map(|account| account.losses(false).into_iter().next().unwrap());
     let loss = |loss: &Loss| (loss.kind, loss.rank, loss.because, loss.operation);
     assert_eq!(loss(&of_sample), loss(&of_all));
     assert!((of_sample.ns / of_all.ns - 1.0).abs() < 0.1, "{of_sample:?} {of_all:?}");
@@ -409,7 +407,7 @@ fn ranks_that_are_late_in_turns_have_one_loss() {
             }
         }
         let account = account("turns", &ranks);
-        (account.losses(), account.losses_in_turns())
+        (account.losses(false), account.losses(true))
     };
     let late = |rank, ns, repetitions| Loss {
         kind: Kind::LateRank,
@@ -527,7 +525,7 @@ fn who_is_late_for_point_to_point_calls_is_known_between_collective_ones() {
     let account = account("partners", &ranks);
     let late: Vec<_> = account.late_partners.iter().map(|one| (one.late, one.rank, one.ns, one.off.asleep)).collect();
     assert_eq!(late, [(1, Some(0), 11_000_000.0, 3_000_000.0), (0, Some(1), 5_000_000.0, 0.0)]);
-    let losses = account.losses();
+    let losses = account.losses(false);
     let of = |because| losses.iter().find(|loss| loss.late() == Some(1) && loss.because == Some(because)).unwrap().ns;
     assert_eq!((of(Because::Asleep), of(Because::Computing)), (3_000_000.0, 8_000_000.0));
     // The time that a loss with a reason has is in no other one.

@@ -34,7 +34,6 @@ const LEAST_LOOKED_AT: usize = 1 << 12;
 /// Lateness is followed through so many calls that carry it on.
 const HOPS: usize = 8;
 
-/// One repetition.
 #[derive(Default)]
 pub(crate) struct Step<'a> {
     /// Of each member, or of each part.

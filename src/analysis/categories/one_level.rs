@@ -59,9 +59,7 @@ pub(super) fn not_one_level(
     category: &[Category],
     levels: Option<&Levels>,
 ) -> Option<NotOneLevel> {
-    let of =
-        |&number: &u64| levels.map_or(0, |levels| levels.change_points.partition_point(|&change| change <= number));
-    let level = |number| levels.and_then(|levels| levels.level_ns.get(of(number)).copied()).unwrap_or(1.0);
+    let level = |&number: &u64| Levels::of(levels, number);
     let good = || repetition.iter().zip(run_time_ns).zip(category).filter(|(_, category)| **category == Category::Good);
     let is_positive = good().all(|((number, &x), _)| x > 0.0 && level(number) > 0.0);
     // Run times of 0 and less, which clocks that disagree make, have differences only, and then one level.

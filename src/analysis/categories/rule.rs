@@ -42,6 +42,17 @@ pub struct Levels {
     pub level_ns: Vec<f64>,
 }
 
+impl Levels {
+    /// The level of the repetition with this number, ns; 1 where it has none.
+    pub(super) fn of(levels: Option<&Levels>, number: u64) -> f64 {
+        let at = |levels: &Levels| {
+            let level = levels.change_points.partition_point(|&change| change <= number);
+            levels.level_ns.get(level).copied()
+        };
+        levels.and_then(at).unwrap_or(1.0)
+    }
+}
+
 /// With the counts of the categories; the keys of the levels only where the rule finds levels.
 impl Serialize for Found {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

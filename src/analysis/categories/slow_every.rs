@@ -83,15 +83,11 @@ pub(super) fn slow_every(
     if levels.is_some_and(|levels| levels.level_ns.iter().any(|&level| level <= 0.0)) {
         return None;
     }
-    let level = |number: u64| {
-        let of = |levels: &Levels| levels.change_points.partition_point(|&change| change <= number);
-        levels.and_then(|levels| levels.level_ns.get(of(levels)).copied()).unwrap_or(1.0)
-    };
     let rows = repetition.iter().zip(run_time_ns).zip(category).filter(|(_, category)| category.is_steady());
     let steady = rows.map(|((&number, &x), &category)| Steady {
         number,
         is_outlier: category == Category::Outlier,
-        above: x / level(number),
+        above: x / Levels::of(levels, number),
     });
     let outliers: Vec<u64> = steady.clone().filter(|one| one.is_outlier).map(|one| one.number).collect();
     let count = category.iter().filter(|category| category.is_steady()).count();

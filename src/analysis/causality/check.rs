@@ -11,7 +11,6 @@ use crate::clock::{Clock, RankClock};
 use crate::operations::{Operation, Row};
 use crate::reader::{Part, Trace};
 
-/// A rank that takes part in an operation.
 struct Member<'a> {
     part: &'a Part,
     clock: &'a RankClock,
@@ -21,7 +20,6 @@ struct Member<'a> {
     roles: (bool, bool),
 }
 
-/// The checks of one operation.
 pub(super) struct Check<'a> {
     number: usize,
     operation: &'a Operation,

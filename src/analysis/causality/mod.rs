@@ -5,13 +5,7 @@
 //! converse does not hold: the order leaves an offset open by as much as the operation takes. So it validates clocks,
 //! and does not set them.
 //!
-//! | pattern in the table of functions | what is implied |
-//! |---|---|
-//! | all-to-all (Allreduce) | no rank leaves before the last has entered |
-//! | one-to-all (Bcast) | no other rank leaves before the root has entered |
-//! | all-to-one (Reduce) | the root leaves after the last of the others has entered |
-//! | prefix (Scan) | a rank leaves after all of lower ranks in the communicator have entered |
-//!
+//! No rank leaves before those that the pattern of the function makes it wait for (`account/waits.rs`) have entered.
 //! Non-blocking and persistent forms obey the same rules: their entry is the start, their exit the completion. All but
 //! a Barrier imply something only where data goes: of a rank that passed no bytes, or an unknown number, neither
 //! the entry nor the exit counts, but that an Allgatherv brings to each rank, and a Gatherv to the root, what the

@@ -3,19 +3,18 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::Kind;
 use super::baseline::Baseline;
-use super::{Kind, Repetitions};
 use crate::account::walk::{Step, Walk};
 use crate::account::{Because, Late, Off};
 use crate::categories::Category;
-use crate::diagnosis::Group;
+use crate::diagnosis::{Group, GroupKind};
 use crate::operations::CompleteRows;
 use crate::parallel;
 
-/// The complete repetitions, sorted.
 pub(super) struct Sorted {
     /// The groups of slow ones, each with its rows and with its index among the groups of the diagnosis.
-    pub slow: Vec<(Repetitions, Vec<u32>, Option<usize>)>,
+    pub slow: Vec<(GroupKind, Vec<u32>, Option<usize>)>,
     /// The rows of all others.
     pub steady: Vec<u32>,
 }
@@ -25,15 +24,14 @@ impl Sorted {
     pub fn new(rows: &CompleteRows, groups: &[Group], category: &[Category]) -> Sorted {
         const STEADY: u16 = u16::MAX;
         let mut of_row: Vec<u16> = vec![STEADY; rows.len()];
-        let mut slow: Vec<(Repetitions, Vec<u32>, Option<usize>)> = vec![(Repetitions::First, Vec::new(), None)];
+        let mut slow: Vec<(GroupKind, Vec<u32>, Option<usize>)> = vec![(GroupKind::First, Vec::new(), None)];
         let first = (0..rows.len().min(category.len())).filter(|&row| category[row] == Category::First);
         first.for_each(|row| of_row[row] = 0);
         for (index, group) in groups.iter().enumerate() {
-            let which = Repetitions::from(group.kind);
             let members = group.members().map(|row| row as usize);
             // The modes are a handful.
             members.filter(|&row| row < rows.len()).for_each(|row| of_row[row] = slow.len() as u16);
-            slow.push((which, Vec::new(), Some(index)));
+            slow.push((group.kind, Vec::new(), Some(index)));
         }
         let mut steady = Vec::new();
         for (place, &of) in of_row.iter().enumerate() {
@@ -51,7 +49,6 @@ pub(super) struct Key {
     pub member: usize,
 }
 
-/// How much it has taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub ns: f64,
@@ -62,7 +59,6 @@ pub(super) struct Tally {
     pub off: Off,
 }
 
-/// The events in some repetitions.
 #[derive(Default)]
 pub(super) struct Evidence {
     of: HashMap<Key, (Tally, Option<usize>)>,
@@ -75,18 +71,13 @@ pub(super) struct OfGroup {
     pub extra_ns: f64,
     /// Communication beyond what is usual that nothing so far explains, ns: of each member.
     pub rest_ns: Vec<f64>,
-    /// The part of it in calls of which it is not known how long they were off the processor.
-    pub untimed_ns: f64,
-    /// The part of it in calls of which it is not known for which ranks they wait.
-    pub unsplit_ns: f64,
     pub evidence: Evidence,
     /// The part of waiting for members that is usual also in these repetitions.
     pub usual: Vec<Late>,
 }
 
-/// The time of all groups.
 pub(super) struct Table {
-    pub groups: Vec<(Repetitions, usize, Option<usize>, OfGroup)>,
+    pub groups: Vec<(GroupKind, usize, Option<usize>, OfGroup)>,
     pub steady: Evidence,
 }
 
@@ -169,9 +160,9 @@ fn computing_on_processor(late: Late) -> Late {
 impl Table {
     /// Attributes the time of the slow repetitions.
     pub fn new(walk: &Walk, sorted: &Sorted, baseline: &Baseline) -> Table {
-        let of_group = |(which, rows, index): &(Repetitions, Vec<u32>, Option<usize>)| {
+        let of_group = |(which, rows, index): &(GroupKind, Vec<u32>, Option<usize>)| {
             let pieces = parallel::map(parallel::pieces(rows.len()), |piece: Range<usize>| {
-                OfGroup::new(walk, baseline, &rows[piece], *which == Repetitions::First)
+                OfGroup::new(walk, baseline, &rows[piece], *which == GroupKind::First)
             });
             let mut all = OfGroup::empty(walk.members.len());
             pieces.into_iter().for_each(|piece| all.append(piece));
@@ -206,8 +197,6 @@ impl OfGroup {
     fn append(&mut self, other: OfGroup) {
         self.run_ns += other.run_ns;
         self.extra_ns += other.extra_ns;
-        self.untimed_ns += other.untimed_ns;
-        self.unsplit_ns += other.unsplit_ns;
         self.rest_ns.iter_mut().zip(other.rest_ns).for_each(|(sum, more)| *sum += more);
         self.usual.iter_mut().zip(other.usual).for_each(|(sum, more)| *sum += more);
         self.evidence.merge(other.evidence);
@@ -268,11 +257,7 @@ impl OfGroup {
             let moved = moved(walk.members[member].migrated(step.record(member)).inside, &off);
             self.held_up(walk, row, beyond, (Key { kind: moved, member }, off.sum()), off);
         }
-        for (member, parts) in step.parts.iter().enumerate() {
-            self.rest_ns[member] += beyond[member];
-            self.untimed_ns += beyond[member].min(parts.untimed);
-            self.unsplit_ns += beyond[member].min(parts.unsplit);
-        }
+        self.rest_ns.iter_mut().zip(&*beyond).for_each(|(rest, beyond)| *rest += beyond);
     }
 
     /// Takes what other ranks were held up by one that did not go on for this time, for these reasons if it was off its

@@ -53,7 +53,6 @@ impl Usual {
     }
 }
 
-/// A time of one member.
 #[derive(Clone, Default)]
 struct Column {
     /// In the repetitions that are looked at. f32: 7 digits are enough to be held against a median.
@@ -76,12 +75,10 @@ impl Column {
     }
 }
 
-/// The result of some of the repetitions.
 struct Piece {
     /// Repetitions that are looked at.
     looked_at: usize,
     run_ns: Vec<f64>,
-    /// Of each member.
     run_times: Vec<Column>,
     communication: Vec<Column>,
     /// Of each member, of the repetitions in which another one waited for it.

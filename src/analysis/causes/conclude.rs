@@ -2,9 +2,9 @@
 
 use super::attribute::{Key, Table, Tally};
 use super::baseline::Baseline;
-use super::{Cause, Causes, GroupTime, Kind, NAMED, Repetitions, STEADY};
+use super::{Cause, Causes, GroupTime, Kind, NAMED, STEADY};
 use crate::account::{Off, alone};
-use crate::diagnosis::{Diagnosis, Examined, Finding, Group, Quantity};
+use crate::diagnosis::{Diagnosis, Examined, Finding, GroupKind, Quantity};
 
 /// A counter that differs significantly between a group and those that the group is compared with.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,20 +43,28 @@ impl Counted {
         diagnosis.findings.iter().filter_map(of_finding).collect()
     }
 
-    fn cause(&self, repetitions: Repetitions, ns: f64, extra_ns: f64, count: usize) -> Cause {
+    fn cause(&self, repetitions: GroupKind, ns: f64, count: usize) -> Cause {
+        let (counter, p) = (Some(self.name.clone()), Some(self.p));
+        Cause { counter, p, ..Cause::of_communication(self.kind, self.rank, repetitions, ns, count) }
+    }
+}
+
+impl Cause {
+    /// One of which nothing is known but the communication that it costs; its share is found last.
+    fn of_communication(kind: Kind, rank: Option<u32>, repetitions: GroupKind, ns: f64, count: usize) -> Cause {
         Cause {
-            kind: self.kind,
-            rank: self.rank,
-            counter: Some(self.name.clone()),
+            kind,
+            rank,
+            counter: None,
             repetitions,
             ns,
             most_ns: ns,
-            share: share(ns, extra_ns),
+            share: 0.0,
             count,
             communication_ns: ns,
             late: None,
             off: Off::default(),
-            p: Some(self.p),
+            p: None,
         }
     }
 }
@@ -92,83 +100,40 @@ fn share(ns: f64, of: f64) -> f64 {
 pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: &[Counted]) -> Causes {
     let mut found = Causes::default();
     let cause = |repetitions, (key, tally): (Key, Tally), whole: f64| Cause {
-        kind: key.kind,
-        rank: Some(ranks[key.member]),
-        counter: None,
-        repetitions,
-        ns: tally.ns,
         most_ns: tally.most_ns.max(tally.ns),
         share: share(tally.ns, whole),
-        count: tally.count,
         communication_ns: tally.communication_ns,
         late: (key.kind == Kind::LateRank).then_some(tally.late),
         off: tally.off,
-        p: None,
+        ..Cause::of_communication(key.kind, Some(ranks[key.member]), repetitions, tally.ns, tally.count)
     };
     for (repetitions, count, index, group) in table.groups {
         let extra_ns = group.extra_ns.max(0.0);
-        let mut of_group: Vec<Cause> = Vec::new();
-        of_group.extend(group.evidence.into_sorted().into_iter().map(|of| cause(repetitions, of, extra_ns)));
+        let mut of_group: Vec<Cause> =
+            group.evidence.into_sorted().into_iter().map(|of| cause(repetitions, of, extra_ns)).collect();
         let mut rest: f64 = group.rest_ns.iter().sum();
-        if repetitions == Repetitions::First {
-            of_group.push(Cause {
-                kind: Kind::FirstCall,
-                rank: alone(&group.rest_ns).filter(|_| ranks.len() > 1).map(|member| ranks[member]),
-                counter: None,
-                repetitions,
-                ns: rest,
-                most_ns: rest,
-                share: share(rest, extra_ns),
-                count,
-                communication_ns: rest,
-                late: None,
-                off: Off::default(),
-                p: None,
-            });
+        if repetitions == GroupKind::First {
+            let rank = alone(&group.rest_ns).filter(|_| ranks.len() > 1).map(|member| ranks[member]);
+            of_group.push(Cause::of_communication(Kind::FirstCall, rank, repetitions, rest, count));
             rest = 0.0;
         }
-        let counters: Vec<&Counted> = counted.iter().filter(|counted| Some(counted.group) == index).collect();
-        let whole: f64 = counters.iter().map(|counted| counted.share).sum::<f64>().max(1.0);
-        let unexplained = rest;
-        for counted in counters {
-            let ns = unexplained * counted.share / whole;
-            rest -= ns;
-            of_group.push(counted.cause(repetitions, ns, extra_ns, count));
-        }
-        // A rank may lose more than the group, where others are faster than usual: no more than all of it is explained.
-        let whole = of_group.iter().map(|cause| cause.ns).sum::<f64>().max(extra_ns);
-        of_group.iter_mut().for_each(|cause| cause.share = share(cause.ns, whole));
-        let (named, small): (Vec<Cause>, Vec<Cause>) =
-            of_group.into_iter().filter(|cause| cause.ns > 0.0).partition(|cause| cause.share >= NAMED);
-        found.causes.extend(named);
-        let late = small.into_iter().filter(|cause| cause.kind == Kind::LateRank);
-        found.causes.extend(in_turns(late, whole, count).filter(|cause| cause.share >= NAMED));
-        let rest = rest.max(0.0);
-        found.groups.push(GroupTime {
-            repetitions,
-            count,
-            run_ns: group.run_ns,
-            extra_ns,
-            unexplained_ns: rest,
-            untimed_ns: group.untimed_ns.min(rest),
-            unsplit_ns: group.unsplit_ns.min(rest),
-        });
+        let counters = counted.iter().filter(|counted| Some(counted.group) == index);
+        let times = GroupTime { repetitions, count, run_ns: group.run_ns, extra_ns, unexplained_ns: rest };
+        found.add_group(times, of_group, counters);
     }
     let steady = GroupTime {
-        repetitions: Repetitions::Steady,
+        repetitions: GroupKind::Steady,
         count: baseline.count,
         run_ns: baseline.run_ns,
         extra_ns: 0.0,
         unexplained_ns: 0.0,
-        untimed_ns: 0.0,
-        unsplit_ns: 0.0,
     };
     let of_steady = table.steady.into_sorted();
     let waiting: f64 = of_steady.iter().filter(|(key, _)| key.kind == Kind::LateRank).map(|(_, of)| of.ns).sum();
     let whole = found.groups.iter().map(|group| group.run_ns).sum::<f64>() + steady.run_ns;
     let (late, off): (Vec<Cause>, Vec<Cause>) = of_steady
         .into_iter()
-        .map(|of| cause(Repetitions::Steady, of, whole))
+        .map(|of| cause(GroupKind::Steady, of, whole))
         .partition(|cause| cause.kind == Kind::LateRank);
     let (named, others): (Vec<Cause>, Vec<Cause>) =
         late.into_iter().partition(|cause| cause.ns >= one_sided(ranks.len()) * waiting);
@@ -178,6 +143,52 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
     found.groups.push(steady);
     found.causes.sort_by(|one, other| other.ns.total_cmp(&one.ns));
     found
+}
+
+impl Causes {
+    /// Those of a diagnosis alone, where there is no trace: what its counters explain of the groups' run times.
+    pub fn explained_by_counters(diagnosis: &Diagnosis) -> Causes {
+        let (mut found, counted) = (Causes::default(), Counted::counters(diagnosis));
+        for (index, group) in diagnosis.groups.iter().enumerate() {
+            let extra_ns = group.extra_ns.max(0.0);
+            let times = GroupTime {
+                repetitions: group.kind,
+                count: group.count,
+                run_ns: group.median_others_ns * group.count as f64 + extra_ns,
+                extra_ns,
+                unexplained_ns: extra_ns,
+            };
+            found.add_group(times, Vec::new(), counted.iter().filter(|counted| counted.group == index));
+        }
+        found.causes.sort_by(|one, other| other.ns.total_cmp(&one.ns));
+        found
+    }
+
+    /// Adds a group with its causes, and counters that share what these leave unexplained.
+    fn add_group<'c>(
+        &mut self,
+        mut times: GroupTime,
+        mut of_group: Vec<Cause>,
+        counters: impl Iterator<Item = &'c Counted> + Clone,
+    ) {
+        let GroupTime { repetitions, count, extra_ns, unexplained_ns, .. } = times;
+        let whole: f64 = counters.clone().map(|counted| counted.share).sum::<f64>().max(1.0);
+        for counted in counters {
+            let ns = unexplained_ns * counted.share / whole;
+            times.unexplained_ns -= ns;
+            of_group.push(counted.cause(repetitions, ns, count));
+        }
+        times.unexplained_ns = times.unexplained_ns.max(0.0);
+        // A rank may lose more than the group, where others are faster than usual: no more than all of it is explained.
+        let whole = of_group.iter().map(|cause| cause.ns).sum::<f64>().max(extra_ns);
+        of_group.iter_mut().for_each(|cause| cause.share = share(cause.ns, whole));
+        let (named, small): (Vec<Cause>, Vec<Cause>) =
+            of_group.into_iter().filter(|cause| cause.ns > 0.0).partition(|cause| cause.share >= NAMED);
+        self.causes.extend(named);
+        let late = small.into_iter().filter(|cause| cause.kind == Kind::LateRank);
+        self.causes.extend(in_turns(late, whole, count).filter(|cause| cause.share >= NAMED));
+        self.groups.push(times);
+    }
 }
 
 /// Several ranks that are late, each of which has too little time to be named: one cause of all of them, in at most
@@ -205,30 +216,4 @@ fn in_turns(mut late: impl Iterator<Item = Cause>, whole: f64, most: usize) -> O
 fn one_sided(ranks: usize) -> f64 {
     let fair = 1.0 / ranks.max(1) as f64;
     fair + (1.0 - fair) / 3.0
-}
-
-pub(super) fn explained_by_counters(groups: &[Group], counted: &[Counted]) -> Causes {
-    let mut found = Causes::default();
-    for (index, group) in groups.iter().enumerate() {
-        let repetitions = Repetitions::from(group.kind);
-        let extra_ns = group.extra_ns.max(0.0);
-        let of_group = counted.iter().filter(|counted| counted.group == index);
-        let whole: f64 = of_group.clone().map(|counted| counted.share).sum::<f64>().max(1.0);
-        let named =
-            of_group.map(|counted| counted.cause(repetitions, extra_ns * counted.share / whole, extra_ns, group.count));
-        let named: Vec<Cause> = named.filter(|cause| cause.ns > 0.0 && cause.share >= NAMED).collect();
-        let explained: f64 = named.iter().map(|cause| cause.ns).sum();
-        found.groups.push(GroupTime {
-            repetitions,
-            count: group.count,
-            run_ns: group.median_others_ns * group.count as f64 + extra_ns,
-            extra_ns,
-            unexplained_ns: (extra_ns - explained).max(0.0),
-            untimed_ns: 0.0,
-            unsplit_ns: 0.0,
-        });
-        found.causes.extend(named);
-    }
-    found.causes.sort_by(|one, other| other.ns.total_cmp(&one.ns));
-    found
 }

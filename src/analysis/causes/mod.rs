@@ -4,7 +4,7 @@
 //!
 //! A slow repetition is compared with the repetitions of the fastest mode of substance, by what is usual in these. What
 //! is usual is not lost, except to a rank that is always late, or always off its processor: that is a cause as well
-//! ([`Repetitions::Steady`]).
+//! ([`GroupKind::Steady`]).
 //!
 //! In a slow repetition, the time of all ranks is attributed in this order. The parts of the account are facts:
 //!
@@ -35,7 +35,7 @@ use crate::account::walk::Walk;
 use crate::account::{Because, Late, Off};
 use crate::categories::{Category, Rule};
 use crate::clock::Clock;
-use crate::diagnosis::{self, Diagnosis, Group, GroupKind, groups};
+use crate::diagnosis::{self, Group, GroupKind, groups};
 use crate::names::names;
 use crate::operations::{CompleteRows, Operation};
 use crate::reader::Trace;
@@ -62,7 +62,7 @@ pub struct Cause {
     /// The name of a counter.
     pub counter: Option<String>,
     /// In which repetitions.
-    pub repetitions: Repetitions,
+    pub repetitions: GroupKind,
     /// All ranks together, ns: the least that the evidence carries.
     pub ns: f64,
     /// The most that it may be, ns.
@@ -101,26 +101,11 @@ pub enum Kind {
     Counter,
 }
 
-/// In which repetitions a cause happens.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Repetitions {
-    /// In the first one.
-    First,
-    /// In the warm-up.
-    Warmup,
-    /// In outliers.
-    Outlier,
-    /// In the good ones around this run time (ns), which is slower than another one.
-    Mode(f64),
-    /// In all, the fastest included.
-    Steady,
-}
-
 /// The time of some repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupTime {
     /// Which.
-    pub repetitions: Repetitions,
+    pub repetitions: GroupKind,
     /// How many.
     pub count: usize,
     /// The time of all ranks in these calls, ns.
@@ -129,10 +114,6 @@ pub struct GroupTime {
     pub extra_ns: f64,
     /// The part of the extra time that has no cause, ns.
     pub unexplained_ns: f64,
-    /// The part of `unexplained_ns` that may be time off the processor: in these calls it is not known.
-    pub untimed_ns: f64,
-    /// The part of `unexplained_ns` that may be waiting: it is not known for which ranks these calls wait.
-    pub unsplit_ns: f64,
 }
 
 /// A cause has this share of a group's extra time at least, ...
@@ -150,29 +131,6 @@ names!(Kind {
     Counter => "counter",
 });
 
-impl From<GroupKind> for Repetitions {
-    fn from(kind: GroupKind) -> Repetitions {
-        match kind {
-            GroupKind::Warmup => Repetitions::Warmup,
-            GroupKind::Outlier => Repetitions::Outlier,
-            GroupKind::Mode(peak) => Repetitions::Mode(peak),
-        }
-    }
-}
-
-impl Repetitions {
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Repetitions::First => "first",
-            Repetitions::Warmup => "warmup",
-            Repetitions::Outlier => "outlier",
-            Repetitions::Mode(_) => "mode",
-            Repetitions::Steady => "steady",
-        }
-    }
-}
-
 impl Cause {
     /// Of a late rank the reason with the largest part, of one that was off its processor the reason with the most time;
     /// `None`: not known, or of neither.
@@ -185,20 +143,9 @@ impl Cause {
 }
 
 impl Causes {
-    /// The causes of an operation's slow repetitions. `groups` are those of the diagnosis; `category` has one for each
-    /// complete repetition, in their order; `counted` are the counters that differ significantly.
+    /// The causes of an operation's slow repetitions. `groups` are those of the diagnosis; `category` has one for each of
+    /// these complete repetitions, in their order; `counted` are the counters that differ significantly.
     pub fn new(
-        trace: &Trace,
-        clock: &Clock,
-        operation: &Operation,
-        groups: &[Group],
-        category: &[Category],
-        counted: &[Counted],
-    ) -> Causes {
-        Causes::found_in_rows(trace, clock, operation, &operation.complete(), groups, category, counted)
-    }
-
-    fn found_in_rows(
         trace: &Trace,
         clock: &Clock,
         operation: &Operation,
@@ -225,11 +172,6 @@ impl Causes {
         let Ok(found) = rule.apply(&number, &run_time_ns) else { return Causes::default() };
         let category = &found.categories.category;
         let repetitions = diagnosis::Repetitions { run_time_ns: &run_time_ns, category };
-        Causes::found_in_rows(trace, clock, operation, &rows, &groups(&repetitions), category, &[])
-    }
-
-    /// Those of a diagnosis alone, where there is no trace: what its counters explain of the groups' run times.
-    pub fn explained_by_counters(diagnosis: &Diagnosis) -> Causes {
-        conclude::explained_by_counters(&diagnosis.groups, &Counted::counters(diagnosis))
+        Causes::new(trace, clock, operation, &rows, &groups(&repetitions), category, &[])
     }
 }

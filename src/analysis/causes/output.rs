@@ -4,8 +4,9 @@
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::{Cause, GroupTime, Repetitions};
+use super::{Cause, GroupTime};
 use crate::account::{Because, Late};
+use crate::diagnosis::GroupKind;
 
 const NS: f64 = 1e9;
 
@@ -42,8 +43,6 @@ impl Serialize for GroupTime {
         map.serialize_entry("run_s", &(self.run_ns / NS))?;
         map.serialize_entry("extra_s", &(self.extra_ns / NS))?;
         map.serialize_entry("unexplained_s", &(self.unexplained_ns / NS))?;
-        map.serialize_entry("maybe_interrupted_s", &(self.untimed_ns / NS))?;
-        map.serialize_entry("maybe_waiting_s", &(self.unsplit_ns / NS))?;
         map.end()
     }
 }
@@ -62,11 +61,7 @@ impl Serialize for Late {
     }
 }
 
-fn group<M: SerializeMap>(repetitions: Repetitions, map: &mut M) -> Result<(), M::Error> {
-    let peak_ns = match repetitions {
-        Repetitions::Mode(peak_ns) => Some(peak_ns),
-        _ => None,
-    };
+fn group<M: SerializeMap>(repetitions: GroupKind, map: &mut M) -> Result<(), M::Error> {
     map.serialize_entry("group", repetitions.name())?;
-    map.serialize_entry("peak_ns", &peak_ns)
+    map.serialize_entry("peak_ns", &repetitions.peak_ns())
 }

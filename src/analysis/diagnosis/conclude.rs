@@ -6,7 +6,7 @@ use super::groups::Group;
 use super::metric::{Metric, Quantity};
 use super::separation::Separation;
 use super::shares::shares;
-use super::significance::{Tested, corrected};
+use super::significance::corrected;
 use crate::statistics::moments;
 
 /// The p-value that counts as found: this or less, after the correction for the number of tests.
@@ -43,7 +43,6 @@ impl Examination<'_> {
     /// those groups first that have a finding, of these the ones that cost most time.
     pub fn conclude(self, mut metrics: Vec<Examined>) -> Diagnosis {
         self.correct(&mut metrics);
-        explain(&mut metrics, &self.groups);
         let mut found: Vec<Vec<Finding>> = (0..self.groups.len())
             .map(|group| {
                 self.cover(&mut metrics, group);
@@ -71,7 +70,7 @@ impl Examination<'_> {
             for (group, found) in examined.contrasted.iter().enumerate() {
                 if let Some(found) = found {
                     place.push((metric, group));
-                    tested.push(Tested { found, two_sided });
+                    tested.push((found, two_sided));
                 }
             }
         }
@@ -141,7 +140,7 @@ impl Examination<'_> {
                 // A time explains no more than it is longer itself.
                 let measured = (mean - median_others).abs() * extra_ns.len() as f64 / extra_all;
                 let most = if is_time && extra_all > 0.0 { measured } else { 1.0 };
-                separated.explained.get_or_insert(share.min(most));
+                separated.explained = Some(share.min(most));
             }
         }
     }
@@ -179,24 +178,6 @@ fn mark(examined: &Examined, group: usize, of_group: &Group, marked: &mut [bool]
     let Some(effect) = effect(examined, group, of_group) else { return };
     let members = of_group.rows.iter().zip(&of_group.member).filter(|(_, member)| **member);
     members.zip(effect).filter(|(_, effect)| *effect > FAR_OUT).for_each(|((&row, _), _)| marked[row as usize] = true);
-}
-
-/// The share of a group's extra time that a time of one rank is. That of several ranks together may be more than all
-/// of it.
-fn explain(metrics: &mut [Examined], groups: &[Group]) {
-    for examined in metrics {
-        let Metric { unit, rank, .. } = &examined.metric;
-        if unit != "ns" || rank.is_none() {
-            continue;
-        }
-        for (separated, group) in examined.separations.iter_mut().zip(groups) {
-            let extra = group.median_ns - group.median_others_ns;
-            if let Some(separated) = separated.as_mut().filter(|_| extra > 0.0) {
-                let found = &separated.separation;
-                separated.explained = Some((found.median - found.median_others) / extra);
-            }
-        }
-    }
 }
 
 /// True if a metric tells a group well enough to be named.

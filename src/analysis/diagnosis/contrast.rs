@@ -25,7 +25,6 @@ pub(super) struct Contrast {
     weights: Vec<f64>,
     /// Which repetitions share a mean: those of the group, those that they are compared with, and the others.
     part: Vec<u8>,
-    /// Repetitions in a row.
     stretch: usize,
     /// `None` for a shift that leaves the weights alike.
     shifts: Vec<Option<u32>>,
@@ -40,7 +39,6 @@ pub(super) struct Contrasted {
     pub(super) shifted: Vec<f32>,
     /// The transposed innovations of the metric: a sum of weights and these is the statistic.
     pub(super) products: Vec<f32>,
-    /// The scores.
     pub(super) scores: Vec<f32>,
 }
 
@@ -55,10 +53,6 @@ impl Contrast {
             weights[row as usize] = if member { 1.0 / members } else { -1.0 / others };
             part[row as usize] = if member { 1 } else { 2 };
         }
-        Contrast::new(weights, part, stretch)
-    }
-
-    fn new(weights: Vec<f64>, part: Vec<u8>, stretch: usize) -> Contrast {
         let n = weights.len();
         let tried = SHIFTS.min(PRODUCTS / n.max(1)).min(n.saturating_sub(1)).max(FEWEST.min(n.saturating_sub(1)));
         let own: f64 = weights.iter().map(|weight| weight * weight).sum();

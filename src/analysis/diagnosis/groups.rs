@@ -14,7 +14,9 @@ pub struct Repetitions<'r> {
 
 /// Which repetitions a group holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum GroupKind {
+    /// The first one.
+    First,
     /// The warm-up, against all good ones.
     Warmup,
     /// The outliers, against all good ones.
@@ -22,13 +24,36 @@ pub enum Kind {
     /// The good ones around this run time (ns), against those of the fastest mode of substance and of modes
     /// next to it.
     Mode(f64),
+    /// All, the fastest included.
+    Steady,
+}
+
+impl GroupKind {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            GroupKind::First => "first",
+            GroupKind::Warmup => "warmup",
+            GroupKind::Outlier => "outlier",
+            GroupKind::Mode(_) => "mode",
+            GroupKind::Steady => "steady",
+        }
+    }
+
+    /// Of a mode its run time, ns.
+    pub fn peak_ns(self) -> Option<f64> {
+        match self {
+            GroupKind::Mode(peak_ns) => Some(peak_ns),
+            _ => None,
+        }
+    }
 }
 
 /// Some repetitions, and those that they are compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// Which.
-    pub kind: Kind,
+    pub kind: GroupKind,
     /// How many.
     pub count: usize,
     /// Those that they are compared with.
@@ -52,13 +77,12 @@ const SUBSTANCE: f64 = 0.1;
 /// mode of its own on an idle machine, less than 0.2 % from the other, and no cause would be worth its name.
 const SLOWER: f64 = 0.02;
 
-/// Finds the groups.
 pub(crate) fn groups(repetitions: &Repetitions<'_>) -> Vec<Group> {
     let of = |category: Category| (0..).zip(repetitions.category).filter(move |(_, found)| **found == category);
     let rows = |category: Category| of(category).map(|(row, _)| row).collect::<Vec<u32>>();
     let good = rows(Category::Good);
     let mut groups = Vec::new();
-    for (kind, category) in [(Kind::Warmup, Category::Warmup), (Kind::Outlier, Category::Outlier)] {
+    for (kind, category) in [(GroupKind::Warmup, Category::Warmup), (GroupKind::Outlier, Category::Outlier)] {
         groups.extend(Group::new(repetitions, kind, &rows(category), &good));
     }
     groups.extend(mode_groups(repetitions, &good));
@@ -83,14 +107,15 @@ fn mode_groups(repetitions: &Repetitions<'_>, good: &[u32]) -> Vec<Group> {
         .partition(|mode| mode.peak > (1.0 + SLOWER) * fastest.peak);
     let mut fast: Vec<u32> = fast.into_iter().flat_map(|mode| rows(mode.range)).collect();
     fast.sort_unstable();
-    let of_modes =
-        slower.into_iter().filter_map(|mode| Group::new(repetitions, Kind::Mode(mode.peak), &rows(mode.range), &fast));
+    let of_modes = slower
+        .into_iter()
+        .filter_map(|mode| Group::new(repetitions, GroupKind::Mode(mode.peak), &rows(mode.range), &fast));
     let groups: Vec<Group> = of_modes.collect();
     // Slow ones that scatter too widely for a peak.
     let Some(from) = slow_from(&times).filter(|_| groups.is_empty()) else { return groups };
     let [slow, others] = [[from, f64::INFINITY], [f64::NEG_INFINITY, from]].map(rows);
     let middle = median(&mut times.iter().copied().filter(|&time| time > from).collect::<Vec<f64>>());
-    middle.and_then(|middle| Group::new(repetitions, Kind::Mode(middle), &slow, &others)).into_iter().collect()
+    middle.and_then(|middle| Group::new(repetitions, GroupKind::Mode(middle), &slow, &others)).into_iter().collect()
 }
 
 impl Group {
@@ -104,7 +129,7 @@ impl Group {
         self.rows.binary_search(&row).ok().map(|index| self.member[index])
     }
 
-    fn new(repetitions: &Repetitions<'_>, kind: Kind, members: &[u32], others: &[u32]) -> Option<Group> {
+    fn new(repetitions: &Repetitions<'_>, kind: GroupKind, members: &[u32], others: &[u32]) -> Option<Group> {
         if members.is_empty() || others.is_empty() {
             return None;
         }

@@ -26,6 +26,6 @@ mod whiten;
 pub use conclude::{Diagnosis, Finding, LEVEL, NOTICEABLE};
 pub use examine::{Examination, Examined, Separated};
 pub(crate) use groups::groups;
-pub use groups::{Group, Kind, Kind as GroupKind, Repetitions};
+pub use groups::{Group, GroupKind, Repetitions};
 pub use metric::{Metric, Quantity};
 pub use separation::Separation;

@@ -6,10 +6,6 @@ use crate::statistics::median;
 /// The values of a metric in a group, and in the repetitions that the group is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Separation {
-    /// Repetitions of the group that have a value.
-    pub count: usize,
-    /// Those that they are compared with.
-    pub others: usize,
     /// The median in the group.
     pub median: f64,
     /// The mean in the group.
@@ -20,10 +16,8 @@ pub struct Separation {
     pub above_zero: f64,
     /// ... and of the others.
     pub above_zero_others: f64,
-    /// The probability that a repetition of the group has the larger value of a pair, ties counting half: the area
-    /// under the ROC curve, and U / (n m) of Mann and Whitney (1947).
-    pub auc: f64,
-    /// Cliff's delta (1993), 2 AUC - 1: -1 and 1 where the two do not overlap, 0 where they do not differ.
+    /// Cliff's delta (1993), 2 U / (n m) - 1 by the U of Mann and Whitney (1947): -1 and 1 where the two do not overlap, 0
+    /// where they do not differ.
     pub delta: f64,
 }
 
@@ -38,7 +32,6 @@ pub(super) fn separation(values: &[f64], member: &[bool]) -> Option<Separation> 
     let (n, m) = (count as f64, others as f64);
     let sum: f64 = ranks.iter().zip(member).filter(|(_, member)| **member).map(|(rank, _)| rank).sum();
     let u = sum - n * (n + 1.0) / 2.0;
-    let auc = u / (n * m);
     let own = values.iter().zip(member).filter(|(_, member)| **member);
     let mean = own.map(|(value, _)| value).sum::<f64>() / n;
     let side = |wanted: bool| {
@@ -48,15 +41,5 @@ pub(super) fn separation(values: &[f64], member: &[bool]) -> Option<Separation> 
         (median(&mut side).unwrap_or(f64::NAN), above)
     };
     let ((median, above_zero), (median_others, above_zero_others)) = (side(true), side(false));
-    Some(Separation {
-        count,
-        others,
-        median,
-        mean,
-        median_others,
-        above_zero,
-        above_zero_others,
-        auc,
-        delta: 2.0 * auc - 1.0,
-    })
+    Some(Separation { median, mean, median_others, above_zero, above_zero_others, delta: 2.0 * u / (n * m) - 1.0 })
 }

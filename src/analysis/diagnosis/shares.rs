@@ -4,7 +4,6 @@
 //! in its repetitions than in the others, by an amount that is estimated with the causes' shares: a mixture of normal
 //! distributions, by expectation and maximisation (Dempster, Laird and Rubin 1977).
 
-/// Rounds of the estimate.
 const ROUNDS: usize = 200;
 /// A metric that is named differs by something.
 const LEAST_EFFECT: f64 = 0.05;
@@ -27,7 +26,6 @@ pub(super) fn shares(effects: &[Vec<f64>], extra_ns: &[f64]) -> Vec<f64> {
     found.belongs.iter().map(of).collect()
 }
 
-/// Which cause each repetition has.
 struct Mixture {
     /// The probability, by cause and repetition.
     belongs: Vec<Vec<f64>>,

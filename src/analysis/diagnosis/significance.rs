@@ -3,46 +3,38 @@
 use super::contrast::{Contrasted, normal_tail};
 use crate::comparison::holm;
 
-/// One metric under one contrast.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tested<'m> {
-    /// The statistics that were found.
-    pub(super) found: &'m Contrasted,
-    /// True if less of it counts, too.
-    pub(super) two_sided: bool,
-}
+/// The statistics of one metric under one contrast; true if less of it counts, too.
+pub(super) type Tested<'m> = (&'m Contrasted, bool);
 
-impl Tested<'_> {
-    fn strength(&self, z: f64) -> f64 {
-        if self.two_sided { z.abs() } else { z }
-    }
+fn strength(z: f64, two_sided: bool) -> f64 {
+    if two_sided { z.abs() } else { z }
 }
 
 /// The p-value of each, after correction for all of them: the larger of that by the normal distribution, corrected as
 /// Holm (1979) does, and that by the shifts, corrected by the largest statistic of all that are not larger themselves
 /// (Westfall and Young 1993, the step-down procedure of section 4.1).
 pub(super) fn corrected(tested: &[Tested<'_>]) -> Vec<f64> {
-    let by_tail = holm(&tested.iter().map(|one| normal_tail(one.found.z, one.two_sided)).collect::<Vec<f64>>());
+    let by_tail = holm(&tested.iter().map(|&(found, two_sided)| normal_tail(found.z, two_sided)).collect::<Vec<f64>>());
     probabilities_by_shifts(tested).into_iter().zip(by_tail).map(|(shifts, tail)| shifts.max(tail)).collect()
 }
 
 fn probabilities_by_shifts(tested: &[Tested<'_>]) -> Vec<f64> {
-    let strength: Vec<f64> = tested.iter().map(|one| one.strength(one.found.z)).collect();
+    let strengths: Vec<f64> = tested.iter().map(|&(found, two_sided)| strength(found.z, two_sided)).collect();
     let mut order: Vec<usize> = (0..tested.len()).collect();
-    order.sort_unstable_by(|&one, &other| strength[one].total_cmp(&strength[other]));
+    order.sort_unstable_by(|&one, &other| strengths[one].total_cmp(&strengths[other]));
     let mut largest: Vec<f64> = Vec::new();
     let mut p = vec![1.0; tested.len()];
     for &index in &order {
-        let shifted = &tested[index].found.shifted;
+        let (Contrasted { shifted, .. }, two_sided) = tested[index];
         largest.resize(largest.len().max(shifted.len()), f64::NEG_INFINITY);
         for (largest, &z) in largest.iter_mut().zip(shifted) {
             // What is not a number is never the larger one.
-            *largest = largest.max(tested[index].strength(f64::from(z)));
+            *largest = largest.max(strength(f64::from(z), two_sided));
         }
         let (mut tried, mut reached) = (1.0, 1.0);
         for (largest, z) in largest.iter().zip(shifted).filter(|(_, z)| !z.is_nan()) {
             tried += 1.0;
-            reached += f64::from(u8::from(*largest >= strength[index] && !z.is_nan()));
+            reached += f64::from(u8::from(*largest >= strengths[index] && !z.is_nan()));
         }
         p[index] = reached / tried;
     }

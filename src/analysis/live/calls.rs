@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::look::Look;
 use super::place::OF_THEIR_OWN;
 use super::ranks::Ranks;
-use crate::account::Account;
+use crate::account::OperationAccount;
 use crate::categories::Rule;
 use crate::operations::{
     Called, Communicator, Mismatch, MismatchKind, MismatchedCall, NO_RECORD, Operation, difference,
@@ -173,7 +173,7 @@ impl Sums {
     pub fn of(look: &Look) -> Sums {
         let mut sums = Sums::default();
         for operation in &look.operations.operations {
-            let parts = Account::of_operation(&look.trace, &look.clock, operation, Rule::default()).sum();
+            let parts = OperationAccount::of(&look.trace, &look.clock, operation, Rule::default()).sum();
             sums.run_time_ns += parts.run_time;
             sums.waiting_ns += parts.waiting;
             let times = operation.run_time_values(&look.trace, &look.clock, RunTime::Local);

@@ -75,10 +75,18 @@ impl Messages {
         // Of all ranks or of none: one is held against the other.
         let off: Option<Vec<Vec<OffBetween>>> =
             parts.map(|(index, (part, calls))| outside_of_calls(part, clock.of_part(index), calls)).collect();
-        let mut found: HashMap<(usize, u32, usize), Sum> = HashMap::new();
+        // Calls from one place with different tags and partners are several operations.
+        let mut names: HashMap<(usize, u32), (String, Option<CallSite>)> = HashMap::new();
+        let mut places: HashMap<(usize, String, Option<CallSite>), Sum> = HashMap::new();
         for wait in waits.iter().flatten() {
             let operation = self.calls[wait.part][wait.call as usize].record.operation;
-            let Sum(late, chains) = found.entry((wait.late, operation, wait.part)).or_default();
+            let (name, call_site) = names.entry((wait.part, operation)).or_insert_with(|| {
+                let part = &trace.parts[wait.part];
+                let entry = &part.message_operations()[operation as usize];
+                let call_site = part.text(entry.call_site).and_then(|text| CallSite::parse(&text));
+                (part.text(entry.function).unwrap_or_default(), call_site)
+            });
+            let Sum(late, chains) = places.entry((wait.late, name.clone(), call_site.clone())).or_default();
             let own: f64 = within(&waits[wait.late], wait.from_ns, wait.until_ns).map(|(_, ns)| ns).sum();
             late.waiting_ns += wait.ns();
             late.point_to_point_ns += own.min(wait.ns());
@@ -86,20 +94,6 @@ impl Messages {
             late.off += off.to(off.sum().min((wait.ns() - own).max(0.0)));
             late.repetitions += 1;
             *chains.entry(chain(waits, wait.late, wait.from_ns, wait.until_ns)).or_default() += own;
-        }
-        // Of different ranks, and from one place with different tags and partners.
-        let mut places: HashMap<(usize, String, Option<CallSite>), Sum> = HashMap::new();
-        for ((part, operation, waiting), Sum(late, chains)) in found {
-            let waiting = &trace.parts[waiting];
-            let entry = &waiting.message_operations()[operation as usize];
-            let name = waiting.text(entry.function).unwrap_or_default();
-            let call_site = waiting.text(entry.call_site).and_then(|text| CallSite::parse(&text));
-            let Sum(sum, of_place) = places.entry((part, name, call_site)).or_default();
-            sum.waiting_ns += late.waiting_ns;
-            sum.point_to_point_ns += late.point_to_point_ns;
-            sum.off += late.off;
-            sum.repetitions += late.repetitions;
-            chains.into_iter().for_each(|(chain, ns)| *of_place.entry(chain).or_default() += ns);
         }
         let mut own_ns = vec![0.0; trace.parts.len()];
         places.iter().for_each(|((part, ..), Sum(late, _))| own_ns[*part] += late.waiting_ns - late.point_to_point_ns);

@@ -77,7 +77,6 @@ struct Ends {
 }
 
 impl Messages {
-    /// Finds the messages.
     pub(super) fn match_calls(&mut self, trace: &Trace) {
         let mut ends: HashMap<Envelope, Ends> = HashMap::new();
         let mut probes: Vec<(usize, u32, Envelope, usize)> = Vec::new();

@@ -56,7 +56,8 @@ impl Messages {
 
     /// The wait in a call for these messages.
     fn wait_of(&self, part: usize, range: Range<usize>) -> Option<MessageWait> {
-        let late = range.clone().filter_map(|place| self.late(&self.calls[part][place]));
+        let came = |(part, other): (usize, u32)| ((part, other), self.calls[part][other as usize].enter_ns);
+        let late = range.clone().filter_map(|place| self.awaited(&self.calls[part][place]).map(came));
         let ((late, late_call), until_ns) = late.max_by(|one, other| one.1.total_cmp(&other.1))?;
         let call = &self.calls[part][range.start];
         let wait = MessageWait {
@@ -69,12 +70,6 @@ impl Messages {
             left_ns: call.exit_ns,
         };
         (late != part && wait.ns() > 0.0).then_some(wait)
-    }
-
-    /// The other end of the message of a call that can wait for it, part and call, and when it came there.
-    fn late(&self, call: &MessageCall) -> Option<((usize, u32), f64)> {
-        let (part, other) = self.awaited(call)?;
-        Some(((part, other), self.calls[part][other as usize].enter_ns))
     }
 
     /// The other end of the message of a call that can wait for it: part and call.

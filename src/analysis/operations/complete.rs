@@ -43,7 +43,6 @@ pub struct CompleteRows {
     count: usize,
 }
 
-/// Some of them.
 pub(super) enum SomeRows<'r> {
     Consecutive(Range<usize>),
     Listed(&'r [u32]),
@@ -81,7 +80,6 @@ impl CompleteRows {
         self.listed.as_ref().map_or(self.first + index, |listed| listed[index] as usize)
     }
 
-    /// Those at these indices.
     pub(super) fn some(&self, indices: Range<usize>) -> SomeRows<'_> {
         match &self.listed {
             None => SomeRows::Consecutive(self.first + indices.start..self.first + indices.end),

@@ -52,7 +52,6 @@ impl Piece {
     }
 }
 
-/// Goes through some of the calls of one member.
 pub(super) struct Cursor<'a> {
     part: &'a Part,
     calls: &'a Calls,
@@ -191,7 +190,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// On by so many calls.
     pub(super) fn skip(&mut self, count: usize) {
         self.left.start += count;
         self.load();

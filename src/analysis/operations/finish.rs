@@ -77,7 +77,6 @@ pub(super) fn finish(
     (found.first_call, operation)
 }
 
-/// The pieces one behind the other.
 fn joined(members: usize, pieces: Vec<Whole>) -> Whole {
     let mut all = Whole { rows: Rows::new(members), ..Whole::default() };
     for Whole { rows, numbers, open } in pieces {

@@ -53,15 +53,12 @@ pub(super) struct Matching<'a> {
     groups: HashMap<Box<[u32]>, Option<Groups>>,
 }
 
-/// The calls on one communicator.
 struct Matched {
     operations: Vec<(FirstCall, Operation)>,
     mismatches: Vec<Mismatch>,
-    /// How many positions have one.
     mismatched: u64,
 }
 
-/// An operation in the making.
 pub(super) struct Found {
     pub(super) key: OperationKey,
     pub(super) first_call: FirstCall,

@@ -1,12 +1,11 @@
 //! The records of a rank on one communicator, in the order of their positions: 4 bytes a call at most.
 
+use super::rows::partition_point;
 use crate::reader::Part;
 
 /// A member's records on one communicator, by position.
 pub(super) enum Calls {
-    /// Runs of one record after the other.
     Runs(Runs),
-    /// Others.
     Listed(Vec<u32>),
 }
 
@@ -23,10 +22,6 @@ const LEAST_IN_A_RUN: usize = 64;
 const LEAST_RUNS: usize = if cfg!(test) { 16 } else { 1 << 12 };
 
 impl Runs {
-    fn one(first: u32, count: u32) -> Runs {
-        Runs { starts: if count > 0 { vec![(first, 0)] } else { Vec::new() }, count }
-    }
-
     /// Appends a record behind those that are there.
     fn push(&mut self, record: u32) {
         let follows = |&(first, before): &(u32, u32)| first + (self.count - before) == record;
@@ -60,9 +55,8 @@ impl Default for Calls {
 }
 
 impl Calls {
-    /// So many records, one after the other.
     pub(super) fn first(count: u32) -> Calls {
-        Calls::Runs(Runs::one(0, count))
+        Calls::Runs(Runs { starts: if count > 0 { vec![(0, 0)] } else { Vec::new() }, count })
     }
 
     /// Appends a record behind those that are there.
@@ -103,13 +97,7 @@ impl Calls {
 
     /// How many calls this part made before this position.
     pub(super) fn before(&self, part: &Part, position: u64) -> usize {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let here = self.get(middle).map_or(u64::MAX, |record| part.position_of(record as usize));
-            if here < position { low = middle + 1 } else { high = middle }
-        }
-        low
+        partition_point(self.len(), |number| self.position(part, number) < position)
     }
 }
 

@@ -27,7 +27,6 @@ impl<'o> Row<'o> {
     }
 }
 
-/// The records of all repetitions of an operation.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     members: usize,
@@ -36,7 +35,6 @@ pub(super) struct Rows {
 
 #[derive(Debug)]
 struct Chunk {
-    /// Its first row.
     start: usize,
     count: usize,
     records: Records,
@@ -75,14 +73,6 @@ impl Rows {
 
     /// The index of the chunk with this row, of which there is one.
     fn chunk_with(&self, row: usize) -> usize {
-        // In a loop all chunks have as many rows: it is where it would be then, or beside that.
-        let guess = row * self.chunks.len() / self.len();
-        let start = |index: usize| self.chunks.get(index).map_or(usize::MAX, |chunk| chunk.start);
-        for index in guess.saturating_sub(1)..=guess + 1 {
-            if start(index) <= row && row < start(index + 1) {
-                return index;
-            }
-        }
         self.chunks.partition_point(|chunk| chunk.start <= row) - 1
     }
 
@@ -202,14 +192,7 @@ impl Numbers {
 
     /// The rows with these numbers, which are ascending.
     pub(super) fn rows_with(&self, numbers: &Range<u64>) -> Range<usize> {
-        let place = |number: u64| {
-            let (mut low, mut high) = (0, self.length);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if self.get(middle) < number { low = middle + 1 } else { high = middle }
-            }
-            low
-        };
+        let place = |number: u64| partition_point(self.length, |row| self.get(row) < number);
         place(numbers.start)..place(numbers.end).max(place(numbers.start))
     }
 
@@ -263,6 +246,16 @@ impl Numbers {
         let last = self.runs.iter().zip(ends).map(|((start, number), end)| number + (end - start - 1) as u64);
         last.zip(self.runs.iter().skip(1)).all(|(last, (_, number))| last <= *number)
     }
+}
+
+/// How many of so many places, ascending, come before the first for which this is not so.
+pub(super) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_before(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
 }
 
 impl FromIterator<u64> for Numbers {

@@ -74,13 +74,11 @@ impl Operation {
     }
 }
 
-/// A rank that takes part.
 struct Member<'a> {
     part: &'a Part,
     clock: &'a RankClock,
 }
 
-/// One rank's records of a block of repetitions.
 #[derive(Default)]
 struct Block {
     records: Vec<u32>,

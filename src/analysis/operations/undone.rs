@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::amounts::{Amounts, amounts};
 use super::communicators::Communicator;
 use super::left_out::{LeftOut, left_out};
-use super::{CallSite, Operations};
+use super::{CallSite, Operations, Unfinished};
 use crate::message_types::DifferentTypes;
 use crate::not_matched::{NotMatched, not_matched, open_requests};
 use crate::reader::{Part, Trace};
@@ -134,20 +134,22 @@ impl Operations {
             }
             not_called.extend(missing);
         }
-        let not_completed = if ended_well { self.not_completed(trace) } else { Vec::new() };
-        let (not_matched, different_types) = if ended_well { not_matched(trace, self) } else { Default::default() };
-        let never_freed = if ended_well { self.never_freed(trace) } else { NeverFreed::default() };
+        if !ended_well {
+            return Undone { left_out, ..Undone::default() };
+        }
+        let mut unfinished = self.unfinished(trace);
+        unfinished.retain(|unfinished| self.operations[unfinished.operation].key.has_request());
+        let (not_matched, different_types) = not_matched(trace, self);
+        let never_freed = self.never_freed(trace, &unfinished);
+        let not_completed = self.not_completed(unfinished);
         Undone { not_called, not_completed, amounts, not_matched, different_types, left_out, never_freed }
     }
 
-    fn never_freed(&self, trace: &Trace) -> NeverFreed {
+    fn never_freed(&self, trace: &Trace, unfinished: &[Unfinished]) -> NeverFreed {
         const KEPT: u32 = flags::WORLD | flags::SELF | flags::INTER | flags::FOLDED;
         let mut collective: BTreeMap<u32, u64> = BTreeMap::new();
-        for unfinished in self.unfinished(trace) {
-            if self.operations[unfinished.operation].key.has_request() {
-                unfinished.inside.iter().for_each(|rank| *collective.entry(*rank).or_default() += 1);
-            }
-        }
+        let inside = unfinished.iter().flat_map(|unfinished| &unfinished.inside);
+        inside.for_each(|rank| *collective.entry(*rank).or_default() += 1);
         let of_messages =
             |part: &Part| open_requests(part).saturating_sub(collective.get(&part.rank()).copied().unwrap_or_default());
         let requests = trace.parts.iter().map(of_messages).fold(0, u64::saturating_add);
@@ -168,14 +170,12 @@ impl Operations {
         found
     }
 
-    fn not_completed(&self, trace: &Trace) -> Vec<NotCompleted> {
+    fn not_completed(&self, unfinished: Vec<Unfinished>) -> Vec<NotCompleted> {
         let mut found: BTreeMap<usize, (BTreeSet<u32>, u64)> = BTreeMap::new();
-        for unfinished in self.unfinished(trace) {
-            if self.operations[unfinished.operation].key.has_request() {
-                let (ranks, repetitions) = found.entry(unfinished.operation).or_default();
-                ranks.extend(unfinished.inside);
-                *repetitions += 1;
-            }
+        for Unfinished { operation, inside, .. } in unfinished {
+            let (ranks, repetitions) = found.entry(operation).or_default();
+            ranks.extend(inside);
+            *repetitions += 1;
         }
         let not_completed = |(operation, (ranks, repetitions)): (usize, (BTreeSet<u32>, u64))| {
             let key = &self.operations[operation].key;

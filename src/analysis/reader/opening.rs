@@ -48,15 +48,8 @@ const SECTIONS: [(u32, usize, bool); 18] = [
     (section::MESSAGE_BLOCKS, 1, false),
 ];
 
-/// A trace's file, its frame checked.
-struct MappedFile {
-    map: Arc<Mmap>,
-    header: FileHeader,
-    entries: Vec<PartEntry>,
-}
-
 /// Maps a file and checks its frame.
-fn map_file(path: &Path) -> Result<MappedFile, TraceError> {
+fn map_file(path: &Path) -> Result<(Arc<Mmap>, FileHeader, Vec<PartEntry>), TraceError> {
     // Not blocking: a pipe without a writer would hold us here.
     let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
     let file = opened.map_err(|error| TraceError::io(path, error))?;
@@ -93,7 +86,7 @@ fn map_file(path: &Path) -> Result<MappedFile, TraceError> {
         return Err(TraceError::damaged(path, "ends within its table of parts"));
     };
     let entries = table.chunks_exact(size_of::<PartEntry>()).map(bytemuck::pod_read_unaligned).collect();
-    Ok(MappedFile { map, header, entries })
+    Ok((map, header, entries))
 }
 
 /// The header and the whole parts of a file; what is wrong with the others goes to `problems`.
@@ -102,7 +95,7 @@ pub(super) fn open_file(
     budget: &Budget,
     problems: &mut Vec<String>,
 ) -> Result<(FileHeader, Vec<Part>), TraceError> {
-    let MappedFile { map, header, entries } = map_file(path)?;
+    let (map, header, entries) = map_file(path)?;
     let mut parts = Vec::new();
     let mut ranks = HashSet::new();
     for entry in &entries {
@@ -259,7 +252,6 @@ fn find_blocks(part: &mut Part, mut start: usize) -> Result<(), &'static str> {
     if whole { Ok(()) } else { Err("is damaged (checksum)") }
 }
 
-/// The bytes of a section within the map.
 fn section(part: &[u8], start: usize, entry: &SectionEntry) -> Result<Range<usize>, &'static str> {
     let range = entry
         .count

@@ -185,7 +185,6 @@ impl Part {
         strings::text(self.section(section::STRINGS), reference)
     }
 
-    /// The bytes of a section of this kind.
     pub(super) fn section(&self, kind: u32) -> &[u8] {
         &self.map[self.sections[kind as usize].clone()]
     }

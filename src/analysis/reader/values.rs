@@ -31,7 +31,6 @@ impl Budget {
     }
 }
 
-/// The decoded values of one block.
 type Values = Vec<u64>;
 
 /// The blocks of one column, each decoded when it is first asked for.
@@ -263,7 +262,6 @@ pub(crate) struct Cursor<'p> {
 }
 
 impl Cursor<'_> {
-    /// The value of a record that is there.
     #[inline]
     pub(crate) fn value(&mut self, record: usize) -> u64 {
         let place = self.place(record);
@@ -277,7 +275,6 @@ impl Cursor<'_> {
         (self.values[place], self.values[self.range.len() + place])
     }
 
-    /// The place of the record in the block at hand.
     #[inline]
     fn place(&mut self, record: usize) -> usize {
         if !self.range.contains(&record) {

@@ -12,7 +12,6 @@
 use std::collections::HashMap;
 
 use super::Gain;
-use crate::account::waits::Order;
 use crate::account::walk::Walk;
 use crate::account::{Account, Because, Loss};
 use crate::clock::Clock;
@@ -42,10 +41,8 @@ enum WakeUp {
 /// A rank waits as long as it did if it waits for this share of that.
 const SAME: f64 = 0.99;
 
-/// For each loss.
 const MODELS: usize = 3;
 
-/// A run without something.
 #[derive(Default)]
 struct Lane {
     /// So much less time before a call.
@@ -61,7 +58,6 @@ struct Call {
     enter: f64,
     exit: f64,
     awaited: Vec<usize>,
-    /// The late wake-up in it.
     woke_late: f64,
 }
 
@@ -127,7 +123,6 @@ fn without_noise(all: &HashMap<usize, f64>) -> HashMap<usize, f64> {
     all.iter().map(|(&call, ns)| (call, (ns - 2.0 * spread).max(0.0))).collect()
 }
 
-/// The calls of a run.
 struct Replay {
     calls: Vec<Call>,
     /// Of each part, for each of its messages' calls: its place among `calls`.
@@ -180,13 +175,7 @@ impl Replay {
                 }
                 let all = first..replay.calls.len();
                 for at in 0..all.len() {
-                    let awaited = match walk.order {
-                        Some(Order::All | Order::MostlyAll) => all.clone(),
-                        Some(Order::Root(root)) if at != root => first + root..first + root + 1,
-                        Some(Order::AtRoot(root)) if at == root => all.clone(),
-                        Some(Order::Lower) => first..first + at,
-                        _ => 0..0,
-                    };
+                    let awaited = all.clone().filter(|other| walk.depends(at, other - first));
                     replay.calls[first + at].awaited.extend(awaited);
                 }
             }

@@ -73,7 +73,7 @@ pub fn gains(trace: &Trace, clock: &Clock, operations: &Operations, account: &Ac
             let mut replay = Replay::new(trace, clock, operations, account, losses);
             (replay.run(account), replay.inexact, replay.origins)
         }
-        Some(why) => (Err(why), None, Origins::new(losses, 0)),
+        Some(why) => (Err(why), None, Origins::new(losses, 0, Vec::new())),
     };
     let of_messages = messages::gains(trace, clock, operations, account, losses);
     let seconds = |ns: f64| Some(ns.max(0.0) / 1e9);
@@ -183,8 +183,11 @@ impl<'a> Replay<'a> {
             ends: ends(trace, clock),
             run_ns: account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max),
             likely: Shifts::new(trace.parts.len(), losses.len()),
-            origins: Origins::new(losses, trace.parts.len())
-                .through(Messages::of(trace, clock, operations).waits(trace, clock)),
+            origins: Origins::new(
+                losses,
+                trace.parts.len(),
+                Messages::of(trace, clock, operations).waits(trace, clock),
+            ),
             ranks: trace.parts.iter().map(Part::rank).collect(),
             inexact: None,
             exchanges: Exchanges::new(trace, &account.partners),

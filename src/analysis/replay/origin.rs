@@ -36,7 +36,8 @@ pub(super) struct Origins {
 }
 
 impl Origins {
-    pub fn new(losses: &[Loss], parts: usize) -> Origins {
+    /// Of so many parts, which waited so in message calls.
+    pub fn new(losses: &[Loss], parts: usize, waits: Vec<Vec<MessageWait>>) -> Origins {
         let lanes = |because: Because| {
             let is_wanted = |loss: &Loss| loss.kind == Kind::LateRank && loss.because == Some(because);
             let all = losses.iter().enumerate().filter(|(_, loss)| is_wanted(loss));
@@ -45,16 +46,11 @@ impl Origins {
         Origins {
             lanes: lanes(Because::EarlierCall),
             lanes_of_messages: lanes(Because::PointToPoint),
-            waits: Vec::new(),
+            waits,
             chains_of_messages: HashMap::new(),
             kept: vec![Origin::default(); parts],
             found: HashMap::new(),
         }
-    }
-
-    /// The same, through messages for which parts waited so.
-    pub fn through(self, waits: Vec<Vec<MessageWait>>) -> Origins {
-        Origins { waits, ..self }
     }
 
     /// Goes through a repetition of an operation; `left`: when each part left its call before; `rank_of`: of a part.

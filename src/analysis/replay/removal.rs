@@ -2,11 +2,9 @@
 
 use super::shifts::{Removed, Taken};
 use crate::account::exchanges::{Exchange, Exchanges};
-use crate::account::waits::Order;
 use crate::account::walk::{Step, Walk};
 use crate::account::{Because, Kind, Loss, OperationAccount};
 
-/// A repetition.
 #[derive(Clone, Copy)]
 pub(super) struct Repetition<'r, 'a> {
     pub walk: &'r Walk<'a>,
@@ -90,23 +88,18 @@ impl Usual {
 impl Removal {
     /// `None`: the rank or its partner takes no part.
     pub fn new(lane: usize, loss: &Loss, walk: &Walk, rank_of: impl Fn(usize) -> u32) -> Option<Removal> {
-        let place = |rank| walk.members.iter().position(|member| rank_of(member.index) == rank);
-        let member = match loss.rank {
-            Some(rank) => Some(place(rank)?),
-            None => None,
-        };
-        let partner = match loss.partner {
-            Some(rank) => Some(place(rank)?),
-            None => None,
-        };
-        let is_outside = loss.operation.is_none();
+        let place = |rank: u32| walk.members.iter().position(|member| rank_of(member.index) == rank);
+        let [member, partner] = [loss.rank, loss.partner].map(|rank| rank.map(place));
+        if member == Some(None) || partner == Some(None) {
+            return None;
+        }
         Some(Removal {
             lane,
             kind: loss.kind,
             because: loss.because,
-            member,
-            partner,
-            is_outside,
+            member: member.flatten(),
+            partner: partner.flatten(),
+            is_outside: loss.operation.is_none(),
             usual: Usual::default(),
         })
     }
@@ -199,12 +192,7 @@ impl Removal {
 
 /// How many ranks can wait for a member.
 fn waiting(walk: &Walk, member: usize) -> f64 {
-    let others = walk.members.len() - 1;
-    let waiting = match walk.order {
-        Some(Order::AtRoot(_)) => 1,
-        Some(Order::Lower) => others - member,
-        _ => others,
-    };
+    let waiting = (0..walk.members.len()).filter(|&other| other != member && walk.depends(other, member)).count();
     waiting.max(1) as f64
 }
 

@@ -14,7 +14,7 @@ use crate::reader::Trace;
 
 /// The gains without the losses of a trace that are picked.
 fn predicted(ranks: &[SyntheticRank], picked: impl Fn(&Loss) -> bool) -> Vec<Gain> {
-    predicted_of(ranks, |account| account.losses().into_iter().filter(|loss| picked(loss)).collect()).1
+    predicted_of(ranks, |account| account.losses(false).into_iter().filter(|loss| picked(loss)).collect()).1
 }
 
 /// The losses that are picked, and the gains without them.
@@ -111,7 +111,7 @@ fn work_that_is_shared_evenly_gains_half_of_what_is_lost_in_turns() {
         });
         rank
     });
-    let (account, gains) = predicted_of(&ranks, |account| account.losses_in_turns());
+    let (account, gains) = predicted_of(&ranks, |account| account.losses(true));
     assert_eq!((account.len(), account[0].rank), (1, None));
     assert!((gains[0].seconds.unwrap() - 50.0 * 200e-6).abs() < 1e-6, "{gains:?}");
 }
@@ -143,7 +143,7 @@ fn a_loss_begins_where_the_chain_of_waits_does() {
         }
         rank
     });
-    let (losses, gains) = predicted_of(&ranks, |account| account.losses());
+    let (losses, gains) = predicted_of(&ranks, |account| account.losses(false));
     let of_earlier = |loss: &&Loss| loss.kind == Kind::LateRank && loss.because == Some(Because::EarlierCall);
     let place = losses.iter().position(|loss| of_earlier(&loss)).unwrap();
     assert_eq!(losses[place].rank, Some(1), "{losses:?}");
@@ -399,8 +399,9 @@ fn a_late_rank_that_waits_for_a_message_leads_to_the_rank_that_sends_it() {
         let operation = rank.operation("MPI_Barrier", 0, 0);
         rank.call(operation, 10, 20);
     }
-    let (losses, gains) =
-        predicted_of(&ranks, |account| account.losses().into_iter().filter(|loss| loss.message.is_some()).collect());
+    let (losses, gains) = predicted_of(&ranks, |account| {
+        account.losses(false).into_iter().filter(|loss| loss.message.is_some()).collect()
+    });
     let origin = |rank| {
         let place = losses.iter().position(|loss| loss.rank == Some(rank)).unwrap();
         gains[place].origin.iter().map(|origin| (origin.rank, origin.because)).collect::<Vec<_>>()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use mpitrace::account::{Account, OperationAccount};
+use mpitrace::account::OperationAccount;
 use mpitrace::categories::{Category, Rule};
 use mpitrace::clock::{Clock, RankClock};
 use mpitrace::operations::{Operation, Operations};
@@ -65,8 +65,8 @@ impl Traced {
         }
         let (trace, clock, operation) = (&self.trace, &self.clock, self.operation(number));
         let account = match category {
-            Some(category) => Account::of_categories(trace, clock, operation, category),
-            None => Account::of_operation(trace, clock, operation, rule),
+            Some(category) => OperationAccount::knowing(trace, clock, operation, category),
+            None => OperationAccount::of(trace, clock, operation, rule),
         };
         accounts.insert(number, (rule, account.clone()));
         account

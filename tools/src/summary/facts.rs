@@ -149,7 +149,7 @@ impl Summary {
     pub fn of_account(account: &Account, trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
         let sum = account.sum();
         let rank_ns = account.rank_ns();
-        let [mut losses, mut shown] = [account.losses(), account.losses_in_turns()];
+        let [mut losses, mut shown] = [account.losses(false), account.losses(true)];
         losses.truncate(LISTED);
         shown.truncate(LISTED);
         // What is not listed is late in turns.

@@ -1,6 +1,6 @@
 //! Waits that are too short to be known: they count as communication.
 
-use mpitrace::account::clock_error_ns;
+use mpitrace::account::clock_errors_ns;
 use mpitrace::clock::Clock;
 use mpitrace::reader::Trace;
 
@@ -12,8 +12,7 @@ const SHORT_NS: f64 = 1000.0;
 /// The length below which no wait of one rank for another is known, ns: the sum of the two largest errors of the ranks'
 /// clocks. `None`: the errors are not known, or there is one rank.
 pub fn below_ns(trace: &Trace, clock: &Clock) -> Option<f64> {
-    let mut errors: Vec<f64> =
-        trace.parts.iter().enumerate().map(|(index, part)| clock_error_ns(part, clock.of_part(index))).collect();
+    let mut errors = clock_errors_ns(trace, clock);
     errors.sort_by(f64::total_cmp);
     let states_errors = clock.curves.iter().all(|curve| curve.states_error);
     match errors[..] {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use mpitrace::account::{Account, Because, Kind, Late, LatePartner, Off, RankAccount, RankPart, alone};
-use mpitrace::causes::{self, Cause, Causes, Repetitions};
+use mpitrace::causes::{self, Cause, Causes};
+use mpitrace::diagnosis::GroupKind;
 use mpitrace::messages::LateMessages;
 use mpitrace::operations::Undone;
 use mpitrace::statistics::median;
@@ -77,7 +78,7 @@ struct Largest {
 impl Largest {
     /// `None`: nothing is worth a word.
     fn new(account: &Account) -> Option<Largest> {
-        let losses = account.losses();
+        let losses = account.losses(false);
         let of_kind = |kind: Kind| {
             let mut by_operation: BTreeMap<Option<usize>, f64> = BTreeMap::new();
             let of_kind = losses.iter().filter(|loss| loss.kind == kind);
@@ -297,9 +298,9 @@ fn why_late(account: &Account, most: &LatePartner) -> String {
 fn slow(largest: &Largest, evidence: &Evidence) -> String {
     let is_warmup = largest.kind == Kind::Warmup;
     let is_of_loss = |cause: &Cause| match cause.repetitions {
-        Repetitions::First | Repetitions::Warmup => is_warmup,
-        Repetitions::Outlier => !is_warmup,
-        Repetitions::Mode(_) | Repetitions::Steady => false,
+        GroupKind::First | GroupKind::Warmup => is_warmup,
+        GroupKind::Outlier => !is_warmup,
+        GroupKind::Mode(_) | GroupKind::Steady => false,
     };
     // Its time in communication, which is what the loss is of, and why a rank was off its processor.
     let mut found: Vec<(causes::Kind, Option<u32>, f64, Off)> = Vec::new();

@@ -1,7 +1,8 @@
 //! The causes of slow repetitions, in sentences.
 
 use mpitrace::account::Because;
-use mpitrace::causes::{Cause, Causes, GroupTime, Kind, NAMED, Repetitions};
+use mpitrace::causes::{Cause, Causes, GroupTime, Kind};
+use mpitrace::diagnosis::GroupKind;
 
 use super::words::percent;
 use crate::{reason, text};
@@ -17,17 +18,17 @@ pub fn unexplained(causes: &Causes) -> Vec<String> {
 pub fn sentence(causes: &Causes, cause: &Cause) -> String {
     let group = causes.groups.iter().find(|group| group.repetitions == cause.repetitions);
     let all = group.map_or(cause.count, |group| group.count);
-    let steady = cause.repetitions == Repetitions::Steady;
+    let steady = cause.repetitions == GroupKind::Steady;
     let place = match cause.repetitions {
-        Repetitions::First => "in the first repetition".to_owned(),
-        Repetitions::Steady => {
+        GroupKind::First => "in the first repetition".to_owned(),
+        GroupKind::Steady => {
             let all: usize = causes.groups.iter().map(|group| group.count).sum();
             format!("in {} of all {all} repetitions, also in fast ones", cause.count)
         }
         _ => format!("in {} of {}", cause.count, named(cause.repetitions, all)),
     };
     let whole = if steady { "the time in these calls" } else { "their extra time" };
-    let whole = if cause.repetitions == Repetitions::First { "its extra time" } else { whole };
+    let whole = if cause.repetitions == GroupKind::First { "its extra time" } else { whole };
     let most = match cause.most_ns > 1.05 * cause.ns {
         true => format!(" (at most {})", text::time(cause.most_ns)),
         false => String::new(),
@@ -67,14 +68,14 @@ fn off(because: Option<Because>) -> String {
 }
 
 /// A group with its article.
-pub fn named(repetitions: Repetitions, count: usize) -> String {
+pub fn named(repetitions: GroupKind, count: usize) -> String {
     let count = |noun| text::count(count as u64, noun);
     match repetitions {
-        Repetitions::First => "the first repetition".to_owned(),
-        Repetitions::Warmup => format!("the {} of the warm-up", count("repetition")),
-        Repetitions::Outlier => format!("the {}", count("outlier")),
-        Repetitions::Mode(peak) => format!("the {} around {}", count("repetition"), text::time(peak)),
-        Repetitions::Steady => format!("all {}", count("repetition")),
+        GroupKind::First => "the first repetition".to_owned(),
+        GroupKind::Warmup => format!("the {} of the warm-up", count("repetition")),
+        GroupKind::Outlier => format!("the {}", count("outlier")),
+        GroupKind::Mode(peak) => format!("the {} around {}", count("repetition"), text::time(peak)),
+        GroupKind::Steady => format!("all {}", count("repetition")),
     }
 }
 
@@ -82,14 +83,7 @@ fn without_cause(group: &GroupTime) -> String {
     let share = percent((group.unexplained_ns / group.extra_ns).min(1.0));
     let whose = named(group.repetitions, group.count);
     let mut sentence = format!("{share} of the extra time of {whose} has no recorded cause");
-    let may_be = |ns: f64| (ns >= NAMED * group.extra_ns).then(|| text::time(ns));
-    if let Some(time) = may_be(group.untimed_ns) {
-        sentence += &format!("; up to {time} of it may be time off the processor, which is not known in these calls");
-    }
-    if let Some(time) = may_be(group.unsplit_ns) {
-        sentence += &format!("; up to {time} of it may be waiting, which is not known of this function");
-    }
-    if group.untimed_ns == 0.0 && group.unsplit_ns == 0.0 && matches!(group.repetitions, Repetitions::Mode(_)) {
+    if matches!(group.repetitions, GroupKind::Mode(_)) {
         sentence += ": the communication itself takes longer, as with another algorithm or path of the MPI library";
     }
     sentence

@@ -99,7 +99,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let causes = match source.traced() {
             Some(Traced { trace, operations, clock, .. }) => {
                 let (operation, counted) = (&operations.operations[number], Counted::counters(&diagnosis));
-                Causes::new(trace, clock, operation, &diagnosis.groups, &categories.category, &counted)
+                let rows = operation.complete();
+                Causes::new(trace, clock, operation, &rows, &diagnosis.groups, &categories.category, &counted)
             }
             None => Causes::explained_by_counters(&diagnosis),
         };

@@ -1,7 +1,6 @@
 //! The code that runs in slow repetitions, by the samples of the run.
 
-use mpitrace::causes::Repetitions;
-use mpitrace::diagnosis::{Group, GroupKind};
+use mpitrace::diagnosis::Group;
 use mpitrace::operations::Operation;
 use mpitrace::reader::Trace;
 use mpitrace::samples::{Difference, RunSamples};
@@ -19,27 +18,16 @@ pub struct Hot {
     peak_ns: Option<f64>,
     samples: usize,
     samples_others: usize,
-    frames: Vec<HotFrame>,
-}
-
-/// Code that runs for a larger share of the time.
-#[derive(Debug, Serialize)]
-struct HotFrame {
-    frame: String,
-    share: f64,
-    share_others: f64,
-    p: f64,
+    frames: Vec<Difference>,
 }
 
 pub fn hot(sampled: &RunSamples, trace: &Trace, operation: &Operation, groups: &[Group]) -> Vec<Hot> {
     let found = if groups.is_empty() { Vec::new() } else { sampled.in_repetitions(trace, operation) };
     let of_group = |(number, group): (usize, &Group)| {
         let contrast = sampled.contrast(&found, |row| group.is_member(row));
-        let frame = |Difference { frame, shares: [share, share_others], p }| HotFrame { frame, share, share_others, p };
-        let name = Repetitions::from(group.kind).name();
-        let peak_ns = if let GroupKind::Mode(peak_ns) = group.kind { Some(peak_ns) } else { None };
-        let ([samples, samples_others], frames) = (contrast.samples, contrast.differences.into_iter().map(frame));
-        Hot { group: number, name, peak_ns, samples, samples_others, frames: frames.collect() }
+        let (name, peak_ns) = (group.kind.name(), group.kind.peak_ns());
+        let [samples, samples_others] = contrast.samples;
+        Hot { group: number, name, peak_ns, samples, samples_others, frames: contrast.differences }
     };
     groups.iter().enumerate().map(of_group).collect()
 }
@@ -61,7 +49,7 @@ impl Hot {
     fn sentence(&self, group: &Group) -> Option<String> {
         let (whom, others) = (words::group(group), words::others(group));
         let [own, other] = [self.samples, self.samples_others].map(|count| text::count(count as u64, "sample"));
-        let frame = |frame: &HotFrame| {
+        let frame = |frame: &Difference| {
             let (share, share_others) = (percent(frame.share), percent(frame.share_others));
             format!("{share} of the processor time is {}, in {others} {share_others}", text::printable(&frame.frame))
         };

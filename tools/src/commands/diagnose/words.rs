@@ -1,7 +1,6 @@
 //! The causes of an operation, in sentences.
 
-use mpitrace::causes::Repetitions;
-use mpitrace::diagnosis::{Diagnosis, Finding, Group, Kind, Metric, Quantity, Separated};
+use mpitrace::diagnosis::{Diagnosis, Finding, Group, GroupKind, Metric, Quantity, Separated};
 
 use super::Diagnosed;
 use super::causes::named;
@@ -10,14 +9,14 @@ use crate::text;
 
 /// A group with its article: `the 12 outliers`.
 pub fn group(group: &Group) -> String {
-    named(group.kind.into(), group.count)
+    named(group.kind, group.count)
 }
 
 /// The repetitions with which the group is compared.
 pub fn others(group: &Group) -> String {
     match group.kind {
-        Kind::Warmup | Kind::Outlier => "the good ones".to_owned(),
-        Kind::Mode(_) => format!("those around {}", text::time(group.median_others_ns)),
+        GroupKind::Mode(_) => format!("those around {}", text::time(group.median_others_ns)),
+        _ => "the good ones".to_owned(),
     }
 }
 
@@ -44,8 +43,7 @@ pub fn sentences(diagnosed: &Diagnosed<'_>) -> Vec<String> {
     for cause in &causes.causes {
         let of_cause = |one: &&Finding| {
             let metric = &diagnosis.metrics[one.metric].metric;
-            cause.counter.as_ref() == Some(&metric.name)
-                && Repetitions::from(diagnosis.groups[one.group].kind) == cause.repetitions
+            cause.counter.as_ref() == Some(&metric.name) && diagnosis.groups[one.group].kind == cause.repetitions
         };
         // A counter has its sentence with its test.
         match diagnosis.findings.iter().find(of_cause) {
@@ -92,10 +90,8 @@ fn finding(diagnosis: &Diagnosis, finding: &Finding) -> Option<String> {
             format!("{} in {whom}: {}{}", happens(metric), how_often(metric, separated, of_group), share(separated))
         }
         Quantity::Counter | Quantity::Timer | Quantity::Request => {
-            let (more, pairs) = match separated.separation.delta > 0.0 {
-                true => ("more", separated.separation.auc),
-                false => ("less", 1.0 - separated.separation.auc),
-            };
+            let delta = separated.separation.delta;
+            let (more, pairs) = (if delta > 0.0 { "more" } else { "less" }, (1.0 + delta.abs()) / 2.0);
             format!(
                 "{} differs between {whom} and {}: {} {}, {more} in {} of all pairs{}",
                 text::printable(&metric.name),

@@ -1,6 +1,6 @@
 //! When the ranks entered and left: the completion times of an operation.
 
-use mpitrace::completion_times::{CompletionTimes, NOBODY, Ordering, RankTimes};
+use mpitrace::completion_times::{CompletionTimes, NOBODY, RankTimes};
 use mpitrace::statistics::median;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -20,8 +20,6 @@ pub struct Completion {
     pub last_in: Option<Most>,
     /// The one that left last most often.
     pub last_out: Option<Most>,
-    /// The check that T_last <= T_loc <= T_glob.
-    pub ordering: Ordering,
 }
 
 /// A rank, and in which share of the repetitions it was, alone.
@@ -66,9 +64,6 @@ impl CompletionSummary {
             let add = |sum: &mut [usize], more: &[usize]| sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
             add(&mut summary.last_in, &look.last_in);
             add(&mut summary.last_out, &look.last_out);
-            facts.ordering.checked += look.ordering.checked;
-            facts.ordering.split += look.ordering.split;
-            facts.ordering.violated += look.ordering.violated;
         }
         facts.last_in = most(ranks, &summary.last_in, selection);
         facts.last_out = most(ranks, &summary.last_out, selection);
@@ -83,7 +78,6 @@ impl CompletionSummary {
 struct Look {
     last_in: Vec<usize>,
     last_out: Vec<usize>,
-    ordering: Ordering,
 }
 
 /// Where the columns of some repetitions belong.
@@ -101,7 +95,7 @@ fn columns<const N: usize>(
     let pieces: Vec<_> = selection.kept.chunks(TOGETHER).map(next).enumerate().collect();
     let look = |(number, (kept, places)): (usize, (&[bool], Places<N>))| {
         let first = number * TOGETHER;
-        let mut times = CompletionTimes::new();
+        let mut times = CompletionTimes::default();
         for index in 0..ranks.numbers.len() {
             if let Some([enter_ns, exit_ns, duration_ns]) = ranks.times_of(index, first..first + kept.len()) {
                 times.add(RankTimes { enter_ns: &enter_ns, exit_ns: &exit_ns, duration_ns: &duration_ns });
@@ -111,7 +105,7 @@ fn columns<const N: usize>(
             place.copy_from_slice(&values);
         }
         let often = |who: &[u32]| how_often(ranks.numbers.len(), who.iter().zip(kept).filter(|(_, kept)| **kept));
-        Look { last_in: often(times.last_in()), last_out: often(times.last_out()), ordering: times.ordering() }
+        Look { last_in: often(times.last_in()), last_out: often(times.last_out()) }
     };
     let looks = pieces.into_par_iter().map(look).collect();
     (columns, looks)

@@ -167,16 +167,6 @@ impl Facts {
         if self.used >= 6 && !without.is_empty() {
             note(format!("too few independent repetitions for an interval of the quantile at {}", without.join(", ")));
         }
-        if let Some(completion) = &self.completion {
-            if completion.ordering.violated > 0 {
-                let violated = text::count(completion.ordering.violated as u64, "repetition");
-                note(format!("last <= local <= global is violated in {violated}"));
-            }
-            if completion.ordering.split > 0 {
-                let split = text::count(completion.ordering.split as u64, "repetition");
-                note(format!("a clock stepped within {split}"));
-            }
-        }
         notes
     }
 }
