@@ -11,7 +11,7 @@ mod simulated;
 
 use std::path::Path;
 
-use mpitrace::clock::{Clock, error_of_entry};
+use mpitrace::clock::Clock;
 use mpitrace::reader::Trace;
 use simulated::{Program, variable};
 
@@ -58,6 +58,16 @@ struct Draw {
     held: bool,
 }
 
+/// By how much the global time of one entry is wrong, ns: of the `record`-th call of the `part`-th part.
+fn error_of_entry(trace: &Trace, clock: &Clock, part: usize, record: usize) -> f64 {
+    let content = &trace.parts[part];
+    let (enter, _) = content.times_of(record);
+    let true_tick = content.true_ticks().map_or(enter, |[true_enter, _]| true_enter.get(record));
+    // Rank 0 has the true clock.
+    let own = clock.of_part(part);
+    own.nanoseconds(enter) - own.reference_ns(true_tick)
+}
+
 fn draw(run: u32, program: &Program) -> Option<Draw> {
     // Another clock each time.
     let (offset, drift) = (f64::from(run % 19) * 1.7e8 - 1.5e9, f64::from(run % 21) * 5.0 - 50.0);
@@ -72,7 +82,7 @@ fn draw(run: u32, program: &Program) -> Option<Draw> {
     let middle = records / 2;
     let (tick, _) = (middle < records).then(|| trace.parts[part].times_of(middle))?;
     let own = clock.of_part(part);
-    let error = error_of_entry(&trace, &clock, part, middle)?;
+    let error = error_of_entry(&trace, &clock, part, middle);
     let (stated_ns, (lower, upper)) = (own.error_ns(tick)?, own.hard_bounds_ns(tick)?);
     if variable("VERBOSE", "0") != "0" {
         println!("error {error:.1} ns, half interval {stated_ns:.1} ns, hard bounds {lower:.1} to {upper:.1} ns");

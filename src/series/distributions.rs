@@ -1,8 +1,10 @@
-//! Distribution functions, without a package: the normal one, the incomplete beta function and what follows from it.
+//! Distribution functions: the normal one, the incomplete beta function and what follows from it.
 //!
-//! Tests compare it with `statrs`, which the analysis uses for other distributions.
+//! Where `statrs` loses digits they are computed here: it sums 140 terms of the beta function at most.
 
 use std::ffi::c_int;
+
+use statrs::distribution::{ContinuousCDF, Normal};
 
 unsafe extern "C" {
     /// Of the C library: 2 / sqrt(pi) times the integral of exp(-t^2) from x on.
@@ -16,103 +18,10 @@ pub fn normal_tail(z: f64) -> f64 {
     0.5 * erfc(z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// The value below which a standard normal one lies with probability `p`, within (0, 1). To 16 digits: algorithm AS 241
-/// \[Wichura1988].
+/// The value below which a standard normal one lies with probability `p`, from 0 to 1.
 pub fn normal_quantile(p: f64) -> f64 {
-    let q = p - 0.5;
-    if q.abs() <= 0.425 {
-        let r = 0.180_625 - q * q;
-        return q * ratio(r, &CENTRE);
-    }
-    let tail = if q < 0.0 { p } else { 1.0 - p };
-    if tail <= 0.0 {
-        return if q < 0.0 { f64::NEG_INFINITY } else { f64::INFINITY };
-    }
-    let r = (-tail.ln()).sqrt();
-    let distance = if r <= 5.0 { ratio(r - 1.6, &MIDDLE) } else { ratio(r - 5.0, &FAR) };
-    distance.copysign(q)
+    Normal::standard().inverse_cdf(p)
 }
-
-/// Numerator and denominator of a rational function, from the constant on.
-type Ratio = [[f64; 8]; 2];
-
-fn ratio(x: f64, of: &Ratio) -> f64 {
-    let [numerator, denominator] = of.map(|terms| terms.iter().rev().fold(0.0, |sum, term| sum * x + term));
-    numerator / denominator
-}
-
-/// Within 0.425 of the middle.
-#[allow(clippy::excessive_precision, reason = "the digits as published")]
-const CENTRE: Ratio = [
-    [
-        3.3871328727963666080,
-        1.3314166789178437745e2,
-        1.9715909503065514427e3,
-        1.3731693765509461125e4,
-        4.5921953931549871457e4,
-        6.7265770927008700853e4,
-        3.3430575583588128105e4,
-        2.5090809287301226727e3,
-    ],
-    [
-        1.0,
-        4.2313330701600911252e1,
-        6.8718700749205790830e2,
-        5.3941960214247511077e3,
-        2.1213794301586595867e4,
-        3.9307895800092710610e4,
-        2.8729085735721942674e4,
-        5.2264952788528545610e3,
-    ],
-];
-/// Tails down to exp(-25).
-#[allow(clippy::excessive_precision, reason = "the digits as published")]
-const MIDDLE: Ratio = [
-    [
-        1.42343711074968357734,
-        4.63033784615654529590,
-        5.76949722146069140550,
-        3.64784832476320460504,
-        1.27045825245236838258,
-        2.41780725177450611770e-1,
-        2.27238449892691845833e-2,
-        7.74545014278341407640e-4,
-    ],
-    [
-        1.0,
-        2.05319162663775882187,
-        1.67638483018380384940,
-        6.89767334985100004550e-1,
-        1.48103976427480074590e-1,
-        1.51986665636164571966e-2,
-        5.47593808499534494600e-4,
-        1.05075007164441684324e-9,
-    ],
-];
-/// Farther tails.
-#[allow(clippy::excessive_precision, reason = "the digits as published")]
-const FAR: Ratio = [
-    [
-        6.65790464350110377720,
-        5.46378491116411436990,
-        1.78482653991729133580,
-        2.96560571828504891230e-1,
-        2.65321895265761230930e-2,
-        1.24266094738807843860e-3,
-        2.71155556874348757815e-5,
-        2.01033439929228813265e-7,
-    ],
-    [
-        1.0,
-        5.99832206555887937690e-1,
-        1.36929880922735805310e-1,
-        1.48753612908506148525e-2,
-        7.86869131145613259100e-4,
-        1.84631831751005468180e-5,
-        1.42151175831644588870e-7,
-        2.04426310338993978564e-15,
-    ],
-];
 
 /// The regularised incomplete beta function I_x(a, b): the chance that a beta variable of these shapes, both above 0,
 /// is below `x`, within [0, 1]. Lentz's method for the continued fraction of DiDonato and Morris (1992).
@@ -169,7 +78,7 @@ pub fn student_below(t: f64, freedom: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+    use statrs::distribution::StudentsT;
     use statrs::function::beta::beta_reg;
 
     use super::*;
@@ -196,7 +105,6 @@ mod tests {
         for exponent in 1..=60 {
             let p = 0.75_f64.powi(exponent);
             for p in [p, 1.0 - p] {
-                same(normal_quantile(p), normal.inverse_cdf(p), 1e-10, "quantile");
                 if p < 0.9 {
                     same(normal_tail(-normal_quantile(p)), p, 1e-13, "there and back");
                 }

@@ -234,8 +234,8 @@ fn still(stuck: &Stuck) -> String {
 /// How many ranks have made one of the calls of the mismatch of a verdict.
 fn at_the_mismatch(snapshot: &Snapshot, stuck: &Stuck) -> usize {
     let place = stuck.communicator.zip(stuck.sequence);
-    let found = snapshot.mismatches.iter().find(|found| Some((found.communicator, found.sequence)) == place);
-    found.map_or(0, |found| found.groups.iter().map(Vec::len).sum())
+    let found = snapshot.mismatches.iter().find(|found| Some((found.communicator_id, found.sequence)) == place);
+    found.map_or(0, |found| found.calls.iter().map(|call| call.ranks.len()).sum())
 }
 
 /// How ranks died, or the launcher ended the job, where that is known: a sentence.
@@ -353,7 +353,8 @@ pub fn place(snapshot: &Snapshot, rank: &RankNow) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mpitrace::live::snapshot::{CommunicatorNow, MismatchNow, Wait};
+    use mpitrace::live::snapshot::{CommunicatorNow, Wait};
+    use mpitrace::operations::{Mismatch, MismatchKind, MismatchedCall};
 
     use super::*;
 
@@ -436,11 +437,18 @@ mod tests {
     fn the_others_are_named_where_there_are_others() {
         let mut mismatched = snapshot((0..3).map(|number| rank(number, State::InCall, "MPI_Bcast")).collect());
         let of = |groups: &[&[u32]]| {
-            vec![MismatchNow {
-                communicator: 0,
-                sequence: 7,
-                groups: groups.iter().map(|group| group.to_vec()).collect(),
-            }]
+            let call = |ranks: &&[u32]| MismatchedCall {
+                ranks: ranks.to_vec(),
+                function: "MPI_Bcast".to_owned(),
+                root: None,
+                bytes: None,
+                datatype: None,
+                reduction: None,
+                call_site: None,
+            };
+            let calls = groups.iter().map(call).collect();
+            let communicator = "MPI_COMM_WORLD".to_owned();
+            vec![Mismatch { communicator_id: 0, communicator, sequence: 7, kind: MismatchKind::Root, calls }]
         };
         mismatched.mismatches = of(&[&[0], &[1]]);
         let both = sentence(&mismatched, &stuck(Kind::Mismatch, &[0, 1], Some(7)));

@@ -19,7 +19,7 @@ use serde::{Serialize, Serializer};
 pub use resolver::{Resolver, debug_files};
 
 /// Where a call was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Site {
     /// The module's path, as it was traced; the file of a script in Python.
     pub module: String,
@@ -83,15 +83,7 @@ fn names<S: Serializer>(frames: &[Frame], serializer: S) -> Result<S::Ok, S::Err
 impl Site {
     /// A site of which nothing but the address is known.
     fn unresolved(module: &str, offset: u64, why: Unresolved) -> Site {
-        Site {
-            module: module.to_owned(),
-            offset,
-            symbol: None,
-            file: None,
-            line: None,
-            inlined: Vec::new(),
-            unresolved: Some(why),
-        }
+        Site { module: module.to_owned(), offset, unresolved: Some(why), ..Site::default() }
     }
 
     /// A line of Python; 0: not known.
@@ -102,8 +94,7 @@ impl Site {
             symbol: Some(function.to_owned()),
             file: Some(file.to_owned()),
             line: u32::try_from(line).ok().filter(|&line| line > 0),
-            inlined: Vec::new(),
-            unresolved: None,
+            ..Site::default()
         }
     }
 

@@ -20,7 +20,7 @@ pub use asymmetry::MOST_UNEQUAL;
 pub use curve::{Curve, Knot, Limits};
 pub use smoother::{Measured, State, smooth};
 pub use solve::{Edge, least_squares};
-pub use truth::{Truth, error_of_entry};
+pub use truth::Truth;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -68,18 +68,6 @@ impl Truth {
     }
 }
 
-/// By how much the global time of one entry is wrong, ns: of the `record`-th call of the `part`-th part. `None` where
-/// no rank had a simulated clock.
-pub fn error_of_entry(trace: &Trace, clock: &Clock, part: usize, record: usize) -> Option<f64> {
-    let content = trace.parts.get(part)?;
-    let (enter, _) = (record < content.records()).then(|| content.times_of(record))?;
-    let true_tick = content.true_ticks().map_or(enter, |[true_enter, _]| true_enter.get(record));
-    let own = clock.of_part(part);
-    let right = own.reference_ns(local_clock(trace.parts.first()?)(true_tick));
-    let pretended = trace.parts.iter().any(|part| part.info().pretended != 0);
-    pretended.then(|| own.nanoseconds(enter) - right)
-}
-
 #[derive(Default)]
 struct Errors {
     count: u64,

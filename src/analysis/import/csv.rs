@@ -6,10 +6,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use ::csv::{ByteRecord, ErrorKind, ReaderBuilder, Trim};
+use ::csv::{ReaderBuilder, Trim};
 
+use super::input::Lines;
 use super::series::{self, Series};
-use super::{Counter, ForeignError, Measured, Member, input, number, whole};
+use super::{Counter, ForeignError, Measured, Member, number, whole};
 
 /// The metric that is the run time.
 const RUN_TIME: &str = "runtime";
@@ -22,43 +23,25 @@ const COLUMNS: &str = "iteration id, MPI rank, metric name, value";
 /// The file cannot be read; a row has another number of columns, or something in it that is no (finite) number;
 /// repetitions come twice or out of order; there is no run time at all, or not of a rank that has counters.
 pub fn read(path: &Path) -> Result<Measured, ForeignError> {
-    let mut reader =
-        ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(input::Rows::open(path)?);
-    let mut record = ByteRecord::new();
+    let mut lines = Lines::open(path)?;
     let mut metrics = Metrics::default();
-    let mut rows = 0u64;
-    loop {
-        reader.get_mut().next();
-        let begin = reader.position().byte();
-        match reader.read_byte_record(&mut record) {
-            Ok(false) => break,
-            Ok(true) => {}
-            Err(error) => return Err(reading_error(path, begin, error)),
-        }
-        rows += 1;
-        let outcome = Row::new(&record).and_then(|row| match row {
-            Row::Titles if rows == 1 => Ok(()),
-            Row::Titles => Err("the iteration id is not a whole number from 0 on".to_owned()),
-            Row::Value { repetition, rank, metric, value } => metrics.push(repetition, rank, metric, value),
-        });
-        if let Err(what) = outcome {
-            let begin = record.position().map_or(0, |position| position.byte());
-            return Err(ForeignError::line(path, input::line_at(path, begin)?, what));
-        }
+    let mut is_first = true;
+    while let Some((number, line)) = lines.next()? {
+        let outcome = match line.contains('"') {
+            true => metrics.add(&quoted(line), is_first),
+            false => metrics.add(&line.split(',').map(str::trim).collect::<Vec<_>>(), is_first),
+        };
+        outcome.map_err(|what| ForeignError::line(path, number, what))?;
+        is_first = false;
     }
     metrics.measured(path)
 }
 
-/// An error in the row that begins at this byte.
-fn reading_error(path: &Path, begin: u64, error: ::csv::Error) -> ForeignError {
-    match error.into_kind() {
-        ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::FileTooLarge => match input::line_at(path, begin) {
-            Ok(line) => ForeignError::line(path, line, "the line is too long"),
-            Err(error) => error,
-        },
-        ErrorKind::Io(error) => input::reading_error(path, error),
-        other => ForeignError::unusable(path, format!("cannot be read as csv ({other:?})")),
-    }
+/// The fields of a line some of which are in quotes.
+fn quoted(line: &str) -> Vec<String> {
+    let mut reader = ReaderBuilder::new().has_headers(false).trim(Trim::All).from_reader(line.as_bytes());
+    let record = reader.records().next().and_then(Result::ok).unwrap_or_default();
+    record.iter().map(str::to_owned).collect()
 }
 
 /// The content of a line.
@@ -68,18 +51,12 @@ enum Row<'r> {
 }
 
 impl<'r> Row<'r> {
-    fn new(record: &'r ByteRecord) -> Result<Row<'r>, String> {
-        let columns = record.len();
-        let fields: [&[u8]; 4] = match columns {
-            4 => std::array::from_fn(|index| &record[index]),
-            1 => return Err(format!("there is 1 column, not the four {COLUMNS}")),
-            _ => return Err(format!("there are {columns} columns, not the four {COLUMNS}")),
+    fn new<T: AsRef<str>>(fields: &'r [T]) -> Result<Row<'r>, String> {
+        let [repetition, rank, metric, value] = match fields {
+            [repetition, rank, metric, value] => [repetition, rank, metric, value].map(AsRef::as_ref),
+            [_] => return Err(format!("there is 1 column, not the four {COLUMNS}")),
+            _ => return Err(format!("there are {} columns, not the four {COLUMNS}", fields.len())),
         };
-        let mut texts = [""; 4];
-        for (text, field) in texts.iter_mut().zip(fields) {
-            *text = std::str::from_utf8(field).map_err(|_| "this is not text (UTF-8)".to_owned())?;
-        }
-        let [repetition, rank, metric, value] = texts;
         let is_number = |text: &str| text.parse::<f64>().is_ok();
         // Titles have no number where numbers stand: a row that is wrong in one place is not taken for titles.
         if [repetition, rank, value].iter().all(|text| !is_number(text) && !text.is_empty()) {
@@ -111,6 +88,15 @@ struct Metrics {
 }
 
 impl Metrics {
+    /// Adds the fields of a line.
+    fn add<T: AsRef<str>>(&mut self, fields: &[T], is_first: bool) -> Result<(), String> {
+        match Row::new(fields)? {
+            Row::Titles if is_first => Ok(()),
+            Row::Titles => Err("the iteration id is not a whole number from 0 on".to_owned()),
+            Row::Value { repetition, rank, metric, value } => self.push(repetition, rank, metric, value),
+        }
+    }
+
     fn push(&mut self, repetition: u64, rank: u32, metric: &str, value: f64) -> Result<(), String> {
         let known = self.last.filter(|&(name, of, _)| of == rank && self.names[name] == metric);
         let (name, _, place) = known.unwrap_or_else(|| {
@@ -208,6 +194,12 @@ mod tests {
     }
 
     #[test]
+    fn a_metric_in_quotes_may_have_commas() {
+        let found = read("0,0,runtime,1\n0,0, \"a, \"\"b\"\"\" ,2\n").unwrap();
+        assert_eq!((found.counters[0].name.as_str(), found.counters.len()), ("a, \"b\"", 1));
+    }
+
+    #[test]
     fn ranks_that_ended_earlier_leave_incomplete_repetitions() {
         let found =
             read("0,0,runtime,1\n1,0,runtime,2\n2,0,runtime,3\n0,7,runtime,4\n0,7,L3,9\n1,7,runtime,1\n").unwrap();
@@ -260,17 +252,15 @@ mod tests {
     #[test]
     fn a_row_has_a_limit_and_what_is_said_of_one_is_short() {
         use std::io::Write;
-        // 64 MiB behind the first row, in quotes with line feeds, are some 64 KiB.
+        // 64 MiB behind the first row, in quotes, are some 64 KiB.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv.gz");
-        for block in ["x", "\n"] {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-            encoder.write_all(b"0,0,runtime,1\n\n1,0,\"").unwrap();
-            (0..64).for_each(|_| encoder.write_all(block.repeat(1 << 20).as_bytes()).unwrap());
-            std::fs::write(&path, encoder.finish().unwrap()).unwrap();
-            let told = super::read(&path).unwrap_err().to_string();
-            assert_eq!(told, format!("{}, line 3: the line is too long", path.display()));
-        }
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(b"0,0,runtime,1\n\n1,0,\"").unwrap();
+        (0..64).for_each(|_| encoder.write_all("x".repeat(1 << 20).as_bytes()).unwrap());
+        std::fs::write(&path, encoder.finish().unwrap()).unwrap();
+        let told = super::read(&path).unwrap_err().to_string();
+        assert_eq!(told, format!("{}, line 3: the line is too long", path.display()));
         // Rows that are short are read, however many there are.
         let rows: String = (0..200_000).map(|i| format!("{i},0,runtime,1\n")).collect();
         assert!(rows.len() as u64 > 2 << 20);

@@ -16,16 +16,16 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 const BLOCK: usize = 1 << 18;
 
 /// Opens a text. What is compressed is told by its first bytes, not by its name.
-pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>, ForeignError> {
+fn open(path: &Path) -> Result<Box<dyn BufRead>, ForeignError> {
     // Not blocking: a pipe without a writer would hold us here.
     let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
-    let file = opened.map_err(|error| ForeignError::io(path, error))?;
-    let metadata = file.metadata().map_err(|error| ForeignError::io(path, error))?;
+    let file = opened.map_err(|error| ForeignError::io(path, &error))?;
+    let metadata = file.metadata().map_err(|error| ForeignError::io(path, &error))?;
     if !metadata.is_file() {
         return Err(ForeignError::unusable(path, "is not a file"));
     }
     let mut reader = BufReader::with_capacity(BLOCK, file);
-    let first = reader.fill_buf().map_err(|error| ForeignError::io(path, error))?;
+    let first = reader.fill_buf().map_err(|error| ForeignError::io(path, &error))?;
     if first.starts_with(&FILE_MAGIC) {
         return Err(ForeignError::unusable(path, "is a trace: it is read without --from"));
     }
@@ -42,65 +42,13 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>, ForeignError> {
 }
 
 /// An error while reading: of the file, or of what is compressed in it.
-pub(super) fn reading_error(path: &Path, error: std::io::Error) -> ForeignError {
+fn reading_error(path: &Path, error: std::io::Error) -> ForeignError {
     use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     match error.kind() {
         InvalidData | InvalidInput | UnexpectedEof => {
             ForeignError::unusable(path, format!("is damaged, or was cut short, as a gzip file ({error})"))
         }
-        _ => ForeignError::io(path, error),
-    }
-}
-
-/// The number of the first line that is not blank from this byte of the text on, from 1.
-pub(super) fn line_at(path: &Path, byte: u64) -> Result<u64, ForeignError> {
-    let mut reader = open(path)?;
-    let (mut line, mut at) = (1, 0);
-    // Block by block: a line may be of any length.
-    loop {
-        let block = reader.fill_buf().map_err(|error| reading_error(path, error))?;
-        if block.is_empty() {
-            return Ok(line);
-        }
-        for &here in block {
-            if at >= byte && !here.is_ascii_whitespace() {
-                return Ok(line);
-            }
-            at += 1;
-            line += u64::from(here == b'\n');
-        }
-        let length = block.len();
-        reader.consume(length);
-    }
-}
-
-/// A text of which no more is given out, until it is asked for the next row, than the longest row needs.
-pub(super) struct Rows {
-    reader: Box<dyn BufRead>,
-    left: u64,
-}
-
-impl Rows {
-    pub(super) fn open(path: &Path) -> Result<Rows, ForeignError> {
-        Ok(Rows { reader: open(path)?, left: LONGEST_LINE })
-    }
-
-    /// Another row is to be read.
-    pub(super) fn next(&mut self) {
-        self.left = LONGEST_LINE;
-    }
-}
-
-impl Read for Rows {
-    /// An error of the kind `FileTooLarge` where a row is too long.
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.left == 0 {
-            return Err(std::io::ErrorKind::FileTooLarge.into());
-        }
-        let length = buffer.len().min(self.left as usize);
-        let read = self.reader.read(&mut buffer[..length])?;
-        self.left -= read as u64;
-        Ok(read)
+        _ => ForeignError::io(path, &error),
     }
 }
 

@@ -12,36 +12,10 @@ mod series;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Why a file cannot be used. Each message names the file, and the line where there is one.
+/// Why a file cannot be used: the file, the line where there is one, and the defect.
 #[derive(Debug, thiserror::Error)]
-pub enum ForeignError {
-    /// The operating system refused, or what is compressed is damaged.
-    #[error("{path}: {reason}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        reason: std::io::Error,
-    },
-    /// The file as a whole is not what it should be.
-    #[error("{path}: {what}")]
-    Unusable {
-        /// The file.
-        path: PathBuf,
-        /// The defect, in words that complete "the file ...".
-        what: String,
-    },
-    /// A line is not what it should be.
-    #[error("{path}, line {line}: {what}")]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: u64,
-        /// Its defect.
-        what: String,
-    },
-}
+#[error("{0}")]
+pub struct ForeignError(String);
 
 /// The repetitions of one operation, as a file has them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -128,16 +102,19 @@ impl Measured {
 }
 
 impl ForeignError {
-    fn io(path: &Path, reason: std::io::Error) -> Self {
-        ForeignError::Io { path: path.to_owned(), reason }
+    /// The operating system refused, or what is compressed is damaged.
+    fn io(path: &Path, reason: &std::io::Error) -> Self {
+        ForeignError(format!("{}: {reason}", path.display()))
     }
 
-    fn unusable(path: &Path, what: impl Into<String>) -> Self {
-        ForeignError::Unusable { path: path.to_owned(), what: shown(&what.into()) }
+    /// The file as a whole is not what it should be; the words complete "the file ...".
+    fn unusable(path: &Path, what: impl AsRef<str>) -> Self {
+        ForeignError(format!("{}: {}", path.display(), shown(what.as_ref())))
     }
 
-    fn line(path: &Path, line: u64, what: impl Into<String>) -> Self {
-        ForeignError::Line { path: path.to_owned(), line, what: shown(&what.into()) }
+    /// A line, counted from 1, is not what it should be.
+    fn line(path: &Path, line: u64, what: impl AsRef<str>) -> Self {
+        ForeignError(format!("{}, line {line}: {}", path.display(), shown(what.as_ref())))
     }
 }
 

@@ -4,6 +4,7 @@
 //! some positions, the same ones on all nodes: what was called there by which ranks, and how long they were in it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use mpitrace_format::layout::OPERATION_MASK;
 use mpitrace_functions::{Function, Pattern};
@@ -37,7 +38,7 @@ pub struct Position {
     /// The difference in them, where that is known already.
     kind: Option<MismatchKind>,
     /// Ranks that called the same: what the lowest of them called, by number.
-    groups: Vec<(usize, Ranks)>,
+    groups: Vec<(u64, Ranks)>,
     /// Ranks that have left it.
     left: u32,
     /// The time of these in it, ns: the sum, the longest, and the shortest with its rank.
@@ -46,10 +47,8 @@ pub struct Position {
     shortest: Option<(u64, u32)>,
 }
 
-/// Different calls, by number.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(transparent)]
-pub struct Table(Vec<Called>);
+/// Different calls, each by a number that is the same on all nodes.
+pub(super) type Table = BTreeMap<u64, Called>;
 
 /// The complete repetitions of an operation, among the calls that were looked at.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -81,29 +80,19 @@ pub struct Sums {
     pub waiting_ns: f64,
 }
 
-impl Table {
-    fn number(&mut self, called: &Called) -> usize {
-        self.0.iter().position(|known| known == called).unwrap_or_else(|| {
-            self.0.push(called.clone());
-            self.0.len() - 1
-        })
-    }
-
-    /// Adds those of another one: for each of its numbers the one that it has here.
-    pub fn add(&mut self, other: &Table) -> Vec<usize> {
-        other.0.iter().map(|called| self.number(called)).collect()
-    }
-
-    /// True if ranks that called these called the same.
-    fn are_same(&self, one: usize, other: usize) -> bool {
-        one == other || self.0[one].signature == self.0[other].signature
-    }
+/// The number of a call, which is in the table then.
+fn number(called: Called, table: &mut Table) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    called.hash(&mut hasher);
+    let number = hasher.finish();
+    table.entry(number).or_insert(called);
+    number
 }
 
 impl Position {
-    fn add_group(&mut self, called: usize, ranks: &Ranks, table: &Table) {
+    fn add_group(&mut self, called: u64, ranks: &Ranks, table: &Table) {
         let is_known = self.kind.is_some();
-        let same = |(of, _): &&mut (usize, Ranks)| !is_known && table.are_same(*of, called);
+        let same = |(of, _): &&mut (u64, Ranks)| !is_known && table[of].signature == table[&called].signature;
         match self.groups.iter_mut().find(same) {
             Some((of, known)) => {
                 if ranks.first() < known.first() {
@@ -115,10 +104,10 @@ impl Position {
         }
     }
 
-    /// Adds those of other ranks, whose calls have other numbers.
-    pub fn add(&mut self, other: &Position, numbers: &[usize], table: &Table) {
+    /// Adds those of other ranks.
+    pub(super) fn add(&mut self, other: &Position, table: &Table) {
         self.kind = self.kind.or(other.kind);
-        other.groups.iter().for_each(|(called, ranks)| self.add_group(numbers[*called], ranks, table));
+        other.groups.iter().for_each(|(called, ranks)| self.add_group(*called, ranks, table));
         self.add_times(other);
     }
 
@@ -134,33 +123,33 @@ impl Position {
     }
 
     fn differs(&self, table: &Table) -> Option<MismatchKind> {
-        let signatures: Vec<_> = self.groups.iter().map(|(called, _)| &table.0[*called].signature).collect();
+        let signatures: Vec<_> = self.groups.iter().map(|(called, _)| &table[called].signature).collect();
         self.kind.or_else(|| difference(&signatures))
     }
 
     /// The mismatch, if there is one, on the communicator with this number and name.
-    pub fn mismatch(&self, sequence: u64, (id, name): (usize, &str), table: &Table) -> Option<Mismatch> {
+    pub(super) fn mismatch(&self, sequence: u64, (id, name): (usize, &str), table: &Table) -> Option<Mismatch> {
         if self.groups.len() < 2 {
             return None;
         }
         let kind = self.differs(table)?;
-        let call = |(called, ranks): &(usize, Ranks)| table.0[*called].of_ranks(ranks.iter().collect());
+        let call = |(called, ranks): &(u64, Ranks)| table[called].of_ranks(ranks.iter().collect());
         let mut calls: Vec<_> = self.groups.iter().map(call).collect();
         calls.sort_by(|one, other| one.ranks.cmp(&other.ranks));
         Some(Mismatch { communicator_id: id, communicator: name.to_owned(), sequence, kind, calls })
     }
 
     /// The call with its number, if all ranks of the communicator have come to it and left it.
-    fn complete<'t>(&self, size: u32, table: &'t Table) -> Option<(usize, &'t Called)> {
+    fn complete<'t>(&self, size: u32, table: &'t Table) -> Option<(u64, &'t Called)> {
         let come: usize = self.groups.iter().map(|(_, ranks)| ranks.len()).sum();
         let (called, _) = self.groups.first()?;
         let is_complete = come == size as usize && self.left == size && self.differs(table).is_none();
-        is_complete.then(|| (*called, &table.0[*called]))
+        is_complete.then(|| (*called, &table[called]))
     }
 
     /// The rank that all others waited for in a call of so many ranks, and how long at least, ns. No clocks are compared.
     /// `None`: it is not known.
-    pub fn late(&self, size: u32, table: &Table) -> Option<(u32, u64)> {
+    pub(super) fn late(&self, size: u32, table: &Table) -> Option<(u32, u64)> {
         let (_, called) = self.complete(size, table)?;
         let waits_for_all = Function::named(called.function()).is_some_and(|of| of.pattern == Pattern::AllToAll);
         let (ns, rank) = self.shortest.filter(|_| waits_for_all)?;
@@ -169,8 +158,8 @@ impl Position {
 }
 
 impl Sums {
-    /// Those of the operations of a look all of whose ranks are in it.
-    pub fn of(look: &Look) -> Sums {
+    /// Those of the operations of a look all of whose ranks are in it, with other numbers of the communicators.
+    pub fn of(look: &Look, numbers: &[usize]) -> Sums {
         let mut sums = Sums::default();
         for operation in &look.operations.operations {
             let parts = OperationAccount::of(&look.trace, &look.clock, operation, Rule::default()).sum();
@@ -178,7 +167,7 @@ impl Sums {
             sums.waiting_ns += parts.waiting;
             let times = operation.run_time_values(&look.trace, &look.clock, RunTime::Local);
             let key = &operation.key;
-            sums.slowest.extend(Slow::new(&key.function, key.communicator, key.bytes, times));
+            sums.slowest.extend(Slow::new(&key.function, numbers[key.communicator], key.bytes, times));
         }
         sums.cut();
         sums
@@ -189,24 +178,23 @@ impl Sums {
         self.slowest.truncate(SLOWEST);
     }
 
-    /// Adds others, whose communicators have these numbers here.
-    pub fn add(&mut self, other: &Sums, numbers: &[usize]) {
-        let slow = other.slowest.iter().cloned();
-        self.slowest.extend(slow.map(|slow| Slow { communicator: numbers[slow.communicator], ..slow }));
+    /// Adds others.
+    pub fn add(&mut self, other: Sums) {
+        self.slowest.extend(other.slowest);
         self.run_time_ns += other.run_time_ns;
         self.waiting_ns += other.waiting_ns;
         self.cut();
     }
 
     /// Adds the calls of a communicator of so many ranks.
-    pub fn add_positions<'p>(
+    pub(super) fn add_positions<'p>(
         &mut self,
         id: usize,
         size: u32,
         positions: impl Iterator<Item = &'p Position>,
         table: &Table,
     ) {
-        let mut times: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        let mut times: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for position in positions {
             let Some((called, _)) = position.complete(size, table) else { continue };
             times.entry(called).or_default().push(position.longest_ns as f64);
@@ -214,7 +202,7 @@ impl Sums {
             self.waiting_ns += position.late(size, table).map_or(0.0, |(_, ns)| ns as f64);
         }
         for (called, times) in times {
-            let call = table.0[called].of_ranks(Vec::new());
+            let call = table[&called].of_ranks(Vec::new());
             self.slowest.extend(Slow::new(&call.function, id, call.bytes, times));
         }
         self.cut();
@@ -236,7 +224,7 @@ pub(super) fn is_elsewhere(communicator: &Communicator) -> bool {
 }
 
 /// Of each communicator of a look the positions that are kept, and what was called there.
-pub fn positions(look: &Look) -> (Vec<BTreeMap<u64, Position>>, Table) {
+pub(super) fn positions(look: &Look) -> (Vec<BTreeMap<u64, Position>>, Table) {
     let communicators = &look.operations.communicators;
     let (mut all, mut table) = (vec![BTreeMap::new(); communicators.len()], Table::default());
     let mut mismatched: HashSet<(usize, u64)> = HashSet::new();
@@ -245,7 +233,7 @@ pub fn positions(look: &Look) -> (Vec<BTreeMap<u64, Position>>, Table) {
         mismatched.insert((id, mismatch.sequence));
         if !is_elsewhere(&communicators[id]) {
             let group = |call: &MismatchedCall| {
-                (table.number(&Called::of(call)), call.ranks.iter().copied().collect::<Ranks>())
+                (number(Called::of(call), &mut table), call.ranks.iter().copied().collect::<Ranks>())
             };
             let groups = mismatch.calls.iter().map(group).collect();
             all[id].insert(mismatch.sequence, Position { kind: Some(mismatch.kind), groups, ..Position::default() });
@@ -276,7 +264,7 @@ fn add_operation(
     table: &mut Table,
 ) {
     let blocks = !operation.key.has_request();
-    let mut numbers: HashMap<(usize, u32), usize> = HashMap::new();
+    let mut numbers: HashMap<(usize, u32), u64> = HashMap::new();
     for row in 0..operation.repetition.len() {
         let records = operation.parts.iter().zip(operation.records(row).iter());
         for (&index, record) in records.filter(|(_, record)| *record != NO_RECORD) {
@@ -288,7 +276,7 @@ fn add_operation(
             let entry = part.operation_of(record as usize) & OPERATION_MASK;
             let called = *numbers.entry((index, entry)).or_insert_with(|| {
                 let entry = part.operations()[entry as usize];
-                table.number(&Called::new(part, &entry, &part.communicators()[entry.communicator as usize]))
+                number(Called::new(part, &entry, &part.communicators()[entry.communicator as usize]), table)
             });
             let of_all = positions.entry(position).or_default();
             of_all.add_group(called, &Ranks::one(part.rank()), table);

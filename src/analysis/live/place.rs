@@ -10,11 +10,9 @@ use mpitrace_format::metadata;
 use mpitrace_functions::{Form, Function};
 
 use super::process::Process;
-use super::snapshot::{
-    CommunicatorNow, FINALIZE, INIT, MessageWait, MismatchNow, Partner, RankNow, Snapshot, State, Wait,
-};
+use super::snapshot::{CommunicatorNow, FINALIZE, INIT, MessageWait, Partner, RankNow, Snapshot, State, Wait};
 use crate::clock::Clock;
-use crate::operations::{CallSite, Mismatch, Operations};
+use crate::operations::{CallSite, Operations};
 use crate::partners::Partners;
 use crate::reader::{Part, Trace};
 
@@ -79,7 +77,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
         ranks,
         world_size: trace.world_size,
         communicators: communicators(trace, operations),
-        mismatches: mismatches(&operations.mismatches),
+        mismatches: operations.mismatches.clone(),
         exit_code: trace
             .parts
             .first()
@@ -317,14 +315,4 @@ fn communicators(trace: &Trace, operations: &Operations) -> Vec<CommunicatorNow>
         CommunicatorNow { name: communicator.name.clone(), size: communicator.size, members }
     };
     operations.communicators.iter().map(of).collect()
-}
-
-/// These, of which a verdict needs the ranks alone.
-pub(super) fn mismatches(found: &[Mismatch]) -> Vec<MismatchNow> {
-    let of = |mismatch: &Mismatch| MismatchNow {
-        communicator: mismatch.communicator_id,
-        sequence: mismatch.sequence,
-        groups: mismatch.calls.iter().map(|call| call.ranks.clone()).collect(),
-    };
-    found.iter().map(of).collect()
 }

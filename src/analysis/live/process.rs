@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 /// All processes that the kernel shows.
 pub fn all() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -33,7 +31,7 @@ fn fields(stat: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A process that lives.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Process {
     /// As this process numbers it.
     pub pid: u32,
@@ -42,7 +40,7 @@ pub struct Process {
 }
 
 /// A thread of it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     /// The kernel's number of the thread, as this process numbers it.
     pub tid: u32,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::ProcessEnd;
 use crate::names::names;
+use crate::operations::Mismatch;
 use crate::partners::Member;
 
 /// The function in which all ranks wait for each other, at the latest when they first exchange messages.
@@ -22,13 +23,13 @@ pub struct Snapshot {
     /// By number.
     pub communicators: Vec<CommunicatorNow>,
     /// Calls that may not belong together, among those that are known.
-    pub mismatches: Vec<MismatchNow>,
+    pub mismatches: Vec<Mismatch>,
     /// The exit code of the launcher, as `mpitrace run` saw it; `None`: not known.
     pub exit_code: Option<u32>,
 }
 
 /// Where a rank is.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct RankNow {
     /// In MPI_COMM_WORLD.
     #[serde(skip)]
@@ -159,21 +160,11 @@ pub struct CommunicatorNow {
     pub members: Vec<(u32, u64)>,
 }
 
-/// Calls at one place of a communicator that may not belong together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MismatchNow {
-    /// Index into [`Snapshot::communicators`].
-    pub communicator: usize,
-    /// Calls on the communicator before it.
-    pub sequence: u64,
-    /// World ranks; those that called the same together.
-    pub groups: Vec<Vec<u32>>,
-}
-
 /// The state of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// Not in MPI, and on a processor or ready for one (or it is not known whether).
+    #[default]
     Computing,
     /// In a collective call.
     InCall,
@@ -226,27 +217,7 @@ impl State {
 impl RankNow {
     /// A rank of which no more is known than its state.
     pub fn new(rank: u32, state: State) -> RankNow {
-        RankNow {
-            rank,
-            state,
-            function: None,
-            call_site: None,
-            is_before_init: false,
-            in_point_to_point: false,
-            in_error_handler: false,
-            has_threads: false,
-            waits: Vec::new(),
-            messages: Vec::new(),
-            has_more_messages: false,
-            since_s: None,
-            unmoved_s: f64::INFINITY,
-            has_moved: false,
-            calls_per_s: None,
-            waits_in: Vec::new(),
-            uses_processor: None,
-            ended: None,
-            stacks: Vec::new(),
-        }
+        RankNow { rank, state, unmoved_s: f64::INFINITY, ..RankNow::default() }
     }
 
     /// True if its process ended by itself before `MPI_Finalize` was through, not by a signal that ends jobs.

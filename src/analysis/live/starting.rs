@@ -4,13 +4,11 @@
 use std::collections::HashSet;
 use std::fs;
 
-use serde::{Deserialize, Serialize};
-
 use super::process::{self, Process};
 use super::snapshot::{INIT, RankNow, State, Wait};
 
 /// A process that has not left `MPI_Init`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Starting {
     /// The process.
     pub process: Process,

@@ -77,8 +77,8 @@ impl Waits {
 pub struct Stragglers {
     /// Waiting for each rank in calls between nodes, ns.
     between: BTreeMap<u32, f64>,
-    /// By key of the communicator: positions before this one are in it.
-    counted: HashMap<[u64; 2], u64>,
+    /// By communicator: positions before this one are in it.
+    counted: HashMap<usize, u64>,
     /// When each of the last looks was, s, and the sums then.
     looks: VecDeque<(f64, BTreeMap<u32, f64>)>,
 }
@@ -86,14 +86,15 @@ pub struct Stragglers {
 impl Stragglers {
     /// Adds a look at all nodes, taken at this time, s.
     pub fn add(&mut self, summary: &Summary, now: f64) -> Waiting {
-        let mut new: HashMap<[u64; 2], u64> = HashMap::new();
-        for (key, sequence, rank, ns) in summary.late() {
-            if self.counted.get(&key).is_none_or(|counted| sequence >= *counted) {
+        // Those of a communicator come in their order.
+        let mut new: HashMap<usize, u64> = HashMap::new();
+        for (communicator, sequence, rank, ns) in summary.late() {
+            if self.counted.get(&communicator).is_none_or(|counted| sequence >= *counted) {
                 *self.between.entry(rank).or_default() += ns as f64;
-                new.entry(key).and_modify(|last| *last = sequence.max(*last)).or_insert(sequence);
+                new.insert(communicator, sequence + 1);
             }
         }
-        self.counted.extend(new.into_iter().map(|(key, last)| (key, last + 1)));
+        self.counted.extend(new);
         let mut sums = summary.waits.by_rank.clone();
         self.between.iter().for_each(|(&rank, ns)| *sums.entry(rank).or_default() += ns);
         // Of the calls between nodes some are looked at.

@@ -316,18 +316,18 @@ impl<'s> Graph<'s> {
         let waits: Vec<Wait> =
             ranks.filter_map(|rank| self.missing.get(&rank)).flatten().map(|(wait, _)| *wait).collect();
         let found = self.snapshot.mismatches.iter().find(|mismatch| {
-            let at = (Some(mismatch.communicator), Some(mismatch.sequence));
+            let at = (Some(mismatch.communicator_id), Some(mismatch.sequence));
             waits.iter().any(|wait| (wait.communicator, wait.sequence) == at)
         })?;
-        let largest = found.groups.iter().map(Vec::len).max()?;
-        let is_alone = found.groups.iter().filter(|group| group.len() == largest).count() == 1;
-        let others = found.groups.iter().filter(|group| !is_alone || group.len() < largest);
-        let mut ranks: Vec<u32> = others.flatten().copied().collect();
+        let largest = found.calls.iter().map(|call| call.ranks.len()).max()?;
+        let is_alone = found.calls.iter().filter(|call| call.ranks.len() == largest).count() == 1;
+        let others = found.calls.iter().filter(|call| !is_alone || call.ranks.len() < largest);
+        let mut ranks: Vec<u32> = others.flat_map(|call| &call.ranks).copied().collect();
         ranks.sort_unstable();
         Some(Stuck {
             kind: Kind::Mismatch,
             ranks,
-            communicator: Some(found.communicator),
+            communicator: Some(found.communicator_id),
             sequence: Some(found.sequence),
             seconds: self.unmoved(waiting),
         })

@@ -1,7 +1,8 @@
 //! A verdict for each kind of cause, and none where a rank moves.
 
-use super::snapshot::{CommunicatorNow, MessageWait, MismatchNow, Partner, RankNow, Snapshot, State, Wait};
+use super::snapshot::{CommunicatorNow, MessageWait, Partner, RankNow, Snapshot, State, Wait};
 use super::verdict::{Kind, verdict};
+use crate::operations::{Mismatch, MismatchKind, MismatchedCall};
 
 const STUCK_S: f64 = 10.0;
 const WORLD: usize = 0;
@@ -49,6 +50,26 @@ fn job(ranks: Vec<RankNow>, begun: &[u64], on_other: &[u64]) -> Snapshot {
     let communicators = vec![communicator("MPI_COMM_WORLD", begun), communicator("other", on_other)];
     let world_size = ranks.len() as u32;
     Snapshot { ranks, world_size, communicators, ..Snapshot::default() }
+}
+
+/// In the eighth call of MPI_COMM_WORLD.
+fn mismatch(groups: &[&[u32]]) -> Mismatch {
+    let call = |ranks: &&[u32]| MismatchedCall {
+        ranks: ranks.to_vec(),
+        function: "MPI_Bcast".to_owned(),
+        root: None,
+        bytes: None,
+        datatype: None,
+        reduction: None,
+        call_site: None,
+    };
+    Mismatch {
+        communicator_id: WORLD,
+        communicator: "MPI_COMM_WORLD".to_owned(),
+        sequence: 7,
+        kind: MismatchKind::Root,
+        calls: groups.iter().map(call).collect(),
+    }
 }
 
 /// Rank 3 has not come to the eighth call, in which the others are.
@@ -164,11 +185,6 @@ fn the_way_through_other_ranks_leads_to_the_cause() {
 fn calls_that_do_not_belong_together_come_first() {
     let mut snapshot = job((0..4).map(|rank| inside(rank, WORLD, 7)).collect(), &[8; 4], &[0; 4]);
     assert_eq!(verdict(&snapshot, STUCK_S), None, "all are inside: the call may be slow");
-    let mismatch = |groups: &[&[u32]]| MismatchNow {
-        communicator: WORLD,
-        sequence: 7,
-        groups: groups.iter().map(|ranks| ranks.to_vec()).collect(),
-    };
     snapshot.mismatches = vec![mismatch(&[&[0, 1, 3], &[2]])];
     assert_found(&snapshot, Kind::Mismatch, &[2], Some((WORLD, 7)));
     snapshot.mismatches = vec![mismatch(&[&[0, 3], &[1, 2]])];
@@ -247,7 +263,7 @@ fn a_rank_that_died_is_the_cause_and_not_one_that_was_killed_after_it() {
     // Calls that do not belong together may be what it died of.
     let mut snapshot = without_3(ended("exit code 15", inside(3, WORLD, 7)));
     snapshot.communicators[WORLD].members[3].1 = 8;
-    snapshot.mismatches = vec![MismatchNow { communicator: WORLD, sequence: 7, groups: vec![vec![0, 1, 2], vec![3]] }];
+    snapshot.mismatches = vec![mismatch(&[&[0, 1, 2], &[3]])];
     assert_found(&snapshot, Kind::Mismatch, &[3], Some((WORLD, 7)));
     // One in MPI_Abort, or past MPI_Finalize, has not died.
     for state in [State::Abort, State::Ended] {

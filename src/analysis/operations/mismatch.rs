@@ -88,7 +88,7 @@ pub struct MismatchedCall {
 }
 
 /// What a rank passed in a call, as far as calls are compared and described by it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 pub(crate) struct Called {
     pub signature: Signature,
     root: Option<i32>,
@@ -147,7 +147,7 @@ impl Called {
 }
 
 /// The arguments that have to agree. Not compared: `None`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 pub(crate) struct Signature {
     function: String,
     root: Option<Root>,
@@ -160,7 +160,7 @@ pub(crate) struct Signature {
 }
 
 /// The root of a call, in a group of an intercommunicator or in the only one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 struct Root {
     in_first: bool,
     /// Not known to the other ranks of its group.

@@ -4,7 +4,6 @@
 //! docs/statistics.md has the formulas and where they come from; tests/reference/ the values of SciPy that they are
 //! held against.
 
-mod histogram;
 mod independence;
 mod mode_places;
 mod modes;
@@ -26,7 +25,6 @@ pub use mpitrace_series::statistics::{
 };
 
 pub use {
-    histogram::empirical_distribution,
     independence::{LjungBox, are_dependent, dependence_lasts, ljung_box},
     modes::{Mode, modes},
     outliers::{Above, Outliers, tukey_fences},

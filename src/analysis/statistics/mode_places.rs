@@ -56,12 +56,7 @@ pub fn places(values: &[f64], ends: &[f64]) -> Vec<Places> {
         }
         Part { modes, ends: found }
     };
-    let parts: Vec<(usize, &[f64])> = values.chunks(PART).enumerate().collect();
-    let parts = if values.len() <= parallel::LEAST {
-        parts.into_iter().map(of_part).collect()
-    } else {
-        parallel::map(parts, of_part)
-    };
+    let parts = parallel::map(values.chunks(PART).enumerate().collect(), of_part);
     let nth = |mode: usize, mut n: usize| {
         for (number, part) in parts.iter().enumerate() {
             if n < part.modes[mode].count {

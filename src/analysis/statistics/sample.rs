@@ -9,7 +9,6 @@ use super::{Interval, Moments, interval_ranks, moments, quantile, sort};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     sorted: Vec<f64>,
-    not_finite: usize,
 }
 
 /// The numbers of a box plot (Tukey 1977), in the unit of the values.
@@ -29,13 +28,12 @@ pub struct BoxPlot {
 }
 
 impl Sample {
-    /// Sorts the values. Those that are infinite or not a number are left out and counted.
+    /// Sorts the values. Those that are infinite or not a number are left out.
     pub fn new(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
         sorted.retain(|value| value.is_finite());
-        let not_finite = values.len() - sorted.len();
         sort(&mut sorted);
-        Sample { sorted, not_finite }
+        Sample { sorted }
     }
 
     /// All values of several samples.
@@ -43,7 +41,7 @@ impl Sample {
         let mut sorted = samples.iter().map(Sample::sorted).collect::<Vec<_>>().concat();
         // A stable sort merges what is sorted already.
         sorted.sort_by(f64::total_cmp);
-        Sample { sorted, not_finite: samples.iter().map(Sample::not_finite).sum() }
+        Sample { sorted }
     }
 
     /// The values, ascending.
@@ -59,11 +57,6 @@ impl Sample {
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.sorted.is_empty()
-    }
-
-    /// How many of the values given were infinite or not a number.
-    pub fn not_finite(&self) -> usize {
-        self.not_finite
     }
 
     /// The lowest value.
@@ -98,6 +91,23 @@ impl Sample {
     /// Mean and standard deviation.
     pub fn moments(&self) -> Option<Moments> {
         moments(&self.sorted)
+    }
+
+    /// The empirical distribution function as at most `points` steps (value, share of the values that are not above it): as
+    /// exact as a picture so wide can show. The lowest and the highest value are always among them.
+    pub fn distribution(&self, points: usize) -> Vec<(f64, f64)> {
+        let sorted = self.sorted();
+        let n = sorted.len();
+        let points = points.clamp(2, n.max(2));
+        let mut steps: Vec<(f64, f64)> = Vec::with_capacity(points);
+        for step in 0..points.min(n) {
+            let value = sorted[step * (n - 1) / (points - 1)];
+            if steps.last().is_none_or(|last| last.0 < value) {
+                let share = sorted.partition_point(|&other| other <= value) as f64 / n as f64;
+                steps.push((value, share));
+            }
+        }
+        steps
     }
 
     /// The median absolute deviation from the median, without a factor. Times 1.4826 it estimates the standard
@@ -180,6 +190,16 @@ mod tests {
     use mpitrace_testing::Random;
 
     #[test]
+    fn a_thinned_distribution_rises_from_the_lowest_to_the_highest_value() {
+        let sample = Sample::new(&(1..=1000).map(f64::from).collect::<Vec<_>>());
+        let steps = sample.distribution(11);
+        assert_eq!((steps.len(), steps[0], steps[10]), (11, (1.0, 0.001), (1000.0, 1.0)));
+        assert!(steps.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
+        assert_eq!(Sample::new(&[2.0; 5]).distribution(10), [(2.0, 1.0)]);
+        assert!(Sample::default().distribution(10).is_empty());
+    }
+
+    #[test]
     fn nothing_one_value_and_equal_values() {
         let empty = Sample::new(&[]);
         assert_eq!((empty.median(), empty.moments(), empty.box_plot()), (None, None, None));
@@ -201,7 +221,6 @@ mod tests {
         let values: Vec<f64> = (0..1000).map(|_| (20.0 * random.normal()).round()).collect();
         let parts: Vec<Sample> = [0..0, 0..1, 1..990, 990..1000].map(|part| Sample::new(&values[part])).into();
         assert_eq!(Sample::union(&parts), Sample::new(&values));
-        assert_eq!(Sample::union(&[Sample::new(&[f64::NAN, 1.0])]).not_finite(), 1);
     }
 
     #[test]
@@ -222,7 +241,7 @@ mod tests {
     #[test]
     fn what_is_not_finite_is_left_out_and_counted() {
         let sample = Sample::new(&[f64::NAN, 2.0, f64::INFINITY, 1.0, f64::NEG_INFINITY]);
-        assert_eq!((sample.sorted(), sample.not_finite()), (&[1.0, 2.0][..], 3));
+        assert_eq!(sample.sorted(), [1.0, 2.0]);
         assert_eq!(Sample::new(&[f64::NAN]).median(), None);
     }
 

@@ -35,9 +35,6 @@ pub fn block_means<T: Copy + Sync>(values: &[T], of: impl Fn(T) -> f64 + Sync) -
     let length = (values.len() / BLOCKS).max(1);
     let mean = |block: &[T]| block.iter().map(|&value| of(value)).sum::<f64>() / length as f64;
     let of_part = |part: &[T]| part.chunks_exact(length).map(mean).collect::<Vec<f64>>();
-    if values.len() <= parallel::LEAST {
-        return of_part(values);
-    }
     let part = parallel::share(values.len()).next_multiple_of(length);
     parallel::map(values.chunks(part).collect(), of_part).concat()
 }
@@ -57,13 +54,8 @@ pub(super) fn shares_below<const N: usize>(values: &[f64], limits: [f64; N]) -> 
         counts.map(|count| f64::from(count) / length as f64)
     };
     let of_part = |part: &[f64]| part.chunks_exact(length).map(of_block).collect::<Vec<[f64; N]>>();
-    let parts = match values.len() <= parallel::LEAST {
-        true => vec![of_part(values)],
-        false => {
-            let part = parallel::share(values.len()).next_multiple_of(length);
-            parallel::map(values.chunks(part).collect(), of_part)
-        }
-    };
+    let part = parallel::share(values.len()).next_multiple_of(length);
+    let parts = parallel::map(values.chunks(part).collect(), of_part);
     std::array::from_fn(|index| parts.iter().flatten().map(|shares| shares[index]).collect())
 }
 

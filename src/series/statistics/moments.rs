@@ -25,9 +25,6 @@ pub fn moments(values: &[f64]) -> Option<Moments> {
 }
 
 fn sum(values: &[f64], term: &(impl Fn(f64) -> f64 + Sync)) -> f64 {
-    if values.len() <= parallel::LEAST {
-        return halves(values, term);
-    }
     // In equal parts whatever the number of processors, so that the same series always gives the same sum.
     let parts = parallel::map(values.chunks(parallel::LEAST).collect(), |part| halves(part, term));
     halves(&parts, &|sum| sum)

@@ -26,7 +26,7 @@ fn a_bad_file_is_one_line_and_nothing_else() {
         ),
         ("csv", b"1,0,runtime,1\n1,0,runtime,1\n", ", line 2: runtime of rank 0 comes a second time for repetition 1"),
         ("csv", b"0,0,L1,1\n", ": has no row of the metric runtime, the run time in ns"),
-        ("csv", b"0,0,\xff,1\n", ", line 1: this is not text (UTF-8)"),
+        ("csv", b"0,0,\xff,1\n", ", line 1: is not text (UTF-8)"),
         (
             "csv",
             b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01",

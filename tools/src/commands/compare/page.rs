@@ -6,13 +6,11 @@ use anyhow::Result;
 use mpitrace::comparison::{Quantile, Verdict, stars};
 
 use super::factors::Factor;
-use super::forest::{self, Row};
 use super::identity::Names;
 use super::reduce::LeftOut;
 use super::result::{Compared, OfSide};
 use super::share::signed;
 use super::{Pair, sentence};
-use crate::draw::terminal::Look;
 use crate::output::{Attribute, Output, Style};
 use crate::table::{Table, number, text};
 use crate::text;
@@ -58,7 +56,6 @@ fn write_pair(pair: &Pair, output: &mut Output) -> Result<()> {
         writeln!(output, "{}", left_out(*name, compared.iter().map(|compared| &compared.sides[side])))?;
     }
     write_sentences(compared, output)?;
-    write_forest(&forest::rows(std::slice::from_ref(pair)), *names, output)?;
     write_factors(factors, *names, output)?;
     for crossing in compared.iter().filter(|compared| compared.verdict() == Verdict::Crossing) {
         write_crossing(crossing, output)?;
@@ -141,17 +138,6 @@ fn write_sentences(compared: &[Compared], output: &mut Output) -> Result<()> {
         writeln!(output)?;
     }
     sentences.iter().try_for_each(|(key, sentence)| writeln!(output, "{key}: {sentence}"))?;
-    Ok(())
-}
-
-/// All operations on one scale, where there are several.
-fn write_forest(rows: &[Row], [a, b]: Names, output: &mut Output) -> Result<()> {
-    if rows.len() < 2 || rows.iter().all(|row| row.interval.is_none()) {
-        return Ok(());
-    }
-    writeln!(output, "\n{b} against {a} with intervals of 95 % (* a difference, o none found):")?;
-    let width = Look::of_output(output.style).width;
-    forest::lines(rows, width).iter().try_for_each(|line| writeln!(output, "{line}"))?;
     Ok(())
 }
 

@@ -287,7 +287,7 @@ impl Facts {
             job: seen.job.clone(),
             ranks: seen.summary.world_size,
             places,
-            mismatches: seen.view.mismatches.clone(),
+            mismatches: seen.view.snapshot.mismatches.clone(),
             waiting: seen.waiting.clone(),
             stacks: if seen.stuck.is_some() { Vec::new() } else { Stack::all(snapshot) },
             stuck: seen.stuck.as_ref().map(|stuck| StuckFacts::new(snapshot, stuck)),

@@ -4,7 +4,7 @@
 //! each look: a line of JSON with what it and the nodes whose frames it reads know.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::sleep;
@@ -104,16 +104,6 @@ impl Frame {
         serde_json::to_writer(&mut *output, self)?;
         Ok(output.write_all(b"\n")?)
     }
-
-    /// The next frame of a node. `None`: there are no more.
-    ///
-    /// # Errors
-    /// The input is no frame.
-    pub fn read(input: &mut impl BufRead) -> Result<Option<Frame>> {
-        let mut line = String::new();
-        let bytes = input.read_line(&mut line)?;
-        Ok(if bytes == 0 { None } else { Some(serde_json::from_str(&line)?) })
-    }
 }
 
 #[cfg(test)]
@@ -134,17 +124,14 @@ mod tests {
         frame.write(&mut output).unwrap();
         frame.write(&mut output).unwrap();
         output.flush().unwrap();
-        let mut bytes = Vec::new();
+        let mut text = String::new();
         file.rewind().unwrap();
-        file.read_to_end(&mut bytes).unwrap();
-        let mut input = &bytes[..];
-        for _ in 0..2 {
-            let found = Frame::read(&mut input).unwrap().unwrap();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text.lines().count(), 2);
+        for line in text.lines() {
+            let found: Frame = serde_json::from_str(line).unwrap();
             assert_eq!((found.summary.nodes, &found.stacks), (2, &frame.stacks));
             assert_eq!(found.summary.unreadable, frame.summary.unreadable);
         }
-        assert!(Frame::read(&mut input).unwrap().is_none());
-        let error = Frame::read(&mut &bytes[..bytes.len() / 2 - 3]).unwrap_err().to_string();
-        assert!(error.starts_with("EOF while parsing"), "{error}");
     }
 }

@@ -1,13 +1,12 @@
 //! The other nodes of a job: on each of them this program is started, and sends what it sees.
 
 use std::collections::BTreeMap;
-use std::io::BufReader;
-use std::io::Write;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use mpitrace::live::{Job, Summary};
 
 use super::node::Frame;
@@ -23,10 +22,11 @@ const BRANCHES: usize = 8;
 #[derive(Debug, Default)]
 pub struct Nodes {
     children: Vec<Child>,
-    inputs: Vec<ChildStdin>,
     /// The last look of each.
-    frames: Arc<Mutex<BTreeMap<String, Frame>>>,
+    frames: Arc<Frames>,
 }
+
+type Frames = Mutex<BTreeMap<String, Frame>>;
 
 /// How the other nodes are reached.
 #[derive(Debug, PartialEq, Eq)]
@@ -102,35 +102,11 @@ impl Nodes {
                 .stdout(Stdio::piped())
                 .spawn()
                 .with_context(|| format!("{} does not start", words[0]))?;
-            let output = child.stdout.take();
-            nodes.inputs.extend(child.stdin.take());
+            if let Some(output) = child.stdout.take() {
+                let (frames, node) = (Arc::downgrade(&nodes.frames), node.clone());
+                thread::spawn(move || read_all(output, &node, &frames));
+            }
             nodes.children.push(child);
-            let (frames, node) = (Arc::downgrade(&nodes.frames), node.clone());
-            thread::spawn(move || {
-                let Some(mut input) = output.map(BufReader::new) else { return };
-                loop {
-                    let read = Frame::read(&mut input);
-                    // A frame that is cut because this program has ended its sender is no error.
-                    let Some(frames) = frames.upgrade() else { return };
-                    let mut frames = frames.lock().unwrap_or_else(PoisonError::into_inner);
-                    match read {
-                        Ok(Some(mut frame)) => {
-                            // Stacks come once, and may not have been taken yet.
-                            let mut stacks = frames.remove(&node).map(|before| before.stacks).unwrap_or_default();
-                            stacks.append(&mut frame.stacks);
-                            frames.insert(node.clone(), Frame { stacks, ..frame });
-                            continue;
-                        }
-                        Ok(None) => {}
-                        Err(error) => eprintln!("mpitrace: {node}: {error}"),
-                    }
-                    // The last look at a job that has ended there says how; of one that goes on nothing more is known.
-                    if frames.get(&node).is_some_and(|frame| frame.summary.nodes > 0) {
-                        frames.remove(&node);
-                    }
-                    break;
-                }
-            });
         }
         Ok(nodes)
     }
@@ -142,25 +118,55 @@ impl Nodes {
 
     /// How many nodes have sent a look, and have not ended.
     pub fn seen(&self) -> usize {
-        self.frames.lock().unwrap_or_else(PoisonError::into_inner).values().map(|frame| frame.summary.nodes).sum()
+        locked(&self.frames).values().map(|frame| frame.summary.nodes).sum()
     }
 
     /// Asks for the stacks of these ranks, or of all of their threads. A node that cannot be asked does not answer.
     pub fn ask(&mut self, ranks: &[u32], of_all: bool) {
         let line = serde_json::json!([ranks, of_all]);
-        self.inputs.iter_mut().for_each(|input| drop(writeln!(input, "{line}")));
+        let inputs = self.children.iter_mut().filter_map(|child| child.stdin.as_mut());
+        inputs.for_each(|input| drop(writeln!(input, "{line}")));
     }
 
     /// The stacks that have come since this was called last.
     pub fn stacks(&self) -> Vec<(u32, Threads)> {
-        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        frames.values_mut().flat_map(|frame| std::mem::take(&mut frame.stacks)).collect()
+        locked(&self.frames).values_mut().flat_map(|frame| std::mem::take(&mut frame.stacks)).collect()
     }
 
     /// Adds the last look of each node: it is kept until there is another.
     pub fn add_to(&self, summary: &mut Summary) {
-        let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        frames.values().for_each(|frame| summary.add(frame.summary.clone()));
+        locked(&self.frames).values().for_each(|frame| summary.add(frame.summary.clone()));
+    }
+}
+
+fn locked(frames: &Frames) -> MutexGuard<'_, BTreeMap<String, Frame>> {
+    frames.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps the last frame of a node until it sends no more.
+fn read_all(output: ChildStdout, node: &str, frames: &Weak<Frames>) {
+    for line in BufReader::new(output).lines() {
+        // A frame that is cut because this program has ended its sender is no error.
+        let Some(frames) = frames.upgrade() else { return };
+        match line.map_err(Error::from).and_then(|line| Ok(serde_json::from_str::<Frame>(&line)?)) {
+            Ok(mut frame) => {
+                let mut frames = locked(&frames);
+                // Stacks come once, and may not have been taken yet.
+                let mut stacks = frames.remove(node).map(|before| before.stacks).unwrap_or_default();
+                stacks.append(&mut frame.stacks);
+                frames.insert(node.to_owned(), Frame { stacks, ..frame });
+            }
+            Err(error) => {
+                eprintln!("mpitrace: {node}: {error}");
+                break;
+            }
+        }
+    }
+    // The last look at a job that has ended there says how; of one that goes on nothing more is known.
+    let Some(frames) = frames.upgrade() else { return };
+    let mut frames = locked(&frames);
+    if frames.get(node).is_some_and(|frame| frame.summary.nodes > 0) {
+        frames.remove(node);
     }
 }
 

@@ -29,7 +29,7 @@ pub fn write(seen: &Seen, output: &mut dyn Write, style: Style) -> io::Result<()
     for stack in Stack::all(&seen.view.snapshot).iter().take(LISTED) {
         writeln!(output, "{}", stack.line())?;
     }
-    for line in mismatches::lines(&seen.view.mismatches, seen.view.mismatched) {
+    for line in mismatches::lines(&seen.view.snapshot.mismatches, seen.view.mismatched) {
         writeln!(output, "{}", style.paint(Attribute::Red, &line))?;
     }
     for problem in &seen.summary.unreadable {

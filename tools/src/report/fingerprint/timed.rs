@@ -1,7 +1,7 @@
 //! The run times by one definition, and all that is known of them.
 
 use mpitrace::run_time::RunTime;
-use mpitrace::statistics::{BoxPlot, Sample, Summary, empirical_distribution};
+use mpitrace::statistics::{BoxPlot, Sample, Summary};
 use serde::Serialize;
 
 use crate::report::histogram::Histogram;
@@ -90,7 +90,7 @@ impl Ecdf {
     /// At about so many even steps, and ever closer to both ends.
     pub fn new(sample: &Sample, even: usize) -> Ecdf {
         let sorted = sample.sorted();
-        let mut steps = empirical_distribution(sample, even);
+        let mut steps = sample.distribution(even);
         let mut distance = 1;
         while distance < sorted.len() / even {
             for value in [sorted[distance], sorted[sorted.len() - 1 - distance]] {
