@@ -12,7 +12,6 @@ use super::{Frame, Site, Unresolved, debug_file, name};
 /// The debug data of a module, or why there are none.
 pub struct Module(Result<Vec<Data>, Unresolved>);
 
-/// The data of one file.
 struct Data {
     path: PathBuf,
     code: Vec<Range<u64>>,
@@ -87,7 +86,6 @@ impl Data {
         (!frames.is_empty()).then_some(frames)
     }
 
-    /// Its name in the symbol table.
     fn symbol(&self, address: u64) -> Option<String> {
         let symbols = self.symbols.get_or_init(|| Symbols::read(&self.path));
         symbols.name_at(address).map(|raw| name::readable(raw, None))

@@ -24,7 +24,6 @@ pub struct Resolver {
     modules: HashMap<(String, Option<String>), Known>,
 }
 
-/// A module, and its sites by offset.
 struct Known {
     module: Module,
     sites: HashMap<u64, Arc<Site>>,

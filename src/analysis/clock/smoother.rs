@@ -66,7 +66,6 @@ fn smooth_with(measured: &[Measured], walk: f64) -> Vec<State> {
     smoothed
 }
 
-/// The same measurements with time running backwards.
 fn mirrored(measured: &[Measured]) -> Vec<Measured> {
     let before = |index: usize| index.checked_sub(1).map_or(0.0, |index| measured[index].step);
     let mirror = |(index, now): (usize, &Measured)| Measured { at: -now.at, step: before(index), ..*now };

@@ -20,7 +20,6 @@ pub struct Truth {
     pub hard_bounds_held: Option<bool>,
 }
 
-/// A part's clock at a true tick.
 fn local_clock(part: &Part) -> impl Fn(u64) -> u64 + use<> {
     let info = part.info();
     let clock = part.text(info.pretended).filter(|_| info.pretended != 0).and_then(|text| SimulatedClock::parse(&text));

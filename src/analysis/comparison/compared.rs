@@ -171,7 +171,6 @@ fn both_logarithms(a: &[f64], b: &[f64]) -> Option<[Vec<f64>; 2]> {
     Some([logarithms(a)?, logarithms(b)?])
 }
 
-/// True if so many runs can differ by permutation.
 pub(super) fn permutation_suffices(a: usize, b: usize, alternative: Alternative) -> bool {
     permutation::smallest_p(a, b, alternative) <= SIGNIFICANCE
 }
@@ -182,7 +181,6 @@ pub(super) fn levels_by_chance(runs: usize) -> f64 {
 }
 
 impl Comparison {
-    /// Takes over the result of the test of permutation.
     fn take(&mut self, tested: &Tested) {
         // Of one run against one there is nothing to know.
         if self.averages_ns.iter().all(|side| side.len() < 2) {
@@ -201,7 +199,6 @@ impl Comparison {
         }
     }
 
-    /// Tests it by itself, with intervals of this level.
     fn test_at(&mut self, level: f64) {
         let alternative = self.settings.alternative;
         let [of_a, of_b] = &self.averages_ns;

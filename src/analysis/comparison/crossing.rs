@@ -1,5 +1,7 @@
 //! Faster in the middle, slower in the tail: where no single number tells which side is better.
 
+use std::cmp::Ordering;
+
 use super::{Quantile, Run, over_runs};
 
 /// How the two sides lie in the median and in the 95th percentile, outliers included.
@@ -15,13 +17,6 @@ pub struct Crossing {
 
 /// From this many runs a side on equal sides cross in 1 to 2 % of cases, from three on in next to none.
 const FEWEST_RUNS: usize = 2;
-
-/// Which side is below the other, by intervals that do not meet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lower {
-    A,
-    B,
-}
 
 /// Looks at the two sides. `None` where one has no runs.
 pub fn crossing(a: &[Run], b: &[Run]) -> Option<Crossing> {
@@ -44,17 +39,14 @@ impl Crossing {
 
     /// The same, however few runs there are: one run on each side shows what to look at with more.
     pub fn seems_to_cross(&self) -> Option<bool> {
-        let [median, p95] = [lower(&self.median)?, lower(&self.p95)?];
+        let [median, p95] = [order(&self.median)?, order(&self.p95)?];
         Some(median.zip(p95).is_some_and(|(median, p95)| median != p95))
     }
 }
 
-/// The inner `None`: the intervals meet.
-fn lower([a, b]: &[Quantile; 2]) -> Option<Option<Lower>> {
+/// How A lies to B by intervals that do not meet; the inner `None`: they meet.
+fn order([a, b]: &[Quantile; 2]) -> Option<Option<Ordering>> {
     let ([a_low, a_high], [b_low, b_high]) = (a.interval_ns?, b.interval_ns?);
-    Some(match () {
-        () if a_high < b_low => Some(Lower::A),
-        () if b_high < a_low => Some(Lower::B),
-        () => None,
-    })
+    let below = (a_high < b_low).then_some(Ordering::Less);
+    Some(below.or_else(|| (b_high < a_low).then_some(Ordering::Greater)))
 }

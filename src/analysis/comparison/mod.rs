@@ -43,7 +43,6 @@ use crate::statistics::{CONFIDENCE, moments};
 /// The level at which a test decides.
 pub const SIGNIFICANCE: f64 = 0.05;
 
-/// The standard normal distribution.
 fn normal() -> statrs::distribution::Normal {
     statrs::distribution::Normal::standard()
 }
@@ -62,7 +61,6 @@ fn variance(values: &[f64]) -> f64 {
     moments(values).and_then(|moments| moments.standard_deviation).map_or(f64::NAN, |deviation| deviation * deviation)
 }
 
-/// The values in ascending order.
 fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -29,7 +29,6 @@ pub(super) struct Sample {
     pub sides: [Vec<(usize, f64)>; 2],
 }
 
-/// The result of the test for an operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tested {
     pub p_raw: f64,
@@ -42,9 +41,13 @@ pub(super) struct Tested {
 /// The smallest p of so many runs of A and B: as many ways are at least as extreme as one, and with as many runs on
 /// either side its mirror image.
 pub(super) fn smallest_p(a: usize, b: usize, alternative: Alternative) -> f64 {
-    let ways = (1..=a.min(b)).fold(1.0, |ways, k| ways * (a + b + 1 - k) as f64 / k as f64);
     let extreme = if a == b && alternative == Alternative::TwoSided { 2.0 } else { 1.0 };
-    (extreme / ways).max(1.0 / WAYS as f64).min(1.0)
+    (extreme / all_ways(a, b)).max(1.0 / WAYS as f64).min(1.0)
+}
+
+/// In how many ways the runs can be on the sides.
+fn all_ways(a: usize, b: usize) -> f64 {
+    (1..=a.min(b)).fold(1.0, |ways, k| ways * (a + b + 1 - k) as f64 / k as f64)
 }
 
 impl Sample {
@@ -77,10 +80,9 @@ struct Ways {
 impl Ways {
     fn new(a: usize, b: usize) -> Ways {
         let runs = a + b;
-        let all = (1..=a.min(b)).fold(1.0, |ways, k| ways * (runs + 1 - k) as f64 / k as f64);
         let first: Vec<bool> = (0..runs).map(|run| run < a).collect();
         let mut of_a = vec![first.clone()];
-        if all <= WAYS as f64 {
+        if all_ways(a, b) <= WAYS as f64 {
             while let Some(next) = next_way(&of_a[of_a.len() - 1]) {
                 of_a.push(next);
             }
@@ -195,7 +197,6 @@ pub(super) fn test(samples: &[Sample], alternative: Alternative, pairs: usize) -
     })
 }
 
-/// The p-value of one sample by itself.
 pub(super) fn p_value(sample: &Sample, alternative: Alternative) -> f64 {
     let [a, b] = [0, 1].map(|side: usize| sample.sides[side].len());
     step_down(std::slice::from_ref(sample), &Ways::either_way(a, b), alternative, 1.0).0[0][0]

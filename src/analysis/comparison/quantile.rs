@@ -18,7 +18,6 @@ pub fn quantile(values: &[f64], share: f64) -> Option<Quantile> {
     quantile_of_sample(&Sample::new(values), share)
 }
 
-/// The same of values that are sorted already.
 pub(super) fn quantile_of_sample(sample: &Sample, share: f64) -> Option<Quantile> {
     let interval = sample.quantile_interval(share, CONFIDENCE);
     let interval_ns = interval.map(|interval| [interval.lower, interval.upper]);

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use statrs::distribution::ContinuousCDF;
 
 use super::Alternative;
+use crate::statistics::ranks;
 
 /// Up to this many runs on each side the distribution is counted out, as R's `wilcox.test` does; the normal
 /// approximation is good to three digits from there on.
@@ -48,18 +49,9 @@ pub(super) fn smallest_p(a: usize, b: usize, alternative: Alternative) -> f64 {
 
 /// U of A, and the sum of t^3 - t over the groups of t equal run times.
 pub(super) fn statistic(a: &[f64], b: &[f64]) -> (f64, f64) {
-    let mut all: Vec<(f64, bool)> = a.iter().map(|&x| (x, true)).chain(b.iter().map(|&x| (x, false))).collect();
-    all.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
-    let (mut ranks, mut ties, mut before) = (0.0, 0.0, 0);
-    for group in all.chunk_by(|one, other| one.0 == other.0) {
-        let t = group.len() as f64;
-        let rank = before as f64 + (t + 1.0) / 2.0;
-        ranks += rank * group.iter().filter(|(_, of_a)| *of_a).count() as f64;
-        ties += t * t * t - t;
-        before += group.len();
-    }
+    let (ranks, ties) = ranks(&[a, b].concat());
     let n = a.len() as f64;
-    (ranks - n * (n + 1.0) / 2.0, ties)
+    (ranks[..a.len()].iter().sum::<f64>() - n * (n + 1.0) / 2.0, ties)
 }
 
 /// The distribution of U where there is no difference.

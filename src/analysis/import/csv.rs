@@ -44,7 +44,6 @@ fn quoted(line: &str) -> Vec<String> {
     record.iter().map(str::to_owned).collect()
 }
 
-/// The content of a line.
 enum Row<'r> {
     Titles,
     Value { repetition: u64, rank: u32, metric: &'r str, value: f64 },
@@ -78,7 +77,6 @@ impl<'r> Row<'r> {
 #[derive(Debug, Default)]
 struct Metrics {
     names: Vec<String>,
-    /// Their places among the names.
     by_name: HashMap<String, usize>,
     /// By metric and rank.
     place: HashMap<(usize, u32), usize>,
@@ -88,7 +86,6 @@ struct Metrics {
 }
 
 impl Metrics {
-    /// Adds the fields of a line.
     fn add<T: AsRef<str>>(&mut self, fields: &[T], is_first: bool) -> Result<(), String> {
         match Row::new(fields)? {
             Row::Titles if is_first => Ok(()),
@@ -195,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_metric_in_quotes_may_have_commas() {
-        let found = read("0,0,runtime,1\n0,0, \"a, \"\"b\"\"\" ,2\n").unwrap();
+        let found = read("0,0,runtime,1\n0,0,\"a, \"\"b\"\"\",2\n").unwrap();
         assert_eq!((found.counters[0].name.as_str(), found.counters.len()), ("a, \"b\"", 1));
     }
 

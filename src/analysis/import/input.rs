@@ -68,7 +68,6 @@ impl<'p> Lines<'p> {
         Ok(Lines { path, reader: open(path)?, bytes: Vec::new(), number: 0 })
     }
 
-    /// The next line and its number.
     pub(super) fn next(&mut self) -> Result<Option<(u64, &str)>, ForeignError> {
         loop {
             self.bytes.clear();

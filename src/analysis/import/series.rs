@@ -1,16 +1,10 @@
 //! The repetitions of one rank, and those that all ranks have.
 
 /// Values by repetition, ascending.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Series<T> {
     pub(super) repetition: Vec<u64>,
     pub(super) value: Vec<T>,
-}
-
-impl<T> Default for Series<T> {
-    fn default() -> Self {
-        Series { repetition: Vec::new(), value: Vec::new() }
-    }
 }
 
 impl<T> Series<T> {
@@ -34,13 +28,11 @@ impl<T> Series<T> {
 /// The repetitions that all of some series have.
 #[derive(Debug)]
 pub(super) struct Common {
-    /// Their numbers.
     pub(super) repetition: Vec<u64>,
     /// How many are missing between the first and the last that any series has.
     pub(super) incomplete: u64,
 }
 
-/// Finds them.
 pub(super) fn common<T>(series: &[&Series<T>]) -> Common {
     let mut lists = series.iter().map(|series| &series.repetition);
     let Some(first) = lists.next() else { return Common { repetition: Vec::new(), incomplete: 0 } };

@@ -56,7 +56,6 @@ const LEAST_FREEDOM: f64 = 0.25;
 /// Fewer others do not show that.
 const LEAST_NODES: usize = 10;
 
-/// An observation.
 struct Observed {
     /// Job, position and node.
     of: [usize; 3],

@@ -5,7 +5,7 @@ use mpitrace_series::distributions::normal_tail;
 use serde::Serialize;
 
 use super::{LEAST, LEVEL};
-use crate::statistics::median;
+use crate::statistics::{median, ranks};
 
 /// A program became slower.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,7 +31,7 @@ pub fn slowdown(runs: &[(i64, f64)], programs: usize) -> Option<Slowdown> {
     let mut runs = runs.to_vec();
     runs.sort_by_key(|run| run.0);
     let places = (runs.len() + 1).checked_sub(LEAST_RUNS).filter(|places| *places > 0)?;
-    let (ranks, ties) = ranks(&runs);
+    let (ranks, ties) = ranks(&runs.iter().map(|run| run.1).collect::<Vec<_>>());
     let count = runs.len() as f64;
     let mut before: f64 = ranks[..SIDE - 1].iter().sum();
     let mut largest = (f64::NEG_INFINITY, 0);
@@ -50,20 +50,6 @@ pub fn slowdown(runs: &[(i64, f64)], programs: usize) -> Option<Slowdown> {
     let share = middle(&runs[place..])? / middle(&runs[..place])? - 1.0;
     let is_found = p <= LEVEL && share >= LEAST;
     is_found.then(|| Slowdown { since: runs[place].0, share, runs: [place, runs.len() - place], p })
-}
-
-/// The ranks of the times, the mean of those of equal ones, and the sum of t^3 - t over groups of t equal ones.
-fn ranks(runs: &[(i64, f64)]) -> (Vec<f64>, f64) {
-    let mut order: Vec<usize> = (0..runs.len()).collect();
-    order.sort_by(|&one, &other| runs[one].1.total_cmp(&runs[other].1));
-    let (mut ranks, mut ties, mut below) = (vec![0.0; runs.len()], 0.0, 0);
-    for equal in order.chunk_by(|&one, &other| runs[one].1 == runs[other].1) {
-        let length = equal.len() as f64;
-        equal.iter().for_each(|&run| ranks[run] = below as f64 + (length + 1.0) / 2.0);
-        ties += length.powi(3) - length;
-        below += equal.len();
-    }
-    (ranks, ties)
 }
 
 #[cfg(test)]

@@ -104,7 +104,6 @@ impl Position {
         }
     }
 
-    /// Adds those of other ranks.
     pub(super) fn add(&mut self, other: &Position, table: &Table) {
         self.kind = self.kind.or(other.kind);
         other.groups.iter().for_each(|(called, ranks)| self.add_group(*called, ranks, table));

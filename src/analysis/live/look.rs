@@ -44,19 +44,12 @@ pub struct Look {
     pub seen: Vec<Seen>,
     /// The processes that have not left `MPI_Init`.
     pub starting: Vec<Starting>,
+    /// A process is known to live.
+    pub lives: bool,
     /// Segments that cannot be read, and why.
     pub unreadable: Vec<String>,
     /// True if there are earlier calls of some rank that were not looked at.
     pub is_partial: bool,
-}
-
-/// The segment of a rank, copied, and what is known of its process: what a node contributes to a look.
-#[derive(Clone, Debug)]
-pub struct Copy {
-    /// The segment.
-    pub copied: Copied,
-    /// The process.
-    pub seen: Seen,
 }
 
 /// The jobs of the user `uid` that run on this node, by their keys.
@@ -116,23 +109,6 @@ fn pid_of(segment: &Segment) -> Option<u32> {
 }
 
 impl Job {
-    /// Copies the tables and about so many of the last records of each rank.
-    pub fn copies(&self, records: u64) -> (Vec<Copy>, Vec<String>) {
-        let mut unreadable = Vec::new();
-        let copy = |segment: &Segment| {
-            let copied = segment.copy(records).map_err(|error| unreadable.push(error.to_string())).ok()?;
-            let tids = copied.content().ok().map(|content| tids(content.threads)).unwrap_or_default();
-            let seen = match pid_of(segment) {
-                // It cannot be looked at, but the kernel says that it lives.
-                Some(_) if segment.holder == Holder::Unseen => Seen::Lives(Process::default()),
-                Some(pid) => Process::read(pid, &tids).map_or(Seen::Ended, Seen::Lives),
-                None => Seen::Ended,
-            };
-            Some(Copy { copied, seen })
-        };
-        (self.segments.iter().filter_map(copy).collect(), unreadable)
-    }
-
     /// How many ranks MPI_COMM_WORLD has; `None`: not known in `MPI_Init`.
     pub fn world_size(&self) -> Option<u32> {
         let first = self.segments.first().map(|segment| segment.rank.world_size);
@@ -162,18 +138,30 @@ fn tids(threads: &[u8]) -> Vec<u32> {
 }
 
 impl Look {
-    /// A look out of copies of the segments of all nodes.
+    /// A look at the ranks of a job on this node, if it has some: at their tables and about so many of the last records
+    /// of each.
     ///
     /// # Errors
     /// There is no memory for them.
-    pub fn new(copies: &[Copy], starting: Vec<Starting>, mut unreadable: Vec<String>) -> Result<Look, TraceError> {
+    pub fn new(job: Option<&Job>, records: u64) -> Result<Look, TraceError> {
+        let mut unreadable = Vec::new();
+        let copy = |segment: &Segment| {
+            let copied = segment.copy(records).map_err(|error| unreadable.push(error.to_string())).ok()?;
+            let tids = copied.content().ok().map(|content| tids(content.threads)).unwrap_or_default();
+            let seen = match pid_of(segment) {
+                // It cannot be looked at, but the kernel says that it lives.
+                Some(_) if segment.holder == Holder::Unseen => Seen::Lives(Process::default()),
+                Some(pid) => Process::read(pid, &tids).map_or(Seen::Ended, Seen::Lives),
+                None => Seen::Ended,
+            };
+            Some((copied, seen))
+        };
+        let copies: Vec<(Copied, Seen)> = job.into_iter().flat_map(|job| &job.segments).filter_map(copy).collect();
         let (mut contents, mut seen) = (Vec::new(), HashMap::new());
-        for copy in copies {
-            match copy.copied.content() {
-                // Two nodes that are one send the same ranks.
-                Ok(content) if seen.contains_key(&content.rank.rank) => {}
+        for (copied, of_rank) in &copies {
+            match copied.content() {
                 Ok(content) => {
-                    seen.insert(content.rank.rank, &copy.seen);
+                    seen.insert(content.rank.rank, of_rank);
                     contents.push(content);
                 }
                 Err(error) => unreadable.push(error.to_string()),
@@ -189,8 +177,10 @@ impl Look {
         let operations = Operations::new(&trace);
         let clock = Clock::new(&trace);
         let seen = trace.parts.iter().map(|part| seen[&part.rank()].clone()).collect();
-        let is_partial = copies.iter().any(|copy| copy.copied.left_out > 0);
-        Ok(Look { trace, operations, clock, seen, starting, unreadable, is_partial })
+        let starting = job.map(|job| job.starting.clone()).unwrap_or_default();
+        let lives = !starting.is_empty() || copies.iter().any(|(_, seen)| matches!(seen, Seen::Lives(_)));
+        let is_partial = copies.iter().any(|(copied, _)| copied.left_out > 0);
+        Ok(Look { trace, operations, clock, seen, starting, lives, unreadable, is_partial })
     }
 
     /// Where the ranks are.

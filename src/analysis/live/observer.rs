@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use mpitrace_format::TraceError;
 
-use super::look::{Copy, Job, Look};
+use super::look::{Job, Look};
 use super::movement::Movement;
 use super::place::Seen;
 use super::process::Process;
@@ -31,24 +31,22 @@ impl Observer {
     /// There is no memory for a look.
     pub fn look(&mut self, job: Option<&Job>, now: f64) -> Result<(Summary, HashMap<u32, Process>), TraceError> {
         let ranks = job.map_or(1, |job| job.segments.len().max(1) as u64);
-        let (copies, unreadable) = job.map(|job| job.copies((RECORDS / ranks).max(FEWEST_RECORDS))).unwrap_or_default();
-        let look = Look::new(&copies, job.map(|job| job.starting.clone()).unwrap_or_default(), unreadable)?;
+        let look = Look::new(job, (RECORDS / ranks).max(FEWEST_RECORDS))?;
         let mut snapshot = look.snapshot();
         self.movement.add(&look, now, &mut snapshot);
         self.waits.count(&look);
         let mut summary = Summary::new(&look, &snapshot, &self.waits);
         summary.nodes = usize::from(job.is_some());
         summary.world_size = job.and_then(Job::world_size);
-        summary.lives = !look.starting.is_empty() || copies.iter().any(|copy| matches!(copy.seen, Seen::Lives(_)));
-        Ok((summary, processes(&look, &copies)))
+        Ok((summary, processes(&look)))
     }
 }
 
-fn processes(look: &Look, copies: &[Copy]) -> HashMap<u32, Process> {
-    let process = |copy: &Copy| match &copy.seen {
-        Seen::Lives(process) if process.pid > 0 => Some((copy.copied.rank()?, process.clone())),
+fn processes(look: &Look) -> HashMap<u32, Process> {
+    let of_parts = look.trace.parts.iter().zip(&look.seen).filter_map(|(part, seen)| match seen {
+        Seen::Lives(process) if process.pid > 0 => Some((part.rank(), process.clone())),
         _ => None,
-    };
+    });
     let starting = look.starting.iter().filter_map(|starting| Some((starting.place?.0, starting.process.clone())));
-    starting.chain(copies.iter().filter_map(process)).collect()
+    starting.chain(of_parts).collect()
 }

@@ -154,6 +154,7 @@ impl Summary {
         let (positions, called) = calls::positions(look);
         let mismatched: u64 = all.iter().map(|of| of.mismatches).sum();
         let mut summary = Summary {
+            lives: look.lives,
             starting: look.starting.len(),
             unplaced: look.starting.iter().filter(|starting| starting.place.is_none()).count(),
             unreadable: look.unreadable.clone(),

@@ -25,7 +25,16 @@ fn look(ranks: &[SyntheticRank]) -> Look {
     let trace = Trace::open(&[file.path()]).unwrap();
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
     let seen = ranks.iter().map(|_| Seen::Lives(Process::default())).collect();
-    Look { trace, operations, clock, seen, starting: Vec::new(), unreadable: Vec::new(), is_partial: false }
+    Look {
+        trace,
+        operations,
+        clock,
+        seen,
+        starting: Vec::new(),
+        lives: true,
+        unreadable: Vec::new(),
+        is_partial: false,
+    }
 }
 
 /// The snapshot of ranks that were looked at 5 s ago too.

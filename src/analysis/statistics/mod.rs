@@ -20,8 +20,8 @@ pub const CONFIDENCE: f64 = 0.95;
 pub use mpitrace_series::distributions::normal_quantile;
 pub use mpitrace_series::statistics::{
     Dependence, Interval, Intervals, Moments, autocorrelation, block_means, cosine_powers, dependence,
-    dependence_of_quantile, ends_of_mean, interval_ranks, median, median_of, moments, order_statistics, quantile, sort,
-    student_quantile,
+    dependence_of_quantile, ends_of_mean, interval_ranks, median, median_of, moments, order_statistics, quantile,
+    ranks, sort, student_quantile,
 };
 
 pub use {

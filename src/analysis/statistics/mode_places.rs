@@ -1,7 +1,5 @@
 //! When each mode of a series occurs.
 
-use mpitrace_series::parallel;
-
 /// The places in the series of the values of a mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Places {
@@ -17,21 +15,8 @@ pub struct Places {
     pub runs: usize,
 }
 
-/// Values that are looked at by one processor at a time.
-const PART: usize = 1 << 16;
-
-/// Of a part of the series.
-struct Part {
-    /// Of each mode.
-    modes: Vec<Places>,
-    /// The modes of its first and its last value.
-    ends: Option<[usize; 2]>,
-}
-
 /// The places of each mode, where the modes end at these values, ascending, and the last one has no end. Values that
 /// are not finite belong to none.
-///
-/// The values are read once, by all processors, and the parts that hold the quartiles once more.
 pub fn places(values: &[f64], ends: &[f64]) -> Vec<Places> {
     if ends.is_empty() && values.iter().all(|value| value.is_finite()) {
         let last = values.len().saturating_sub(1);
@@ -40,53 +25,30 @@ pub fn places(values: &[f64], ends: &[f64]) -> Vec<Places> {
         return vec![Places { count: values.len(), first: 0, last, quartiles, runs }];
     }
     let mode_of = |value: f64| ends.iter().take_while(|end| **end <= value).count();
-    let of_part = |(number, part): (usize, &[f64])| {
-        let mut modes = vec![Places::default(); ends.len() + 1];
-        let mut found: Option<[usize; 2]> = None;
-        for (place, &value) in (number * PART..).zip(part).filter(|(_, value)| value.is_finite()) {
-            let mode = mode_of(value);
-            let places = &mut modes[mode];
-            if places.count == 0 {
-                places.first = place;
-            }
-            places.count += 1;
-            places.last = place;
-            places.runs += usize::from(found.is_none_or(|[_, last]| last != mode));
-            found = Some([found.map_or(mode, |[first, _]| first), mode]);
-        }
-        Part { modes, ends: found }
-    };
-    let parts = parallel::map(values.chunks(PART).enumerate().collect(), of_part);
-    let nth = |mode: usize, mut n: usize| {
-        for (number, part) in parts.iter().enumerate() {
-            if n < part.modes[mode].count {
-                let own = values[number * PART..].iter().take(PART).enumerate();
-                let mut own = own.filter(|(_, value)| value.is_finite() && mode_of(**value) == mode);
-                return own.nth(n).map_or(0, |(place, _)| number * PART + place);
-            }
-            n -= part.modes[mode].count;
-        }
-        0
-    };
+    let finite = || values.iter().enumerate().filter(|(_, value)| value.is_finite());
     let mut all = vec![Places::default(); ends.len() + 1];
-    let mut before: Option<usize> = None;
-    for part in &parts {
-        for (all, part) in all.iter_mut().zip(&part.modes).filter(|(_, part)| part.count > 0) {
-            if all.count == 0 {
-                all.first = part.first;
-            }
-            (all.count, all.last, all.runs) = (all.count + part.count, part.last, all.runs + part.runs);
+    let mut before = None;
+    for (place, &value) in finite() {
+        let mode = mode_of(value);
+        let places = &mut all[mode];
+        if places.count == 0 {
+            places.first = place;
         }
-        if let Some([first, last]) = part.ends {
-            // It goes on from one part to the next.
-            if before == Some(first) {
-                all[first].runs -= 1;
-            }
-            before = Some(last);
-        }
+        places.count += 1;
+        places.last = place;
+        places.runs += usize::from(before != Some(mode));
+        before = Some(mode);
     }
-    for (mode, places) in all.iter_mut().enumerate().filter(|(_, places)| places.count > 0) {
-        places.quartiles = [1, 2, 3].map(|quarter| nth(mode, (places.count - 1) * quarter / 4));
+    let mut seen = vec![0; ends.len() + 1];
+    for (place, &value) in finite() {
+        let mode = mode_of(value);
+        let places = &mut all[mode];
+        for (quartile, quarter) in places.quartiles.iter_mut().zip(1..) {
+            if seen[mode] == (places.count - 1) * quarter / 4 {
+                *quartile = place;
+            }
+        }
+        seen[mode] += 1;
     }
     all
 }
@@ -113,9 +75,9 @@ mod tests {
     }
 
     #[test]
-    fn many_processors_find_what_one_does() {
+    fn places_are_those_of_the_definition() {
         let mut random = Random::new(3);
-        for n in [0, 1, 2, 100, PART, PART + 1, 5 * PART + 77] {
+        for n in [0, 1, 2, 100, 5077] {
             let mut level = 1.0;
             let mut values: Vec<f64> = (0..n)
                 .map(|_| {

@@ -1,9 +1,10 @@
 //! A series, sorted, and the numbers that need no more than that.
 
+use mpitrace_series::parallel;
 use serde::Serialize;
 
 use super::outliers::{self, tukey_fences};
-use super::{Interval, Moments, interval_ranks, moments, quantile, sort};
+use super::{Interval, Moments, interval_ranks, median_of, moments, quantile, sort};
 
 /// Values in ascending order, all of them finite.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,37 +113,9 @@ impl Sample {
 
     /// The median absolute deviation from the median, without a factor. Times 1.4826 it estimates the standard
     /// deviation of a normal distribution.
-    ///
-    /// The deviations below and above the median are sorted already, so that their median is found by bisection,
-    /// without another sort.
     pub fn median_absolute_deviation(&self) -> Option<f64> {
         let median = self.median()?;
-        let split = self.sorted.partition_point(|&value| value < median);
-        let (below, above) = self.sorted.split_at(split);
-        // The k-th smallest of both deviations together, k from 0.
-        let smallest = |k: usize| {
-            let deviation = |from_below: usize| {
-                let lower = from_below.checked_sub(1).map(|index| median - below[below.len() - 1 - index]);
-                let upper = (k + 1 - from_below).checked_sub(1).map(|index| above[index] - median);
-                lower.unwrap_or(0.0).max(upper.unwrap_or(0.0))
-            };
-            // So many of the k + 1 smallest come from below: the least number that leaves none out that is smaller.
-            let (mut low, mut high) = ((k + 1).saturating_sub(above.len()), (k + 1).min(below.len()));
-            while low < high {
-                let middle = (low + high) / 2;
-                let next_below = median - below[below.len() - 1 - middle];
-                let last_above = above[k - middle] - median;
-                if next_below < last_above {
-                    low = middle + 1;
-                } else {
-                    high = middle;
-                }
-            }
-            deviation(low)
-        };
-        let n = self.len();
-        let upper = smallest(n / 2);
-        Some(if n.is_multiple_of(2) { (smallest(n / 2 - 1) + upper) / 2.0 } else { upper })
+        median_of(&parallel::filled(self.len(), |index| (self.sorted[index] - median).abs()))
     }
 
     /// The step in which values come where a coarse clock or a coarse output made them: the median distance of

@@ -17,7 +17,7 @@ pub use {
     intervals::Intervals,
     long_run::{block_means, cosine_powers},
     moments::{Moments, moments},
-    order::{Interval, interval_ranks, quantile},
+    order::{Interval, interval_ranks, quantile, ranks},
     select::{median_of, order_statistics},
     sort::sort,
     student::{ends_of_mean, student_quantile},

@@ -1,6 +1,8 @@
 //! Intervals of quantiles between order statistics: exact whatever the distribution (Conover 1999; Hoefler and Belli
 //! 2015).
 
+use crate::distributions::beta_regularised;
+
 /// An interval, and its coverage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -12,9 +14,6 @@ pub struct Interval {
     pub coverage: f64,
 }
 
-/// Further from its mean, in standard deviations, a binomial variable has less than 1e-15 in each tail.
-const REACH: f64 = 9.0;
-
 /// Which order statistics, counted from 1, enclose the quantile at `p` of `n` independent values with this confidence
 /// at least, and the coverage that they have; `None` where there are too few values.
 ///
@@ -25,28 +24,22 @@ pub fn interval_ranks(n: u64, p: f64, confidence: f64) -> Option<(u64, u64, f64)
         return None;
     }
     let tail = (1.0 - confidence) / 2.0;
-    let binomial = Binomial::new(n, p);
-    // P(B <= lower - 1) <= tail, for the largest such rank.
-    let mut below = 0.0;
-    let mut lower = binomial.first;
-    for probability in &binomial.probability {
-        if below + probability > tail {
-            break;
-        }
-        below += probability;
-        lower += 1;
+    // P(B <= k - 1), which rises with k, and P(B >= k), which falls.
+    let below = |k: u64| beta_regularised((n - k + 1) as f64, k as f64, 1.0 - p);
+    let above = |k: u64| beta_regularised(k as f64, (n - k + 1) as f64, p);
+    let lower = last_rank(n, |k| below(k) <= tail);
+    let upper = last_rank(n, |k| above(k) > tail) + 1;
+    (lower >= 1 && upper <= n && lower < upper).then(|| (lower, upper, 1.0 - below(lower) - above(upper)))
+}
+
+/// The last rank, from 1 to `n`, up to which it holds; 0: it holds for none.
+fn last_rank(n: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if holds(middle) { low = middle } else { high = middle - 1 }
     }
-    // P(B >= upper) <= tail, for the smallest.
-    let mut above = 0.0;
-    let mut upper = binomial.first + binomial.probability.len() as u64;
-    for probability in binomial.probability.iter().rev() {
-        if above + probability > tail {
-            break;
-        }
-        above += probability;
-        upper -= 1;
-    }
-    (lower >= 1 && upper <= n && lower < upper).then_some((lower, upper, 1.0 - below - above))
+    low
 }
 
 /// The quantile at `p` (0 to 1) of ascending values by R's type 7 (Hyndman and Fan 1996), which NumPy has by default
@@ -59,38 +52,29 @@ pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     Some(lower + (upper - lower) * (place - below as f64))
 }
 
-/// The probabilities of a binomial variable where they are above 1e-18 or so.
-struct Binomial {
-    first: u64,
-    probability: Vec<f64>,
-}
-
-impl Binomial {
-    /// By recurrence from the mode outwards, and divided by their sum: no logarithm of a factorial loses digits, and it
-    /// takes some 18 sqrt(n p q) steps, 90 000 for 10^8 values.
-    fn new(n: u64, p: f64) -> Self {
-        let (size, q) = (n as f64, 1.0 - p);
-        let mode = (((n + 1) as f64) * p).floor().min(size) as u64;
-        let reach = (REACH * (size * p * q).sqrt()).ceil() as u64 + 20;
-        let (first, last) = (mode.saturating_sub(reach), (mode + reach).min(n));
-        let mut probability = vec![0.0; (last - first + 1) as usize];
-        let at = |k: u64| (k - first) as usize;
-        probability[at(mode)] = 1.0;
-        for k in mode..last {
-            probability[at(k + 1)] = probability[at(k)] * ((n - k) as f64 * p) / ((k + 1) as f64 * q);
-        }
-        for k in (first..mode).rev() {
-            probability[at(k)] = probability[at(k + 1)] * ((k + 1) as f64 * q) / ((n - k) as f64 * p);
-        }
-        let sum: f64 = probability.iter().sum();
-        probability.iter_mut().for_each(|value| *value /= sum);
-        Binomial { first, probability }
+/// The ranks of values, from 1, those of equal ones being their mean, and the sum of t^3 - t over groups of t equal ones.
+pub fn ranks(values: &[f64]) -> (Vec<f64>, f64) {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_unstable_by(|&one, &other| values[one].total_cmp(&values[other]));
+    let (mut ranks, mut ties, mut below) = (vec![0.0; values.len()], 0.0, 0.0);
+    for equal in order.chunk_by(|&one, &other| values[one] == values[other]) {
+        let length = equal.len() as f64;
+        equal.iter().for_each(|&index| ranks[index] = below + (length + 1.0) / 2.0);
+        ties += length.powi(3) - length;
+        below += length;
     }
+    (ranks, ties)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_values_have_the_mean_of_their_ranks() {
+        assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0, 3.0]), (vec![4.0, 1.0, 4.0, 2.0, 4.0], 24.0));
+        assert_eq!(ranks(&[]), (vec![], 0.0));
+    }
 
     #[test]
     fn six_values_are_the_fewest_for_the_median_and_five_are_not_enough() {

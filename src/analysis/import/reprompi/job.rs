@@ -28,7 +28,7 @@ struct Job {
     ranks: BTreeMap<Option<u32>, Series<Sample>>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     seconds: f64,
     global: Option<(f64, f64)>,
@@ -121,7 +121,6 @@ impl Job {
         measured
     }
 
-    /// Describes the operation, as far as the settings tell.
     fn describe(&self, settings: &Settings, measured: &mut Measured) {
         let function = measured_function(&self.test);
         let barrier = function.is_some_and(|function| function.size == Bytes::Nothing);

@@ -2,7 +2,6 @@
 
 use crate::import::{number, whole};
 
-/// A column that a row may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     Process,
@@ -42,7 +41,6 @@ pub(super) fn are_titles(line: &str) -> bool {
     has("total_nrep") || has("nrep") && ["runtime_sec", "loc_tstart_sec", "loc_tend_sec"].into_iter().any(has)
 }
 
-/// Which column is what.
 #[derive(Debug)]
 pub(super) struct Titles {
     fields: Vec<Field>,
@@ -100,7 +98,6 @@ pub(super) struct Row<'l> {
     pub(super) process: Option<u32>,
     /// True if the repetition kept to its window.
     pub(super) valid: bool,
-    /// How long it took.
     pub(super) seconds: f64,
     /// Entry and exit in global time.
     pub(super) global: Option<(f64, f64)>,
@@ -109,11 +106,9 @@ pub(super) struct Row<'l> {
 /// The message size, as it is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Size {
-    /// Not at all.
     Unknown,
     /// In elements.
     Count(u64),
-    /// In bytes.
     Bytes(u64),
 }
 

@@ -4,6 +4,7 @@ use super::blocks::{BLOCKS, blocks, widths};
 use super::falling::{Level, SETTLED, falling, steps};
 use super::unique::{comes_and_goes, mean, middle, scores};
 use super::{place, trellis};
+use crate::statistics::ranks;
 
 /// A view says nothing of an end in its last part.
 const SEEN: f64 = 0.75;
@@ -43,7 +44,7 @@ fn end_of(values: &[f64], width: usize, tick: f64, least: f64) -> Option<(usize,
         return None;
     }
     let last = |levels: &[Level]| levels.last().map_or(0, |level| level.from).min(values.len() - SETTLED);
-    let mut end = last(&falling(&ranks(values)));
+    let mut end = last(&falling(&ranks(values).0));
     let mut found = None;
     for _ in 0..TURNS {
         let scores = scores(values, end, tick, least);
@@ -87,18 +88,4 @@ pub fn is_over(values: &[f64], at: usize, end: usize, least: f64) -> bool {
     between.sort_unstable_by(f64::total_cmp);
     let farthest = (0.5 + 3.0 / between.len() as f64) * trellis::deviation(values, least);
     between.get(between.len() / 4).is_none_or(|value| value - middle(&values[end..]) <= farthest)
-}
-
-/// The ranks of the values, as shares: the same for equal ones.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_unstable_by(|&a, &b| values[a].total_cmp(&values[b]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut first = 0;
-    for equal in order.chunk_by(|&a, &b| values[a] == values[b]) {
-        let rank = (first as f64 + (equal.len() - 1) as f64 / 2.0) / values.len() as f64;
-        equal.iter().for_each(|&i| ranks[i] = rank);
-        first += equal.len();
-    }
-    ranks
 }

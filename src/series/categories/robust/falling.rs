@@ -84,7 +84,6 @@ pub fn steps(values: &[f64]) -> Vec<Level> {
     }
 }
 
-/// Makes a level and the next one of them one.
 fn join(levels: &mut Vec<Level>, index: usize) {
     let next = levels.remove(index + 1);
     let level = &mut levels[index];

@@ -6,6 +6,7 @@
 //! Segmenting time series via self-normalisation, 2022), in windows of many lengths (Eichinger and Kirch, A MOSUM
 //! procedure for the estimation of multiple random change points, 2018).
 
+use super::falling::sums;
 use super::memory;
 use super::spread::student;
 use crate::distributions::normal_quantile;
@@ -27,7 +28,7 @@ const WITHOUT_MODEL: f64 = 8.0;
 /// From so many places on, the largest differences are left out of the scale.
 const MANY: usize = 100;
 /// The correlation of neighbours is known within so many standard errors, each 1 / sqrt(n).
-const UNSURE: f64 = 1.3;
+pub const UNSURE: f64 = 1.3;
 /// No correlation of neighbours is higher: a longer memory than that cannot be told from none in a few thousand values.
 pub const HIGHEST: f64 = 0.98;
 /// Windows that overlap by half have so many degrees of freedom for each one that does not.
@@ -70,15 +71,9 @@ impl Noise {
     /// Of these residuals; `starts`: where each level begins among them, and the end of the last; `least`: the smallest
     /// standard deviation that can be known.
     pub fn new(residuals: Vec<f64>, starts: &[usize], least: f64) -> Noise {
-        let mut sums = Vec::with_capacity(residuals.len() + 1);
-        let mut sum = 0.0;
-        sums.push(0.0);
-        for value in &residuals {
-            sum += value;
-            sums.push(sum);
-        }
+        let sums = sums(&residuals);
         let count = residuals.len() as f64;
-        let mean = sum / count.max(1.0);
+        let mean = sums[residuals.len()] / count.max(1.0);
         let variance = residuals.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
         let moment =
             |power: i32| residuals.iter().map(|value| (value - mean).powi(power)).sum::<f64>() / count.max(1.0);
@@ -100,7 +95,6 @@ impl Noise {
         Noise { residuals, sums, variance, skew, excess, models, least }
     }
 
-    /// How many residuals.
     pub fn len(&self) -> usize {
         self.residuals.len()
     }

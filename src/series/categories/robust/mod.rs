@@ -87,23 +87,19 @@ impl Robust {
         if let Some(row) = run_time_ns.iter().position(|x| !x.is_finite()) {
             return Err(NotFinite { repetition: repetition[row] });
         }
-        let Some(median_ns) = median_of(run_time_ns) else {
-            let categories = Categories { category: Vec::new(), warmup_end: None, median_ns: None, overlaps: 0 };
-            let (change_points, level_ns) = (Vec::new(), Vec::new());
-            return Ok(RobustCategories { categories, class: Class::TooFew, change_points, level_ns });
-        };
         let length = run_time_ns.len();
-        let from_the_start = repetition[0] == 0;
-        if length < class::LEAST {
+        let from_the_start = repetition.first() == Some(&0);
+        let median_of_all = median_of(run_time_ns);
+        let Some(median_ns) = median_of_all.filter(|_| length >= class::LEAST) else {
             let category = (0..length).map(|row| match row {
                 0 if from_the_start => Category::First,
                 _ => Category::Good,
             });
             let category = category.collect();
-            let categories = Categories { category, warmup_end: None, median_ns: Some(median_ns), overlaps: 0 };
-            let (change_points, level_ns) = (Vec::new(), vec![median_ns]);
+            let categories = Categories { category, warmup_end: None, median_ns: median_of_all, overlaps: 0 };
+            let (change_points, level_ns) = (Vec::new(), Vec::from_iter(median_of_all));
             return Ok(RobustCategories { categories, class: Class::TooFew, change_points, level_ns });
-        }
+        };
         let y = scale::relative(run_time_ns, median_ns);
         let tick = scale::tick(tick::tick(run_time_ns), run_time_ns, median_ns);
         let latest = (self.latest_end * length as f64) as usize;
@@ -226,7 +222,6 @@ impl Robust {
     }
 }
 
-/// The repetitions of each segment.
 fn segments_of(changes: &[usize], length: usize) -> impl Iterator<Item = Range<usize>> {
     let ends = changes.iter().copied().chain([length]);
     let starts = [0].into_iter().chain(changes.iter().copied());

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::trellis;
+use super::{segments_of, trellis};
 use crate::statistics::median_of;
 
 /// The highest cost of a repetition, in squared sigma: one outlier moves no change.
@@ -10,9 +10,7 @@ const LARGEST_COST: f64 = 9.0;
 
 /// The level of each segment: its median.
 pub fn levels(y: &[f64], changes: &[usize]) -> Vec<f64> {
-    let ends = changes.iter().copied().chain([y.len()]);
-    let starts = [0].into_iter().chain(changes.iter().copied());
-    starts.zip(ends).map(|(from, to)| median_of(&y[from..to]).unwrap_or(f64::NAN)).collect()
+    segments_of(changes, y.len()).map(|rows| median_of(&y[rows]).unwrap_or(f64::NAN)).collect()
 }
 
 /// Moves each change to where it fits the repetitions around it best, given the levels on both sides: the place of

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use super::falling::sums;
 use super::jump::{Change, Noise};
 use super::spread::Spread;
-use super::{memory, place, trellis};
-use crate::statistics::median;
+use super::unique::middle;
+use super::{memory, place, segments_of, trellis};
 
 /// So many candidates are tested in a turn: those that explain most.
 const TESTED: usize = 6;
@@ -36,7 +37,7 @@ const BESIDE: usize = 30;
 /// where more than this share is quicker than any other.
 const SCATTERED: f64 = 0.08;
 /// So many values show their correlations; fewer are taken to be autoregressive where that is worse.
-const KNOWN: usize = 200;
+pub const KNOWN: usize = 200;
 /// The factor by which changes of so short a series must be stronger.
 const UNDECIDED: f64 = 1.5;
 
@@ -73,7 +74,6 @@ impl Selected {
 }
 
 impl Series<'_> {
-    /// The changes of the level.
     pub fn select(&self) -> Selected {
         let candidates = trellis::changes(self.values, trellis::deviation(self.values, self.least));
         let mut changes: Vec<usize> = Vec::new();
@@ -102,12 +102,10 @@ impl Series<'_> {
     /// The candidates that explain most: single ones, and pairs of neighbours.
     fn steps(&self, candidates: &[usize], changes: &[usize]) -> Vec<Vec<usize>> {
         let values = self.values;
-        let middle = median(&mut values.to_vec()).unwrap_or(0.0);
+        let middle = middle(values);
         let deviation = trellis::deviation(values, self.least);
-        let mut sums = vec![0.0];
-        for value in values {
-            sums.push(sums[sums.len() - 1] + (value - middle).clamp(-5.0 * deviation, 5.0 * deviation));
-        }
+        let near = |value: &f64| (value - middle).clamp(-5.0 * deviation, 5.0 * deviation);
+        let sums = sums(&values.iter().map(near).collect::<Vec<f64>>());
         let mut single: Vec<(f64, Vec<usize>)> = Vec::new();
         let mut pairs: Vec<(f64, Vec<usize>)> = Vec::new();
         let gain = |inner: Range<usize>, outer: Range<usize>| {
@@ -181,12 +179,10 @@ impl Series<'_> {
         let values = self.values;
         let mut residuals = Vec::with_capacity(values.len());
         let mut levels = Vec::with_capacity(changes.len() + 1);
-        let mut from = 0;
-        for &to in changes.iter().chain([&values.len()]) {
-            let level = median(&mut values[from..to].to_vec()).unwrap_or(0.0);
-            residuals.extend(values[from..to].iter().map(|value| value - level));
+        for rows in segments_of(changes, values.len()) {
+            let level = middle(&values[rows.clone()]);
+            residuals.extend(values[rows].iter().map(|value| value - level));
             levels.push(level);
-            from = to;
         }
         let spread = Spread::new(&mut residuals.clone(), self.least, self.tick);
         let mut starts = vec![0];

@@ -3,6 +3,7 @@
 //! The longest of many ranks has a longer tail than its middle shows: an exponential one, as the largest of many values
 //! of most distributions has (Gumbel, 1958), and on logarithms Pareto's.
 
+use super::falling::sums;
 use super::spread::{FALSE_SHARE, Spread};
 
 /// The longest tail that one of these uppermost shares of the values shows is taken.
@@ -19,8 +20,7 @@ pub fn highest(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> f6
     let count = residuals.len();
     let false_share = if count < SHORT { FALSE_SHARE / 2.0 } else { FALSE_SHARE };
     let fewest = (count / 3).clamp(FEWEST[0], FEWEST[1]);
-    let mut sums = vec![0.0; count + 1];
-    (0..count).for_each(|i| sums[i + 1] = sums[i] + residuals[i]);
+    let sums = sums(residuals);
     // By the uppermost share of the values below so many outliers. The mean excess of m values over the next one is known
     // as well as 2 m squares show a variance, so the chance of an excess of t times it is (1 + t / m)^-m.
     let by = |outliers: usize, share: f64| {

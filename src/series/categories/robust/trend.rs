@@ -1,15 +1,11 @@
 //! A level that changes steadily, without a step.
 
+use super::jump::UNSURE;
 use super::memory;
+use super::selection::{CORRELATION_TIMES, KNOWN};
 
 /// A trend is so many standard errors of its slope.
 const STANDARD_ERRORS: f64 = 6.0;
-/// Memory that is longer than this share of what it would have to be is not explained by a trend.
-const CORRELATION_TIMES: f64 = 20.0;
-/// Fewer values show less memory than they have; they are taken to be autoregressive where that is worse.
-const KNOWN: usize = 200;
-/// Their correlation is known within so many standard errors, each 1 / sqrt(n).
-const UNSURE: f64 = 1.3;
 /// Numbers that a line has of its own.
 const LINE: usize = 2;
 

@@ -241,12 +241,10 @@ fn deviation_of_means(values: &[f64], length: usize) -> f64 {
     trellis::of_differences(differences)
 }
 
-/// The mean.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The median.
 pub fn middle(values: &[f64]) -> f64 {
     median(&mut values.to_vec()).unwrap_or(0.0)
 }

@@ -32,7 +32,6 @@ const OF_A_RUN: [&str; 10] = [
     "overhead",
 ];
 
-/// The value of what could not be found out.
 const UNKNOWN: &str = "unknown";
 
 /// The metadata of a run: of its first rank, and the hosts of all.
@@ -48,7 +47,6 @@ pub fn recorded(trace: &Trace) -> Recorded {
     recorded
 }
 
-/// The differences between the runs of A and those of B.
 pub fn between(a: &[Recorded], b: &[Recorded]) -> Vec<Factor> {
     // Runs that were not traced have recorded nothing.
     if [a, b].iter().any(|runs| runs.iter().all(Recorded::is_empty)) {

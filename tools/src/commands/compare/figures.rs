@@ -35,7 +35,6 @@ pub enum Figure {
     Distribution,
 }
 
-/// A file with figures.
 pub enum Drawn {
     Picture(Figure, Written),
     /// With all of them.
@@ -212,7 +211,6 @@ fn by_size(function: &str, sizes: &[Vec<OfSet>], is_normalised: bool) -> Option<
     sets::by_size(format!("{function} by message size"), y, &lines)
 }
 
-/// Each run of each set.
 fn by_run(sets: &[OfSet]) -> Option<Plot> {
     let of_set = |set: &OfSet| -> Vec<(f64, Quantile)> {
         let shift = 0.12 * (f64::from(set.name as u32) - f64::from('A' as u32));

@@ -9,7 +9,7 @@ mod reduce;
 mod result;
 mod runs;
 mod sentence;
-mod share;
+pub mod share;
 pub mod side;
 
 use std::collections::HashSet;
@@ -83,7 +83,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// The options of a comparison.
 pub struct Question {
     settings: Settings,
     rule: Rule,
@@ -120,7 +119,6 @@ pub fn read_set(name: char, files: &[PathBuf]) -> Result<Side> {
     Side::read(&runs, &question, &Progress::new(runs.len() as u64))
 }
 
-/// Two sets, compared.
 struct Pair<'s> {
     names: Names,
     /// First what is no operation.
@@ -129,7 +127,6 @@ struct Pair<'s> {
     factors: Vec<Factor>,
 }
 
-/// Compares them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let sets = arguments.sets();
     let question = arguments.question(sets.len());

@@ -18,7 +18,6 @@ use crate::text;
 /// Characters of a recorded value that are shown.
 const LONGEST: usize = 120;
 
-/// Writes it.
 pub fn write(pairs: &[Pair], output: &mut Output) -> Result<()> {
     for (place, pair) in pairs.iter().enumerate() {
         if pairs.len() > 1 {
@@ -126,7 +125,6 @@ fn left_out<'c>(name: char, sides: impl Iterator<Item = &'c OfSide<'c>>) -> Stri
     )
 }
 
-/// One for each operation of which something can be said.
 fn write_sentences(compared: &[Compared], output: &mut Output) -> Result<()> {
     let sentences: Vec<(String, String)> = compared
         .iter()
@@ -141,7 +139,6 @@ fn write_sentences(compared: &[Compared], output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-/// Recorded differences between the sides.
 fn write_factors(factors: &[Factor], [a, b]: Names, output: &mut Output) -> Result<()> {
     if factors.is_empty() {
         return Ok(());

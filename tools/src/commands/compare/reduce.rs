@@ -34,7 +34,6 @@ impl AddAssign for LeftOut {
     }
 }
 
-/// One run of an operation, reduced.
 pub struct Reduced {
     /// `None` where no repetition is good.
     pub run: Option<Run>,

@@ -11,7 +11,6 @@ use super::side::OfOperation;
 use super::{Question, sentence};
 use crate::text;
 
-/// One operation on both sides.
 pub struct Compared<'s> {
     pub names: Names,
     pub identity: &'s Identity,
@@ -25,7 +24,6 @@ pub struct Compared<'s> {
     pub detectable: Option<f64>,
 }
 
-/// The result of one side.
 pub struct OfSide<'s> {
     pub operation: &'s OfOperation,
     /// Over the runs, the median of their medians and the mean of their means, ns.
@@ -70,7 +68,6 @@ pub fn compare<'s>(operations: &[[&'s OfOperation; 2]], names: Names, question: 
 /// How many operations are named in a note.
 const NAMED: usize = 8;
 
-/// Notes beside the numbers.
 pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
     let mut notes = Vec::new();
     let alone = |compared: &Compared| compared.sides.iter().any(|side| side.operation.runs.len() < 2);

@@ -54,10 +54,8 @@ pub fn group(side: char, files: &[PathBuf], from: Option<Format>) -> Result<Vec<
     Ok(runs)
 }
 
-/// A run that is being read.
 pub struct Opened(Source);
 
-/// An operation's repetitions in one run.
 pub struct Measured<'s> {
     /// Those that every rank finished and kept.
     pub times: RunTimes<'s>,
@@ -74,7 +72,6 @@ impl Opened {
         Ok(Opened(source))
     }
 
-    /// Notes beside the numbers.
     pub fn notes(&self, time: RunTime, file: &Path) -> Vec<String> {
         let file = file.display();
         let mut notes = Vec::new();
@@ -118,12 +115,10 @@ impl Opened {
         times.map(|(name, ns)| (Identity::whole(name, trace.world_size), ns)).collect()
     }
 
-    /// The identities of its operations.
     pub fn identities(&self) -> Vec<Identity> {
         identity::all(self.0.operations())
     }
 
-    /// The run times of an operation.
     pub fn measured(&self, operation: usize, time: RunTime) -> Result<Measured<'_>> {
         let times = self.0.run_times(operation, time)?;
         Ok(Measured { times, incomplete: self.0.operations()[operation].incomplete })

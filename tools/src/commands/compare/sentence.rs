@@ -52,7 +52,6 @@ pub fn standing(pairs: &[Pair]) -> Vec<String> {
     lines.into_iter().map(line).collect()
 }
 
-/// Of a B that takes longer.
 fn slower([a, b]: Names, effect: f64, interval: Option<[f64; 2]>) -> String {
     if is_large(effect, interval) {
         return takes(b, a, 1.0 + effect, interval.map(|ends| ends.map(|share| 1.0 + share)));
@@ -60,7 +59,6 @@ fn slower([a, b]: Names, effect: f64, interval: Option<[f64; 2]>) -> String {
     format!("{b} is {} slower{}", size(effect), after_comma(interval.map(range_of_percent)))
 }
 
-/// Of a B that takes less.
 fn faster([a, b]: Names, effect: f64, interval: Option<[f64; 2]>) -> String {
     let inverse = |share: f64| 1.0 / (1.0 + share);
     if is_large(effect, interval) {

@@ -21,7 +21,6 @@ pub fn size(share: f64) -> String {
     if 1.0 + share >= TIMES { times(1.0 + share) } else { format!("{:.1$} %", 100.0 * share, digits(share.abs())) }
 }
 
-/// `12 times`, `2.8 times`.
 pub fn times(ratio: f64) -> String {
     format!("{} times", of_digits(ratio, 2))
 }

@@ -15,7 +15,6 @@ use crate::progress::Progress;
 /// How many operations are named that some runs do not have.
 const NAMED: usize = 8;
 
-/// The runs of one side.
 #[derive(Default)]
 pub struct Side {
     /// The whole job, and MPI as a whole.
@@ -23,12 +22,10 @@ pub struct Side {
     /// In the order in which they first come up.
     pub operations: Vec<OfOperation>,
     runs: usize,
-    /// Of each run.
     recorded: Vec<Recorded>,
     notes: Vec<String>,
 }
 
-/// An operation in the runs of a side.
 pub struct OfOperation {
     pub identity: Identity,
     /// The runs that have good repetitions, reduced.
@@ -104,12 +101,10 @@ impl Side {
         (!keys.is_empty()).then(|| format!("{}{more}", keys.join(", ")))
     }
 
-    /// The metadata of each of its runs.
     pub fn recorded(&self) -> &[Recorded] {
         &self.recorded
     }
 
-    /// Notes on its runs.
     pub fn notes(&self, name: char) -> Vec<String> {
         let mut notes = self.notes.clone();
         let without: Vec<&OfOperation> =

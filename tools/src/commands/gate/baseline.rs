@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail, ensure};
 /// The file with its command line.
 const COMMAND: &str = "command";
 
-/// The content of a folder with a baseline.
 pub enum Baseline {
     /// How to run it.
     Command(Vec<OsString>),

@@ -50,7 +50,6 @@ pub struct Arguments {
 /// The exit code where nothing is decided.
 const NOT_DECIDED: u8 = 3;
 
-/// Makes the runs and decides.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let baseline = Baseline::find(&arguments.baseline)?;
     let folder = &arguments.output;

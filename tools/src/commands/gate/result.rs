@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::baseline::Baseline;
 use crate::commands::compare::identity::JOB;
+use crate::commands::compare::share::percent as signed;
 use crate::commands::compare::side::{OfOperation, Side};
 use crate::summary::percent;
 use crate::text;
@@ -93,11 +94,6 @@ impl Outcome {
     }
 }
 
-/// `+1.2 %`, `-0.3 %`.
-pub fn signed(share: f64) -> String {
-    format!("{:+.1} %", 100.0 * share)
-}
-
 fn medians(operation: &OfOperation) -> Vec<f64> {
     operation.runs.iter().map(|run| run.median_ns).collect()
 }
@@ -114,7 +110,6 @@ impl Row {
         })
     }
 
-    /// How much longer it takes than the baseline.
     pub fn difference(&self) -> f64 {
         self.now_ns / self.baseline_ns - 1.0
     }

@@ -6,12 +6,12 @@ use anyhow::Result;
 use mpitrace::comparison::Decision;
 use serde_json::{Map, Value, json};
 
-use super::result::{Outcome, Row, signed};
+use super::result::{Outcome, Row};
+use crate::commands::compare::share::percent as signed;
 use crate::export::destination::{Content, write_file};
 use crate::output;
 use crate::text;
 
-/// Writes them all.
 pub fn all(outcome: &Outcome, folder: &Path) -> Result<()> {
     let file = |name: &str, content: String| {
         write_file(&folder.join(name), Content::Text, |sink| Ok(sink.write_all(content.as_bytes())?))

@@ -133,7 +133,6 @@ fn walk(folder: &Path, found: &mut Folders, problems: &mut Vec<String>) {
     }
 }
 
-/// A line for each, summed where they are many.
 fn say(problems: &[String]) {
     for problem in problems.iter().take(NAMED) {
         eprintln!("mpitrace: {}", crate::text::printable(problem));

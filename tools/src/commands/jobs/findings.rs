@@ -53,7 +53,6 @@ pub fn slow_nodes(rows: &[Row]) -> Vec<(String, SlowNode)> {
     jobs::slow_nodes(&observed).into_iter().map(|slow| (names[slow.node].to_owned(), slow)).collect()
 }
 
-/// The programs that became slower.
 pub fn slower_programs(rows: &[Row]) -> Vec<SlowerProgram> {
     let sizes = by_size(rows);
     let questions = sizes.len();

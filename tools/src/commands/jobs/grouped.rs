@@ -29,7 +29,6 @@ pub enum By {
 pub struct Group {
     pub name: String,
     pub jobs: u64,
-    /// Runs that did not finish.
     pub unfinished: u64,
     pub rank_seconds: f64,
     pub mpi_share: f64,
@@ -68,7 +67,6 @@ impl Group {
     }
 }
 
-/// The groups, by name.
 pub fn groups(rows: &[Row], by: By) -> Vec<Group> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     let unknown = || "unknown".to_owned();
@@ -107,7 +105,6 @@ pub fn groups(rows: &[Row], by: By) -> Vec<Group> {
     groups.into_values().collect()
 }
 
-/// Writes them.
 pub fn write(groups: &[Group], by: By, output: &mut Output) -> Result<()> {
     let name = match by {
         By::Node => "node",

@@ -21,7 +21,6 @@ const VERSION: &str = "jobs-2";
 /// Lines that do not hold any more are removed where they are more than this and more than the others.
 const STALE: usize = 1000;
 
-/// Where the rows of a folder's traces are kept.
 pub struct Index {
     /// `None`: there is no place for it, and every row is computed.
     file: Option<PathBuf>,
@@ -35,7 +34,6 @@ pub struct Stamp {
     modified_ns: i64,
 }
 
-/// A row that is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     pub stamp: Stamp,

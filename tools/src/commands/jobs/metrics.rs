@@ -22,7 +22,6 @@ const COUNTERS: [Metric; 7] = [
     }),
 ];
 
-/// Writes them.
 pub fn write(rows: &[Row], output: &mut dyn Write) -> io::Result<()> {
     let mut groups: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
     for row in rows {
@@ -49,7 +48,6 @@ pub fn head(output: &mut dyn Write, name: &str, kind: &str, unit: &str, help: &s
     writeln!(output, "# HELP mpitrace_{name} {help}.")
 }
 
-/// A label with its value.
 pub fn label(name: &str, value: &str) -> String {
     let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("{name}=\"{value}\"")

@@ -74,7 +74,6 @@ enum Sort {
     Loss,
 }
 
-/// Formats of other tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// A row a run, compressed
@@ -113,7 +112,6 @@ impl Sort {
     }
 }
 
-/// Shows them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let Found { mut rows, unreadable } = find::rows(&arguments.paths)?;
     rows.retain(|row| arguments.wants(row));

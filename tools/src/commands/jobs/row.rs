@@ -32,7 +32,6 @@ pub struct Row {
     pub program: Option<String>,
     pub nodes: usize,
     pub ranks: u32,
-    /// In UTC.
     pub started: Option<String>,
     /// The longest time of any rank from MPI_Init to MPI_Finalize.
     pub seconds: f64,
@@ -51,7 +50,6 @@ pub struct Row {
     pub lacking: Option<String>,
 }
 
-/// The loss that took most.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LargestLoss {
     pub kind: String,
@@ -63,7 +61,6 @@ pub struct LargestLoss {
     pub gain_s: Option<f64>,
 }
 
-/// A node of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     pub host: String,
@@ -178,7 +175,6 @@ pub fn user_name(uid: u32) -> String {
     unsafe { CStr::from_ptr(entry.pw_name) }.to_string_lossy().into_owned()
 }
 
-/// The nodes, each with its ranks.
 fn hosts(trace: &Trace, account: &Account) -> Vec<Host> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut hosts: Vec<Host> = Vec::new();

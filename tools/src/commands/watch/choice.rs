@@ -27,7 +27,6 @@ struct Listed {
     command: Option<String>,
 }
 
-/// Shows the jobs.
 pub fn list(jobs: &[Job], as_json: bool, output: &mut Output) -> Result<()> {
     let listed: Vec<Listed> = jobs.iter().map(Listed::new).collect();
     if as_json {

@@ -90,7 +90,6 @@ struct Facts {
     stacks: Vec<Stack>,
 }
 
-/// A job after a look.
 struct Seen {
     job: String,
     summary: Summary,
@@ -99,7 +98,6 @@ struct Seen {
     stuck: Option<Stuck>,
 }
 
-/// Looks at a job again and again.
 struct Watcher {
     folders: Vec<PathBuf>,
     key: String,
@@ -111,7 +109,6 @@ struct Watcher {
     taken: Taken,
 }
 
-/// Shows it.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let stuck_s = arguments.stuck;
     ensure!(stuck_s.is_finite() && stuck_s > 0.0, "--stuck {stuck_s}: a number of seconds above 0");

@@ -18,7 +18,6 @@ const NODE: &str = "%n";
 /// One program starts no more of them: those start the others.
 const BRANCHES: usize = 8;
 
-/// The programs on the other nodes.
 #[derive(Debug, Default)]
 pub struct Nodes {
     children: Vec<Child>,
@@ -28,10 +27,8 @@ pub struct Nodes {
 
 type Frames = Mutex<BTreeMap<String, Frame>>;
 
-/// How the other nodes are reached.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Way {
-    /// Their names.
     pub nodes: Vec<String>,
     /// The words that start a program on one of them, with [`NODE`] for its name.
     pub launcher: Vec<String>,

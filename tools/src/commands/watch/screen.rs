@@ -19,7 +19,6 @@ const NS: f64 = 1e9;
 /// Lines of each table.
 const LISTED: usize = 12;
 
-/// Writes the screen.
 pub fn write(seen: &Seen, output: &mut dyn Write, style: Style) -> io::Result<()> {
     writeln!(output, "{}", style.paint(Attribute::Bold, &heading(seen)))?;
     if let Some(stuck) = &seen.stuck {
@@ -156,7 +155,6 @@ fn calls(calls: &[Call]) -> Table<'static> {
     table
 }
 
-/// Ranks at the same place together.
 fn ranks(seen: &Seen) -> Table<'static> {
     let mut table = Table::new(&[
         text("ranks"),

@@ -25,7 +25,6 @@ pub enum Which {
     Threads,
 }
 
-/// The stacks that were taken.
 pub struct Taken {
     which: Which,
     namer: Namer,
