@@ -29,7 +29,6 @@ impl Default for Pause {
 }
 
 impl Pause {
-    /// A wait that begins to sleep after so long.
     pub fn after(eager: Duration) -> Pause {
         Pause { eager, looks: 0, since: None, waited: Duration::ZERO }
     }

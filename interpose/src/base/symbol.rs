@@ -130,7 +130,6 @@ fn next_definition(name: &CStr) -> *mut c_void {
     found.unwrap_or(std::ptr::null_mut())
 }
 
-/// The definition of `name` in the first other object that has one.
 fn in_any_object(name: &CStr) -> *mut c_void {
     let ours = object_of(in_any_object as *const () as usize);
     let found = loaded_objects().into_iter().map(|object| look_up_in(&object.path, name));

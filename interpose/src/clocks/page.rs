@@ -49,7 +49,6 @@ pub enum When {
     Finalize,
 }
 
-/// The page, and where its file lies until all ranks have opened it.
 pub struct DomainPage {
     page: SharedPages,
     path: PathBuf,

@@ -45,10 +45,8 @@ impl LocalClock {
     }
 }
 
-/// The leaders, as one of them has messages with the others.
 pub struct Leaders {
     comm: Comm,
-    /// Their world ranks, in their order.
     pub ranks: Vec<u32>,
     pub number: u32,
     /// The first leader has messages with all others.

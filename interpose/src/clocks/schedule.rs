@@ -9,11 +9,9 @@ use crate::record::ticks;
 pub struct Plan {
     /// How many calls on MPI_COMM_WORLD are to be made until they meet again.
     pub next: u64,
-    /// True if they synchronise now.
     pub now: bool,
 }
 
-/// The pace of the calls, and the synchronisations so far.
 pub struct Schedule {
     /// Ticks between two synchronisations; 0: none.
     interval: u64,
@@ -110,12 +108,10 @@ impl Schedule {
         if self.is_limited() { self.left().min(AT_ONCE) } else { AT_ONCE }
     }
 
-    /// How long the last one may take.
     pub fn limit_at_the_end(&self) -> Duration {
         self.left().clamp(AT_THE_END, AT_ONCE)
     }
 
-    /// The time that is left of the part of the run.
     fn left(&self) -> Duration {
         let part = ticks::now().wrapping_sub(self.began) / PART_OF_RUN;
         Duration::from_secs_f64(part.saturating_sub(self.spent) as f64 / self.hz)

@@ -164,7 +164,6 @@ pub fn text(number: Number) -> Option<String> {
 }
 
 impl Sites {
-    /// The number of a place by its name.
     fn add(&mut self, text: String) -> Number {
         // Two addresses may have one name: where a library was unloaded and loaded again, and in a line of Python.
         let place = self.texts.iter().position(|known| *known == text);
@@ -176,7 +175,6 @@ impl Sites {
     }
 }
 
-/// The addresses that the unwinder has found.
 struct Walked {
     /// Where the stack stood when the wrapper was called.
     above: usize,

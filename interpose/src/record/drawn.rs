@@ -16,13 +16,11 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// The chunk of this number, as it is drawn now.
     pub fn now(buffer: &'static TraceBuffer, chunk: u32) -> Drawn {
         let entry = buffer.chunk(chunk);
         Drawn { buffer, entry, draw: entry.draw() }
     }
 
-    /// True if both are of one drawing.
     pub fn is_same(&self, other: &Drawn) -> bool {
         self.draw == other.draw
     }

@@ -12,7 +12,6 @@ use crate::record::entry::Entry;
 use crate::record::layout::*;
 use crate::record::trace_buffer::TraceBuffer;
 
-/// A call that a thread is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InProgress {
     pub thread: u32,

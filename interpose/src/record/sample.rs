@@ -27,12 +27,6 @@ const LATER: usize = 64;
 const BESIDE: [usize; 2] = [LONG_CALLS, INTERRUPTIONS];
 const _: () = assert!(offset_of!(LongCallEntry, record) == 0 && offset_of!(InterruptionEntry, record) == 0);
 
-/// Where the next record that stays goes: the place of its chunk among the thread's, and the record in it.
-struct Next {
-    chunk: usize,
-    record: usize,
-}
-
 impl TraceBuffer {
     #[inline(always)]
     pub fn is_sample(&self) -> bool {
@@ -139,39 +133,38 @@ impl TraceBuffer {
         // A kill from here on leaves none of them, some 20 us.
         own.iter().for_each(|&(_, chunk)| publication::withdraw(self.chunk(chunk).draw_word()));
         let before = state.draws;
-        let mut to = Next { chunk: 0, record: 0 };
+        let records = self.layout.header.chunk_records as usize;
+        let number = |kept: usize| live_record(before + 1 + (kept / records) as u64, (kept % records) as u32);
+        let mut kept = 0;
         for &(draw, chunk) in own {
             for (place, record) in self.places(draw, chunk).filter(|(place, _)| self.stays(place, level)) {
-                let (_, other) = own[to.chunk];
-                self.move_record((chunk, record), (other, to.record), extended);
+                let (_, other) = own[kept / records];
+                self.move_record((chunk, record), (other, kept % records), extended);
                 if place.duration() == LONG || place.is_marked(INTERRUPTED | INTERRUPTED_BEFORE) {
-                    let new = live_record(before + 1 + to.chunk as u64, to.record as u32);
-                    self.rename(live_record(draw, record as u32), new);
+                    self.rename(live_record(draw, record as u32), number(kept));
                 }
-                to.record += 1;
-                if to.record == self.layout.header.chunk_records as usize {
-                    to = Next { chunk: to.chunk + 1, record: 0 };
-                }
+                kept += 1;
             }
         }
         let (last, _) = own[own.len() - 1];
-        let behind = live_record(last, self.layout.header.chunk_records as u32);
-        self.rename(behind, live_record(before + 1 + to.chunk as u64, to.record as u32));
+        self.rename(live_record(last, records as u32), number(kept));
         let is_gone = |record: u64| own.iter().any(|(draw, _)| *draw == of_live_record(record).0);
         self.retain(|record| !is_gone(record));
-        self.begin_again(state, own, &to, extended, thread)
+        self.begin_again(state, own, kept, extended, thread)
     }
 
-    /// The chunks that hold records again, in draws of new numbers; the others are empty.
-    fn begin_again(&self, state: &mut State, own: &[(u64, u32)], to: &Next, extended: u32, thread: u32) -> NewChunk {
+    /// The chunks that hold the records that were kept, in draws of new numbers; the others are empty.
+    fn begin_again(&self, state: &mut State, own: &[(u64, u32)], kept: usize, extended: u32, thread: u32) -> NewChunk {
+        let records = self.layout.header.chunk_records as usize;
+        let (last, first) = (kept / records, kept % records);
         for (place, &(_, chunk)) in own.iter().enumerate() {
-            if place > to.chunk {
+            if place > last {
                 self.empty(state, chunk.into());
                 state.filled.push(Reverse((0, chunk)));
                 continue;
             }
-            if place == to.chunk {
-                self.clear(chunk, to.record, extended);
+            if place == last {
+                self.clear(chunk, first, extended);
             }
             state.draws += 1;
             let entry = self.chunk(chunk);
@@ -180,15 +173,8 @@ impl TraceBuffer {
             publication::publish(entry.draw_word(), state.draws);
         }
         self.anchor(state, true);
-        let (_, number) = own[to.chunk];
-        NewChunk {
-            number,
-            columns: self.columns(number, state.draws),
-            records: self.layout.header.chunk_records as usize,
-            first: to.record,
-            extended,
-            took_long: true,
-        }
+        let (_, number) = own[last];
+        NewChunk { number, columns: self.columns(number, state.draws), records, first, extended, took_long: true }
     }
 
     /// Moves the values of a record, of a chunk and with a number in it, to another place.

@@ -41,7 +41,6 @@ pub(super) enum When {
     AtTheEnd,
 }
 
-/// Where a block file may lie.
 pub struct Place {
     pub path: PathBuf,
     /// The reference of the path in the trace buffer.
@@ -80,7 +79,6 @@ impl BlockFile {
         Ok(file)
     }
 
-    /// Writes behind what there is.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let end = self.end + bytes.len() as u64;
         system::check_size(end)?;
@@ -131,7 +129,6 @@ impl Spill {
         self.held.is_some() && !is_exhausted()
     }
 
-    /// The files as they can be read, with their names.
     pub fn readers(&mut self) -> io::Result<Vec<(PathBuf, std::fs::File)>> {
         let reader = |file: &mut BlockFile| {
             let path = file.file.path().to_owned();

@@ -39,7 +39,6 @@ impl ThreadRef {
         self.with_messages(|messages| MessageKey { function: messages.function, site: messages.site, ..key })
     }
 
-    /// The operation of a key that this thread has called lately.
     pub fn known_message(self, key: &MessageKey) -> Option<KnownMessage> {
         self.with_messages(|messages| match messages.known.get(place_of(key)) {
             Some(Some((known, found))) if known == key => Some(*found),

@@ -40,7 +40,7 @@ fn adopt() -> Option<Box<Thread>> {
     let tid = system::thread();
     let mut threads = lock(&THREADS);
     if let Some(Idle(idle)) = threads.idle.pop() {
-        idle.entry().set_tid(tid);
+        idle.entry.set_tid(tid);
         return Some(idle);
     }
     let buffer = threads.buffer;
@@ -51,7 +51,6 @@ fn adopt() -> Option<Box<Thread>> {
     Thread::new(buffer.filter(|_| added.is_some()), entry, times, index)
 }
 
-/// Takes the state of a thread that has ended.
 fn release(thread: Box<Thread>) {
     let idle = &mut lock(&THREADS).idle;
     match idle.try_reserve(1) {

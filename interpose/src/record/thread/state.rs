@@ -61,7 +61,7 @@ pub(super) struct Thread {
     /// The operation that was found last, where `cache` did not hold it.
     pub(super) found_last: Option<Found>,
     pub(super) cache: Cache,
-    entry: Entry<ThreadEntry>,
+    pub(super) entry: Entry<ThreadEntry>,
     times: Entry<ThreadTimes>,
     index: u32,
 }
@@ -178,10 +178,6 @@ impl Thread {
             );
             Some(Box::from_raw(place))
         }
-    }
-
-    pub(super) fn entry(&self) -> Entry<ThreadEntry> {
-        self.entry
     }
 }
 

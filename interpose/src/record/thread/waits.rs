@@ -11,7 +11,6 @@ use crate::record::ticks;
 
 static STAMPED: AtomicBool = AtomicBool::new(false);
 
-/// Gives calls that can wait time stamps from now on.
 pub fn start() {
     STAMPED.store(true, Ordering::Relaxed);
 }
