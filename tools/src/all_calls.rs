@@ -5,7 +5,6 @@ use mpitrace::whole_run::{AllCalls, Counted};
 use crate::table::{Table, number, text, time};
 use crate::text;
 
-/// The run time at a quantile, where it is known.
 fn quantile(counted: &Counted, p: f64) -> String {
     counted.quantile_ns(p).map(text::time).unwrap_or_default()
 }

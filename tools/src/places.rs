@@ -37,9 +37,7 @@ pub struct WhereFacts {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StuckFacts {
     pub kind: Kind,
-    /// The ranks that are the cause.
     pub ranks: Vec<u32>,
-    /// Where other ranks wait for them.
     pub communicator: Option<String>,
     pub sequence: Option<u64>,
     /// For so long none of them has moved; null: not known, of a trace.
@@ -70,7 +68,6 @@ impl WhereFacts {
         snapshot.ranks.iter().map(|rank| WhereFacts::of_rank(snapshot, rank)).collect()
     }
 
-    /// Of a process in `MPI_Init` whose rank is not known.
     pub fn in_init() -> WhereFacts {
         let function = Some("MPI_Init".to_owned());
         WhereFacts { rank: None, function, ..WhereFacts::of_rank(&Snapshot::default(), &RankNow::new(0, State::Init)) }
@@ -225,7 +222,6 @@ fn message_text(snapshot: &Snapshot, message: &MessageWait) -> String {
     }
 }
 
-/// For how long nothing has moved, where that is known.
 fn still(stuck: &Stuck) -> String {
     let seconds = Some(stuck.seconds).filter(|seconds| seconds.is_finite());
     seconds.map(|seconds| format!("; nothing has moved for {}", text::time(seconds * NS))).unwrap_or_default()

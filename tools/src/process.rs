@@ -44,7 +44,6 @@ pub fn hold() -> io::Result<io::PipeReader> {
     Ok(held)
 }
 
-/// Sends a signal to the job that was held.
 pub fn hand_on(signal: u8) {
     let job = JOB.load(Ordering::Relaxed);
     if job != 0 && signal & IS_SENT == 0 {

@@ -16,7 +16,6 @@ pub struct Arguments {
     shell: Shell,
 }
 
-/// Prints those of the program with these options.
 pub fn run(arguments: &Arguments, program: &Command, output: &mut Output) -> Result<ExitCode> {
     let mut script = Vec::new();
     // The generator offers hidden commands too, and a command cannot lose one.

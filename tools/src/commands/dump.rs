@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let style = output.style;
         write_table(&calls, selection, output, style)?;
     }
-    Ok(super::shown(trace))
+    Ok(super::concluded(trace.complete))
 }
 
 fn messages(arguments: &Arguments, calls: &Calls, output: &mut Output) -> Result<ExitCode> {
@@ -102,7 +102,7 @@ fn messages(arguments: &Arguments, calls: &Calls, output: &mut Output) -> Result
         }
         table.end(output)?;
     }
-    Ok(super::shown(calls.trace))
+    Ok(super::concluded(calls.trace.complete))
 }
 
 fn write_csv(calls: &Calls, selection: Selection, output: &mut dyn Write) -> Result<()> {

@@ -21,7 +21,6 @@ pub struct Arguments {
     all: Option<PathBuf>,
 }
 
-/// Prints that of the program with these options, or writes all of them.
 pub fn run(arguments: &Arguments, mut program: Command, output: &mut Output) -> Result<ExitCode> {
     program.build();
     if let Some(folder) = &arguments.all {

@@ -32,14 +32,14 @@ pub const FINDING: u8 = 1;
 /// The exit code for wrong usage and for a file that cannot be read.
 pub const UNUSABLE: u8 = 2;
 
-/// The exit code of a command that has shown a trace.
-fn shown(trace: &Trace) -> ExitCode {
-    if trace.complete { ExitCode::SUCCESS } else { ExitCode::from(FINDING) }
+/// The exit code of a command that has shown everything, and found that all is well or not.
+fn concluded(is_well: bool) -> ExitCode {
+    if is_well { ExitCode::SUCCESS } else { ExitCode::from(FINDING) }
 }
 
 /// The exit code of a command that has shown run times.
 pub fn exit_code(source: &Source) -> ExitCode {
-    if source.complete() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) }
+    concluded(source.complete())
 }
 
 /// Tells on stderr that a trace is incomplete: for commands whose output does not say so.
@@ -47,11 +47,6 @@ pub fn warn_if_incomplete(trace: &Trace) {
     if !trace.complete {
         eprintln!("mpitrace: this trace is incomplete; `mpitrace info` says why");
     }
-    warn_of_sample(trace);
-}
-
-/// Says that what follows is of a sample.
-pub fn warn_of_sample(trace: &Trace) {
     if trace.is_sample() {
         eprintln!("mpitrace: this trace holds a sample: the repetitions are some of all");
     }

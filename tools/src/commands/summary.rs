@@ -58,16 +58,16 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
         let style = output.style;
         grouped::write(&groups, by, arguments.sort, output, style)?;
     }
-    Ok(super::shown(&trace))
+    Ok(super::concluded(trace.complete))
 }
 
 fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let (complete, summary) = progress::during("reading", || {
+    let summary = progress::during("reading", || {
         let trace = arguments.input.open()?;
         let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
         let name = arguments.input.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ");
-        let summary = Summary::new(&trace, &operations, &clock, &name).with_processes(&trace, &arguments.input.files);
-        anyhow::Ok((trace.complete, summary))
+        let summary = Summary::new(&trace, &operations, &clock, &name);
+        anyhow::Ok(summary.with_processes(&trace, &arguments.input.files))
     })?;
     if arguments.json {
         output::json(output, "summary", &summary)?;
@@ -75,9 +75,5 @@ fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let style = output.style;
         summary.write(output, style)?;
     }
-    Ok(if complete && summary.mismatched == 0 && summary.undone.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(super::FINDING)
-    })
+    Ok(super::concluded(summary.complete && summary.mismatched == 0 && summary.undone.is_empty()))
 }

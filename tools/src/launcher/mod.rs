@@ -14,10 +14,8 @@ use std::ffi::{OsStr, OsString};
 
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// The environment that the ranks need.
 #[derive(Clone, Debug)]
 pub struct Tracer {
-    /// The file libmpitrace.so.
     pub library: OsString,
     pub preloaded: Option<OsString>,
     pub variables: Vec<(OsString, OsString)>,

@@ -19,7 +19,6 @@ pub enum Family {
     Standard,
 }
 
-/// The handles that are passed to MPI_Allreduce.
 #[derive(Clone, Copy, Debug)]
 pub struct Handles {
     pub comm_self: usize,

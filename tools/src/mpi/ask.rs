@@ -3,13 +3,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::abi::Family;
-use super::child::{Ending, child};
+use super::child::{Ending, LIMIT, child};
 use super::library::{Finalize, Init, Library};
 use super::variables::{Performance, ToolInterface};
 
@@ -30,9 +29,6 @@ impl About {
         line.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
-
-/// MPI_Init of a process by itself takes less than 2 s wherever it works.
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// Asks the library at `path` in a child process.
 pub fn about(path: &Path) -> Result<Ending<About>> {

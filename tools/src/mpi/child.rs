@@ -14,6 +14,8 @@ use serde::de::DeserializeOwned;
 const PROBE: &str = "probe-mpi";
 
 const PAUSE: Duration = Duration::from_millis(2);
+/// MPI_Init of a process by itself takes less than 2 s wherever it works; beyond this it never comes back.
+pub const LIMIT: Duration = Duration::from_secs(30);
 /// How long a launcher gets to end its ranks when it is told to end.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -58,9 +60,8 @@ pub fn child<T: DeserializeOwned>(
     Ok(Ending { answer, failure, stderr })
 }
 
-/// Runs a command in a folder, to which its output goes, under a time limit. The environment is that of this process
-/// without the tracer's variables and without LD_PRELOAD, and with `variables`. Gives why it did not end as it should,
-/// in one line, and what it wrote to standard error.
+/// Runs a command in a folder, to which its output goes: why it did not end as it should, in one line, and what it wrote
+/// to standard error.
 fn run(
     line: &[OsString],
     variables: &[(OsString, OsString)],

@@ -82,7 +82,6 @@ impl Library {
     }
 }
 
-/// The text up to its zero byte.
 pub fn text_of(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).trim().to_owned()

@@ -14,7 +14,7 @@ mod variables;
 
 pub use abi::Family;
 pub use ask::{about, ask};
-pub use search::{Installed, search};
+pub use search::libraries;
 pub use trial::Setup;
 pub use try_calls::{Request, Times, try_calls};
 pub use variables::Performance;

@@ -9,14 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde::Serialize;
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Installed {
-    /// Its file, under the name that programs ask for (`libmpi.so.40`).
-    pub path: PathBuf,
-    pub found_by: Vec<String>,
-}
+use anyhow::{Result, ensure};
 
 /// The compilers whose libraries are looked at; they stand beside the launchers.
 const COMPILERS: [&str; 5] = ["mpicc", "mpicc.openmpi", "mpicc.mpich", "mpicc_abi", "mpiicc"];
@@ -26,8 +19,15 @@ const LAUNCHERS: [&str; 5] = ["mpirun", "mpiexec", "mpiexec.hydra", "mpirun.open
 const NAMES: [&str; 3] = ["libmpi", "libmpich", "libmpi_abi"];
 const CRAY: [&str; 5] = ["libmpi_cray", "libmpi_gnu", "libmpi_intel", "libmpi_aocc", "libmpi_nvidia"];
 
-/// All that are found, the one that belongs to the first launcher on the PATH first.
-pub fn search() -> Vec<Installed> {
+/// The library that is asked for, else all that are found, the one that belongs to the first launcher on the PATH first:
+/// absolute, under the names that programs ask for (`libmpi.so.40`).
+pub fn libraries(asked_for: Option<&Path>) -> Result<Vec<PathBuf>> {
+    let Some(path) = asked_for else { return Ok(search()) };
+    ensure!(path.is_file(), "{}: no such library", path.display());
+    Ok(vec![std::path::absolute(path)?])
+}
+
+fn search() -> Vec<PathBuf> {
     let mut found = Found::default();
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -44,41 +44,30 @@ pub fn search() -> Vec<Installed> {
     };
     // A compiler names the folder, a launcher only the prefix, which may be /usr with several libraries in it.
     for compiler in on_path(&COMPILERS) {
-        found.add(&linked_by(&compiler), &compiler.display().to_string());
+        found.add(linked_by(&compiler));
     }
     for launcher in on_path(&LAUNCHERS) {
-        found.add(&below_prefix_of(&launcher), &launcher.display().to_string());
+        found.add(below_prefix_of(&launcher));
     }
     let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let listed: Vec<PathBuf> = env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty()).collect();
-    found.add(&listed.iter().flat_map(|folder| libraries_in(folder)).collect::<Vec<_>>(), "LD_LIBRARY_PATH");
-    found.add(&cached(&cache()), "the loader's cache");
+    for folder in env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty()) {
+        found.add(libraries_in(&folder));
+    }
+    found.add(cached(&cache()));
     found.libraries
 }
 
 #[derive(Default)]
 struct Found {
-    libraries: Vec<Installed>,
-    /// By the files themselves: their places in the list.
-    known: BTreeMap<PathBuf, usize>,
+    libraries: Vec<PathBuf>,
+    /// The files themselves.
+    known: HashSet<PathBuf>,
 }
 
 impl Found {
-    fn add(&mut self, paths: &[PathBuf], by: &str) {
-        for path in paths {
-            let Ok(file) = path.canonicalize() else { continue };
-            if !is_elf(&file) {
-                continue;
-            }
-            let place = *self.known.entry(file).or_insert(self.libraries.len());
-            if place == self.libraries.len() {
-                self.libraries.push(Installed { path: path.clone(), found_by: Vec::new() });
-            }
-            let found_by = &mut self.libraries[place].found_by;
-            if !found_by.iter().any(|known| known == by) {
-                found_by.push(by.to_owned());
-            }
-        }
+    fn add(&mut self, paths: Vec<PathBuf>) {
+        let is_new = |path: &PathBuf| path.canonicalize().is_ok_and(|file| is_elf(&file) && self.known.insert(file));
+        self.libraries.extend(paths.into_iter().filter(is_new));
     }
 }
 
@@ -94,7 +83,6 @@ fn linked_by(compiler: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The folders and the MPI libraries (`libmpi`) that a command line links.
 fn link_line(line: &str) -> (Vec<PathBuf>, Vec<String>) {
     let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches('"')).collect();
     let folders = words.iter().filter_map(|word| word.strip_prefix("-L")).map(|word| word.trim_matches('"'));
@@ -103,7 +91,6 @@ fn link_line(line: &str) -> (Vec<PathBuf>, Vec<String>) {
     (folders, names.filter(|name| is_mpi(name)).collect())
 }
 
-/// The libraries of the installation that a launcher belongs to.
 fn below_prefix_of(launcher: &Path) -> Vec<PathBuf> {
     let file = launcher.canonicalize().unwrap_or_else(|_| launcher.to_owned());
     // The link and what it leads to may belong to different prefixes: /opt/bin/mpirun -> /opt/mpich/bin/mpirun.
@@ -215,9 +202,8 @@ mod tests {
         fs::write(lib.join("libmpi.so.12"), b"\x7fELF and so on").unwrap();
         fs::write(lib.join("libmpi_abi.so.1"), "INPUT(libmpi.so)").unwrap();
         let mut found = Found::default();
-        found.add(&below_prefix_of(&folder.path().join("bin/mpirun")), "mpirun");
-        found.add(&libraries_in(&lib), "LD_LIBRARY_PATH");
-        let found_by = ["mpirun", "LD_LIBRARY_PATH"].map(str::to_owned).to_vec();
-        assert_eq!(found.libraries, [Installed { path: lib.join("libmpi.so.12"), found_by }]);
+        found.add(below_prefix_of(&folder.path().join("bin/mpirun")));
+        found.add(libraries_in(&lib));
+        assert_eq!(found.libraries, [lib.join("libmpi.so.12")]);
     }
 }

@@ -2,16 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use mpitrace::reader::Trace;
 
 use super::child;
 use super::try_calls::{Request, Times, Tried};
-
-/// MPI_Init of a process by itself takes less than 2 s wherever it works; beyond this it never comes back.
-const LIMIT: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'s> {
@@ -26,7 +22,6 @@ pub struct Setup<'s> {
 
 #[derive(Debug)]
 pub struct Trial {
-    /// The times, or why there are none.
     pub times: Result<Times, String>,
     pub counters: Vec<String>,
     /// The tracer's lines, but for those on the trace and on leftovers of earlier jobs.
@@ -34,7 +29,6 @@ pub struct Trial {
 }
 
 impl Setup<'_> {
-    /// Tries it, in a temporary folder.
     pub fn run(&self) -> Result<Trial> {
         // A rank on another host sees the working directory, if anything of this one's.
         let place = match self.launcher.is_empty() {
@@ -53,7 +47,8 @@ impl Setup<'_> {
         }
         let Request { turns, calls } = self.request;
         let options = ["--turns".into(), turns.to_string().into(), "--calls".into(), calls.to_string().into()];
-        let ending = child::child::<Tried>(self.launcher, self.library, &options, &variables, folder.path(), LIMIT)?;
+        let ending =
+            child::child::<Tried>(self.launcher, self.library, &options, &variables, folder.path(), child::LIMIT)?;
         let lines = ending.stderr.lines().filter_map(|line| line.strip_prefix("mpitrace: "));
         let of_trial = |line: &&str| ![" traced into ", "mpitrace recover"].iter().any(|other| line.contains(other));
         let said: Vec<String> = lines.filter(of_trial).map(str::to_owned).collect();

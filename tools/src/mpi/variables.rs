@@ -60,7 +60,6 @@ pub struct ToolInterface<'l> {
 }
 
 impl<'l> ToolInterface<'l> {
-    /// Initialises it, which is allowed before MPI_Init.
     pub fn start(library: &'l Library, family: Family) -> Option<ToolInterface<'l>> {
         /// MPI_THREAD_SINGLE of every family.
         const SINGLE: c_int = 0;
@@ -80,7 +79,6 @@ impl<'l> ToolInterface<'l> {
         if result == Some(0) { number } else { 0 }
     }
 
-    /// The performance variables there are at this time; MPI_Init can bring more.
     pub fn performance(&self) -> Vec<Performance> {
         // SAFETY: this is the function's type.
         let Some(info) = (unsafe { self.library.function::<PerformanceInfo>(c"MPI_T_pvar_get_info") }) else {

@@ -62,7 +62,6 @@ pub struct Summary {
     pub shown: Vec<LossFacts>,
     pub mismatches: Vec<Mismatch>,
     pub mismatched: u64,
-    /// Calls left out and requests not completed by a program that ended by itself.
     #[serde(flatten)]
     pub undone: Undone,
     /// `null`: the trace holds no sample. Of one, the times above are estimates for all calls.
@@ -76,7 +75,6 @@ pub struct Summary {
     pub next: Option<String>,
 }
 
-/// The repetitions that a sample has kept.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sample {
     pub repetitions: u64,

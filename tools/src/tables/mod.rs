@@ -123,9 +123,7 @@ impl Opened {
     fn categories_of(&self, operation: usize, method: &str, time: &str) -> Result<Categorized<'_>> {
         let (rule, time) = (rule(method)?, run_time(time)?);
         self.source.check(Some(operation), time)?;
-        let run_times = self.source.run_times(operation, time)?;
-        let found = rule.apply(&run_times.repetition, &run_times.run_time_ns)?;
-        Ok(Categorized::new(&self.source.operations()[operation], &rule, time, run_times, found))
+        Categorized::new(&self.source, operation, rule, time)
     }
 }
 

@@ -5,7 +5,7 @@ pub mod shown;
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 
 use crate::options::{Input, RuleOption, TimeOption};
@@ -48,12 +48,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let steps = source.wanted(arguments.operation).count() as u64;
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
     let each = source.wanted(arguments.operation).map(|number| -> Result<Categorized> {
-        let run_times = source.run_times(number, time)?;
-        let found =
-            rule.apply(&run_times.repetition, &run_times.run_time_ns).with_context(|| format!("operation {number}"))?;
+        let categorized = Categorized::new(&source, number, rule, time);
         progress.step();
-        let categorized = Categorized::new(&source.operations()[number], &rule, time, run_times, found);
-        Ok(categorized.with(source.own_work(number), source.algorithms(number)))
+        categorized
     });
     if arguments.json {
         output::json_rows(output, "categorize", each)?;

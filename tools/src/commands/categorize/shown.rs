@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use mpitrace::algorithms::Algorithm;
 use mpitrace::categories::{Category, Found, Levels, Remarks, Rule};
 use mpitrace::run_time::RunTime;
 use serde::Serialize;
 
 use crate::output::{Attribute, Style};
-use crate::source::{Description, RunTimes, own_work_text};
+use crate::source::{Description, RunTimes, Source, own_work_text};
 use crate::table::{Cell, Rows, Table, number, text, time};
 use crate::text;
 
@@ -38,36 +38,27 @@ pub struct Categorized<'a> {
 const CHANGES_SHOWN: usize = 4;
 
 impl<'a> Categorized<'a> {
-    pub fn new(
-        operation: &'a Description,
-        rule: &Rule,
-        run_time: RunTime,
-        run_times: RunTimes<'_>,
-        found: Found,
-    ) -> Self {
-        let remarks = found.remarks(&run_times.repetition, &run_times.run_time_ns);
-        Categorized {
-            operation,
+    /// # Errors
+    /// Run times that do not exist, or that the rule cannot sort.
+    pub fn new(source: &'a Source, number: usize, rule: Rule, time: RunTime) -> Result<Self> {
+        let RunTimes { repetition, run_time_ns } = source.run_times(number, time)?;
+        let found = rule.apply(&repetition, &run_time_ns).with_context(|| format!("operation {number}"))?;
+        let remarks = found.remarks(&repetition, &run_time_ns);
+        let named = |all: Vec<Option<Algorithm>>| all.iter().map(|one| one.map(|one| one.to_string())).collect();
+        Ok(Categorized {
+            operation: &source.operations()[number],
             method: rule.name(),
-            time: run_time,
-            first_repetition: run_times.repetition.first().copied(),
+            time,
+            first_repetition: repetition.first().copied(),
             found,
             remarks,
-            own_work: None,
-            repetition: run_times.repetition.into_owned(),
-            run_time_ns: run_times.run_time_ns,
-            algorithm: None,
-        }
+            own_work: source.own_work(number),
+            repetition: repetition.into_owned(),
+            run_time_ns,
+            algorithm: source.algorithms(number).map(named),
+        })
     }
 
-    /// With how much of the run times is the program's own computation, and with the algorithm of each repetition, where
-    /// these are known.
-    pub fn with(self, own_work: Option<f64>, algorithms: Option<Vec<Option<Algorithm>>>) -> Self {
-        let named = |all: Vec<Option<Algorithm>>| all.iter().map(|one| one.map(|one| one.to_string())).collect();
-        Categorized { own_work, algorithm: algorithms.map(named), ..self }
-    }
-
-    /// How much of the run times is the program's own computation, where that is worth a mark.
     pub fn own_work(&self) -> Option<String> {
         self.own_work.and_then(own_work_text)
     }
@@ -101,7 +92,6 @@ impl<'a> Categorized<'a> {
         ]
     }
 
-    /// The category of each repetition, one a row.
     pub fn write_repetitions(&self, output: &mut dyn Write, style: Style) -> Result<()> {
         let last = self.repetition.last().map_or(0, |last| last.to_string().len());
         let longest = self.run_time_ns.iter().copied().fold(0.0, f64::max);

@@ -19,7 +19,6 @@ const LOOKED_AT: usize = 1 << 20;
 pub struct Facts {
     #[serde(serialize_with = "crate::output::method_name")]
     pub method: Method,
-    /// The ranks that read one and the same clock.
     pub domains: Vec<Vec<u32>>,
     /// By how much each clock was ahead of the first one at the first synchronisation.
     pub offset_ns: Vec<f64>,
@@ -27,7 +26,6 @@ pub struct Facts {
     pub drift_ppm: Vec<f64>,
     /// How far the clocks of a domain's ranks can be apart without its having shown; `None`: not tested.
     pub tested_ns: Vec<Option<f64>>,
-    /// How long the synchronisations took, all together.
     pub sync_ns: f64,
     pub synchronisations: usize,
     /// The limits of the hard bounds; `None` where the method states none.

@@ -56,7 +56,6 @@ fn method(name: &str) -> Result<Method, String> {
     Method::named(name).ok_or_else(|| format!("expected {}, or the run's own", Method::names_from_probes()))
 }
 
-/// The maps of all clocks, by the keys of JSON.
 #[derive(Serialize)]
 struct Maps<'a> {
     #[serde(serialize_with = "output::method_name")]
@@ -90,5 +89,5 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let style = output.style;
         page::write(&facts, output, style)?;
     }
-    Ok(if facts.is_good() { ExitCode::SUCCESS } else { ExitCode::from(super::FINDING) })
+    Ok(super::concluded(facts.is_good()))
 }

@@ -61,7 +61,6 @@ pub fn sentence(causes: &Causes, cause: &Cause) -> String {
     }
 }
 
-/// Why a rank was off its processor, where that is known.
 fn off(because: Option<Because>) -> String {
     let known = because.filter(|because| *because != Because::OffProcessor);
     known.map_or_else(String::new, |because| format!("; it {}", reason::was(because, false)))

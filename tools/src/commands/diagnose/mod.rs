@@ -63,7 +63,6 @@ struct Diagnosed<'s> {
     sampled_repetitions: Option<usize>,
     #[serde(flatten)]
     causes: Causes,
-    /// The algorithms of the MPI library, where it took several.
     #[serde(rename = "algorithm_switch")]
     switch: Option<Switch>,
     /// The code that runs in the groups and not in the others, where the run has samples.
@@ -83,10 +82,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         eprintln!("mpitrace: the clocks of the ranks are not synchronised: late ranks cannot be found");
     }
     let sampled = source.traced().map(Traced::samples).transpose()?.flatten();
+    let with_samples = sampled.as_ref().zip(source.traced());
     let progress = Progress::new(source.wanted(arguments.operation).count() as u64);
     let mut each = source.wanted(arguments.operation).map(|number| {
         let mut times = source.run_times(number, time)?;
-        if let (Some(sampled), Some(Traced { trace, operations, .. })) = (&sampled, source.traced()) {
+        if let Some((sampled, Traced { trace, operations, .. })) = with_samples {
             sampled.correct(trace, &operations.operations[number], &mut times.run_time_ns);
         }
         let found = rule.apply(&times.repetition, &times.run_time_ns)?;
@@ -106,12 +106,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         };
         let algorithms = source.algorithms(number).unwrap_or_default();
         let switch = Switch::new(&algorithms, &categories.category, &times.run_time_ns);
-        let hot = match (&sampled, source.traced()) {
-            (Some(sampled), Some(Traced { trace, operations, .. })) => {
-                samples::hot(sampled, trace, &operations.operations[number], &diagnosis.groups)
-            }
-            _ => Vec::new(),
-        };
+        let hot = with_samples.map(|(sampled, Traced { trace, operations, .. })| {
+            samples::hot(sampled, trace, &operations.operations[number], &diagnosis.groups)
+        });
         progress.step();
         let has_metrics = !diagnosis.metrics.is_empty() && !diagnosis.groups.is_empty();
         let diagnosed = Diagnosed {
@@ -125,7 +122,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             sampled_repetitions: has_metrics.then_some(diagnosis.looked_at),
             causes,
             switch,
-            hot,
+            hot: hot.unwrap_or_default(),
             categories,
             diagnosis,
         };

@@ -32,7 +32,6 @@ pub fn hot(sampled: &RunSamples, trace: &Trace, operation: &Operation, groups: &
     groups.iter().enumerate().map(of_group).collect()
 }
 
-/// The findings in the samples of an operation, in sentences.
 pub fn sentences(hot: &[Hot], groups: &[Group]) -> Vec<String> {
     let found: Vec<String> = hot.iter().filter_map(|hot| hot.sentence(&groups[hot.group])).collect();
     let samples: usize = hot.iter().map(|hot| hot.samples).sum();

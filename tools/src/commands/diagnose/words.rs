@@ -12,7 +12,6 @@ pub fn group(group: &Group) -> String {
     named(group.kind, group.count)
 }
 
-/// The repetitions with which the group is compared.
 pub fn others(group: &Group) -> String {
     match group.kind {
         GroupKind::Mode(_) => format!("those around {}", text::time(group.median_others_ns)),

@@ -3,12 +3,10 @@
 use mpitrace_platform::perf::{self, Attributes, flag, format};
 use serde::Serialize;
 
-/// The counters of the kernel (perf_event_open(2)).
 #[derive(Debug, Serialize)]
 pub struct Counters {
     pub events: Vec<Event>,
     pub perf_event_paranoid: Option<i64>,
-    /// The setting that allows those that are forbidden.
     pub hint: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::clock::Clock;
 use super::counters::Counters;
-use crate::mpi::{self, Family, Installed, Request, Setup};
+use crate::mpi::{self, Family, Request, Setup};
 
 #[derive(Debug, Serialize)]
 pub struct Facts {
@@ -26,8 +26,7 @@ pub struct Facts {
 
 #[derive(Debug, Serialize)]
 pub struct Mpi {
-    #[serde(flatten)]
-    pub installed: Installed,
+    pub path: PathBuf,
     pub library: String,
     pub abi: Option<Family>,
     /// True if its calls are traced; null where a process by itself cannot use it, traced or not.
@@ -35,13 +34,12 @@ pub struct Mpi {
     pub problem: Option<String>,
 }
 
-/// How many calls show whether tracing works.
 const FEW: Request = Request { turns: 1, calls: 10 };
 
 impl Facts {
     /// Finds out. `tracer` is the library that `run` preloads, or why there is none.
-    pub fn find(tracer: Result<&OsStr, String>, libraries: Vec<Installed>) -> Result<Facts> {
-        let mpi = libraries.into_iter().map(|installed| Mpi::new(installed, tracer.as_ref().ok().copied()));
+    pub fn find(tracer: Result<&OsStr, String>, libraries: Vec<PathBuf>) -> Result<Facts> {
+        let mpi = libraries.into_iter().map(|path| Mpi::new(path, tracer.as_ref().ok().copied()));
         let mpi: Vec<Mpi> = mpi.collect::<Result<_>>()?;
         let failed = mpi.iter().find(|mpi| mpi.traced == Some(false));
         let reason = match (&tracer, failed) {
@@ -51,12 +49,12 @@ impl Facts {
             }
             (Ok(_), Some(mpi)) => {
                 let problem = mpi.problem.as_deref().unwrap_or_default();
-                Some(format!("calls of {} are not traced: {problem}", mpi.installed.path.display()))
+                Some(format!("calls of {} are not traced: {problem}", mpi.path.display()))
             }
             // Not one of them can be loaded.
             (Ok(_), None) if mpi.iter().all(|mpi| mpi.abi.is_none()) => mpi.first().map(|mpi| {
                 let problem = mpi.problem.as_deref().unwrap_or_default();
-                format!("{} cannot be used: {problem}", mpi.installed.path.display())
+                format!("{} cannot be used: {problem}", mpi.path.display())
             }),
             (Ok(_), None) => None,
         };
@@ -73,16 +71,15 @@ impl Facts {
 }
 
 impl Mpi {
-    fn new(installed: Installed, tracer: Option<&OsStr>) -> Result<Mpi> {
-        let ending = mpi::about(&installed.path)?;
+    fn new(path: PathBuf, tracer: Option<&OsStr>) -> Result<Mpi> {
+        let ending = mpi::about(&path)?;
         let about = ending.answer.unwrap_or_default();
         let mut problem = about.not_loaded.clone().or(ending.failure);
         let mut traced = None;
         if let Some(tracer) = tracer
             && about.not_loaded.is_none()
         {
-            let setup =
-                Setup { tracer: Some(tracer), library: &installed.path, launcher: &[], events: None, request: FEW };
+            let setup = Setup { tracer: Some(tracer), library: &path, launcher: &[], events: None, request: FEW };
             match setup.run()?.times {
                 Ok(_) => (traced, problem) = (Some(true), None),
                 // The same without the tracer tells whose fault it is.
@@ -94,7 +91,7 @@ impl Mpi {
                 },
             }
         }
-        Ok(Mpi { library: about.name(), abi: about.abi, traced, problem, installed })
+        Ok(Mpi { path, library: about.name(), abi: about.abi, traced, problem })
     }
 }
 

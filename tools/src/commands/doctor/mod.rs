@@ -10,11 +10,11 @@ mod variables;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Args;
 
 use crate::launcher;
-use crate::mpi::{self, Installed};
+use crate::mpi;
 use crate::output::{self, Output};
 
 /// Show what works here: MPI libraries, clock, counters and what forbids them, and other tools that are preloaded
@@ -39,13 +39,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let libraries = match &arguments.mpi {
-        Some(path) => {
-            ensure!(path.is_file(), "{}: no such library", path.display());
-            vec![Installed { path: std::path::absolute(path)?, found_by: vec!["--mpi".to_owned()] }]
-        }
-        None => mpi::search(),
-    };
+    let libraries = mpi::libraries(arguments.mpi.as_deref())?;
     let style = output.style;
     if let Some(part) = &arguments.variables {
         let lists = variables::lists(&libraries, part)?;
@@ -61,5 +55,5 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         true => output::json(output, "doctor", &facts)?,
         false => page::write(&facts, output, style)?,
     }
-    Ok(if facts.works { ExitCode::SUCCESS } else { ExitCode::from(super::FINDING) })
+    Ok(super::concluded(facts.works))
 }

@@ -51,8 +51,7 @@ fn library(mpi: &Mpi) -> Vec<String> {
         Some(false) => "is NOT traced",
         None => "was not tried",
     };
-    let mut lines = vec![format!("{}: {traced}", mpi.installed.path.display()), format!("  {name}{abi}")];
-    lines.push(format!("  found by {}", mpi.installed.found_by.join(", ")));
+    let mut lines = vec![format!("{}: {traced}", mpi.path.display()), format!("  {name}{abi}")];
     lines.extend(mpi.problem.as_ref().map(|problem| format!("  {problem}")));
     lines
 }

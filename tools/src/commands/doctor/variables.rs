@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
-use crate::mpi::{self, Installed, Performance};
+use crate::mpi::{self, Performance};
 use crate::output::{Attribute, Style};
 use crate::table::{Table, text};
 use crate::text;
@@ -21,15 +21,15 @@ pub struct List {
 }
 
 /// The variables whose names have this part; case makes no difference.
-pub fn lists(libraries: &[Installed], part: &str) -> Result<Vec<List>> {
+pub fn lists(libraries: &[PathBuf], part: &str) -> Result<Vec<List>> {
     ensure!(!libraries.is_empty(), "no MPI library was found; put its mpirun on the PATH, or name it with --mpi");
     let part = part.to_ascii_lowercase();
-    let of = |installed: &Installed| {
-        let ending = mpi::about(&installed.path)?;
+    let of = |path: &PathBuf| {
+        let ending = mpi::about(path)?;
         let mut about = ending.answer.unwrap_or_default();
         about.performance.retain(|variable| variable.name.to_ascii_lowercase().contains(&part));
         Ok(List {
-            path: installed.path.clone(),
+            path: path.clone(),
             library: about.name(),
             problem: about.not_loaded.or(ending.failure),
             performance: about.performance,

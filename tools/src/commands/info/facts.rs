@@ -57,7 +57,6 @@ pub struct Facts {
     pub operations: Vec<OperationFacts>,
     /// Operations of which not all calls were kept, with those that were not.
     pub all_calls: Vec<AllCalls>,
-    /// Message calls, where they were recorded.
     pub messages: Option<MessageFacts>,
     /// Calls at one position of a communicator that may not belong together, of each communicator the first 64.
     pub mismatches: Vec<Mismatch>,
@@ -91,15 +90,12 @@ pub struct MessageFacts {
     pub messages: usize,
     /// Records: one for each message of a call.
     pub records: usize,
-    /// Records that were not kept.
     pub dropped: u64,
     /// Calls whose partner or tag is not known, since too many were met.
     pub folded: u64,
-    /// Ends of messages without the other one.
     pub unmatched: Vec<UnmatchedFacts>,
 }
 
-/// Ends of messages without the other one.
 #[derive(Debug, Serialize)]
 pub struct UnmatchedFacts {
     #[serde(flatten)]
@@ -134,7 +130,6 @@ impl MessageFacts {
 #[derive(Debug, Default, Serialize)]
 pub struct TotalFacts {
     pub unit: String,
-    /// Over all ranks.
     pub total: u64,
     pub ranks: BTreeMap<u32, u64>,
 }
@@ -143,10 +138,8 @@ pub struct TotalFacts {
 pub struct ClockFacts {
     pub source: Option<&'static str>,
     pub frequency_hz: Option<f64>,
-    /// How the clocks of the domains were synchronised.
     #[serde(serialize_with = "crate::output::method_name")]
     pub method: Method,
-    /// The ranks that read one and the same clock.
     pub domains: Vec<Vec<u32>>,
     /// How far the clocks of the first domain's ranks can be apart without its having shown.
     pub tested_ns: Option<f64>,
@@ -160,7 +153,6 @@ pub struct Settings {
     pub full: &'static str,
 }
 
-/// An operation and what there is of it.
 #[derive(Debug, Serialize)]
 pub struct OperationFacts {
     #[serde(flatten)]
@@ -186,7 +178,6 @@ fn is_zero(number: &u64) -> bool {
 pub struct SiteFacts {
     #[serde(flatten)]
     site: Site,
-    /// All of it in one.
     pub text: String,
 }
 

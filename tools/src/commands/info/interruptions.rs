@@ -12,7 +12,6 @@ use crate::text;
 pub struct Interruptions {
     /// How they are known, and on how many threads so: `page`, `rseq`, `off`, `none`, `unknown`.
     pub by: BTreeMap<&'static str, u64>,
-    /// Calls in which the thread was interrupted.
     pub calls: u64,
     /// Calls before which it was interrupted, since its call before.
     pub between: u64,

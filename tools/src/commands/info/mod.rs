@@ -29,10 +29,9 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let (trace, facts) = progress::during("reading", || {
+    let facts = progress::during("reading", || {
         let trace = arguments.input.open()?;
-        let facts = facts::Facts::new(&trace, &Operations::new(&trace), &Clock::new(&trace));
-        anyhow::Ok((trace, facts))
+        anyhow::Ok(facts::Facts::new(&trace, &Operations::new(&trace), &Clock::new(&trace)))
     })?;
     if arguments.json {
         output::json(output, "info", &facts)?;
@@ -40,9 +39,5 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let style = output.style;
         page::write(&facts, output, style)?;
     }
-    if facts.mismatched == 0 && facts.undone.is_empty() {
-        Ok(super::shown(&trace))
-    } else {
-        Ok(ExitCode::from(super::FINDING))
-    }
+    Ok(super::concluded(facts.complete && facts.mismatched == 0 && facts.undone.is_empty()))
 }

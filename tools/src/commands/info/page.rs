@@ -186,7 +186,6 @@ fn job(factors: &Known) -> Option<String> {
     Some(text)
 }
 
-/// `processor 3`, `processors 0-3,8`.
 fn processors(set: &str) -> String {
     let is_one = set.bytes().all(|byte| byte.is_ascii_digit());
     format!("{} {set}", if is_one { "processor" } else { "processors" })
@@ -230,7 +229,6 @@ fn records(facts: &Facts) -> String {
     line
 }
 
-/// The message calls, and the ends of messages without the other one.
 fn messages(facts: &MessageFacts) -> Vec<(&'static str, String)> {
     let mut first = format!("{} in {}", facts.messages, text::count(facts.records as u64, "record"));
     for (number, what) in [(facts.dropped, "records not kept"), (facts.folded, "calls with too many tags or partners")]
@@ -341,7 +339,6 @@ fn algorithms(seen: &Option<BTreeMap<String, u64>>) -> String {
     }
 }
 
-/// Missing ranks and calls, and the ranks that wait for others.
 pub fn problems(facts: &Facts) -> Vec<String> {
     let mut lines: Vec<String> = facts.problems.iter().take(LISTED).cloned().collect();
     if !facts.missing_hosts.is_empty() {

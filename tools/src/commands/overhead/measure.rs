@@ -37,7 +37,6 @@ pub struct Cost {
     pub times: Times,
 }
 
-/// Measures under the first of the libraries that works.
 pub fn costs(tracer: &OsStr, libraries: &[PathBuf], launcher: &[OsString], events: &[String]) -> Result<Costs> {
     let mut failures = Vec::new();
     for library in libraries {

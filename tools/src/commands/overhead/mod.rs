@@ -44,10 +44,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let tracer = launcher::locate(arguments.library.as_deref())?;
-    let libraries = match &arguments.mpi {
-        Some(path) => vec![std::path::absolute(path)?],
-        None => mpi::search().into_iter().map(|installed| installed.path).collect(),
-    };
+    let libraries = mpi::libraries(arguments.mpi.as_deref())?;
     if libraries.is_empty() {
         bail!("no MPI library was found; put its mpirun on the PATH, or name it with --mpi");
     }

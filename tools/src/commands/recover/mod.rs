@@ -168,7 +168,6 @@ fn tell(job: &[Leftover], recovered: Option<&Recovered>) {
     }
 }
 
-/// Tells what could not be recovered.
 pub fn tell_losses(recovered: &Recovered) {
     for file in &recovered.missing {
         eprintln!("mpitrace: {}: does not exist; the records that were spilled to it are lost", file.display());

@@ -141,7 +141,6 @@ fn report(source: &Source, arguments: &Arguments, for_terminal: bool) -> Result<
     })
 }
 
-/// The names of the files, for people.
 fn names(files: &[PathBuf]) -> String {
     let first = files.first().map(|file| name(file)).unwrap_or_default();
     match files.len() {
@@ -196,7 +195,6 @@ fn place(arguments: &Arguments) -> Result<Place<'_>> {
     Ok(Place::Folder(path))
 }
 
-/// The facts that the operations of a run have in common.
 fn run_facts(source: &Source, name: &str) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
     let facts = info::facts::Facts::new(&traced.trace, &traced.operations, &traced.clock);
@@ -204,7 +202,6 @@ fn run_facts(source: &Source, name: &str) -> Run {
     Run { facts: lines.collect(), factors: facts.factors, ..only_summary(source, name) }
 }
 
-/// The part of it that a terminal has room for.
 fn only_summary(source: &Source, name: &str) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
     let accounts = (0..traced.operations.operations.len()).map(|number| traced.account(number, Rule::default(), None));

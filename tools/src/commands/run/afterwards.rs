@@ -17,7 +17,6 @@ use crate::summary::Summary;
 /// in its place.
 const MOST_CALLS: u64 = 10_000_000;
 
-/// Writes the summary of the one trace that the job has left, if it is one.
 pub fn summarize(traces: &[PathBuf]) {
     let [path] = traces else { return };
     let name = name(path);

@@ -29,7 +29,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// No more lines on where the ranks were.
 const LISTED: usize = 12;
 
-/// A rank that has left records behind.
 struct Dead {
     rank: u32,
     segment: PathBuf,

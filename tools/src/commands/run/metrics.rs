@@ -27,7 +27,6 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// That of the job with this number (`MPITRACE_RUN`).
     pub fn new(folder: &Path, run: u32) -> Metrics {
         let file = folder.join(format!("mpitrace-{run}.prom"));
         Metrics { file, written: None, sums: BTreeMap::new() }

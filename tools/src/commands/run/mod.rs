@@ -31,7 +31,6 @@ use settings::{DISABLE, OUTPUT, PROCESSES, RUN, SAMPLE, SEGMENT_DIR, STACKS, STU
 use standing::Standstill;
 use traces::Traces;
 
-/// The beginning of the name of each of the tracer's variables.
 const PREFIX: &str = "MPITRACE_";
 
 /// Run a job with the tracer preloaded into its ranks
@@ -71,7 +70,6 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Runs the job to its end, or the jobs; the exit code is theirs.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     run_all(arguments).map(ExitCode::from)
 }

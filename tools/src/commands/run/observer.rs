@@ -34,14 +34,12 @@ const CLOSED: u32 = libc::IN_CLOSE_WRITE;
 /// Ranks may end a little later than their launcher: on a busy machine 2 s were once too short.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The ends of a job's ranks on this node, as they were seen.
 #[derive(Default)]
 pub struct Observed {
     /// A rank has entered `MPI_Init`.
     pub began: bool,
     /// The processes that have ended, the first one first: by [`End::at`], then by [`End::place`].
     pub ends: Vec<End>,
-    /// The samples, where they were asked for.
     pub sampling: Option<Sampling>,
 }
 

@@ -97,7 +97,6 @@ impl Sampling {
         }
     }
 
-    /// The descriptors that the observer waits for, beside its own.
     pub fn descriptors(&self) -> impl Iterator<Item = RawFd> {
         self.threads.values().filter(|thread| !thread.has_ended).map(|thread| thread.sampled.descriptor())
     }

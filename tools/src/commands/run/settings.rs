@@ -69,12 +69,10 @@ fn samples(text: &str) -> Result<String, String> {
 }
 
 impl Settings {
-    /// Those of a trace with this name, and no others.
     pub fn of_output(path: &Path) -> Settings {
         Settings { output: Some(path.into()), ..Settings::default() }
     }
 
-    /// The value of a variable's option, where it is given.
     pub fn get(&self, variable: &str) -> Option<&OsStr> {
         self.variables().find(|(name, _)| *name == variable).map(|(_, value)| value)
     }

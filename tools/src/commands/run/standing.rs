@@ -16,7 +16,6 @@ const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(2);
 /// A signal is not held for longer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// No more lines.
 const LISTED: usize = 12;
 
 /// When stacks are taken, and whether they are shown at once.

@@ -62,7 +62,6 @@ impl Takers {
         (setting == Some("1")).then(|| Takers { looked: None, tick, before: HashMap::new(), ranks: BTreeMap::new() })
     }
 
-    /// Looks at all tasks, where the last look is long enough ago.
     pub fn look<'r>(&mut self, running: impl Iterator<Item = (u32, &'r Standing)>) {
         // The observer wakes up a little early.
         if self.looked.is_some_and(|looked| looked.elapsed() < PAUSE.mul_f64(0.9)) {
@@ -94,7 +93,6 @@ impl Takers {
         self.looked = Some(Instant::now());
     }
 
-    /// The threads of a process of the job that make calls.
     fn known(&mut self, pid: u32, standing: &Standing) -> Option<(u32, Vec<u32>)> {
         let moved = standing.moved()?;
         let new =

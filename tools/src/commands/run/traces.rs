@@ -12,7 +12,6 @@ pub const DEFAULT: &str = "mpitrace-%j.mpitrace";
 pub struct Traces {
     /// `None`: the folder's name is yet to be filled in, and which one it is cannot be told.
     folder: Option<PathBuf>,
-    /// The name, which may have patterns in it.
     name: String,
     before: HashSet<PathBuf>,
 }
@@ -29,7 +28,6 @@ impl Traces {
         traces
     }
 
-    /// Where they will be; `None`: that cannot be told.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }

@@ -16,9 +16,7 @@ pub struct Completion {
     pub last_ns: Option<f64>,
     pub arrival_spread_ns: Option<f64>,
     pub exit_spread_ns: Option<f64>,
-    /// The rank that entered last most often.
     pub last_in: Option<Most>,
-    /// The one that left last most often.
     pub last_out: Option<Most>,
 }
 
@@ -36,7 +34,6 @@ pub struct CompletionSummary {
     pub begin_ns: Vec<f64>,
     /// How often each rank entered last, alone, of those that count; by index.
     pub last_in: Vec<usize>,
-    /// How often it left last.
     pub last_out: Vec<usize>,
     pub facts: Completion,
 }

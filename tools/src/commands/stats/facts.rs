@@ -8,7 +8,7 @@ use mpitrace::run_time::RunTime;
 use mpitrace::statistics::{self, Quantile, Sample, Summary};
 use serde::Serialize;
 
-use super::arguments::Arguments;
+use super::Arguments;
 use super::completion::{Completion, CompletionSummary};
 use super::counters;
 use super::non_blocking::{self, NonBlocking};

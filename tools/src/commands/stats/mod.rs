@@ -1,6 +1,5 @@
 //! `mpitrace stats`: the numbers of a report, of each operation.
 
-mod arguments;
 mod completion;
 mod counters;
 mod facts;
@@ -12,13 +11,41 @@ pub mod selection;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap::Args;
 
-pub use arguments::Arguments;
-
+use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::{self, Output};
 use crate::progress::{self, Progress};
 use crate::source::Source;
 use facts::Facts;
+use selection::Wanted;
+
+/// Show the statistics of the run times of each operation
+///
+/// Quantiles with intervals that hold for any distribution, spread, modes, dependence of the repetitions on each other
+/// and completion times. They are of the repetitions that every rank finished and kept, or of those of one --category.
+/// One row for each operation; with --operation all numbers of one.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    input: Input,
+    /// Only this operation, with all of its numbers
+    #[arg(long, value_name = "N")]
+    operation: Option<usize>,
+    #[command(flatten)]
+    time: TimeOption,
+    /// Only the repetitions of this category
+    #[arg(long, default_value = "all")]
+    category: Wanted,
+    #[command(flatten)]
+    rule: RuleOption,
+    /// The numbers of each rank as well
+    #[arg(long)]
+    per_rank: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let source = progress::during("reading", || Source::open(&arguments.input))?;

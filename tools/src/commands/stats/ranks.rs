@@ -16,7 +16,6 @@ pub struct RankFacts {
     pub description: Description,
     /// In how many of them it entered last; `None` without time stamps.
     pub last_in: Option<usize>,
-    /// In how many it left last.
     pub last_out: Option<usize>,
     /// How much later than the first one it left in the mean, ns, without the repetitions in which that is beyond Tukey's
     /// upper fence (Hunold & Carpen-Amarie 2016, figure 10).
@@ -53,7 +52,6 @@ pub fn each(ranks: &Ranks<'_>, summary: Option<&CompletionSummary>, selection: &
     (0..count).map(of_rank).collect()
 }
 
-/// The mean of these exits after the first ones, and its interval.
 fn after(exit_ns: &[f64], first_ns: &[f64]) -> Option<(f64, Option<[f64; 2]>)> {
     let after: Vec<f64> = exit_ns.iter().zip(first_ns).map(|(exit, first)| exit - first).collect();
     let [_, upper] = tukey_fences(&Sample::new(&after))?;
