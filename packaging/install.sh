@@ -95,7 +95,7 @@ template packaging/mpitrace-config-version.cmake share/cmake/mpitrace/mpitrace-c
 "$built/mpitrace" completions zsh | text "$zsh/_mpitrace"
 "$built/mpitrace" completions fish | text share/fish/vendor_completions.d/mpitrace.fish
 mkdir -p "$root/share/man/man1"
-"$built/mpitrace" man --all "$root/share/man/man1"
+"$built/mpitrace" man "$root/share/man/man1"
 if command -v python3 >/dev/null; then packaging/manual.py "$version" "$root/share/man"; fi
 chmod 644 "$root"/share/man/man?/mpitrace*
 

@@ -95,7 +95,7 @@ impl<B: Benchmark> Command<B> {
             Command::WatchNode(arguments) => watch::node::run(&arguments, output),
             Command::ProbeMpi(arguments) => doctor::probe::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments, &Cli::<B>::command(), output),
-            Command::Man(arguments) => man::run(&arguments, Cli::<B>::command(), output),
+            Command::Man(arguments) => man::run(&arguments, Cli::<B>::command()),
         }
     }
 }

@@ -8,7 +8,6 @@ use std::iter::zip;
 use crate::output::{Attribute, Style};
 use crate::text::{self, columns as width_of};
 
-/// Between two columns.
 const GAP: usize = 2;
 /// A column of text is shortened to no less.
 const SHORTEST: usize = 12;
@@ -146,7 +145,6 @@ impl<'t> Table<'t> {
         written.end(output)
     }
 
-    /// That of a column of times.
     fn unit(&self, index: usize) -> Option<text::Unit> {
         let mut times: Vec<f64> = self.rows.iter().filter_map(|row| row[index].ns()).collect();
         if times.is_empty() {

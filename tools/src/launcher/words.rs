@@ -6,7 +6,6 @@ use std::os::unix::ffi::OsStrExt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     pub command: Vec<OsString>,
-    /// Variables set in the environment of the program itself.
     pub environment: Vec<(OsString, OsString)>,
     pub note: Option<String>,
 }

@@ -60,7 +60,6 @@ fn search() -> Vec<PathBuf> {
 #[derive(Default)]
 struct Found {
     libraries: Vec<PathBuf>,
-    /// The files themselves.
     known: HashSet<PathBuf>,
 }
 

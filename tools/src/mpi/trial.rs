@@ -14,7 +14,6 @@ pub struct Setup<'s> {
     /// libmpitrace.so; `None` tries the library by itself.
     pub tracer: Option<&'s OsStr>,
     pub library: &'s Path,
-    /// The command that starts the process; empty: none.
     pub launcher: &'s [OsString],
     pub events: Option<&'s str>,
     pub request: Request,
@@ -22,8 +21,8 @@ pub struct Setup<'s> {
 
 #[derive(Debug)]
 pub struct Trial {
-    pub times: Result<Times, String>,
-    pub counters: Vec<String>,
+    /// With the counters in the trace; or why there are none.
+    pub times: Result<(Times, Vec<String>), String>,
     /// The tracer's lines, but for those on the trace and on leftovers of earlier jobs.
     pub said: Vec<String>,
 }
@@ -52,20 +51,13 @@ impl Setup<'_> {
         let lines = ending.stderr.lines().filter_map(|line| line.strip_prefix("mpitrace: "));
         let of_trial = |line: &&str| ![" traced into ", "mpitrace recover"].iter().any(|other| line.contains(other));
         let said: Vec<String> = lines.filter(of_trial).map(str::to_owned).collect();
-        let mut trial = Trial { times: Err(String::new()), counters: Vec::new(), said };
-        trial.times = match (ending.failure, ending.answer) {
+        let times = match (ending.failure, ending.answer) {
             (Some(failure), _) => Err(failure),
             (None, None) => Err("it ended without an answer".to_owned()),
-            (None, Some(tried)) if self.tracer.is_none() => Ok(tried.times),
-            (None, Some(tried)) => match self.check(tried, &trace) {
-                Ok(counters) => {
-                    trial.counters = counters;
-                    Ok(tried.times)
-                }
-                Err(reason) => Err(reason),
-            },
+            (None, Some(tried)) if self.tracer.is_none() => Ok((tried.times, Vec::new())),
+            (None, Some(tried)) => self.check(tried, &trace).map(|counters| (tried.times, counters)),
         };
-        Ok(trial)
+        Ok(Trial { times, said })
     }
 
     /// The counters of the trace, which must hold every call: times of calls that were not recorded would be none of

@@ -52,73 +52,59 @@ type PerformanceInfo = unsafe extern "C" fn(
 /// Longer names and descriptions are cut by the library.
 const LONGEST: usize = 1 << 14;
 
-/// The interface of a library, initialised. Never finalised: that crashes some versions of MPICH before MPI_Finalize,
-/// and the process ends anyway.
-pub struct ToolInterface<'l> {
-    library: &'l Library,
-    family: Family,
-}
-
-impl<'l> ToolInterface<'l> {
-    pub fn start(library: &'l Library, family: Family) -> Option<ToolInterface<'l>> {
-        /// MPI_THREAD_SINGLE of every family.
-        const SINGLE: c_int = 0;
-        let mut provided = 0;
-        // SAFETY: this is the function's type.
-        let init: InitThread = unsafe { library.function(c"MPI_T_init_thread") }?;
-        // SAFETY: the number outlives the call.
-        (unsafe { init(SINGLE, &raw mut provided) } == 0).then_some(ToolInterface { library, family })
+/// The performance variables of a library, none where the interface cannot be initialised. It is never finalised: that
+/// crashes some versions of MPICH before MPI_Finalize, and the process ends anyway.
+pub fn performance(library: &Library, family: Family) -> Vec<Performance> {
+    // SAFETY: these are the functions' types.
+    let (init, get_number, info): (Option<InitThread>, Option<GetNumber>, Option<PerformanceInfo>) = unsafe {
+        (
+            library.function(c"MPI_T_init_thread"),
+            library.function(c"MPI_T_pvar_get_num"),
+            library.function(c"MPI_T_pvar_get_info"),
+        )
+    };
+    let (Some(init), Some(get_number), Some(info)) = (init, get_number, info) else { return Vec::new() };
+    /// MPI_THREAD_SINGLE of every family.
+    const SINGLE: c_int = 0;
+    let (mut provided, mut count) = (0, 0);
+    // SAFETY: the numbers outlive the calls.
+    if unsafe { init(SINGLE, &raw mut provided) != 0 || get_number(&raw mut count) != 0 } {
+        return Vec::new();
     }
-
-    fn number(&self, function: &std::ffi::CStr) -> c_int {
-        let mut number = 0;
-        // SAFETY: this is the function's type.
-        let get: Option<GetNumber> = unsafe { self.library.function(function) };
-        // SAFETY: the number outlives the call.
-        let result = get.map(|get| unsafe { get(&raw mut number) });
-        if result == Some(0) { number } else { 0 }
-    }
-
-    pub fn performance(&self) -> Vec<Performance> {
-        // SAFETY: this is the function's type.
-        let Some(info) = (unsafe { self.library.function::<PerformanceInfo>(c"MPI_T_pvar_get_info") }) else {
-            return Vec::new();
+    let of = |index: c_int| {
+        let [mut name, mut description] = [vec![0u8; LONGEST], vec![0u8; LONGEST]];
+        let [mut name_length, mut description_length] = [LONGEST as c_int; 2];
+        let (mut class, mut number) = (0, 0);
+        let mut ignored = 0;
+        // SAFETY: the buffers are as long as said; a data type takes at most a machine word, and all outlive the
+        // call.
+        let result = unsafe {
+            info(
+                index,
+                name.as_mut_ptr().cast(),
+                &raw mut name_length,
+                &raw mut number,
+                &raw mut class,
+                &raw mut ignored,
+                &raw mut ignored,
+                description.as_mut_ptr().cast(),
+                &raw mut description_length,
+                &raw mut number,
+                &raw mut number,
+                &raw mut number,
+                &raw mut number,
+            )
         };
-        let of = |index: c_int| {
-            let [mut name, mut description] = [vec![0u8; LONGEST], vec![0u8; LONGEST]];
-            let [mut name_length, mut description_length] = [LONGEST as c_int; 2];
-            let (mut class, mut number) = (0, 0);
-            let mut ignored = 0;
-            // SAFETY: the buffers are as long as said; a data type takes at most a machine word, and all outlive the
-            // call.
-            let result = unsafe {
-                info(
-                    index,
-                    name.as_mut_ptr().cast(),
-                    &raw mut name_length,
-                    &raw mut number,
-                    &raw mut class,
-                    &raw mut ignored,
-                    &raw mut ignored,
-                    description.as_mut_ptr().cast(),
-                    &raw mut description_length,
-                    &raw mut number,
-                    &raw mut number,
-                    &raw mut number,
-                    &raw mut number,
-                )
-            };
-            // A component that was closed leaves its numbers behind.
-            (result == 0).then(|| {
-                let class = class - self.family.first_class();
-                let known = usize::try_from(class).ok().and_then(|index| CLASSES.get(index));
-                Performance {
-                    name: text_of(&name),
-                    class: known.map_or_else(|| class.to_string(), |class| (*class).to_owned()),
-                    description: text_of(&description),
-                }
-            })
-        };
-        (0..self.number(c"MPI_T_pvar_get_num")).filter_map(of).collect()
-    }
+        // A component that was closed leaves its numbers behind.
+        (result == 0).then(|| {
+            let class = class - family.first_class();
+            let known = usize::try_from(class).ok().and_then(|index| CLASSES.get(index));
+            Performance {
+                name: text_of(&name),
+                class: known.map_or_else(|| class.to_string(), |class| (*class).to_owned()),
+                description: text_of(&description),
+            }
+        })
+    };
+    (0..count).filter_map(of).collect()
 }

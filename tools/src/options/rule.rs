@@ -25,7 +25,6 @@ fn usual() -> &'static str {
     Rule::default().name()
 }
 
-/// Takes the names of these rules.
 fn parser(rules: Vec<Rule>) -> impl TypedValueParser<Value = Rule> {
     let names = rules.iter().map(|rule| PossibleValue::new(rule.name()).help(rule.help()));
     PossibleValuesParser::new(names).map(|name| Rule::named(&name).unwrap_or_default())

@@ -13,7 +13,6 @@ pub struct TimeOption {
     pub time: RunTime,
 }
 
-/// Takes the names of the definitions.
 fn parser() -> impl TypedValueParser<Value = RunTime> {
     let names = RunTime::ALL.map(|time| PossibleValue::new(time.name()).help(time.help()));
     PossibleValuesParser::new(names).map(|name| RunTime::named(&name).unwrap_or_default())

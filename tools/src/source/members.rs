@@ -38,10 +38,8 @@ impl<'s> Rows<'s> {
     }
 }
 
-/// The times of one rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemberTimes<'s> {
-    /// Its index among the ranks.
     pub(super) index: usize,
     pub(super) part: &'s Part,
     pub(super) clock: &'s RankClock,
@@ -60,7 +58,6 @@ impl MemberTimes<'_> {
         self.column(rows, |enter, exit| self.clock.duration_ns(enter, exit))
     }
 
-    /// The three of them, of these repetitions.
     pub(super) fn times_of(&self, rows: &Rows<'_>, repetitions: Range<usize>) -> [Vec<f64>; 3] {
         let (enter, exit) = self.ticks(rows, repetitions);
         let in_ns = |ticks: &[u64]| ticks.iter().map(|&tick| self.clock.nanoseconds(tick)).collect();

@@ -1,17 +1,5 @@
 //! Run times behind one interface, whether they were traced or come from another tool.
 //!
-//! ```text
-//! let source = Source::open(&arguments.input)?;
-//! let time = arguments.time.time;
-//! source.check(arguments.operation, time)?;
-//! source.warn(time);
-//! for operation in source.wanted(arguments.operation) {
-//!     let description = &source.operations()[operation];
-//!     let RunTimes { repetition, run_time_ns } = source.run_times(operation, time)?;
-//! }
-//! Ok(commands::exit_code(&source))
-//! ```
-//!
 //! One operation's columns are made at a time, those of a rank each by itself: memory is for what is looked at, not for
 //! the trace.
 

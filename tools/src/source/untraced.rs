@@ -12,7 +12,6 @@ use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};
 use super::description::Description;
 use crate::options::Format;
 
-/// The content of the files.
 #[derive(Debug)]
 pub(super) struct Untraced {
     operations: Vec<Measured>,

@@ -205,7 +205,6 @@ fn of_operations(account: &Account, operations: &Operations, labels: &[String], 
     sums
 }
 
-/// Writes the first rows, and how many are left out.
 pub fn write(groups: &[Group], by: By, sort: Sort, output: &mut dyn Write, style: Style) -> io::Result<()> {
     if groups.is_empty() {
         return writeln!(output, "No rows: the trace has none of these.");

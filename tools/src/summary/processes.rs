@@ -27,7 +27,6 @@ pub struct OfRank {
 struct Process {
     name: String,
     user: String,
-    /// One of the job.
     rank: Option<u32>,
     seconds: f64,
 }

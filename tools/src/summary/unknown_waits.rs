@@ -21,7 +21,6 @@ pub fn below_ns(trace: &Trace, clock: &Clock) -> Option<f64> {
     }
 }
 
-/// The sentence on it, where it is long.
 pub fn sentence(below_ns: Option<f64>) -> Option<String> {
     let below = below_ns.filter(|&below| below > SHORT_NS)?;
     Some(format!("Waits below {} are not known: they count as communication.", text::time(below)))

@@ -122,7 +122,6 @@ fn is_partner_off(account: &Account) -> bool {
     })
 }
 
-/// The ranks, and the time that others waited for each.
 fn lates(account: &Account) -> (Vec<u32>, Vec<Late>) {
     let mut of_rank: BTreeMap<u32, Late> = BTreeMap::new();
     for operation in &account.operations {

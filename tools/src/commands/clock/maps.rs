@@ -9,7 +9,6 @@ use crate::commands::info::facts::clock_name;
 
 /// Between two points the straight line is off by no more, ns: far below any error of the clocks.
 const OFF_NS: f64 = 0.5;
-/// No interval is halved more often.
 const HALVED: u32 = 12;
 
 #[derive(Debug, Serialize)]
@@ -21,7 +20,6 @@ pub struct Map<'a> {
     points: Vec<Point>,
 }
 
-/// The readings of all clocks at one moment.
 #[derive(Debug, Serialize)]
 struct Point {
     tick: u64,

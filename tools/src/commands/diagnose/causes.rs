@@ -66,7 +66,6 @@ fn off(because: Option<Because>) -> String {
     known.map_or_else(String::new, |because| format!("; it {}", reason::was(because, false)))
 }
 
-/// A group with its article.
 pub fn named(repetitions: GroupKind, count: usize) -> String {
     let count = |noun| text::count(count as u64, noun);
     match repetitions {

@@ -90,7 +90,6 @@ fn why(error: i32) -> String {
     }
 }
 
-/// Counts for a moment; the error number where that does not work.
 fn count(kind: u32, number: u64, with_kernel: bool) -> Result<(), i32> {
     let flags = if with_kernel { 0 } else { flag::EXCLUDE_KERNEL | flag::EXCLUDE_HYPERVISOR };
     let read_format = format::TIME_ENABLED | format::TIME_RUNNING;

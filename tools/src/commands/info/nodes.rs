@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use mpitrace::reader::Trace;
 use mpitrace_format::metadata;
 
-/// The run metadata that names the nodes of the job, as the batch system does.
 const NODES: &str = "job_nodes";
 /// No cluster has more nodes; a list that names more is none.
 const MOST: usize = 1 << 17;

@@ -23,7 +23,7 @@ const LISTED: usize = 20;
 /// Characters of a line that are shown; command lines and lists of variables can be as long as they like.
 const LONGEST: usize = 160;
 
-/// Different values of a factor that are listed.
+/// Groups of unmatched messages that are listed.
 const FEW: usize = 8;
 
 const PRELOAD: &str = "LD_PRELOAD";
@@ -159,12 +159,10 @@ fn ranks(facts: &Facts) -> String {
         [host] if *host == UNKNOWN => {}
         [host] => line.push_str(&format!(" on {host}")),
         several => {
-            line.push_str(&format!(" on {}", text::count(several.len() as u64, "host")));
-            if several.len() <= FEW {
-                let texts: Vec<String> =
-                    hosts.iter().map(|(host, ranks)| format!("{host}: {}", text::ranks(ranks))).collect();
-                line.push_str(&format!(" ({})", texts.join("; ")));
-            }
+            let texts: Vec<String> =
+                hosts.iter().map(|(host, ranks)| format!("{host}: {}", text::ranks(ranks))).collect();
+            let count = text::count(several.len() as u64, "host");
+            line.push_str(&format!(" on {count} ({})", texts.join("; ")));
         }
     }
     line
@@ -191,18 +189,19 @@ fn processors(set: &str) -> String {
     format!("{} {set}", if is_one { "processor" } else { "processors" })
 }
 
-/// The processors on which ranks may run: of each rank, as long as there are few different sets of them.
+/// The processors on which ranks may run.
 fn pinning(facts: &Facts) -> Option<String> {
     let sets: Vec<(&String, &Vec<u32>)> = facts.affinity.iter().filter(|(set, _)| *set != UNKNOWN).collect();
     match &sets[..] {
         [] => None,
         [(set, _)] => Some(processors(set)),
-        few if few.len() <= FEW => {
-            let texts: Vec<String> =
-                few.iter().map(|(set, ranks)| format!("{}: {}", text::named_ranks(ranks), processors(set))).collect();
+        several => {
+            let texts: Vec<String> = several
+                .iter()
+                .map(|(set, ranks)| format!("{}: {}", text::named_ranks(ranks), processors(set)))
+                .collect();
             Some(texts.join("; "))
         }
-        many => Some(format!("{} different sets of processors (--json has them)", many.len())),
     }
 }
 
@@ -269,12 +268,11 @@ fn clock(facts: &Facts, factors: &Known) -> Option<String> {
     let domains = &facts.clock.domains;
     if domains.len() > 1 {
         let texts: Vec<String> = domains.iter().map(|domain| text::named_ranks(domain)).collect();
-        let list = if domains.len() <= FEW { format!(" ({})", texts.join("; ")) } else { String::new() };
         let how = match facts.clock.method {
             Method::None => "related by the hosts' clocks only".to_owned(),
             method => format!("synchronised by {}", method.name()),
         };
-        line.push_str(&format!("; {} clock domains{list}, {how}", domains.len()));
+        line.push_str(&format!("; {} clock domains ({}), {how}", domains.len(), texts.join("; ")));
     } else if let Some(tested) = facts.clock.tested_ns {
         line.push_str(&format!("; all ranks share one clock (checked to {})", text::time(tested)));
     }

@@ -79,8 +79,8 @@ struct Case<'e> {
 impl Case<'_> {
     fn run(&mut self, setup: &Setup, first: bool) -> Result<()> {
         let trial = Setup { events: self.events, ..*setup }.run()?;
-        let times = trial.times.map_err(|failure| anyhow!("{}: {failure}", setup.library.display()))?;
-        if let Some(events) = self.events.filter(|_| trial.counters.is_empty()) {
+        let (times, counters) = trial.times.map_err(|failure| anyhow!("{}: {failure}", setup.library.display()))?;
+        if let Some(events) = self.events.filter(|_| counters.is_empty()) {
             let said = trial.said.first().map(|line| format!(": {line}")).unwrap_or_default();
             bail!("no counter of {events} can be read here{said}");
         }
@@ -88,7 +88,7 @@ impl Case<'_> {
             trial.said.iter().for_each(|line| eprintln!("mpitrace: {line}"));
         }
         self.runs.push(times);
-        self.counters = trial.counters;
+        self.counters = counters;
         Ok(())
     }
 

@@ -28,7 +28,6 @@ struct Left {
     host: Option<String>,
     command: Option<String>,
     file: String,
-    /// Memory that it takes.
     bytes: u64,
     /// When MPI_Init was entered, and when the file was last written to, s since 1970.
     began: u64,

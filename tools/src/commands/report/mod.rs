@@ -56,7 +56,6 @@ enum Place<'a> {
     Page(&'a Path),
     Folder(&'a Path),
     Terminal,
-    /// JSON on stdout is all.
     Nowhere,
 }
 

@@ -26,7 +26,6 @@ use crate::text;
 /// The processes of a job may end a little later than its launcher.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(20);
-/// No more lines on where the ranks were.
 const LISTED: usize = 12;
 
 struct Dead {
@@ -79,7 +78,9 @@ pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>, observed: &
     let mut endings = Vec::new();
     for job in recover::by_job(left) {
         let path = resolved(output.unwrap_or(Path::new(traces::DEFAULT)), &job);
-        let dead = job.iter().filter(|left| left.rank.rank != NO_RANK).map(Dead::new).collect();
+        let with_ranks = job.iter().filter(|left| left.rank.rank != NO_RANK);
+        let dead = |left: &Leftover| Dead { rank: left.rank.rank, segment: left.path.clone(), state: left.rank.state };
+        let dead = with_ranks.map(dead).collect();
         match recover::recover_job(&job, &path) {
             Ok(Some(recovered)) => endings.push(Ending { recovered, dead }),
             Ok(None) => eprintln!("mpitrace: the job ended in MPI_Init on this node: there is nothing to recover"),
@@ -92,12 +93,6 @@ pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>, observed: &
 fn folder_of(left: &[Leftover]) -> String {
     let folder = left.first().and_then(|left| left.path.parent());
     folder.unwrap_or(Path::new(".")).display().to_string()
-}
-
-impl Dead {
-    fn new(left: &Leftover) -> Dead {
-        Dead { rank: left.rank.rank, segment: left.path.clone(), state: left.rank.state }
-    }
 }
 
 impl Ending {

@@ -28,9 +28,6 @@ use crate::stacks::{Capture, Why};
 /// A segment has its header and its lock some us after its name: it is looked at again after this time, so often.
 const SOON: Duration = Duration::from_millis(20);
 const LOOKS: u32 = 25;
-/// The events that inotify reports.
-const MADE: u32 = libc::IN_CREATE;
-const CLOSED: u32 = libc::IN_CLOSE_WRITE;
 /// Ranks may end a little later than their launcher: on a busy machine 2 s were once too short.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -128,7 +125,9 @@ impl Loop {
         let watched = folders.iter().filter_map(|folder| {
             let path = std::ffi::CString::new(folder.as_os_str().as_bytes()).ok()?;
             // SAFETY: the path is a C string that outlives the call.
-            let number = unsafe { libc::inotify_add_watch(files.as_raw_fd(), path.as_ptr(), MADE | CLOSED) };
+            let number = unsafe {
+                libc::inotify_add_watch(files.as_raw_fd(), path.as_ptr(), libc::IN_CREATE | libc::IN_CLOSE_WRITE)
+            };
             (number >= 0).then(|| (number, folder.clone()))
         });
         let folders = watched.collect();
@@ -262,7 +261,7 @@ impl Loop {
     }
 
     fn take_file(&mut self, what: u32, segment: PathBuf, at: Instant) {
-        if what & MADE != 0 {
+        if what & libc::IN_CREATE != 0 {
             self.unknown.push((segment, LOOKS));
         } else if let Some(running) = self.running.iter_mut().find(|running| running.segment == segment) {
             running.closed = Some((at, self.closed));

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 
 pub const AND: &str = "--and";
-/// Jobs are named by letters.
 const MOST_JOBS: usize = 26;
 const ENDING: &str = ".mpitrace";
 

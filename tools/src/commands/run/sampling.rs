@@ -58,20 +58,13 @@ impl Sampling {
 
     /// Looks for new threads, and at the processes, where it is time for that.
     pub fn look<'r>(&mut self, running: impl Iterator<Item = (u32, &'r Standing)> + Clone) {
-        if self.is_time() {
+        if self.looked.is_none_or(|looked| looked.elapsed() >= THREADS) {
+            self.looked = Some(Instant::now());
             running.clone().for_each(|(pid, standing)| self.see(pid, standing));
         }
         if let Some(takers) = &mut self.takers {
             takers.look(running);
         }
-    }
-
-    fn is_time(&mut self) -> bool {
-        let is_time = self.looked.is_none_or(|looked| looked.elapsed() >= THREADS);
-        if is_time {
-            self.looked = Some(Instant::now());
-        }
-        is_time
     }
 
     /// Samples the threads of a process that make calls; its first one from the beginning.

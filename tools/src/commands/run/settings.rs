@@ -10,18 +10,14 @@ use super::sampling;
 
 /// The variable of the trace's name, which `run` itself has to know.
 pub const OUTPUT: &str = "MPITRACE_OUTPUT";
-/// The variable of the folder in which the live records lie.
 pub const SEGMENT_DIR: &str = "MPITRACE_SEGMENT_DIR";
 pub const DISABLE: &str = "MPITRACE_DISABLE";
 /// The variable of the number that this command gives a job. It has no option.
 pub const RUN: &str = "MPITRACE_RUN";
 pub const VERBOSE: &str = "MPITRACE_VERBOSE";
-/// The variable that allows stacks to be taken, or forbids it.
 pub const STACKS: &str = "MPITRACE_STACKS";
-/// The variable of the time after which a rank says that it is stuck.
 pub const STUCK: &str = "MPITRACE_STUCK";
 pub const SAMPLE: &str = "MPITRACE_SAMPLE";
-/// The variable that asks for the processes on the ranks' processors.
 pub const PROCESSES: &str = "MPITRACE_PROCESSES";
 const EVENTS: &str = "MPITRACE_EVENTS";
 const CLOCK: &str = "MPITRACE_CLOCKSYNC";

@@ -11,7 +11,6 @@ use crate::stacks::{Capture, Namer, Stack, Why};
 
 /// For so long a rank has begun and ended no call of MPI, where the user has not said it.
 const LONG: Duration = Duration::from_secs(10);
-/// Between two looks.
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(2);
 /// A signal is not held for longer.

@@ -18,7 +18,6 @@ use super::standing::Standing;
 use crate::commands::jobs::user_name;
 use crate::stacks::threads_of;
 
-/// Between two looks.
 pub const PAUSE: Duration = Duration::from_secs(1);
 /// The threads of a process are looked at where it has used so much processor time since the last look.
 const BUSY: Duration = Duration::from_millis(50);

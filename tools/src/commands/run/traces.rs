@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use mpitrace_format::file;
+
 /// The default output of a job, in the working directory.
 pub const DEFAULT: &str = "mpitrace-%j.mpitrace";
 
@@ -46,39 +48,26 @@ impl Traces {
 
 /// True if a file's name is that of the output. A pattern matches any text, and before the ending may stand what the
 /// tracer puts there, a number, a node or a rank.
-fn matches(name: &str, file: &OsStr) -> bool {
-    let file = file.to_string_lossy();
+fn matches(name: &str, found: &OsStr) -> bool {
+    let found = found.to_string_lossy();
     let (stem, ending) =
         name.rsplit_once('.').map_or((name, String::new()), |(stem, ending)| (stem, format!(".{ending}")));
-    let Some(rest) = file.strip_suffix(&*ending) else { return false };
-    let pieces = pieces(stem);
+    let Some(rest) = found.strip_suffix(&*ending) else { return false };
+    // The texts between the patterns; `%%` is a percent sign.
+    let pieces = file::filled(stem.as_ref(), |sign| Some(if sign == b'%' { "%" } else { "\0" }.to_owned()));
+    let pieces = pieces.to_string_lossy();
+    let pieces: Vec<&str> = pieces.split('\0').collect();
     let [first, others @ ..] = &pieces[..] else { return false };
-    let Some(mut rest) = rest.strip_prefix(first as &str) else { return false };
+    let Some(mut rest) = rest.strip_prefix(first) else { return false };
     for (number, piece) in (1..).zip(others) {
         let last = number == others.len();
         if last && piece.is_empty() {
             return true;
         }
-        let Some(at) = (if last { rest.rfind(piece as &str) } else { rest.find(piece as &str) }) else { return false };
+        let Some(at) = (if last { rest.rfind(piece) } else { rest.find(piece) }) else { return false };
         rest = &rest[at + piece.len()..];
     }
     rest.is_empty() || rest.starts_with('.')
-}
-
-/// The texts between the patterns of a name; `%%` is a percent sign.
-fn pieces(stem: &str) -> Vec<String> {
-    let mut pieces = vec![String::new()];
-    let mut characters = stem.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '%' => match characters.next() {
-                Some('%') | None => pieces.iter_mut().last().into_iter().for_each(|piece| piece.push('%')),
-                Some(_) => pieces.push(String::new()),
-            },
-            other => pieces.iter_mut().last().into_iter().for_each(|piece| piece.push(other)),
-        }
-    }
-    pieces
 }
 
 #[cfg(test)]

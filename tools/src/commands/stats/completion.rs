@@ -38,11 +38,9 @@ pub struct CompletionSummary {
     pub facts: Completion,
 }
 
-/// Repetitions that are looked at together.
 const TOGETHER: usize = 1 << 14;
 
 impl CompletionSummary {
-    /// `None` without time stamps.
     pub fn new(ranks: &Ranks<'_>, selection: &Selection<'_>) -> Option<CompletionSummary> {
         if !ranks.have_stamps() {
             return None;
@@ -77,7 +75,6 @@ struct Look {
     last_out: Vec<usize>,
 }
 
-/// Where the columns of some repetitions belong.
 type Places<'c, const N: usize> = [Option<&'c mut [f64]>; N];
 
 /// Columns of all complete repetitions, which are looked at piece by piece.
@@ -101,18 +98,16 @@ fn columns<const N: usize>(
         for (place, values) in places.into_iter().flatten().zip(of(&times)) {
             place.copy_from_slice(&values);
         }
-        let often = |who: &[u32]| how_often(ranks.numbers.len(), who.iter().zip(kept).filter(|(_, kept)| **kept));
+        let often = |who: &[u32]| {
+            let mut counts = vec![0; ranks.numbers.len()];
+            let counted = who.iter().zip(kept).filter(|(rank, kept)| **kept && **rank != NOBODY);
+            counted.for_each(|(&rank, _)| counts[rank as usize] += 1);
+            counts
+        };
         Look { last_in: often(times.last_in()), last_out: often(times.last_out()) }
     };
     let looks = pieces.into_par_iter().map(look).collect();
     (columns, looks)
-}
-
-/// How often each rank, by index, is among these.
-fn how_often<'w>(ranks: usize, who: impl Iterator<Item = (&'w u32, &'w bool)>) -> Vec<usize> {
-    let mut counts = vec![0; ranks];
-    who.filter(|(rank, _)| **rank != NOBODY).for_each(|(&rank, _)| counts[rank as usize] += 1);
-    counts
 }
 
 fn most(ranks: &Ranks<'_>, counts: &[usize], selection: &Selection<'_>) -> Option<Most> {

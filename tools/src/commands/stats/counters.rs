@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace::categories::Category;
 use mpitrace::statistics::median;
 use serde::Serialize;
 
@@ -41,16 +40,14 @@ fn by_category(counter: &Counter<'_>, ranks: usize, selection: &Selection<'_>) -
             }
         }
     }
-    let in_order = Category::ALL.iter().filter_map(|category| Some((category.name(), values.remove(category.name())?)));
-    in_order
-        .map(|(category, mut values)| {
-            let facts = Values {
-                values: values.len(),
-                min: values.iter().copied().min_by(f64::total_cmp),
-                max: values.iter().copied().max_by(f64::total_cmp),
-                median: median(&mut values),
-            };
-            (category, facts)
-        })
-        .collect()
+    let facts = |(category, mut values): (&'static str, Vec<f64>)| {
+        let facts = Values {
+            values: values.len(),
+            min: values.iter().copied().min_by(f64::total_cmp),
+            max: values.iter().copied().max_by(f64::total_cmp),
+            median: median(&mut values),
+        };
+        (category, facts)
+    };
+    values.into_iter().map(facts).collect()
 }
