@@ -38,7 +38,6 @@ pub struct Archive<'l> {
 pub struct Events<'a> {
     archive: &'a Archive<'a>,
     handle: Handle,
-    attributes: Handle,
     /// How many there are.
     pub count: u64,
     /// The last one's time.
@@ -67,12 +66,6 @@ pub struct MessageEnd {
     pub communicator: u32,
     pub tag: u32,
     pub bytes: u64,
-}
-
-/// The attributes of the call that an ENTER begins: their references and values.
-pub struct About {
-    pub numbers: [(u32, u64); 2],
-    pub text: Option<(u32, u32)>,
 }
 
 impl<'l> Archive<'l> {
@@ -111,10 +104,9 @@ impl<'l> Archive<'l> {
     /// The events of a location.
     pub fn events(&self, location: u64) -> Result<Events<'_>> {
         // SAFETY: the handle is that of the archive.
-        let (handle, attributes) =
-            unsafe { ((self.library.event_writer)(self.handle, location), (self.library.new_attributes)()) };
-        ensure!(!handle.is_null() && !attributes.is_null(), "OTF2 has no memory for the events of a location");
-        Ok(Events { archive: self, handle, attributes, count: 0, last: 0 })
+        let handle = unsafe { (self.library.event_writer)(self.handle, location) };
+        ensure!(!handle.is_null(), "OTF2 has no memory for the events of a location");
+        Ok(Events { archive: self, handle, count: 0, last: 0 })
     }
 
     /// After the events of all locations: what each location states of its clock, (time, standard deviation) in ns.
@@ -158,21 +150,10 @@ impl<'l> Archive<'l> {
 
 impl Events<'_> {
     /// ENTER.
-    pub fn enter(&mut self, time: u64, region: u32, about: Option<&About>) -> Result<()> {
+    pub fn enter(&mut self, time: u64, region: u32) -> Result<()> {
         let library = self.archive.library;
-        // SAFETY: the handles are those of this location's writer and of a list of attributes, which is emptied by what
-        // is written with it; the same in all functions below.
-        unsafe {
-            for (attribute, number) in about.iter().flat_map(|about| about.numbers) {
-                library.check((library.add_number)(self.attributes, attribute, number))?;
-            }
-            if let Some((attribute, text)) = about.and_then(|about| about.text) {
-                library.check((library.add_string)(self.attributes, attribute, text))?;
-            }
-        }
-        let attributes = self.attributes;
-        // SAFETY: as above.
-        self.event(time, |events, time| unsafe { (library.enter)(events, attributes, time, region) })
+        // SAFETY: the handle is that of this location's writer; the same in all functions below.
+        self.event(time, |events, time| unsafe { (library.enter)(events, null_mut(), time, region) })
     }
 
     /// LEAVE.
@@ -252,14 +233,8 @@ impl Events<'_> {
     /// Writes what is left of them, and tells how many there were.
     pub fn close(self) -> Result<u64> {
         let library = self.archive.library;
-        // SAFETY: the handles are not used any more.
-        let codes = unsafe {
-            [
-                (library.delete_attributes)(self.attributes),
-                (library.close_event_writer)(self.archive.handle, self.handle),
-            ]
-        };
-        codes.into_iter().try_for_each(|code| library.check(code))?;
+        // SAFETY: the handle is not used any more.
+        library.check(unsafe { (library.close_event_writer)(self.archive.handle, self.handle) })?;
         Ok(self.count)
     }
 

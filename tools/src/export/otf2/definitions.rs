@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 
 use anyhow::Result;
-use mpitrace::categories::Category;
 use mpitrace::operations::NO_RECORD;
 use mpitrace_format::layout::{CommunicatorEntry, OPERATION_MASK, communicator_flags};
 
@@ -27,7 +26,6 @@ const COMM_LOCATIONS: u8 = 4;
 const COMM_GROUP: u8 = 5;
 const COMM_SELF: u8 = 6;
 const TYPE_UINT64: u8 = 4;
-const TYPE_STRING: u8 = 11;
 const METRIC_OTHER: u8 = 0;
 /// The value is that of the interval that ends with it.
 const METRIC_RELATIVE_LAST: u8 = 2 | (2 << 4);
@@ -40,11 +38,6 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 const ALL_RANKS: u32 = 0;
 const SELF_GROUP: u32 = 1;
 
-/// The attributes of an ENTER.
-pub const OPERATION: u32 = 0;
-pub const REPETITION: u32 = 1;
-pub const CATEGORY: u32 = 2;
-
 /// The references of everything.
 pub struct Definitions {
     texts: Texts,
@@ -55,8 +48,6 @@ pub struct Definitions {
     functions: Vec<(u32, Option<Collective>)>,
     /// By (communicator, part): the rank in it, and bits of [`communicator_flags`].
     members: BTreeMap<(usize, usize), (u32, u32)>,
-    /// The text of each category, in the order of [`Category::ALL`].
-    pub categories: [u32; 4],
 }
 
 /// Events of each location, by its number.
@@ -91,8 +82,7 @@ impl Definitions {
         let of_messages = messages.functions.iter();
         let message_regions = of_messages.map(|names| names.iter().map(|name| region(name) as u32).collect()).collect();
         let regions = regions.into_iter().map(|region| (region as u32, functions[region].1)).collect();
-        let categories = Category::ALL.map(|category| texts.reference(category.name()));
-        Definitions { texts, regions, message_regions, functions, members: members(calls, messages), categories }
+        Definitions { texts, regions, message_regions, functions, members: members(calls, messages) }
     }
 
     /// The rank that a part has in a communicator and the reference of that communicator.
@@ -131,13 +121,6 @@ impl Definitions {
             // SAFETY: see `write`.
             let code = unsafe { (library.region)(writer, region, name, name, 0, role, paradigm, 0, 0, 0, 0) };
             library.check(code)?;
-        }
-        let attributes = [(OPERATION, "operation"), (REPETITION, "repetition"), (CATEGORY, "category")];
-        for (attribute, name) in attributes {
-            let name = self.texts.write_one(library, writer, name)?;
-            let kind = if attribute == CATEGORY { TYPE_STRING } else { TYPE_UINT64 };
-            // SAFETY: see `write`.
-            library.check(unsafe { (library.attribute)(writer, attribute, name, 0, kind) })?;
         }
         Ok(())
     }

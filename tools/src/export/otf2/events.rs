@@ -8,9 +8,8 @@ use anyhow::Result;
 use mpitrace::messages::MessageCall;
 use mpitrace_format::layout::{message, partner};
 
-use super::archive::{About, Archive, End, Events, MessageEnd};
-use super::definitions::{self, CATEGORY, Counts, Definitions, OPERATION, REPETITION};
-use crate::export::labels::Labels;
+use super::archive::{Archive, End, Events, MessageEnd};
+use super::definitions::{self, Counts, Definitions};
 use crate::export::messages::MessageRows;
 use crate::export::rows::{Calls, Row, Selection};
 use crate::export::stamps::Stamps;
@@ -19,16 +18,15 @@ use crate::export::stamps::Stamps;
 const NO_ROOT: u32 = u32::MAX;
 
 /// Writes them all.
-pub fn write(
+pub fn write<'t>(
     archive: &Archive,
-    calls: &Calls,
-    messages: &MessageRows,
+    calls: &Calls<'t>,
+    messages: &MessageRows<'t>,
     operation: Option<usize>,
-    labels: &Labels,
     stamps: &Stamps,
     definitions: &Definitions,
 ) -> Result<Counts> {
-    let context = Context { calls, messages, labels, stamps, definitions };
+    let context = Context { calls, messages, stamps, definitions };
     let mut counts = Counts::default();
     for rank in definitions::ranks(calls) {
         // Each rank has a location, as its communicators name it.
@@ -60,10 +58,9 @@ pub fn write(
     Ok(counts)
 }
 
-struct Context<'c> {
-    calls: &'c Calls<'c>,
-    messages: &'c MessageRows<'c>,
-    labels: &'c Labels,
+struct Context<'c, 't> {
+    calls: &'c Calls<'t>,
+    messages: &'c MessageRows<'t>,
     stamps: &'c Stamps,
     definitions: &'c Definitions,
 }
@@ -113,7 +110,7 @@ impl<'a> Thread<'a> {
             let [enter, exit] = [first.enter_ns, first.exit_ns].map(|ns| context.stamps.stamp(ns));
             let region = context.definitions.message_regions[self.part][first.record.operation as usize];
             self.end_until(enter)?;
-            self.events.enter(enter, region, None)?;
+            self.events.enter(enter, region)?;
             let ends: Vec<(bool, MessageEnd)> = call
                 .iter()
                 .filter_map(|call| Some((call.is_send() && call.start.is_none(), context.message(self.part, call)?)))
@@ -134,7 +131,7 @@ impl<'a> Thread<'a> {
         let end = context.end(row);
         self.end_until(enter)?;
         self.last = self.last.max(enter);
-        self.events.enter(enter, region, Some(&context.about(row)))?;
+        self.events.enter(enter, region)?;
         if let (Some(times), Some(end)) = (row.request, end) {
             let request = self.begun;
             self.events.request(enter, request)?;
@@ -185,15 +182,7 @@ impl<'a> Thread<'a> {
     }
 }
 
-impl Context<'_> {
-    fn about(&self, row: &Row) -> About {
-        let category = self.labels.of_row(row);
-        About {
-            numbers: [(OPERATION, row.operation.into()), (REPETITION, row.repetition)],
-            text: category.map(|category| (CATEGORY, self.definitions.categories[category.place()])),
-        }
-    }
-
+impl Context<'_, '_> {
     /// The information in a call about a message; `None`: it only looks for it, or its partner is not known.
     fn message(&self, part: usize, call: &MessageCall) -> Option<MessageEnd> {
         let is_start = call.flags & message::STARTS != 0;

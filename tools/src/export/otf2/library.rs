@@ -69,10 +69,6 @@ functions! {
     close_local_writer = c"OTF2_Archive_CloseDefWriter" (Handle, Handle) -> Code;
     global_writer = c"OTF2_Archive_GetGlobalDefWriter" (Handle) -> Handle;
     close_global_writer = c"OTF2_Archive_CloseGlobalDefWriter" (Handle, Handle) -> Code;
-    new_attributes = c"OTF2_AttributeList_New" () -> Handle;
-    delete_attributes = c"OTF2_AttributeList_Delete" (Handle) -> Code;
-    add_number = c"OTF2_AttributeList_AddUint64" (Handle, u32, u64) -> Code;
-    add_string = c"OTF2_AttributeList_AddStringRef" (Handle, u32, u32) -> Code;
     enter = c"OTF2_EvtWriter_Enter" (Handle, Handle, u64, u32) -> Code;
     leave = c"OTF2_EvtWriter_Leave" (Handle, Handle, u64, u32) -> Code;
     collective_begin = c"OTF2_EvtWriter_MpiCollectiveBegin" (Handle, Handle, u64) -> Code;
@@ -90,7 +86,6 @@ functions! {
     clock_offset = c"OTF2_DefWriter_WriteClockOffset" (Handle, u64, i64, f64) -> Code;
     clock_properties = c"OTF2_GlobalDefWriter_WriteClockProperties" (Handle, u64, u64, u64, u64) -> Code;
     string = c"OTF2_GlobalDefWriter_WriteString" (Handle, u32, *const c_char) -> Code;
-    attribute = c"OTF2_GlobalDefWriter_WriteAttribute" (Handle, u32, u32, u32, u8) -> Code;
     node = c"OTF2_GlobalDefWriter_WriteSystemTreeNode" (Handle, u32, u32, u32, u32) -> Code;
     location_group = c"OTF2_GlobalDefWriter_WriteLocationGroup" (Handle, u32, u32, u8, u32, u32) -> Code;
     location = c"OTF2_GlobalDefWriter_WriteLocation" (Handle, u64, u32, u8, u64, u32) -> Code;

@@ -15,7 +15,6 @@ use anyhow::{Context, Result};
 
 use super::Exporter;
 use super::destination::Destination;
-use super::labels::Labels;
 use super::messages::MessageRows;
 use super::rows::Calls;
 use super::stamps::Stamps;
@@ -31,7 +30,6 @@ pub struct Otf2;
 impl Exporter for Otf2 {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
         let library = Library::load()?;
-        let labels = Labels::new(calls)?;
         let messages = MessageRows::new(calls);
         let stamps = Stamps::new(calls, &messages);
         let definitions = Definitions::new(calls, &messages);
@@ -39,7 +37,7 @@ impl Exporter for Otf2 {
         destination.folder(|folder| {
             let write = || {
                 let archive = Archive::create(&library, folder)?;
-                let counts = events::write(&archive, calls, &messages, operation, &labels, &stamps, &definitions)?;
+                let counts = events::write(&archive, calls, &messages, operation, &stamps, &definitions)?;
                 definitions.write(&archive, calls, &stamps, &counts)?;
                 archive.close()
             };
