@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Iterable
@@ -44,17 +45,15 @@ class Trace:
     def __init__(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         self._paths = [os.fspath(path) for path in paths]
         self._trace = _mpitrace.Trace(self._paths)
-        self._info: dict[str, Any] | None = None
 
     def __repr__(self) -> str:
         return f"mpitrace.open({self._paths!r})"
 
-    @property
+    @functools.cached_property
     def info(self) -> dict[str, Any]:
         """What the trace is: library, ranks, settings, operations; the keys of ``mpitrace info --json``."""
-        if self._info is None:
-            self._info = json.loads(self._trace.info())
-        return self._info
+        info: dict[str, Any] = json.loads(self._trace.info())
+        return info
 
     def summary(self, by: str | None = None) -> Any:
         """Where the ranks' time went, what was lost and what to do next; the keys of ``mpitrace summary --json``.
@@ -126,14 +125,7 @@ class Trace:
         Raises:
             TraceError: There is no such operation or method.
         """
-        return self.read_calls(operation, method).read_all()
-
-    def read_calls(self, operation: int | None = None, method: str = "robust") -> pyarrow.RecordBatchReader:
-        """The same rows as of ``calls``, in batches of 65536 that are made while they are read.
-
-        For traces whose calls do not fit into the memory together: only a few batches are in memory at a time.
-        """
-        return pyarrow.RecordBatchReader.from_stream(self._trace.calls(operation, method))
+        return pyarrow.table(self._trace.calls(operation, method))
 
     def repetitions(self, operation: int, method: str = "robust") -> pyarrow.Table:
         """One row for each repetition of an operation that every rank finished and kept.
@@ -173,8 +165,9 @@ class Trace:
 
     def categorize(self, operation: int, method: str = "robust", time: str = "local") -> Categories:
         """The same as ``categories``, as an object with the class of the operation and its change points."""
-        found = json.loads(self._trace.categorized(operation, method, time))
-        return Categories._of(found)
+        table = self.categories(operation, method, time)
+        found = json.loads(table.schema.metadata[b"mpitrace"])
+        return Categories._of({**found, "category": table["category"].to_pylist()})
 
     def account(self) -> pyarrow.Table:
         """Where the time of the ranks in the calls of complete repetitions went.

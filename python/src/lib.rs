@@ -5,7 +5,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
@@ -23,9 +23,9 @@ pyo3::create_exception!(
 
 /// An open trace.
 #[pyclass(frozen, module = "mpitrace._mpitrace")]
-struct Trace(Arc<Opened>);
+struct Trace(Opened);
 
-/// Record batches that are made while they are read; for whoever takes Arrow streams, once.
+/// Record batches, for whoever takes Arrow streams, once.
 #[pyclass(frozen, module = "mpitrace._mpitrace")]
 struct Stream(Mutex<Option<Box<dyn RecordBatchReader + Send>>>);
 
@@ -33,16 +33,11 @@ struct Stream(Mutex<Option<Box<dyn RecordBatchReader + Send>>>);
 impl Trace {
     #[new]
     fn new(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Trace> {
-        let opened = py.detach(|| Opened::open(&paths)).map_err(raised)?;
-        Ok(Trace(Arc::new(opened)))
+        py.detach(|| Opened::open(&paths)).map(Trace).map_err(raised)
     }
 
     fn info(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| self.0.info()).map_err(raised)
-    }
-
-    fn categorized(&self, py: Python<'_>, operation: usize, method: &str, time: &str) -> PyResult<String> {
-        py.detach(|| self.0.categorized(operation, method, time)).map_err(raised)
     }
 
     fn operations(&self, py: Python<'_>) -> PyResult<Stream> {
@@ -63,8 +58,8 @@ impl Trace {
 
     #[pyo3(signature = (operation, method))]
     fn calls(&self, py: Python<'_>, operation: Option<usize>, method: &str) -> PyResult<Stream> {
-        let stream = py.detach(|| self.0.calls(operation, method)).map_err(raised)?;
-        Ok(Stream(Mutex::new(Some(Box::new(stream)))))
+        let calls = py.detach(|| self.0.calls(operation, method)).map_err(raised)?;
+        Ok(Stream(Mutex::new(Some(calls))))
     }
 }
 

@@ -3,7 +3,6 @@
 import json
 import math
 import subprocess
-import threading
 
 import duckdb
 import mpitrace
@@ -171,19 +170,6 @@ def test_the_stream_is_taken_by_everything_that_reads_arrow(trace):
     pyarrow.table(stream)
     with pytest.raises(ValueError, match="read already"):
         pyarrow.table(stream)
-
-
-def test_calls_are_read_in_batches_and_reading_can_end_early(trace):
-    total = 0
-    for batch in trace.read_calls():
-        assert 0 < batch.num_rows <= 65536
-        total += batch.num_rows
-    assert total == trace.info["records"]
-    before = threading.active_count()
-    reader = trace.read_calls()
-    reader.read_next_batch()
-    del reader
-    assert threading.active_count() == before
 
 
 def test_wrong_arguments_are_refused_in_one_line(trace, path, tmp_path):

@@ -3,16 +3,12 @@
 //! Everything comes from the code that the commands use, so the numbers are those that the commands print.
 
 pub(crate) mod batches;
-mod stream;
-
-pub use stream::CallStream;
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use mpitrace::account::Account;
 use mpitrace::categories::{Found, Rule};
 use mpitrace::names::Named;
@@ -22,6 +18,8 @@ use serde::Serialize;
 
 use crate::commands::categorize::shown::Categorized;
 use crate::commands::info;
+use crate::export::columns::Batches;
+use crate::export::rows::Calls;
 use crate::output;
 use crate::source::{Source, Traced};
 
@@ -58,14 +56,6 @@ impl Opened {
         output::json_text("info", &info::facts::Facts::new(trace, operations, clock))
     }
 
-    /// The output of `categorize --json` for one operation.
-    ///
-    /// # Errors
-    /// No such operation, rule or run time; a run time that is not finite, where the rule needs all of them.
-    pub fn categorized(&self, operation: usize, method: &str, time: &str) -> Result<String> {
-        Ok(serde_json::to_string(&self.categories_of(operation, method, time)?)?)
-    }
-
     /// The operations, one a row.
     ///
     /// # Errors
@@ -78,7 +68,7 @@ impl Opened {
     /// definition, and their categories by local run times.
     ///
     /// # Errors
-    /// As of [`Opened::categorized`].
+    /// As of [`Opened::categories`].
     pub fn repetitions(&self, operation: usize, method: &str) -> Result<RecordBatch> {
         let categorized = self.categories_of(operation, method, RunTime::Local.name())?;
         let run_times = RunTime::ALL.map(|time| self.source.run_times(operation, time));
@@ -92,7 +82,7 @@ impl Opened {
     /// operation is in the schema's metadata, as JSON under the key `mpitrace`.
     ///
     /// # Errors
-    /// As of [`Opened::categorized`].
+    /// No such operation, rule or run time; a run time that is not finite, where the rule needs all of them.
     pub fn categories(&self, operation: usize, method: &str, time: &str) -> Result<RecordBatch> {
         batches::categories(&self.categories_of(operation, method, time)?)
     }
@@ -106,14 +96,19 @@ impl Opened {
         batches::account(&Account::of(trace, clock, operations, Rule::default()))
     }
 
-    /// The calls of all operations or of one, a row each, with the columns of `export --format parquet`: batch by
-    /// batch, as they are taken.
+    /// The calls of all operations or of one, a row each, with the columns of `export --format parquet`.
     ///
     /// # Errors
-    /// As of [`Opened::categorized`].
-    pub fn calls(self: &Arc<Self>, operation: Option<usize>, method: &str) -> Result<CallStream> {
+    /// As of [`Opened::categories`].
+    pub fn calls(&self, operation: Option<usize>, method: &str) -> Result<Box<dyn RecordBatchReader + Send>> {
         self.source.check(operation, RunTime::Local)?;
-        CallStream::start(self.clone(), operation, rule(method)?)
+        let calls = Calls::new(self.traced()?).with_rule(rule(method)?);
+        let (batches, mut all) = (Batches::new(&calls)?, Vec::new());
+        batches.each(operation, |batch| {
+            all.push(Ok(batch.clone()));
+            Ok(())
+        })?;
+        Ok(Box::new(RecordBatchIterator::new(all, batches.schema.clone())))
     }
 
     fn traced(&self) -> Result<&Traced> {
