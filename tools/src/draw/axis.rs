@@ -1,9 +1,12 @@
 //! From values to places, with ticks at round numbers.
 
+use serde::Serialize;
+
 use crate::text::Unit;
 
 /// The unit of an axis.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// ns, labelled in the unit that suits the range.
     Time,
@@ -19,9 +22,10 @@ pub enum Kind {
 /// An axis over a range of values.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    from: f64,
-    to: f64,
-    places: (f64, f64),
+    pub from: f64,
+    pub to: f64,
+    /// Those of `from` and `to`.
+    pub places: (f64, f64),
     kind: Kind,
     /// True if the places are even in the logarithm of the values.
     pub logarithmic: bool,
@@ -74,16 +78,6 @@ impl Axis {
     /// True if the value lies within the range.
     pub fn has(&self, value: f64) -> bool {
         value >= self.from && value <= self.to
-    }
-
-    /// The ends of the range, as values.
-    pub fn range(&self) -> (f64, f64) {
-        (self.from, self.to)
-    }
-
-    /// The ends of the range, as places.
-    pub fn places(&self) -> (f64, f64) {
-        self.places
     }
 
     /// Places with their labels, about so many.

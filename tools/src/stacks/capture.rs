@@ -62,16 +62,13 @@ pub struct Registers {
     pub lr: u64,
 }
 
-/// The state of a thread, as the kernel tells it in /proc: the system call, and the registers.
-#[derive(PartialEq)]
-enum Doing {
-    Runs,
-    /// In a call, or -1: stopped outside of one. `text` is all of it, with the arguments.
-    Waits {
-        call: libc::c_long,
-        registers: Registers,
-        text: String,
-    },
+/// A thread that waits, as the kernel tells it in /proc.
+struct Waits {
+    /// The system call; -1: stopped outside of one.
+    call: libc::c_long,
+    registers: Registers,
+    /// All of it, with the arguments.
+    text: String,
 }
 
 /// Copies a thread of the process. `maps` is what it has mapped.
@@ -85,12 +82,12 @@ pub fn thread(memory: Memory, tid: u32, maps: &[Map]) -> Result<Thread, Why> {
         Some(tracer) => return Err(Why::Debugged(tracer)),
     }
     for _ in 0..TRIES {
-        let Doing::Waits { call, registers, text } = doing(memory.pid, tid)? else { break };
+        let Some(Waits { call, registers, text }) = waits(memory.pid, tid)? else { break };
         if RESTARTED.contains(&call) {
             break;
         }
         let stack = copy(memory, registers.sp, maps)?;
-        if matches!(doing(memory.pid, tid)?, Doing::Waits { text: after, .. } if after == text) {
+        if waits(memory.pid, tid)?.is_some_and(|after| after.text == text) {
             return Ok(Thread { registers, start: registers.sp, stack });
         }
     }
@@ -103,24 +100,19 @@ fn tracer(pid: u32, tid: u32) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("TracerPid:")?.trim().parse().ok())
 }
 
-fn doing(pid: u32, tid: u32) -> Result<Doing, Why> {
+/// `None`: it runs.
+fn waits(pid: u32, tid: u32) -> Result<Option<Waits>, Why> {
     let text = match std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(Why::Forbidden),
         // A kernel without this file.
-        Err(_) => return Ok(Doing::Runs),
+        Err(_) => return Ok(None),
     };
     let words: Vec<&str> = text.split_whitespace().collect();
     let address = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
-    match words[..] {
-        [call, .., sp, pc] => match (call.parse(), address(sp), address(pc)) {
-            (Ok(call), Some(sp), Some(pc)) => {
-                Ok(Doing::Waits { call, registers: Registers { pc, sp, ..Registers::default() }, text })
-            }
-            _ => Ok(Doing::Runs),
-        },
-        _ => Ok(Doing::Runs),
-    }
+    let [call, .., sp, pc] = words[..] else { return Ok(None) };
+    let (Ok(call), Some(sp), Some(pc)) = (call.parse(), address(sp), address(pc)) else { return Ok(None) };
+    Ok(Some(Waits { call, registers: Registers { pc, sp, ..Registers::default() }, text }))
 }
 
 /// The stack from its pointer to the end of what is mapped there.

@@ -54,19 +54,9 @@ pub fn data(values: &Value) -> String {
 }
 
 fn axis(label: &str, axis: &Axis, kind: Kind) -> Value {
-    let ((from, to), (start, end)) = (axis.range(), axis.places());
-    json!({"label": label, "kind": name(kind), "log": axis.logarithmic,
-           "from": from, "to": to, "start": start, "end": end})
-}
-
-/// The name of a kind in the script.
-pub fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Time => "time",
-        Kind::Count => "count",
-        Kind::Share => "share",
-        Kind::Names => "names",
-    }
+    let (start, end) = axis.places;
+    json!({"label": label, "kind": kind, "log": axis.logarithmic,
+           "from": axis.from, "to": axis.to, "start": start, "end": end})
 }
 
 /// The values of a layer.
@@ -97,7 +87,7 @@ fn values(plot: &Plot, layer: &Layer, frame: &Frame) -> Value {
         }
         Mark::Image(image) => {
             let maps = image.values.iter().map(|(what, kind, rows)| {
-                json!([what, name(*kind), rows.iter().map(|row| list(row.iter().copied())).collect::<Vec<_>>()])
+                json!([what, kind, rows.iter().map(|row| list(row.iter().copied())).collect::<Vec<_>>()])
             });
             json!({"edges": list(image.edges.iter().copied()), "names": image.rows, "maps": maps.collect::<Vec<_>>()})
         }
