@@ -58,8 +58,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let selection = Selection { operation: arguments.operation, rank: arguments.rank, limit: arguments.limit };
     if arguments.json {
         let mut list = JsonRows::new(output, "dump")?;
-        let accounts = calls.accounts();
-        calls.each(selection, |row| list.push(&accounts.with(row)))?;
+        calls.each(selection, |row| list.push(&row))?;
         list.end()?;
     } else if arguments.csv {
         write_csv(&calls, selection, output.data())?;
@@ -110,8 +109,7 @@ fn write_csv(calls: &Calls, selection: Selection, output: &mut dyn Write) -> Res
     write!(output, "{}", names.join(","))?;
     calls.counter_names.iter().try_for_each(|name| write!(output, ",{}", csv_field(name)))?;
     writeln!(output)?;
-    let accounts = calls.accounts();
-    calls.each(selection, |row| Ok(write_csv_row(&accounts.with(row), calls.counter_names.len(), output)?))
+    calls.each(selection, |row| Ok(write_csv_row(&row, calls.counter_names.len(), output)?))
 }
 
 fn write_table(calls: &Calls, selection: Selection, output: &mut dyn Write, style: Style) -> Result<()> {
@@ -129,9 +127,7 @@ fn write_table(calls: &Calls, selection: Selection, output: &mut dyn Write, styl
     let mut columns: Vec<_> = shown.iter().map(title).collect();
     columns.extend(calls.counter_names.iter().map(|name| (number(name).spare(2), 8)));
     let mut rows = Rows::begin(&columns, output, style)?;
-    let accounts = calls.accounts();
     calls.each(selection, |row| {
-        let row = accounts.with(row);
         let cell = |column: &&CallColumn| match (column.value)(&row) {
             Value::Unknown => column.unknown.to_owned(),
             Value::Real(value) => format!("{value:.1}"),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int32Builder, StringBuilder, UInt32Builder, UInt64Builder};
+use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use mpitrace::categories::Category;
@@ -11,37 +12,29 @@ use mpitrace::operations::Operations;
 
 use super::call_columns::{self, CallColumn, Kind, Value};
 use super::labels::Labels;
-use super::rows::{Accounts, Calls, Row, Selection};
+use super::rows::{Calls, Row, Selection};
 
 /// Rows of a batch: some 8 MiB.
 const BATCH: usize = 1 << 16;
 
 /// Makes batches of a trace.
-pub struct Batches<'c> {
-    calls: &'c Calls<'c>,
+pub struct Batches<'c, 't> {
+    calls: &'c Calls<'t>,
     labels: Labels,
-    accounts: Accounts<'c>,
     /// Of every batch.
     pub schema: SchemaRef,
     categories: Arc<StringArray>,
 }
 
-/// The words of a column, each stored once, and for each operation the index of its own.
-struct Words {
-    words: Arc<StringArray>,
-    of_operation: Vec<i32>,
-}
-
-impl<'c> Batches<'c> {
+impl<'c, 't> Batches<'c, 't> {
     /// For these calls.
     ///
     /// # Errors
     /// Run times that the rule of the categories cannot sort.
-    pub fn new(calls: &'c Calls) -> Result<Batches<'c>> {
+    pub fn new(calls: &'c Calls<'t>) -> Result<Batches<'c, 't>> {
         Ok(Batches {
             calls,
             labels: Labels::new(calls)?,
-            accounts: calls.accounts(),
             schema: Arc::new(Schema::new(fields(&calls.counter_names))),
             categories: Arc::new(Category::ALL.iter().map(|category| Some(category.name())).collect()),
         })
@@ -65,22 +58,6 @@ impl<'c> Batches<'c> {
             visit(&chunk.finish(self)?)?;
         }
         Ok(())
-    }
-}
-
-impl Words {
-    /// The texts of the operations.
-    fn new<'t>(texts: impl Iterator<Item = &'t str>) -> Words {
-        let mut known: Vec<&str> = Vec::new();
-        let index = |text| {
-            let found = known.iter().position(|other| *other == text);
-            found.unwrap_or_else(|| {
-                known.push(text);
-                known.len() - 1
-            }) as i32
-        };
-        let of_operation = texts.map(index).collect();
-        Words { words: Arc::new(StringArray::from(known)), of_operation }
     }
 }
 
@@ -111,8 +88,8 @@ enum Builder {
     I32(Int32Builder),
     Real(Float64Builder),
     Flag(BooleanBuilder),
-    /// Operations, and their words.
-    Words(Int32Builder, Words),
+    /// Texts, by their numbers among those of all operations.
+    OfOperation(Int32Builder, DictionaryArray<Int32Type>),
     Algorithms(StringBuilder),
 }
 
@@ -126,7 +103,7 @@ impl Builder {
             Kind::Flag => Builder::Flag(BooleanBuilder::new()),
             Kind::OfOperation(text) => {
                 let texts = (0..operations.operations.len()).map(|number| text(operations, number));
-                Builder::Words(Int32Builder::new(), Words::new(texts))
+                Builder::OfOperation(Int32Builder::new(), texts.collect())
             }
             Kind::Algorithm => Builder::Algorithms(StringBuilder::new()),
         }
@@ -140,8 +117,8 @@ impl Builder {
             (Builder::I32(builder), Value::Signed(value)) => builder.append_value(value),
             (Builder::Real(builder), Value::Real(value)) => builder.append_value(value),
             (Builder::Flag(builder), Value::Flag(value)) => builder.append_value(value),
-            (Builder::Words(builder, words), Value::Text(_)) => {
-                builder.append_value(words.of_operation[operation as usize]);
+            (Builder::OfOperation(builder, texts), Value::Text(_)) => {
+                builder.append_value(texts.keys().value(operation as usize));
             }
             (Builder::Algorithms(builder), Value::Algorithm(value)) => builder.append_value(value.to_string()),
             (Builder::U32(builder), _) => builder.append_null(),
@@ -149,7 +126,7 @@ impl Builder {
             (Builder::I32(builder), _) => builder.append_null(),
             (Builder::Real(builder), _) => builder.append_null(),
             (Builder::Flag(builder), _) => builder.append_null(),
-            (Builder::Words(builder, _), _) => builder.append_null(),
+            (Builder::OfOperation(builder, _), _) => builder.append_null(),
             (Builder::Algorithms(builder), _) => builder.append_null(),
         }
     }
@@ -161,8 +138,8 @@ impl Builder {
             Builder::I32(builder) => Arc::new(builder.finish()),
             Builder::Real(builder) => Arc::new(builder.finish()),
             Builder::Flag(builder) => Arc::new(builder.finish()),
-            Builder::Words(builder, words) => {
-                Arc::new(DictionaryArray::try_new(builder.finish(), words.words.clone())?)
+            Builder::OfOperation(builder, texts) => {
+                Arc::new(DictionaryArray::try_new(builder.finish(), texts.values().clone())?)
             }
             Builder::Algorithms(builder) => Arc::new(builder.finish()),
         })
@@ -189,7 +166,6 @@ impl Chunk {
     }
 
     fn push(&mut self, row: Row, batches: &Batches) {
-        let row = batches.accounts.with(row);
         self.rows += 1;
         for (column, builder) in &mut self.columns {
             builder.append((column.value)(&row), row.operation);

@@ -33,14 +33,12 @@ impl Exporter for Csv {
 fn write(calls: &Calls, number: usize, sink: &mut Sink) -> Result<()> {
     super::tell_incomplete(calls, number);
     writeln!(sink, "iteration,rank,metric,value")?;
-    let accounts = calls.accounts();
     let rows: Vec<usize> = calls.operations.operations[number].complete_rows().collect();
     calls.of_operation(number, &rows, |row| {
         let (iteration, rank) = (row.repetition, row.rank);
         if let Some(duration) = calls.duration_ns(row.place) {
             writeln!(sink, "{iteration},{rank},runtime,{duration}")?;
         }
-        let row = accounts.with(row);
         for column in call_columns::data_columns().filter(|column| column.is_metric) {
             match (column.value)(&row) {
                 Value::Unknown => {}

@@ -14,8 +14,7 @@ impl Exporter for Json {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
         destination.stream(Content::Text, |sink| {
             let mut list = JsonRows::new(sink, "dump")?;
-            let accounts = calls.accounts();
-            calls.each(operation.into(), |row| list.push(&accounts.with(row)))?;
+            calls.each(operation.into(), |row| list.push(&row))?;
             list.end()
         })
     }

@@ -18,8 +18,6 @@ mod perfetto;
 mod reprompi;
 pub mod rows;
 mod stamps;
-#[cfg(feature = "columns")]
-mod table;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
@@ -74,9 +72,9 @@ impl Format {
             Format::Reprompi => Box::new(reprompi::Reprompi),
             Format::Folded => Box::new(folded::Folded),
             #[cfg(feature = "columns")]
-            Format::Parquet => Box::new(table::Whole(parquet::Parquet)),
+            Format::Parquet => Box::new(parquet::Parquet),
             #[cfg(feature = "columns")]
-            Format::Arrow => Box::new(table::Whole(arrow::Arrow)),
+            Format::Arrow => Box::new(arrow::Arrow),
             #[cfg(not(feature = "columns"))]
             Format::Parquet | Format::Arrow => bail!(
                 "this mpitrace was built without Parquet and Arrow; `cargo build --release --workspace` in the clone \

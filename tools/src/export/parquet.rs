@@ -8,12 +8,12 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
+use super::Exporter;
 use super::columns::Batches;
-use super::destination::Sink;
-use super::table::Table;
+use super::destination::{Content, Destination};
+use super::rows::Calls;
 
 /// Record batches, column by column, compressed.
-#[derive(Clone, Copy)]
 pub struct Parquet;
 
 /// Rows of a group, which lies in memory until it is written: some 30 MB.
@@ -33,11 +33,14 @@ pub fn writer<W: Write + Send>(sink: W, schema: SchemaRef) -> Result<ArrowWriter
     Ok(ArrowWriter::try_new(sink, schema, Some(properties))?)
 }
 
-impl Table for Parquet {
-    fn write(self, batches: &Batches, operation: Option<usize>, _: bool, sink: &mut Sink) -> Result<()> {
-        let mut writer = writer(sink, batches.schema.clone())?;
-        batches.each(operation, |batch| Ok(writer.write(batch)?))?;
-        writer.close()?;
-        Ok(())
+impl Exporter for Parquet {
+    fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
+        let batches = Batches::new(calls)?;
+        destination.stream(Content::Compressed, |sink| {
+            let mut writer = writer(sink, batches.schema.clone())?;
+            batches.each(operation, |batch| Ok(writer.write(batch)?))?;
+            writer.close()?;
+            Ok(())
+        })
     }
 }

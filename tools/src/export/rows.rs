@@ -8,7 +8,7 @@ use mpitrace::clock::Clock;
 use mpitrace::operations::{NO_RECORD, Operations};
 use mpitrace::partners::Partners;
 use mpitrace::reader::{Column, Part, Trace};
-use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, UNKNOWN_BYTES};
+use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, RunEntry, UNKNOWN_BYTES};
 use serde::{Serialize, Serializer};
 
 use crate::progress::Progress;
@@ -40,8 +40,7 @@ pub struct Row<'a> {
     pub algorithm: Option<Algorithm>,
     /// True if the tracer itself may have delayed the call.
     pub perturbed: bool,
-    /// See [`Calls::accounts`].
-    pub account: Option<CallAccount>,
+    pub account: CallAccount,
     pub counters: Counters<'a>,
     /// Where the trace has it.
     pub place: Place,
@@ -102,12 +101,15 @@ pub struct Calls<'t> {
     has_request: Vec<bool>,
     /// For each operation whether its algorithms are seen.
     seen: Vec<Seen>,
+    accounts: CallAccounts<'t>,
     progress: Option<Progress>,
 }
 
 /// A part's columns that are not looked up for every call.
 struct Columns<'t> {
     part: &'t Part,
+    /// Behind the last record of each run of a thread.
+    run_ends: Vec<usize>,
     has_requests: bool,
     /// Ticks in point-to-point calls; `None`: no call has any.
     p2p: Option<Column<'t>>,
@@ -134,7 +136,13 @@ impl<'t> Calls<'t> {
             let has_requests = part.request_columns().is_some();
             let (p2p, partner) = (part.p2p_column(), part.p2p_partner_column());
             let counters = counter_names.iter().map(value).collect();
-            Columns { part, has_requests, p2p, partner, algorithm: part.algorithm_column(), counters }
+            let mut end = 0;
+            let run_end = |run: &RunEntry| {
+                end += run.count as usize;
+                end
+            };
+            let run_ends = part.runs().iter().map(run_end).collect();
+            Columns { part, run_ends, has_requests, p2p, partner, algorithm: part.algorithm_column(), counters }
         };
         Calls {
             traced,
@@ -147,6 +155,7 @@ impl<'t> Calls<'t> {
             rule: Rule::default(),
             parts: trace.parts.iter().zip(&values).map(columns).collect(),
             counter_names,
+            accounts: CallAccounts::of(trace, clock, operations),
             progress: None,
         }
     }
@@ -178,19 +187,11 @@ impl<'t> Calls<'t> {
             if left == 0 || selection.rank.is_some_and(|rank| rank != columns.part.rank()) {
                 continue;
             }
-            let places = self.places(index, selection.operation);
-            let mut record = 0;
-            for run in columns.part.runs() {
-                for _ in 0..run.count {
-                    let (operation, row) = places[record];
-                    if operation != NOWHERE && left > 0 {
-                        let place = Place { part: index, record, row: row as usize };
-                        visit(self.row(place, run.thread, operation))?;
-                        self.step();
-                        left -= 1;
-                    }
-                    record += 1;
-                }
+            let places = self.places(index, selection.operation).into_iter().enumerate();
+            for (record, (operation, row)) in places.filter(|(_, (operation, _))| *operation != NOWHERE).take(left) {
+                visit(self.row(Place { part: index, record, row: row as usize }, operation))?;
+                self.step();
+                left -= 1;
             }
         }
         Ok(())
@@ -209,22 +210,16 @@ impl<'t> Calls<'t> {
     ) -> Result<()> {
         let operation = &self.operations.operations[number];
         for (member, &part) in operation.parts.iter().enumerate() {
-            let threads = Threads::new(self.parts[part].part);
             for &row in rows {
                 let record = operation.records(row).get(member);
                 if record != NO_RECORD {
                     let place = Place { part, record: record as usize, row };
-                    visit(self.row(place, threads.of_record(place.record), number as u32))?;
+                    visit(self.row(place, number as u32))?;
                     self.step();
                 }
             }
         }
         Ok(())
-    }
-
-    /// Finds the accounts of the calls.
-    pub fn accounts(&self) -> Accounts<'_> {
-        Accounts(CallAccounts::of(self.trace, self.clock, self.operations))
     }
 
     /// How long the call was on the rank's own clock, ns; `None`: it did not return. Free of the rounding of large
@@ -259,10 +254,11 @@ impl<'t> Calls<'t> {
         places
     }
 
-    fn row(&self, place: Place, thread: u32, number: u32) -> Row<'_> {
+    fn row(&self, place: Place, number: u32) -> Row<'_> {
         let Place { part: index, record, row } = place;
         let (columns, clock) = (&self.parts[index], self.clock.of_part(index));
         let part = columns.part;
+        let run = columns.run_ends.partition_point(|&end| end <= record);
         let operation = &self.operations.operations[number as usize];
         let own = part.operation_of(record);
         let own_bytes = part.operations()[(own & OPERATION_MASK) as usize].bytes;
@@ -274,7 +270,7 @@ impl<'t> Calls<'t> {
         let request = if has_request { part.request_of(record) } else { None };
         Row {
             rank: part.rank(),
-            thread,
+            thread: part.runs().get(run).map_or(0, |run| run.thread),
             operation: number,
             repetition: operation.repetition.get(row),
             function: &operation.key.function,
@@ -296,26 +292,10 @@ impl<'t> Calls<'t> {
                 .algorithm
                 .and_then(|algorithm| self.seen[number as usize].algorithm(algorithm.get(record))),
             perturbed: own & DISTURBED != 0,
-            account: None,
+            account: self.accounts.of_call(number as usize, row, index, record as u32),
             counters: Counters { names: &self.counter_names, columns: &columns.counters, record },
             place,
         }
-    }
-}
-
-/// The accounts of the calls of a trace.
-pub struct Accounts<'c>(CallAccounts<'c>);
-
-impl Accounts<'_> {
-    /// That of a call.
-    pub fn account(&self, row: &Row) -> CallAccount {
-        let Place { part, record, row: of_operation } = row.place;
-        self.0.of_call(row.operation as usize, of_operation, part, record as u32)
-    }
-
-    /// The call with its account.
-    pub fn with<'r>(&self, row: Row<'r>) -> Row<'r> {
-        Row { account: Some(self.account(&row)), ..row }
     }
 }
 
@@ -342,24 +322,5 @@ impl<'a> Counters<'a> {
 impl Serialize for Counters<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter())
-    }
-}
-
-/// Which thread made which records of a part.
-struct Threads(Vec<(usize, u32)>);
-
-impl Threads {
-    fn new(part: &Part) -> Threads {
-        let mut end = 0;
-        let run = |run: &mpitrace_format::layout::RunEntry| {
-            end += run.count as usize;
-            (end, run.thread)
-        };
-        Threads(part.runs().iter().map(run).collect())
-    }
-
-    fn of_record(&self, record: usize) -> u32 {
-        let run = self.0.partition_point(|&(end, _)| end <= record);
-        self.0.get(run).map_or(0, |&(_, thread)| thread)
     }
 }

@@ -3,17 +3,17 @@
 use super::{CallColumn, Kind};
 
 pub const COLUMNS: &[CallColumn] = &[
-    CallColumn::new("waiting_ns", Kind::Real, |row| row.account.and_then(|account| account.waiting_ns).into())
+    CallColumn::new("waiting_ns", Kind::Real, |row| row.account.waiting_ns.into())
         .in_long_csv()
         .beside()
         .in_table(|_| 12)
         .spare(3),
-    CallColumn::new("interrupted_ns", Kind::Real, |row| row.account.and_then(|account| account.interrupted_ns).into())
+    CallColumn::new("interrupted_ns", Kind::Real, |row| row.account.interrupted_ns.into())
         .in_long_csv()
         .beside()
         .in_table(|_| 0)
         .spare(8),
-    CallColumn::new("interruptions", Kind::U64, |row| row.account.and_then(|account| account.interruptions).into())
+    CallColumn::new("interruptions", Kind::U64, |row| row.account.interruptions.into())
         .in_long_csv()
         .beside()
         .in_table(|_| 0)

@@ -111,7 +111,8 @@ pub enum Kind {
 }
 
 /// The value of a call in a column.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Value<'a> {
     Unknown,
     Number(u64),
@@ -119,7 +120,12 @@ pub enum Value<'a> {
     Real(f64),
     Flag(bool),
     Text(&'a str),
+    #[serde(serialize_with = "as_text")]
     Algorithm(Algorithm),
+}
+
+fn as_text<S: Serializer>(algorithm: &Algorithm, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(algorithm)
 }
 
 macro_rules! values {
@@ -150,20 +156,6 @@ impl fmt::Display for Value<'_> {
             Value::Flag(value) => value.fmt(formatter),
             Value::Text(value) => value.fmt(formatter),
             Value::Algorithm(value) => value.fmt(formatter),
-        }
-    }
-}
-
-impl Serialize for Value<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match *self {
-            Value::Unknown => serializer.serialize_none(),
-            Value::Number(value) => serializer.serialize_u64(value),
-            Value::Signed(value) => serializer.serialize_i32(value),
-            Value::Real(value) => serializer.serialize_f64(value),
-            Value::Flag(value) => serializer.serialize_bool(value),
-            Value::Text(value) => serializer.serialize_str(value),
-            Value::Algorithm(value) => serializer.collect_str(&value),
         }
     }
 }

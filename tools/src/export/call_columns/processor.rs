@@ -3,8 +3,4 @@
 use super::{CallColumn, Kind};
 
 pub const COLUMNS: &[CallColumn] =
-    &[CallColumn::new("cpu", Kind::U32, |row| row.account.and_then(|account| account.cpu).into())
-        .in_long_csv()
-        .beside()
-        .in_table(|_| 0)
-        .spare(10)];
+    &[CallColumn::new("cpu", Kind::U32, |row| row.account.cpu.into()).in_long_csv().beside().in_table(|_| 0).spare(10)];

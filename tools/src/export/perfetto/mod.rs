@@ -39,7 +39,6 @@ impl Exporter for Perfetto {
         let labels = Labels::new(calls)?;
         let messages = MessageRows::new(calls);
         let stamps = Stamps::new(calls, &messages);
-        let accounts = calls.accounts();
         destination.stream(Content::Binary, |sink| {
             let mut packets = Packets { sink, buffer: Vec::new() };
             let samples = calls.traced.samples()?.unwrap_or_default();
@@ -49,7 +48,7 @@ impl Exporter for Perfetto {
                 let (mut tracks, described) = Tracks::of_rank(part.rank(), host.as_deref(), &calls.counter_names);
                 described.into_iter().try_for_each(|track| packets.track(track))?;
                 let selection = Selection { operation, rank: Some(part.rank()), limit: None };
-                calls.each(selection, |row| packets.call(calls, &accounts.with(row), &labels, &stamps, &mut tracks))?;
+                calls.each(selection, |row| packets.call(calls, &row, &labels, &stamps, &mut tracks))?;
                 for call in messages.calls(index) {
                     let name = names[&messages.functions[index][call[0].record.operation as usize]];
                     packets.message_call(call, name, &stamps, &mut tracks)?;
@@ -138,7 +137,7 @@ impl Packets<'_> {
         let enter = stamps.stamp(row.enter_ns);
         let exit = row.exit_ns.map(|exit| stamps.stamp(exit).max(enter));
         let (uuid, new) = match row.request {
-            None => tracks.thread(row.thread),
+            None => tracks.thread(row.thread, false),
             // An open one keeps its lane.
             Some(_) => tracks.lane(row.thread, enter, exit.unwrap_or(u64::MAX)),
         };
@@ -174,14 +173,12 @@ impl Packets<'_> {
         let end = TrackEvent { r#type: Some(SLICE_END), track_uuid: Some(uuid), ..TrackEvent::default() };
         self.event(exit, end)
     }
-}
 
-impl Packets<'_> {
     /// A message call on a track of its own, with the arrows of its messages: from the call that sends one to the call
     /// that has received it.
     fn message_call(&mut self, call: &[MessageCall], name: u64, stamps: &Stamps, tracks: &mut Tracks) -> Result<()> {
         let first = &call[0];
-        let (uuid, new) = tracks.messages(first.record.thread);
+        let (uuid, new) = tracks.thread(first.record.thread, true);
         new.map_or(Ok(()), |track| self.track(track))?;
         let is_end = |call: &&MessageCall| match call.is_send() {
             true => call.flags & message::COMPLETES == 0,
@@ -200,9 +197,7 @@ impl Packets<'_> {
         let end = TrackEvent { r#type: Some(SLICE_END), track_uuid: Some(uuid), ..TrackEvent::default() };
         self.event(stamps.stamp(first.exit_ns).max(enter), end)
     }
-}
 
-impl Packets<'_> {
     /// A sample: its innermost frame, with the stack beside it. `stack`: its number, and that of the names before those
     /// of frames.
     fn sample(
@@ -216,7 +211,7 @@ impl Packets<'_> {
         let Some((_, frame)) = (stack as usize).checked_sub(1).map(|index| samples.stacks[index]) else {
             return Ok(());
         };
-        let (uuid, new) = tracks.thread(thread);
+        let (uuid, new) = tracks.thread(thread, false);
         new.map_or(Ok(()), |track| self.track(track))?;
         let frames: Vec<&str> = samples.frames_of(stack).collect();
         let whole = DebugAnnotation {

@@ -14,9 +14,8 @@ const FIRST_COUNTER: u64 = 2;
 pub struct Tracks {
     rank: u64,
     next: u64,
-    threads: BTreeMap<u32, u64>,
-    /// Of the message calls of each thread.
-    messages: BTreeMap<u32, u64>,
+    /// Of each thread, and of its message calls.
+    threads: BTreeMap<(u32, bool), u64>,
     /// By thread: each lane's track, and when its last request was complete.
     lanes: BTreeMap<u32, Vec<(u64, u64)>>,
 }
@@ -28,7 +27,6 @@ impl Tracks {
             rank: u64::from(rank),
             next: FIRST_COUNTER + counters.len() as u64,
             threads: BTreeMap::new(),
-            messages: BTreeMap::new(),
             lanes: BTreeMap::new(),
         };
         let name = match host {
@@ -58,25 +56,15 @@ impl Tracks {
         self.uuid(FIRST_COUNTER + index as u64)
     }
 
-    /// The track of a thread, and how it is described if it is new.
-    pub fn thread(&mut self, thread: u32) -> (u64, Option<TrackDescriptor>) {
-        if let Some(&known) = self.threads.get(&thread) {
+    /// The track of a thread, or of its message calls, and how it is described if it is new.
+    pub fn thread(&mut self, thread: u32, messages: bool) -> (u64, Option<TrackDescriptor>) {
+        if let Some(&known) = self.threads.get(&(thread, messages)) {
             return (known, None);
         }
-        let new = self.child(format!("thread {thread}"), thread.saturating_mul(2));
+        let name = format!("thread {thread}{}", if messages { ", messages" } else { "" });
+        let new = self.child(name, thread.saturating_mul(2).saturating_add(messages.into()));
         let uuid = new.uuid.unwrap_or_default();
-        self.threads.insert(thread, uuid);
-        (uuid, Some(new))
-    }
-
-    /// The track of the message calls of a thread, in the same way.
-    pub fn messages(&mut self, thread: u32) -> (u64, Option<TrackDescriptor>) {
-        if let Some(&known) = self.messages.get(&thread) {
-            return (known, None);
-        }
-        let new = self.child(format!("thread {thread}, messages"), thread.saturating_mul(2).saturating_add(1));
-        let uuid = new.uuid.unwrap_or_default();
-        self.messages.insert(thread, uuid);
+        self.threads.insert((thread, messages), uuid);
         (uuid, Some(new))
     }
 
