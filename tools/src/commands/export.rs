@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     // Rows on the same terminal tell enough.
     let is_shown = arguments.output.as_os_str() == "-" && io::stdout().is_terminal();
     let calls = if is_shown { calls } else { calls.with_progress(arguments.operation) };
-    let exported = exporter.export(&calls, arguments.operation, &mut destination);
+    let exported = exporter(&calls, arguments.operation, &mut destination);
     drop(calls);
     exported?;
     Ok(ExitCode::SUCCESS)

@@ -41,9 +41,6 @@ impl<'c, 't> Batches<'c, 't> {
     }
 
     /// Visits the batches of all operations or of one, as `dump` orders the calls.
-    ///
-    /// # Errors
-    /// Those of `visit`.
     pub fn each(&self, operation: Option<usize>, mut visit: impl FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
         let mut chunk = Chunk::new(self.calls);
         let push = |row: Row| {

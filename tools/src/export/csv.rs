@@ -6,28 +6,23 @@
 
 use anyhow::Result;
 
-use super::Exporter;
 use super::call_columns::{self, Value};
 use super::destination::{Content, Destination, Sink};
 use super::rows::Calls;
 use crate::text::csv_field;
 
 /// Iteration, rank, metric, value.
-pub struct Csv;
-
-impl Exporter for Csv {
-    fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
-        if !destination.is_folder() {
-            let number = super::only_operation(calls, operation)?;
-            return destination.stream(Content::Text, |sink| write(calls, number, sink));
-        }
-        let all = 0..calls.operations.operations.len();
-        let wanted = all.filter(|number| operation.is_none_or(|wanted| wanted == *number));
-        for number in wanted {
-            destination.member(&format!("operation-{number}.csv"), Content::Text, |sink| write(calls, number, sink))?;
-        }
-        Ok(())
+pub fn export(calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
+    if !destination.is_folder() {
+        let number = super::only_operation(calls, operation)?;
+        return destination.stream(Content::Text, |sink| write(calls, number, sink));
     }
+    let all = 0..calls.operations.operations.len();
+    let wanted = all.filter(|number| operation.is_none_or(|wanted| wanted == *number));
+    for number in wanted {
+        destination.member(&format!("operation-{number}.csv"), Content::Text, |sink| write(calls, number, sink))?;
+    }
+    Ok(())
 }
 
 fn write(calls: &Calls, number: usize, sink: &mut Sink) -> Result<()> {

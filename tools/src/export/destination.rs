@@ -16,7 +16,6 @@ use crate::output::{DataSink, Output};
 /// The output of a format.
 pub type Sink<'a> = dyn Write + Send + 'a;
 
-/// A destination.
 pub struct Destination<'o> {
     place: Place,
     stdout: &'o mut Output,
@@ -68,7 +67,6 @@ impl<'o> Destination<'o> {
         Ok(Destination { place, stdout })
     }
 
-    /// True if it is a folder.
     pub fn is_folder(&self) -> bool {
         matches!(self.place, Place::Folder(_))
     }
@@ -79,7 +77,6 @@ impl<'o> Destination<'o> {
         matches!(self.place, Place::Stdout | Place::Device(_))
     }
 
-    /// Its name.
     pub fn path(&self) -> &Path {
         match &self.place {
             Place::Stdout => Path::new("-"),
@@ -194,7 +191,6 @@ fn write_all(file: File, path: &Path, content: Content, write: impl FnOnce(&mut 
     }
 }
 
-/// `OUT.part`.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.components().collect::<PathBuf>().into_os_string();
     name.push(".part");

@@ -2,20 +2,15 @@
 
 use anyhow::Result;
 
-use super::Exporter;
 use super::destination::{Content, Destination};
 use super::rows::Calls;
 use crate::output::JsonRows;
 
 /// The output of `dump --json`.
-pub struct Json;
-
-impl Exporter for Json {
-    fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
-        destination.stream(Content::Text, |sink| {
-            let mut list = JsonRows::new(sink, "dump")?;
-            calls.each(operation.into(), |row| list.push(&row))?;
-            list.end()
-        })
-    }
+pub fn export(calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
+    destination.stream(Content::Text, |sink| {
+        let mut list = JsonRows::new(sink, "dump")?;
+        calls.each(operation.into(), |row| list.push(&row))?;
+        list.end()
+    })
 }

@@ -21,14 +21,11 @@ pub struct MessageRows<'t> {
     pub functions: Vec<Vec<String>>,
 }
 
-/// A message call.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageRow<'r> {
     /// The rank that made it.
     pub rank: u32,
-    /// The call.
     pub call: &'r MessageCall,
-    /// The function.
     pub function: &'r str,
     communicator: Option<&'r str>,
     bytes: Option<u64>,

@@ -1,4 +1,4 @@
-//! Ways out: the calls of a trace as other tools read them, one file a format behind the trait [`Exporter`].
+//! Ways out: the calls of a trace as other tools read them, one file a format.
 
 #[cfg(feature = "columns")]
 mod arrow;
@@ -27,15 +27,9 @@ use destination::Destination;
 pub use otf2::Collective as Otf2Collective;
 use rows::{Calls, Selection};
 
-/// A format.
-pub trait Exporter {
-    /// Writes the calls of the trace, or of one operation.
-    ///
-    /// # Errors
-    /// The destination is not one for this format, or cannot be written; the format has no room for what the trace
-    /// holds.
-    fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()>;
-}
+/// Writes the calls of the trace, or of one operation. It fails where the destination is not one for the format, or
+/// cannot be written, or the format has no room for what the trace holds.
+pub type Exporter = fn(&Calls, Option<usize>, &mut Destination) -> Result<()>;
 
 /// The formats that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -63,18 +57,18 @@ impl Format {
     ///
     /// # Errors
     /// A format that this program was built without.
-    pub fn exporter(self) -> Result<Box<dyn Exporter>> {
+    pub fn exporter(self) -> Result<Exporter> {
         Ok(match self {
-            Format::Csv => Box::new(csv::Csv),
-            Format::Json => Box::new(json::Json),
-            Format::Perfetto => Box::new(perfetto::Perfetto),
-            Format::Otf2 => Box::new(otf2::Otf2),
-            Format::Reprompi => Box::new(reprompi::Reprompi),
-            Format::Folded => Box::new(folded::Folded),
+            Format::Csv => csv::export,
+            Format::Json => json::export,
+            Format::Perfetto => perfetto::export,
+            Format::Otf2 => otf2::export,
+            Format::Reprompi => reprompi::export,
+            Format::Folded => folded::export,
             #[cfg(feature = "columns")]
-            Format::Parquet => Box::new(parquet::Parquet),
+            Format::Parquet => parquet::export,
             #[cfg(feature = "columns")]
-            Format::Arrow => Box::new(arrow::Arrow),
+            Format::Arrow => arrow::export,
             #[cfg(not(feature = "columns"))]
             Format::Parquet | Format::Arrow => bail!(
                 "this mpitrace was built without Parquet and Arrow; `cargo build --release --workspace` in the clone \

@@ -8,21 +8,14 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
-use super::Exporter;
 use super::columns::Batches;
 use super::destination::{Content, Destination};
 use super::rows::Calls;
-
-/// Record batches, column by column, compressed.
-pub struct Parquet;
 
 /// Rows of a group, which lies in memory until it is written: some 30 MB.
 const GROUP: usize = 1 << 18;
 
 /// Writes batches of this schema.
-///
-/// # Errors
-/// The sink cannot be written.
 pub fn writer<W: Write + Send>(sink: W, schema: SchemaRef) -> Result<ArrowWriter<W>> {
     let properties = WriterProperties::builder()
         // In pure Rust, and read by everything that has been made since 2023.
@@ -33,14 +26,13 @@ pub fn writer<W: Write + Send>(sink: W, schema: SchemaRef) -> Result<ArrowWriter
     Ok(ArrowWriter::try_new(sink, schema, Some(properties))?)
 }
 
-impl Exporter for Parquet {
-    fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
-        let batches = Batches::new(calls)?;
-        destination.stream(Content::Compressed, |sink| {
-            let mut writer = writer(sink, batches.schema.clone())?;
-            batches.each(operation, |batch| Ok(writer.write(batch)?))?;
-            writer.close()?;
-            Ok(())
-        })
-    }
+/// Record batches, column by column, compressed.
+pub fn export(calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
+    let batches = Batches::new(calls)?;
+    destination.stream(Content::Compressed, |sink| {
+        let mut writer = writer(sink, batches.schema.clone())?;
+        batches.each(operation, |batch| Ok(writer.write(batch)?))?;
+        writer.close()?;
+        Ok(())
+    })
 }

@@ -10,27 +10,22 @@ use anyhow::{Result, bail};
 use mpitrace::operations::Operation;
 use mpitrace_functions::{Form, Function};
 
-use super::Exporter;
 use super::destination::{Content, Destination, Sink};
 use super::rows::{Calls, Row};
 
 /// The rows of a benchmark that never ran.
-pub struct Reprompi;
-
-impl Exporter for Reprompi {
-    fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
-        let all = 0..calls.operations.operations.len();
-        let wanted: Vec<usize> = all.filter(|number| operation.is_none_or(|wanted| wanted == *number)).collect();
-        if !destination.is_folder() {
-            check_distinct(calls, &wanted)?;
-            return destination.stream(Content::Text, |sink| write(calls, &wanted, sink));
-        }
-        for &number in &wanted {
-            let name = format!("operation-{number}.txt");
-            destination.member(&name, Content::Text, |sink| write(calls, &[number], sink))?;
-        }
-        Ok(())
+pub fn export(calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
+    let all = 0..calls.operations.operations.len();
+    let wanted: Vec<usize> = all.filter(|number| operation.is_none_or(|wanted| wanted == *number)).collect();
+    if !destination.is_folder() {
+        check_distinct(calls, &wanted)?;
+        return destination.stream(Content::Text, |sink| write(calls, &wanted, sink));
     }
+    for &number in &wanted {
+        let name = format!("operation-{number}.txt");
+        destination.member(&name, Content::Text, |sink| write(calls, &[number], sink))?;
+    }
+    Ok(())
 }
 
 /// The rows name the function and the message size, and the head the number of processes: operations that differ in

@@ -14,7 +14,6 @@ use serde::{Serialize, Serializer};
 use crate::progress::Progress;
 use crate::source::Traced;
 
-/// One call on one rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     pub rank: u32,
@@ -63,7 +62,6 @@ pub struct Counters<'a> {
     record: usize,
 }
 
-/// Where a call is recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Index of the part.
@@ -74,7 +72,6 @@ pub struct Place {
     pub row: usize,
 }
 
-/// Which calls are meant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection {
     /// Only those of this operation.
@@ -91,7 +88,6 @@ pub struct Calls<'t> {
     pub trace: &'t Trace,
     pub clock: &'t Clock,
     pub operations: &'t Operations,
-    /// The rule of the categories.
     pub rule: Rule,
     /// The counters of the trace; a rank may lack one of them.
     pub counter_names: Vec<String>,
@@ -120,7 +116,6 @@ struct Columns<'t> {
 }
 
 impl<'t> Calls<'t> {
-    /// Those of a trace.
     pub fn new(traced: &'t Traced) -> Calls<'t> {
         let Traced { trace, operations, clock, .. } = traced;
         let values: Vec<Vec<(String, Column)>> =
@@ -160,7 +155,6 @@ impl<'t> Calls<'t> {
         }
     }
 
-    /// With the categories of this rule.
     pub fn with_rule(self, rule: Rule) -> Self {
         Calls { rule, ..self }
     }
@@ -199,9 +193,6 @@ impl<'t> Calls<'t> {
 
     /// Visits the calls of one operation: in the order of the ranks, and for each rank these rows of the
     /// operation, as far as the rank has kept them.
-    ///
-    /// # Errors
-    /// Those of `visit`.
     pub fn of_operation<'s>(
         &'s self,
         number: usize,

@@ -29,7 +29,6 @@ pub fn data_columns() -> impl Iterator<Item = &'static CallColumn> {
     all_columns().filter(|column| column.is_data)
 }
 
-/// A column of the calls.
 pub struct CallColumn {
     pub name: &'static str,
     pub kind: Kind,
@@ -96,7 +95,6 @@ impl CallColumn {
     }
 }
 
-/// The type of a column.
 #[derive(Clone, Copy)]
 pub enum Kind {
     U32,

@@ -28,13 +28,11 @@ unsafe extern "C" fn always(_: *mut c_void, _: u8, _: u64, _: *mut c_void, _: bo
     FLUSH
 }
 
-/// The archive.
 pub struct Archive<'l> {
     pub library: &'l Library,
     handle: Handle,
 }
 
-/// One location's events.
 pub struct Events<'a> {
     archive: &'a Archive<'a>,
     handle: Handle,
@@ -69,7 +67,6 @@ pub struct MessageEnd {
 }
 
 impl<'l> Archive<'l> {
-    /// A new one in this folder.
     pub fn create(library: &'l Library, folder: &Path) -> Result<Archive<'l>> {
         let path = CString::new(folder.as_os_str().as_bytes())?;
         let open = library.open;
@@ -112,23 +109,20 @@ impl<'l> Archive<'l> {
     /// After the events of all locations: what each location states of its clock, (time, standard deviation) in ns.
     pub fn clocks(&self, locations: impl Iterator<Item = (u64, Vec<(u64, f64)>)>) -> Result<()> {
         let library = self.library;
-        // SAFETY: the handle is that of the archive, here and below; a writer's is used until it is closed.
-        library.check(unsafe { (library.close_events)(self.handle) })?;
-        // SAFETY: as above.
-        library.check(unsafe { (library.open_local)(self.handle) })?;
-        for (location, offsets) in locations {
-            // SAFETY: as above.
-            let writer = unsafe { (library.local_writer)(self.handle, location) };
-            ensure!(!writer.is_null(), "OTF2 has no memory for the definitions of a location");
-            for (time, deviation) in offsets {
-                // SAFETY: as above.
-                library.check(unsafe { (library.clock_offset)(writer, time, 0, deviation) })?;
+        // SAFETY: the handle is that of the archive, in all of this function; a writer's is used until it is closed.
+        unsafe {
+            library.check((library.close_events)(self.handle))?;
+            library.check((library.open_local)(self.handle))?;
+            for (location, offsets) in locations {
+                let writer = (library.local_writer)(self.handle, location);
+                ensure!(!writer.is_null(), "OTF2 has no memory for the definitions of a location");
+                for (time, deviation) in offsets {
+                    library.check((library.clock_offset)(writer, time, 0, deviation))?;
+                }
+                library.check((library.close_local_writer)(self.handle, writer))?;
             }
-            // SAFETY: as above.
-            library.check(unsafe { (library.close_local_writer)(self.handle, writer) })?;
+            library.check((library.close_local)(self.handle))
         }
-        // SAFETY: as above.
-        library.check(unsafe { (library.close_local)(self.handle) })
     }
 
     /// The definitions that all locations share: `write` does it with the writer's handle.
@@ -149,28 +143,24 @@ impl<'l> Archive<'l> {
 }
 
 impl Events<'_> {
-    /// ENTER.
     pub fn enter(&mut self, time: u64, region: u32) -> Result<()> {
         let library = self.archive.library;
         // SAFETY: the handle is that of this location's writer; the same in all functions below.
         self.event(time, |events, time| unsafe { (library.enter)(events, null_mut(), time, region) })
     }
 
-    /// LEAVE.
     pub fn leave(&mut self, time: u64, region: u32) -> Result<()> {
         let library = self.archive.library;
         // SAFETY: as in `enter`.
         self.event(time, |events, time| unsafe { (library.leave)(events, null_mut(), time, region) })
     }
 
-    /// MPI_COLLECTIVE_BEGIN.
     pub fn begin(&mut self, time: u64) -> Result<()> {
         let library = self.archive.library;
         // SAFETY: as in `enter`.
         self.event(time, |events, time| unsafe { (library.collective_begin)(events, null_mut(), time) })
     }
 
-    /// MPI_COLLECTIVE_END.
     pub fn end(&mut self, time: u64, end: End) -> Result<()> {
         let library = self.archive.library;
         let End { collective, communicator, root, sent, received } = end;

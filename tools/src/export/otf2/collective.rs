@@ -2,7 +2,6 @@
 
 use mpitrace_functions::{Function, Pattern, Size};
 
-/// A kind of collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collective {
     /// `OTF2_CollectiveOp`.
@@ -15,7 +14,6 @@ pub struct Collective {
 /// How the bytes of a trace, a benchmark's message size, become those that a rank sends and receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sizes {
-    /// None.
     None,
     /// The root sends to all, all receive.
     FromRoot,

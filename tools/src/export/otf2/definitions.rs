@@ -115,7 +115,7 @@ impl Definitions {
     }
 
     fn write_regions(&mut self, library: &Library, writer: Handle) -> Result<()> {
-        self.texts.write(library, writer)?;
+        self.texts.write(library, writer, "")?;
         for (region, &(name, collective)) in (0..).zip(&self.functions) {
             let (role, paradigm) = collective.map_or((FUNCTION, PARADIGM_USER), |known| (known.role, PARADIGM_MPI));
             // SAFETY: see `write`.
@@ -128,9 +128,9 @@ impl Definitions {
     /// A location group for each rank of the world, under the rank's number, also for one that left nothing: readers
     /// count.
     fn write_locations(&mut self, library: &Library, writer: Handle, calls: &Calls, counts: &Counts) -> Result<()> {
-        let machine = self.texts.write_one(library, writer, "machine")?;
-        let node = self.texts.write_one(library, writer, "node")?;
-        let job = self.texts.write_one(library, writer, "MPI job")?;
+        let machine = self.texts.write(library, writer, "machine")?;
+        let node = self.texts.write(library, writer, "node")?;
+        let job = self.texts.write(library, writer, "MPI job")?;
         // SAFETY: see `write`; so in the rest of the function.
         library.check(unsafe { (library.node)(writer, 0, job, machine, UNDEFINED) })?;
         let mut nodes: HashMap<String, u32> = HashMap::new();
@@ -144,20 +144,20 @@ impl Definitions {
             let parent = match nodes.get(&host) {
                 Some(&known) => known,
                 None => {
-                    let name = self.texts.write_one(library, writer, &host)?;
+                    let name = self.texts.write(library, writer, &host)?;
                     // SAFETY: as above.
                     library.check(unsafe { (library.node)(writer, next, name, node, 0) })?;
                     nodes.insert(host, next);
                     next
                 }
             };
-            let name = self.texts.write_one(library, writer, &format!("MPI Rank {rank}"))?;
+            let name = self.texts.write(library, writer, &format!("MPI Rank {rank}"))?;
             // SAFETY: as above.
             library.check(unsafe { (library.location_group)(writer, rank, name, PROCESS, parent, UNDEFINED) })?;
         }
         for (&location, &events) in &counts.of_location {
             let (thread, rank) = ((location >> 32) as u32, location as u32);
-            let name = self.texts.write_one(library, writer, &format!("Thread {thread}"))?;
+            let name = self.texts.write(library, writer, &format!("Thread {thread}"))?;
             // SAFETY: as above.
             library.check(unsafe { (library.location)(writer, location, name, CPU_THREAD, events, rank) })?;
         }
@@ -201,7 +201,7 @@ impl Definitions {
                 group(own, COMM_GROUP, &indices)?;
                 own
             };
-            let name = self.texts.write_one(library, writer, &communicator.name)?;
+            let name = self.texts.write(library, writer, &communicator.name)?;
             // SAFETY: see `write`.
             library.check(unsafe { (library.communicator)(writer, id as u32, name, group_of, UNDEFINED, 0) })?;
         }
@@ -209,9 +209,9 @@ impl Definitions {
     }
 
     fn write_counters(&mut self, library: &Library, writer: Handle, calls: &Calls) -> Result<()> {
-        let unit = self.texts.write_one(library, writer, "#")?;
+        let unit = self.texts.write(library, writer, "#")?;
         for (counter, name) in (0u32..).zip(&calls.counter_names) {
-            let name = self.texts.write_one(library, writer, name)?;
+            let name = self.texts.write(library, writer, name)?;
             // SAFETY: see `write`; a list of one.
             let codes: [Code; 2] = unsafe {
                 [
@@ -300,7 +300,9 @@ fn clock(calls: &Calls, stamps: &Stamps, location: u64) -> Vec<(u64, f64)> {
 #[derive(Default)]
 struct Texts {
     references: HashMap<String, u32>,
-    list: Vec<String>,
+    list: Vec<CString>,
+    /// So many are written.
+    written: usize,
 }
 
 impl Texts {
@@ -308,29 +310,19 @@ impl Texts {
         let next = self.list.len() as u32;
         let reference = *self.references.entry(text.to_owned()).or_insert(next);
         if reference == next {
-            self.list.push(text.to_owned());
+            self.list.push(CString::new(text.replace('\0', " ")).unwrap_or_default());
         }
         reference
     }
 
-    /// Writes all that there are.
-    fn write(&self, library: &Library, writer: Handle) -> Result<()> {
-        (0..).zip(&self.list).try_for_each(|(reference, text)| define(library, writer, reference, text))
-    }
-
-    /// The reference of a text that is written unless it was before.
-    fn write_one(&mut self, library: &Library, writer: Handle, text: &str) -> Result<u32> {
-        let known = self.list.len();
+    /// The reference of a text. It is written, and those before it, unless they were.
+    fn write(&mut self, library: &Library, writer: Handle, text: &str) -> Result<u32> {
         let reference = self.reference(text);
-        if self.list.len() > known {
-            define(library, writer, reference, text)?;
+        for (reference, text) in (0..).zip(&self.list).skip(self.written) {
+            // SAFETY: the writer's handle is valid while definitions are written, the text is terminated.
+            library.check(unsafe { (library.string)(writer, reference, text.as_ptr()) })?;
         }
+        self.written = self.list.len();
         Ok(reference)
     }
-}
-
-fn define(library: &Library, writer: Handle, reference: u32, text: &str) -> Result<()> {
-    let text = CString::new(text.replace('\0', " "))?;
-    // SAFETY: the writer's handle is valid while definitions are written, the text is terminated.
-    library.check(unsafe { (library.string)(writer, reference, text.as_ptr()) })
 }

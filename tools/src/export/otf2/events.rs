@@ -65,7 +65,6 @@ struct Context<'c, 't> {
     definitions: &'c Definitions,
 }
 
-/// A thread of a rank.
 struct Thread<'a> {
     events: Events<'a>,
     /// The events still to come, by time; at one time the one begun last comes first, as it lies within the others.

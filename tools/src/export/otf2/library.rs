@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use anyhow::{Result, anyhow, bail};
 
-/// How it is called: by itself, and in Debian.
 const NAMES: [&CStr; 4] =
     [c"libotf2.so.10", c"libopen-trace-format2.so.10", c"libotf2.so", c"libopen-trace-format2.so"];
 
@@ -119,13 +118,13 @@ impl Library {
         let met = FIRST_ERROR.load(Ordering::Relaxed);
         match if met != 0 { met } else { code } {
             0 => Ok(()),
-            code => Err(anyhow!("OTF2: {}", self.text(self.error_description, code))),
+            code => Err(anyhow!("OTF2: {}", self.description(code))),
         }
     }
 
-    fn text(&self, function: unsafe extern "C" fn(Code) -> *const c_char, code: Code) -> String {
+    fn description(&self, code: Code) -> String {
         // SAFETY: the function takes any number and returns a static text or null.
-        let text = unsafe { function(code) };
+        let text = unsafe { (self.error_description)(code) };
         if text.is_null() {
             return format!("error {code}");
         }

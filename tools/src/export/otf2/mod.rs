@@ -13,7 +13,6 @@ mod library;
 
 use anyhow::{Context, Result};
 
-use super::Exporter;
 use super::destination::Destination;
 use super::messages::MessageRows;
 use super::rows::Calls;
@@ -25,23 +24,19 @@ use definitions::Definitions;
 use library::Library;
 
 /// An archive.
-pub struct Otf2;
-
-impl Exporter for Otf2 {
-    fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
-        let library = Library::load()?;
-        let messages = MessageRows::new(calls);
-        let stamps = Stamps::new(calls, &messages);
-        let definitions = Definitions::new(calls, &messages);
-        let path = destination.path();
-        destination.folder(|folder| {
-            let write = || {
-                let archive = Archive::create(&library, folder)?;
-                let counts = events::write(&archive, calls, &messages, operation, &stamps, &definitions)?;
-                definitions.write(&archive, calls, &stamps, &counts)?;
-                archive.close()
-            };
-            write().with_context(|| format!("cannot write {}", path.display()))
-        })
-    }
+pub fn export(calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
+    let library = Library::load()?;
+    let messages = MessageRows::new(calls);
+    let stamps = Stamps::new(calls, &messages);
+    let definitions = Definitions::new(calls, &messages);
+    let path = destination.path();
+    destination.folder(|folder| {
+        let write = || {
+            let archive = Archive::create(&library, folder)?;
+            let counts = events::write(&archive, calls, &messages, operation, &stamps, &definitions)?;
+            definitions.write(&archive, calls, &stamps, &counts)?;
+            archive.close()
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))
+    })
 }

@@ -18,7 +18,6 @@ use mpitrace_format::samples::Samples;
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
-use super::Exporter;
 use super::call_columns::{self, CallColumn, Value};
 use super::destination::{Content, Destination, Sink};
 use super::labels::Labels;
@@ -32,40 +31,36 @@ use schema::{
 use tracks::Tracks;
 
 /// A timeline.
-pub struct Perfetto;
-
-impl Exporter for Perfetto {
-    fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
-        let labels = Labels::new(calls)?;
-        let messages = MessageRows::new(calls);
-        let stamps = Stamps::new(calls, &messages);
-        destination.stream(Content::Binary, |sink| {
-            let mut packets = Packets { sink, buffer: Vec::new() };
-            let samples = calls.traced.samples()?.unwrap_or_default();
-            let names = packets.begin(calls, &messages, &samples, &stamps)?;
-            for (index, part) in calls.trace.parts.iter().enumerate() {
-                let host = part.metadata().into_iter().find(|(name, _)| name == "host").map(|(_, host)| host);
-                let (mut tracks, described) = Tracks::of_rank(part.rank(), host.as_deref(), &calls.counter_names);
-                described.into_iter().try_for_each(|track| packets.track(track))?;
-                let selection = Selection { operation, rank: Some(part.rank()), limit: None };
-                calls.each(selection, |row| packets.call(calls, &row, &labels, &stamps, &mut tracks))?;
-                for call in messages.calls(index) {
-                    let name = names[&messages.functions[index][call[0].record.operation as usize]];
-                    packets.message_call(call, name, &stamps, &mut tracks)?;
-                }
-                let all = names.len() + calls.operations.operations.len();
-                let of_rank = samples.threads.iter().zip(&samples.samples.threads).filter(|((of, _), _)| *of == index);
-                for ((_, ticks), thread) in of_rank {
-                    let Some(number) = part.threads().iter().position(|one| one.tid == thread.tid) else { continue };
-                    for (&tick, &(_, stack)) in ticks.iter().zip(&thread.samples) {
-                        let at = stamps.stamp(calls.clock.of_part(index).nanoseconds(tick));
-                        packets.sample(at, &samples.samples, (stack, all as u64), number as u32, &mut tracks)?;
-                    }
+pub fn export(calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
+    let labels = Labels::new(calls)?;
+    let messages = MessageRows::new(calls);
+    let stamps = Stamps::new(calls, &messages);
+    destination.stream(Content::Binary, |sink| {
+        let mut packets = Packets { sink, buffer: Vec::new() };
+        let samples = calls.traced.samples()?.unwrap_or_default();
+        let names = packets.begin(calls, &messages, &samples, &stamps)?;
+        for (index, part) in calls.trace.parts.iter().enumerate() {
+            let host = part.metadata().into_iter().find(|(name, _)| name == "host").map(|(_, host)| host);
+            let (mut tracks, described) = Tracks::of_rank(part.rank(), host.as_deref(), &calls.counter_names);
+            described.into_iter().try_for_each(|track| packets.track(track))?;
+            let selection = Selection { operation, rank: Some(part.rank()), limit: None };
+            calls.each(selection, |row| packets.call(calls, &row, &labels, &stamps, &mut tracks))?;
+            for call in messages.calls(index) {
+                let name = names[&messages.functions[index][call[0].record.operation as usize]];
+                packets.message_call(call, name, &stamps, &mut tracks)?;
+            }
+            let all = names.len() + calls.operations.operations.len();
+            let of_rank = samples.threads.iter().zip(&samples.samples.threads).filter(|((of, _), _)| *of == index);
+            for ((_, ticks), thread) in of_rank {
+                let Some(number) = part.threads().iter().position(|one| one.tid == thread.tid) else { continue };
+                for (&tick, &(_, stack)) in ticks.iter().zip(&thread.samples) {
+                    let at = stamps.stamp(calls.clock.of_part(index).nanoseconds(tick));
+                    packets.sample(at, &samples.samples, (stack, all as u64), number as u32, &mut tracks)?;
                 }
             }
-            Ok(())
-        })
-    }
+        }
+        Ok(())
+    })
 }
 
 /// Everything is one sequence: its texts are interned once.

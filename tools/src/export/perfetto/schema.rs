@@ -35,7 +35,6 @@ pub struct ClockSnapshot {
     pub clocks: Vec<Clock>,
 }
 
-/// The value of one clock.
 #[derive(Clone, PartialEq, Message)]
 pub struct Clock {
     #[prost(uint32, optional, tag = "1")]
@@ -71,7 +70,6 @@ pub struct TrackDescriptor {
 /// [`TrackDescriptor::child_ordering`]: by [`TrackDescriptor::sibling_order_rank`].
 pub const EXPLICIT: i32 = 3;
 
-/// A track that stands for a process.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProcessDescriptor {
     #[prost(int32, optional, tag = "1")]
@@ -80,14 +78,12 @@ pub struct ProcessDescriptor {
     pub process_name: Option<String>,
 }
 
-/// A track that holds the values of a counter.
 #[derive(Clone, PartialEq, Message)]
 pub struct CounterDescriptor {
     #[prost(string, optional, tag = "6")]
     pub unit_name: Option<String>,
 }
 
-/// Something on a track.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrackEvent {
     #[prost(uint64, repeated, packed = "false", tag = "3")]
@@ -106,13 +102,9 @@ pub struct TrackEvent {
     pub flow_ids: Vec<u64>,
 }
 
-/// [`TrackEvent::type`].
 pub const SLICE_BEGIN: i32 = 1;
-/// [`TrackEvent::type`].
 pub const SLICE_END: i32 = 2;
-/// [`TrackEvent::type`].
 pub const INSTANT: i32 = 3;
-/// [`TrackEvent::type`].
 pub const COUNTER: i32 = 4;
 
 /// A name and a value beside an event.

@@ -10,7 +10,6 @@ const TRACK_BITS: u32 = 24;
 const PROCESS: u64 = 1;
 const FIRST_COUNTER: u64 = 2;
 
-/// The tracks of one rank.
 pub struct Tracks {
     rank: u64,
     next: u64,
@@ -51,7 +50,6 @@ impl Tracks {
         (tracks, described)
     }
 
-    /// The track of a counter.
     pub fn counter(&self, index: usize) -> u64 {
         self.uuid(FIRST_COUNTER + index as u64)
     }
