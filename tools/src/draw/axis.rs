@@ -19,7 +19,6 @@ pub enum Kind {
     Names,
 }
 
-/// An axis over a range of values.
 #[derive(Clone, Debug)]
 pub struct Axis {
     pub from: f64,
@@ -66,7 +65,6 @@ impl Axis {
         self.places.0 + share * (self.places.1 - self.places.0)
     }
 
-    /// The value at a place.
     pub fn value(&self, place: f64) -> f64 {
         let share = (place - self.places.0) / (self.places.1 - self.places.0);
         match self.logarithmic {
@@ -75,7 +73,6 @@ impl Axis {
         }
     }
 
-    /// True if the value lies within the range.
     pub fn has(&self, value: f64) -> bool {
         value >= self.from && value <= self.to
     }

@@ -10,9 +10,6 @@ use super::scene::Anchor;
 const FONT: &[u8] = include_bytes!("assets/DejaVuSans.ttf");
 
 /// The built-in font.
-///
-/// # Errors
-/// It cannot be read.
 pub fn font() -> Result<Face<'static>> {
     Face::parse(FONT, 0).context("the built-in font")
 }

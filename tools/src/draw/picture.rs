@@ -17,7 +17,6 @@ const TOP: f64 = 26.0;
 /// Above a plot without a title.
 const UNTITLED: f64 = 8.0;
 const BOTTOM: f64 = 40.0;
-/// The size of labels.
 pub const SMALL: f64 = 10.5;
 /// The size of the legend, the height of its lines, and the width of a letter.
 const LEGEND: (f64, f64, f64) = (9.5, 13.0, 5.9);

@@ -96,7 +96,6 @@ pub enum Mark {
     Image(Image),
 }
 
-/// A rectangle between values.
 #[derive(Clone, Copy, Debug)]
 pub struct Bar {
     pub x: (f64, f64),
@@ -129,12 +128,10 @@ pub struct Image {
 }
 
 impl Plot {
-    /// A plot without layers.
     pub fn new(title: impl Into<String>, x: Range, y: Range) -> Plot {
         Plot { title: title.into(), x, y, ..Plot::default() }
     }
 
-    /// A plot for which there is no data.
     pub fn empty(title: impl Into<String>) -> Plot {
         Plot { title: title.into(), ..Plot::default() }
     }
@@ -165,7 +162,6 @@ impl Mark {
 }
 
 impl Range {
-    /// A linear axis.
     pub fn new(label: impl Into<String>, range: (f64, f64), kind: Kind) -> Range {
         Range { label: label.into(), range, kind, logarithmic: false, names: Vec::new() }
     }
@@ -179,7 +175,6 @@ impl Range {
         Some(Range { logarithmic, ..Range::new(label, range, Kind::Time) })
     }
 
-    /// An axis of names.
     pub fn of_names(label: &str, names: Vec<String>) -> Range {
         Range { names: names.clone(), ..Range::new(label, (-0.5, names.len() as f64 - 0.5), Kind::Names) }
     }

@@ -12,7 +12,6 @@ use super::scene::{Anchor, Area, Colour, Item, PAPER, Scene, Stroke};
 /// Pixels for each unit of the picture: 192 dots an inch, enough for print at the size on the screen.
 const SCALE: f64 = 2.0;
 
-/// Writes the picture.
 pub fn write(scene: &Scene, output: &mut dyn Write) -> Result<()> {
     let face = glyphs::font()?;
     let mut paper = Paper::new((scene.width * SCALE) as usize, (scene.height * SCALE) as usize);
@@ -51,7 +50,6 @@ fn file(width: usize, height: usize, pixels: &[u8]) -> Result<Vec<u8>> {
 struct Paper {
     width: usize,
     height: usize,
-    /// Red, green, blue.
     pixels: Vec<u8>,
 }
 

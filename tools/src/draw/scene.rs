@@ -1,16 +1,13 @@
 //! A picture before it is written as SVG or PNG: paths, texts and pixels.
 
-/// An opaque colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour(pub u8, pub u8, pub u8);
 
-/// Black.
 pub const INK: Colour = Colour(0x1a, 0x1a, 0x1a);
 /// Texts of less weight.
 pub const FAINT: Colour = Colour(0x55, 0x55, 0x55);
 /// Lines behind the data.
 pub const GRID: Colour = Colour(0xdd, 0xdd, 0xdd);
-/// The paper.
 pub const PAPER: Colour = Colour(0xff, 0xff, 0xff);
 
 /// How a line is drawn.
@@ -23,7 +20,6 @@ pub struct Stroke {
 }
 
 impl Stroke {
-    /// A solid line.
     pub const fn solid(colour: Colour, width: f64) -> Stroke {
         Stroke { colour, width, dash: None }
     }
@@ -37,7 +33,6 @@ pub enum Anchor {
     End,
 }
 
-/// An element of a picture.
 #[derive(Debug)]
 pub enum Item {
     /// A path in SVG's notation, absolute and relative lines only.
@@ -63,7 +58,6 @@ pub enum Item {
     },
 }
 
-/// A rectangle in the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
     pub left: f64,
@@ -73,18 +67,15 @@ pub struct Area {
 }
 
 impl Area {
-    /// The right edge.
     pub fn right(&self) -> f64 {
         self.left + self.width
     }
 
-    /// The lower edge.
     pub fn bottom(&self) -> f64 {
         self.top + self.height
     }
 }
 
-/// The picture.
 #[derive(Debug)]
 pub struct Scene {
     pub width: f64,
@@ -95,22 +86,18 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// White paper.
     pub fn new(width: f64, height: f64, title: String) -> Scene {
         Scene { width, height, title, items: Vec::new() }
     }
 
-    /// A filled rectangle.
     pub fn fill(&mut self, area: Area, colour: Colour) {
         self.path(rectangle(area), Some(colour), None, None);
     }
 
-    /// The edge of a rectangle.
     pub fn edge(&mut self, area: Area, stroke: Stroke) {
         self.path(rectangle(area), None, Some(stroke), None);
     }
 
-    /// A straight line.
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: Stroke) {
         let data = format!("M{:.1} {:.1}L{:.1} {:.1}", from.0, from.1, to.0, to.1);
         self.path(data, None, Some(stroke), None);
@@ -123,7 +110,6 @@ impl Scene {
         }
     }
 
-    /// A line of text.
     pub fn text(&mut self, at: (f64, f64), anchor: Anchor, size: f64, colour: Colour, text: impl Into<String>) {
         self.items.push(Item::Text { at, anchor, size, text: text.into(), colour, upright: false, is_tick: false });
     }
@@ -147,7 +133,6 @@ impl Scene {
     }
 }
 
-/// The path of a rectangle.
 pub fn rectangle(area: Area) -> String {
     let Area { left, top, width, height } = area;
     format!("M{left:.1} {top:.1}h{width:.1}v{height:.1}h{:.1}z", -width)

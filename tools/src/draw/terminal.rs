@@ -47,7 +47,6 @@ impl Look {
         self.paint(ink, &if self.dots { '\u{28ff}' } else { ink.letter }.to_string())
     }
 
-    /// A text in bold.
     fn title(&self, text: &str) -> String {
         self.style.paint(Attribute::Bold, text)
     }
@@ -142,7 +141,6 @@ fn rows(layers: &[(&Layer, &[Bar])], across: &Axis, look: Look) -> Vec<String> {
     sums.iter().enumerate().map(row).collect()
 }
 
-/// Rows and columns of characters.
 struct Canvas {
     columns: usize,
     rows: usize,
@@ -156,7 +154,6 @@ struct Cell {
 }
 
 impl Canvas {
-    /// An empty canvas.
     fn new(columns: usize, rows: usize) -> Canvas {
         Canvas { columns, rows, cells: vec![Cell { dots: 0, ink: None }; columns * rows] }
     }

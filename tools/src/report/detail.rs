@@ -16,14 +16,10 @@ const FULL: f64 = 12.0;
 /// Bytes of a point in two plots by each of three definitions of the run time.
 const PLACED: usize = 22 * 2 * 3;
 
-/// The amount that is kept of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Detail {
-    /// Points of the plots.
     pub points: usize,
-    /// Bins of a histogram.
     pub bins: usize,
-    /// Steps of a distribution function.
     pub steps: usize,
     /// Rows and columns of a heat map.
     pub cells: (usize, usize),

@@ -44,9 +44,6 @@ impl Written {
     }
 
     /// Writes it.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn write(self, scene: &Scene, path: &Path) -> Result<()> {
         write_file(path, Content::Binary, |file| match self {
             Written::Svg => Ok(file.write_all(svg::text(scene, "axes").as_bytes())?),

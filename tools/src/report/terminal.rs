@@ -13,9 +13,6 @@ use crate::output::Attribute;
 use crate::text;
 
 /// Draws the operations of a report.
-///
-/// # Errors
-/// The output cannot be written.
 pub fn write(report: &Report, time: RunTime, look: Look, output: &mut dyn Write) -> io::Result<()> {
     for line in &report.run.summary {
         let text = text::printable(line);

@@ -28,11 +28,9 @@ const RESTARTED: &[libc::c_long] = &[
 /// Why there is no stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The process has ended.
     Ended,
     /// Another process traces it, by its number.
     Debugged(u32),
-    /// The kernel forbids it.
     Forbidden,
     /// It did not stop, or its stack cannot be read.
     Unreadable,
@@ -52,11 +50,8 @@ pub struct Thread {
 /// The registers that a stack is unwound from. Those that are 0 are not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
-    /// The program counter.
     pub pc: u64,
-    /// The stack pointer.
     pub sp: u64,
-    /// The frame pointer.
     pub fp: u64,
     /// arm64: the return address.
     pub lr: u64,

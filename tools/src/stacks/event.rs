@@ -61,7 +61,6 @@ const PAGE: usize = 4096;
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
-/// A record of the buffer.
 #[derive(Debug)]
 pub enum Record<'b> {
     /// The thread has used a period of processor time.
@@ -76,7 +75,6 @@ pub enum Record<'b> {
     Lost(u64),
 }
 
-/// A thread at some time.
 #[derive(Debug)]
 pub struct Moment<'b> {
     /// CLOCK_MONOTONIC_RAW, ns.
@@ -91,7 +89,6 @@ pub struct Moment<'b> {
     pub stack: &'b [u8],
 }
 
-/// The event of a thread.
 pub struct Event {
     clock: File,
     /// Kept open.
@@ -110,9 +107,6 @@ unsafe impl Send for Event {}
 
 impl Event {
     /// Samples a thread so often per second of its processor time, from now on.
-    ///
-    /// # Errors
-    /// The kernel forbids it, or the buffer.
     pub fn open(tid: u32, hz: f64) -> io::Result<Event> {
         let (period, wanted) = ((1e9 / hz) as u64, (hz * HELD * f64::from(STACK)) as usize);
         let mut data = wanted.clamp(SMALLEST, LARGEST).next_power_of_two();

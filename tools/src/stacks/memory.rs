@@ -4,10 +4,8 @@ use std::ops::Range;
 
 use mpitrace_platform::python;
 
-/// Part of the memory of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
-    /// Its addresses.
     pub range: Range<u64>,
     /// The place of its first byte in the file.
     pub offset: u64,
@@ -15,10 +13,8 @@ pub struct Map {
     pub path: String,
 }
 
-/// The memory of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
-    /// Its number.
     pub pid: u32,
 }
 

@@ -19,7 +19,6 @@ use super::timeline::Timeline;
 use crate::source::Description;
 use crate::text;
 
-/// The fingerprints of a run.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// The name of the trace that it is of.
@@ -30,11 +29,8 @@ pub struct Report {
     pub complete: bool,
     /// The run time that is shown first.
     pub time: &'static str,
-    /// The rule of the categories.
     pub method: &'static str,
-    /// The facts that are known of the run.
     pub run: Run,
-    /// All operations.
     pub overview: Vec<Overview>,
     /// Those that are shown, by number.
     pub fingerprints: Vec<Fingerprint>,
@@ -81,7 +77,6 @@ pub struct Overview {
     pub good_median: Option<Quantile>,
     /// 95 % take no longer.
     pub p95_ns: Option<f64>,
-    /// Where the warm-up ends.
     pub warmup_end: Option<u64>,
     /// In the order of [`Category::ALL`].
     pub counts: [usize; 4],
@@ -89,14 +84,12 @@ pub struct Overview {
     pub shown: bool,
 }
 
-/// One operation.
 #[derive(Debug, Serialize)]
 pub struct Fingerprint {
     #[serde(flatten)]
     pub subject: Subject,
     /// For each definition of the run time that there is.
     pub times: Vec<Timed>,
-    /// The points that are drawn.
     pub points: Points,
     /// Rank by repetition; `None` for one rank, and where only run times are known.
     pub heat: Option<Heat>,

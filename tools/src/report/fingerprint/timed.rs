@@ -57,7 +57,6 @@ impl Cut {
     }
 }
 
-/// The box plot of a category.
 #[derive(Clone, Debug, Serialize)]
 pub struct NamedBox {
     /// A category, or `all`.

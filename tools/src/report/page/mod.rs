@@ -20,9 +20,6 @@ const SCRIPT: &str = include_str!("../assets/page.js");
 
 /// Writes the page of a report. Of few operations the plots are there by each definition of the run time, of many by
 /// the one that was asked for.
-///
-/// # Errors
-/// The output cannot be written.
 pub fn write(report: &Report, output: &mut dyn Write) -> Result<()> {
     let mut figures = Figures::default();
     let mut body = header(&report.generator, report.method, report.complete, &report.notes);
@@ -57,9 +54,6 @@ pub fn write(report: &Report, output: &mut dyn Write) -> Result<()> {
 }
 
 /// Writes a page of figures in sections, below a few lines.
-///
-/// # Errors
-/// The output cannot be written.
 pub fn of_figures(title: &str, lines: &[String], sections: &[(&str, String)], output: &mut dyn Write) -> Result<()> {
     let mut body = format!("</header>\n{}", list("answer", lines));
     for (title, figures) in sections.iter().filter(|(_, figures)| !figures.is_empty()) {
