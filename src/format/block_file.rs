@@ -5,7 +5,7 @@
 //! A block counts if it is whole, by its checksum, and all those before it are.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
 use bytemuck::{Pod, Zeroable};
@@ -58,15 +58,13 @@ impl BlockFileHeader {
     }
 }
 
-/// The blocks of a file, one after the other. It needs memory for a few of them.
+/// The blocks of a file, one after the other. It needs memory for one of them.
 pub struct BlockReader<'f> {
-    file: &'f File,
+    file: BufReader<&'f File>,
     numbering: &'f Numbering,
-    /// Where in the file `buffer` ends.
-    position: u64,
-    buffer: Vec<u8>,
-    /// Bytes of it that were given out.
-    used: usize,
+    /// Where in the file the next block lies.
+    offset: u64,
+    block: Vec<u8>,
 }
 
 impl<'f> BlockReader<'f> {
@@ -77,12 +75,13 @@ impl<'f> BlockReader<'f> {
     ///
     /// # Errors
     /// The file cannot be read; `InvalidData`: it is another process', or no block file.
-    pub fn new(file: &'f File, rank: &RankHeader, numbering: &'f Numbering) -> io::Result<BlockReader<'f>> {
+    pub fn new(mut file: &'f File, rank: &RankHeader, numbering: &'f Numbering) -> io::Result<BlockReader<'f>> {
         if !BlockFileHeader::is_in(file, rank) {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        let position = size_of::<BlockFileHeader>() as u64;
-        Ok(BlockReader { file, numbering, position, buffer: Vec::new(), used: 0 })
+        let offset = file.seek(SeekFrom::Start(size_of::<BlockFileHeader>() as u64))?;
+        let file = BufReader::with_capacity(Self::STEP, file);
+        Ok(BlockReader { file, numbering, offset, block: Vec::new() })
     }
 
     /// The next block and where it lies in the file; `None` where there is no other that is whole.
@@ -90,42 +89,27 @@ impl<'f> BlockReader<'f> {
     /// # Errors
     /// The file cannot be read.
     pub fn next_block(&mut self) -> io::Result<Option<(u64, Block<'_>)>> {
-        if !self.fill(size_of::<BlockHeader>())? {
+        self.block.clear();
+        if !self.read_to(size_of::<BlockHeader>())? {
             return Ok(None);
         }
-        let header: BlockHeader = bytemuck::pod_read_unaligned(&self.buffer[self.used..][..size_of::<BlockHeader>()]);
+        let header: BlockHeader = bytemuck::pod_read_unaligned(&self.block);
         let length = header.length as usize;
-        if length < size_of::<BlockHeader>() || length > LONGEST_BLOCK || !self.fill(length)? {
+        if length < size_of::<BlockHeader>() || length > LONGEST_BLOCK || !self.read_to(length)? {
             return Ok(None);
         }
-        let offset = self.position - (self.buffer.len() - self.used) as u64;
-        let bytes = &self.buffer[self.used..][..length];
-        self.used += length;
-        Ok(Block::parse(bytes, self.numbering).filter(Block::has_its_checksum).map(|block| (offset, block)))
+        let offset = self.offset;
+        self.offset += length as u64;
+        Ok(Block::parse(&self.block, self.numbering).filter(Block::has_its_checksum).map(|block| (offset, block)))
     }
 
-    /// Reads until so many bytes are there. False: the file ends before.
-    fn fill(&mut self, bytes: usize) -> io::Result<bool> {
-        if self.buffer.len() - self.used >= bytes {
-            return Ok(true);
+    /// Reads until the block has so many bytes. False: the file ends before.
+    fn read_to(&mut self, bytes: usize) -> io::Result<bool> {
+        let known = self.block.len();
+        self.block.resize(bytes, 0);
+        match self.file.read_exact(&mut self.block[known..]) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            read => read.map(|()| true),
         }
-        self.buffer.drain(..self.used);
-        self.used = 0;
-        while self.buffer.len() < bytes {
-            let before = self.buffer.len();
-            self.buffer.resize(before + Self::STEP, 0);
-            let read = loop {
-                match self.file.read_at(&mut self.buffer[before..], self.position) {
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    read => break read?,
-                }
-            };
-            self.buffer.truncate(before + read);
-            self.position += read as u64;
-            if read == 0 {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 }

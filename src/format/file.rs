@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::IntoRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use bytemuck::Zeroable;
@@ -98,7 +98,7 @@ pub fn filled(pattern: &OsStr, value: impl Fn(u8) -> Option<String>) -> PathBuf 
 }
 
 /// Sees a new name in a folder on disk, as far as the file system can.
-pub fn settle_name(path: &Path) {
+fn settle_name(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
@@ -205,24 +205,32 @@ pub fn publish(wanted: &Path, taken: &Path, token: &str) -> io::Result<PathBuf> 
     let partial = partial_name(taken, token);
     let numbers = (1..).map(|number| numbered(wanted, number));
     for candidate in std::iter::once(taken.to_owned()).chain(numbers) {
-        match std::fs::hard_link(&partial, &candidate) {
-            Ok(()) => {
-                settle_name(&candidate);
-                // The trace is there: a second name that cannot be removed takes nothing from it.
-                let _ = std::fs::remove_file(&partial);
-                return Ok(candidate);
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            // A file system without hard links: the check and the renaming are two steps there.
-            Err(_) if candidate.symlink_metadata().is_err() => {
-                std::fs::rename(&partial, &candidate)?;
-                settle_name(&candidate);
-                return Ok(candidate);
-            }
-            Err(_) => {}
+        if give_name(&partial, &candidate)? {
+            return Ok(candidate);
         }
     }
     unreachable!("the numbers have no end")
+}
+
+/// True if `own` has got the name; `false`: another file has it.
+pub(crate) fn give_name(own: &Path, name: &Path) -> io::Result<bool> {
+    match std::fs::hard_link(own, name) {
+        Ok(()) => {}
+        // A network file system may say so of a request that it has carried out and was sent again.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let [own, other] = [own, name].map(|path| path.symlink_metadata().map(|found| (found.dev(), found.ino())));
+            if !own.is_ok_and(|own| other.is_ok_and(|other| own == other)) {
+                return Ok(false);
+            }
+        }
+        Err(_) if name.symlink_metadata().is_ok() => return Ok(false),
+        // A file system without hard links: the check and the renaming are two steps there.
+        Err(_) => std::fs::rename(own, name)?,
+    }
+    settle_name(name);
+    // The trace is there: a second name that cannot be removed takes nothing from it.
+    let _ = std::fs::remove_file(own);
+    Ok(true)
 }
 
 /// The `number`-th of the names that a trace may take: `a.mpitrace`, `a.2.mpitrace`, ...; a name without an ending gets

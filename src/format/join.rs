@@ -10,6 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -56,14 +57,14 @@ struct Stored {
 /// that a trace of the same run has.
 ///
 /// `own` must have room for an entry of each rank of its world ([`file::parts_start`]), and lie in the folder of
-/// `output`. `token` is one that no other process has: it is part of the names of files that are being joined.
+/// `output`. `token` is that of [`own_token`].
 ///
 /// # Errors
 /// The error that the file system reports. The parts are then in `own`, or in a file `NAME.TOKEN.N.joining.ENDING`.
 pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
     let mut own = Stored::open(own)?;
     let mut claims = 0;
-    let mut pauses = Pauses::new(token);
+    let mut pauses = Pauses::new();
     for abandoned in abandoned(output, &own) {
         let claim = claim_name(output, token, claims);
         claims += 1;
@@ -74,8 +75,7 @@ pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
     let mut number = 1;
     loop {
         let candidate = file::numbered(output, number);
-        if give_name(&own.path, &candidate)? {
-            file::settle_name(&candidate);
+        if file::give_name(&own.path, &candidate)? {
             return Ok(Joined { path: candidate, parts: own.header.parts });
         }
         let relation = match Stored::open(&candidate) {
@@ -111,10 +111,17 @@ pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
             give_back(&claim, output)?;
             continue;
         }
-        own = merge(own, other)?;
-        pauses = Pauses::new(token);
+        own = merge(own, other).inspect_err(|_| drop(give_back(&claim, output)))?;
+        pauses = Pauses::new();
         number = 1;
     }
+}
+
+/// A text that no other process has: the name of this host and a random number, since processes on different nodes may
+/// have the same number, and nodes the same name.
+pub(crate) fn own_token() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{}-{:016x}", host.trim_end().replace('/', "_"), random())
 }
 
 /// The files of the same run that processes have left while they were joining them.
@@ -135,26 +142,6 @@ fn abandoned(output: &Path, own: &Stored) -> Vec<PathBuf> {
     named.filter(is_abandoned).collect()
 }
 
-/// True if `own` has got the name; `false`: another file has it.
-fn give_name(own: &Path, name: &Path) -> io::Result<bool> {
-    match std::fs::hard_link(own, name) {
-        Ok(()) => {}
-        // A network file system may say so of a request that it has carried out and was sent again.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let [own, other] = [own, name].map(|path| path.symlink_metadata().map(|found| (found.dev(), found.ino())));
-            if !own.is_ok_and(|own| other.is_ok_and(|other| own == other)) {
-                return Ok(false);
-            }
-        }
-        Err(_) if name.symlink_metadata().is_ok() => return Ok(false),
-        // A file system without hard links: the check and the renaming are two steps there.
-        Err(_) => return std::fs::rename(own, name).map(|()| true),
-    }
-    // The trace is there: a second name that cannot be removed takes nothing from it.
-    let _ = std::fs::remove_file(own);
-    Ok(true)
-}
-
 /// True if the name leads nowhere, or to a file that a network file system still remembers under it.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
@@ -164,7 +151,7 @@ fn is_gone(error: &io::Error) -> bool {
 fn take_away(name: &Path, claim: &Path) -> io::Result<bool> {
     match std::fs::rename(name, claim) {
         Ok(()) => Ok(true),
-        // As in `give_name`.
+        // As in `file::give_name`.
         Err(error) if is_gone(&error) => Ok(claim.symlink_metadata().is_ok()),
         Err(error) => Err(error),
     }
@@ -172,7 +159,7 @@ fn take_away(name: &Path, claim: &Path) -> io::Result<bool> {
 
 fn give_back(claim: &Path, output: &Path) -> io::Result<()> {
     for number in 1.. {
-        if give_name(claim, &file::numbered(output, number))? {
+        if file::give_name(claim, &file::numbered(output, number))? {
             break;
         }
     }
@@ -355,23 +342,24 @@ fn read_at<T: Pod + Zeroable>(file: &File, offset: u64) -> io::Result<T> {
 struct Pauses {
     started: Instant,
     longest: Duration,
-    random: u64,
 }
 
 impl Pauses {
-    fn new(token: &str) -> Pauses {
-        let random = token.bytes().fold(1u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
-        Pauses { started: Instant::now(), longest: PAUSES[0], random }
+    fn new() -> Pauses {
+        Pauses { started: Instant::now(), longest: PAUSES[0] }
     }
 
     /// Waits; `false`: there were pauses enough.
     fn pause(&mut self) -> bool {
-        // The constants of Knuth's MMIX.
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        std::thread::sleep(self.longest.mul_f64((self.random >> 32) as f64 / f64::from(u32::MAX)));
+        std::thread::sleep(self.longest.mul_f64(random() as u32 as f64 / f64::from(u32::MAX)));
         self.longest = (2 * self.longest).min(PAUSES[1]);
         self.started.elapsed() < PATIENCE
     }
+}
+
+/// A random number: that of the keys that a hash has by default.
+fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
 }
 
 #[cfg(test)]

@@ -71,13 +71,13 @@ pub fn columns(header: &SegmentHeader) -> Vec<StoredColumn> {
         Some(StoredColumn { name: header.columns[index].name, number, padding: 0 })
     };
     let others = (COLUMNS.len()..header.rank.columns as usize).filter_map(other);
-    stored_columns(&COLUMNS).into_iter().chain(others).collect()
+    stored_columns(0, &COLUMNS).into_iter().chain(others).collect()
 }
 
-/// Columns with these names, numbered from 0.
-pub fn stored_columns(names: &[&str]) -> Vec<StoredColumn> {
+/// Columns with these names, numbered from `first` on.
+pub fn stored_columns(first: u32, names: &[&str]) -> Vec<StoredColumn> {
     let column = |(number, name): (u32, &&str)| StoredColumn { name: name_bytes(name), number, padding: 0 };
-    (0..).zip(names).map(column).collect()
+    (first..).zip(names).map(column).collect()
 }
 
 /// The records of a chunk from the `first` on, as a part has them. `load` gives their values in a column that the chunk
@@ -210,16 +210,6 @@ const OUT_OF_ORDER: u32 = 1 << 12;
 pub fn number_before(count: u64, low: u32) -> u64 {
     let back = (count as u32).wrapping_sub(low).wrapping_add(OUT_OF_ORDER);
     count.wrapping_sub(back.into()).wrapping_add(OUT_OF_ORDER.into())
-}
-
-/// The numbers of the columns of a simulated clock behind `columns` others.
-pub fn true_columns(columns: u32) -> [StoredColumn; 2] {
-    let column = |place: usize| StoredColumn {
-        name: name_bytes(TRUE_COLUMNS[place]),
-        number: columns + place as u32,
-        padding: 0,
-    };
-    [column(0), column(1)]
 }
 
 const _: () = assert!(column::OTHERS as usize == COLUMNS.len() && LIVE_COLUMNS.len() == COLUMNS.len());

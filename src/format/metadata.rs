@@ -4,6 +4,8 @@
 //! UTF-8 bytes; numbers are varints (7 bits a byte, least first, top bit: more follow). That is what postcard makes of
 //! a list of pairs.
 
+use crate::packed::number;
+
 /// Names and values. A name that starts with `env.` is a variable of the environment.
 pub type Metadata = Vec<(String, String)>;
 
@@ -24,13 +26,10 @@ pub const NO_STACK: &str = "no_stack";
 /// The value that stands for one that cannot be seen from inside the program.
 pub const UNKNOWN: &str = "unknown";
 
-/// A number of 64 bits takes so many bytes at most.
-const LONGEST_NUMBER: u32 = 10;
-
 /// The bytes of a part's FACTORS section.
 pub fn encode(metadata: &Metadata) -> Vec<u8> {
     let mut bytes = Vec::new();
-    put_number(&mut bytes, metadata.len() as u64);
+    number::put(&mut bytes, metadata.len() as u64);
     metadata.iter().flat_map(|(name, value)| [name, value]).for_each(|text| put_text(&mut bytes, text));
     bytes
 }
@@ -40,7 +39,7 @@ pub fn encode(metadata: &Metadata) -> Vec<u8> {
 /// The claimed length of the list is not trusted: a pair takes two bytes at least, which bounds what is allocated.
 pub fn decode(bytes: &[u8]) -> Option<Metadata> {
     let mut rest = bytes;
-    let pairs = take_number(&mut rest)?;
+    let pairs = number::take(&mut rest)?;
     if pairs > bytes.len() as u64 / 2 {
         return None;
     }
@@ -53,39 +52,13 @@ pub fn get<'a>(metadata: &'a [(String, String)], name: &str) -> Option<&'a str> 
 }
 
 pub(crate) fn put_text(bytes: &mut Vec<u8>, text: &str) {
-    put_number(bytes, text.len() as u64);
+    number::put(bytes, text.len() as u64);
     bytes.extend_from_slice(text.as_bytes());
-}
-
-pub(crate) fn put_number(bytes: &mut Vec<u8>, number: u64) {
-    let mut left = number;
-    while left >= 0x80 {
-        bytes.push(left as u8 | 0x80);
-        left >>= 7;
-    }
-    bytes.push(left as u8);
-}
-
-/// The number that `rest` begins with; leaves what is behind it.
-pub(crate) fn take_number(rest: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for place in 0..LONGEST_NUMBER {
-        let byte = *rest.split_off_first()?;
-        // Nine bytes hold 63 bits: of the tenth there is one left.
-        if place == LONGEST_NUMBER - 1 && byte > 1 {
-            return None;
-        }
-        number |= u64::from(byte & 0x7f) << (7 * place);
-        if byte & 0x80 == 0 {
-            return Some(number);
-        }
-    }
-    None
 }
 
 /// The text that `rest` begins with; leaves what is behind it.
 pub(crate) fn take_text(rest: &mut &[u8]) -> Option<String> {
-    let length = usize::try_from(take_number(rest)?).ok()?;
+    let length = usize::try_from(number::take(rest)?).ok()?;
     let text = rest.split_off(..length)?;
     std::str::from_utf8(text).ok().map(str::to_owned)
 }

@@ -1,6 +1,5 @@
 //! Writes a rank's part of a trace: its header, a directory, tables with a checksum each, and the records in blocks.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
@@ -25,7 +24,7 @@ pub struct Content<'a> {
     /// [`CommunicatorEntry`]s.
     pub communicators: &'a [u8],
     /// [`OperationEntry`]s.
-    pub operations: Cow<'a, [u8]>,
+    pub operations: &'a [u8],
     /// [`ThreadEntry`]s.
     pub threads: &'a [u8],
     /// Sums of time.
@@ -176,7 +175,7 @@ impl Content<'_> {
 
     /// The records that were packed from memory, a block after the other.
     pub fn records_in_memory(&self) -> Vec<Rows> {
-        let operations: &[OperationEntry] = bytemuck::cast_slice(&self.operations);
+        let operations: &[OperationEntry] = bytemuck::cast_slice(self.operations);
         let numbering = Numbering::new(operations.iter().map(|operation| operation.communicator).collect());
         self.blocks.in_memory(&numbering)
     }
@@ -262,7 +261,7 @@ impl Content<'_> {
             (section::FACTORS, 1, self.metadata),
             (section::STRINGS, 1, self.strings),
             (section::COMMUNICATORS, size_of::<CommunicatorEntry>(), self.communicators),
-            (section::OPERATIONS, size_of::<OperationEntry>(), &self.operations),
+            (section::OPERATIONS, size_of::<OperationEntry>(), self.operations),
             (section::THREADS, size_of::<ThreadEntry>(), self.threads),
             (section::COLUMNS, size_of::<StoredColumn>(), bytemuck::cast_slice(columns)),
         ];

@@ -1,16 +1,15 @@
 //! Makes a trace out of the segments that a killed job left in node-local memory.
 
 use std::fs::File;
-use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
-use mpitrace_platform::node_files;
 
 use crate::block_file::BlockFileHeader;
+use crate::join::Joined;
 use crate::layout::*;
-use crate::live::{self, Holder};
+use crate::live::{self, Holder, Segment};
 use crate::metadata::{self, Metadata};
 use crate::{TraceError, file, join, part, segment};
 
@@ -72,20 +71,12 @@ pub fn leftovers(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>,
 /// # Errors
 /// A folder that exists and cannot be read.
 pub fn segments(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>, TraceError> {
-    let prefix = uid.map_or_else(|| node_files::ANY_PREFIX.to_owned(), node_files::prefix);
     let mut found = Vec::new();
     for folder in folders {
-        let entries = match std::fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+        match live::paths(folder, uid) {
+            Ok(paths) => found.extend(paths.iter().filter_map(|path| look_at(path, uid))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(TraceError::io(folder, error)),
-        };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            if name.starts_with(&prefix) && name.ends_with(node_files::SEGMENT) {
-                found.extend(look_at(&entry.path(), uid));
-            }
         }
     }
     sort(&mut found, |leftover| (leftover.rank.job, leftover.rank.rank.into(), leftover.modified));
@@ -162,7 +153,7 @@ fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError
             Err(error) => damaged.push(error),
         }
     }
-    let Some(&RankHeader { job, world_size, .. }) = contents.first().map(|content| &content.rank) else {
+    let Some(&RankHeader { world_size, .. }) = contents.first().map(|content| &content.rank) else {
         return Err(damaged.swap_remove(0));
     };
     let all_metadata: Vec<Option<Vec<u8>>> = contents.iter().map(|content| with_added(content, leftovers)).collect();
@@ -170,13 +161,7 @@ fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError
         content.metadata = metadata.as_deref().unwrap_or(content.metadata);
     }
     let missing = leftovers.iter().flat_map(|leftover| leftover.block_files()).filter(|path| !path.exists()).collect();
-    let token = own_token();
-    let partial = file::partial_name(output, &token);
-    let joined =
-        write_partial(&contents, job, world_size, &partial).and_then(|()| join::publish(&partial, output, &token));
-    // After a failure the segments are still there, and hold the same.
-    let _ = std::fs::remove_file(&partial);
-    let joined = joined.map_err(|error| TraceError::io(output, error))?;
+    let joined = publish(&contents, world_size, output).map_err(|error| TraceError::io(output, error))?;
     Ok(Recovered {
         path: joined.path,
         ranks: contents.len() as u32,
@@ -199,30 +184,33 @@ fn with_added(content: &part::Content<'_>, leftovers: &[&Leftover]) -> Option<Ve
 
 /// The collective calls that a rank has begun.
 fn calls_of(content: &part::Content<'_>) -> u64 {
-    let operations: &[OperationEntry] = bytemuck::try_cast_slice(&content.operations).unwrap_or_default();
+    let operations: &[OperationEntry] = bytemuck::try_cast_slice(content.operations).unwrap_or_default();
     operations.iter().map(|operation| operation.calls).fold(0, u64::saturating_add)
 }
 
-/// Writes a trace with room in its table for the ranks of all nodes. It is on disk when this returns.
-fn write_partial(
-    contents: &[part::Content<'_>],
-    job: [u8; 16],
-    world_size: u32,
-    partial: &Path,
-) -> std::io::Result<()> {
-    let trace =
-        File::options().read(true).write(true).create_new(true).mode(file::mode_in(partial.parent())).open(partial)?;
-    write_parts(&trace, contents, job, world_size)?;
-    file::settle(trace)
+/// Writes parts of one run into a trace of this name, which may have other parts of it ([`join::publish`]). They are on
+/// disk when this returns.
+///
+/// # Errors
+/// The error that the file system reports.
+pub fn publish(contents: &[part::Content<'_>], world_size: u32, output: &Path) -> std::io::Result<Joined> {
+    let token = join::own_token();
+    let partial = file::partial_name(output, &token);
+    let mode = file::mode_in(output.parent());
+    let create = || File::options().read(true).write(true).create_new(true).mode(mode).open(&partial);
+    let written = create().and_then(|trace| {
+        write_parts(&trace, contents, world_size)?;
+        file::settle(trace)
+    });
+    let joined = written.and_then(|()| join::publish(&partial, output, &token));
+    // After a failure the segments are still there, and hold the same.
+    let _ = std::fs::remove_file(&partial);
+    joined
 }
 
 /// Writes the parts, their table and the header.
-pub(crate) fn write_parts(
-    trace: &File,
-    contents: &[part::Content<'_>],
-    job: [u8; 16],
-    world_size: u32,
-) -> std::io::Result<()> {
+pub(crate) fn write_parts(trace: &File, contents: &[part::Content<'_>], world_size: u32) -> std::io::Result<()> {
+    let job = contents.first().map_or([0; 16], |content| content.rank.job);
     let parts = contents.len() as u32;
     let complete = parts == world_size && contents.iter().all(|content| !content.incomplete);
     let mut offset = file::parts_start(world_size.max(parts));
@@ -235,15 +223,6 @@ pub(crate) fn write_parts(
     }
     trace.write_all_at(bytemuck::cast_slice(&entries), file::part_entry_offset(0))?;
     file::write_header(trace, job, world_size, parts, offset, complete)
-}
-
-/// The name of this host and a random number: processes on different nodes may have the same number, and nodes the same
-/// name.
-fn own_token() -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    // Its keys are random.
-    let random = RandomState::new().hash_one(std::process::id());
-    format!("{}-{random:016x}", host.trim_end().replace('/', "_"))
 }
 
 impl Leftover {
@@ -326,28 +305,30 @@ fn open_own(path: &Path, uid: u32) -> Result<File, std::io::Error> {
 
 /// A segment of the user `uid`, or of any.
 fn look_at(path: &Path, uid: Option<u32>) -> Option<Leftover> {
-    let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
-    let file = File::options().read(true).write(true).custom_flags(flags).open(path).ok()?;
+    let Segment { path, rank, run, holder, file } = Segment::open(path, uid)?;
     let metadata = file.metadata().ok()?;
-    // The name says nothing of the owner. A file that another user cuts short while it is mapped would end this process
-    // with SIGBUS, and a traced program looks for leftovers too.
-    if !metadata.is_file() || uid.is_some_and(|uid| metadata.uid() != uid) {
-        return None;
-    }
-    // SAFETY: read-only and private to this process. Only the header is looked at before it is known that the process
-    // that wrote the segment has ended.
+    // A file that another user cuts short while it is mapped would end this process with SIGBUS, and a traced program
+    // looks for leftovers too.
+    // SAFETY: read-only and private to this process. Nothing is looked at before it is known that the process that wrote
+    // the segment has ended.
     let map = unsafe { Mmap::map(&file) }.ok()?;
-    let &SegmentHeader { rank, run, .. } = segment::header(path, &map).ok()?;
-    // Asked after the header was found: a process takes the lock before it writes one.
-    let lives = live::holder(&file) != Holder::Nobody;
-    let bytes = metadata.blocks() * 512;
-    let (path, modified, uid) = (path.to_owned(), metadata.mtime(), metadata.uid());
-    Some(Leftover { path, modified, bytes, rank, run, lives, added: Metadata::new(), uid, map })
+    Some(Leftover {
+        path,
+        modified: metadata.mtime(),
+        bytes: metadata.blocks() * 512,
+        rank,
+        run,
+        lives: holder != Holder::Nobody,
+        added: Metadata::new(),
+        uid: metadata.uid(),
+        map,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use bytemuck::Zeroable;
+    use mpitrace_platform::node_files;
 
     use super::*;
 

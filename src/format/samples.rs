@@ -9,7 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::TraceError;
-use crate::metadata::{put_number, put_text, take_number, take_text};
+use crate::metadata::{put_text, take_text};
+use crate::packed::number;
 
 /// First bytes of the file.
 const MAGIC: [u8; 8] = *b"MPITSAMP";
@@ -86,32 +87,25 @@ impl Samples {
     /// The bytes of the file.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = self.job.to_vec();
-        put_number(&mut bytes, self.frames.len() as u64);
-        self.frames.iter().for_each(|frame| put_text(&mut bytes, frame));
-        put_number(&mut bytes, self.stacks.len() as u64);
-        let pairs = self.stacks.iter().flat_map(|&(below, frame)| [below, frame]);
-        pairs.for_each(|number| put_number(&mut bytes, number.into()));
-        put_number(&mut bytes, self.threads.len() as u64);
-        for thread in &self.threads {
+        put_list(&mut bytes, &self.frames, |bytes, frame| put_text(bytes, frame));
+        put_list(&mut bytes, &self.stacks, |bytes, &(below, frame)| put_numbers(bytes, &[below.into(), frame.into()]));
+        put_list(&mut bytes, &self.threads, |bytes, thread| {
             let Thread { rank, tid, period_ns, lost, sees_kernel, samples } = thread;
-            let numbers = [*rank as u64, *tid as u64, *period_ns, *lost, u64::from(*sees_kernel), samples.len() as u64];
-            numbers.into_iter().for_each(|number| put_number(&mut bytes, number));
+            put_numbers(bytes, &[*rank as u64, *tid as u64, *period_ns, *lost, u64::from(*sees_kernel)]);
             let mut before = 0;
-            for &(ns, stack) in samples {
-                put_number(&mut bytes, ns.wrapping_sub(before));
-                put_number(&mut bytes, stack.into());
+            put_list(bytes, samples, |bytes, &(ns, stack)| {
+                put_numbers(bytes, &[ns.wrapping_sub(before), stack.into()]);
                 before = ns;
-            }
-        }
-        put_number(&mut bytes, self.preempted.len() as u64);
-        for Preempted { rank, ns, takers } in &self.preempted {
-            [u64::from(*rank), *ns, takers.len() as u64].iter().for_each(|number| put_number(&mut bytes, *number));
-            for Taker { rank, name, user, ns } in takers {
-                put_number(&mut bytes, rank.map_or(0, |rank| u64::from(rank) + 1));
-                [name, user].iter().for_each(|text| put_text(&mut bytes, text));
-                put_number(&mut bytes, *ns);
-            }
-        }
+            });
+        });
+        put_list(&mut bytes, &self.preempted, |bytes, preempted| {
+            put_numbers(bytes, &[preempted.rank.into(), preempted.ns]);
+            put_list(bytes, &preempted.takers, |bytes, Taker { rank, name, user, ns }| {
+                number::put(bytes, rank.map_or(0, |rank| u64::from(rank) + 1));
+                [name, user].iter().for_each(|text| put_text(bytes, text));
+                number::put(bytes, *ns);
+            });
+        });
         let mut file = MAGIC.to_vec();
         file.push(VERSION);
         file.extend(crc32fast::hash(&bytes).to_le_bytes());
@@ -135,43 +129,32 @@ impl Samples {
             return None;
         }
         let job = *rest.split_off(..16)?.first_chunk()?;
-        // A number says no more than the bytes behind it can hold.
-        let count = |rest: &mut &[u8]| take_number(rest).filter(|count| *count <= rest.len() as u64);
-        let small = |rest: &mut &[u8]| u32::try_from(take_number(rest)?).ok();
-        let frames = (0..count(&mut rest)?).map(|_| take_text(&mut rest)).collect::<Option<Vec<String>>>()?;
-        let stacks = (1..=count(&mut rest)?).map(|number| {
-            let (below, frame) = (small(&mut rest)?, small(&mut rest)?);
-            (u64::from(below) < number && (frame as usize) < frames.len()).then_some((below, frame))
-        });
-        let stacks = stacks.collect::<Option<Vec<(u32, u32)>>>()?;
-        let mut threads = Vec::new();
-        for _ in 0..count(&mut rest)? {
-            let mut thread = Thread {
-                rank: small(&mut rest)?,
-                tid: small(&mut rest)?,
-                period_ns: take_number(&mut rest)?,
-                lost: take_number(&mut rest)?,
-                sees_kernel: take_number(&mut rest)? != 0,
-                samples: Vec::new(),
-            };
-            let mut ns = 0u64;
-            for _ in 0..count(&mut rest)? {
-                ns = ns.checked_add(take_number(&mut rest)?)?;
-                let stack = small(&mut rest).filter(|stack| *stack as usize <= stacks.len())?;
-                thread.samples.push((ns, stack));
-            }
-            threads.push(thread);
-        }
+        let small = |rest: &mut &[u8]| u32::try_from(number::take(rest)?).ok();
+        let frames = take_list(&mut rest, take_text)?;
+        let mut number = 0;
+        let stacks = take_list(&mut rest, |rest| {
+            number += 1;
+            let (below, frame) = (small(rest)?, small(rest)?);
+            (below < number && (frame as usize) < frames.len()).then_some((below, frame))
+        })?;
+        let threads = take_list(&mut rest, |rest| {
+            let (rank, tid, period_ns) = (small(rest)?, small(rest)?, number::take(rest)?);
+            let (lost, sees_kernel) = (number::take(rest)?, number::take(rest)? != 0);
+            let mut before = 0u64;
+            let samples = take_list(rest, |rest| {
+                before = before.checked_add(number::take(rest)?)?;
+                let stack = small(rest).filter(|stack| *stack as usize <= stacks.len())?;
+                Some((before, stack))
+            })?;
+            Some(Thread { rank, tid, period_ns, lost, sees_kernel, samples })
+        })?;
         let taker = |rest: &mut &[u8]| {
-            let rank = take_number(rest)?.checked_sub(1).map(u32::try_from).transpose().ok()?;
-            Some(Taker { rank, name: take_text(rest)?, user: take_text(rest)?, ns: take_number(rest)? })
+            let rank = number::take(rest)?.checked_sub(1).map(u32::try_from).transpose().ok()?;
+            Some(Taker { rank, name: take_text(rest)?, user: take_text(rest)?, ns: number::take(rest)? })
         };
-        let mut preempted = Vec::new();
-        for _ in 0..count(&mut rest)? {
-            let (rank, ns) = (small(&mut rest)?, take_number(&mut rest)?);
-            let takers = (0..count(&mut rest)?).map(|_| taker(&mut rest)).collect::<Option<Vec<Taker>>>()?;
-            preempted.push(Preempted { rank, ns, takers });
-        }
+        let preempted = take_list(&mut rest, |rest| {
+            Some(Preempted { rank: small(rest)?, ns: number::take(rest)?, takers: take_list(rest, taker)? })
+        })?;
         Some(Samples { job, frames, stacks, threads, preempted })
     }
 
@@ -181,6 +164,22 @@ impl Samples {
         let pairs = std::iter::successors(pair(stack), move |(below, _)| pair(*below));
         pairs.map(|(_, frame)| self.frames[frame as usize].as_str())
     }
+}
+
+fn put_numbers(bytes: &mut Vec<u8>, numbers: &[u64]) {
+    numbers.iter().for_each(|number| number::put(bytes, *number));
+}
+
+/// Appends the length of a list, and its elements.
+fn put_list<T>(bytes: &mut Vec<u8>, list: &[T], mut put: impl FnMut(&mut Vec<u8>, &T)) {
+    number::put(bytes, list.len() as u64);
+    list.iter().for_each(|element| put(bytes, element));
+}
+
+/// Takes such a list. Its length says no more than the bytes behind it can hold.
+fn take_list<T>(rest: &mut &[u8], mut take: impl FnMut(&mut &[u8]) -> Option<T>) -> Option<Vec<T>> {
+    let length = number::take(rest).filter(|length| *length <= rest.len() as u64)?;
+    (0..length).map(|_| take(rest)).collect()
 }
 
 #[cfg(test)]

@@ -3,18 +3,18 @@
 //! The same reading serves Finalize, where the segment is the library's own mapping, and `recover`, where it is a file
 //! that a killed process left. Nothing in it is trusted: every offset and count is checked against the bytes there are.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use bytemuck::Pod;
+
 use crate::TraceError;
 use crate::block_file::BlockReader;
-use crate::histograms::Histograms;
 use crate::layout::*;
 use crate::live_records::{self, Counted, LiveTables, RankClock};
 use crate::packed::{Block, Numbering, Rows};
@@ -64,12 +64,6 @@ pub fn read_with<'a>(
         let last = reading.take_file(&path, file)?;
         kept.retain(|kept| last != Some(kept.draw));
     }
-    let mut histograms = Histograms::from_rows(tables.histograms);
-    let mut counted = Cow::Borrowed(bytemuck::cast_slice(tables.operations));
-    if header.rank.ring == full::RING {
-        let cut = trim(&mut kept, header.rank.capacity);
-        counted = reading.count_cut(&cut, &mut histograms).ok_or_else(|| damaged("has a call without an operation"))?;
-    }
     kept.sort_by_cached_key(|kept| (u64::from(kept.thread), kept.draw));
     let mut rows: Vec<Option<Rows>> = kept.iter().map(|_| None).collect();
     if header.rank.ring == full::SAMPLE {
@@ -90,7 +84,7 @@ pub fn read_with<'a>(
     let mut columns = live_records::columns(header);
     let mut rank = header.rank;
     if let Some(clock) = &clock {
-        columns.extend(live_records::true_columns(columns.len() as u32));
+        columns.extend(live_records::stored_columns(columns.len() as u32, &TRUE_COLUMNS));
         for anchor in [&mut rank.first_anchor, &mut rank.last_anchor] {
             anchor.tick = clock.local(anchor.tick);
         }
@@ -114,15 +108,15 @@ pub fn read_with<'a>(
         metadata: crate::strings::bytes(tables.strings, header.metadata).unwrap_or_default(),
         strings: tables.strings,
         communicators: bytemuck::cast_slice(tables.communicators),
-        operations: counted,
+        operations: bytemuck::cast_slice(tables.operations),
         threads: bytemuck::cast_slice(tables.threads),
         times,
         partners: used_partners(tables.partners),
-        counters: tables.counters,
-        syncs: tables.syncs,
-        probes: tables.probes,
+        counters: bytemuck::cast_slice(tables.counters),
+        syncs: bytemuck::cast_slice(tables.syncs),
+        probes: bytemuck::cast_slice(tables.probes),
         interruptions,
-        histograms: histograms.entries(),
+        histograms: histograms(tables.histograms),
         columns,
         blocks,
         messages: bytemuck::cast_slice(tables.messages),
@@ -139,9 +133,9 @@ struct Tables<'a> {
     thread_times: &'a [ThreadTimes],
     partners: &'a [PartnerEntry],
     messages: &'a [MessageEntry],
-    counters: &'a [u8],
-    syncs: &'a [u8],
-    probes: &'a [u8],
+    counters: &'a [CounterEntry],
+    syncs: &'a [SyncEntry],
+    probes: &'a [ProbeEntry],
     interruptions: &'a [InterruptionEntry],
     long_calls: &'a [LongCallEntry],
     chunks: &'a [ChunkEntry],
@@ -150,40 +144,21 @@ struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     fn find(path: &Path, bytes: &'a [u8], header: &SegmentHeader) -> Result<Tables<'a>, TraceError> {
-        let damaged = |what: String| TraceError::damaged(path, what);
-        let table = |region: &Region, size: usize, what: &str| {
-            let length = region.used.min(region.capacity).checked_mul(size as u64);
-            let table = length.and_then(|length| slice(bytes, region.offset, length));
-            table.ok_or_else(|| damaged(format!("the table of {what} leads out of the segment")))
-        };
-        fn typed<'a, T: bytemuck::Pod>(bytes: &'a [u8], path: &Path) -> Result<&'a [T], TraceError> {
-            bytemuck::try_cast_slice(bytes).map_err(|_| TraceError::damaged(path, "has a table that is not aligned"))
-        }
-        let communicators = table(&header.communicators, size_of::<CommunicatorEntry>(), "communicators")?;
-        let operations = table(&header.operations, size_of::<OperationEntry>(), "operations")?;
-        let threads = table(&header.threads, size_of::<ThreadEntry>(), "threads")?;
-        let thread_times = table(&header.thread_times, size_of::<ThreadTimes>(), "sums of threads")?;
-        let partners = table(&header.partners, size_of::<PartnerEntry>(), "partners")?;
-        let messages = table(&header.messages, size_of::<MessageEntry>(), "messages")?;
-        let interruptions = table(&header.interruptions, size_of::<InterruptionEntry>(), "interruptions")?;
-        let long_calls = table(&header.long_calls, size_of::<LongCallEntry>(), "long calls")?;
-        let chunks = table(&header.chunks, size_of::<ChunkEntry>(), "chunks")?;
-        let histograms = table(&header.histograms, size_of::<Buckets>(), "histograms")?;
         Ok(Tables {
-            strings: table(&header.strings, 1, "strings")?,
-            communicators: typed(communicators, path)?,
-            operations: typed(operations, path)?,
-            threads: typed(threads, path)?,
-            thread_times: typed(thread_times, path)?,
-            partners: typed(partners, path)?,
-            messages: typed(messages, path)?,
-            counters: table(&header.counters, size_of::<CounterEntry>(), "counters")?,
-            syncs: table(&header.syncs, size_of::<SyncEntry>(), "synchronisations")?,
-            probes: table(&header.probes, size_of::<ProbeEntry>(), "probes")?,
-            interruptions: typed(interruptions, path)?,
-            long_calls: typed(long_calls, path)?,
-            chunks: typed(chunks, path)?,
-            histograms: typed(histograms, path)?,
+            strings: table(path, bytes, &header.strings, "strings")?,
+            communicators: table(path, bytes, &header.communicators, "communicators")?,
+            operations: table(path, bytes, &header.operations, "operations")?,
+            threads: table(path, bytes, &header.threads, "threads")?,
+            thread_times: table(path, bytes, &header.thread_times, "sums of threads")?,
+            partners: table(path, bytes, &header.partners, "partners")?,
+            messages: table(path, bytes, &header.messages, "messages")?,
+            counters: table(path, bytes, &header.counters, "counters")?,
+            syncs: table(path, bytes, &header.syncs, "synchronisations")?,
+            probes: table(path, bytes, &header.probes, "probes")?,
+            interruptions: table(path, bytes, &header.interruptions, "interruptions")?,
+            long_calls: table(path, bytes, &header.long_calls, "long calls")?,
+            chunks: table(path, bytes, &header.chunks, "chunks")?,
+            histograms: table(path, bytes, &header.histograms, "histograms")?,
         })
     }
 
@@ -210,6 +185,15 @@ impl<'a> Tables<'a> {
         let communicator = self.communicators.get(operation.communicator as usize);
         operation.calls == 0 || communicator.is_some_and(|communicator| communicator.calls == 0)
     }
+}
+
+/// A table of a segment.
+fn table<'a, T: Pod>(path: &Path, bytes: &'a [u8], region: &Region, what: &str) -> Result<&'a [T], TraceError> {
+    let length = region.used.min(region.capacity).checked_mul(size_of::<T>() as u64);
+    let table = length.and_then(|length| slice(bytes, region.offset, length));
+    let table =
+        table.ok_or_else(|| TraceError::damaged(path, format!("the table of {what} leads out of the segment")))?;
+    bytemuck::try_cast_slice(table).map_err(|_| TraceError::damaged(path, "has a table that is not aligned"))
 }
 
 /// The chunks with records, and whether records were lost.
@@ -400,26 +384,6 @@ impl<'r, 'a> Reading<'r, 'a> {
             self.interruptions.push(InterruptionEntry { record, thread, flags: entry.flags | between, ..*entry });
         }
     }
-
-    /// Counts records that are left out as calls that were not kept: the operations with what this adds. `None`: a call
-    /// is of no operation.
-    fn count_cut(&self, cut: &[Kept<'_>], histograms: &mut Histograms) -> Option<Cow<'a, [u8]>> {
-        if cut.is_empty() {
-            return Some(Cow::Borrowed(bytemuck::cast_slice(self.tables.operations)));
-        }
-        let mut operations = self.tables.operations.to_vec();
-        for kept in cut.iter().filter(|kept| kept.thread & MESSAGES == 0) {
-            let rows = self.rows(kept)?;
-            for ((enter, exit), number) in rows.enter.into_iter().zip(rows.exit).zip(rows.operation) {
-                let operation = operations.get_mut((number & OPERATION_MASK) as usize);
-                // A call that did not return took no time that is known.
-                if let Some(operation) = operation.filter(|_| exit != 0) {
-                    histograms.add(operation, exit.saturating_sub(enter));
-                }
-            }
-        }
-        Some(Cow::Owned(bytemuck::cast_slice(&operations).to_vec()))
-    }
 }
 
 impl LiveTables for Reading<'_, '_> {
@@ -558,23 +522,6 @@ impl<'a> Kept<'a> {
 /// The place of the column of operations among [`LIVE_COLUMNS`].
 const OPERATION: usize = 4;
 
-/// Leaves the last `capacity` records: under `ring` there is one chunk more than the capacity needs, so that the
-/// records of the chunk being refilled are not missed. Returns those that are left out.
-fn trim<'a>(kept: &mut [Kept<'a>], capacity: u64) -> Vec<Kept<'a>> {
-    kept.sort_by_cached_key(|kept| (kept.draw, 0_u64));
-    let mut excess = kept.iter().map(|kept| kept.records).sum::<u64>().saturating_sub(capacity);
-    let mut left_out = Vec::new();
-    for kept in kept {
-        let cut = excess.min(kept.records);
-        left_out.push(Kept { records: cut, ..*kept });
-        kept.first += cut;
-        kept.records -= cut;
-        excess -= cut;
-    }
-    left_out.retain(|kept| kept.records > 0);
-    left_out
-}
-
 fn slice(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
     bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?)
@@ -589,6 +536,20 @@ fn used_partners(table: &[PartnerEntry]) -> Vec<PartnerEntry> {
     let is_used = |entry: &PartnerEntry| entry.calls | entry.messages | entry.receives != 0;
     let used = table.iter().enumerate().filter(|(index, entry)| *index == 0 || is_used(entry));
     used.map(|(_, entry)| *entry).collect()
+}
+
+/// The calls that were not kept, in the order in which a part has them.
+fn histograms(rows: &[Buckets]) -> Vec<HistogramEntry> {
+    let of_row = |row: &Buckets| {
+        let (histogram, first) = (row.histogram, row.row.min(ROWS as u32 - 1) * ROW as u32);
+        let buckets = (first..).zip(row.calls).filter(move |&(_, calls)| histogram != 0 && calls != 0);
+        buckets.map(move |(bucket, calls)| ((histogram, bucket), calls))
+    };
+    // One by one: to collect them the library would need a sort of its own.
+    let mut ordered = BTreeMap::new();
+    ordered.extend(rows.iter().flat_map(of_row));
+    let entry = |((histogram, bucket), calls)| HistogramEntry { histogram, bucket, calls };
+    ordered.into_iter().map(entry).collect()
 }
 
 #[cfg(test)]

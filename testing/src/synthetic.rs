@@ -1,6 +1,5 @@
 //! Traces without a program: what the preloaded library would have left, call by call. For tests and measurements.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -500,7 +499,7 @@ impl SyntheticRank {
             metadata,
             strings: &self.strings,
             communicators: bytemuck::cast_slice(&self.communicators),
-            operations: Cow::Borrowed(bytemuck::cast_slice(&self.operations)),
+            operations: bytemuck::cast_slice(&self.operations),
             threads: bytemuck::cast_slice(&self.threads),
             times: self.times.clone(),
             partners: self.partners.clone(),
@@ -509,7 +508,7 @@ impl SyntheticRank {
             probes: &[],
             interruptions: self.interruptions.clone(),
             histograms: self.histograms.clone(),
-            columns: stored_columns(&names),
+            columns: stored_columns(0, &names),
             blocks: self.blocks(&rows),
             messages: bytemuck::cast_slice(&self.messages),
             message_blocks: self.message_blocks(),

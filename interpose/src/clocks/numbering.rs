@@ -4,12 +4,11 @@
 //! ranks share two processors, and memory for all ranks.
 
 use crate::mpi::Comm;
-use crate::mpi::collectives::Collectives;
 
 /// The world ranks of the leaders, in their order. All ranks of the world come here, and state in one reduction of a
 /// bit for each rank, 12 KiB at 10^5 ranks, whether they lead. `None`: it has failed.
 pub fn leading_ranks(world: Comm, rank: u32, world_size: u32, leads: bool) -> Option<Vec<u32>> {
-    let bits = Collectives::by_messages(world, || world.sum(own_bit(rank, world_size, leads)))?;
+    let bits = world.sum(own_bit(rank, world_size, leads))?;
     Some(ranks_of_bits(&bits))
 }
 

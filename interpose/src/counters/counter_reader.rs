@@ -12,19 +12,16 @@ use crate::record::thread::ThreadRef;
 /// All counters of a thread at one moment: the words of each kind.
 pub type Reading = Vec<Box<[u64]>>;
 
-/// Reads the counters of one thread.
 pub struct CounterReader {
     /// The last are the user counters, which are read as soon as the thread has used one: before that they are 0.
     kinds: Vec<Opened>,
     values: Box<[u64]>,
 }
 
-/// The counters of one kind.
 struct Opened {
     source: Box<dyn Source>,
     before: Box<[u64]>,
     after: Box<[u64]>,
-    /// Its first column.
     column: usize,
 }
 

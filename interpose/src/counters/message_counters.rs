@@ -12,7 +12,6 @@ use crate::record::thread::{self, attention, waits};
 use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
 
-/// The counters' names.
 pub const NAMES: [&str; 9] = [
     "messages-sent",
     "bytes-sent",
@@ -57,7 +56,6 @@ pub fn stop() {
     COUNTING.store(false, Ordering::Relaxed);
 }
 
-/// The name of all that count.
 const ALL: &str = "messages";
 
 /// Numbers in [`NAMES`], in the order of the columns.
@@ -174,11 +172,6 @@ fn take_count(counter: usize) -> u64 {
 pub fn count(kind: usize, bytes: u64) {
     total(kind).fetch_add(1, Ordering::Relaxed);
     total(kind + 1).fetch_add(bytes, Ordering::Relaxed);
-}
-
-/// A message of so many bytes was sent.
-pub fn count_sent(bytes: u64) {
-    count(SENT, bytes);
 }
 
 /// A message was received, if one was.

@@ -17,7 +17,6 @@ pub const MOST: usize = MAX_COLUMNS + 1 - LIVE_COLUMNS.len() - COLUMNS_ON_DEMAND
 /// The names that the user asked for. Each kind takes its own out of `events`, the last one all that are left.
 #[derive(Default)]
 pub struct Wanted {
-    /// `MPITRACE_EVENTS`.
     pub events: Vec<String>,
     /// `MPITRACE_PVARS`: names and patterns.
     pub pvars: Vec<String>,
@@ -41,7 +40,6 @@ pub struct Counter {
 /// The counters of a kind that can be had here, of those that were asked for.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// A column each.
     pub counters: Vec<Counter>,
     /// Counters that were asked for and cannot be had.
     pub left_out: Vec<Counter>,
@@ -52,18 +50,15 @@ pub struct Plan {
 /// The columns of a kind, when the run begins.
 pub struct Started<'a> {
     pub buffer: &'static TraceBuffer,
-    /// The first column.
     pub column: usize,
     /// The entries of the planned counters; `None` where the table is full.
     pub entries: &'a [Option<Entry<CounterEntry>>],
 }
 
-/// A kind of counters.
 pub trait Kind: Sync {
     /// Takes its names out of `wanted`, and finds out which of them can be had, at Init, in at most `room` columns.
     fn plan(&self, wanted: &mut Wanted, room: usize) -> Plan;
 
-    /// The run begins.
     fn start(&self, started: Started);
 
     /// Opens its counters for the calling thread; `None`: there are none that are read around a call. It may allocate,
@@ -87,7 +82,6 @@ pub trait Source {
     /// Reads before the call, which this thread makes.
     fn before(&self, thread: ThreadRef, reading: &mut [u64]);
 
-    /// Reads after the call.
     fn after(&self, thread: ThreadRef, reading: &mut [u64]) {
         self.before(thread, reading);
     }

@@ -18,7 +18,6 @@ use crate::record::trace_buffer::TraceBuffer;
 /// user counters last, as their columns get memory on demand.
 static KINDS: [&dyn Kind; 4] = [&MessageCounters, &Events, &Pvars, &UserCounters];
 
-/// The plans of all kinds.
 pub struct Planned([Plan; KINDS.len()]);
 
 /// Finds out which counters can be had, at Init.
@@ -72,7 +71,6 @@ fn enter(buffer: &TraceBuffer, counter: &Counter, column: usize) -> Option<Entry
     buffer.add(entry).map(|(_, place)| place)
 }
 
-/// The first column of each kind.
 static COLUMNS: OnceLock<[usize; KINDS.len()]> = OnceLock::new();
 
 /// The counters that are read around a call, opened for the calling thread, each kind with its first column. The last are
@@ -82,7 +80,6 @@ pub fn open() -> Vec<(Box<dyn Source>, usize)> {
     KINDS.iter().zip(columns).filter_map(|(kind, &column)| Some((kind.open()?, column))).collect()
 }
 
-/// Messages for the user at the end of the run.
 pub fn finish() -> Vec<&'static str> {
     KINDS.iter().filter_map(|kind| kind.finish()).collect()
 }

@@ -17,7 +17,6 @@ use crate::record::thread::ThreadRef;
 use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
 
-/// A counter or a timer of code inside the stack.
 #[derive(Clone, PartialEq, Eq)]
 struct Named {
     name: String,

@@ -10,7 +10,6 @@ use crate::mpi::collectives::Collectives;
 use crate::record::communicator::mix;
 use crate::record::trace_buffer::TraceBuffer;
 
-/// Values that hold for all ranks.
 pub struct Agreement {
     /// The run's token, rank 0's.
     pub token: [u8; 16],
@@ -18,7 +17,6 @@ pub struct Agreement {
     pub clocks: Parameters,
     /// True if all ranks have the same pattern for the name of the trace.
     pub same_output: bool,
-    /// True if each rank has memory for its records.
     pub all_record: bool,
 }
 

@@ -6,22 +6,16 @@
 use crate::base::process::Process;
 use crate::base::system;
 
-/// The launcher's facts of the job.
 pub struct Job {
     /// A hash of the job's name and of this version of the tracer.
     pub key: u64,
-    /// Over how many nodes it goes.
     pub nodes: Nodes,
 }
 
-/// The launcher's word on the nodes of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nodes {
-    /// All ranks are on this one.
     One,
-    /// Some ranks are on others.
     Several,
-    /// The launcher does not say it.
     Unknown,
 }
 
@@ -33,7 +27,6 @@ struct Surroundings<'s> {
 }
 
 impl Job {
-    /// Reads the launcher's environment.
     pub fn read() -> Job {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let command = std::fs::read(format!("/proc/{}/cmdline", process())).unwrap_or_default();
@@ -89,7 +82,6 @@ impl Surroundings<'_> {
             .or_else(of_hydra)
     }
 
-    /// The launcher's word on the nodes of the job.
     fn nodes(&self) -> Nodes {
         let number = |name: &str| self.variable(name)?.parse::<u32>().ok();
         let first = |names: &[&str]| names.iter().find_map(|name| number(name));

@@ -16,13 +16,13 @@ use crate::job::run::{self, RUN, Run, World};
 use crate::job::starting::Starting;
 use crate::job::startup::{self, Identity, Prepared};
 use crate::job::traced_ranks::{Answer, Found, TracedRanks};
+use crate::job::writers::Writers;
 use crate::job::{exit_writer, output, output_name, stuck};
 use crate::mpi::collectives::Collectives;
 use crate::mpi::{Comm, abi, world};
 use crate::record::trace_buffer::TraceBuffer;
 use crate::record::{thread, ticks};
 
-/// `MPI_Init` and `MPI_Init_thread`.
 pub fn init(forward: &dyn Fn() -> c_int) -> c_int {
     static ENTERED: AtomicBool = AtomicBool::new(false);
     if ENTERED.swap(true, Ordering::AcqRel) {
@@ -100,14 +100,17 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks, starting: Option<Sta
     let job_key = traced_ranks.job.key;
     // Until the ranks have agreed on one, what the launcher gives them in common stands in the trace buffers.
     let job = match answer {
-        Answer::Some { run, .. } => startup::token_of(run, job_key),
+        // A number that the traced ranks have in common.
+        Answer::Some { run, .. } => bytemuck::cast([run, job_key]),
         Answer::All { .. } => startup::token(job_key, world_size),
     };
     let speaks = if all_traced { rank == 0 } else { traced_ranks.speaks() };
     let world = World { token: OnceLock::new(), traced_ranks, meeting, comm };
     world::enter();
     if let Some(run) = RUN.get() {
-        join(run, world, job);
+        // The world comes to a run that began with a session.
+        run.live.get().inspect(|live| live.change_rank(|rank| rank.job = job));
+        let _ = run.world.set(world);
     } else {
         startup::begin(prepared, &Identity { rank, world_size, job_key, job, speaks }, OnceLock::from(world));
     }
@@ -171,8 +174,12 @@ fn agree(
     if let Some(live) = live {
         live.change_rank(|rank| rank.job = agreed.token);
     }
-    if run.rank == 0 {
-        say_differing(run, &agreed);
+    if run.rank == 0 && !agreed.all_record {
+        log::line("a rank has no memory for its records: the clocks are not synchronised");
+    }
+    if run.rank == 0 && !agreed.same_output {
+        let path = output_name::path_of(&run.settings, &run.folder, run.process);
+        log::line(&format!("MPITRACE_OUTPUT is not the same on all ranks; that of rank 0 is used: {}", path.display()));
     }
     let live = live.filter(|_| agreed.all_record)?;
     let ranks = Ranks {
@@ -184,7 +191,6 @@ fn agree(
     clocks::start(&ranks, live, together, agreed.token, &agreed.clocks)
 }
 
-/// The line about a program of which some ranks are not traced.
 fn partly_traced(found: &Found, world_size: u32) -> String {
     let ranks = found.ranks;
     let why = match &found.folder {
@@ -202,25 +208,6 @@ fn partly_traced(found: &Found, world_size: u32) -> String {
     format!(
         "{why}; each traced rank writes a file of its own, without synchronised clocks (MPITRACE_JOINT=1 states that all ranks are traced)"
     )
-}
-
-/// Rank 0's lines about ranks that differ.
-fn say_differing(run: &Run, agreed: &Agreement) {
-    if !agreed.all_record {
-        log::line("a rank has no memory for its records: the clocks are not synchronised");
-    }
-    if !agreed.same_output {
-        let path = output_name::path_of(&run.settings, &run.folder, run.process);
-        log::line(&format!("MPITRACE_OUTPUT is not the same on all ranks; that of rank 0 is used: {}", path.display()));
-    }
-}
-
-/// The world comes to a run that began with a session.
-fn join(run: &Run, world: World, job: [u8; 16]) {
-    if let Some(live) = run.live.get() {
-        live.change_rank(|rank| rank.job = job);
-    }
-    let _ = run.world.set(world);
 }
 
 /// `MPI_Finalize`: writes the trace, and always reaches the library's own.
@@ -279,15 +266,16 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
 
 fn finish(run: &Run, world: &World) {
     // Where a rank still has sessions open there is more to come, and every rank writes when it ends.
-    let any_session = output::any_rank(run, world, world::any_session());
-    let together = any_session.is_ok();
-    if any_session.unwrap_or(world::any_session()) {
+    let writers = Writers::of_world(run, world);
+    let no_session = writers.all(!world::any_session());
+    let together = no_session.is_ok();
+    if !no_session.unwrap_or(!world::any_session()) {
         if together {
             clocks::finish();
         }
         mpi_t::end_of_world();
         communicator_table::end_of_world();
-        output::free_world(run, world);
+        writers.free_unless(clocks::has_unreceived());
         exit_writer::write_at_exit();
         exit_writer::mark(run, if world::any_session() { state::SESSION } else { state::FINALIZED });
         return;

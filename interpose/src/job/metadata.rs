@@ -100,7 +100,6 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     add("collective_algorithms", if has_world { control::algorithms(!settings.pvars.is_empty()) } else { None });
     add(VISIBLE, Some(visible));
     add("launcher", launcher());
-    add("synchronisation", None);
     add("cache_control", None);
     add("cpu_model", line_of(&read("/proc/cpuinfo"), &["model name\t:", "Model\t\t:"]));
     add("processors", processors(&read("/proc/cpuinfo")));
@@ -109,8 +108,6 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
         line_of(&read("/etc/os-release"), &["PRETTY_NAME="]).map(|name| name.trim_matches('"').to_owned()),
     );
     add("governor", Some(read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")));
-    add("frequency_khz", Some(read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq")));
-    add("frequency_mhz", line_of(&read("/proc/cpuinfo"), &["cpu MHz\t\t:"]));
     add("turbo", turbo());
     add("tsc_flags", tsc_flags());
     add("clocksource", Some(read("/sys/devices/system/clocksource/clocksource0/current_clocksource")));

@@ -10,7 +10,6 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use mpitrace_format::TraceError;
 use mpitrace_format::file;
 use mpitrace_format::layout::{FinalizeTimes, PartEntry, state};
 use mpitrace_format::part::Content;
@@ -56,7 +55,6 @@ pub fn write(run: &Run, world: &World) {
     }
 }
 
-/// Why the ranks can do nothing together any more.
 fn why_lost(run: &Run, world: &World) -> String {
     match world.meeting.and_then(|meeting| meeting.missing()) {
         Some((rank, true)) => {
@@ -77,7 +75,6 @@ impl Trace<'_> {
         }
     }
 
-    /// A file of this rank alone.
     fn write_own(&self, path: &Path) -> Result<Written, Lost> {
         self.write_together(&Writers::alone(), &with_name(path, &format!("rank{}", self.run.rank)))
     }
@@ -241,44 +238,34 @@ impl Trace<'_> {
     }
 }
 
-/// True if `here` is true on any rank of the world; where the ranks cannot be asked, on this one.
-pub fn any_rank(run: &Run, world: &World, here: bool) -> Result<bool, Lost> {
-    Writers::of_world(run, world).all(!here).map(|none| !none)
-}
-
-/// Gives the tracer's own communicator back where the trace is not written together.
-pub fn free_world(run: &Run, world: &World) {
-    Writers::of_world(run, world).free_unless(clocks::has_unreceived());
-}
-
 /// Sets the memory aside that reading and writing the records takes. `None`: there is none, or recording has ended for want
 /// of it, and the records are left for `mpitrace recover`.
 pub fn memory_for(run: &Run) -> Option<Held> {
     Held::bytes(run.live.get().map_or(1, |live| live.reading_takes()))
 }
 
-/// The content that this rank has recorded.
 pub fn all_of(run: &Run) -> Option<Content<'static>> {
-    read(run.live.get()?.whole_content())
+    run.live.get()?.whole_content().inspect_err(|error| log::warn(&error.to_string())).ok()
 }
 
-fn read(read: Result<Content<'static>, TraceError>) -> Option<Content<'static>> {
-    read.inspect_err(|error| log::warn(&error.to_string())).ok()
-}
-
-/// The outcome of writing a file.
 pub enum Written {
-    /// It is whole.
-    Whole { path: PathBuf, ranks: u32, records: u64 },
+    Whole {
+        path: PathBuf,
+        ranks: u32,
+        records: u64,
+    },
     /// Not all ranks see the folder.
     NotShared,
     /// It could not be written; why, and of which rank of the world, on the first of the writers; and whether all live
     /// records lie in the folder.
-    Failed { path: PathBuf, why: Option<(u32, io::Error)>, all_kept: bool },
+    Failed {
+        path: PathBuf,
+        why: Option<(u32, io::Error)>,
+        all_kept: bool,
+    },
 }
 
 impl Written {
-    /// As this rank knows it.
     pub fn failed(run: &Run, path: PathBuf, why: Option<(u32, io::Error)>) -> Written {
         Written::Failed { path, why, all_kept: run.live.get().is_none_or(|live| live.is_in_folder()) }
     }
@@ -290,7 +277,8 @@ pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
     match written {
         Written::Whole { path, ranks, records } => {
             run.live.get().inspect(|live| live.remove());
-            run.remove_copy();
+            // What the copy holds is in the trace.
+            run.copy.get().inspect(|copy| drop(std::fs::remove_file(copy)));
             if speaks {
                 let shown = path.strip_prefix(&run.folder).unwrap_or(&path);
                 let whose = if ranks < run.world_size && ranks == 1 {

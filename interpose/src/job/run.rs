@@ -41,15 +41,6 @@ pub struct Run {
     pub copy: OnceLock<PathBuf>,
 }
 
-impl Run {
-    /// Removes the copy of the buffers: what it holds is in the trace.
-    pub fn remove_copy(&self) {
-        if let Some(copy) = self.copy.get() {
-            let _ = std::fs::remove_file(copy);
-        }
-    }
-}
-
 /// The common state of the ranks of MPI_COMM_WORLD.
 pub struct World {
     /// The run's token, once it is agreed on.

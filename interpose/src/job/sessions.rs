@@ -19,7 +19,6 @@ use crate::mpi::world::{self, Session};
 use crate::mpi::{Group, abi};
 use crate::record::thread;
 
-/// `MPI_Session_init`.
 pub fn init(forward: &dyn Fn() -> c_int, session: usize) -> c_int {
     symbol::keep();
     let result = thread::guarded(forward);
@@ -60,7 +59,6 @@ fn opened(handle: usize) -> Option<()> {
     Some(())
 }
 
-/// `MPI_Session_finalize`.
 pub fn finalize(forward: &dyn Fn() -> c_int, session: usize) -> c_int {
     let handle = abi::get().read(session);
     thread::catch_panic(|| {

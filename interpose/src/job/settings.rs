@@ -10,34 +10,25 @@ use mpitrace_synchronise::{Method, Synchronisation};
 
 use crate::record::watch::means;
 
-/// The user's settings.
 #[derive(Debug)]
 pub struct Settings {
-    /// `MPITRACE_DISABLE`.
     pub disabled: bool,
     /// `MPITRACE_OUTPUT` as it was given, with its `%` signs; the name of a file need not be UTF-8.
     pub output: Option<OsString>,
-    /// `MPITRACE_CAPACITY`.
     pub capacity: u64,
     /// `MPITRACE_FULL` and `MPITRACE_KEEP`: one of [`full`].
     pub full: u32,
-    /// `MPITRACE_OUTPUT_MAX`, bytes.
     pub output_max: u64,
-    /// `MPITRACE_SEGMENT_DIR`.
     pub segment_folder: Option<PathBuf>,
     /// `MPITRACE_JOINT`: the user states that all ranks are traced.
     pub joint: bool,
-    /// `MPITRACE_CLOCKSYNC`.
     pub synchronisation: Synchronisation,
     /// `MPITRACE_RESYNC`, s; 0: only at Init and Finalize.
     pub resync_seconds: f64,
-    /// `MPITRACE_TEST_CLOCK`.
     pub test_clock: Groups,
-    /// `MPITRACE_EVENTS`: names.
     pub events: Vec<String>,
     /// `MPITRACE_P2P`: what is known of point-to-point calls.
     pub p2p: PointToPoint,
-    /// `MPITRACE_CALLSITE`.
     pub call_site: bool,
     /// `MPITRACE_CHECK`: each collective is compared with the other ranks' before it is entered.
     pub check: bool,
@@ -51,7 +42,6 @@ pub struct Settings {
     pub stacks: bool,
     /// `MPITRACE_RUN`: the number that `mpitrace run` gave the job; 0: none. Not for users.
     pub run: u32,
-    /// `MPITRACE_VERBOSE`.
     pub verbose: u8,
     /// Rank 0's warnings, a line each.
     pub warnings: Vec<String>,
@@ -62,7 +52,6 @@ pub struct Settings {
 /// The amount that is recorded of point-to-point calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub enum PointToPoint {
-    /// Nothing.
     Off,
     /// Time and partner of those that can wait, between two collectives.
     Sums,
@@ -203,7 +192,6 @@ impl Settings {
     }
 }
 
-/// The names in a list with commas.
 fn list(text: &str) -> Vec<String> {
     text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }

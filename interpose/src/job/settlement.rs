@@ -45,7 +45,6 @@ pub fn read(link: &Path, owner: Option<u32>) -> Option<String> {
     is_owned(link, owner).then(|| answer.to_string_lossy().into_owned())
 }
 
-/// True if a link has this owner, where one is given.
 fn is_owned(link: &Path, owner: Option<u32>) -> bool {
     owner.is_none() || link.symlink_metadata().ok().map(|found| found.uid()) == owner
 }

@@ -38,7 +38,6 @@ impl Starting {
         Some(starting)
     }
 
-    /// The folder that took it.
     pub fn folder(&self) -> Option<&Path> {
         self.path.parent()
     }
@@ -55,7 +54,6 @@ impl Drop for Starting {
     }
 }
 
-/// How the names of all these files begin.
 fn prefix() -> String {
     format!("{}init-", node_files::prefix(system::user()))
 }
@@ -72,7 +70,6 @@ pub fn count(folder: &Path, job_key: u64, owner: Option<u32>, beginning: &str) -
     entries.filter(|entry| is_of_job(&entry.file_name().to_string_lossy()) && is_ours(entry)).count() as u32
 }
 
-/// A header without tables and chunks.
 fn header(rank: RankHeader, run: u32) -> SegmentHeader {
     let mut header = SegmentHeader {
         magic: SEGMENT_MAGIC,
@@ -104,7 +101,7 @@ mod tests {
         assert!(announce().is_none(), "the name is taken");
         let (path, owner) = (starting.path.clone(), starting.owner());
         assert_eq!(
-            mpitrace_format::live::Segment::open(&path, system::user()).unwrap().job_key(),
+            mpitrace_format::live::Segment::open(&path, Some(system::user())).unwrap().job_key(),
             Some(&*format!("{:016x}", 0xab))
         );
         let words: Vec<u64> = std::fs::read(&path).unwrap().chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();

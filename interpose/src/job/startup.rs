@@ -88,11 +88,6 @@ pub fn token(job_key: u64, world_size: u32) -> [u8; 16] {
     token
 }
 
-/// The run's token where some ranks are not traced: of a number that the traced ones have in common.
-pub fn token_of(run: u64, job_key: u64) -> [u8; 16] {
-    bytemuck::cast([run, job_key])
-}
-
 /// Makes the run, its trace buffer and its registry. `None` where the run exists already, and where there
 /// is no memory for the records.
 pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Option<&'static Run> {

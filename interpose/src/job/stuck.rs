@@ -32,7 +32,6 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// The thread looks so many times within the time that a call may last, and at least as often as this.
 const LOOKS: u32 = 8;
 const SELDOM: Duration = Duration::from_secs(5);
-/// Bytes of the thread's stack.
 const STACK: usize = 256 << 10;
 
 /// The thread. Not one of Rust's library, which ends the process where it has no memory for one.
@@ -79,7 +78,6 @@ pub fn stop() {
     helper.inspect(|&helper| system::join_thread(helper));
 }
 
-/// The thread's own state.
 struct Observer {
     run: &'static Run,
     live: &'static TraceBuffer,
@@ -178,7 +176,6 @@ impl Observer {
         trace.with_file_name(format!("{prefix}{host}-{job:016x}-{process}{}", node_files::SEGMENT))
     }
 
-    /// Copies the buffers. False: the rank has come to its end meanwhile.
     fn copy(&self, path: &PathBuf) -> io::Result<bool> {
         system::check_size(self.live.length())?;
         let partial = file::partial_name(path, "copy");

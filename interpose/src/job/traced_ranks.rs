@@ -43,7 +43,6 @@ const ALL: &str = "all";
 const SOME: &str = "some";
 const BEYOND: &str = "beyond";
 
-/// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// All ranks of the program are traced.
@@ -63,7 +62,6 @@ pub enum Answer {
 /// The finding of the rank that has settled the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Traced ranks.
     pub ranks: u32,
     /// Where the nodes should have met; `None`: all ranks are on one node.
     pub folder: Option<PathBuf>,
@@ -71,7 +69,6 @@ pub struct Found {
 
 /// Files that this process has left in folders, to be found by the others.
 pub struct TracedRanks {
-    /// The launcher's facts of the job.
     pub job: Job,
     /// The folder in which it has announced itself. Ranks that have done so in one folder are of one node here.
     here: Option<PathBuf>,
@@ -84,7 +81,6 @@ pub struct TracedRanks {
     kernel: u64,
     /// Files that this rank may have made; they go when no rank can ask any more. A folder comes before what is in it.
     settlements: Vec<PathBuf>,
-    /// This rank's finding, where it has settled the answer.
     found: Option<Found>,
 }
 
@@ -127,7 +123,6 @@ impl TracedRanks {
         self.found.is_some()
     }
 
-    /// The text of the answer.
     fn look(&mut self, world_size: u32, shared: &Path) -> String {
         if let Some(here) = self.here.clone() {
             let link = here.join(self.named(node_files::HERE));
@@ -188,7 +183,6 @@ impl TracedRanks {
         format!("{SOME}{:016x}", self.number())
     }
 
-    /// Asks the other nodes.
     fn look_beyond_node(&mut self, world_size: u32, folder: &Path, job_link: &Path) -> String {
         let Some(here) = self.here.clone() else {
             // This rank alone is its node.
@@ -214,7 +208,6 @@ impl TracedRanks {
         self.settle_beyond(job_link, &self.some(), None).0
     }
 
-    /// Makes the folder in which the answer will be.
     fn make_answers(&mut self, link: &Path) {
         let answers = link.parent().unwrap_or(Path::new("."));
         self.settlements.extend([answers.to_owned(), link.to_owned()]);
@@ -311,7 +304,6 @@ impl TracedRanks {
         self.here.as_ref().map_or(0, |here| starting::count(here, self.job.key, self.owner, beginning))
     }
 
-    /// The name of a file of the job.
     fn named(&self, ending: &str) -> String {
         format!("{}{:016x}{ending}", node_files::prefix(system::user()), self.job.key)
     }

@@ -26,7 +26,6 @@ pub struct Lost;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct WrittenPart {
-    /// World rank.
     pub rank: u64,
     /// Where in the file the part lies, and how long it is, bytes.
     pub offset: u64,
@@ -39,7 +38,6 @@ pub struct WrittenPart {
 }
 
 impl WrittenPart {
-    /// Why it could not be written.
     pub fn failure(&self) -> Option<io::Error> {
         (self.error != 0).then(|| io::Error::from_raw_os_error(self.error as i32))
     }
@@ -54,7 +52,6 @@ impl Writers {
         }
     }
 
-    /// This rank.
     pub fn alone() -> Writers {
         Writers { together: None, rank: 0, size: 1 }
     }
@@ -88,22 +85,12 @@ impl Writers {
 
     /// The first rank's path, on all ranks.
     pub fn agree_on(&self, path: PathBuf) -> Result<PathBuf, Lost> {
-        /// Paths are shorter as a rule: then one broadcast is enough.
-        const FIRST: usize = 1000;
         let Some(together) = self.together else { return Ok(path) };
-        let bytes = path.into_os_string().into_encoded_bytes();
-        let mut first = [0; 8 + FIRST];
-        first[..8].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
-        first[8..].iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
-        together.broadcast(&mut first).ok_or(Lost)?;
-        let (length, beginning) = first.split_first_chunk().unwrap_or((&[0; 8], &[]));
-        let length = u64::from_le_bytes(*length) as usize;
-        let mut path = beginning[..length.min(FIRST)].to_vec();
-        if length > FIRST {
-            let mut rest = if self.rank == 0 { bytes[FIRST..].to_vec() } else { vec![0; length - FIRST] };
-            together.broadcast(&mut rest).ok_or(Lost)?;
-            path.append(&mut rest);
-        }
+        let mut path = path.into_os_string().into_encoded_bytes();
+        let mut length = path.len().to_le_bytes();
+        together.broadcast(&mut length).ok_or(Lost)?;
+        path.resize(usize::from_le_bytes(length), 0);
+        together.broadcast(&mut path).ok_or(Lost)?;
         Ok(PathBuf::from(std::ffi::OsString::from_vec(path)))
     }
 

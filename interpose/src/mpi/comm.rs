@@ -11,7 +11,6 @@ use crate::base::pause::Pause;
 pub struct Comm(pub(super) usize);
 
 impl Comm {
-    /// MPI_COMM_WORLD.
     pub fn world() -> Comm {
         Comm(abi::get().comm_world)
     }
@@ -26,12 +25,10 @@ impl Comm {
         int(|place| unsafe { function(self.0, place) })
     }
 
-    /// This rank's rank in its (local) group.
     pub fn rank(self) -> Option<u32> {
         u32::try_from(self.ask(comm_rank)?).ok()
     }
 
-    /// Ranks in its (local) group.
     pub fn size(self) -> Option<u32> {
         u32::try_from(self.ask(comm_size)?).ok()
     }
@@ -41,7 +38,6 @@ impl Comm {
         u32::try_from(self.ask(comm_remote_size)?).ok()
     }
 
-    /// True if it is an intercommunicator.
     pub fn is_inter(self) -> Option<bool> {
         Some(self.ask(comm_test_inter)? != 0)
     }
@@ -93,7 +89,6 @@ impl Comm {
         None
     }
 
-    /// Its (local) group.
     pub fn group(self) -> Option<Group> {
         // SAFETY: int MPI_Comm_group(MPI_Comm, MPI_Group *); the group is ours to free.
         handle(|place| unsafe { comm_group(self.0, place) }).map(Group)
@@ -147,7 +142,6 @@ impl Comm {
         unsafe { comm_revoke(self.0) };
     }
 
-    /// Raises an error on it.
     pub fn raise(self, code: c_int) {
         // SAFETY: int MPI_Comm_call_errhandler(MPI_Comm, int).
         unsafe { comm_call_errhandler(self.0, code as usize) };

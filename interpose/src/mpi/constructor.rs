@@ -104,7 +104,6 @@ fn envelope(datatype: usize) -> Option<[usize; 3]> {
     Some([integers?, addresses?, types?])
 }
 
-/// Where each of these numbers lies.
 fn places<T, const N: usize>(numbers: &mut [T; N]) -> [usize; N] {
     let first = numbers.as_mut_ptr().expose_provenance();
     std::array::from_fn(|index| first + index * size_of::<T>())

@@ -14,7 +14,6 @@ use crate::mpi::{Comm, abi};
 pub struct Narrowed(Vec<Vec<c_int>>);
 
 impl Narrowed {
-    /// True if there is nothing to be kept.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -83,7 +82,6 @@ fn is_array(name: &str) -> bool {
 
 struct Ranks {
     own: i32,
-    /// Ranks of the own group.
     group: usize,
     /// Ranks that blocks come from: all, those of the remote group, or the neighbours.
     sources: usize,

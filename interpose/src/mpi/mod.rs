@@ -14,7 +14,6 @@ use crate::base::program;
 use crate::base::symbol::Symbol;
 
 pub mod abi;
-mod collective;
 pub mod collectives;
 mod comm;
 pub mod constructor;
@@ -164,13 +163,11 @@ impl Group {
         unsafe { group_free((&raw mut freed.0).expose_provenance()) }.then(|| abi::get().handle(freed.0))
     }
 
-    /// This process' rank in it.
     pub fn rank(&self) -> Option<u32> {
         // SAFETY: int MPI_Group_rank(MPI_Group, int *).
         u32::try_from(int(|place| unsafe { group_rank(self.0, place) })?).ok()
     }
 
-    /// How many ranks it has.
     pub fn size(&self) -> Option<u32> {
         // SAFETY: int MPI_Group_size(MPI_Group, int *).
         u32::try_from(int(|place| unsafe { group_size(self.0, place) })?).ok()
@@ -253,13 +250,11 @@ pub fn is_cancelled(status: usize) -> bool {
     int(|flag| unsafe { test_cancelled(status, flag) }) != Some(0)
 }
 
-/// The class of an error code.
 pub fn class_of_error(code: c_int) -> Option<c_int> {
     // SAFETY: int MPI_Error_class(int, int *), callable at any time.
     int(|class| unsafe { error_class(code as usize, class) })
 }
 
-/// The thread level in force.
 pub fn thread_level() -> Option<c_int> {
     // SAFETY: int MPI_Query_thread(int *).
     int(|level| unsafe { query_thread(level) })

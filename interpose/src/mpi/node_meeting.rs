@@ -55,7 +55,6 @@ pub struct NodeMeeting {
     path: PathBuf,
     rank: u32,
     ranks: u32,
-    /// Rounds that this rank has come to.
     rounds: AtomicU32,
     stage: AtomicU32,
 }
@@ -265,7 +264,6 @@ impl NodeMeeting {
     }
 }
 
-/// Bytes of the file.
 fn length(ranks: u32) -> u64 {
     round_up(((OUTCOME + 1 + ranks as usize * LINES_OF_RANK) * size_of::<Line>()) as u64, PAGE)
 }

@@ -6,35 +6,26 @@ use std::sync::{Mutex, MutexGuard};
 use crate::base::lock::lock;
 use crate::mpi::{Comm, Group};
 
-/// A session that the program has open.
 pub struct Session {
     pub handle: usize,
     /// The group of all ranks of the world.
     pub world: Group,
 }
 
+/// Those that the program has open.
 static OPEN: Mutex<Vec<Session>> = Mutex::new(Vec::new());
 
-/// The sessions that the program has open.
 pub fn sessions() -> MutexGuard<'static, Vec<Session>> {
     lock(&OPEN)
 }
 
-/// True if the program has a session open.
 pub fn any_session() -> bool {
     !sessions().is_empty()
-}
-
-/// Calls `work` with a group of all ranks of the world that an open session has.
-fn with_group_of_session<R>(work: impl FnOnce(&Group) -> Option<R>) -> Option<R> {
-    let sessions = sessions();
-    work(&sessions.last()?.world)
 }
 
 /// True while the rank is between `MPI_Init` and `MPI_Finalize`.
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
-/// `MPI_Init` has returned.
 pub fn enter() {
     INSIDE.store(true, Ordering::Release);
 }
@@ -51,8 +42,5 @@ pub fn is_inside() -> bool {
 
 /// Calls `work` with a group of all ranks of the world, MPI_COMM_WORLD's or a session's.
 pub fn with_group<R>(work: impl FnOnce(&Group) -> Option<R>) -> Option<R> {
-    if !is_inside() {
-        return with_group_of_session(work);
-    }
-    work(&Comm::world().group()?)
+    if is_inside() { work(&Comm::world().group()?) } else { work(&sessions().last()?.world) }
 }

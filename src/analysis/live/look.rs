@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use mpitrace_format::TraceError;
 use mpitrace_format::layout::{NO_RANK, ThreadEntry};
 use mpitrace_format::live::copy::Copied;
-use mpitrace_format::live::{self, Holder, Segment, joined};
+use mpitrace_format::live::{self, Holder, Segment};
 use mpitrace_format::metadata;
 
 use super::place::{self, Seen};
@@ -168,7 +168,7 @@ impl Look {
             }
         }
         let name = Path::new("the copies of the live records");
-        let file = joined::in_memory(&contents).map_err(|error| TraceError::io(name, error))?;
+        let file = live::in_memory(&contents).map_err(|error| TraceError::io(name, error))?;
         let trace = if contents.is_empty() {
             Trace { parts: Vec::new(), world_size: 0, complete: false, missing: Vec::new(), problems: Vec::new() }
         } else {

@@ -12,7 +12,7 @@ fn content(job: u8, rank: u32, pid: u32, metadata: &[u8]) -> Content<'_> {
         metadata,
         strings: &[],
         communicators: &[],
-        operations: std::borrow::Cow::Borrowed(&[]),
+        operations: &[],
         threads: &[],
         times: Times::default(),
         partners: Vec::new(),

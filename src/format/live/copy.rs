@@ -8,7 +8,6 @@
 //!    draw is.
 //! 2. the tables, which then have an entry for whatever a record refers to, and counts that are not behind it.
 
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{Ordering, fence};
@@ -99,7 +98,7 @@ impl Segment {
         let there = self.file.metadata()?.len().saturating_sub(offset);
         let count = bytes.min(there).min(LARGEST_TABLE) / size;
         let mut entries = vec![T::zeroed(); count as usize];
-        read_exact(&self.file, bytemuck::cast_slice_mut(&mut entries), offset)?;
+        self.file.read_exact_at(bytemuck::cast_slice_mut(&mut entries), offset)?;
         Ok(entries)
     }
 
@@ -123,11 +122,12 @@ impl Segment {
             }
             let length = (header.chunk_records * u64::from(from.element_size)) as usize;
             let place = column.offset as usize..column.offset as usize + length;
-            read_exact(&self.file, &mut bytes[place], start.checked_add(from.offset)?).ok()?;
+            self.file.read_exact_at(&mut bytes[place], start.checked_add(from.offset)?).ok()?;
             fence(Ordering::Acquire);
         }
         let mut again = vec![0u64; header.chunk_records as usize];
-        read_exact(&self.file, bytemuck::cast_slice_mut(&mut again), start.checked_add(header.columns[0].offset)?)
+        self.file
+            .read_exact_at(bytemuck::cast_slice_mut(&mut again), start.checked_add(header.columns[0].offset)?)
             .ok()?;
         fence(Ordering::Acquire);
         if entry.draw == 0 || self.chunk_entry(header, index)?.draw != entry.draw {
@@ -142,7 +142,7 @@ impl Segment {
     fn chunk_entry(&self, header: &SegmentHeader, index: usize) -> Option<ChunkEntry> {
         let mut entry = ChunkEntry::zeroed();
         let offset = (index * size_of::<ChunkEntry>()) as u64;
-        read_exact(&self.file, bytemuck::bytes_of_mut(&mut entry), header.chunks.offset.checked_add(offset)?).ok()?;
+        self.file.read_exact_at(bytemuck::bytes_of_mut(&mut entry), header.chunks.offset.checked_add(offset)?).ok()?;
         Some(entry)
     }
 }
@@ -277,9 +277,4 @@ impl Copied {
     fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.words)
     }
-}
-
-/// Reads all of it. What lies behind the end of the file, or in a hole of it, has not been stored yet: an error, or 0.
-fn read_exact(file: &File, bytes: &mut [u8], offset: u64) -> std::io::Result<()> {
-    file.read_exact_at(bytes, offset)
 }

@@ -7,12 +7,11 @@
 pub mod copy;
 #[cfg(test)]
 mod copy_tests;
-pub mod joined;
 mod movement;
 pub mod now;
 
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -20,7 +19,8 @@ use bytemuck::Zeroable;
 use mpitrace_platform::node_files;
 
 use crate::layout::{RankHeader, SegmentHeader};
-use crate::{TraceError, segment};
+use crate::part::Content;
+use crate::{TraceError, recover, segment};
 
 pub use movement::{Moved, mix};
 
@@ -35,7 +35,7 @@ pub struct Segment {
     pub run: u32,
     /// The process that holds the file's lock, as this process numbers it.
     pub holder: Holder,
-    file: File,
+    pub(crate) file: File,
 }
 
 /// Which process holds the lock of a segment.
@@ -52,27 +52,26 @@ pub enum Holder {
 /// The segments of the user `uid` in these folders, of processes that live and of others. A folder that does not exist
 /// or cannot be read holds none; what is not a segment is passed over.
 pub fn segments(folders: &[PathBuf], uid: u32) -> Vec<Segment> {
-    let prefix = node_files::prefix(uid);
-    let mut found = Vec::new();
-    for folder in folders {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            if name.starts_with(&prefix) && name.ends_with(node_files::SEGMENT) {
-                found.extend(Segment::open(&entry.path(), uid));
-            }
-        }
-    }
-    found
+    let paths = folders.iter().flat_map(|folder| paths(folder, Some(uid)).unwrap_or_default());
+    paths.filter_map(|path| Segment::open(&path, Some(uid))).collect()
+}
+
+/// The files in a folder that have the name of a segment of the user `uid`, or of any.
+pub(crate) fn paths(folder: &Path, uid: Option<u32>) -> std::io::Result<Vec<PathBuf>> {
+    let prefix = uid.map_or_else(|| node_files::ANY_PREFIX.to_owned(), node_files::prefix);
+    let is_named = |name: &str| name.starts_with(&prefix) && name.ends_with(node_files::SEGMENT);
+    let entries = std::fs::read_dir(folder)?.flatten();
+    Ok(entries.filter(|entry| is_named(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect())
 }
 
 impl Segment {
-    /// `None`: not a segment of the user `uid`.
-    pub fn open(path: &Path, uid: u32) -> Option<Segment> {
+    /// `None`: not a segment of the user `uid`, or of any.
+    pub fn open(path: &Path, uid: Option<u32>) -> Option<Segment> {
         let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
         let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
         let metadata = file.metadata().ok()?;
-        if !metadata.is_file() || metadata.uid() != uid {
+        // The name says nothing of the owner.
+        if !metadata.is_file() || uid.is_some_and(|uid| metadata.uid() != uid) {
             return None;
         }
         let SegmentHeader { rank, run, .. } = read_header(path, &file).ok()?;
@@ -98,7 +97,7 @@ fn read_header(path: &Path, file: &File) -> Result<SegmentHeader, TraceError> {
 
 /// Which process holds the lock that a traced process takes on its segment. It ends with the process, however that
 /// ended, which a process number in the file could not tell across containers.
-pub(crate) fn holder(file: &File) -> Holder {
+fn holder(file: &File) -> Holder {
     // SAFETY: a flock of zeros is a valid value; l_start = l_len = 0 means the whole file.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = libc::F_WRLCK as _;
@@ -110,4 +109,24 @@ pub(crate) fn holder(file: &File) -> Holder {
         (true, Ok(pid)) if pid > 0 => Holder::Process(pid),
         (true, _) => Holder::Unseen,
     }
+}
+
+/// Writes a trace of these parts into memory of this process. The file has no name but that of its descriptor.
+///
+/// # Errors
+/// There is no memory for it.
+pub fn in_memory(contents: &[Content<'_>]) -> std::io::Result<File> {
+    // Not by the C library's function: glibc before 2.27 lacks it.
+    // SAFETY: the name is a C string; the descriptor that comes back has no other owner.
+    let file = unsafe {
+        let descriptor = libc::syscall(libc::SYS_memfd_create, c"mpitrace-look".as_ptr(), libc::MFD_CLOEXEC);
+        if descriptor < 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        File::from_raw_fd(descriptor as i32)
+    };
+    if let Some(first) = contents.first() {
+        recover::write_parts(&file, contents, first.rank.world_size)?;
+    }
+    Ok(file)
 }

@@ -9,7 +9,7 @@
 mod block;
 mod counted;
 mod frames;
-mod number;
+pub(crate) mod number;
 mod phrases;
 mod times;
 

@@ -4,7 +4,7 @@
 const LONGEST: u32 = 10;
 
 /// Appends a number.
-pub(super) fn put(bytes: &mut Vec<u8>, number: u64) {
+pub(crate) fn put(bytes: &mut Vec<u8>, number: u64) {
     let mut left = number;
     while left >= 0x80 {
         bytes.push(left as u8 | 0x80);
@@ -14,17 +14,17 @@ pub(super) fn put(bytes: &mut Vec<u8>, number: u64) {
 }
 
 /// Appends a number that may be negative, small ones of both signs in few bytes: 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
-pub(super) fn put_signed(bytes: &mut Vec<u8>, number: i64) {
+pub(crate) fn put_signed(bytes: &mut Vec<u8>, number: i64) {
     put(bytes, zigzag(number));
 }
 
 /// How many bytes [`put_signed`] takes for it.
-pub(super) fn signed_length(number: i64) -> u32 {
+pub(crate) fn signed_length(number: i64) -> u32 {
     (64 - (zigzag(number) | 1).leading_zeros()).div_ceil(7)
 }
 
 /// Takes the number that `bytes` begin with; `None` where they end within it, or it has more than 64 bits.
-pub(super) fn take(bytes: &mut &[u8]) -> Option<u64> {
+pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for place in 0..LONGEST {
         let byte = *bytes.split_off_first()?;
@@ -41,7 +41,7 @@ pub(super) fn take(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 /// Takes a number that may be negative.
-pub(super) fn take_signed(bytes: &mut &[u8]) -> Option<i64> {
+pub(crate) fn take_signed(bytes: &mut &[u8]) -> Option<i64> {
     let coded = take(bytes)?;
     Some((coded >> 1) as i64 ^ -((coded & 1) as i64))
 }

@@ -86,6 +86,9 @@ pub fn compare(trace: &Trace, beside: &[&str], truths: &[Truth]) -> Compared {
     sum
 }
 
+/// Records of a chunk where the capacity is small: one chunk more than it needs is being filled.
+const CHUNK: u64 = 16;
+
 /// Compares the trace of a run whose arrays kept the last `capacity` records: so many there are, and of each operation
 /// those that follow one another.
 pub fn compare_last(trace: &Trace, beside: &[&str], truths: &[Truth], capacity: u64) -> Compared {
@@ -100,7 +103,7 @@ pub fn compare_last(trace: &Trace, beside: &[&str], truths: &[Truth], capacity: 
         sum.returned += truth.calls();
         sum.lost += truth.calls().min(capacity).saturating_sub(records);
         // One that returned and was not counted, and one that had not returned.
-        sum.invented += records.saturating_sub((truth.calls() + 2).min(capacity));
+        sum.invented += records.saturating_sub((truth.calls() + 2).min(capacity + 2 * CHUNK));
         for repetitions in of_rank() {
             let (first, last) = (repetitions.iter().min(), repetitions.iter().max());
             let span = first.zip(last).map_or(0, |(first, last)| last - first + 1);

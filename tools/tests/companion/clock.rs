@@ -8,9 +8,9 @@ use std::os::unix::fs::FileExt;
 use mpitrace_format::file;
 use mpitrace_format::layout::{
     COLUMNS, CommunicatorEntry, FileHeader, NO_ROOT, OperationEntry, PartEntry, ProbeEntry, RankHeader, SyncEntry,
-    ThreadEntry, communicator_flags,
+    TRUE_COLUMNS, ThreadEntry, communicator_flags,
 };
-use mpitrace_format::live_records::{stored_columns, true_columns};
+use mpitrace_format::live_records::stored_columns;
 use mpitrace_format::packed::{Numbering, Rows, column};
 use mpitrace_format::part::{Blocks, Content, Times};
 use mpitrace_format::strings;
@@ -318,9 +318,9 @@ impl Recorded {
             operation: vec![0; CALLS as usize],
             others: Vec::new(),
         };
-        let mut columns = stored_columns(&COLUMNS);
+        let mut columns = stored_columns(0, &COLUMNS);
         if self.header.pretended != 0 {
-            columns.extend(true_columns(column::OTHERS));
+            columns.extend(stored_columns(column::OTHERS, &TRUE_COLUMNS));
             rows.others = (column::OTHERS..).zip(self.truth.iter().cloned()).collect();
         }
         let mut blocks = Blocks::default();
@@ -331,7 +331,7 @@ impl Recorded {
             metadata: &[0],
             strings: &self.strings,
             communicators: bytes(std::slice::from_ref(&self.communicator)),
-            operations: bytes(std::slice::from_ref(&self.operation)).into(),
+            operations: bytes(std::slice::from_ref(&self.operation)),
             threads: &[0; size_of::<ThreadEntry>()],
             times: Times::default(),
             partners: Vec::new(),

@@ -38,7 +38,6 @@ const CHOOSING: [(&str, &[&str]); 3] = [
     ("coll_", &["_algorithm", "_use_dynamic_rules", "_dynamic_rules_filename", "_use_dynamic_file_rules"]),
 ];
 
-/// A control variable of this name chooses algorithms.
 fn chooses(name: &str) -> bool {
     CHOOSING.iter().any(|(start, ends)| name.starts_with(start) && ends.iter().any(|end| name.ends_with(end)))
 }

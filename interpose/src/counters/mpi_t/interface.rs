@@ -37,7 +37,6 @@ functions! {
 /// `int MPI_T_pvar_read(MPI_T_pvar_session, MPI_T_pvar_handle, void *)`. A handle is a pointer in all three interfaces.
 type Read = unsafe extern "C-unwind" fn(usize, usize, *mut c_void) -> c_int;
 
-/// The function that reads a variable.
 fn read_function() -> Option<Read> {
     static READ: Symbol = Symbol::new();
     // SAFETY: the function has this type.
@@ -65,7 +64,6 @@ impl Session {
         read_function().is_some()
     }
 
-    /// Opens one.
     pub fn open() -> Option<Session> {
         let read = read_function()?;
         // SAFETY: int MPI_T_pvar_session_create(MPI_T_pvar_session *), a pointer in all three interfaces.
@@ -179,7 +177,6 @@ struct Description {
     name: Text,
     text: Text,
     numbers: [c_int; 6],
-    /// Type and enumeration.
     handles: [usize; 2],
 }
 
@@ -193,12 +190,10 @@ impl Description {
         [self.name.place(), self.name.length(), self.text.place(), self.text.length()]
     }
 
-    /// The addresses of the numbers.
     fn numbers<const N: usize>(&mut self) -> [usize; N] {
         std::array::from_fn(|index| (&raw mut self.numbers[index]).expose_provenance())
     }
 
-    /// The addresses of type and enumeration.
     fn handles(&mut self) -> [usize; 2] {
         std::array::from_fn(|index| (&raw mut self.handles[index]).expose_provenance())
     }
@@ -259,7 +254,6 @@ fn performance_variable(index: usize) -> Option<Performance> {
     })
 }
 
-/// A control variable.
 pub struct Control {
     pub index: usize,
     pub name: String,
@@ -323,7 +317,6 @@ impl Control {
     }
 }
 
-/// A text that the library fills.
 struct Text {
     bytes: [u8; Text::LONGEST],
     length: c_int,
@@ -337,23 +330,19 @@ impl Text {
         Text { bytes: [0; Text::LONGEST], length: Text::LONGEST as c_int }
     }
 
-    /// The address for the text.
     fn place(&mut self) -> usize {
         self.bytes.as_mut_ptr().expose_provenance()
     }
 
-    /// The address for its length.
     fn length(&mut self) -> usize {
         (&raw mut self.length).expose_provenance()
     }
 
-    /// The text that was filled in.
     fn get(&self) -> String {
         until_zero(&self.bytes)
     }
 }
 
-/// The text up to the first zero.
 pub fn until_zero(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()

@@ -6,7 +6,6 @@
 use mpitrace_format::layout::NO_VALUE;
 use mpitrace_platform::mpi_t::Value;
 
-/// A class of performance variables.
 #[derive(Debug, PartialEq)]
 pub struct Class {
     /// As it is called in the name of a variable that shares its name with one of another class.
@@ -39,7 +38,6 @@ pub static SIZE: &Class = &CLASSES[2];
 pub static COUNTER: &Class = &CLASSES[6];
 static TIMER: &Class = &CLASSES[8];
 
-/// The words of a reading of so many values.
 pub fn words(value: Value, count: usize) -> usize {
     match value {
         Value::Signed32 | Value::Unsigned32 => count.div_ceil(2),
@@ -66,7 +64,6 @@ impl Rule {
         if self.class == TIMER && self.value != Value::Double { "ticks" } else { self.class.unit }
     }
 
-    /// A value is what the variable stood at after the call.
     pub fn is_level(&self) -> bool {
         self.class.is_level
     }
@@ -104,7 +101,6 @@ impl Rule {
     }
 }
 
-/// The element of an array of 32-bit numbers.
 fn half(words: &[u64], element: usize) -> u32 {
     (words[element / 2] >> (element % 2 * 32)) as u32
 }

@@ -12,20 +12,16 @@ use crate::counters::source::{Counter, Plan, no_column};
 /// Elements of an array that get a column each; of a longer one the sum is kept.
 const MOST_ELEMENTS: usize = 16;
 
-/// The variables that are read around each call.
 pub struct Readers {
     session: Session,
     readers: Vec<Reader>,
-    /// Words of a reading.
     pub words: usize,
 }
 
-/// Reads one variable.
 struct Reader {
     rule: Rule,
     /// 0: it is gone.
     handle: AtomicUsize,
-    /// Its elements.
     count: usize,
     /// It is bound to MPI_COMM_WORLD.
     of_world: bool,
@@ -148,7 +144,6 @@ impl Readers {
         Ok((0..columns).map(column).collect())
     }
 
-    /// Reads them all.
     pub fn read_into(&self, reading: &mut [u64]) {
         for reader in &self.readers {
             let handle = Handle { handle: reader.handle.load(Ordering::Relaxed), count: reader.count };

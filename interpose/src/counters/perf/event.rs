@@ -2,16 +2,13 @@
 
 use mpitrace_platform::perf::{CONTEXT_SWITCHES, CPU_MIGRATIONS, SOFTWARE};
 
-/// An event of the kernel, and while whose code it is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding {
     /// A type of [`mpitrace_platform::perf`].
     pub kind: u32,
     /// Which one of its type.
     pub config: u64,
-    /// Counts while the program runs.
     pub user: bool,
-    /// Counts while the kernel works for the program.
     pub kernel: bool,
 }
 
@@ -36,7 +33,6 @@ pub struct Event {
 }
 
 impl Event {
-    /// A counter of the processor counts it; else the kernel does.
     pub fn is_hardware(&self) -> bool {
         self.first.kind != SOFTWARE
     }

@@ -15,7 +15,6 @@ use crate::counters::source::{Counter, Kind, Plan, Source, Started, Wanted, no_c
 use crate::record::entry::Entry;
 use crate::record::thread::{self, ThreadRef, attention};
 
-/// The events that are counted.
 static PLANNED: OnceLock<Vec<Event>> = OnceLock::new();
 /// The entries of those of the processor, for what becomes known of them at the end.
 static OF_PROCESSOR: Mutex<Vec<Entry<CounterEntry>>> = Mutex::new(Vec::new());
@@ -24,7 +23,6 @@ static OF_PROCESSOR: Mutex<Vec<Entry<CounterEntry>>> = Mutex::new(Vec::new());
 static SCALED: AtomicBool = AtomicBool::new(false);
 static SILENT: AtomicBool = AtomicBool::new(false);
 
-/// The kind.
 pub struct Events;
 
 impl Kind for Events {

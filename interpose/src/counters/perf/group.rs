@@ -76,7 +76,6 @@ impl Group {
         (group, opened.notes)
     }
 
-    /// How many words a reading takes.
     pub fn words(&self) -> usize {
         if self.descriptors.is_empty() { 0 } else { TIMES + self.descriptors.len() }
     }

@@ -1,14 +1,5 @@
 //! perf_event: counters of the processor and of the kernel for the calling thread.
 //!
-//! ```text
-//! names (presets) -> event -> opening (system, reasons) -> group (mapping, page) -> Counters
-//! ```
-//!
-//! The interface is [`parse`] and [`Counters`]. Once, at Init: `parse` each name, [`Counters::open`] on each thread
-//! that is to be counted, say the notes. Around each call: [`Counters::read_before`] and [`Counters::read_after`] into
-//! two buffers of [`Counters::words`] words, then [`Counters::difference`], which gives one value for each event of the
-//! list. None of these allocates or panics.
-//!
 //! A [`Counters`] belongs to the thread that opened it (it is neither Send nor Sync), and must not be used in a child
 //! that was forked off: the kernel does not map the pages there.
 
@@ -58,7 +49,6 @@ impl Counters {
         self.hardware.events().chain(self.software.events())
     }
 
-    /// How many words a reading takes.
     pub fn words(&self) -> usize {
         self.hardware.words() + self.software.words()
     }

@@ -9,7 +9,6 @@ use crate::counters::perf::system::{MOST, System, attributes};
 /// A message for the user about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Which one of the list.
     pub event: usize,
     /// It is not counted at all.
     pub left_out: bool,
@@ -20,20 +19,16 @@ pub struct Note {
 /// How the counts of a group make the value of an event; numbers are places in the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Which event of the list.
     pub event: usize,
-    /// The count.
     pub first: usize,
     /// Another one, and whether it is taken off.
     pub second: Option<(usize, bool)>,
 }
 
-/// A group that is open.
 #[derive(Debug, Default)]
 pub struct Opened {
     /// The descriptors in the order of the counts; the leader's first.
     pub descriptors: Vec<c_int>,
-    /// The values.
     pub columns: Vec<Column>,
     pub notes: Vec<Note>,
 }

@@ -59,7 +59,6 @@ fn not_allowed(encoding: Encoding, paranoid: Option<i32>) -> String {
     }
 }
 
-/// The event counts the program only.
 pub fn without_kernel(name: &str, paranoid: Option<i32>) -> String {
     let level = paranoid.map_or_else(|| "unknown".to_owned(), |level| level.to_string());
     format!(

@@ -29,7 +29,6 @@ pub fn attributes(encoding: Encoding, leads: bool, config1: u64) -> Attributes {
     Attributes { read_format: READ_FORMAT, flags, config1, ..Attributes::new(encoding.kind, encoding.config) }
 }
 
-/// The result of reading a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     /// How long the group was to count, ns.
@@ -52,11 +51,9 @@ pub trait System {
     fn runs(&self, leader: c_int) -> bool;
     /// The values of `config1` by which the processor lets user space read the counter of this event, best first.
     fn user_access(&self, encoding: Encoding) -> &'static [u64];
-    /// `kernel.perf_event_paranoid`.
     fn paranoid(&self) -> Option<i32>;
 }
 
-/// The kernel that runs here.
 pub struct Kernel;
 
 impl System for Kernel {

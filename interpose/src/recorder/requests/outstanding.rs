@@ -123,7 +123,7 @@ fn start_messages(handles: impl Iterator<Item = usize>) {
         for handle in handles {
             match requests.get_mut(&handle) {
                 Some(Request::Receive { active, .. }) => *active = true,
-                Some(Request::Send { bytes }) => message_counters::count_sent(*bytes),
+                Some(Request::Send { bytes }) => message_counters::count(message_counters::SENT, *bytes),
                 _ => {}
             }
         }

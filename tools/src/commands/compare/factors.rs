@@ -19,14 +19,12 @@ pub struct Factor {
 pub type Recorded = BTreeMap<String, String>;
 
 /// Facts that are another one in each run, or by chance, and say nothing of a side.
-const OF_A_RUN: [&str; 10] = [
+const OF_A_RUN: [&str; 8] = [
     "start_time",
     "job",
     "job_step",
     "job_array_index",
     "job_restarts",
-    "frequency_khz",
-    "frequency_mhz",
     "env.MPITRACE_OUTPUT",
     "env.MPITRACE_SEGMENT_DIR",
     "overhead",

@@ -75,8 +75,7 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("library", Some(format!("{}{abi}", library.join(" "))));
     add("", factors.get("library_file"));
     add("threads", factors.get("thread_level"));
-    let frequency = if factors.get("frequency_khz").is_some() { "frequency_khz" } else { "frequency_mhz" };
-    add("processor", factors.join(&["cpu_model", "processors", frequency, "governor", "turbo"]));
+    add("processor", factors.join(&["cpu_model", "processors", "governor", "turbo"]));
     add("pinning", pinning(facts));
     add("network", factors.get("network"));
     add("kernel", factors.join(&["kernel", "distribution"]));
@@ -135,8 +134,6 @@ impl Known<'_> {
         let value = self.0.get(name).filter(|value| *value != UNKNOWN && !value.is_empty())?;
         Some(match name {
             "governor" | "turbo" => format!("{name} {value}"),
-            "frequency_khz" => gigahertz(value, 1e6),
-            "frequency_mhz" => gigahertz(value, 1e3),
             _ => value.clone(),
         })
     }
@@ -145,10 +142,6 @@ impl Known<'_> {
         let values: Vec<String> = names.iter().filter_map(|name| self.get(name)).collect();
         Some(values.join(", ")).filter(|values| !values.is_empty())
     }
-}
-
-fn gigahertz(value: &str, per_gigahertz: f64) -> String {
-    value.parse::<f64>().map_or_else(|_| value.to_owned(), |value| format!("{:.2} GHz", value / per_gigahertz))
 }
 
 fn ranks(facts: &Facts) -> String {

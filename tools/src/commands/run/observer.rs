@@ -272,7 +272,7 @@ impl Loop {
     fn look(&mut self) {
         let unknown = std::mem::take(&mut self.unknown);
         for (path, looks) in unknown {
-            match Segment::open(&path, process::user()) {
+            match Segment::open(&path, Some(process::user())) {
                 Some(segment) if segment.run == self.run => {
                     self.observed.began = true;
                     let Holder::Process(pid) = segment.holder else {
