@@ -92,7 +92,10 @@ pub fn by_job(mut leftovers: Vec<Leftover>) -> Vec<Vec<Leftover>> {
     let mut jobs: Vec<Vec<Leftover>> = Vec::new();
     for leftover in leftovers {
         let is_of = |job: &Vec<Leftover>| {
-            let other_process = |other: &Leftover| leftover.is_same_rank(other) && !leftover.is_same_process(other);
+            // Copies of one segment may lie in several folders.
+            let process = |of: &Leftover| (of.rank.pid, of.rank.first_anchor);
+            let is_same_rank = |other: &Leftover| leftover.rank.rank != NO_RANK && leftover.rank.rank == other.rank.rank;
+            let other_process = |other: &Leftover| is_same_rank(other) && process(&leftover) != process(other);
             job[0].rank.job == leftover.rank.job && !job.iter().any(other_process)
         };
         match jobs.last_mut().filter(|job| is_of(job)) {
@@ -280,15 +283,6 @@ impl Leftover {
             }
         }
         Ok(())
-    }
-
-    fn is_same_rank(&self, other: &Leftover) -> bool {
-        self.rank.rank == other.rank.rank && self.rank.rank != NO_RANK
-    }
-
-    /// Copies of one segment may lie in several folders.
-    fn is_same_process(&self, other: &Leftover) -> bool {
-        (self.rank.pid, self.rank.first_anchor) == (other.rank.pid, other.rank.first_anchor)
     }
 }
 

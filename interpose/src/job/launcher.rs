@@ -121,30 +121,28 @@ fn launcher_above() -> String {
 
 /// The nearest process above this one whose name begins with one of these.
 pub fn process_above(names: &[&str]) -> Option<u32> {
-    let mut process = std::os::unix::process::parent_id();
-    while process > 1 {
-        let found = Process::read(process)?;
-        if names.iter().any(|name| found.name.starts_with(name)) {
-            return Some(process);
-        }
-        process = found.parent;
-    }
-    None
+    nearest(|name| name.is_some_and(|name| names.iter().any(|known| name.starts_with(*known))))
 }
 
 /// The nearest process above this one that is a launcher's proxy on this node, or that cannot be read (another user's,
 /// where /proc is mounted with hidepid); else the parent.
 pub fn process() -> u32 {
     let launchers = ["hydra_", "pmi_proxy", "orted", "prted", "slurmstepd", "mpirun", "mpiexec", "palsd"];
-    let parent = std::os::unix::process::parent_id();
-    let mut process = parent;
+    let found = nearest(|name| name.is_none_or(|name| launchers.iter().any(|known| name.starts_with(*known))));
+    found.unwrap_or_else(std::os::unix::process::parent_id)
+}
+
+/// The nearest process above this one with such a name; `None`: it cannot be read, and nothing above it can be found.
+fn nearest(is_wanted: impl Fn(Option<&str>) -> bool) -> Option<u32> {
+    let mut process = std::os::unix::process::parent_id();
     while process > 1 {
-        match Process::read(process) {
-            Some(found) if !launchers.iter().any(|launcher| found.name.starts_with(launcher)) => process = found.parent,
-            _ => return process,
+        let found = Process::read(process);
+        if is_wanted(found.as_ref().map(|found| found.name.as_str())) {
+            return Some(process);
         }
+        process = found?.parent;
     }
-    parent
+    None
 }
 
 #[cfg(test)]

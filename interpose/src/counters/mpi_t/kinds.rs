@@ -71,25 +71,18 @@ impl Rule {
     /// The value of an element in the words of two readings. [`NO_VALUE`] where it is negative.
     pub fn value(&self, before: &[u64], after: &[u64], element: usize) -> u64 {
         let difference = !self.class.is_level;
-        let whole = |value: i128| u64::try_from(value).unwrap_or(NO_VALUE);
+        let number = |words: &[u64]| match self.value {
+            Value::Unsigned32 => half(words, element).into(),
+            Value::Signed32 => i128::from(half(words, element) as i32),
+            Value::Signed64 => i128::from(words[element] as i64),
+            _ => i128::from(words[element]),
+        };
+        let value = number(after) - if difference { number(before) } else { 0 };
         match self.value {
             // Counters may wrap around.
-            Value::Unsigned32 => {
-                let [before, after] = [before, after].map(|words| half(words, element));
-                if difference { after.wrapping_sub(before).into() } else { after.into() }
-            }
-            Value::Unsigned64 => {
-                let [before, after] = [before, after].map(|words| words[element]);
-                if difference { after.wrapping_sub(before) } else { after }
-            }
-            Value::Signed32 => {
-                let [before, after] = [before, after].map(|words| half(words, element) as i32);
-                whole(i128::from(after) - if difference { i128::from(before) } else { 0 })
-            }
-            Value::Signed64 => {
-                let [before, after] = [before, after].map(|words| words[element] as i64);
-                whole(i128::from(after) - if difference { i128::from(before) } else { 0 })
-            }
+            Value::Unsigned32 => (value as u32).into(),
+            Value::Unsigned64 => value as u64,
+            Value::Signed32 | Value::Signed64 => u64::try_from(value).unwrap_or(NO_VALUE),
             Value::Text => NO_VALUE,
             Value::Double => {
                 let [before, after] = [before, after].map(|words| f64::from_bits(words[element]));

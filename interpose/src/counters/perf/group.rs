@@ -178,14 +178,13 @@ impl Group {
         let unreadable = [before, after].iter().any(|words| words.first().is_none_or(|&word| word == UNREADABLE));
         // A reading that is missing is as good as a group that did not run.
         let (enabled, running) = if unreadable { (UNREADABLE, 0) } else { (since(0), since(1)) };
-        let scale = |count: u64| match () {
-            () if enabled == running => count,
-            () if running == 0 => 0,
-            () => u64::try_from(u128::from(count) * u128::from(enabled) / u128::from(running)).unwrap_or(u64::MAX),
-        };
         if running == 0 && enabled != 0 {
             return Quality::Silent;
         }
+        let scale = |count: u64| match enabled == running {
+            true => count,
+            false => u64::try_from(u128::from(count) * u128::from(enabled) / u128::from(running)).unwrap_or(u64::MAX),
+        };
         for column in &self.columns {
             let first = since(TIMES + column.first);
             let value = match column.second {
@@ -198,11 +197,7 @@ impl Group {
                 *place = scale(value);
             }
         }
-        match () {
-            () if enabled == running => Quality::Exact,
-            () if running == 0 => Quality::Silent,
-            () => Quality::Scaled,
-        }
+        if enabled == running { Quality::Exact } else { Quality::Scaled }
     }
 }
 
