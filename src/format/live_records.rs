@@ -80,12 +80,11 @@ pub fn stored_columns(first: u32, names: &[&str]) -> Vec<StoredColumn> {
     (first..).zip(names).map(column).collect()
 }
 
-/// The records of a chunk from the `first` on, as a part has them. `load` gives their values in a column that the chunk
+/// The records of a chunk, as a part has them. `load` gives their values in a column that the chunk
 /// has in use; `clock` is the rank's simulated one. `None`: a column cannot be loaded, or a call is of no operation.
 pub fn rows(
     header: &SegmentHeader,
     entry: &ChunkEntry,
-    first: u64,
     load: impl Fn(&ColumnEntry) -> Option<Vec<u64>>,
     tables: &impl LiveTables,
     clock: Option<&RankClock>,
@@ -112,7 +111,7 @@ pub fn rows(
         *exit = match *exit as u32 {
             NOT_RETURNED => 0,
             // A call of which the entry found no room has no exit that is known.
-            LONG => tables.exit(live_record(entry.draw, (first + record as u64) as u32)).unwrap_or(0),
+            LONG => tables.exit(live_record(entry.draw, record as u32)).unwrap_or(0),
             stored => enter.wrapping_add(u64::from(stored - DURATION_FROM)),
         };
         if entry.thread & MESSAGES != 0 {
@@ -270,7 +269,7 @@ mod tests {
                 Some(self.0.iter().map(value).collect())
             };
             let entry = ChunkEntry { draw, flags: chunk_flags::EXTENDED, ..ChunkEntry::zeroed() };
-            rows(&header(), &entry, 0, load, tables, None)
+            rows(&header(), &entry, load, tables, None)
         }
     }
 

@@ -94,7 +94,8 @@ pub fn by_job(mut leftovers: Vec<Leftover>) -> Vec<Vec<Leftover>> {
         let is_of = |job: &Vec<Leftover>| {
             // Copies of one segment may lie in several folders.
             let process = |of: &Leftover| (of.rank.pid, of.rank.first_anchor);
-            let is_same_rank = |other: &Leftover| leftover.rank.rank != NO_RANK && leftover.rank.rank == other.rank.rank;
+            let is_same_rank =
+                |other: &Leftover| leftover.rank.rank != NO_RANK && leftover.rank.rank == other.rank.rank;
             let other_process = |other: &Leftover| is_same_rank(other) && process(&leftover) != process(other);
             job[0].rank.job == leftover.rank.job && !job.iter().any(other_process)
         };

@@ -62,15 +62,15 @@ pub fn read_with<'a>(
     for (path, file) in files {
         // The last block may be of a chunk that was not withdrawn yet.
         let last = reading.take_file(&path, file)?;
-        kept.retain(|kept| last != Some(kept.draw));
+        kept.retain(|kept| last != Some(kept.entry.draw));
     }
-    kept.sort_by_cached_key(|kept| (u64::from(kept.thread), kept.draw));
+    kept.sort_by_cached_key(|kept| (u64::from(kept.entry.thread), kept.entry.draw));
     let mut rows: Vec<Option<Rows>> = kept.iter().map(|_| None).collect();
     if header.rank.ring == full::SAMPLE {
         // From the last to the first, thread by thread.
         let mut thread = None;
-        for (rows, kept) in rows.iter_mut().zip(&kept).rev().filter(|(_, kept)| kept.thread & MESSAGES == 0) {
-            if thread.replace(kept.thread) != Some(kept.thread) {
+        for (rows, kept) in rows.iter_mut().zip(&kept).rev().filter(|(_, kept)| kept.entry.thread & MESSAGES == 0) {
+            if thread.replace(kept.entry.thread) != Some(kept.entry.thread) {
                 reading.counted.take();
             }
             *rows = reading.rows(kept);
@@ -223,7 +223,7 @@ fn chunks<'a>(
         let enter: &[u64] = bytemuck::try_cast_slice(enter).map_err(|_| "a chunk is too short for its columns")?;
         // The entry is stored before the call is forwarded, and records are filled in order.
         let records = enter.partition_point(|&tick| tick != 0) as u64;
-        let mut records = Kept { draw: entry.draw, thread: entry.thread, flags: entry.flags, chunk, first: 0, records };
+        let mut records = Kept { entry: *entry, chunk, records };
         if !own {
             let known = records.known(header, tables).unwrap_or(records.records);
             lost |= known < records.records;
@@ -241,10 +241,8 @@ struct Reading<'r, 'a> {
     numbering: Numbering,
     own: bool,
     clock: Option<&'r RankClock>,
-    /// The exits of long calls, by their records.
-    exits: HashMap<u64, u64>,
-    /// The same of those whose chunk was in a file by then: record and ticks by draw.
-    late: HashMap<u64, Vec<(u32, u64)>>,
+    /// The exits of long calls, and of those whose chunk was in a file by then: record and ticks by draw.
+    exits: HashMap<u64, Vec<(u32, u64)>>,
     /// In a sample: the counts of operations, and those of communicators, before the records that were read.
     counted: RefCell<[HashMap<u32, u64>; 2]>,
     /// Of each draw the interruptions of its records.
@@ -259,10 +257,10 @@ struct Reading<'r, 'a> {
 
 impl<'r, 'a> Reading<'r, 'a> {
     fn new(header: &'r SegmentHeader, tables: &'r Tables<'a>, own: bool, clock: Option<&'r RankClock>) -> Self {
-        let mut late: HashMap<u64, Vec<(u32, u64)>> = HashMap::new();
+        let mut exits: HashMap<u64, Vec<(u32, u64)>> = HashMap::new();
         for entry in tables.long_calls {
             let (draw, record) = of_live_record(entry.record);
-            late.entry(draw).or_default().push((record, entry.exit));
+            exits.entry(draw).or_default().push((record, entry.exit));
         }
         let mut interrupted: HashMap<u64, Vec<&InterruptionEntry>> = HashMap::new();
         let mut behind = vec![Vec::new(); tables.threads.len()];
@@ -279,8 +277,7 @@ impl<'r, 'a> Reading<'r, 'a> {
             numbering: Numbering::new(tables.operations.iter().map(|operation| operation.communicator).collect()),
             own,
             clock,
-            exits: tables.long_calls.iter().map(|call| (call.record, call.exit)).collect(),
-            late,
+            exits,
             counted: RefCell::default(),
             interrupted,
             interruptions: Vec::new(),
@@ -325,9 +322,9 @@ impl<'r, 'a> Reading<'r, 'a> {
                 if may_be_lost && operations.iter().any(|&number| self.tables.has_lost(number)) {
                     break;
                 }
-                self.note(interrupted, 0, block.header.thread, &operations);
+                self.note(interrupted, block.header.thread, &operations);
             }
-            match self.late.get(&draw).and_then(|late| with_exits(&block, late, self.clock)) {
+            match self.exits.get(&draw).and_then(|late| with_exits(&block, late, self.clock)) {
                 Some(rows) => self.blocks.add(&rows, &numbering, draw, block.header.thread),
                 None => self.blocks.add_stored(offset, &block),
             }
@@ -339,40 +336,38 @@ impl<'r, 'a> Reading<'r, 'a> {
 
     /// Takes the records of a chunk that lies in memory.
     fn take_chunk(&mut self, kept: &Kept<'_>, known: Option<Rows>) -> Result<(), &'static str> {
-        if kept.thread & MESSAGES != 0 {
+        if kept.entry.thread & MESSAGES != 0 {
             if kept.records > 0 {
                 let rows = self.rows(kept).ok_or("has a message without an operation")?;
-                self.message_blocks.add(&rows, &self.message_numbering, kept.draw, kept.thread);
+                self.message_blocks.add(&rows, &self.message_numbering, kept.entry.draw, kept.entry.thread);
             }
             return Ok(());
         }
-        let interrupted = self.interrupted.remove(&kept.draw);
+        let interrupted = self.interrupted.remove(&kept.entry.draw);
         if kept.records == 0 {
-            self.note(interrupted, kept.first, kept.thread, &[]);
+            self.note(interrupted, kept.entry.thread, &[]);
             return Ok(());
         }
         let rows = known.or_else(|| self.rows(kept)).ok_or("has a call without an operation")?;
-        if kept.thread as usize >= self.tables.threads.len() {
+        if kept.entry.thread as usize >= self.tables.threads.len() {
             return Err("has records without a thread");
         }
-        self.note(interrupted, kept.first, kept.thread, &rows.operation);
-        self.blocks.add(&rows, &self.numbering, kept.draw, kept.thread);
+        self.note(interrupted, kept.entry.thread, &rows.operation);
+        self.blocks.add(&rows, &self.numbering, kept.entry.draw, kept.entry.thread);
         Ok(())
     }
 
     fn rows(&self, kept: &Kept<'_>) -> Option<Rows> {
-        let entry = ChunkEntry { draw: kept.draw, thread: kept.thread, flags: kept.flags };
         let load = |column: &ColumnEntry| kept.values(self.header, column);
-        live_records::rows(self.header, &entry, kept.first, load, self, self.clock)
+        live_records::rows(self.header, &kept.entry, load, self, self.clock)
     }
 
-    /// Keeps the interruptions of records that are about to be added, `first` of their chunk lying before them. Those
-    /// behind the last record of a chunk lie before the first one of their thread's next chunk.
-    fn note(&mut self, entries: Option<Vec<&'a InterruptionEntry>>, first: u64, thread: u32, operations: &[u32]) {
+    /// Keeps the interruptions of records that are about to be added. Those behind the last record of a chunk lie before
+    /// the first one of their thread's next chunk.
+    fn note(&mut self, entries: Option<Vec<&'a InterruptionEntry>>, thread: u32, operations: &[u32]) {
         let Some(behind) = self.behind.get_mut(thread as usize) else { return };
         let earlier = if operations.is_empty() { Vec::new() } else { std::mem::take(behind) };
-        let place = |entry: &InterruptionEntry| u64::from(of_live_record(entry.record).1).checked_sub(first);
-        let entries = entries.into_iter().flatten().filter_map(|entry| Some((place(entry)?, entry)));
+        let entries = entries.into_iter().flatten().map(|entry| (of_live_record(entry.record).1.into(), entry));
         for (place, entry) in earlier.into_iter().map(|entry| (0, entry)).chain(entries) {
             let Some(operation) = operations.get(place as usize) else {
                 behind.push(entry);
@@ -413,7 +408,8 @@ impl LiveTables for Reading<'_, '_> {
     }
 
     fn exit(&self, record: u64) -> Option<u64> {
-        self.exits.get(&record).copied()
+        let (draw, record) = of_live_record(record);
+        self.exits.get(&draw)?.iter().rfind(|(known, _)| *known == record).map(|(_, exit)| *exit)
     }
 
     fn has_message(&self, operation: u32) -> bool {
@@ -488,11 +484,8 @@ pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, Tra
 /// The records of one chunk that are kept.
 #[derive(Clone, Copy)]
 struct Kept<'a> {
-    draw: u64,
-    thread: u32,
-    flags: u32,
+    entry: ChunkEntry,
     chunk: &'a [u8],
-    first: u64,
     records: u64,
 }
 
@@ -500,7 +493,7 @@ impl<'a> Kept<'a> {
     /// The kept values of a column that is in use. `None`: the chunk does not hold it.
     fn values(&self, header: &SegmentHeader, entry: &ColumnEntry) -> Option<Vec<u64>> {
         let bytes = column(self.chunk, entry, header.chunk_records)?;
-        let kept = self.first as usize..(self.first + self.records) as usize;
+        let kept = ..self.records as usize;
         Some(match entry.element_size {
             4 => bytes.as_chunks().0.get(kept)?.iter().map(|value| u32::from_le_bytes(*value).into()).collect(),
             _ => bytes.as_chunks().0.get(kept)?.iter().map(|value| u64::from_le_bytes(*value)).collect(),
@@ -511,7 +504,7 @@ impl<'a> Kept<'a> {
     /// `None`: the chunk does not hold it.
     fn known(&self, header: &SegmentHeader, tables: &Tables<'_>) -> Option<u64> {
         let numbers = self.values(header, &header.columns[OPERATION])?;
-        let lost = numbers.iter().position(|&number| match self.thread & MESSAGES {
+        let lost = numbers.iter().position(|&number| match self.entry.thread & MESSAGES {
             0 => tables.has_lost(number as u32),
             _ => tables.messages.get((number as u32 & OPERATION_MASK) as usize).is_some_and(|entry| entry.calls == 0),
         });

@@ -130,7 +130,7 @@ impl TraceBuffer {
             0 => None,
             text => Some(RankClock::new(rank, &self.text(text))?),
         };
-        let rows = live_records::rows(header, &entry, 0, load, self, clock.as_ref())?;
+        let rows = live_records::rows(header, &entry, load, self, clock.as_ref())?;
         Some(rows.pack(numbering, entry.draw, entry.thread))
     }
 }

@@ -198,19 +198,13 @@ impl Layout {
         Layout { columns, chunk_bytes: round_up(offset, 8) }
     }
 
-    /// The header of the copy, but for its tables. All positions are counted back from the counts in the tables, as
-    /// under `ring`: the copy has the last records, whatever the segment keeps.
+    /// The header of the copy, but for its tables.
     fn header(&self, header: &SegmentHeader) -> SegmentHeader {
         let mut copied = SegmentHeader {
             magic: SEGMENT_MAGIC,
             version: VERSION,
             byte_order: BYTE_ORDER_MARK,
-            rank: RankHeader {
-                ring: if header.rank.ring == full::SAMPLE { full::SAMPLE } else { full::RING },
-                capacity: u64::MAX,
-                columns: self.columns.len() as u32,
-                ..header.rank
-            },
+            rank: RankHeader { columns: self.columns.len() as u32, ..header.rank },
             chunk_records: header.chunk_records,
             chunk_bytes: self.chunk_bytes,
             metadata: header.metadata,
