@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::source::Source;
 
-/// All ranks and all complete repetitions together.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct OperationTime {
     /// The sum of the four parts, s.

@@ -4,7 +4,6 @@ use mpitrace::operations::{Mismatch, MismatchKind, MismatchedCall};
 
 use crate::text;
 
-/// Lines that are printed for people; the other mismatches are counted.
 const LISTED: usize = 5;
 
 /// The line of the mismatch at this place, if [`lines`] has none of its own for it.

@@ -49,7 +49,6 @@ pub fn ends(interval: IntervalNs) -> String {
     format!("{} to {}", text::time(interval.lower_ns), text::time(interval.upper_ns))
 }
 
-/// Outliers and dependence: titles and texts.
 pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if let Some(found) = summary.outliers {

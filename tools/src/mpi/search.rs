@@ -101,7 +101,6 @@ fn below_prefix_of(launcher: &Path) -> Vec<PathBuf> {
     folders.flat_map(|folder| libraries_in(&folder)).collect()
 }
 
-/// The output of `ldconfig -p`: the loader's cache.
 fn cache() -> String {
     ["ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"]
         .iter()

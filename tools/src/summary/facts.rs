@@ -41,7 +41,6 @@ pub struct Summary {
     pub mpi_share: Share,
     /// True if calls that can wait were timed on all ranks, beside collectives.
     pub calls_timed: bool,
-    /// True if the processor time of all ranks is known.
     #[serde(skip)]
     pub divided: bool,
     /// In the calls of complete repetitions; the sum of the four that follow.

@@ -19,7 +19,6 @@ const COLUMNS: usize = 100;
 /// Losses that have a line, and the share of the ranks' time below which none has.
 const LOSSES: usize = 3;
 const SMALL: f64 = 0.001;
-/// Lines on what the summary does not know.
 const NOTICES: usize = 2;
 const OFF: &str = "off the processor";
 

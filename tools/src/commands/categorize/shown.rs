@@ -34,7 +34,6 @@ pub struct Categorized<'a> {
     algorithm: Option<Vec<Option<String>>>,
 }
 
-/// So many change points are shown in a table.
 const CHANGES_SHOWN: usize = 4;
 
 impl<'a> Categorized<'a> {
@@ -63,7 +62,6 @@ impl<'a> Categorized<'a> {
         self.own_work.and_then(own_work_text)
     }
 
-    /// The notes beside the table: `operation 3: ...`.
     pub fn notes(&self) -> impl Iterator<Item = String> + use<'_> {
         self.remarks.sentences().map(|remark| format!("operation {}: {remark}", self.operation.operation))
     }

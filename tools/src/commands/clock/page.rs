@@ -13,10 +13,8 @@ use crate::output::{Attribute, Style};
 use crate::table::{Table, number, text};
 use crate::text;
 
-/// Clocks and steps that are listed; the others are counted.
 const LISTED: usize = 40;
 
-/// Titles of the lines are set in a column of this width.
 const TITLE: usize = 8;
 
 pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {

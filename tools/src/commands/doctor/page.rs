@@ -8,7 +8,6 @@ use crate::mpi::stamp::Source;
 use crate::output::{Attribute, Style};
 use crate::text;
 
-/// Titles of the lines are set in a column of this width.
 const TITLE: usize = 11;
 
 pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {

@@ -86,7 +86,6 @@ pub struct Facts {
 
 #[derive(Debug, Serialize)]
 pub struct MessageFacts {
-    /// Messages whose both ends are known.
     pub messages: usize,
     /// Records: one for each message of a call.
     pub records: usize,
@@ -160,7 +159,6 @@ pub struct OperationFacts {
     /// The place in the program that calls it, where the run has told places apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_site: Option<SiteFacts>,
-    /// Repetitions after a mismatch on the communicator.
     #[serde(skip_serializing_if = "is_zero")]
     pub doubtful: u64,
     /// The algorithms that the MPI library took, with the calls of all ranks: `None` inside where they are not visible,
@@ -252,7 +250,6 @@ fn verdict(snapshot: &Snapshot, stuck: &Stuck, mismatches: &[Mismatch]) -> Optio
 }
 
 impl Settings {
-    /// Where nothing is set.
     pub const DEFAULT: Settings = Settings { capacity: 1 << 20, full: "spill" };
 
     fn new(info: &RankHeader) -> Settings {

@@ -17,18 +17,15 @@ use crate::table::{Table, number, text};
 use crate::text;
 use crate::{all_calls, undone};
 
-/// Problems and unfinished calls that are listed; the others are counted.
 const LISTED: usize = 20;
 
 /// Characters of a line that are shown; command lines and lists of variables can be as long as they like.
 const LONGEST: usize = 160;
 
-/// Groups of unmatched messages that are listed.
 const FEW: usize = 8;
 
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// Titles of the lines are set in a column of this width.
 const TITLE: usize = 11;
 
 pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
@@ -182,7 +179,6 @@ fn processors(set: &str) -> String {
     format!("{} {set}", if is_one { "processor" } else { "processors" })
 }
 
-/// The processors on which ranks may run.
 fn pinning(facts: &Facts) -> Option<String> {
     let sets: Vec<(&String, &Vec<u32>)> = facts.affinity.iter().filter(|(set, _)| *set != UNKNOWN).collect();
     match &sets[..] {

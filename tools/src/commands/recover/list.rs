@@ -36,7 +36,6 @@ struct Left {
     problem: Option<String>,
 }
 
-/// Shows them, the job that was last written to first.
 pub fn write(jobs: &[Vec<Leftover>], as_json: bool, output: &mut Output) -> Result<()> {
     let left: Vec<Left> =
         jobs.iter().enumerate().flat_map(|(job, files)| files.iter().map(move |file| Left::new(job, file))).collect();

@@ -95,7 +95,6 @@ struct Loop {
     unknown: Vec<(PathBuf, u32)>,
     running: Vec<Running>,
     closed: u32,
-    /// When stacks are taken; `None`: never.
     stacks: Option<Standstill>,
     signals: Option<io::PipeReader>,
     metrics: Option<Metrics>,

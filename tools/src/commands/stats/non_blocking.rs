@@ -20,7 +20,6 @@ pub struct NonBlocking {
     pub wait_ns: Option<f64>,
     /// The operation that does the same and blocks.
     pub blocking_operation: Option<usize>,
-    /// Its median (local) run time.
     pub blocking_ns: Option<f64>,
     /// max(0, 1 - overhead / blocking); `None` where no blocking time is known.
     pub overlap: Option<f64>,
@@ -55,7 +54,6 @@ pub fn costs(source: &Source, number: usize, selection: &Selection<'_>) -> Resul
     }))
 }
 
-/// The operation that differs in nothing but that it blocks.
 fn blocking(operations: &[Description], number: usize) -> Option<usize> {
     let own = &operations[number];
     let function = blocking_name(&own.function)?;
