@@ -45,7 +45,6 @@ pub(super) fn smallest_p(a: usize, b: usize, alternative: Alternative) -> f64 {
     (extreme / all_ways(a, b)).max(1.0 / WAYS as f64).min(1.0)
 }
 
-/// In how many ways the runs can be on the sides.
 fn all_ways(a: usize, b: usize) -> f64 {
     (1..=a.min(b)).fold(1.0, |ways, k| ways * (a + b + 1 - k) as f64 / k as f64)
 }

@@ -37,7 +37,6 @@ pub fn read(path: &Path) -> Result<Measured, ForeignError> {
     metrics.measured(path)
 }
 
-/// The fields of a line some of which are in quotes.
 fn quoted(line: &str) -> Vec<String> {
     let mut reader = ReaderBuilder::new().has_headers(false).trim(Trim::All).from_reader(line.as_bytes());
     let record = reader.records().next().and_then(Result::ok).unwrap_or_default();

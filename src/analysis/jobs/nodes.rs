@@ -71,10 +71,8 @@ struct Known {
     freedom: f64,
 }
 
-/// The terms of jobs, positions and nodes.
 struct Terms([Vec<f64>; 3]);
 
-/// The term of a node, its standard error, and its jobs.
 struct Node {
     node: usize,
     term: f64,
@@ -171,7 +169,6 @@ impl Terms {
         change
     }
 
-    /// The nodes of which enough is known.
     fn nodes(&self, observed: &[Observed], known: &Known) -> Vec<Node> {
         // The variance of a mean with these weights (Huber 1981, 7.6), of one observation.
         let limit = HUBER * self.scale(observed, known.freedom);
@@ -192,7 +189,6 @@ impl Terms {
     }
 }
 
-/// How many observations each job, position or node has.
 fn counts(observed: &[Observed], which: usize) -> Vec<usize> {
     let mut counts = vec![0; observed.iter().map(|one| one.of[which] + 1).max().unwrap_or(0)];
     observed.iter().for_each(|one| counts[one.of[which]] += 1);

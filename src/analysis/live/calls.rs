@@ -185,7 +185,6 @@ impl Sums {
         self.cut();
     }
 
-    /// Adds the calls of a communicator of so many ranks.
     pub(super) fn add_positions<'p>(
         &mut self,
         id: usize,

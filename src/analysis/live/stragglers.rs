@@ -49,7 +49,6 @@ pub struct Waits {
 const LISTED: usize = 1 << 10;
 
 impl Waits {
-    /// Adds the repetitions of a look that are new.
     pub(super) fn count(&mut self, look: &Look) {
         let counted_until_ns = self.counted_until_ns.unwrap_or(f64::NEG_INFINITY);
         let new = waits_since(&look.trace, &look.clock, &look.operations, counted_until_ns);
@@ -59,7 +58,6 @@ impl Waits {
         self.by_rank.retain(|_, ns| *ns > 0.0);
     }
 
-    /// Adds those of other ranks.
     pub(super) fn add(&mut self, other: &Waits) {
         self.has_gaps |= other.has_gaps;
         self.by_rank.extend(&other.by_rank);

@@ -44,12 +44,10 @@ pub struct Summary {
     pub unreadable: Vec<String>,
     /// There are earlier calls of some rank that were not looked at.
     pub is_partial: bool,
-    /// All of its ranks.
     known: Ranks,
     /// Ranks at the same place together.
     ranks: Vec<(Ranks, RankNow)>,
     communicators: BTreeMap<usize, Communicator>,
-    /// The calls on them.
     called: Table,
     /// Mismatches that are in no position of a communicator.
     undescribed: u64,
@@ -59,7 +57,6 @@ pub struct Summary {
     sent: BTreeMap<u32, Vec<Sent>>,
 }
 
-/// A communicator with the ranks that are known.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Communicator {
     origin: Origin,
@@ -84,7 +81,6 @@ struct Places {
     stride: u32,
 }
 
-/// As many messages a rank has sent another one.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 struct Sent {
     communicator: usize,
@@ -127,7 +123,6 @@ impl Communicator {
         Some(place.world + (member.rank - place.first.rank) * place.stride)
     }
 
-    /// Adds what others know of it.
     fn add(&mut self, other: Communicator, table: &Table) {
         self.size = self.size.max(other.size);
         self.origin.given = self.origin.given.take().or(other.origin.given);
@@ -219,7 +214,6 @@ impl Summary {
         }
     }
 
-    /// Adds ranks at one place.
     fn add_rank(&mut self, ranks: Ranks, now: RankNow) {
         match self.ranks.iter_mut().rev().find(|(_, known)| *known == now) {
             Some((known, _)) => known.add(&ranks),
@@ -357,7 +351,6 @@ fn sent(look: &Look, snapshot: &Snapshot, numbers: &[usize]) -> BTreeMap<u32, Ve
     of_part.collect()
 }
 
-/// With other numbers of the communicators.
 fn renumbered(mut now: RankNow, number: impl Fn(usize) -> Option<usize>) -> RankNow {
     let of_waits = now.waits.iter_mut().map(|wait| &mut wait.communicator);
     let of_messages = now.messages.iter_mut().map(|message| &mut message.communicator);

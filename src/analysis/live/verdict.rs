@@ -122,7 +122,6 @@ fn partners(snapshot: &Snapshot, rank: &RankNow) -> Option<Vec<u32>> {
 /// A collective call, and the ranks that have not come to it: one list for all that wait there.
 type Missing = (Wait, Rc<[u32]>);
 
-/// Which rank waits for which.
 struct Graph<'s> {
     snapshot: &'s Snapshot,
     stuck_s: f64,
@@ -182,7 +181,6 @@ impl<'s> Graph<'s> {
         self.missing_of(rank).chain(self.partners.get(&rank).into_iter().flatten().copied())
     }
 
-    /// The rank of the one message that a rank waits for.
     fn only_partner(&self, rank: u32) -> Option<u32> {
         self.partners.get(&rank).filter(|partners| partners.len() == 1)?.first().copied()
     }

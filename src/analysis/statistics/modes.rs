@@ -123,7 +123,6 @@ struct Peak {
     valley: usize,
 }
 
-/// The modes of each cluster of values.
 fn ranges(sample: &Sample) -> Option<Vec<Range>> {
     let sorted = sample.sorted();
     let starts = clusters(sorted);

@@ -139,7 +139,6 @@ impl Turns {
         f64::hypot(sum(&self.cosine), sum(&self.sine)) / self.cosine.len() as f64
     }
 
-    /// To the next frequency.
     fn turn(&mut self) {
         let points = self.cosine.iter_mut().zip(&mut self.sine);
         for ((cosine, sine), (c, s)) in points.zip(self.turn_cosine.iter().zip(&self.turn_sine)) {

@@ -32,7 +32,6 @@ pub fn autocorrelation(values: &[f64], lags: usize) -> Vec<f64> {
     moments(values).map_or_else(Vec::new, |moments| autocorrelation_about(values, moments, lags))
 }
 
-/// The same of values whose moments are known.
 fn autocorrelation_about(values: &[f64], moments: Moments, lags: usize) -> Vec<f64> {
     if values.len() < 2 || moments.standard_deviation.is_none_or(|deviation| deviation == 0.0) {
         return Vec::new();

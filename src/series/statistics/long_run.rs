@@ -20,7 +20,6 @@ const FEWEST: usize = 3;
 /// ... and more make the quantile of 95 % smaller by less than 2 %.
 const MOST: usize = 48;
 
-/// The variance of a mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LongRun {
     /// Of the mean, in the square of the values' unit.

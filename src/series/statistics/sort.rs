@@ -16,7 +16,6 @@ pub(super) fn key(value: f64) -> i64 {
     turned(value.to_bits() as i64)
 }
 
-/// The value of an integer.
 pub(super) fn of_key(key: i64) -> f64 {
     f64::from_bits(turned(key) as u64)
 }

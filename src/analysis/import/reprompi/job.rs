@@ -14,7 +14,6 @@ use crate::import::{Measured, Member, Stamps};
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     jobs: Vec<Job>,
-    /// Their places by test and size.
     places: HashMap<(String, Size), usize>,
     /// Where the row before has gone: the next one nearly always goes there too.
     last: usize,

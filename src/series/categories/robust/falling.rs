@@ -110,7 +110,6 @@ pub fn falling(values: &[f64]) -> Vec<Level> {
     levels
 }
 
-/// The behaviour of the values around their levels.
 struct Noise {
     /// Of the values before each.
     sums: Vec<f64>,

@@ -41,7 +41,6 @@ const PRIOR: f64 = 6.0;
 /// The usual values of a series around their levels.
 pub struct Noise {
     residuals: Vec<f64>,
-    /// Sums of the residuals before each.
     sums: Vec<f64>,
     variance: f64,
     /// Third and fourth cumulant, in standard deviations.

@@ -174,7 +174,6 @@ impl Series<'_> {
             .fold(f64::INFINITY, f64::min)
     }
 
-    /// The values around the levels between these changes.
     fn around(&self, changes: &[usize]) -> Around {
         let values = self.values;
         let mut residuals = Vec::with_capacity(values.len());
@@ -215,7 +214,6 @@ struct Around {
     first: usize,
     /// The places of outliers that are quicker than the others.
     quick: Vec<usize>,
-    /// Where the level changes.
     places: Vec<usize>,
     /// Where each level begins among them, and the end of the last.
     starts: Vec<usize>,
@@ -253,7 +251,6 @@ impl Around {
     }
 }
 
-/// The segment that this place is in.
 fn segment(changes: &[usize], at: usize, length: usize) -> Range<usize> {
     let index = changes.partition_point(|&change| change <= at);
     index.checked_sub(1).map_or(0, |before| changes[before])..changes.get(index).copied().unwrap_or(length)
