@@ -11,6 +11,8 @@ use crate::reader::{Column, Cursor, Part, Trace};
 
 /// The counter of time in calls that are not recorded.
 const OTHER_MPI: &str = "p2p-time";
+/// Behind a region the next call is looked for behind so many others.
+const REGIONS: u32 = 64;
 /// Ticks at which the error of a rank's clock is looked at.
 const LOOKS: usize = 33;
 
@@ -151,11 +153,47 @@ impl<'a> Member<'a> {
 
     /// The same, where its operation is known.
     pub fn off_processor_with(&self, record: u32, operation: u32) -> OffProcessor {
+        if self.is_region(operation) {
+            return self.off_in_region(record).unwrap_or_default();
+        }
         match self.thread_is_watched(record, operation) {
             true if operation & INTERRUPTED == 0 => OffProcessor::Known(Off::default(), 0.0),
             true => self.off(record, 0).map_or(OffProcessor::Unknown, |(off, error)| OffProcessor::Known(off, error)),
             false => OffProcessor::Unknown,
         }
+    }
+
+    /// The time off the processor in a region: that of the calls in it and between these. Of that before its first call,
+    /// and before the next call after it, any part may lie in it.
+    fn off_in_region(&self, record: u32) -> Option<OffProcessor> {
+        let run = self.run(record).filter(|run| run.is_watched)?;
+        let (_, end) = self.part.times_of(record as usize);
+        let (mut off, mut partly, mut is_first, mut regions) = (Off::default(), Off::default(), true, 0);
+        for inner in record + 1..run.behind as u32 {
+            let operation = self.operation_of(inner);
+            let is_behind = self.part.times_of(inner as usize).0 >= end;
+            if self.is_region(operation) {
+                regions += u32::from(is_behind);
+                if regions > REGIONS {
+                    return None;
+                }
+                continue;
+            }
+            let before = self.off_before(inner, operation)?;
+            if is_first || is_behind {
+                partly += before
+            } else {
+                off += before
+            }
+            if is_behind {
+                break;
+            }
+            off += self.off_processor_with(inner, operation).known()?;
+            is_first = false;
+        }
+        let half = partly.scaled(0.5);
+        off += half;
+        Some(OffProcessor::Known(off, half.sum()))
     }
 
     /// How often the thread was interrupted in a call; `None`: not known.
