@@ -33,7 +33,9 @@ pub fn of_line(line: &Line) -> String {
             format!("if !mode::is_on() {{ return forward(); }}\n{}", unhidden(line, &seen))
         })),
         "completing" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_outstanding()"))),
-        "freeing" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_known()"))),
+        "freeing" => own(Box::new(move |_, _| {
+            of_requests(line, "(outstanding::any_outstanding() || outstanding::any_prepared())")
+        })),
         "starting" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_prepared()"))),
         "counted" => own(Box::new(move |width, _| counted(line, width))),
         "forwarded" => {

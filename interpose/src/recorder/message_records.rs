@@ -23,7 +23,7 @@ use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT, R
 
 /// The starts of requests that are under way, and of messages that were found: as in [`Message`], with the reference of
 /// the start for bytes.
-static STARTS: RequestPartners = RequestPartners::new();
+pub static STARTS: RequestPartners = RequestPartners::new();
 
 const _: () = assert!((message::FINDS | message::FOLDED | message::CANCELLED) & (PERSISTENT | ACTIVE) == 0);
 
@@ -67,10 +67,6 @@ fn find_slowly(thread: ThreadRef, key: &MessageKey) -> Option<KnownMessage> {
         thread.keep_known_message(key, found);
         Some(found)
     })
-}
-
-pub fn end(thread: ThreadRef) {
-    thread.end_message_call(ticks::now());
 }
 
 /// Stores the record of a message of the call that the thread has left, which is the `number`-th start of its operation
@@ -174,7 +170,7 @@ pub fn receive(
     if result != 0 || thread.attention() & attention::HANDLED != 0 {
         return (result, None);
     }
-    end(thread);
+    thread.end_message_call(ticks::now());
     let message = came(message, status);
     if message.flags & message::STARTS == 0 {
         keep(thread, message, 0, None);
@@ -189,7 +185,7 @@ pub fn receive_found(thread: ThreadRef, forward: &dyn Fn() -> c_int, handle: usi
     if result == 0
         && let Some(start) = start
     {
-        end(thread);
+        thread.end_message_call(ticks::now());
         keep_completion(thread, start);
     }
     result
@@ -201,10 +197,6 @@ pub fn move_start(found: Option<Message>, request: usize) {
         Some(start) => keep_start_of(abi::get().read(request), start, start.bytes),
         None => forget_start(request),
     }
-}
-
-pub fn start_of(handle: usize) -> Option<Message> {
-    STARTS.find(handle)
 }
 
 fn keep_completion(thread: ThreadRef, start: Message) {
@@ -235,7 +227,7 @@ pub fn complete(thread: ThreadRef, forward: &dyn Fn(usize) -> c_int, array: &Arr
     if result != 0 || !array.is_done() || thread.attention() & attention::HANDLED != 0 {
         return result;
     }
-    end(thread);
+    thread.end_message_call(ticks::now());
     Array { statuses, ..*array }.each_completed(|place, status| {
         if let Some(&mut (_, handle, start)) = starts.find_by_key(place, |start| start.0) {
             keep_completion(thread, came(start, status));

@@ -378,7 +378,7 @@ pub fn looked_for(function: Name, message: usize, flag: usize, source: usize, ta
 pub fn receiving_found(_: usize, forward: impl Fn() -> c_int, message: usize, request: usize) -> c_int {
     let handle = abi::get().read(message);
     let found = REQUESTS.find(handle);
-    let start = messages::are_kept().then(|| message_records::start_of(handle));
+    let start = messages::are_kept().then(|| message_records::STARTS.find(handle));
     let result = forward();
     if result == 0 && partners::are_counted() {
         made(request, found);

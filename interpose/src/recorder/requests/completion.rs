@@ -20,7 +20,7 @@ use crate::recorder::requests::request_table::ClaimedRequest;
 type Forward<'a> = &'a dyn Fn(usize) -> c_int;
 
 pub fn wait(forward: Forward<'_>, array: Array) -> c_int {
-    complete(forward, array, if array.is_for_all() { Means::WaitForAll } else { Means::WaitForAny })
+    complete(forward, array, Means::Wait)
 }
 
 pub fn test(forward: Forward<'_>, array: Array) -> c_int {
@@ -39,10 +39,8 @@ pub fn get_status(forward: Forward<'_>, request: usize, flag: usize, status: usi
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Means {
-    /// It returns when all of them are.
-    WaitForAll,
-    /// It returns when one of them is.
-    WaitForAny,
+    /// It returns when all of them are, or one of them is ([`Array::is_for_all`]).
+    Wait,
     /// It returns at once.
     Test,
     /// It returns at once, and leaves the requests as they are.
@@ -59,11 +57,11 @@ fn complete(forward: Forward<'_>, array: Array, means: Means) -> c_int {
         false => array.statuses,
     };
     // Of several requests it is not known for which one a call waits that returns when one of them is complete.
-    if means == Means::WaitForAll || means == Means::WaitForAny && array.len() == 1 {
+    if means == Means::Wait && (array.is_for_all() || array.len() == 1) {
         followed.started().for_each(Started::begin_wait);
     }
     // A wait for a recorded collective is its time.
-    let waits = matches!(means, Means::WaitForAll | Means::WaitForAny) && waits::are_stamped();
+    let waits = means == Means::Wait && waits::are_stamped();
     let class = match followed.iter().all(Request::is_receive) {
         true => waits.then_some(wait_class::POINT_TO_POINT),
         false => Some(wait_class::REQUESTS),
@@ -76,7 +74,7 @@ fn complete(forward: Forward<'_>, array: Array, means: Means) -> c_int {
         thread.look_after_wait(tick);
     }
     followed.started().for_each(|call| match means {
-        Means::WaitForAll | Means::WaitForAny => call.add_wait(spent),
+        Means::Wait => call.add_wait(spent),
         Means::Test | Means::Look => call.add_test(spent),
     });
     if followed.0.is_empty() {

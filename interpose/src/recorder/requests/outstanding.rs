@@ -136,11 +136,6 @@ pub fn any_outstanding() -> bool {
     REQUESTS.has_any()
 }
 
-#[inline(always)]
-pub fn any_known() -> bool {
-    any_outstanding() || any_prepared()
-}
-
 /// Forwards what starts a non-blocking collective, and follows its request.
 pub fn start(
     message: &dyn Fn(ThreadRef) -> Call,
