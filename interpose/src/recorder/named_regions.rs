@@ -17,14 +17,8 @@ use crate::record::communicator::mix;
 use crate::record::thread;
 use crate::recorder::region::{Region, begin_region};
 
-struct Named {
-    name: String,
-    /// Its operation, once it was begun.
-    found: Option<Found>,
-    begun: u64,
-}
-
-static REGIONS: Mutex<Vec<Named>> = Mutex::new(Vec::new());
+/// The regions by number: their names, and their operations once they were begun.
+static REGIONS: Mutex<Vec<(String, Option<Found>)>> = Mutex::new(Vec::new());
 
 type Open = Vec<(usize, Option<Region>)>;
 
@@ -37,13 +31,13 @@ thread_local! {
 
 pub fn number(name: &str) -> Option<usize> {
     let mut regions = lock(&REGIONS);
-    if let Some(known) = regions.iter().position(|region| region.name == name) {
+    if let Some(known) = regions.iter().position(|(known, _)| known == name) {
         return Some(known);
     }
     if allocator::is_exhausted() || regions.try_reserve(1).is_err() {
         return None;
     }
-    regions.push(Named { name: name.to_owned(), found: None, begun: 0 });
+    regions.push((name.to_owned(), None));
     Some(regions.len() - 1)
 }
 
@@ -63,16 +57,15 @@ pub fn begin(number: usize, inside: bool) -> Option<()> {
     }
     let (found, repetition) = {
         let mut regions = lock(&REGIONS);
-        let region = regions.get_mut(number)?;
-        let place = match region.found {
-            Some(place) => place,
-            None => *region.found.insert(operation(&region.name)?),
+        let (name, known) = regions.get_mut(number)?;
+        let found = match known {
+            Some(found) => *found,
+            None => *known.insert(operation(name)?),
         };
-        let repetition = region.begun;
-        region.begun += 1;
         // Regions' counts are changed under the lock only.
-        place.operation.set_calls(region.begun);
-        (place, repetition)
+        let repetition = found.operation.calls();
+        found.operation.set_calls(repetition + 1);
+        (found, repetition)
     };
     // One that is not kept is in progress too, so that its end is known for its own.
     let begun = if inside { None } else { begin_region(&found, repetition) };
