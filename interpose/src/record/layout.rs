@@ -43,23 +43,6 @@ const FOLDED_MESSAGES: u64 = 1 << 8;
 pub const MOST_INTERRUPTIONS: u64 = 1 << 14;
 /// Of a sample: rows of histograms (4 of each of 48 operations: 98 KiB), interruptions (18 KiB) and long calls (8 KiB).
 const OF_SAMPLE: [(usize, u64); 3] = [(HISTOGRAMS, 192), (INTERRUPTIONS, 256), (LONG_CALLS, 512)];
-pub const ENTRY_SIZES: [usize; REGIONS] = [
-    1,
-    size_of::<CommunicatorEntry>(),
-    size_of::<OperationEntry>(),
-    size_of::<ThreadEntry>(),
-    size_of::<CounterEntry>(),
-    size_of::<SyncEntry>(),
-    size_of::<ProbeEntry>(),
-    size_of::<InterruptionEntry>(),
-    size_of::<LongCallEntry>(),
-    size_of::<Buckets>(),
-    size_of::<ThreadTimes>(),
-    size_of::<PartnerEntry>(),
-    size_of::<MessageEntry>(),
-    size_of::<ChunkEntry>(),
-];
-
 /// An entry of one of the tables, or that of a chunk.
 pub trait Listed {
     /// The number of its table.
@@ -71,7 +54,14 @@ macro_rules! tables {
         impl Listed for $entry {
             const TABLE: usize = $table;
         }
-    )* };
+    )*
+        /// Bytes of an entry of each table.
+        pub const ENTRY_SIZES: [usize; REGIONS] = {
+            let mut sizes = [1; REGIONS];
+            $(sizes[$table] = size_of::<$entry>();)*
+            sizes
+        };
+    };
 }
 
 tables! {

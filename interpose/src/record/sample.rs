@@ -99,14 +99,11 @@ impl TraceBuffer {
 
     /// True if a record stays at a level. That of a request that is not complete goes: it is counted when it is.
     fn stays(&self, place: &Place, level: u32) -> bool {
-        place.duration() != NOT_RETURNED && self.level_of(place) >= level
-    }
-
-    fn level_of(&self, place: &Place) -> u32 {
         let operation = self.operation(place.operation());
         let is_region = operation.positions_from() != 0;
         let number = if is_region { place.repetition() } else { place.position() };
-        level(self.communicator(operation.communicator()).key(), number)
+        let key = self.communicator(operation.communicator()).key();
+        place.duration() != NOT_RETURNED && mpitrace_format::layout::level(key, number) >= level
     }
 
     /// Makes room in the full chunks of the calling thread, in the order of their draws: at least a quarter of it.
