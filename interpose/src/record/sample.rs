@@ -309,7 +309,7 @@ mod tests {
         let k = buffer.sample.level();
         assert!((5..8).contains(&k), "{k}");
         let content = buffer.whole_content().unwrap();
-        let operations: &[OperationEntry] = bytemuck::cast_slice(&content.operations);
+        let operations: &[OperationEntry] = bytemuck::cast_slice(content.operations);
         let timed: u64 = operations.iter().map(|operation| operation.timed).sum();
         let counted: u64 = content.histograms.iter().map(|entry| entry.calls).sum();
         assert_eq!((timed, counted), (CALLS - content.records(), timed));
