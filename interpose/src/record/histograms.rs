@@ -1,9 +1,9 @@
 //! Calls that are not kept: counted with the time that they took, in a histogram of their operation.
 //!
 //! There are [`MOST_HISTOGRAMS`], in the trace buffer, so that they survive the process. The first operations of which
-//! a call is not kept get one each, all others share the first histogram. Memory is taken with the first call in a row of
-//! a histogram, which is a power of two; all other calls only add to it. Where none is left the call is in no bucket, and
-//! counted all the same.
+//! a call is not kept get one each. Later ones get one when they were called often; until then they share the first
+//! histogram, as do those for which none is left. Memory is taken with the first call in a row of a histogram, which is a
+//! power of two; all other calls only add to it. Where none is left the call is in no bucket, and counted all the same.
 //!
 //! Under `ring` and in a sample a record is counted when its place is needed: that adds some ns a record to the drawing
 //! of a chunk, and nothing to a call.
@@ -21,8 +21,10 @@ use crate::record::layout::{HISTOGRAMS, LONG_CALLS, THREADS};
 use crate::record::trace_buffer::{State, TraceBuffer};
 use crate::record::unkept::NOWHERE;
 
-/// Histograms that operations have to themselves: the first one is shared.
-const MOST_OWN: u32 = MOST_HISTOGRAMS as u32 - SHARED_HISTOGRAM;
+/// So many operations get a histogram of their own with their first call that is not kept.
+const AT_ONCE: u64 = MOST_HISTOGRAMS / 2;
+/// The others with this many of them.
+const OFTEN: u64 = 64;
 /// Counting fewer records than this takes less than 1 us, which delays no call by more than its own stamps do.
 const DISTURBING: usize = 256;
 
@@ -74,11 +76,11 @@ impl TraceBuffer {
         // Other threads may count records of the operation.
         let alone = alone && (!self.drops() || self.tables[THREADS].used() < 2);
         let histogram = match operation.histogram() {
-            0 => {
-                let mut state = self.lock();
-                self.histogram_of(&mut state, operation)
+            known if !self.may_get_own(operation, known) => known,
+            _ => {
+                let _state = self.lock();
+                self.histogram_of(operation)
             }
-            known => known,
         };
         add(operation.timed_word(), 1, alone);
         add(operation.ticks_word(), ticks, alone);
@@ -87,18 +89,31 @@ impl TraceBuffer {
         }
     }
 
+    /// True if an operation with this histogram is to get one of its own.
+    #[inline(always)]
+    fn may_get_own(&self, operation: Entry<OperationEntry>, histogram: u32) -> bool {
+        match histogram {
+            0 => true,
+            SHARED_HISTOGRAM => operation.timed() >= OFTEN && self.rows.used.load(Ordering::Relaxed) < MOST_HISTOGRAMS,
+            _ => false,
+        }
+    }
+
     /// The histogram that an operation gets: one of its own, or the one that it shares with others. The caller holds the
     /// lock.
     #[cold]
     #[inline(never)]
-    fn histogram_of(&self, state: &mut State, operation: Entry<OperationEntry>) -> u32 {
+    fn histogram_of(&self, operation: Entry<OperationEntry>) -> u32 {
         let known = operation.histogram();
-        if known != 0 {
+        if !self.may_get_own(operation, known) {
+            // Another thread was faster.
             return known;
         }
-        let is_own = state.histograms < MOST_OWN;
-        state.histograms += u32::from(is_own);
-        let number = SHARED_HISTOGRAM + if is_own { state.histograms } else { 0 };
+        // The first one is shared.
+        let used = self.rows.used.load(Ordering::Relaxed).max(1);
+        let is_own = used < MOST_HISTOGRAMS && (used < AT_ONCE || operation.timed() >= OFTEN);
+        self.rows.used.store(used + u64::from(is_own), Ordering::Relaxed);
+        let number = if is_own { used as u32 + 1 } else { SHARED_HISTOGRAM };
         operation.set_histogram(number);
         number
     }
@@ -107,7 +122,7 @@ impl TraceBuffer {
     /// holds the lock.
     #[inline(always)]
     fn bucket(&self, state: Option<&mut State>, histogram: u32, bucket: usize) -> Option<&AtomicU64> {
-        let row = &self.rows[histogram as usize - 1][bucket / ROW];
+        let row = &self.rows.places[histogram as usize - 1][bucket / ROW];
         let place = match (row.load(Ordering::Acquire), state) {
             (0, Some(state)) => self.add_row(state, histogram, bucket / ROW),
             (0, None) => self.add_row(&mut self.lock(), histogram, bucket / ROW),
@@ -124,10 +139,11 @@ impl TraceBuffer {
         Some(unsafe { AtomicU64::from_ptr(word) })
     }
 
+    /// The place of a row, which has none yet.
     #[cold]
     #[inline(never)]
     fn add_row(&self, state: &mut State, histogram: u32, row: usize) -> u16 {
-        let known = &self.rows[histogram as usize - 1][row];
+        let known = &self.rows.places[histogram as usize - 1][row];
         if known.load(Ordering::Relaxed) != 0 {
             // Another thread was faster.
             return known.load(Ordering::Relaxed);
@@ -177,7 +193,7 @@ impl TraceBuffer {
             if sum.as_ref().is_none_or(|sum| sum.number != number) {
                 sum.take().inspect(Sum::store);
                 let operation = self.operation(number);
-                let histogram = self.histogram_of(state, operation);
+                let histogram = self.histogram_of(operation);
                 sum = Some(Sum { number, operation, histogram, calls: 0, ticks: 0 });
             }
             if let Some(sum) = &mut sum {

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use mpitrace_format::layout::*;
@@ -48,8 +48,6 @@ pub(super) struct State {
     /// Bytes of each table that have memory.
     pub(super) reserved: [u64; REGIONS],
     pub(super) draws: u64,
-    /// Operations that have a histogram to themselves.
-    pub(super) histograms: u32,
     /// The tick of the last anchor that was taken for a chunk.
     anchored: u64,
     /// Chunks that have memory.
@@ -138,9 +136,8 @@ impl TraceBuffer {
         let path = file.as_ref().map(|file| file.path().to_owned());
         let state = Mutex::new(State { file, filled, of_thread, extended, ..State::default() });
         let full = AtomicBool::new(chunks == 0);
-        let rows = Box::new([const { [const { AtomicU16::new(0) }; ROWS] }; _]);
         let sample = Sample::new(layout.header.rank.ring == full::SAMPLE);
-        let buffer = TraceBuffer { memory, path, layout, header, tables, state, full, rows, sample };
+        let buffer = TraceBuffer { memory, path, layout, header, tables, state, full, rows: Rows::new(), sample };
         // A record whose operation lies in private memory is lost in a kill. So these come before what may take all room.
         buffer.reserve(&mut buffer.lock(), OPERATIONS, 1);
         Some(buffer)

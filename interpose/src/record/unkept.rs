@@ -4,11 +4,21 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{MOST_HISTOGRAMS, ROWS};
 
-/// For each row of each histogram 1 + its place in the table; 0: none yet.
-pub type Rows = [[AtomicU16; ROWS]; MOST_HISTOGRAMS as usize];
+pub struct Rows {
+    pub(super) used: AtomicU64,
+    /// For each row of each histogram 1 + its place in the table; 0: none yet.
+    pub(super) places: [[AtomicU16; ROWS]; MOST_HISTOGRAMS as usize],
+}
 
 /// In place of one: the table is full.
 pub(super) const NOWHERE: u16 = u16::MAX;
+
+impl Rows {
+    pub(super) fn new() -> Box<Rows> {
+        let places = [const { [const { AtomicU16::new(0) }; ROWS] }; MOST_HISTOGRAMS as usize];
+        Box::new(Rows { used: AtomicU64::new(0), places })
+    }
+}
 
 pub struct Sample {
     pub(super) is_on: AtomicBool,
