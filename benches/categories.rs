@@ -67,7 +67,7 @@ fn main() {
 }
 
 fn robust(x: &[f64]) -> RobustCategories {
-    Robust::default().categorize(&numbers(x), x).expect("finite run times")
+    Robust.categorize(&numbers(x), x).expect("finite run times")
 }
 
 fn numbers(x: &[f64]) -> Vec<u64> {
@@ -181,7 +181,7 @@ fn print_one_level(name: &str, made: impl Fn(usize, u64) -> (Vec<f64>, Vec<bool>
         let mut of_length = [0, 0];
         for seed in 0..trials {
             let (x, slow) = made(length, seed);
-            let found = Rule::Robust(Robust::default()).apply(&numbers(&x), &x).expect("finite run times");
+            let found = Rule::Robust(Robust).apply(&numbers(&x), &x).expect("finite run times");
             let is_said = usize::from(found.remarks(&numbers(&x), &x).not_one_level.is_some());
             let category = &found.categories.category;
             let among_good = slow.iter().zip(category).filter(|(slow, of)| **slow && **of == Category::Good).count();
@@ -404,9 +404,9 @@ fn speed(process: &Process, longest: usize) {
                 time(|| median(&mut plain.to_vec())),
                 time(|| Roth::default().categorize(&numbers, &plain)),
                 time(|| sorted(&plain)),
-                time(|| Robust::default().categorize(&numbers, &plain)),
+                time(|| Robust.categorize(&numbers, &plain)),
                 time(|| sorted(&bursts)),
-                time(|| Robust::default().categorize(&numbers, &bursts)),
+                time(|| Robust.categorize(&numbers, &bursts)),
             ];
             least.iter_mut().zip(timed).for_each(|(least, timed)| *least = timed.min(*least));
         }

@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         copy.sort_unstable_by(f64::total_cmp);
         copy
     });
-    rows.measure("categories by robust", Some(sort), || Robust::default().categorize(&repetition, &x));
+    rows.measure("categories by robust", Some(sort), || Robust.categorize(&repetition, &x));
     rows.measure("a sorted sample", Some(sort), || Sample::new(&x));
     rows.measure("stats: the numbers of the run times", Some(sort), || numbers(&x));
     let columns: Vec<_> = largest

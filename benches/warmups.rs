@@ -59,7 +59,7 @@ fn titles() -> String {
 /// The end of the warm-up by each method.
 fn ends(series: &[f64]) -> [Option<usize>; METHODS] {
     let numbers: Vec<u64> = (0..series.len() as u64).collect();
-    let robust = Robust::default().categorize(&numbers, series).expect("categories").categories.warmup_end;
+    let robust = Robust.categorize(&numbers, series).expect("categories").categories.warmup_end;
     let mut found = [None; METHODS];
     found[0] = robust.map(|end| end as usize);
     for (found, penalty) in found[1..].iter_mut().zip(PELT) {

@@ -226,7 +226,7 @@ impl Benchmark {
         let longest: Vec<f64> =
             (0..calls).map(|row| ranks.iter().map(|times| times[row]).fold(0.0, f64::max)).collect();
         let repetition: Vec<u64> = (0..calls as u64).collect();
-        let found = Robust::default().categorize(&repetition, &longest)?;
+        let found = Robust.categorize(&repetition, &longest)?;
         let good = found.categories.category.iter().zip(&longest).filter(|(category, _)| **category == Category::Good);
         let good: Vec<f64> = good.map(|(_, &x)| x).collect();
         let sample = Sample::new(&good);

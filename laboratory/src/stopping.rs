@@ -165,7 +165,7 @@ impl Rule {
 
     /// These repetitions at a look, without a decision.
     fn known(&self, repetition: &[u64], run_time_ns: &[f64]) -> Answer {
-        let Ok(found) = Robust::default().categorize(repetition, run_time_ns) else { return Answer::NONE };
+        let Ok(found) = Robust.categorize(repetition, run_time_ns) else { return Answer::NONE };
         let steady = found.categories.category.iter().zip(run_time_ns).filter(|(category, _)| category.is_steady());
         let steady: Vec<f64> = steady.map(|(_, &run_time)| run_time).collect();
         let mut sorted = steady.clone();

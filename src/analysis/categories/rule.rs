@@ -78,14 +78,14 @@ impl Serialize for Found {
 /// The rule where none is asked for.
 impl Default for Rule {
     fn default() -> Self {
-        Rule::Robust(Robust::default())
+        Rule::Robust(Robust)
     }
 }
 
 impl Rule {
     /// The rules that find a warm-up, with their usual factors, in the order in which help lists them.
     pub fn of_warmup() -> Vec<Rule> {
-        vec![Rule::Robust(Robust::default()), Rule::Roth(Roth::default())]
+        vec![Rule::Robust(Robust), Rule::Roth(Roth::default())]
     }
 
     /// All rules, with their usual factors, in the order in which help lists them.
@@ -170,7 +170,7 @@ mod tests {
         x[60] = 10.0;
         let of = |rule: Rule| rule.apply(&numbers, &x).unwrap();
         assert_eq!(of(Rule::Roth(Roth::default())).categories, Roth::default().categorize(&numbers, &x));
-        let robust = Robust::default().categorize(&numbers, &x).unwrap();
+        let robust = Robust.categorize(&numbers, &x).unwrap();
         let found = of(Rule::default());
         assert_eq!(found.categories, robust.categories);
         assert_eq!(found.levels.map(|levels| levels.class), Some(robust.class));

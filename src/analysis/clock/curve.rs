@@ -11,8 +11,8 @@ pub struct Knot {
     pub offset: f64,
     /// Its rate, ticks per tick.
     pub rate: f64,
-    /// Variances of both, and their covariance.
-    pub variance: Variance,
+    /// The variances of the offset, ticks^2, and of the rate, and their covariance in the middle.
+    pub variance: [f64; 3],
     /// Covariances with the next knot: offset with offset and rate, rate with offset and rate.
     pub with_next: [f64; 4],
     /// How far the offset may be off all along, because of what no measurement can show, ticks.
@@ -21,17 +21,6 @@ pub struct Knot {
     pub hard: (f64, f64),
     /// A step of this size lies between this knot and the next; 0: none.
     pub step: f64,
-}
-
-/// How sure an offset and its rate are.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Variance {
-    /// Of the offset, ticks^2.
-    pub offset: f64,
-    /// Of both together, ticks.
-    pub both: f64,
-    /// Of the rate.
-    pub rate: f64,
 }
 
 /// The values from which the error between knots and beyond them follows.
@@ -205,17 +194,15 @@ impl Span<'_> {
     fn variance(&self, walk: f64) -> f64 {
         match *self {
             Span::Beyond { knot, since, .. } => {
-                let Variance { offset, both, rate } = knot.variance;
+                let [offset, both, rate] = knot.variance;
                 let walked = walk * since.abs().powi(3) / 3.0;
                 offset + 2.0 * both * since + rate * since * since + walked
             }
             Span::Between { from, to, length, share } => {
                 let [a, b, c, d] = weights(share);
                 let (b, d) = (b * length, d * length);
-                let of = |value: f64, slope: f64, variance: &Variance| {
-                    value * value * variance.offset
-                        + 2.0 * value * slope * variance.both
-                        + slope * slope * variance.rate
+                let of = |value: f64, slope: f64, [offset, both, rate]: [f64; 3]| {
+                    value * value * offset + 2.0 * value * slope * both + slope * slope * rate
                 };
                 let [xx, xv, vx, vv] = from.with_next;
                 let common = 2.0 * (a * c * xx + a * d * xv + b * c * vx + b * d * vv);
@@ -223,7 +210,7 @@ impl Span<'_> {
                 let bridge = walk * (share * (1.0 - share) * length).powi(3) / 3.0;
                 // Anywhere in between: 95 % of the time within its own size.
                 let step = (from.step / 1.96).powi(2);
-                of(a, b, &from.variance) + of(c, d, &to.variance) + common + bridge + step
+                of(a, b, from.variance) + of(c, d, to.variance) + common + bridge + step
             }
         }
     }

@@ -11,7 +11,7 @@ use mpitrace_format::ticks::AffineMap;
 
 use super::Leader;
 use super::asymmetry;
-use super::curve::{Curve, Knot, Limits, Variance};
+use super::curve::{Curve, Knot, Limits};
 use super::smoother::{self, Measured};
 use super::solve::{self, Edge};
 use super::steps;
@@ -391,11 +391,7 @@ impl Problem<'_> {
                 local: self.epoch(node, sync),
                 offset: state.mean[0] / ns,
                 rate: state.mean[1] * 1e-9,
-                variance: Variance {
-                    offset: state.variance[0] / ns / ns,
-                    both: state.variance[1] / ns * 1e-9,
-                    rate: state.variance[2] * 1e-18,
-                },
+                variance: [state.variance[0] / ns / ns, state.variance[1] / ns * 1e-9, state.variance[2] * 1e-18],
                 with_next: [
                     state.with_next[0] / ns / ns,
                     state.with_next[1] / ns * 1e-9,

@@ -1,6 +1,6 @@
 //! One operation on two sides: the averages of the runs, tested, and what comes of it.
 
-use super::effect::logarithms;
+use super::effect::both_logarithms;
 use super::holm::levels;
 use super::permutation::{self, Sample, Tested};
 use super::{Alternative, CONFIDENCE, Crossing, Effect, Relative, Run, SIGNIFICANCE};
@@ -165,10 +165,6 @@ fn compare_by_welch(
     let in_ns = |share: f64| share * mean(&log_a).exp();
     let effect = Effect { shift_ns: in_ns(share), interval_ns: interval.map(|ends| ends.map(in_ns)) };
     (tested.map(|tested| tested.p), effect, Some(Relative { share, interval }))
-}
-
-fn both_logarithms(a: &[f64], b: &[f64]) -> Option<[Vec<f64>; 2]> {
-    Some([logarithms(a)?, logarithms(b)?])
 }
 
 pub(super) fn permutation_suffices(a: usize, b: usize, alternative: Alternative) -> bool {

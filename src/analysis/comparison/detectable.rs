@@ -1,6 +1,6 @@
 //! How large a difference must be to be seen with the runs that there are.
 
-use super::effect::logarithms;
+use super::effect::both_logarithms;
 use super::{Alternative, SIGNIFICANCE, Test, permutation, welch};
 use crate::statistics::student_quantile;
 
@@ -26,7 +26,7 @@ pub(super) fn detectable_at(
     alternative: Alternative,
     [mut level, power]: [f64; 2],
 ) -> Option<f64> {
-    let (a, b) = (logarithms(a)?, logarithms(b)?);
+    let [a, b] = both_logarithms(a, b)?;
     if test == Test::Permutation {
         // p has steps: of 4 runs a side 0.029 is the largest one at the level of 0.05.
         let step = permutation::smallest_p(a.len(), b.len(), alternative);

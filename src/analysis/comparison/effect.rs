@@ -44,13 +44,17 @@ pub fn hodges_lehmann(a: &[f64], b: &[f64], confidence: f64) -> Option<Effect> {
 /// a thousand times as long as its fellows makes no interval reach below -100 %. `None` where a side has no run, or a
 /// run time of 0 or less.
 pub fn relative(a: &[f64], b: &[f64], confidence: f64) -> Option<Relative> {
-    let effect = hodges_lehmann(&logarithms(a)?, &logarithms(b)?, confidence)?;
+    let [a, b] = both_logarithms(a, b)?;
+    let effect = hodges_lehmann(&a, &b, confidence)?;
     Some(Relative { share: effect.shift_ns.exp_m1(), interval: effect.interval_ns.map(|ends| ends.map(f64::exp_m1)) })
 }
 
-/// The logarithms of run times in ns. `None` where one is 0 or less.
-pub(super) fn logarithms(runs: &[f64]) -> Option<Vec<f64>> {
-    runs.iter().map(|&run_time| (run_time > 0.0).then(|| run_time.ln())).collect()
+/// The logarithms of the run times of both sides, ns. `None` where one is 0 or less.
+pub(super) fn both_logarithms(a: &[f64], b: &[f64]) -> Option<[Vec<f64>; 2]> {
+    let of = |runs: &[f64]| -> Option<Vec<f64>> {
+        runs.iter().map(|&run_time| (run_time > 0.0).then(|| run_time.ln())).collect()
+    };
+    Some([of(a)?, of(b)?])
 }
 
 /// The largest k with P(U <= k - 1) <= `tail`: the interval reaches from the k-th smallest to the k-th largest

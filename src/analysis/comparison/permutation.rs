@@ -7,7 +7,7 @@
 //! any (Westfall and Young 1993, 2.6): operations that depend on each other cost nothing, and few runs suffice for many
 //! operations.
 
-use super::effect::logarithms;
+use super::effect::both_logarithms;
 use super::{Alternative, SIGNIFICANCE};
 use crate::parallel;
 
@@ -51,11 +51,7 @@ fn all_ways(a: usize, b: usize) -> f64 {
 
 impl Sample {
     pub fn new(a: &[f64], b: &[f64], numbers: &[Vec<usize>; 2]) -> Sample {
-        let values = |side: &[f64]| logarithms(side);
-        let sides = match (values(a), values(b)) {
-            (Some(a), Some(b)) => [a, b],
-            _ => [a.to_vec(), b.to_vec()],
-        };
+        let sides = both_logarithms(a, b).unwrap_or_else(|| [a.to_vec(), b.to_vec()]);
         let numbered = |side: usize| numbers[side].iter().copied().zip(sides[side].iter().copied()).collect();
         Sample { sides: [numbered(0), numbered(1)] }
     }

@@ -3,7 +3,7 @@
 //! A line of titles may come first. The metric `runtime` is the run time in ns, any other is a counter. One file is one
 //! operation. Rows may stand in any order, as long as the repetitions of each metric ascend on each rank.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use ::csv::{ReaderBuilder, Trim};
@@ -72,16 +72,13 @@ impl<'r> Row<'r> {
     }
 }
 
-/// The values by metric and rank.
+/// The values by metric, in the order in which these first come, and rank.
 #[derive(Debug, Default)]
 struct Metrics {
-    names: Vec<String>,
+    all: Vec<(String, BTreeMap<u32, Series<f64>>)>,
     by_name: HashMap<String, usize>,
-    /// By metric and rank.
-    place: HashMap<(usize, u32), usize>,
-    series: Vec<Series<f64>>,
-    /// Where the row before has gone: the next one often goes there too.
-    last: Option<(usize, u32, usize)>,
+    /// The metric of the row before: the next one often has it too.
+    last: usize,
 }
 
 impl Metrics {
@@ -94,39 +91,31 @@ impl Metrics {
     }
 
     fn push(&mut self, repetition: u64, rank: u32, metric: &str, value: f64) -> Result<(), String> {
-        let known = self.last.filter(|&(name, of, _)| of == rank && self.names[name] == metric);
-        let (name, _, place) = known.unwrap_or_else(|| {
-            let name = self.by_name.get(metric).copied().unwrap_or_else(|| {
-                self.names.push(metric.to_owned());
-                self.by_name.insert(metric.to_owned(), self.names.len() - 1);
-                self.names.len() - 1
+        if self.all.get(self.last).is_none_or(|(name, _)| name != metric) {
+            self.last = self.by_name.get(metric).copied().unwrap_or_else(|| {
+                self.by_name.insert(metric.to_owned(), self.all.len());
+                self.all.push((metric.to_owned(), BTreeMap::new()));
+                self.all.len() - 1
             });
-            let place = *self.place.entry((name, rank)).or_insert_with(|| {
-                self.series.push(Series::default());
-                self.series.len() - 1
-            });
-            (name, rank, place)
-        });
-        self.last = Some((name, rank, place));
-        self.series[place].push(repetition, value).map_err(|what| format!("{metric} of rank {rank} {what}"))
+        }
+        let series = self.all[self.last].1.entry(rank).or_default();
+        series.push(repetition, value).map_err(|what| format!("{metric} of rank {rank} {what}"))
     }
 
     fn measured(self, path: &Path) -> Result<Measured, ForeignError> {
-        let Some(run_time) = self.names.iter().position(|name| name == RUN_TIME) else {
-            let what = match self.names.len() {
+        let Some(times) = self.by_name.get(RUN_TIME).map(|&run_time| &self.all[run_time].1) else {
+            let what = match self.all.len() {
                 0 => "has no rows".to_owned(),
                 _ => format!("has no row of the metric {RUN_TIME}, the run time in ns"),
             };
             return Err(ForeignError::unusable(path, what));
         };
-        let of = |name: usize, rank: u32| self.place.get(&(name, rank)).map(|&place| &self.series[place]);
-        let mut ranks: Vec<u32> = self.place.keys().map(|&(_, rank)| rank).collect();
-        ranks.sort_unstable();
-        ranks.dedup();
-        if let Some(rank) = ranks.iter().find(|&&rank| of(run_time, rank).is_none()) {
+        let of_counters = self.all.iter().flat_map(|(_, ranks)| ranks.keys());
+        if let Some(rank) = of_counters.filter(|rank| !times.contains_key(rank)).min() {
             return Err(ForeignError::unusable(path, format!("has counters of rank {rank}, and no {RUN_TIME} of it")));
         }
-        let times: Vec<&Series<f64>> = ranks.iter().filter_map(|&rank| of(run_time, rank)).collect();
+        let ranks: Vec<u32> = times.keys().copied().collect();
+        let times: Vec<&Series<f64>> = times.values().collect();
         let common = series::common(&times);
         let mut notes = Vec::new();
         let member = |(&rank, times): (&u32, &&Series<f64>)| Member {
@@ -136,8 +125,8 @@ impl Metrics {
         };
         let members: Vec<Member> = ranks.iter().zip(&times).map(member).collect();
         let mut counters = Vec::new();
-        for (name, text) in self.names.iter().enumerate().filter(|&(name, _)| name != run_time) {
-            let values = ranks.iter().map(|&rank| of(name, rank).map(|series| common.column(series, f64::NAN)));
+        for (text, series) in self.all.iter().filter(|(name, _)| name != RUN_TIME) {
+            let values = ranks.iter().map(|rank| series.get(rank).map(|series| common.column(series, f64::NAN)));
             let values: Vec<Option<Vec<f64>>> = values.collect();
             let missing = values.iter().flatten().flatten().filter(|value| value.is_nan()).count();
             let without = values.iter().filter(|values| values.is_none()).count();

@@ -52,14 +52,7 @@ pub struct Look {
     pub is_partial: bool,
 }
 
-/// The jobs of the user `uid` that run on this node, by their keys.
-pub fn jobs(folders: &[PathBuf], uid: u32) -> Vec<Job> {
-    let mut jobs = with_records(folders, uid);
-    jobs.retain(|job| job.lives);
-    jobs
-}
-
-/// The same with those of which only records are left here: their processes may live on other nodes.
+/// The jobs of the user `uid` that have records on this node, by their keys: their processes may live on other nodes.
 pub fn with_records(folders: &[PathBuf], uid: u32) -> Vec<Job> {
     let mut by_key: BTreeMap<String, Vec<Segment>> = BTreeMap::new();
     for segment in live::segments(folders, uid) {

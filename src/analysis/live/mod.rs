@@ -26,7 +26,7 @@ pub mod verdict;
 #[cfg(test)]
 mod verdict_tests;
 
-pub use look::{Job, Look, jobs, with_records};
+pub use look::{Job, Look, with_records};
 pub use observer::Observer;
 pub use process_end::ProcessEnd;
 pub use snapshot::{Snapshot, State};

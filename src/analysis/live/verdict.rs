@@ -299,13 +299,9 @@ impl<'s> Graph<'s> {
     fn gone_from_the_call(&self, waiting: u32) -> Option<Stuck> {
         let (wait, _) = self.missing.get(&waiting)?.first()?;
         let members: BTreeSet<u32> = self.snapshot.members(*wait).into_iter().collect();
-        for (state, kind) in [(State::Dead, Kind::DeadRank), (State::Stopped, Kind::StoppedRank)] {
-            if let Some(ranks) = self.those(&members, |rank| rank.state == state) {
-                let Wait { communicator, sequence, .. } = *wait;
-                return Some(Stuck { kind, ranks, communicator, sequence, seconds: self.unmoved(waiting) });
-            }
-        }
-        None
+        let (kind, ranks) = self.gone(&members)?;
+        let Wait { communicator, sequence, .. } = *wait;
+        Some(Stuck { kind, ranks, communicator, sequence, seconds: self.unmoved(waiting) })
     }
 
     /// The mismatch at a call in which the rank, or one that it waits for, is.
@@ -387,11 +383,9 @@ impl<'s> Graph<'s> {
         }
         let held = self.those(&all, is_held)?;
         let seconds = held.iter().map(|&rank| self.unmoved(rank)).fold(f64::INFINITY, f64::min);
-        let is = |state: State| self.those(&all, |rank| rank.state == state);
-        let (kind, ranks) = match (is(State::Dead), is(State::Stopped)) {
-            (Some(dead), _) => (Kind::DeadRank, dead),
-            (None, Some(stopped)) => (Kind::StoppedRank, stopped),
-            (None, None) => {
+        let (kind, ranks) = match self.gone(&all) {
+            Some(gone) => gone,
+            None => {
                 let open = |rank: &RankNow| rank.state != State::Ended;
                 self.cause_among(&self.those(&all, open)?.into_iter().collect())?
             }

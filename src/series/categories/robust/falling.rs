@@ -4,7 +4,7 @@
 //! Dykstra, 1988). Neighbouring ones that differ by no more than noise are made one, the most alike first (Schell and
 //! Singh, 1997).
 
-use super::jump::{HIGHEST, PER_WINDOW, of_difference, of_mean};
+use super::jump::{HIGHEST, PER_WINDOW, of_difference, of_mean, tails};
 use super::memory;
 use super::spread::student;
 use crate::distributions::normal_quantile;
@@ -227,12 +227,7 @@ impl Noise {
     /// [`CHANCE`]. `squares`: of such differences, as seen and by the model.
     fn deviations(&self, difference: f64, squares: [f64; 2], a: f64, b: f64, share: f64, window: f64) -> f64 {
         let count = self.sums.len() as f64;
-        let z = normal_quantile(1.0 - CHANCE * share.min(1.0));
-        let spread = 1.0 / a + 1.0 / b;
-        let skew = self.skew * (1.0 / (a * a) - 1.0 / (b * b)) / spread.powf(1.5);
-        let excess = self.excess * (a.powi(-3) + b.powi(-3)) / (spread * spread);
-        let (skew, excess) = (skew.clamp(0.0, 2.0), excess.clamp(0.0, 6.0));
-        let z = z + (z * z - 1.0) * skew / 6.0 + (z * z * z - 3.0 * z) * excess / 24.0;
+        let z = tails(normal_quantile(1.0 - CHANCE * share.min(1.0)), [self.skew, self.excess], a, b);
         let seen = (PER_WINDOW * count / window).max(DEGREES);
         let noise = |square: f64, degrees: f64| square.sqrt() * student(z, degrees.min(self.count - 3.0).max(3.0));
         difference / noise(squares[0], seen).max(noise(squares[1], seen.max(BY_MODEL / count).max(OF_MODEL)))

@@ -131,7 +131,8 @@ impl Noise {
                     self.least * self.least * (1.0 / a as f64 + 1.0 / b as f64)
                 };
                 let scale = square.max(model).sqrt() * wider;
-                let tails = self.tails(deviations, a as f64, b as f64, difference.signum());
+                let skew = difference.signum() * self.skew;
+                let tails = tails(deviations, [skew, self.excess], a as f64, b as f64);
                 strength = strength.max(difference.abs() / (scale * student(tails, degrees)));
             }
         }
@@ -178,23 +179,23 @@ impl Noise {
         Some(usual_square(&mut others, places >= MANY))
     }
 
-    /// So many standard deviations of a normal distribution, in those of the difference of the means of `a` and `b`
-    /// values, in the direction of `sign`: skewed noise and noise with tails makes it wider (Cornish and Fisher, 1938).
-    /// The cumulants of a mean follow from those of the values.
-    fn tails(&self, z: f64, a: f64, b: f64, sign: f64) -> f64 {
-        let spread = 1.0 / a + 1.0 / b;
-        let skew = sign * self.skew * (1.0 / (a * a) - 1.0 / (b * b)) / spread.powf(1.5);
-        let excess = self.excess * (a.powi(-3) + b.powi(-3)) / (spread * spread);
-        let (skew, excess) = (skew.clamp(0.0, 2.0), excess.clamp(0.0, 6.0));
-        z + (z * z - 1.0) * skew / 6.0 + (z * z * z - 3.0 * z) * excess / 24.0
-    }
-
     /// The variance of such a difference in first-order autoregressive noise: the largest that its correlation allows.
     fn model(&self, a: usize, b: usize) -> f64 {
         let (a, b) = (a as f64, b as f64);
         let least = self.least * self.least * (1.0 / a + 1.0 / b);
         self.models.iter().map(|&(phi, variance)| variance * of_difference(phi, a, b)).fold(least, f64::max)
     }
+}
+
+/// So many standard deviations of a normal distribution, in those of the difference of the means of `a` and `b` values
+/// of this skew and excess: skewed noise and noise with tails makes it wider (Cornish and Fisher, 1938). The cumulants of
+/// a mean follow from those of the values.
+pub fn tails(z: f64, [skew, excess]: [f64; 2], a: f64, b: f64) -> f64 {
+    let spread = 1.0 / a + 1.0 / b;
+    let skew = skew * (1.0 / (a * a) - 1.0 / (b * b)) / spread.powf(1.5);
+    let excess = excess * (a.powi(-3) + b.powi(-3)) / (spread * spread);
+    let (skew, excess) = (skew.clamp(0.0, 2.0), excess.clamp(0.0, 6.0));
+    z + (z * z - 1.0) * skew / 6.0 + (z * z * z - 3.0 * z) * excess / 24.0
 }
 
 /// The mean square of these differences: without the quarter that is largest, which other changes may have made, where
@@ -281,9 +282,9 @@ mod tests {
         // The mean of three exponential numbers: one in 1000 is 4.75 standard deviations above its expectation.
         let mut noise = Noise::new(white(100), &[0, 100], 1e-3);
         (noise.skew, noise.excess) = (2.0, 6.0);
-        let tail = noise.tails(3.0902, 3.0, 1e6, 1.0);
+        let tail = tails(3.0902, [noise.skew, noise.excess], 3.0, 1e6);
         assert!((4.5..6.5).contains(&tail), "{tail}");
         (noise.skew, noise.excess) = (0.0, 0.0);
-        assert_eq!(noise.tails(3.0902, 3.0, 1e6, 1.0), 3.0902);
+        assert_eq!(tails(3.0902, [noise.skew, noise.excess], 3.0, 1e6), 3.0902);
     }
 }

@@ -35,21 +35,12 @@ use crate::statistics::median_of;
 
 /// The robust rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Robust {
-    /// A warm-up ends within this share of the repetitions.
-    pub latest_end: f64,
-    /// Levels that differ by no more than this share are one.
-    pub smallest_change: f64,
-    /// An outlier lies at least so many standard deviations above its level.
-    pub outlier_deviations: f64,
-}
+pub struct Robust;
 
-impl Default for Robust {
-    /// Anywhere, 2 %, 3 standard deviations.
-    fn default() -> Self {
-        Robust { latest_end: 1.0, smallest_change: 0.02, outlier_deviations: 3.0 }
-    }
-}
+/// Levels that differ by no more than this share are one.
+const SMALLEST_CHANGE: f64 = 0.02;
+/// An outlier lies at least so many standard deviations above its level.
+const OUTLIER_DEVIATIONS: f64 = 3.0;
 
 /// The result of the robust rule.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +93,6 @@ impl Robust {
         };
         let y = scale::relative(run_time_ns, median_ns);
         let tick = scale::tick(tick::tick(run_time_ns), run_time_ns, median_ns);
-        let latest = (self.latest_end * length as f64) as usize;
         let (mut end, found) = self.changes(&y, tick, from_the_start);
         let (mut changes, undecided, trend) = (found.changes, found.undecided, found.trend);
         let mut levels = place::levels(&y, &changes);
@@ -113,7 +103,7 @@ impl Robust {
             if alternates { unique::mean(beginning) } else { unique::middle(beginning) }
         });
         self.leave_out_small(&y, &mut changes, &mut levels, slowest);
-        end = end.filter(|&end| end <= latest && changes.first() == Some(&end) && slowest > levels.get(1).copied());
+        end = end.filter(|&end| changes.first() == Some(&end) && slowest > levels.get(1).copied());
         let after = usize::from(end.is_some());
         let mut class = match (undecided && end.is_none(), trend) {
             (true, 0) => Class::Undecided,
@@ -133,7 +123,7 @@ impl Robust {
             let settled = &y[segment.start.max(settled).min(segment.end)..segment.end];
             excess.extend(settled.iter().map(|y| y - level));
         }
-        let highest = tail::highest(&mut excess, LEAST_DEVIATION, tick, self.outlier_deviations);
+        let highest = tail::highest(&mut excess, LEAST_DEVIATION, tick, OUTLIER_DEVIATIONS);
         let mut overlaps = 0;
         let mut category = Vec::with_capacity(length);
         for (segment, &level) in segments_of(&changes, length).zip(&levels) {
@@ -188,7 +178,7 @@ impl Robust {
     /// changes of one that is like later ones are left out.
     fn at_once(&self, y: &[f64], changes: &mut Vec<usize>, tick: f64) -> Option<usize> {
         let levels = place::levels(y, changes);
-        let smallest = self.smallest_change.ln_1p();
+        let smallest = SMALLEST_CHANGE.ln_1p();
         let slower = |index: usize| levels[..=index].iter().all(|level| level - levels[index + 1] > smallest);
         let last = (0..changes.len()).rev().find(|&index| slower(index))?;
         let end = changes[last];
@@ -204,7 +194,7 @@ impl Robust {
     /// Leaves out the changes, smallest first, that are too small to matter. `slowest`: of the level of a warm-up, how slow
     /// it begins.
     fn leave_out_small(&self, y: &[f64], changes: &mut Vec<usize>, levels: &mut Vec<f64>, slowest: Option<f64>) {
-        let smallest = self.smallest_change.ln_1p();
+        let smallest = SMALLEST_CHANGE.ln_1p();
         let warmup = slowest.and(changes.first().copied());
         let size = |changes: &[usize], levels: &[f64], index: usize| {
             let is_warmup = index == 0 && changes.first().copied() == warmup;

@@ -172,7 +172,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let whole = compared.len();
         compared.extend(result::compare(common, names, &question));
         notes.extend(result::notes(&compared[whole..], &question));
-        let factors = factors::between(sides[one].recorded(), sides[other].recorded());
+        let factors = factors::between(&sides[one].recorded, &sides[other].recorded);
         pairs.push(Pair { names, compared, whole, factors });
     }
     let mut said: HashSet<&String> = HashSet::new();
@@ -194,7 +194,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         page::write(&pairs, output)?;
     }
     // A job may be slower for what lies outside of its calls, and for outliers.
-    let is_slower =
-        |pair: &Pair| pair.names[0] == 'A' && pair.compared[pair.whole..].iter().any(|one| one.verdict() == Verdict::A);
+    let is_slower = |pair: &Pair| {
+        pair.names[0] == 'A' && pair.compared[pair.whole..].iter().any(|one| one.comparison.verdict() == Verdict::A)
+    };
     Ok(if pairs.iter().any(is_slower) { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }

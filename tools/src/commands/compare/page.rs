@@ -56,7 +56,7 @@ fn write_pair(pair: &Pair, output: &mut Output) -> Result<()> {
     }
     write_sentences(compared, output)?;
     write_factors(factors, *names, output)?;
-    for crossing in compared.iter().filter(|compared| compared.verdict() == Verdict::Crossing) {
+    for crossing in compared.iter().filter(|compared| compared.comparison.verdict() == Verdict::Crossing) {
         write_crossing(crossing, output)?;
     }
     Ok(())
@@ -73,7 +73,7 @@ fn cells(one: &Compared, all: &[Compared], style: Style) -> Vec<String> {
     let left_out = |side: usize| of(side).operation.left_out.total().to_string();
     let interval = one.effect_interval().map(|[low, high]| format!("{} to {}", signed(low), signed(high)));
     let [a, b] = one.names;
-    let verdict = match one.verdict() {
+    let verdict = match one.comparison.verdict() {
         Verdict::A => style.paint(Attribute::Red, &format!("{a} is faster")),
         Verdict::B => format!("{b} is faster"),
         Verdict::Crossing => style.paint(Attribute::Yellow, "crossing"),

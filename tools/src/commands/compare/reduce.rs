@@ -7,7 +7,7 @@ use mpitrace::categories::{Category, Rule};
 use mpitrace::comparison::Run;
 use serde::Serialize;
 
-use super::runs::Measured;
+use crate::source::RunTimes;
 
 /// Repetitions that do not stand for a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -46,14 +46,13 @@ pub struct Reduced {
 ///
 /// # Errors
 /// A run time that is no finite number.
-pub fn reduce(measured: &Measured, number: usize, rule: Rule) -> Result<Reduced> {
-    let Measured { times, incomplete } = measured;
+pub fn reduce((times, incomplete): &(RunTimes, u64), number: usize, rule: Rule) -> Result<Reduced> {
     let (repetition, run_time_ns) = (&*times.repetition, &*times.run_time_ns);
     if let Some(row) = run_time_ns.iter().position(|run_time| !run_time.is_finite()) {
         bail!("repetition {}: a run time of {} ns is no finite number", repetition[row], run_time_ns[row]);
     }
-    let category = rule.apply(repetition, run_time_ns)?.categories.category;
-    let count = |wanted: Category| category.iter().filter(|&&category| category == wanted).count() as u64;
+    let categories = rule.apply(repetition, run_time_ns)?.categories;
+    let count = |wanted: Category| categories.count(wanted) as u64;
     let left_out = LeftOut {
         first: count(Category::First),
         warmup: count(Category::Warmup),
@@ -61,7 +60,7 @@ pub fn reduce(measured: &Measured, number: usize, rule: Rule) -> Result<Reduced>
         incomplete: *incomplete,
     };
     let of = |wanted: fn(Category) -> bool| -> Vec<f64> {
-        let rows = category.iter().zip(run_time_ns).filter(|(category, _)| wanted(**category));
+        let rows = categories.category.iter().zip(run_time_ns).filter(|(category, _)| wanted(**category));
         rows.map(|(_, &run_time)| run_time).collect()
     };
     let good = of(|category| category == Category::Good);

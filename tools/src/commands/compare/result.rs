@@ -1,7 +1,7 @@
 //! The comparison of one operation, and its JSON.
 
 use mpitrace::comparison::{
-    self, Comparison, Quantile, Settings, Test, Verdict, detectable, enough_runs, q_q, runs_needed, shapiro_wilk, stars,
+    self, Comparison, Quantile, Settings, Test, detectable, enough_runs, q_q, runs_needed, shapiro_wilk, stars,
 };
 use serde_json::{Value, json};
 
@@ -137,10 +137,6 @@ impl<'s> OfSide<'s> {
 }
 
 impl Compared<'_> {
-    pub fn verdict(&self) -> Verdict {
-        self.comparison.verdict()
-    }
-
     /// How much longer B takes, as a share of what A takes.
     pub fn effect(&self) -> Option<f64> {
         self.comparison.relative.map(|relative| relative.share)
@@ -180,7 +176,7 @@ impl Compared<'_> {
             "superiority": superiority,
             "crosses": crossing.crosses(),
             "runs_needed": self.runs_needed,
-            "verdict": self.verdict(),
+            "verdict": self.comparison.verdict(),
             "detectable": self.detectable,
             "sentence": sentence::of_comparison(self),
             "factors": factors,

@@ -56,13 +56,6 @@ pub fn group(side: char, files: &[PathBuf], from: Option<Format>) -> Result<Vec<
 
 pub struct Opened(Source);
 
-pub struct Measured<'s> {
-    /// Those that every rank finished and kept.
-    pub times: RunTimes<'s>,
-    /// How many not every rank did.
-    pub incomplete: u64,
-}
-
 impl Opened {
     /// # Errors
     /// Files that cannot be used, and run times that they do not have.
@@ -119,8 +112,8 @@ impl Opened {
         identity::all(self.0.operations())
     }
 
-    pub fn measured(&self, operation: usize, time: RunTime) -> Result<Measured<'_>> {
-        let times = self.0.run_times(operation, time)?;
-        Ok(Measured { times, incomplete: self.0.operations()[operation].incomplete })
+    /// The run times of an operation in the repetitions that every rank finished and kept, and how many it did not.
+    pub fn measured(&self, operation: usize, time: RunTime) -> Result<(RunTimes<'_>, u64)> {
+        Ok((self.0.run_times(operation, time)?, self.0.operations()[operation].incomplete))
     }
 }

@@ -12,7 +12,7 @@ pub fn of_comparison(compared: &Compared) -> Option<String> {
     compared.comparison.p?;
     let interval = compared.effect_interval();
     let [a, b] = compared.names;
-    Some(match (compared.verdict(), compared.effect()) {
+    Some(match (compared.comparison.verdict(), compared.effect()) {
         (Verdict::Crossing, _) => {
             let [of_a, of_b] = &compared.comparison.crossing.median;
             let (fast, slow) = if of_a.value_ns < of_b.value_ns { (a, b) } else { (b, a) };
@@ -38,7 +38,7 @@ pub fn standing(pairs: &[Pair]) -> Vec<String> {
             lines.push((one.identity, Vec::new()));
         }
         let [a, b] = one.names;
-        match one.verdict() {
+        match one.comparison.verdict() {
             Verdict::A => lines[place].1.push(format!("{a} < {b}")),
             Verdict::B => lines[place].1.push(format!("{b} < {a}")),
             Verdict::Crossing => lines[place].1.push(format!("{a} and {b} cross")),

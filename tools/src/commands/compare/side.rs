@@ -22,7 +22,7 @@ pub struct Side {
     /// In the order in which they first come up.
     pub operations: Vec<OfOperation>,
     runs: usize,
-    recorded: Vec<Recorded>,
+    pub recorded: Vec<Recorded>,
     notes: Vec<String>,
 }
 
@@ -99,10 +99,6 @@ impl Side {
         let keys: Vec<String> = self.operations.iter().take(4).map(|operation| operation.identity.key()).collect();
         let more = if self.operations.len() > keys.len() { ", ..." } else { "" };
         (!keys.is_empty()).then(|| format!("{}{more}", keys.join(", ")))
-    }
-
-    pub fn recorded(&self) -> &[Recorded] {
-        &self.recorded
     }
 
     pub fn notes(&self, name: char) -> Vec<String> {

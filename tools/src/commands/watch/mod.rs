@@ -118,7 +118,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         folders.extend(choice::folders_of(process));
         folders = super::recover::distinct(folders);
     }
-    let jobs = live::jobs(&folders, process::user());
+    let mut jobs = live::with_records(&folders, process::user());
+    jobs.retain(|job| job.lives);
     if arguments.list {
         choice::list(&jobs, arguments.json, output)?;
         return Ok(ExitCode::SUCCESS);
