@@ -14,6 +14,7 @@ mod export;
 mod invented_tests;
 mod launcher;
 mod markers;
+mod memory;
 mod mismatches;
 mod mpi;
 mod numbers;

@@ -27,6 +27,7 @@ use mpitrace::run_time::RunTime;
 use mpitrace::whole_run::{self, AllCalls};
 
 use crate::commands::{check_operation, warn_if_incomplete};
+use crate::memory;
 use crate::options::{Format, Input};
 use crate::undone;
 use untraced::Untraced;
@@ -128,6 +129,12 @@ impl Source {
             }
             Data::Untraced(untraced) => untraced.notes().for_each(|note| eprintln!("mpitrace: {note}")),
         }
+    }
+
+    /// Warns where what is looked at may not fit into memory.
+    pub fn warn_of_memory(&self, operation: Option<usize>, need: memory::Need) {
+        let sizes = self.wanted(operation).map(|number| (number, self.operations[number].repetitions));
+        memory::warn(sizes, need);
     }
 
     /// True if every repetition that was begun is there on every rank.

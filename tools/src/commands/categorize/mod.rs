@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
+use crate::memory;
 use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::{self, Output};
 use crate::progress::{self, Progress};
@@ -44,6 +45,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let time = arguments.time.time;
     source.check(arguments.operation, time)?;
     source.warn(time);
+    source.warn_of_memory(arguments.operation, memory::CATEGORIES);
     // One at a time: the run times of all operations together are as large as half the trace.
     let steps = source.wanted(arguments.operation).count() as u64;
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };

@@ -18,6 +18,7 @@ use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
 use serde::Serialize;
 
+use crate::memory;
 use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::{JsonRows, Output};
 use crate::progress::{self, Progress};
@@ -78,6 +79,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let (time, rule) = (arguments.time.time, arguments.rule.rule);
     source.check(arguments.operation, time)?;
     source.warn(time);
+    source.warn_of_memory(arguments.operation, memory::METRICS);
     if source.traced().is_some_and(|traced| !traced.clock.is_synchronised()) {
         eprintln!("mpitrace: the clocks of the ranks are not synchronised: late ranks cannot be found");
     }

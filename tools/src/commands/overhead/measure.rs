@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use mpitrace::statistics::median;
 use serde::Serialize;
 
+use super::machine::Machine;
 use crate::mpi::{Family, Request, Setup, Times};
 
 /// Processes for each case: where a process' memory comes to lie makes a difference of some percent.
@@ -26,6 +27,8 @@ pub struct Costs {
     pub library: String,
     pub path: String,
     pub abi: Option<Family>,
+    /// The machine before the measurement.
+    pub machine: Machine,
 }
 
 /// The cost of tracing a call: medians over the processes.
@@ -50,6 +53,7 @@ pub fn costs(tracer: &OsStr, libraries: &[PathBuf], launcher: &[OsString], event
 }
 
 fn of_library(setup: &Setup, events: &[String]) -> Result<Costs> {
+    let machine = Machine::looked_at();
     let of_events = events.iter().map(|events| Some(events.as_str()));
     let case = |events| Case { events, counters: Vec::new(), runs: Vec::new() };
     let mut cases: Vec<Case> = [None].into_iter().chain(of_events).map(case).collect();
@@ -67,6 +71,7 @@ fn of_library(setup: &Setup, events: &[String]) -> Result<Costs> {
         library: about.name(),
         path: setup.library.display().to_string(),
         abi: about.abi,
+        machine,
     })
 }
 

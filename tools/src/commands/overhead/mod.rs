@@ -1,5 +1,6 @@
 //! `mpitrace overhead`: what the tracer costs here.
 
+mod machine;
 mod measure;
 
 pub use measure::costs;
@@ -20,8 +21,8 @@ use crate::table::{Table, number, text};
 /// Measure what tracing adds to a call on this machine, beside two bare time stamps
 ///
 /// A process of one rank makes MPI_Allreduce calls of 8 bytes on MPI_COMM_SELF, with and without the tracer in turn,
-/// and pairs of time stamps between them. No compiler is needed; a launcher only if MPI_Init needs one: name it after
-/// `--`. The trace of this process is checked and removed.
+/// and pairs of time stamps between them. A warning appears if other programs kept the machine busy. No compiler is
+/// needed; a launcher only if MPI_Init needs one: name it after `--`. The trace of this process is checked and removed.
 #[derive(Debug, Args)]
 #[command(override_usage = "mpitrace overhead [OPTIONS] [-- LAUNCHER ...]")]
 pub struct Arguments {
@@ -49,11 +50,17 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         bail!("no MPI library was found; put its mpirun on the PATH, or name it with --mpi");
     }
     let costs = costs(&tracer, &libraries, &arguments.launcher, &arguments.events)?;
+    if let Some(warning) = costs.machine.warning() {
+        eprintln!("mpitrace: {warning}");
+    }
     if arguments.json {
         output::json(output, "overhead", &costs)?;
         return Ok(ExitCode::SUCCESS);
     }
     writeln!(output, "{} ({})", costs.library, costs.path)?;
+    if let Some(processor) = &costs.machine.processor {
+        writeln!(output, "on {processor}")?;
+    }
     let mut table = Table::new(&[text("a call"), number("ns"), number("of two time stamps")]);
     let row = |name: String, ns: f64, ratio: f64| vec![name, format!("{ns:.1}"), format!("{ratio:.2}")];
     let times = &costs.cost.times;

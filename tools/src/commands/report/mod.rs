@@ -12,6 +12,7 @@ use mpitrace::categories::Rule;
 use super::{exit_code, info};
 use crate::draw::terminal::Look;
 use crate::export::destination::{Content, write_file};
+use crate::memory;
 use crate::options::{Input, PictureOption, RuleOption, TimeOption};
 use crate::output::{self, Output};
 use crate::progress::{self, Progress};
@@ -65,6 +66,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let source = progress::during("reading", || Source::open(&arguments.input))?;
     source.check(arguments.operation, time)?;
     source.warn(time);
+    source.warn_of_memory(arguments.operation, memory::PAGE);
     let report = report(&source, arguments, matches!(place, Place::Terminal))?;
     match place {
         Place::Page(path) => {

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
+use crate::memory;
 use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::{self, Output};
 use crate::progress::{self, Progress};
@@ -52,6 +53,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let time = arguments.time.time;
     source.check(arguments.operation, time)?;
     source.warn(time);
+    source.warn_of_memory(arguments.operation, memory::NUMBERS);
     let numbers: Vec<usize> = source.wanted(arguments.operation).collect();
     let steps = numbers.len() as u64 * facts::STEPS;
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
