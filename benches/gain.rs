@@ -108,7 +108,7 @@ fn predicted(delayed: &Delayed) -> Gain {
     synthetic::write(&path, &delayed.program.run(true).ranks).unwrap_or_else(|error| panic!("{error}"));
     let trace = Trace::open(&[&path]).unwrap_or_else(|error| panic!("{error}"));
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-    let account = Account::of(&trace, &clock, &operations, Rule::default());
+    let account = Account::new(&trace, &clock, &operations, Rule::default());
     let is_of_rank = |loss: &mpitrace::account::Loss| {
         // What was late in a call before is late by the same delay.
         let asleep = loss.because.is_some_and(|because| because.is_off());

@@ -98,7 +98,7 @@ fn run(program: &Path, [name, us, delay]: [&str; 3], trace: Option<&Path>) -> f6
 fn predicted(trace: &Path) -> Result<[f64; 3], &'static str> {
     let trace = Trace::open(&[trace]).expect("a trace");
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-    let account = Account::of(&trace, &clock, &operations, Rule::default());
+    let account = Account::new(&trace, &clock, &operations, Rule::default());
     let of_kind = |kind: Kind| {
         let losses = account.losses(false).into_iter().filter(move |loss| loss.kind == kind && loss.late() == Some(1));
         let mut all: Vec<Loss> = Vec::new();

@@ -96,7 +96,7 @@ fn read(ranks: &[SyntheticRank], folder: &Path) -> (Account, Vec<f64>) {
     synthetic::write(&path, ranks).expect("a trace is written");
     let trace = Trace::open(&[&path]).expect("the trace is read");
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-    let account = Account::of(&trace, &clock, &operations, Rule::default());
+    let account = Account::new(&trace, &clock, &operations, Rule::default());
     let medians = match all_calls(&trace, &operations, &clock) {
         none if none.is_empty() => operations
             .operations

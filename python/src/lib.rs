@@ -1,6 +1,6 @@
 //! The part of the Python package `mpitrace` that is Rust: a trace as JSON and as streams of Arrow record batches.
 //!
-//! Each function is one of the companion's library (`tools/src/tables/`), so both print the same numbers. The Python
+//! Each function is one of the companion's library (`tools/src/in_memory/`), so both print the same numbers. The Python
 //! part (`mpitrace/`) makes dictionaries and tables of what comes from here.
 
 use std::io;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use mpitrace_companion::tables::{self, Opened};
+use mpitrace_companion::in_memory::{self, Opened};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -82,7 +82,7 @@ impl Stream {
 /// The categories of any numbers, as JSON.
 #[pyfunction]
 fn categorize(py: Python<'_>, numbers: Vec<f64>, first_repetition: u64, method: &str) -> PyResult<String> {
-    py.detach(|| tables::categorize(&numbers, first_repetition, method)).map_err(raised)
+    py.detach(|| in_memory::categorize(&numbers, first_repetition, method)).map_err(raised)
 }
 
 /// A stream of one batch.
@@ -95,7 +95,7 @@ fn one(batch: anyhow::Result<RecordBatch>) -> PyResult<Stream> {
 /// A refusal by the system becomes an OSError of its kind, any other error a TraceError.
 fn raised(error: anyhow::Error) -> PyErr {
     let text = format!("{error:#}");
-    match tables::refused(&error) {
+    match in_memory::refused(&error) {
         Some(kind) => io::Error::new(kind, text).into(),
         None => TraceError::new_err(text),
     }

@@ -114,7 +114,7 @@ mod tests {
         let trace = Trace::open(&[path]).unwrap();
         let clock = Clock::new(&trace);
         let operations = Operations::new(&trace);
-        let account = Account::of(&trace, &clock, &operations, Rule::default());
+        let account = Account::new(&trace, &clock, &operations, Rule::default());
         // Useful: 30 and 70 of 100 us.
         close(whole_run(&account).unwrap(), [0.5, 50.0 / 70.0, 0.7]);
         let regions = regions(&trace, &clock, &operations, &account);

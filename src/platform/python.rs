@@ -131,7 +131,7 @@ impl Layout {
         word(memory, frame, self.code)
     }
 
-    /// What differs between instructions. Code may lie where other code has lain: so there is what the table of lines is
+    /// The difference between instructions. Code may lie where other code has lain: so there is what the table of lines is
     /// made of, too, by its ends and length.
     pub fn instruction(&self, memory: &impl Memory, frame: u64, code: u64) -> Option<[u64; 7]> {
         let [file, _, table] = self.names;

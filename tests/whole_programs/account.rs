@@ -21,7 +21,7 @@ pub const TESTS: &[Test] = &[
 fn accounts(path: &std::path::Path) -> Vec<RankAccount> {
     let trace = Trace::open(&[path]).expect("a trace");
     let (clock, operations) = (Clock::new(&trace), Operations::new(&trace));
-    let account = Account::of(&trace, &clock, &operations, Rule::default());
+    let account = Account::new(&trace, &clock, &operations, Rule::default());
     for rank in &account.ranks {
         let sum: f64 = rank.parts.sum();
         assert!((sum / rank.wall_ns - 1.0).abs() < 1e-9, "{sum}: {rank:?}");

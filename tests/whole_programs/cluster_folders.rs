@@ -71,7 +71,7 @@ fn through(case: &Case, file_system: &str) {
     let left: Vec<_> = fs::read_dir(shared(case)).expect("the folder").flatten().map(|entry| entry.path()).collect();
     assert_eq!(left.len(), 1, "{left:?}\n{}", traced.stderr);
     fs::rename(&left[0], case.folder.join("run.mpitrace")).expect("the trace");
-    traced.trace = Trace::at(case.folder.join("run.mpitrace"));
+    traced.trace = Trace::new(case.folder.join("run.mpitrace"));
     traced.stderr = said[1].clone();
     assert_one_trace(case, &traced, &[2, 2, 2]);
 }

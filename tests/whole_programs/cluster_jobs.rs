@@ -49,7 +49,7 @@ fn array(case: &Case) {
     let traced = run_on(case, &[], &launcher, launch);
     assert_eq!(traced.code, 0, "{}", traced.stderr);
     for index in [3, 4] {
-        let info = Trace::at(case.folder.join(format!("task-{index}-0.mpitrace"))).info();
+        let info = Trace::new(case.folder.join(format!("task-{index}-0.mpitrace"))).info();
         assert_eq!((info.complete, info.ranks, info.records), (true, 6, 66 * 6), "{}", traced.stderr);
         let factor = |name: &str| info.factors.get(name).map(String::as_str);
         assert_eq!(factor("batch_system"), Some("Slurm"));
@@ -72,7 +72,7 @@ fn second_step(case: &Case) {
     assert_eq!(files.len(), 2, "{}", traced.stderr);
     let mut steps: Vec<String> = Vec::new();
     for file in &files {
-        let info = Trace::at(file.clone()).info();
+        let info = Trace::new(file.clone()).info();
         assert_eq!((info.complete, info.ranks, info.records), (true, 6, 66 * 6), "{}", traced.stderr);
         steps.extend(info.factors.get("job_step").cloned());
     }
@@ -113,7 +113,7 @@ fn spawned(case: &Case) {
     let files = traces(case);
     assert_eq!(files.len(), 2, "{}", traced.stderr);
     for file in files {
-        let info = Trace::at(file).info();
+        let info = Trace::new(file).info();
         assert_eq!((info.complete, info.ranks), (true, 2), "{}", traced.stderr);
     }
     assert_nothing_left(case);

@@ -45,7 +45,7 @@ fn kill_on(case: &Case, folder: &Path, variables: &[OsString], how: &str, launch
     let mut before = vec![script("killed.sh").into(), how.into(), companion.into(), trace.clone().into()];
     before.extend_from_slice(launcher);
     let launch = case.launch(6, "endless.c").arg(folder).trace();
-    (run_on(case, &cluster, &before, launch), Trace::at(trace))
+    (run_on(case, &cluster, &before, launch), Trace::new(trace))
 }
 
 /// The records of all ranks but those of the dead nodes: 50 calls that returned, and the one that they were in.
@@ -85,7 +85,7 @@ fn over_bindfs(case: &Case) {
     assert!(left.iter().all(|name| !name.contains("joining") && !name.starts_with('.')), "{left:?}");
     let path = case.folder.join("recovered.mpitrace");
     fs::rename(&trace.path, &path).expect("the trace");
-    assert_recovered(case, &outcome, &Trace::at(path), &[0, 1, 2, 3, 4, 5]);
+    assert_recovered(case, &outcome, &Trace::new(path), &[0, 1, 2, 3, 4, 5]);
 }
 
 fn lost_node(case: &Case) {

@@ -53,7 +53,7 @@ fn option_of_srun(case: &Case) {
     let plain = run(None);
     assert_eq!((plain.code, path.exists()), (0, false), "{}", plain.stderr);
     let outcome = run(Some("--mpitrace=page-faults"));
-    let outcome = Outcome { trace: Trace::at(path.clone()), ..outcome };
+    let outcome = Outcome { trace: Trace::new(path.clone()), ..outcome };
     assert_same(&outcome, &plain, 6);
     assert_one_trace(case, &outcome, &[2, 2, 2]);
     assert_eq!(outcome.trace.info().counters, ["page-faults"]);
@@ -67,7 +67,7 @@ fn one_trace(case: &Case, before: &[OsString], launcher: &[OsString]) {
         vec![binaries::companion().into(), "run".into(), "-o".into(), path.clone().into(), "--".into()];
     let launch = case.launch(6, "counts.c").behind(&[script("ancestors.sh").into()]);
     let outcome = run_on(case, &[], &[before, &run, launcher].concat(), launch);
-    let outcome = Outcome { trace: Trace::at(path), ..outcome };
+    let outcome = Outcome { trace: Trace::new(path), ..outcome };
     assert_same(&outcome, &plain, 6);
     assert_one_trace(case, &outcome, &[2, 2, 2]);
 }

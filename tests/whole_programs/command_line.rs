@@ -15,7 +15,7 @@ fn run(case: &Case) {
     for (code, repetitions) in [("0", 12), ("7", 9)] {
         let launch = || case.launch(2, "repeat.c").arg(repetitions.to_string()).arg(code);
         let plain = launch().run();
-        let trace = Trace::at(case.folder.join(format!("run-{code}.mpitrace")));
+        let trace = Trace::new(case.folder.join(format!("run-{code}.mpitrace")));
         let mut before: Vec<OsString> = vec![binaries::companion().into(), "run".into(), "-o".into()];
         before.extend([trace.path.clone().into(), "--".into()]);
         let traced = launch().run_under(&before);

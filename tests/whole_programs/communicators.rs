@@ -118,7 +118,7 @@ fn spawned(case: &Case) {
     assert_eq!((outcome.code, outcome.stdout.as_str()), (0, "4 ranks\n"), "{}", outcome.stderr);
     for path in paths {
         // What each trace holds are its own world's ranks.
-        Trace::at(path).info().assert_is(&[
+        Trace::new(path).info().assert_is(&[
             want("MPI_Barrier", NUMBERED, 2),
             want("MPI_Allreduce", NUMBERED, 2).of(4, "MPI_INT").by("MPI_SUM").times(3),
         ]);

@@ -189,7 +189,7 @@ fn damaged(case: &Case) {
         let what = format!("damage {damage}\n{}{}", finished.stdout, finished.stderr);
         assert!(matches!(finished.code, 0..=2), "exit code {} for {what}", finished.code);
         if finished.code == 0 {
-            let info = Trace::at(output).info();
+            let info = Trace::new(output).info();
             assert!(info.records <= 101, "{} records from nowhere, {what}", info.records);
         } else {
             assert!(!finished.stderr.is_empty(), "{what}");

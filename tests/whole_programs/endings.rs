@@ -49,11 +49,11 @@ fn unreceived(case: &Case, before: &[OsString], trace: &Trace) -> Outcome {
 /// MPICH 5 ends a program in MPI_Finalize if it has seen a message that was never received. Where the ranks meet by
 /// messages the trace is written by then.
 fn by_the_library(case: &Case) {
-    let plain = unreceived(case, &[], &Trace::at(case.folder.join("none.mpitrace")));
+    let plain = unreceived(case, &[], &Trace::new(case.folder.join("none.mpitrace")));
     // The code of the rank that aborts, or of the other, which the launcher ends with SIGKILL.
     assert!([9, 15].contains(&plain.code), "{}", plain.stderr);
     for (joint, said) in [("0", "ranks 0-1 waited in MPI_Finalize"), ("1", "all ranks had come to MPI_Finalize")] {
-        let trace = Trace::at(case.folder.join(format!("run-{joint}.mpitrace")));
+        let trace = Trace::new(case.folder.join(format!("run-{joint}.mpitrace")));
         let folder = format!("MPITRACE_SEGMENT_DIR={}", case.segments.0.display());
         let mut before: Vec<OsString> = vec!["env".into(), folder.into()];
         before.extend((joint == "1").then(|| "MPITRACE_JOINT=1".into()));
@@ -109,7 +109,7 @@ fn fault_tolerant(case: &Case, ranks: u32, variable: &str) {
     // Each has written its own, and the records of the dead one are there.
     let own = |rank: u32| traced.trace.path.with_extension(format!("rank{rank}.mpitrace"));
     for rank in (0..ranks).filter(|rank| *rank != 1) {
-        let info = Trace::at(own(rank)).info();
+        let info = Trace::new(own(rank)).info();
         assert_eq!(info.missing.len() as u32, ranks - 1, "of rank {rank}");
         assert!(info.records >= 30, "of rank {rank}: {}", info.records);
     }

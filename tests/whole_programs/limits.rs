@@ -271,7 +271,7 @@ fn half_way_and_killed(case: &Case) {
     let said = killed.lines_with(ROOM);
     assert!(said.iter().any(|line| line.contains("rank 0:")), "{}", killed.stderr);
     assert!(said.len() == 1 || said.len() == 2 && said.iter().any(|line| line.contains("rank 1:")), "{said:?}");
-    let info = crate::support::Trace::at(recovered).info();
+    let info = crate::support::Trace::new(recovered).info();
     assert!(!info.complete);
     // Memory is taken for 16384 records at once.
     assert!((16384..2 * CALLS).contains(&info.records), "{info:?}");
@@ -302,7 +302,7 @@ fn full_spill(case: &Case) {
     assert_eq!(traced.lines_with("further calls are counted and not kept").len(), 1, "{}", traced.stderr);
     // There is no room for the trace either.
     assert_eq!(traced.lines_with("the records of all ranks are kept").len(), 1, "{}", traced.stderr);
-    let info = crate::support::Trace::at(recovered).info();
+    let info = crate::support::Trace::new(recovered).info();
     let found: Vec<_> = info.all_calls.iter().filter(|all| all.communicator == "MPI_COMM_SELF").collect();
     let [all] = found[..] else { panic!("not one operation: {:?}", info.all_calls) };
     assert_eq!((all.calls, all.kept + all.timed), (MADE, MADE));

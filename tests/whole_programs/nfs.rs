@@ -83,7 +83,7 @@ fn whole(case: &Case) {
     assert_eq!(traced.code, 0, "{}", traced.stderr);
     assert_eq!(traced.lines_with("mpitrace: ").len(), 1, "{}", traced.stderr);
     assert_eq!(names(&folder), ["run.mpitrace"]);
-    let info = Trace::at(path.clone()).info();
+    let info = Trace::new(path.clone()).info();
     info.assert_is(&[calls(WORLD, 4, 1), calls(NUMBERED, 2, 0), calls(NUMBERED, 2, 0)].concat());
     assert!(info.complete && info.missing.is_empty(), "{info:?}");
     let hosts: BTreeMap<String, Vec<u64>> = [("node1".to_owned(), vec![0, 1]), ("node2".to_owned(), vec![2, 3])].into();
@@ -99,7 +99,7 @@ fn whole(case: &Case) {
 struct Quota;
 
 impl Quota {
-    fn of(kib: u64) -> Self {
+    fn new(kib: u64) -> Self {
         Self::set(kib);
         Self
     }
@@ -130,7 +130,7 @@ fn over_quota(case: &Case) {
     assert!(kib >= 128, "{kib} KiB are too few to leave room for anything else");
     fs::remove_file(&path).expect("a trace");
 
-    let quota = Quota::of(kib / 2);
+    let quota = Quota::new(kib / 2);
     let traced = job(case, &program, Some(&path));
     drop(quota);
     traced.same_as(&plain);

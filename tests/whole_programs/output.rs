@@ -52,7 +52,7 @@ fn never_overwritten(case: &Case) {
     let others = ["mine.2.mpitrace", "mine.3.mpitrace"].map(|name| case.folder.join(name));
     assert_eq!(traces(&case.folder), [others[0].clone(), others[1].clone(), first]);
     for path in others {
-        assert_eq!(Trace::at(path).info().records, 20);
+        assert_eq!(Trace::new(path).info().records, 20);
     }
 }
 
@@ -66,7 +66,7 @@ fn placeholders(case: &Case) {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("the host's name");
     let process = name.strip_prefix(&format!("of-{}-", host.trim())).and_then(|rest| rest.strip_suffix(".mpitrace"));
     assert!(process.is_some_and(|pid| pid.parse::<u32>().is_ok()), "{name}");
-    assert_eq!(Trace::at(found[0].clone()).info().records, 20);
+    assert_eq!(Trace::new(found[0].clone()).info().records, 20);
 }
 
 fn default_name(case: &Case) {
@@ -76,7 +76,7 @@ fn default_name(case: &Case) {
     assert_eq!(found.len(), 1, "{found:?}");
     let name = found[0].file_name().unwrap_or_default().to_string_lossy().into_owned();
     assert!(name.starts_with("mpitrace-"), "{name}");
-    assert_eq!(Trace::at(found[0].clone()).info().records, 20);
+    assert_eq!(Trace::new(found[0].clone()).info().records, 20);
 }
 
 fn unwritable(case: &Case) {
@@ -105,7 +105,7 @@ fn folders(case: &Case) {
             fs::read_dir(case.folder.join(format!("traces/{number}"))).expect("made").flatten().collect();
         let found: Vec<_> = of_processes.iter().flat_map(|folder| traces(&folder.path())).collect();
         assert_eq!(found.len(), 1, "{found:?}");
-        let info = Trace::at(found[0].clone()).info();
+        let info = Trace::new(found[0].clone()).info();
         assert_eq!((info.records + info.dropped, info.dropped == 0), (2000, full == "spill"));
     }
 }
@@ -131,7 +131,7 @@ fn for_all_users(case: &Case) {
         let program = found[0].file_name().unwrap_or_default().to_string_lossy().into_owned();
         assert!(program.starts_with("repeat"), "{program}");
         assert_eq!([&day.path(), &user, &found[0]].map(|path| mode(path)), [of_folder, of_folder, of_trace]);
-        assert_eq!(Trace::at(found[0].clone()).info().records, 20);
+        assert_eq!(Trace::new(found[0].clone()).info().records, 20);
     }
 }
 

@@ -129,7 +129,7 @@ fn with_records(case: &Case, ranks: u32, program: &str) -> (Outcome, reader::Tra
     traced.same_as(&plain);
     assert_eq!(traced.code, 0, "{}", traced.stderr);
     let trace = reader::Trace::open(&[&traced.trace.path]).expect("a trace");
-    let messages = Messages::of(&trace, &Clock::new(&trace), &Operations::new(&trace));
+    let messages = Messages::new(&trace, &Clock::new(&trace), &Operations::new(&trace));
     assert!(messages.unmatched.is_empty(), "{:?}", messages.unmatched);
     let mut waits = messages.calls.iter().flatten().filter(|call| call.flags & message::COMPLETES != 0);
     assert!(waits.all(|call| call.start.is_some()), "each completion has a start");

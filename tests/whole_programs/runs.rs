@@ -33,7 +33,7 @@ fn each(case: &Case) {
     assert_eq!(done.code, alone.code, "{}", done.stderr);
     assert_eq!(done.stdout.lines().count(), 3 * alone.stdout.lines().count());
     for number in 1..=3 {
-        let info = Trace::at(case.folder.join(format!("x.{number}.mpitrace"))).info();
+        let info = Trace::new(case.folder.join(format!("x.{number}.mpitrace"))).info();
         assert_eq!((info.complete, info.only("MPI_Allreduce").repetitions), (true, 12));
     }
     assert_eq!(done.lines_with("mpitrace: run ").len(), 3, "{}", done.stderr);

@@ -136,7 +136,7 @@ fn hangs(outputs: &mut Outputs) {
     drop(running);
     litter::sweep();
     let folder = case.segments.0.to_str().expect("a plain path").to_owned();
-    let trace = Trace::at(case.folder.join("recovered.mpitrace"));
+    let trace = Trace::new(case.folder.join("recovered.mpitrace"));
     outputs.keep(&["recover", "--list", &folder]);
     outputs.keep(&["recover", &folder, "-o", trace.path.to_str().expect("a plain path")]);
     outputs.keep_all(&trace);

@@ -116,7 +116,7 @@ fn two_runs(case: &Case) {
     let path = case.folder.join("same.mpitrace");
     for run in ["same.mpitrace", "same.2.mpitrace"] {
         case.launch(2, "sessions.c").arg("twice").trace().set("MPITRACE_OUTPUT", &path).run();
-        let info = crate::support::Trace::at(case.folder.join(run)).info();
+        let info = crate::support::Trace::new(case.folder.join(run)).info();
         assert!(info.complete, "{run}: {info:?}");
     }
 }

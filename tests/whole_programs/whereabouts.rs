@@ -52,7 +52,7 @@ fn run(case: &Case, how: &str, dies: Option<&str>, stuck: Option<&str>) -> Outco
 /// Where the first thread of a rank was.
 fn activity_of(trace: &reader::Trace, rank: usize) -> (u32, String) {
     let part = &trace.parts[rank];
-    let (what, function) = activity::of(part.threads()[0].activity);
+    let (what, function) = activity::decoded(part.threads()[0].activity);
     (what, part.text(function).unwrap_or_default())
 }
 
@@ -131,7 +131,7 @@ fn copy(case: &Case) {
     assert_eq!(copied.len(), 1, "a copy of rank 0: {copied:?}");
     // The node is gone.
     case.segments.empty();
-    let trace = Trace::at(case.folder.join("copied.mpitrace"));
+    let trace = Trace::new(case.folder.join("copied.mpitrace"));
     let folder = case.folder.as_os_str();
     let finished = mpitrace(&["recover".as_ref(), folder, "-o".as_ref(), trace.path.as_os_str()]);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
@@ -164,7 +164,7 @@ fn dies(case: &Case, how: &str) {
     litter::sweep();
     assert_ne!(done.code, 0);
     assert_eq!(case.segments.left(), Vec::<String>::new(), "nothing is left:\n{}", done.stderr);
-    let info = Trace::at(output).info();
+    let info = Trace::new(output).info();
     assert_eq!((info.complete, info.only("MPI_Allreduce").repetitions), (false, 50), "{info:?}");
     assert_eq!(done.lines_with("the job did not end normally; ").len(), 1, "{}", done.stderr);
     assert_eq!(done.lines_with("recovered into x.mpitrace").len(), 1, "{}", done.stderr);
@@ -243,7 +243,7 @@ fn ended(case: &Case) {
     // The exit code is the launcher's: MPICH's ended with 0 in 8 of 12 untraced runs that were asked to end.
     assert!(case.mpi.library == "MPICH" || !done.status.success(), "{stderr}");
     assert_eq!(case.segments.left(), Vec::<String>::new(), "nothing is left:\n{stderr}");
-    assert!(!Trace::at(output).info().complete);
+    assert!(!Trace::new(output).info().complete);
     assert!(stderr.contains("rank 0 is in MPI_Barrier on MPI_COMM_WORLD"), "{stderr}");
 }
 

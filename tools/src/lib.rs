@@ -10,6 +10,8 @@ mod cli;
 mod commands;
 mod draw;
 mod export;
+#[cfg(feature = "arrow")]
+pub mod in_memory;
 #[cfg(test)]
 mod invented_tests;
 mod launcher;
@@ -29,8 +31,6 @@ pub mod source;
 mod stacks;
 mod summary;
 pub mod table;
-#[cfg(feature = "arrow")]
-pub mod tables;
 pub mod text;
 mod undone;
 mod usage;

@@ -59,14 +59,14 @@ mod tests {
         MismatchedCall { ranks, function, root, bytes: Some(bytes), datatype: None, reduction: None, call_site: None }
     }
 
-    fn of(kind: MismatchKind, sequence: u64, communicator: &str, calls: Vec<MismatchedCall>) -> Mismatch {
+    fn mismatch(kind: MismatchKind, sequence: u64, communicator: &str, calls: Vec<MismatchedCall>) -> Mismatch {
         Mismatch { communicator_id: 0, communicator: communicator.to_owned(), sequence, kind, calls }
     }
 
     #[test]
     fn a_line_names_the_place_and_what_each_rank_called() {
         let calls = vec![call(&[0], "MPI_Bcast", 8, Some(0)), call(&[1, 2, 3], "MPI_Barrier", 0, None)];
-        let mismatch = of(MismatchKind::Function, 701, "MPI_COMM_WORLD", calls);
+        let mismatch = mismatch(MismatchKind::Function, 701, "MPI_COMM_WORLD", calls);
         let expected = "MISMATCH (function) at call 701 of MPI_COMM_WORLD: \
                         rank 0 MPI_Bcast of 8 bytes to or from root 0, ranks 1-3 MPI_Barrier";
         assert_eq!(line(&mismatch), expected);
@@ -82,7 +82,7 @@ mod tests {
             ..call(&[rank], "MPI_Reduce", 4, Some(0))
         };
         let calls = vec![of_type(0, "MPI_INT"), of_type(1, "MPI_FLOAT")];
-        let mut mismatch = of(MismatchKind::Datatype, 0, "comm-1", calls);
+        let mut mismatch = mismatch(MismatchKind::Datatype, 0, "comm-1", calls);
         let expected = "MISMATCH (datatype) at call 0 of comm-1: rank 0 MPI_Reduce of 4 bytes as MPI_INT to or from root 0, \
                         rank 1 MPI_Reduce of 4 bytes as MPI_FLOAT to or from root 0";
         assert_eq!(line(&mismatch), expected);

@@ -42,7 +42,7 @@ impl Style {
     pub const PLAIN: Style = Style { attributes: false, width: UNKNOWN_WIDTH };
 
     /// As suits a stream of this process.
-    pub fn of(stream: &(impl IsTerminal + AsFd)) -> Style {
+    pub fn for_stream(stream: &(impl IsTerminal + AsFd)) -> Style {
         let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
         let terminal = stream.is_terminal().then(|| terminal_size::terminal_size_of(stream)).flatten();
         let width = terminal.map(|(width, _)| width.0.into());
@@ -91,7 +91,7 @@ impl Output {
     /// The process' standard output.
     pub fn stdout() -> Self {
         let stdout = io::stdout();
-        let style = Style::of(&stdout);
+        let style = Style::for_stream(&stdout);
         Output::new(Box::new(stdout), style)
     }
 

@@ -152,7 +152,7 @@ impl<'t> Table<'t> {
         }
         times.retain(|&ns| ns != 0.0);
         times.sort_by(f64::total_cmp);
-        Some(text::Unit::of(times.get(times.len() / 2).copied().unwrap_or(0.0)))
+        Some(text::Unit::for_time(times.get(times.len() / 2).copied().unwrap_or(0.0)))
     }
 }
 

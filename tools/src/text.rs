@@ -57,7 +57,7 @@ pub fn time(ns: f64) -> String {
         0.0 => "0 ns".to_owned(),
         below if below < 0.001 => format!("{ns:.2e} ns"),
         _ => {
-            let unit = Unit::of(ns);
+            let unit = Unit::for_time(ns);
             format!("{} {}", unit.number(ns), unit.name)
         }
     }
@@ -65,7 +65,7 @@ pub fn time(ns: f64) -> String {
 
 /// A round time: `1 µs`, `300 ns`.
 pub fn round_time(ns: f64) -> String {
-    let unit = Unit::of(ns);
+    let unit = Unit::for_time(ns);
     format!("{} {}", (ns / unit.ns * 1e3).round() / 1e3, unit.name)
 }
 
@@ -80,7 +80,7 @@ pub struct Unit {
 
 impl Unit {
     /// The one that suits a time.
-    pub fn of(ns: f64) -> Unit {
+    pub fn for_time(ns: f64) -> Unit {
         let (name, ns) = match ns.abs() {
             below if below < 999.5 => ("ns", 1.0),
             below if below < 999.5e3 => ("µs", 1e3),

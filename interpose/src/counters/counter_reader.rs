@@ -4,8 +4,8 @@
 
 use mpitrace_format::layout::INNER_COUNTERS;
 
+use crate::counters::kinds;
 use crate::counters::source::{MOST, Source};
-use crate::counters::sources;
 use crate::record::chunk::Place;
 use crate::record::thread::ThreadRef;
 
@@ -34,7 +34,7 @@ impl CounterReader {
             let words = source.words();
             Opened { source, before: room(words), after: room(words), column }
         };
-        let kinds = sources::open().into_iter().map(opened).collect();
+        let kinds = kinds::open().into_iter().map(opened).collect();
         Box::new(CounterReader { kinds, values: room(MOST.max(INNER_COUNTERS)) })
     }
 

@@ -5,10 +5,10 @@
 //! and binding happen at start-up and when a thread makes its first call, where all of that is allowed.
 
 pub mod counter_reader;
+pub mod kinds;
 pub mod message_counters;
 pub mod mpi_t;
 pub mod per_call;
 pub mod perf;
 pub mod source;
-pub mod sources;
 pub mod user_counters;

@@ -1,6 +1,6 @@
 //! A kind of counters, and what one thread has open of it.
 //!
-//! A kind is one file with a type that is a [`Kind`], and one line in the list in `sources.rs`
+//! A kind is one file with a type that is a [`Kind`], and one line in the list in `kinds.rs`
 //! (docs/developers/guide.md). Everything else goes by the list: names and columns, the entries in the table of
 //! counters, the readings around a call, the values.
 

@@ -104,7 +104,7 @@ mod tests {
         };
         call(2);
         assert_eq!(SUM.load(Ordering::Relaxed), 123_456);
-        assert_eq!(activity::of(thread.entry().activity()).0, activity::ERROR_HANDLER);
+        assert_eq!(activity::decoded(thread.entry().activity()).0, activity::ERROR_HANDLER);
         assert_eq!((thread.outcome(0), thread.outcome(0)), (2, 0), "the error, once");
         // On a thread without a state.
         std::thread::spawn(move || call(7)).join().unwrap();

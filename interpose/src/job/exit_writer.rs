@@ -15,7 +15,7 @@ use mpitrace_format::part::Content;
 use mpitrace_format::{file, recover};
 
 use crate::base::{allocator, first_on_node, log, mode, system};
-use crate::counters::{per_call, sources};
+use crate::counters::{kinds, per_call};
 use crate::job::output::{self, Written};
 use crate::job::run::{self, Run};
 use crate::job::{launcher, output_name, stuck};
@@ -27,7 +27,7 @@ pub fn close_counters(run: &Run) {
     if run.live.get().is_some() && !allocator::is_exhausted() {
         // What came after the last call is in the totals.
         per_call::skipped();
-        let found = sources::finish();
+        let found = kinds::finish();
         if !found.is_empty() && first_on_node::is_first("counters") {
             found.into_iter().for_each(log::warn);
         }

@@ -10,7 +10,7 @@ use mpitrace_format::layout::{NO_RANK, RankHeader, RankTimes, full, live_columns
 use crate::base::allocator::{self, Held};
 use crate::base::{first_on_node, log, mode, preloaded, system, unwinder};
 use crate::counters::source::Wanted;
-use crate::counters::{message_counters, sources};
+use crate::counters::{kinds, message_counters};
 use crate::identity::registry;
 use crate::job::run::{RUN, Run, World};
 use crate::job::settings::{PointToPoint, Settings};
@@ -125,7 +125,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     if run.settings.p2p > PointToPoint::Off {
         waits::start();
     }
-    let planned = sources::plan(Wanted {
+    let planned = kinds::plan(Wanted {
         events: run.settings.events.clone(),
         pvars: run.settings.pvars.clone(),
         has_world: run.world.get().is_some(),

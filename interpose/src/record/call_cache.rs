@@ -188,7 +188,7 @@ pub struct Lately<T>([(usize, u64, Option<T>); LATELY]);
 impl<T: Copy> Lately<T> {
     const NEW: Lately<T> = Lately([(0, 0, None); LATELY]);
 
-    /// What was found behind a handle lately, where that is still good.
+    /// The last entry found for a handle, where it is still valid.
     #[inline(always)]
     pub fn find(&mut self, handle: usize) -> Option<T> {
         let (of, generation, found) = &mut self.0[handle_index(handle) % LATELY];

@@ -53,7 +53,7 @@ impl Columns {
     }
 
     /// The columns of the chunk that lies at this offset, in its draw of this number.
-    pub fn of(memory: &'static Mapping, start: u64, header: &'static SegmentHeader, draw: u64) -> Columns {
+    pub fn new(memory: &'static Mapping, start: u64, header: &'static SegmentHeader, draw: u64) -> Columns {
         let place = memory.range(start, header.chunk_bytes);
         let at = |column: usize| place.wrapping_add(header.columns[column].offset as usize);
         Columns {

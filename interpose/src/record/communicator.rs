@@ -150,7 +150,7 @@ impl Communicator {
 
     pub fn entry(&self) -> Entry<CommunicatorEntry> {
         // SAFETY: the place of an entry, which lasts: only `leak` and `set_listed` store it.
-        unsafe { Entry::at(self.entry.load(Ordering::Relaxed)) }
+        unsafe { Entry::new(self.entry.load(Ordering::Relaxed)) }
     }
 
     fn is(&self, what: u32) -> bool {

@@ -39,7 +39,7 @@ unsafe impl<T> Sync for Entry<T> {}
 impl<T> Entry<T> {
     /// # Safety
     /// The place is not null, aligned, large enough and lasts.
-    pub unsafe fn at(place: *mut T) -> Entry<T> {
+    pub unsafe fn new(place: *mut T) -> Entry<T> {
         // SAFETY: not null, as the caller promises.
         Entry(unsafe { NonNull::new_unchecked(place) })
     }
@@ -70,21 +70,21 @@ macro_rules! fields {
             #[inline(always)]
             #[allow(dead_code, reason = "not every field is both read and written")]
             pub fn $field(self) -> $kind {
-                // SAFETY: the place is valid (`Entry::at`); only the field is read, and no reference is made.
+                // SAFETY: the place is valid (`Entry::new`); only the field is read, and no reference is made.
                 unsafe { (&raw const (*self.0.as_ptr()).$field).read() }
             }
 
             #[inline(always)]
             #[allow(dead_code, reason = "not every field is both read and written")]
             pub fn $set(self, value: $kind) {
-                // SAFETY: the place is valid (`Entry::at`); only the field is written, by one thread at a time.
+                // SAFETY: the place is valid (`Entry::new`); only the field is written, by one thread at a time.
                 unsafe { (&raw mut (*self.0.as_ptr()).$field).write(value) };
             }
         )*
         $($(
             #[inline(always)]
             pub fn $word(self) -> &'static $atomic {
-                // SAFETY: the place is valid for as long as the process lasts (`Entry::at`), and aligned.
+                // SAFETY: the place is valid for as long as the process lasts (`Entry::new`), and aligned.
                 unsafe { $atomic::from_ptr(&raw mut (*self.0.as_ptr()).$($place).+) }
             }
         )*)?
@@ -123,7 +123,7 @@ fields! {
 impl<T: Copy> Entry<T> {
     /// All of it, which stays the same meanwhile.
     pub fn read(self) -> T {
-        // SAFETY: the place is valid (`Entry::at`), and the caller has it for itself.
+        // SAFETY: the place is valid (`Entry::new`), and the caller has it for itself.
         unsafe { self.0.read() }
     }
 }
@@ -152,7 +152,7 @@ impl Entry<OperationEntry> {
 impl Entry<MessageEntry> {
     /// Counts a call: how many came before. Threads may make calls of one operation at once.
     pub fn count(self) -> u64 {
-        // SAFETY: the place is valid (`Entry::at`) and aligned; the count is changed in this way only while the program
+        // SAFETY: the place is valid (`Entry::new`) and aligned; the count is changed in this way only while the program
         // runs.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).calls) }.fetch_add(1, Ordering::Relaxed)
     }
@@ -174,7 +174,7 @@ impl Entry<ThreadEntry> {
     /// with [`activity::SEEN`], which is lost when the thread stores another one.
     pub fn look_at_activity(self) -> (u32, bool) {
         let word = self.activity_word().load(Ordering::Relaxed);
-        if activity::of(word).0 == activity::COMPUTING || word & activity::SEEN != 0 {
+        if activity::decoded(word).0 == activity::COMPUTING || word & activity::SEEN != 0 {
             return (word & !activity::SEEN, word & activity::SEEN != 0);
         }
         let marked = word | activity::SEEN;
@@ -184,7 +184,7 @@ impl Entry<ThreadEntry> {
 
     /// Counts an interruption that has no entry of its own, with the time off the processor, ns.
     pub fn count_unlisted(self, off_ns: u64) {
-        // SAFETY: the place is valid (`Entry::at`); both fields are changed by their thread alone.
+        // SAFETY: the place is valid (`Entry::new`); both fields are changed by their thread alone.
         unsafe {
             (*self.0.as_ptr()).unlisted += 1;
             (*self.0.as_ptr()).unlisted_off_ns += off_ns;
@@ -196,31 +196,31 @@ impl Entry<ThreadTimes> {
     /// Adds to the ticks of this one of [`mpitrace_format::layout::wait_class`].
     #[inline(always)]
     pub fn add_ticks(self, class: usize, ticks: u64) {
-        // SAFETY: the place is valid (`Entry::at`); the sums are changed by their thread alone.
+        // SAFETY: the place is valid (`Entry::new`); the sums are changed by their thread alone.
         unsafe { (*self.0.as_ptr()).ticks[class] += ticks };
     }
 
     #[inline(always)]
     pub fn ticks(self, class: usize) -> u64 {
-        // SAFETY: the place is valid (`Entry::at`).
+        // SAFETY: the place is valid (`Entry::new`).
         unsafe { (*self.0.as_ptr()).ticks[class] }
     }
 
     /// Adds time off the processor, ns, by its place and reason.
     pub fn add_off(self, place: usize, reason: usize, ns: u64) {
-        // SAFETY: the place is valid (`Entry::at`); the sums are changed by their thread alone.
+        // SAFETY: the place is valid (`Entry::new`); the sums are changed by their thread alone.
         unsafe { (*self.0.as_ptr()).off_ns[place][reason] += ns };
     }
 
     /// Stores a message that the thread waits for.
     #[inline(always)]
     pub fn set_awaited(self, number: usize, message: AwaitedMessage) {
-        // SAFETY: the place is valid (`Entry::at`); the messages are changed by their thread alone.
+        // SAFETY: the place is valid (`Entry::new`); the messages are changed by their thread alone.
         unsafe { (*self.0.as_ptr()).awaits[number] = message };
     }
 
     pub fn set_processor_time(self, reading: ProcessorTime) {
-        // SAFETY: the place is valid (`Entry::at`); the reading is changed by its thread alone.
+        // SAFETY: the place is valid (`Entry::new`); the reading is changed by its thread alone.
         unsafe { (*self.0.as_ptr()).processor[1] = reading };
     }
 }
@@ -241,7 +241,7 @@ impl Mapping {
         let place = self.range(offset, size_of::<T>() as u64).cast::<T>();
         assert!(place.is_aligned(), "an entry where entries lie");
         // SAFETY: it lies within the mapping, which lasts, and is aligned.
-        unsafe { Entry::at(place) }
+        unsafe { Entry::new(place) }
     }
 }
 
@@ -257,7 +257,11 @@ mod tests {
         entry.set_activity(word);
         assert_eq!(entry.look_at_activity(), (word, false), "seen for the first time");
         assert_eq!(entry.look_at_activity(), (word, true));
-        assert_eq!(activity::of(entry.activity()), (activity::POINT_TO_POINT, 64), "the mark is no part of the name");
+        assert_eq!(
+            activity::decoded(entry.activity()),
+            (activity::POINT_TO_POINT, 64),
+            "the mark is no part of the name"
+        );
         // It returns, and another call of the same function begins.
         entry.set_activity(activity::left(entry.activity()));
         entry.set_activity(activity::next(entry.activity(), word));

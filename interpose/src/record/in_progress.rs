@@ -50,7 +50,7 @@ impl TraceBuffer {
             }
             let entry: Entry<ThreadEntry> = self.entry(thread.into());
             let (word, same) = entry.look_at_activity();
-            let (what, function) = activity::of(word);
+            let (what, function) = activity::decoded(word);
             let function = self.text(function);
             (what != activity::COMPUTING).then_some(InProgress { thread, function, call: Call::Other { same } })
         });

@@ -343,7 +343,7 @@ impl TraceBuffer {
     }
 
     pub(super) fn columns(&self, chunk: u32, draw: u64) -> Columns {
-        Columns::of(self.memory, self.start_of(chunk), &self.layout.header, draw)
+        Columns::new(self.memory, self.start_of(chunk), &self.layout.header, draw)
     }
 
     pub fn chunk(&self, chunk: u32) -> Entry<ChunkEntry> {

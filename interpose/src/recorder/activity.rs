@@ -90,7 +90,7 @@ impl Activity {
         let thread = thread::current().filter(|thread| mode::is_on() && here >= thread.guard());
         let Some(thread) = thread else { return call() };
         let site = if call_site::asked() { call_site::number(here, &self.distance) } else { 0 };
-        thread.begin_message_call(activity::of(self.word.load(Ordering::Relaxed)).1, site);
+        thread.begin_message_call(activity::decoded(self.word.load(Ordering::Relaxed)).1, site);
         let result = call();
         thread.end_message_call(ticks::now());
         result

@@ -96,7 +96,7 @@ pub fn find(
 /// Counts a receive that the thread begins in the call that it is in, as these types.
 #[inline(always)]
 fn count_receive(thread: ThreadRef, partner: u64, types: u16) {
-    partners::received(thread, partner, types, || at_site(activity::of(thread.entry().activity()).1));
+    partners::received(thread, partner, types, || at_site(activity::decoded(thread.entry().activity()).1));
 }
 
 /// The set of the data type that the program passes to a call that has not returned.

@@ -102,7 +102,7 @@ struct Waits<'a> {
 
 impl<'a> CallAccounts<'a> {
     /// Those of a trace whose calls were matched.
-    pub fn of(trace: &'a Trace, clock: &'a Clock, operations: &'a Operations) -> CallAccounts<'a> {
+    pub fn new(trace: &'a Trace, clock: &'a Clock, operations: &'a Operations) -> CallAccounts<'a> {
         CallAccounts {
             trace,
             clock,
@@ -116,9 +116,9 @@ impl<'a> CallAccounts<'a> {
     /// number).
     pub fn of_call(&self, operation: usize, row: usize, part: usize, record: u32) -> CallAccount {
         let of = &self.operations.operations[operation];
-        let waits = self.waits[operation].get_or_init(|| Waits::of(self.trace, self.clock, of));
-        let processors = self.processors[part].get_or_init(|| Processors::of(&self.trace.parts[part]));
-        let cpu = processors.at(record);
+        let waits = self.waits[operation].get_or_init(|| Waits::new(self.trace, self.clock, of));
+        let processors = self.processors[part].get_or_init(|| Processors::new(&self.trace.parts[part]));
+        let cpu = processors.of_record(record);
         let at = waits.of_part.get(part).map_or(usize::MAX, |&at| at as usize);
         let Some(member) = waits.members.get(at) else { return CallAccount { cpu, ..CallAccount::default() } };
         let off = member.off_processor(record);
@@ -136,7 +136,7 @@ impl<'a> CallAccounts<'a> {
 }
 
 impl<'a> Waits<'a> {
-    fn of(trace: &'a Trace, clock: &'a Clock, operation: &Operation) -> Waits<'a> {
+    fn new(trace: &'a Trace, clock: &'a Clock, operation: &Operation) -> Waits<'a> {
         let found = operation.complete_rows().next().map(|row| operation::members(trace, clock, operation, row));
         // Else nothing is known of waits; of interruptions it is.
         let (members, root) = found.unwrap_or_else(|| (Member::all(trace, clock, operation), None));
@@ -200,7 +200,7 @@ struct OfThread {
 }
 
 impl Processors {
-    fn of(part: &Part) -> Processors {
+    fn new(part: &Part) -> Processors {
         let known = |processor: u32| Some(processor).filter(|&processor| processor != NO_PROCESSOR);
         let first = |thread: &ThreadEntry| OfThread { before: Vec::new(), last: thread.first_processor.checked_sub(1) };
         let mut of_thread: Vec<OfThread> = part.threads().iter().map(first).collect();
@@ -227,7 +227,7 @@ impl Processors {
         Processors { of_thread, runs: part.runs().iter().map(run).collect() }
     }
 
-    fn at(&self, record: u32) -> Option<u32> {
+    fn of_record(&self, record: u32) -> Option<u32> {
         let record = u64::from(record);
         let run = self.runs.partition_point(|&(behind, _)| behind <= record);
         let thread = self.runs.get(run)?.1;

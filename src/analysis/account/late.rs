@@ -61,7 +61,7 @@ impl Late {
     /// they in other MPI calls. While it waits in these it may yield its processor: as in a call, what
     /// may be either is taken for the waiting. What a rank was late already when it left its call before is due to that
     /// call, in which it was off its processor for `off_in_previous`.
-    pub(super) fn of(
+    pub(super) fn new(
         before: Option<Gap>,
         longer: Option<Longer>,
         off_in_previous: Option<Off>,
@@ -188,7 +188,7 @@ mod tests {
         let late = |own: Gap, other: Gap| {
             let ns = own.worked_ns + own.off.sum() - other.worked_ns - other.off.sum();
             let waits = [Wait { other, ..wait(ns, 0.0) }];
-            let late = Late::of(Some(own), Some(Longer::PointToPoint(0.0)), Some(Off::default()), &waits);
+            let late = Late::new(Some(own), Some(Longer::PointToPoint(0.0)), Some(Off::default()), &waits);
             (late.because(), late.interrupted_ns.round(), late.computing_ns.round())
         };
         let asleep = |ns| Off { asleep: ns, ..Off::default() };
@@ -212,7 +212,7 @@ mod tests {
     fn late(off_before: Option<f64>, other_mpi: Option<f64>) -> [f64; 4] {
         let waits = [100.0, 40.0].map(|ns| wait(ns, 0.0));
         let before = off_before.map(|ns| gap(0.0, preempted(ns)));
-        let late = Late::of(before, other_mpi.map(Longer::OtherMpi), Some(Off::default()), &waits);
+        let late = Late::new(before, other_mpi.map(Longer::OtherMpi), Some(Off::default()), &waits);
         assert_eq!((late.waiting_ns, late.repetitions), (140.0, 1));
         [late.interrupted_ns, late.other_mpi_ns, late.computing_ns, late.unknown_ns]
     }
@@ -234,7 +234,7 @@ mod tests {
     fn time_off_the_processor_in_point_to_point_calls_is_told_apart() {
         let waits = [wait(100.0, 0.0)];
         let longer = Some(Longer::PointToPoint(60.0));
-        let late = Late::of(Some(gap(0.0, preempted(30.0))), longer, Some(Off::default()), &waits);
+        let late = Late::new(Some(gap(0.0, preempted(30.0))), longer, Some(Off::default()), &waits);
         assert_eq!((late.interrupted_ns, late.point_to_point_ns, late.computing_ns), (30.0, 60.0, 10.0));
         assert_eq!((late.other_mpi_ns, late.because()), (0.0, Some(Because::PointToPoint)));
     }
@@ -244,7 +244,7 @@ mod tests {
         let late = |off_in_previous: Option<f64>| {
             let waits = [wait(100.0, 70.0)];
             let before = Some(gap(0.0, preempted(10.0)));
-            let late = Late::of(before, Some(Longer::OtherMpi(0.0)), off_in_previous.map(preempted), &waits);
+            let late = Late::new(before, Some(Longer::OtherMpi(0.0)), off_in_previous.map(preempted), &waits);
             assert_eq!(late.interrupted_by.sum(), late.interrupted_ns);
             [late.interrupted_ns, late.earlier_call_ns, late.computing_ns, late.unknown_ns]
         };
@@ -257,7 +257,7 @@ mod tests {
     fn a_late_rank_was_off_its_processor_for_the_reasons_of_that_time() {
         let waits = [wait(100.0, 0.0)];
         let before = Off { preempted: 50.0, asleep: 150.0, ..Off::default() };
-        let late = Late::of(Some(gap(0.0, before)), None, Some(Off::default()), &waits);
+        let late = Late::new(Some(gap(0.0, before)), None, Some(Off::default()), &waits);
         assert_eq!(late.interrupted_by, Off { preempted: 25.0, asleep: 75.0, ..Off::default() });
         assert_eq!(late.because(), Some(Because::Asleep));
     }

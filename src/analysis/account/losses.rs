@@ -131,7 +131,7 @@ pub fn alone(times: &[f64]) -> Option<usize> {
 
 /// `in_turns`: where no rank of an operation is alone late, one loss is of all ranks; so is one outside of collective calls
 /// that no rank has alone.
-pub(super) fn of(account: &Account, in_turns: bool) -> Vec<Loss> {
+pub(super) fn listed(account: &Account, in_turns: bool) -> Vec<Loss> {
     let mut losses = Vec::new();
     for (operation, of) in account.operations.iter().enumerate() {
         let mut add = |kind, rank, because, ns, repetitions| {

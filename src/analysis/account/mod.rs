@@ -72,8 +72,8 @@ pub struct Account {
 
 impl Account {
     /// The account of all operations; `rule` finds their categories.
-    pub fn of(trace: &Trace, clock: &Clock, operations: &Operations, rule: Rule) -> Account {
-        let of_operation = |operation| OperationAccount::of(trace, clock, operation, rule);
+    pub fn new(trace: &Trace, clock: &Clock, operations: &Operations, rule: Rule) -> Account {
+        let of_operation = |operation| OperationAccount::new(trace, clock, operation, rule);
         Account::of_operations(trace, clock, operations, operations.operations.iter().map(of_operation).collect())
     }
 
@@ -84,7 +84,7 @@ impl Account {
         operations: &Operations,
         accounts: Vec<OperationAccount>,
     ) -> Account {
-        let messages = Messages::of(trace, clock, operations);
+        let messages = Messages::new(trace, clock, operations);
         let waits = messages.waits(trace, clock);
         let mut ranks = rank::accounts(trace, clock, &accounts);
         let late_messages = messages.late_ranks(trace, clock, &waits, &ranks);
@@ -137,6 +137,6 @@ impl Account {
     /// The losses, the largest first. `in_turns`: where the ranks are late in turns, the operation has one loss for all of
     /// them, without a rank.
     pub fn losses(&self, in_turns: bool) -> Vec<Loss> {
-        losses::of(self, in_turns)
+        losses::listed(self, in_turns)
     }
 }

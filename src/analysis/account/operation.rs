@@ -88,7 +88,7 @@ struct Piece {
 
 impl OperationAccount {
     /// The account of an operation; categories are found by `rule`.
-    pub fn of(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> OperationAccount {
+    pub fn new(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> OperationAccount {
         if operation.key.is_region {
             return OperationAccount::knowing(trace, clock, operation, &[]);
         }
@@ -109,7 +109,7 @@ impl OperationAccount {
         let is_usual = |place: usize| good == 0 || category[place] == Category::Good;
         let apart = walk.apart(if good == 0 { rows.len() } else { good });
         let pieces =
-            parallel::map(parallel::pieces(rows.len()), |piece| Piece::of(&walk, &rows, piece, is_usual, apart));
+            parallel::map(parallel::pieces(rows.len()), |piece| Piece::new(&walk, &rows, piece, is_usual, apart));
         let mut account = OperationAccount {
             repetitions: rows.len(),
             ranks: members.iter().map(|member| (trace.parts[member.index].rank(), Parts::default())).collect(),
@@ -193,7 +193,7 @@ impl OperationAccount {
 
 impl Piece {
     /// Every `apart`-th of the usual repetitions is looked at.
-    fn of(
+    fn new(
         walk: &Walk,
         rows: &CompleteRows,
         places: Range<usize>,

@@ -32,7 +32,7 @@ fn account(name: &str, ranks: &[SyntheticRank]) -> Account {
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
     let operations = Operations::new(&trace);
-    Account::of(&trace, &Clock::new(&trace), &operations, Rule::default())
+    Account::new(&trace, &Clock::new(&trace), &operations, Rule::default())
 }
 
 /// Ten calls of a function with the root 1, which the ranks enter and leave at these times after each thousandth ns.
@@ -254,7 +254,7 @@ fn each_call_has_its_account() {
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-    let accounts = CallAccounts::of(&trace, &clock, &operations);
+    let accounts = CallAccounts::new(&trace, &clock, &operations);
     let reduce = |part, record, row| accounts.of_call(0, row, part, record);
     let account = |waiting: f64, interrupted: f64, interruptions, cpu| CallAccount {
         waiting_ns: Some(waiting),

@@ -31,12 +31,12 @@ impl Order {
     /// The order of an operation whose root has this place among the members. `None`: as of a function; a region of the
     /// program waits for nothing, whatever its name is.
     pub fn of_operation(operation: &Operation, root: Option<usize>) -> Option<Order> {
-        if operation.key.is_region { None } else { Order::of(&operation.key.function, root) }
+        if operation.key.is_region { None } else { Order::of_function(&operation.key.function, root) }
     }
 
     /// The order of a function whose root has this place among the members, if it has one. `None`: it is not
     /// known which ranks wait for which.
-    pub fn of(function: &str, root: Option<usize>) -> Option<Order> {
+    pub fn of_function(function: &str, root: Option<usize>) -> Option<Order> {
         match Function::named(function)?.pattern {
             Pattern::AllToAll => Some(Order::All),
             Pattern::UsuallyAllToAll => Some(Order::MostlyAll),
@@ -115,13 +115,13 @@ mod tests {
 
     #[test]
     fn functions_without_a_known_order_claim_nothing() {
-        assert_eq!(Order::of("MPI_Neighbor_alltoall", None), None);
-        assert_eq!(Order::of("MPI_Bcast", None), None, "an intercommunicator");
-        assert_eq!(Order::of("MPI_Bcast", Some(3)), Some(Order::Root(3)));
-        assert_eq!(Order::of("MPI_Ireduce", Some(0)), Some(Order::AtRoot(0)));
-        assert_eq!(Order::of("MPI_Exscan", None), Some(Order::Lower));
-        assert_eq!(Order::of("MPI_Comm_split", None), Some(Order::MostlyAll));
-        assert_eq!(Order::of("MPI_Comm_free", None), None);
-        assert_eq!(Order::of("a region of the program", None), None);
+        assert_eq!(Order::of_function("MPI_Neighbor_alltoall", None), None);
+        assert_eq!(Order::of_function("MPI_Bcast", None), None, "an intercommunicator");
+        assert_eq!(Order::of_function("MPI_Bcast", Some(3)), Some(Order::Root(3)));
+        assert_eq!(Order::of_function("MPI_Ireduce", Some(0)), Some(Order::AtRoot(0)));
+        assert_eq!(Order::of_function("MPI_Exscan", None), Some(Order::Lower));
+        assert_eq!(Order::of_function("MPI_Comm_split", None), Some(Order::MostlyAll));
+        assert_eq!(Order::of_function("MPI_Comm_free", None), None);
+        assert_eq!(Order::of_function("a region of the program", None), None);
     }
 }

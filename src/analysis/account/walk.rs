@@ -176,7 +176,7 @@ impl<'a> Step<'a> {
             let others = others.map(|other| (&members[other], self.records[other].0));
             let longer = longer_in_calls(&members[at], record, others);
             let off_in_previous = members[at].off_in_previous(record, &mut self.read[reader(at)]);
-            let mut late = Late::of(self.gaps[at], longer, off_in_previous, waits);
+            let mut late = Late::new(self.gaps[at], longer, off_in_previous, waits);
             self.carried.iter().filter(|(of, _)| *of == at).for_each(|&(_, before)| late += before);
             self.late.push((at, Late { repetitions: 1, ..late }));
         }
@@ -268,7 +268,7 @@ impl Pair<'_, '_> {
         let longer = longer_in_calls(member, previous[0], [(self.members[1], previous[1])].into_iter());
         let (ns, left_later_ns) = (carried_ns - further_ns, left_later_ns - further_ns);
         let wait = Wait { late: 0, ns, left_later_ns, other: other.unwrap_or_default() };
-        let mut late = Late::of(before, longer, member.off_in_previous(previous[0], records), &[wait]);
+        let mut late = Late::new(before, longer, member.off_in_previous(previous[0], records), &[wait]);
         late += further;
         (carried_ns, late)
     }

@@ -59,7 +59,7 @@ pub(super) fn not_one_level(
     category: &[Category],
     levels: Option<&Levels>,
 ) -> Option<NotOneLevel> {
-    let level = |&number: &u64| Levels::of(levels, number);
+    let level = |&number: &u64| Levels::of_repetition(levels, number);
     let good = || repetition.iter().zip(run_time_ns).zip(category).filter(|(_, category)| **category == Category::Good);
     let is_positive = good().all(|((number, &x), _)| x > 0.0 && level(number) > 0.0);
     // Run times of 0 and less, which clocks that disagree make, have differences only, and then one level.

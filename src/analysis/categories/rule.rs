@@ -44,7 +44,7 @@ pub struct Levels {
 
 impl Levels {
     /// The level of the repetition with this number, ns; 1 where it has none.
-    pub(super) fn of(levels: Option<&Levels>, number: u64) -> f64 {
+    pub(super) fn of_repetition(levels: Option<&Levels>, number: u64) -> f64 {
         let at = |levels: &Levels| {
             let level = levels.change_points.partition_point(|&change| change <= number);
             levels.level_ns.get(level).copied()

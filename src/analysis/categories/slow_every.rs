@@ -87,7 +87,7 @@ pub(super) fn slow_every(
     let steady = rows.map(|((&number, &x), &category)| Steady {
         number,
         is_outlier: category == Category::Outlier,
-        above: x / Levels::of(levels, number),
+        above: x / Levels::of_repetition(levels, number),
     });
     let outliers: Vec<u64> = steady.clone().filter(|one| one.is_outlier).map(|one| one.number).collect();
     let count = category.iter().filter(|category| category.is_steady()).count();

@@ -4,7 +4,7 @@ use mpitrace_functions::{Function, Size};
 
 use crate::account::waits::Order;
 
-/// What counts beside the order.
+/// The facts that count beside the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     /// Only the entries of ranks that passed bytes count.

@@ -158,10 +158,10 @@ impl Position {
 
 impl Sums {
     /// Those of the operations of a look all of whose ranks are in it, with other numbers of the communicators.
-    pub fn of(look: &Look, numbers: &[usize]) -> Sums {
+    pub fn new(look: &Look, numbers: &[usize]) -> Sums {
         let mut sums = Sums::default();
         for operation in &look.operations.operations {
-            let parts = OperationAccount::of(&look.trace, &look.clock, operation, Rule::default()).sum();
+            let parts = OperationAccount::new(&look.trace, &look.clock, operation, Rule::default()).sum();
             sums.run_time_ns += parts.run_time;
             sums.waiting_ns += parts.waiting;
             let times = operation.run_time_values(&look.trace, &look.clock, RunTime::Local);
@@ -231,7 +231,7 @@ pub(super) fn positions(look: &Look) -> (Vec<BTreeMap<u64, Position>>, Table) {
         mismatched.insert((id, mismatch.sequence));
         if !is_elsewhere(&communicators[id]) {
             let group = |call: &MismatchedCall| {
-                (number(Called::of(call), &mut table), call.ranks.iter().copied().collect::<Ranks>())
+                (number(Called::of_call(call), &mut table), call.ranks.iter().copied().collect::<Ranks>())
             };
             let groups = mismatch.calls.iter().map(group).collect();
             all[id].insert(mismatch.sequence, Position { kind: Some(mismatch.kind), groups, ..Position::default() });

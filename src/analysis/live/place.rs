@@ -124,7 +124,7 @@ impl<'p> Doing<'p> {
                 }
             }
         }
-        let words = part.threads().iter().map(|thread| activity::of(thread.activity));
+        let words = part.threads().iter().map(|thread| activity::decoded(thread.activity));
         if let Some((kind, name)) = words.filter(|(kind, _)| *kind != activity::COMPUTING).max_by_key(|(kind, _)| *kind)
         {
             doing.activity = (kind, part.text(name));

@@ -157,7 +157,7 @@ impl Summary {
             known: snapshot.ranks.iter().map(|rank| rank.rank).collect(),
             called,
             undescribed: mismatched - look.operations.mismatches.len() as u64,
-            sums: Sums::of(look, &numbers),
+            sums: Sums::new(look, &numbers),
             waits: waits.clone(),
             sent: sent(look, snapshot, &numbers),
             ..Summary::default()
@@ -262,7 +262,7 @@ impl Summary {
         })
     }
 
-    /// What the ranks do, one by one.
+    /// The activity of each rank.
     pub fn view(&self) -> View {
         let mut ordered: Vec<(&usize, &Communicator)> = self.communicators.iter().collect();
         ordered.sort_by_key(|(_, of)| (of.origin.class(), of.first));

@@ -189,7 +189,7 @@ fn a_late_rank_of_another_node_is_found_without_clocks() {
 
 const RANKS: u32 = 64;
 
-/// What the ranks of a large job do.
+/// The activities of the ranks of a large job.
 #[derive(Clone, Copy, Debug)]
 enum Large {
     /// They are in calls of the world that are up to 32 apart, or between two.

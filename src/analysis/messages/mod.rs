@@ -75,7 +75,7 @@ impl MessageCall {
 
 impl Messages {
     /// Those of a trace.
-    pub fn of(trace: &Trace, clock: &Clock, operations: &Operations) -> Messages {
+    pub fn new(trace: &Trace, clock: &Clock, operations: &Operations) -> Messages {
         if !are_recorded(trace) {
             return Messages::default();
         }

@@ -25,7 +25,7 @@ pub(crate) fn opened(ranks: &[SyntheticRank]) -> (Trace, Clock, Operations) {
 
 fn found(ranks: &[SyntheticRank]) -> Messages {
     let (trace, clock, operations) = opened(ranks);
-    Messages::of(&trace, &clock, &operations)
+    Messages::new(&trace, &clock, &operations)
 }
 
 fn world(size: u32) -> Vec<SyntheticRank> {
@@ -133,7 +133,7 @@ fn a_late_sender_has_the_reason_of_the_time_before_its_message() {
         });
     }
     let (trace, clock, operations) = opened(&ranks);
-    let messages = Messages::of(&trace, &clock, &operations);
+    let messages = Messages::new(&trace, &clock, &operations);
     let late = messages.late_ranks(&trace, &clock, &messages.waits(&trace, &clock), &[]);
     let of: Vec<_> = late.iter().map(|late| (&late.function[..], late.waiting_ns, late.off.asleep)).collect();
     assert_eq!(of.len(), 2, "{late:?}");

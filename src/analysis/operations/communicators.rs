@@ -24,11 +24,11 @@ pub struct Communicator {
     pub mismatches: u64,
     /// The parts whose ranks are in it, with the index that it has there, in the order of their ranks.
     pub members: Vec<(usize, usize)>,
-    /// What its name is made of.
+    /// The parts of its name.
     pub(crate) origin: Origin,
 }
 
-/// What a communicator's name and its place among the others are made of.
+/// The facts that give a communicator its name and its place among the others.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Origin {
     /// The name that the program gave it.

@@ -87,7 +87,7 @@ pub struct MismatchedCall {
     pub call_site: Option<CallSite>,
 }
 
-/// What a rank passed in a call, as far as calls are compared and described by it.
+/// The arguments of a rank in a call by which calls are compared and described.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 pub(crate) struct Called {
     pub signature: Signature,
@@ -113,7 +113,7 @@ impl Called {
     }
 
     /// One that was described, and is not to be compared.
-    pub fn of(call: &MismatchedCall) -> Called {
+    pub fn of_call(call: &MismatchedCall) -> Called {
         let site = |site: &CallSite| {
             format!("{} {} {:x}", site.module, site.build_id.as_deref().unwrap_or_default(), site.offset)
         };

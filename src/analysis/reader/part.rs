@@ -123,7 +123,7 @@ impl Part {
             message.flags & (awaited::RECEIVE | awaited::SEND | awaited::WINDOW) != 0
                 && message.flags & awaited::CALL == entry.activity & awaited::CALL
         };
-        let is_in_call = matches!(activity::of(entry.activity).0, activity::POINT_TO_POINT | activity::OTHER_MPI);
+        let is_in_call = matches!(activity::decoded(entry.activity).0, activity::POINT_TO_POINT | activity::OTHER_MPI);
         let known = times.awaits.iter().take_while(|message| is_of_call(message)).count();
         let ends = times.awaits[..known].iter().position(|message| message.flags & awaited::MORE == 0);
         if is_in_call { &times.awaits[..ends.map_or(0, |last| last + 1)] } else { &[] }

@@ -73,7 +73,7 @@ pub(super) fn gains(
     if !losses.iter().any(is_of_messages) {
         return vec![None; losses.len()];
     }
-    let messages = Messages::of(trace, clock, operations);
+    let messages = Messages::new(trace, clock, operations);
     let lanes: Vec<usize> = (0..losses.len()).filter(|&lane| is_of_messages(&losses[lane])).collect();
     let unknown = |why| Some(Gain { unknown: Some(why), ..Gain::default() });
     let replay = Replay::new(trace, clock, operations, &messages);

@@ -186,7 +186,7 @@ impl<'a> Replay<'a> {
             origins: Origins::new(
                 losses,
                 trace.parts.len(),
-                Messages::of(trace, clock, operations).waits(trace, clock),
+                Messages::new(trace, clock, operations).waits(trace, clock),
             ),
             ranks: trace.parts.iter().map(Part::rank).collect(),
             inexact: None,

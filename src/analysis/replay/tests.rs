@@ -24,7 +24,7 @@ fn predicted_of(ranks: &[SyntheticRank], picked: impl Fn(&Account) -> Vec<Loss>)
     synthetic::write(&path, ranks).unwrap();
     let trace = Trace::open(&[path]).unwrap();
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-    let account = Account::of(&trace, &clock, &operations, Rule::default());
+    let account = Account::new(&trace, &clock, &operations, Rule::default());
     let losses = picked(&account);
     let gains = gains(&trace, &clock, &operations, &account, &losses);
     (losses, gains)

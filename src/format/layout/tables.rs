@@ -132,7 +132,7 @@ pub mod activity {
     }
 
     /// The meaning of a word: one of the values above, and the reference of the function's name.
-    pub const fn of(word: u32) -> (u32, u32) {
+    pub const fn decoded(word: u32) -> (u32, u32) {
         (word & KINDS, word & NAMES)
     }
 

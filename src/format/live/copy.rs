@@ -50,7 +50,7 @@ impl Segment {
         let wanted = wanted(&entries, header.chunk_records, records);
         let of_calls = |entry: &&ChunkEntry| entry.draw != 0 && entry.thread & MESSAGES == 0;
         let left_out = entries.iter().filter(of_calls).count() - wanted.len();
-        let layout = Layout::of(&header);
+        let layout = Layout::new(&header);
         let mut image = Image::new(size_of::<SegmentHeader>());
         let mut chunks = Vec::new();
         for index in wanted {
@@ -183,7 +183,7 @@ struct CopiedColumn {
 
 impl Layout {
     /// Those that every record has, and those of requests; no counters.
-    fn of(header: &SegmentHeader) -> Layout {
+    fn new(header: &SegmentHeader) -> Layout {
         let is_copied = |index: &usize| {
             let entry = &header.columns[*index];
             *index < LIVE_COLUMNS.len() || entry.on_demand == chunk_flags::EXTENDED

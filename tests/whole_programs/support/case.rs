@@ -92,7 +92,7 @@ impl<'m> Case<'m> {
     }
 
     fn recovered(&self, name: &str) -> Trace {
-        let trace = Trace::at(self.folder.join(name));
+        let trace = Trace::new(self.folder.join(name));
         let _ = fs::remove_file(&trace.path);
         let (segments, path) = (self.segments.0.as_os_str(), trace.path.as_os_str());
         let words = ["recover".as_ref(), segments, "--job".as_ref(), "all".as_ref(), "-o".as_ref(), path];
@@ -296,7 +296,7 @@ impl Launch<'_> {
         let finished = process::run(command, &self.case.folder.join(format!("launch{number}")), self.limit);
         // UCX, below MPICH and Open MPI, complains on stdout, with the time: of a container without /sys, for one.
         let lines = finished.stdout.split_inclusive('\n').filter(|line| !line.contains("  UCX  "));
-        Outcome { code: finished.code, stdout: lines.collect(), stderr: finished.stderr, trace: Trace::at(trace) }
+        Outcome { code: finished.code, stdout: lines.collect(), stderr: finished.stderr, trace: Trace::new(trace) }
     }
 }
 

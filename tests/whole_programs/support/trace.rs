@@ -214,7 +214,7 @@ pub fn is_management(function: &str) -> bool {
 }
 
 impl Trace {
-    pub fn at(path: PathBuf) -> Self {
+    pub fn new(path: PathBuf) -> Self {
         Self { path }
     }
 

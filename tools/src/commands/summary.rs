@@ -46,7 +46,7 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
     let (trace, groups) = progress::during("reading", || {
         let trace = arguments.input.open()?;
         let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-        let account = Account::of(&trace, &clock, &operations, Rule::default());
+        let account = Account::new(&trace, &clock, &operations, Rule::default());
         let labels = communicator_labels(&trace, &operations);
         let groups = grouped::groups(&trace, &clock, &operations, &account, &labels, by, arguments.sort);
         anyhow::Ok((trace, groups))

@@ -49,7 +49,7 @@ impl Axis {
             (from, to) = if logarithmic { (from / 1.1, from * 1.1) } else { (from - 0.5, from + 0.5) };
         }
         let most = from.abs().max(to.abs());
-        let (per_unit, unit) = match (kind, Unit::of(most)) {
+        let (per_unit, unit) = match (kind, Unit::for_time(most)) {
             (Kind::Time, unit) => (unit.ns, unit.name),
             _ => (1.0, ""),
         };

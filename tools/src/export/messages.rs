@@ -51,7 +51,7 @@ impl<'t> MessageRows<'t> {
             entries.map(|entry| part.text(entry.function).unwrap_or_default()).collect()
         };
         let functions = trace.parts.iter().map(names).collect();
-        let messages = Messages::of(trace, clock, operations);
+        let messages = Messages::new(trace, clock, operations);
         MessageRows { trace, clock, operations, messages, functions }
     }
 

@@ -150,7 +150,7 @@ impl<'t> Calls<'t> {
             rule: Rule::default(),
             parts: trace.parts.iter().zip(&values).map(columns).collect(),
             counter_names,
-            accounts: CallAccounts::of(trace, clock, operations),
+            accounts: CallAccounts::new(trace, clock, operations),
             progress: None,
         }
     }

@@ -66,7 +66,7 @@ impl Traced {
         let (trace, clock, operation) = (&self.trace, &self.clock, self.operation(number));
         let account = match category {
             Some(category) => OperationAccount::knowing(trace, clock, operation, category),
-            None => OperationAccount::of(trace, clock, operation, rule),
+            None => OperationAccount::new(trace, clock, operation, rule),
         };
         accounts.insert(number, (rule, account.clone()));
         account

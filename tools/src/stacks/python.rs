@@ -33,7 +33,7 @@ pub struct Interpreter {
     known: HashMap<u64, ([u64; 2], Option<Arc<str>>)>,
 }
 
-/// What `read` finds in the interpreter of a process by the ranges of its symbols.
+/// The findings of `read` in the interpreter of a process by the ranges of its symbols.
 fn of_interpreter<T>(
     maps: &[Map],
     root: &str,

@@ -139,7 +139,7 @@ pub struct OriginFacts {
 impl Summary {
     /// The summary of a trace; `name` is how a command line names it.
     pub fn new(trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
-        Summary::of_account(&Account::of(trace, clock, operations, Rule::default()), trace, operations, clock, name)
+        Summary::of_account(&Account::new(trace, clock, operations, Rule::default()), trace, operations, clock, name)
     }
 
     /// The same, where the account is known.

@@ -100,7 +100,7 @@ pub fn groups(
         _ => {
             let mut sums = of_operations(account, operations, labels, by);
             if by == By::Site {
-                add_messages(&Messages::of(trace, clock, operations), trace, clock, &mut sums);
+                add_messages(&Messages::new(trace, clock, operations), trace, clock, &mut sums);
             }
             sums.groups(account.rank_ns())
         }
@@ -159,7 +159,7 @@ fn add_messages(messages: &Messages, trace: &Trace, clock: &Clock, sums: &mut Su
         for range in each_call(calls) {
             let call = &calls[range.start];
             let waited = waited.get(&(range.start as u32)).copied().unwrap_or(0.0);
-            let row = sums.of(names[call.record.operation as usize].clone());
+            let row = sums.named(names[call.record.operation as usize].clone());
             row.repetitions += 1;
             row.parts += Parts::split(call.exit_ns - call.enter_ns, Some(waited), 0.0);
             row.caused_s += waited / NS;
@@ -176,7 +176,7 @@ fn of_operations(account: &Account, operations: &Operations, labels: &[String], 
     let mut sums = Sums::default();
     if by == By::Rank {
         for rank in &account.ranks {
-            sums.of(format!("rank {}", rank.rank)).time = Some(rank.parts);
+            sums.named(format!("rank {}", rank.rank)).time = Some(rank.parts);
         }
     }
     for (index, (operation, of)) in operations.operations.iter().zip(&account.operations).enumerate() {
@@ -308,7 +308,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(&mut self, name: String) -> &mut Group {
+    fn named(&mut self, name: String) -> &mut Group {
         let next = self.rows.len();
         let place = *self.by_name.entry(name.clone()).or_insert(next);
         if place == next {
@@ -319,7 +319,7 @@ impl Sums {
 
     /// Adds an operation of so many ranks.
     fn add(&mut self, name: String, repetitions: usize, ranks: usize, parts: Parts, caused_ns: f64) {
-        let row = self.of(name);
+        let row = self.named(name);
         row.operations += 1;
         row.repetitions += repetitions;
         row.calls += repetitions * ranks;

@@ -197,7 +197,7 @@ fn gain(gain: &Gain) -> String {
     match (gain.seconds, gain.least.zip(gain.most)) {
         (None, _) => String::new(),
         (Some(_), Some((least, most))) if most - least > WIDE * most => {
-            let unit = text::Unit::of(1e9 * most);
+            let unit = text::Unit::for_time(1e9 * most);
             format!(", gain {} to {} {}", unit.number(1e9 * least), unit.number(1e9 * most), unit.name)
         }
         (Some(known), _) => format!(", gain {}", seconds(known)),

@@ -4,8 +4,8 @@
 //! that was forked off: the kernel does not map the pages there.
 
 mod event;
-mod events;
 mod group;
+mod kind;
 mod names;
 mod opening;
 mod presets;
@@ -17,7 +17,7 @@ mod arithmetic_tests;
 #[cfg(test)]
 mod machine_tests;
 
-pub use events::Events;
+pub use kind::Events;
 
 use event::Event;
 use group::{Group, Quality};

@@ -387,8 +387,8 @@ impl ThreadRef {
         // SAFETY: the static is as large as the larger of both, is aligned, lasts, may change, and nothing reads it. The
         // child has one thread.
         unsafe {
-            self.set_entry(Entry::at(NOWHERE.as_ptr().cast::<ThreadEntry>().cast_mut()));
-            self.set_times(Entry::at(NOWHERE.as_ptr().cast::<ThreadTimes>().cast_mut()));
+            self.set_entry(Entry::new(NOWHERE.as_ptr().cast::<ThreadEntry>().cast_mut()));
+            self.set_times(Entry::new(NOWHERE.as_ptr().cast::<ThreadTimes>().cast_mut()));
         }
     }
 

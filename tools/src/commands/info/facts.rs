@@ -107,7 +107,7 @@ impl MessageFacts {
         if !messages::are_recorded(trace) {
             return None;
         }
-        let Messages { calls, messages, unmatched } = Messages::of(trace, clock, operations);
+        let Messages { calls, messages, unmatched } = Messages::new(trace, clock, operations);
         let records = calls.iter().map(Vec::len).sum();
         let made: u64 = trace.parts.iter().map(Part::message_calls).sum();
         let entries = trace.parts.iter().flat_map(Part::message_operations);

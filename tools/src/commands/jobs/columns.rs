@@ -7,7 +7,7 @@ use super::date;
 use super::row::{LargestLoss, Row};
 use crate::export::destination::Sink;
 use crate::export::parquet;
-use crate::tables::batches::Columns;
+use crate::in_memory::batches::Columns;
 
 /// Writes them: the columns of the JSON, those of the largest loss each as one of its own.
 pub fn write(rows: &[Row], sink: &mut Sink) -> Result<()> {

@@ -52,7 +52,7 @@ pub fn rows(named: &[PathBuf]) -> Result<Found> {
     let mut rows = Vec::new();
     let mut missing: Vec<(PathBuf, Seen)> = Vec::new();
     for (folder, traces) in folders {
-        let mut known = Index::of(&folder).read();
+        let mut known = Index::in_folder(&folder).read();
         for (name, seen) in traces {
             match known.remove(&*folder.join(name).to_string_lossy()).filter(|entry| entry.stamp == seen.stamp) {
                 Some(Entry { row, .. }) => rows.push(Row { file: shown(&seen.shown), ..row }),
@@ -64,7 +64,7 @@ pub fn rows(named: &[PathBuf]) -> Result<Found> {
     let computed: Vec<(PathBuf, Seen, Result<Row>)> = missing
         .into_par_iter()
         .map(|(folder, seen)| {
-            let row = Row::of(&[&seen.shown]);
+            let row = Row::of_traces(&[&seen.shown]);
             if let Ok(row) = &row {
                 remember(&folder, &seen, row);
             }
@@ -95,7 +95,7 @@ fn shown(path: &Path) -> String {
 
 fn remember(folder: &Path, seen: &Seen, row: &Row) {
     let file = shown(&folder.join(seen.shown.file_name().unwrap_or_default()));
-    Index::of(folder).add(&[Entry { stamp: seen.stamp.clone(), row: Row { file, ..row.clone() } }]);
+    Index::in_folder(folder).add(&[Entry { stamp: seen.stamp.clone(), row: Row { file, ..row.clone() } }]);
 }
 
 /// Keeps the row of a trace that was just written.
@@ -155,7 +155,7 @@ fn joined(rows: Vec<Row>) -> Vec<Row> {
     for mut rows in of_run.into_values() {
         rows.sort_by(|one, other| one.file.cmp(&other.file));
         let files: Vec<&str> = rows.iter().map(|row| row.file.as_str()).collect();
-        match Some(&files).filter(|files| files.len() > 1).map(|files| Row::of(files)) {
+        match Some(&files).filter(|files| files.len() > 1).map(|files| Row::of_traces(files)) {
             Some(Ok(row)) => joined.push(row),
             // The same rank in two files: they are copies, or of two attempts to recover the run.
             _ => joined.extend(rows),

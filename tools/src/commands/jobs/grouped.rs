@@ -8,7 +8,7 @@ use mpitrace::jobs::{SlowNode, Slowdown};
 use serde::Serialize;
 
 use super::row::Row;
-use super::{date, findings};
+use super::{conclusions, date};
 use crate::output::Output;
 use crate::summary::percent;
 use crate::table::{Table, number, text};
@@ -90,11 +90,11 @@ pub fn groups(rows: &[Row], by: By) -> Vec<Group> {
         group.mpi_share /= group.rank_seconds.max(f64::MIN_POSITIVE);
         group.efficiency = group.efficiency.map(|sum| sum / group.known_s.max(f64::MIN_POSITIVE));
     }
-    let nodes = if by == By::Node { findings::slow_nodes(rows) } else { Vec::new() };
+    let nodes = if by == By::Node { conclusions::slow_nodes(rows) } else { Vec::new() };
     for (name, slow) in nodes {
         groups.entry(name).or_default().slow = Some(slow);
     }
-    let programs = if by == By::Program { findings::slower_programs(rows) } else { Vec::new() };
+    let programs = if by == By::Program { conclusions::slower_programs(rows) } else { Vec::new() };
     for found in programs {
         let slower = &mut groups.entry(found.program).or_default().slower;
         // Of several sizes the one that is the surest.
@@ -119,7 +119,7 @@ pub fn write(groups: &[Group], by: By, output: &mut Output) -> Result<()> {
     for group in groups {
         let share = |part: f64| percent(part / group.rank_seconds.max(f64::MIN_POSITIVE));
         let slower = match (&group.slow, &group.slower) {
-            (Some(slow), _) => format!("by {}", findings::share(slow.share, slow.interval)),
+            (Some(slow), _) => format!("by {}", conclusions::share(slow.share, slow.interval)),
             (_, Some(slower)) => format!("by {} since {}", percent(slower.share), date::text(slower.since)),
             _ => String::new(),
         };

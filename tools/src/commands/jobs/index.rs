@@ -48,7 +48,7 @@ impl Stamp {
 
 impl Index {
     /// That of a folder, which is named by its canonical path.
-    pub fn of(folder: &Path) -> Index {
+    pub fn in_folder(folder: &Path) -> Index {
         let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
         // FNV-1a, which stays the same in all versions.

@@ -2,9 +2,9 @@
 
 #[cfg(feature = "columns")]
 mod columns;
+mod conclusions;
 mod date;
 mod find;
-mod findings;
 mod grouped;
 mod index;
 pub mod metrics;
@@ -146,7 +146,7 @@ fn write_format(rows: &[Row], format: Format, output: &mut Output) -> Result<()>
 }
 
 fn write(rows: &[Row], output: &mut Output) -> Result<()> {
-    let (table, lines) = rayon::join(|| table(rows), || findings::lines(rows));
+    let (table, lines) = rayon::join(|| table(rows), || conclusions::lines(rows));
     let style = output.style;
     table.write(output, style)?;
     for line in lines {

@@ -75,10 +75,10 @@ impl Row {
     ///
     /// # Errors
     /// A file that is no trace or cannot be read.
-    pub fn of<P: AsRef<Path>>(paths: &[P]) -> Result<Row> {
+    pub fn of_traces<P: AsRef<Path>>(paths: &[P]) -> Result<Row> {
         let trace = Trace::open(paths)?;
         let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-        let account = Account::of(&trace, &clock, &operations, Rule::default());
+        let account = Account::new(&trace, &clock, &operations, Rule::default());
         let summary = Summary::of_account(&account, &trace, &operations, &clock, "");
         Ok(Row::new(paths[0].as_ref(), &trace, &account, &summary))
     }

@@ -27,12 +27,12 @@ pub fn summarize(traces: &[PathBuf]) {
         return;
     }
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-    let account = Account::of(&trace, &clock, &operations, Rule::default());
+    let account = Account::new(&trace, &clock, &operations, Rule::default());
     let summary = Summary::of_account(&account, &trace, &operations, &clock, &name);
     jobs::keep(path, &Row::new(path, &trace, &account, &summary));
     let summary = summary.with_processes(&trace, traces);
     let stderr = io::stderr();
-    let _ = summary.write(&mut stderr.lock(), Style::of(&stderr));
+    let _ = summary.write(&mut stderr.lock(), Style::for_stream(&stderr));
 }
 
 /// How a command line in this folder names the file.

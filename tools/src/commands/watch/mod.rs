@@ -2,7 +2,7 @@
 
 mod choice;
 pub mod node;
-mod nodes;
+mod other_nodes;
 mod screen;
 mod stacks;
 
@@ -19,7 +19,7 @@ use mpitrace::live::{self, Job, Observer, Snapshot, State, Stragglers, Stuck, Su
 use mpitrace::operations::Mismatch;
 use serde::Serialize;
 
-use self::nodes::{Nodes, Way};
+use self::other_nodes::{Nodes, Way};
 use self::stacks::{Taken, Which};
 use crate::output::{self, Output};
 use crate::places::{StuckFacts, WhereFacts};

@@ -16,7 +16,7 @@ use mpitrace::live::{self, Observer, Summary};
 use serde::{Deserialize, Serialize};
 
 use super::choice;
-use super::nodes::{Nodes, Way};
+use super::other_nodes::{Nodes, Way};
 use super::stacks::Threads;
 use crate::output::{DataSink, Output};
 use crate::process;

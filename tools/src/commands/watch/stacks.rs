@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use mpitrace::live::process::Process;
 use mpitrace::live::{Snapshot, Stuck};
 
-use super::nodes::Nodes;
+use super::other_nodes::Nodes;
 use crate::stacks::Namer;
 
 /// The stacks of a rank's threads, or why there are none.

@@ -93,7 +93,7 @@ impl Opened {
     /// As of [`Opened::info`].
     pub fn account(&self) -> Result<RecordBatch> {
         let Traced { trace, operations, clock, .. } = self.traced()?;
-        batches::account(&Account::of(trace, clock, operations, Rule::default()))
+        batches::account(&Account::new(trace, clock, operations, Rule::default()))
     }
 
     /// The calls of all operations or of one, a row each, with the columns of `export --format parquet`.
