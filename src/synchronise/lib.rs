@@ -13,7 +13,7 @@ mod tree;
 
 pub use exchange::Exchange;
 pub use method::{Method, Synchronisation};
-pub use probes::{Widths, probe};
+pub use probes::{Repetitions, Widths, probe};
 
 use drifts::{drifts_in_turn, drifts_over_tree, top_down, with_direct_offsets};
 use mpitrace_format::layout::{ProbeEntry, SyncEntry};
@@ -54,9 +54,9 @@ pub struct Synchronised {
     pub probes: Vec<ProbeEntry>,
 }
 
-/// Runs the method. All ranks call it with the same parameters. With the widths of `earlier` probes, which all give or
-/// none, the joint method's probes are repeated until they are about as tight.
-pub fn synchronise(peers: &mut impl Peers, how: &Synchronisation, earlier: Option<&Widths>) -> Synchronised {
+/// Runs the method. All ranks call it with the same parameters. With `repetitions`, which
+/// all give or none, the joint method's probes are repeated until they are about as tight as earlier ones.
+pub fn synchronise(peers: &mut impl Peers, how: &Synchronisation, repetitions: Option<&Repetitions>) -> Synchronised {
     let Synchronisation { method, fit_points, exchanges, .. } = *how;
     let begin = peers.shown(peers.now());
     let mut probes = Vec::new();
@@ -76,7 +76,7 @@ pub fn synchronise(peers: &mut impl Peers, how: &Synchronisation, earlier: Optio
             None
         }
         Method::Joint => {
-            probes = probes_over_hypercube(peers, exchanges, earlier);
+            probes = probes_over_hypercube(peers, exchanges, repetitions);
             None
         }
     };

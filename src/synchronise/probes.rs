@@ -1,7 +1,7 @@
 //! The methods that leave probes, out of which the clocks are found after the run: `linear` and `joint`.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mpitrace_format::layout::ProbeEntry;
 use mpitrace_format::ticks::AffineMap;
@@ -29,17 +29,40 @@ pub(crate) fn probes_in_turn(peers: &mut impl Peers, exchanges: u32) -> Vec<Prob
 #[derive(Clone, Debug, Default)]
 pub struct Widths(BTreeMap<u32, u64>);
 
-/// Probes whose bounds are wider by more than this factor than the closest ones so far are repeated, so many times. Before
-/// the first repetition there is a sleep of 1 ms, which doubles, 63 ms in all: so ranks that shared a processor get one
-/// each where there is another.
-const FACTOR: u64 = 2;
-const MOST: u32 = 6;
+/// When probes are repeated. Before the first repetition there is a sleep of 1 ms, which doubles: so ranks that shared a
+/// processor get one each where there is another.
+#[derive(Clone, Debug)]
+pub struct Repetitions {
+    widths: Widths,
+    /// Probes whose bounds are wider by more than this factor than the closest ones so far are repeated.
+    factor: u64,
+    /// So many times.
+    most: u32,
+    /// A probe that takes longer is not repeated.
+    longest: Duration,
+}
 
-impl Widths {
-    fn is_exceeded_by(&self, probe: &ProbeEntry) -> bool {
-        self.0.get(&probe.peer).is_some_and(|known| width(probe) > known.saturating_mul(FACTOR))
+/// Where a probe takes longer there are more processes than processors: a sleep would not help, and the program waits.
+const LONG: Duration = Duration::from_millis(50);
+
+impl Repetitions {
+    /// Of the last synchronisation: sleeps of 63 ms in all.
+    pub fn at_the_end(widths: Widths) -> Repetitions {
+        Repetitions { widths, factor: 2, most: 6, longest: Duration::MAX }
     }
 
+    /// Of one while the program runs, which waits for it: sleeps of 3 ms in all. A message between ranks that share a
+    /// processor takes some 20 times as long as between others; the spread of quick ones is not worth a sleep.
+    pub fn while_it_runs(widths: Widths) -> Repetitions {
+        Repetitions { widths, factor: 8, most: 2, longest: LONG }
+    }
+
+    fn is_wide(&self, probe: &ProbeEntry) -> bool {
+        self.widths.0.get(&probe.peer).is_some_and(|known| width(probe) > known.saturating_mul(self.factor))
+    }
+}
+
+impl Widths {
     /// Takes what a synchronisation has found.
     pub fn note(&mut self, probes: &[ProbeEntry]) {
         for probe in probes {
@@ -54,16 +77,16 @@ fn width(probe: &ProbeEntry) -> u64 {
 }
 
 /// The joint method's probes: in round k with the rank whose number differs in bit k, in both directions. The higher of
-/// the two keeps the probe. With the widths of earlier ones it is repeated where it is wider ([`FACTOR`]).
+/// the two keeps the probe. It is repeated where it is wider than earlier ones: see [`Repetitions`].
 pub(crate) fn probes_over_hypercube(
     peers: &mut impl Peers,
     exchanges: u32,
-    earlier: Option<&Widths>,
+    repetitions: Option<&Repetitions>,
 ) -> Vec<ProbeEntry> {
     let (rank, size) = (peers.rank(), peers.size());
     let mut probes = Vec::new();
     // The last word, after all repetitions, is that there is no other.
-    let words = || 0..earlier.map_or(0, |_| MOST + 1);
+    let words = || (0..).take(repetitions.map_or(0, |repetitions| repetitions.most as usize + 1));
     let rounds = f64::from(size.next_power_of_two().ilog2());
     let mut bit = 1usize;
     while bit < size {
@@ -80,11 +103,14 @@ pub(crate) fn probes_over_hypercube(
                     be_probed(peers, other, exchanges, share(1.0));
                 }
             } else {
+                let began = Instant::now();
                 let mut closest = probe_one(peers, other, exchanges, share(0.5));
+                let took = began.elapsed();
                 let mut pause = Duration::from_millis(1);
                 for repetition in words() {
-                    let is_wide = earlier.is_some_and(|earlier| earlier.is_exceeded_by(&closest));
-                    let again = is_wide && repetition < MOST && !peers.is_late(share(1.0));
+                    let is_wanted =
+                        |how: &Repetitions| took < how.longest && repetition < how.most && how.is_wide(&closest);
+                    let again = repetitions.is_some_and(is_wanted) && !peers.is_late(share(1.0));
                     peers.send(other, &[again.into()]);
                     if !again {
                         break;
@@ -212,14 +238,14 @@ mod tests {
     const EXCHANGES: u32 = 4;
 
     /// The probe that two ranks find, the widths of the ones before being known, and how many messages rank 1 has sent.
-    fn probed(takes: fn(usize) -> u64, earlier: Option<&Widths>) -> (ProbeEntry, usize) {
+    fn probed(takes: fn(usize) -> u64, repetitions: Option<&Repetitions>) -> (ProbeEntry, usize) {
         let (to_1, from_0) = channel();
         let (to_0, from_1) = channel();
         let rank = |rank, to, from| Simulated { rank, now: Cell::new(0), sent: 0, takes, to, from };
         let (mut lower, mut higher) = (rank(0, to_1, from_1), rank(1, to_0, from_0));
         std::thread::scope(|scope| {
-            let none = scope.spawn(move || probes_over_hypercube(&mut lower, EXCHANGES, earlier));
-            let found = probes_over_hypercube(&mut higher, EXCHANGES, earlier);
+            let none = scope.spawn(move || probes_over_hypercube(&mut lower, EXCHANGES, repetitions));
+            let found = probes_over_hypercube(&mut higher, EXCHANGES, repetitions);
             assert!(none.join().unwrap().is_empty());
             (found[0], higher.sent)
         })
@@ -241,23 +267,34 @@ mod tests {
     #[test]
     fn probes_that_are_wider_than_earlier_ones_are_repeated() {
         let (early, once) = probed(quick, None);
-        let known = widths_of(&early);
-        let (tight, sent) = probed(quick, Some(&known));
+        let how = Repetitions::at_the_end(widths_of(&early));
+        let (tight, sent) = probed(quick, Some(&how));
         assert_eq!((width(&tight), sent), (width(&early), once + 1), "none is repeated");
         let (wide, _) = probed(slow_at_first, None);
-        assert!(known.is_exceeded_by(&wide));
-        let (last, sent) = probed(slow_at_first, Some(&known));
-        assert!(!known.is_exceeded_by(&last) && width(&last) == width(&early), "{last:?}");
+        assert!(how.is_wide(&wide));
+        let (last, sent) = probed(slow_at_first, Some(&how));
+        assert!(!how.is_wide(&last) && width(&last) == width(&early), "{last:?}");
         assert!(sent > 3 * once, "{sent}");
     }
 
     #[test]
     fn repetitions_end() {
         let (early, once) = probed(quick, None);
-        let known = widths_of(&early);
-        let (last, sent) = probed(slow, Some(&known));
-        assert!(known.is_exceeded_by(&last));
-        assert_eq!(sent, (MOST as usize + 1) * (once + 1));
+        let widths = widths_of(&early);
+        for how in [Repetitions::at_the_end(widths.clone()), Repetitions::while_it_runs(widths)] {
+            let (last, sent) = probed(slow, Some(&how));
+            assert!(how.is_wide(&last));
+            assert_eq!(sent, (how.most as usize + 1) * (once + 1));
+        }
+    }
+
+    #[test]
+    fn only_much_wider_probes_are_repeated_while_the_program_runs() {
+        let (early, once) = probed(quick, None);
+        let (_, sent) = probed(|_| 500, Some(&Repetitions::while_it_runs(widths_of(&early))));
+        assert_eq!(sent, once + 1);
+        let (_, sent) = probed(|_| 500, Some(&Repetitions::at_the_end(widths_of(&early))));
+        assert!(sent > 2 * once, "{sent}");
     }
 
     fn widths_of(probe: &ProbeEntry) -> Widths {
@@ -275,9 +312,9 @@ mod tests {
         // and what they have found.
         let once = 2 + (EXCHANGES as usize + 5) + 1;
         let mut lower = Asked { simulated: Simulated { rank: 0, now: Cell::new(0), sent: 0, takes: quick, to, from } };
-        let known = Widths::default();
-        assert!(probes_over_hypercube(&mut lower, EXCHANGES, Some(&known)).is_empty());
-        assert_eq!(lower.simulated.sent, (MOST as usize + 2) * once);
+        let how = Repetitions::at_the_end(Widths::default());
+        assert!(probes_over_hypercube(&mut lower, EXCHANGES, Some(&how)).is_empty());
+        assert_eq!(lower.simulated.sent, (how.most as usize + 2) * once);
     }
 
     /// One whose peer sends as many words as it wants, all of them 1.
@@ -310,7 +347,7 @@ mod tests {
     #[test]
     fn a_peer_that_was_not_probed_before_is_probed_once() {
         let (_, once) = probed(quick, None);
-        let (_, sent) = probed(slow, Some(&Widths::default()));
+        let (_, sent) = probed(slow, Some(&Repetitions::at_the_end(Widths::default())));
         assert_eq!(sent, once + 1);
     }
 }

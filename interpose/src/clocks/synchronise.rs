@@ -4,7 +4,7 @@ use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use mpitrace_format::layout::{ProbeEntry, SyncEntry, sync_kind};
-use mpitrace_synchronise::{Method, Synchronisation, Synchronised, synchronise};
+use mpitrace_synchronise::{Method, Repetitions, Synchronisation, Synchronised, synchronise};
 
 use super::meeting::{Messages, meet, went_well};
 use super::peers::Leaders;
@@ -58,8 +58,8 @@ impl Clocks {
         };
         // What comes after the last synchronisation is extrapolated, and what comes before it is no better than it: its
         // probes are repeated where they are wide. The program has ended, so it does not wait for them.
-        let earlier = leading.widths.clone();
-        let probe = |leaders: &mut Leaders| synchronise(leaders, &self.how, Some(&earlier));
+        let repetitions = Repetitions::at_the_end(leading.widths.clone());
+        let probe = |leaders: &mut Leaders| synchronise(leaders, &self.how, Some(&repetitions));
         let found = leading.leaders.together(sync_kind::FINALIZE, limit, probe);
         leading.keep(self.buffer, sync_kind::FINALIZE, found);
         leading.leaders.receive_the_rest();
@@ -76,9 +76,10 @@ impl Clocks {
         let mut is_missed = met.is_none();
         if met.is_some_and(|plan| plan.now) {
             // Now no leader goes before all others do.
+            let repetitions = Repetitions::while_it_runs(leading.widths.clone());
             leading.leaders.next_step();
             let limit = limit.saturating_sub(entered.elapsed());
-            let probe = |leaders: &mut Leaders| synchronise(leaders, &self.how, None);
+            let probe = |leaders: &mut Leaders| synchronise(leaders, &self.how, Some(&repetitions));
             let found = leading.leaders.together(sync_kind::RUNNING, limit, probe);
             // Probes that only some leaders have would be of no use: all keep them, or none.
             let all_have = went_well(&mut leading.leaders, found.is_some());
