@@ -2,9 +2,11 @@
 //!
 //! A loop makes its calls at equal distances on all ranks: first records and a stride are enough. Other calls that all
 //! ranks made one after the other have the same distance from a first one on each rank: one number of 2 bytes a
-//! repetition. What fits neither is listed.
+//! repetition, which is kept once where a loop of several operations repeats it. What fits neither is listed.
 
+use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The records of one repetition.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +33,12 @@ impl<'o> Row<'o> {
 pub(super) struct Rows {
     members: usize,
     chunks: Vec<Chunk>,
+    /// The distances that were kept last.
+    recent: VecDeque<Arc<[u16]>>,
 }
+
+/// So many are looked at: a loop of n operations has n different ones at most.
+const RECENT: usize = 16;
 
 #[derive(Debug)]
 struct Chunk {
@@ -45,13 +52,13 @@ enum Records {
     /// Those of the first row; each later row is so many records behind the one before.
     Strided(Box<[u32]>, u32),
     /// Some records, and how far behind them each row is.
-    Offset(Box<[u32]>, Box<[u16]>),
+    Offset(Box<[u32]>, Arc<[u16]>),
     Listed(Vec<u32>),
 }
 
 impl Rows {
     pub fn new(members: usize) -> Self {
-        Rows { members, chunks: Vec::new() }
+        Rows { members, chunks: Vec::new(), recent: VecDeque::new() }
     }
 
     pub fn len(&self) -> usize {
@@ -124,8 +131,23 @@ impl Rows {
                 }
             }
             Some(stride) if regular => self.push(offsets.len(), Records::Strided(begins().collect(), stride)),
-            _ => self.push(offsets.len(), Records::Offset(first.into(), offsets.into())),
+            _ => {
+                let offsets = self.kept(offsets);
+                self.push(offsets.len(), Records::Offset(first.into(), offsets));
+            }
         }
+    }
+
+    /// These distances, kept once if they were kept lately.
+    fn kept(&mut self, offsets: &[u16]) -> Arc<[u16]> {
+        if let Some(known) = self.recent.iter().find(|known| known[..] == *offsets) {
+            return known.clone();
+        }
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(offsets.into());
+        self.recent[self.recent.len() - 1].clone()
     }
 
     /// Appends one row.

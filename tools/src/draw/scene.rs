@@ -1,4 +1,4 @@
-//! A picture before it is written as SVG or PNG: paths, texts and pixels.
+//! A picture before it is written as SVG, PNG or PDF: paths, texts and pixels.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour(pub u8, pub u8, pub u8);

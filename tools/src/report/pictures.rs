@@ -1,4 +1,4 @@
-//! Static pictures for papers: each plot by itself, as SVG and PNG.
+//! Static pictures for papers: each plot by itself, as SVG, PNG and PDF.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::fingerprint::{Fingerprint, Report};
 use super::plots::{self, View, file_name};
 use crate::draw::plot::Plot;
 use crate::draw::scene::{Anchor, Area, FAINT, Scene};
-use crate::draw::{picture, png, svg};
+use crate::draw::{pdf, picture, png, svg};
 use crate::export::destination::{Content, write_file};
 
 /// How a plot by itself is drawn.
@@ -32,10 +32,11 @@ impl Default for Format {
 pub enum Written {
     Svg,
     Png,
+    Pdf,
 }
 
 impl Written {
-    const ALL: [(&'static str, Written); 2] = [("svg", Written::Svg), ("png", Written::Png)];
+    const ALL: [(&'static str, Written); 3] = [("svg", Written::Svg), ("png", Written::Png), ("pdf", Written::Pdf)];
 
     /// By the ending of the file's name.
     pub fn by_ending(path: &Path) -> Option<Written> {
@@ -48,6 +49,7 @@ impl Written {
         write_file(path, Content::Binary, |file| match self {
             Written::Svg => Ok(file.write_all(svg::text(scene, "axes").as_bytes())?),
             Written::Png => png::write(scene, file),
+            Written::Pdf => pdf::write(scene, file),
         })
     }
 }

@@ -121,18 +121,20 @@ operation            runs A  runs B  left out A  left out B  median A  median B 
 fn effects_and_their_intervals_are_drawn_on_one_scale() {
     let folder = Folder::new();
     let (a, b) = (runs(&folder, "a", 5, 10_000), runs(&folder, "b", 5, 12_000));
-    let [svg, png] = ["forest.svg", "forest.png"].map(|name| folder.path(name));
+    let [svg, png, pdf] = ["forest.svg", "forest.png", "forest.pdf"].map(|name| folder.path(name));
     assert_eq!(compare(&a, &b, &["-o", &svg]).code, 1);
     let picture = std::fs::read_to_string(&svg).unwrap();
     assert!(
         picture.contains("MPI_Allreduce/8/1/-") && picture.contains(">B against A, with intervals of 95 %<"),
         "{picture}"
     );
-    assert_eq!(compare(&a, &b, &["--json", "-o", &png]).code, 1);
-    assert!(std::fs::read(&png).unwrap().starts_with(b"\x89PNG"));
+    for (path, magic) in [(&png, &b"\x89PNG"[..]), (&pdf, b"%PDF")] {
+        assert_eq!(compare(&a, &b, &["--json", "-o", path]).code, 1);
+        assert!(std::fs::read(path).unwrap().starts_with(magic), "{path}");
+    }
     let refused = compare(&a, &b, &["-o", "forest.jpg"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
-    assert!(refused.stderr.ends_with("ends in .svg or .png, that of a page in .html\n"), "{}", refused.stderr);
+    assert!(refused.stderr.ends_with("ends in .svg, .png or .pdf, that of a page in .html\n"), "{}", refused.stderr);
 }
 
 #[test]

@@ -218,7 +218,7 @@ fn what_cannot_be_shown_or_written_is_told_in_a_line() {
 }
 
 #[test]
-fn a_plot_alone_is_two_files_of_the_size_that_is_asked_for() {
+fn a_plot_alone_is_three_files_of_the_size_that_is_asked_for() {
     let folder = Folder::new();
     let (trace, pictures) = (folder.trace(&plain()), folder.path("pictures"));
     let arguments = [&trace, "-o", &pictures, "--plot", "histogram", "--operation", "0"];
@@ -227,11 +227,13 @@ fn a_plot_alone_is_two_files_of_the_size_that_is_asked_for() {
     let svg = std::fs::read_to_string(format!("{pictures}/0-MPI_Allreduce-8B-histogram.svg")).unwrap();
     // 84 mm of 96 units an inch.
     assert!(svg.contains("width=\"317\" height=\"208\"") && svg.contains(">A &lt;title&gt;</text>"), "{svg}");
+    let pdf = std::fs::read(format!("{pictures}/0-MPI_Allreduce-8B-histogram.pdf")).unwrap();
+    assert!(String::from_utf8_lossy(&pdf).contains("/MediaBox [0 0 238.11 155.91]"));
     let mut names: Vec<String> =
         std::fs::read_dir(&pictures).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     let endings = names.iter().map(|name| name.strip_prefix("0-MPI_Allreduce-8B-histogram.").unwrap());
-    assert_eq!(endings.collect::<Vec<_>>(), ["png", "svg"]);
+    assert_eq!(endings.collect::<Vec<_>>(), ["pdf", "png", "svg"]);
     report(&[&arguments[..], &["--title", ""]].concat());
     let svg = std::fs::read_to_string(format!("{pictures}/0-MPI_Allreduce-8B-histogram.svg")).unwrap();
     assert!(!svg.contains(">Histogram"), "{svg}");
@@ -257,7 +259,7 @@ fn medians_of_a_run_are_drawn_over_message_sizes() {
     assert_eq!(report(&[&trace, "-o", &pictures, "--plot", "sizes"]).code, 0);
     let mut names: Vec<_> = std::fs::read_dir(&pictures).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["sizes.png", "sizes.svg"]);
+    assert_eq!(names, ["sizes.pdf", "sizes.png", "sizes.svg"]);
     let svg = std::fs::read_to_string(format!("{pictures}/sizes.svg")).unwrap();
     assert!(svg.contains(">MPI_Bcast, MPI_COMM_WORLD<") && !svg.contains("Barrier"), "{svg}");
     assert_eq!(report(&[&trace, "-o", &page]).code, 0);

@@ -52,7 +52,7 @@ impl Drawn {
             return Ok(Drawn::Page);
         }
         let written = Written::by_ending(path).with_context(|| {
-            format!("{}: the name of a picture ends in .svg or .png, that of a page in .html", path.display())
+            format!("{}: the name of a picture ends in .svg, .png or .pdf, that of a page in .html", path.display())
         })?;
         Ok(Drawn::Picture(figure.unwrap_or_default(), written))
     }
@@ -268,12 +268,12 @@ mod tests {
     #[test]
     fn the_ending_of_the_name_says_what_is_drawn() {
         let drawn = |name: &str, figure| Drawn::by_name(Path::new(name), figure).map_err(|error| error.to_string());
-        for name in ["a.svg", "a.png"] {
+        for name in ["a.svg", "a.png", "a.pdf"] {
             assert!(matches!(drawn(name, None), Ok(Drawn::Picture(Figure::Forest, _))), "{name}");
         }
         assert!(matches!(drawn("a.html", None), Ok(Drawn::Page)));
         for (name, figure, refused) in [
-            ("a.jpg", None, "a.jpg: the name of a picture ends in .svg or .png, that of a page in .html"),
+            ("a.jpg", None, "a.jpg: the name of a picture ends in .svg, .png or .pdf, that of a page in .html"),
             ("a.html", Some(Figure::Runs), "--plot chooses among pictures: a.html is a page with all of them"),
         ] {
             assert_eq!(drawn(name, figure).err().as_deref(), Some(refused));

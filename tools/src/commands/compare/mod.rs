@@ -72,7 +72,7 @@ pub struct Arguments {
     time: TimeOption,
     #[command(flatten)]
     from: FromOption,
-    /// Also a picture: FILE.svg or .png, or a page with all pictures: FILE.html
+    /// Also a picture: FILE.svg, .png or .pdf, or a page with all pictures: FILE.html
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The content of the picture; without: forest

@@ -33,7 +33,7 @@ use crate::summary::Summary;
 pub struct Arguments {
     #[command(flatten)]
     input: Input,
-    /// OUT.html: one page that needs nothing else; otherwise a folder for pictures, as SVG and PNG
+    /// OUT.html: one page that needs nothing else; otherwise a folder for pictures, as SVG, PNG and PDF
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Only this operation
