@@ -7,7 +7,7 @@ use ttf_parser::Face;
 use zeno::{Cap, Fill, Mask, Placement, Stroke as Pen, Style, Transform, Vector};
 
 use super::glyphs;
-use super::scene::{Anchor, Area, Colour, Item, PAPER, Scene, Stroke};
+use super::scene::{Anchor, Area, Colour, Item, PAPER, Scene, Stroke, runs};
 
 /// Pixels for each unit of the picture: 192 dots an inch, enough for print at the size on the screen.
 const SCALE: f64 = 2.0;
@@ -18,7 +18,9 @@ pub fn write(scene: &Scene, output: &mut dyn Write) -> Result<()> {
     for item in &scene.items {
         match item {
             Item::Path { data, fill, stroke, within, .. } => paper.path(data, *fill, *stroke, *within),
-            Item::Image { area, width, pixels, .. } => paper.image(*area, *width, pixels),
+            Item::Image { area, width, pixels, .. } => {
+                runs(*area, *width, pixels).into_iter().for_each(|(area, colour)| paper.fill(area, colour));
+            }
             Item::Text { at, anchor, size, text, colour, upright, .. } => {
                 paper.text(&face, *at, (*anchor, *size, *upright), text, *colour);
             }
@@ -74,15 +76,6 @@ impl Paper {
             }
             let (mask, place) = Mask::new(data).style(Style::Stroke(pen)).transform(Some(scale)).render();
             self.blend(&mask, place, colour, within);
-        }
-    }
-
-    fn image(&mut self, area: Area, columns: usize, pixels: &[Colour]) {
-        let rows = pixels.len() / columns.max(1);
-        let (width, height) = (area.width / columns as f64, area.height / rows as f64);
-        for (place, &colour) in pixels.iter().enumerate() {
-            let (column, row) = ((place % columns) as f64, (place / columns) as f64);
-            self.fill(Area { left: area.left + column * width, top: area.top + row * height, width, height }, colour);
         }
     }
 

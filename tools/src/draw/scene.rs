@@ -66,6 +66,22 @@ pub struct Area {
     pub height: f64,
 }
 
+/// Splits an image into rectangles of one colour: runs of equal pixels of each row.
+pub fn runs(area: Area, width: usize, pixels: &[Colour]) -> Vec<(Area, Colour)> {
+    let rows = pixels.chunks(width.max(1));
+    let (across, down) = (area.width / width as f64, area.height / rows.len() as f64);
+    let mut found = Vec::new();
+    for (row, pixels) in rows.enumerate() {
+        let mut column = 0;
+        for same in pixels.chunk_by(|a, b| a == b) {
+            let (left, top) = (area.left + across * column as f64, area.top + down * row as f64);
+            found.push((Area { left, top, width: across * same.len() as f64, height: down }, same[0]));
+            column += same.len();
+        }
+    }
+    found
+}
+
 impl Area {
     pub fn right(&self) -> f64 {
         self.left + self.width
