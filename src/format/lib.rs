@@ -20,6 +20,7 @@ pub mod metadata;
 pub mod packed;
 pub mod part;
 pub mod recover;
+pub mod running_totals;
 pub mod samples;
 pub mod segment;
 pub mod strings;

@@ -11,6 +11,9 @@ pub const FILE_MAGIC: [u8; 8] = *b"MPITRACE";
 /// First bytes of a rank's part within a trace file.
 pub const PART_MAGIC: [u8; 8] = *b"MPITPART";
 
+/// Tells [`RunningTotals`] from the entry of a part.
+pub const TOTALS_MAGIC: [u8; 4] = *b"TOTL";
+
 /// The content of a section of a part: values of [`SectionEntry::kind`].
 pub mod section {
     /// The run metadata: a list of (name, value), see [`crate::metadata`].
@@ -125,6 +128,23 @@ pub struct PartEntry {
     pub rank: u32,
     /// For later versions.
     pub padding: u32,
+}
+
+/// Sums over the parts that a trace has so far, where ranks add their parts one after the other. It lies where the entry
+/// of the next part will be ([`crate::running_totals`]).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct RunningTotals {
+    /// Records in the parts.
+    pub records: u64,
+    /// How many parts these are.
+    pub parts: u32,
+    /// 1 where each of their ranks reached `MPI_Finalize` and has lost no records.
+    pub complete: u32,
+    /// [`TOTALS_MAGIC`].
+    pub magic: [u8; 4],
+    /// CRC-32 of these 24 bytes with this field as 0.
+    pub crc: u32,
 }
 
 /// The start of a trace file.
