@@ -84,6 +84,7 @@ fn calls_of_part(part: &Part, wanted: &[bool]) -> Vec<Calls> {
         }
     }
     for (calls, sorted) in calls.iter_mut().zip(sorted) {
+        calls.list_if_short(2);
         if !sorted {
             // Out of order where several threads took turns on one communicator.
             let mut records: Vec<u32> = calls.iter().collect();
@@ -98,4 +99,30 @@ fn is_sorted(part: &Part) -> bool {
     let ends = parallel::map(part.blocks().collect(), |block| block.sorted_positions());
     let Ok(ends) = ends.into_iter().collect::<Result<Vec<_>, ()>>() else { return false };
     ends.into_iter().flatten().flat_map(|(first, last)| [first, last]).is_sorted()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mpitrace_testing::synthetic::{self, SyntheticRank};
+
+    /// A rank that calls on two communicators in turn, so many times on each.
+    fn calls(in_a_run: u64) -> Vec<Calls> {
+        let mut rank = SyntheticRank::new(0, 1);
+        let other = rank.communicator(7, 1, 0, None);
+        let operations = [0, other].map(|communicator| rank.operation("MPI_Barrier", communicator, 0));
+        (0..8 * in_a_run).for_each(|k| rank.call(operations[(k / in_a_run % 2) as usize], 10 * k, 10 * k + 5));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.mpitrace");
+        synthetic::write(&path, &[rank]).unwrap();
+        calls_of_part(&Trace::open(&[path]).unwrap().parts[0], &[true, true])
+    }
+
+    #[test]
+    fn few_calls_in_short_runs_are_listed() {
+        let all = calls(7);
+        assert!(all.iter().all(|calls| matches!(calls, Calls::Listed(_)) && calls.len() == 28));
+        assert_eq!(all[1].iter().take(8).collect::<Vec<_>>(), [7, 8, 9, 10, 11, 12, 13, 21]);
+        assert!(calls(100).iter().all(|calls| matches!(calls, Calls::Runs(_)) && calls.len() == 400));
+    }
 }

@@ -17,7 +17,7 @@ pub(super) struct Runs {
     count: u32,
 }
 
-/// Shorter runs, on average, are slower to read than a list; so many runs are waited for.
+/// Shorter runs, on average, are slower to read than a list; while records are pushed, so many runs are waited for.
 const LEAST_IN_A_RUN: usize = 64;
 const LEAST_RUNS: usize = if cfg!(test) { 16 } else { 1 << 12 };
 
@@ -64,11 +64,19 @@ impl Calls {
         match self {
             Calls::Runs(runs) => {
                 runs.push(record);
-                if runs.starts.len() >= LEAST_RUNS && runs.starts.len() * LEAST_IN_A_RUN > runs.count as usize {
-                    *self = Calls::Listed(runs.iter().collect());
-                }
+                self.list_if_short(LEAST_RUNS);
             }
             Calls::Listed(records) => records.push(record),
+        }
+    }
+
+    /// Lists the records where there are so many runs and these are short: with 2 to be called when all are there.
+    pub(super) fn list_if_short(&mut self, least_runs: usize) {
+        if let Calls::Runs(runs) = self
+            && runs.starts.len() >= least_runs
+            && runs.starts.len() * LEAST_IN_A_RUN > runs.count as usize
+        {
+            *self = Calls::Listed(runs.iter().collect());
         }
     }
 
