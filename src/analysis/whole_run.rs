@@ -78,25 +78,24 @@ fn quantiles<S: Serializer>(distribution: &[(f64, u64)], serializer: S) -> Resul
 
 /// The operations of which some rank did not keep all calls, in order.
 pub fn all_calls(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<AllCalls> {
-    let not_kept = |part: &Part| part.operations().iter().map(|entry| entry.calls).sum::<u64>() > part.records() as u64;
-    if !trace.parts.iter().any(not_kept) {
+    if !trace.lacks_calls() {
         return Vec::new();
     }
     let kept: Vec<Vec<u64>> = trace.parts.iter().map(kept).collect();
-    let of = |&(part, entry): &(usize, u32)| &trace.parts[part].operations()[entry as usize];
-    let is_lacking = |at: &(usize, u32)| of(at).calls > kept[at.0][at.1 as usize];
+    let of = |&(part, entry): &(u32, u32)| &trace.parts[part as usize].operations()[entry as usize];
+    let is_lacking = |at: &(u32, u32)| of(at).calls > kept[at.0 as usize][at.1 as usize];
     // One that ranks have in several operations counts in the first.
     let mut counted = HashSet::new();
     let mut all: Vec<AllCalls> = Vec::new();
     let mut by_part: BTreeMap<usize, Vec<Wanted>> = BTreeMap::new();
     for (number, operation) in operations.operations.iter().enumerate() {
         let entries = operation.entries.iter().copied().filter(|at| of(at).calls > 0 && counted.insert(*at));
-        let entries: Vec<(usize, u32)> = entries.collect();
+        let entries: Vec<(u32, u32)> = entries.collect();
         if !entries.iter().any(is_lacking) {
             continue;
         }
         let own = entries.iter().all(|at| !is_lacking(at) || of(at).histogram > SHARED_HISTOGRAM);
-        for &(part, entry) in &entries {
+        for (part, entry) in entries.into_iter().map(|(part, entry)| (part as usize, entry)) {
             let kept = kept[part][entry as usize];
             by_part.entry(part).or_default().push(Wanted { place: all.len(), entry, kept, own });
         }

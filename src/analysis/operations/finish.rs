@@ -17,6 +17,7 @@ pub(super) fn finish(
     shares: &[HashMap<u32, BTreeSet<usize>>],
     found: Found,
     first_mismatch: Option<u64>,
+    lacks_calls: bool,
 ) -> (FirstCall, Operation) {
     let parts: Vec<&Part> = communicator.members.iter().map(|&(part, _)| &trace.parts[part]).collect();
     // A member that calls this operation in one way only, and no other in that way, has itself counted the repetitions,
@@ -59,10 +60,8 @@ pub(super) fn finish(
     let is_after = |row: usize, first: u64| parts[0].position_of(rows.row(row).get(0) as usize) > first;
     let doubtful = first_mismatch
         .map_or(0, |first| complete.rows(0..rows.len()).filter(|&row| is_after(row, first)).count() as u64);
-    let entry = |(&(part, _), &local): (&(usize, usize), &u32)| (local != ABSENT).then_some((part, local));
-    let entries = found.tuples.iter().flat_map(|(tuple, _)| communicator.members.iter().zip(tuple).filter_map(entry));
     let operation = Operation {
-        entries: entries.collect(),
+        entries: if lacks_calls { entries(communicator, &found.tuples) } else { Vec::new() },
         key: found.key,
         parts: communicator.members.iter().map(|&(part, _)| part).collect(),
         size: communicator.size,
@@ -75,6 +74,18 @@ pub(super) fn finish(
         sampled: None,
     };
     (found.first_call, operation)
+}
+
+/// The entries of each member, one member after the other: where sizes vary, there are many times as many tuples.
+fn entries(communicator: &Communicator, tuples: &[(Box<[u32]>, u64)]) -> Vec<(u32, u32)> {
+    let of_member = |(member, &(part, _)): (usize, &(usize, usize))| {
+        let mut own: Vec<u32> = tuples.iter().map(|(tuple, _)| tuple[member]).collect();
+        own.retain(|&local| local != ABSENT);
+        own.sort_unstable();
+        own.dedup();
+        own.into_iter().map(move |local| (part as u32, local))
+    };
+    communicator.members.iter().enumerate().flat_map(of_member).collect()
 }
 
 fn joined(members: usize, pieces: Vec<Whole>) -> Whole {

@@ -22,10 +22,11 @@ pub(super) fn operations(trace: &Trace) -> Operations {
     let (mut communicators, numbers) = communicators::number(trace);
     let own: Vec<ByCommunicator> = trace.parts.iter().map(ByCommunicator::new).collect();
     let (mut operations, mut mismatches) = (Vec::new(), Vec::new());
+    let lacks_calls = trace.lacks_calls();
     for together in calls::shares(trace, &numbers, communicators.len()) {
         let calls = calls::calls_by_communicator(trace, &numbers, &together);
         for (communicator, calls) in communicators[together].iter_mut().zip(calls) {
-            let matched = Matching::new(trace, communicator).run(&calls, &own);
+            let matched = Matching::new(trace, communicator).run(&calls, &own, lacks_calls);
             operations.extend(matched.operations);
             mismatches.extend(matched.mismatches);
             communicator.mismatches = matched.mismatched;
@@ -119,7 +120,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    fn run(mut self, calls: &[Calls], own: &[ByCommunicator]) -> Matched {
+    fn run(mut self, calls: &[Calls], own: &[ByCommunicator], lacks_calls: bool) -> Matched {
         let stretch = |cursors| Stretch::new(Matching::new(self.trace, self.communicator), cursors);
         let stretches = match self.communicator.folded {
             true => {
@@ -174,7 +175,7 @@ impl<'a> Matching<'a> {
         }
         self.add_operations_without_records(own);
         let Matching { trace, communicator, found, shares, .. } = self;
-        let finish = |found| finish(trace, communicator, &shares, found, first);
+        let finish = |found| finish(trace, communicator, &shares, found, first, lacks_calls);
         Matched { operations: found.into_iter().map(finish).collect(), mismatches, mismatched }
     }
 

@@ -38,7 +38,6 @@ pub use undone::{CalledAlone, NeverFreed, NotCalled, NotCompleted, Undone};
 pub use unfinished::Unfinished;
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -148,8 +147,8 @@ pub struct Operation {
     pub key: OperationKey,
     /// Indices of the parts whose ranks take part, in the order of their ranks.
     pub parts: Vec<usize>,
-    /// The entries of it: the part and the index among the part's operations.
-    pub(crate) entries: BTreeSet<(usize, u32)>,
+    /// The entries of it, ascending: the part and the index among the part's operations. Empty where all calls were kept.
+    pub(crate) entries: Vec<(u32, u32)>,
     /// The ranks that its communicator has; more than `parts` where a part is missing.
     pub size: u32,
     /// The number k of each repetition that at least one rank kept, ascending.

@@ -678,3 +678,21 @@ fn types_that_may_differ_are_shown_together() {
     }
     assert_eq!(mismatch_of("file", &ranks), None);
 }
+
+#[test]
+fn the_entries_of_an_operation_are_known_where_calls_were_not_kept() {
+    for lacks_calls in [false, true] {
+        let mut ranks = world(2);
+        for (number, rank) in ranks.iter_mut().enumerate() {
+            let sizes = [8, 16].map(|bytes| rank.operation("MPI_Alltoallv", 0, bytes));
+            (0..20).for_each(|k| rank.call(sizes[(k + number) % 2], 100 * k as u64, 100 * k as u64 + 50));
+            if lacks_calls {
+                rank.timed_call(sizes[number], 50);
+            }
+        }
+        let operations = operations("entries", &ranks).operations;
+        assert_eq!(operations.len(), 1);
+        let expected = if lacks_calls { vec![(0, 0), (0, 1), (1, 0), (1, 1)] } else { Vec::new() };
+        assert_eq!(operations[0].entries, expected);
+    }
+}

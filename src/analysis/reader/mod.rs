@@ -107,6 +107,12 @@ impl Trace {
         self.parts.iter().map(|part| part.header.records).sum()
     }
 
+    /// True if a rank made more calls than it has records.
+    pub(crate) fn lacks_calls(&self) -> bool {
+        let calls = |part: &Part| part.operations().iter().fold(0u64, |sum, entry| sum.saturating_add(entry.calls));
+        self.parts.iter().any(|part| calls(part) > part.header.records)
+    }
+
     /// Calls not kept since the arrays were full, on all ranks.
     pub fn dropped(&self) -> u64 {
         self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.dropped()))
