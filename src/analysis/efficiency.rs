@@ -6,12 +6,15 @@
 //! communication efficiency = max(u) / T. The run is that from the exit of MPI_Init to the entry of MPI_Finalize, as TALP
 //! has it.
 
+use std::collections::BTreeMap;
+
+use mpitrace_format::layout::OPERATION_MASK;
 use serde::Serialize;
 
-use crate::account::{self, Account, RankPart, RegionAccount};
-use crate::clock::Clock;
-use crate::operations::Operations;
-use crate::reader::Trace;
+use crate::account::{Account, RankPart};
+use crate::clock::{Clock, RankClock};
+use crate::parallel;
+use crate::reader::{Part, Trace};
 
 /// The efficiencies of ranks, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -52,17 +55,20 @@ pub fn whole_run(account: &Account) -> Option<Efficiency> {
 
 /// Those of each region, by name. None where ranks are in MPI for more than collective calls, since these have no times of
 /// day: then it is not known in which region they are.
-pub fn regions(trace: &Trace, clock: &Clock, operations: &Operations, account: &Account) -> Vec<RegionEfficiency> {
+pub fn regions(trace: &Trace, clock: &Clock, account: &Account) -> Vec<RegionEfficiency> {
     let beside: f64 = account.ranks.iter().map(|rank| rank.parts.sum_of(&BESIDE)).sum();
     // Of a sample it is not known which calls that are not kept were in which region.
     if beside > NEGLIGIBLE * account.rank_ns() || trace.is_sample() {
         return Vec::new();
     }
-    let of_region = |RegionAccount { name, ranks, .. }: RegionAccount| {
-        let times = ranks.into_values().map(|[whole, in_calls]| Time { whole, useful: whole - in_calls });
-        Some(RegionEfficiency { region: name, efficiency: efficiency(times)? })
+    let parts = trace.parts.iter().enumerate().map(|(index, part)| (part, clock.of_part(index)));
+    let of_parts = parallel::map(parts.collect(), |(part, clock)| times_in_regions(part, clock));
+    let mut times: BTreeMap<String, Vec<Time>> = BTreeMap::new();
+    of_parts.into_iter().flatten().for_each(|(region, time)| times.entry(region).or_default().push(time));
+    let of_region = |(region, times): (String, Vec<Time>)| {
+        Some(RegionEfficiency { region, efficiency: efficiency(times.into_iter())? })
     };
-    account::regions(trace, clock, operations).into_iter().filter_map(of_region).collect()
+    times.into_iter().filter_map(of_region).collect()
 }
 
 /// Parts without times of day, and the share of the ranks' time that they may have.
@@ -81,11 +87,67 @@ fn efficiency(times: impl Iterator<Item = Time>) -> Option<Efficiency> {
     parallel.is_finite().then_some(Efficiency { parallel, load_balance, communication })
 }
 
+/// How long a rank was in each of its regions, and there outside of collective calls: of one with a request the start and
+/// the wait count, each where it was. A region within itself counts once.
+fn times_in_regions(part: &Part, clock: &RankClock) -> BTreeMap<String, Time> {
+    let entries = part.operations();
+    if !entries.iter().any(|entry| entry.is_region()) {
+        return BTreeMap::new();
+    }
+    let requests = part.request_columns();
+    // By number of the region: its ticks, and those of them in calls.
+    let mut ticks: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+    // The regions that are open: their numbers and ends.
+    let mut open: Vec<(usize, u64)> = Vec::new();
+    // Of calls with requests that are not complete yet: a region may begin before the wait.
+    let mut waits: Vec<(u64, u64)> = Vec::new();
+    for block in part.blocks() {
+        let ([enter, exit], operations) = (block.times(), block.operation());
+        for (((record, enter), exit), operation) in block.range.zip(enter).zip(exit).zip(operations) {
+            let number = (operation & OPERATION_MASK) as usize;
+            let took = exit.saturating_sub(enter);
+            open.retain(|(_, end)| *end > enter);
+            waits.retain(|(_, end)| *end > enter);
+            if entries[number].is_region() && took > 0 {
+                let is_within_itself = open.iter().any(|(region, _)| *region == number);
+                let (whole, in_mpi) = ticks.entry(number).or_default();
+                if !is_within_itself {
+                    *whole += took;
+                    *in_mpi += waits.iter().map(|wait| common(*wait, (enter, exit))).sum::<u64>();
+                }
+                open.push((number, exit));
+            } else if took > 0 {
+                let request = requests.map(|[init, _, wait, _]| (init.get(record), wait.get(record)));
+                let request = request.filter(|&(init, _)| init > 0);
+                let (init, wait) = request.map_or((0, took), |(init, wait)| (init.min(took), wait.min(took)));
+                let in_call = [(enter, enter + init), (exit - wait, exit)];
+                for at in (0..open.len()).filter(|&at| !open[..at].iter().any(|(region, _)| *region == open[at].0)) {
+                    let in_region = in_call.map(|piece| common(piece, (enter, open[at].1)));
+                    ticks.entry(open[at].0).or_default().1 += in_region.iter().sum::<u64>();
+                }
+                waits.extend(request.map(|_| in_call[1]));
+            }
+        }
+    }
+    let mut times: BTreeMap<String, Time> = BTreeMap::new();
+    for (number, (whole, in_mpi)) in ticks {
+        let time = times.entry(part.text(entries[number].function).unwrap_or_default()).or_default();
+        time.whole += clock.ticks_ns(whole);
+        time.useful += clock.ticks_ns(whole.saturating_sub(in_mpi));
+    }
+    times
+}
+
+fn common(one: (u64, u64), other: (u64, u64)) -> u64 {
+    one.1.min(other.1).saturating_sub(one.0.max(other.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::categories::Rule;
-    use mpitrace_testing::synthetic::{self, SyntheticRank};
+    use crate::operations::Operations;
+    use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 
     fn close(found: Efficiency, expected: [f64; 3]) {
         let found = [found.parallel, found.load_balance, found.communication];
@@ -117,10 +179,37 @@ mod tests {
         let account = Account::new(&trace, &clock, &operations, Rule::default());
         // Useful: 30 and 70 of 100 us.
         close(whole_run(&account).unwrap(), [0.5, 50.0 / 70.0, 0.7]);
-        let regions = regions(&trace, &clock, &operations, &account);
+        let regions = regions(&trace, &clock, &account);
         assert_eq!(regions.iter().map(|one| one.region.as_str()).collect::<Vec<_>>(), ["solve"]);
         // In the region: 30 of 40 and 70 of 80 us.
         close(regions[0].efficiency, [50.0 / 80.0, 50.0 / 70.0, 70.0 / 80.0]);
+    }
+
+    /// A region starts a reduction, which completes in the next one.
+    #[test]
+    fn a_call_with_a_request_counts_where_it_was_started_and_where_it_was_waited_for() {
+        let ranks = [0, 1].map(|number| {
+            let mut rank = SyntheticRank::new(number, 2);
+            let [start, between, finish] = ["start", "between", "finish"].map(|name| rank.region(name));
+            let reduce = rank.operation("MPI_Iallreduce", 0, 8);
+            rank.call(start, 0, 5000);
+            let request = SyntheticRequest { init: 500, wait: 2000, ..SyntheticRequest::default() };
+            rank.call_with_request(reduce, 1000, 9000, request);
+            rank.call(between, 5000, 6000);
+            rank.call(finish, 6000, 10_000);
+            rank
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.mpitrace");
+        synthetic::write(&path, &ranks).unwrap();
+        let trace = Trace::open(&[path]).unwrap();
+        let clock = Clock::new(&trace);
+        let account = Account::new(&trace, &clock, &Operations::new(&trace), Rule::default());
+        let found = regions(&trace, &clock, &account);
+        assert_eq!(found.iter().map(|one| one.region.as_str()).collect::<Vec<_>>(), ["between", "finish", "start"]);
+        for (region, communication) in found.iter().zip([1.0, 0.5, 0.9]) {
+            close(region.efficiency, [communication, 1.0, communication]);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The account of the program's regions: a region is a label over the time of a rank, so a region within another one counts
 //! in both.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use mpitrace_format::layout::OPERATION_MASK;
 
@@ -19,19 +19,12 @@ pub struct RegionAccount {
     pub name: String,
     /// How often it was begun and ended.
     pub repetitions: usize,
-    /// By index of the trace's parts: the time in it, ns, and of that in collective calls; within itself it counts once.
-    pub ranks: BTreeMap<usize, [f64; 2]>,
+    /// The time in it, ns; within itself it counts once.
+    pub ns: f64,
     /// The collective calls in it.
     pub calls: Parts,
     /// Off the processor outside of calls, ns. Between two calls it is not known when: as if all along.
     pub off_ns: f64,
-}
-
-impl RegionAccount {
-    /// The time in it of all ranks, ns.
-    pub fn ns(&self) -> f64 {
-        self.ranks.values().map(|[ns, _]| ns).sum()
-    }
 }
 
 /// The regions of a trace, in the order of their names.
@@ -39,7 +32,7 @@ pub fn regions(trace: &Trace, clock: &Clock, operations: &Operations) -> Vec<Reg
     let mut regions: Vec<RegionAccount> = Vec::new();
     let labels = trace.parts.iter().enumerate();
     let labels: Vec<Labels> =
-        labels.map(|(index, part)| Labels::new((index, part), clock.of_part(index), &mut regions)).collect();
+        labels.map(|(index, part)| Labels::new(part, clock.of_part(index), &mut regions)).collect();
     if regions.is_empty() {
         return regions;
     }
@@ -48,10 +41,7 @@ pub fn regions(trace: &Trace, clock: &Clock, operations: &Operations) -> Vec<Reg
             let run_time = spent.init_ns + spent.may_wait_ns;
             let parts = Parts::split(run_time, Some(spent.waiting_ns), spent.interrupted_ns);
             let labels = &labels[spent.part];
-            for &region in labels.regions_during(spent.enter_ns) {
-                regions[region].calls += parts;
-                regions[region].ranks.entry(spent.part).or_default()[1] += run_time;
-            }
+            labels.regions_during(spent.enter_ns).iter().for_each(|&region| regions[region].calls += parts);
             let (off, all) = (spent.before.off.sum(), spent.before.off.sum() + spent.before.worked_ns);
             if off > 0.0 {
                 let add = |region: usize, ns: f64| regions[region].off_ns += off * ns / all;
@@ -72,7 +62,7 @@ struct Labels {
 }
 
 impl Labels {
-    fn new((index, part): (usize, &Part), clock: &RankClock, regions: &mut Vec<RegionAccount>) -> Labels {
+    fn new(part: &Part, clock: &RankClock, regions: &mut Vec<RegionAccount>) -> Labels {
         let mut labels = Labels { from: Vec::new(), sets: vec![Vec::new()] };
         let mut known: HashMap<Vec<usize>, usize> = HashMap::from([(Vec::new(), 0)]);
         // With their ends, in the order in which they were begun.
@@ -105,7 +95,7 @@ impl Labels {
             let within_itself = open.iter().any(|&(until, other)| other == region && until > begin);
             close(&mut labels, &mut open, begin, (!within_itself).then_some((end, region)));
             if !within_itself {
-                regions[region].ranks.entry(index).or_default()[0] += clock.duration_ns(begin, end);
+                regions[region].ns += clock.duration_ns(begin, end);
             }
         });
         close(&mut labels, &mut open, u64::MAX, None);

@@ -450,7 +450,7 @@ fn a_region_has_its_time_and_the_calls_in_it() {
     let trace = Trace::open(&[&path]).unwrap();
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
     let found = super::regions(&trace, &clock, &operations);
-    let numbers = |of: &super::RegionAccount| (of.repetitions, of.ns(), of.calls.run_time, of.calls.waiting);
+    let numbers = |of: &super::RegionAccount| (of.repetitions, of.ns, of.calls.run_time, of.calls.waiting);
     let found: Vec<_> = found.iter().map(|region| (region.name.as_str(), numbers(region))).collect();
     let expected = [
         ("solve", (40, 38_000.0, 10.0 * (400.0 + 100.0), 3000.0)),

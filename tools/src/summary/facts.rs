@@ -181,7 +181,7 @@ impl Summary {
             synchronised: clock.is_synchronised(),
             unknown_waits_below_ns: unknown_waits::below_ns(trace, clock),
             efficiency: efficiency::whole_run(account)
-                .map(|run| Efficiencies { run, regions: efficiency::regions(trace, clock, operations, account) }),
+                .map(|run| Efficiencies { run, regions: efficiency::regions(trace, clock, account) }),
             losses,
             shown,
             mismatches: operations.mismatches.clone(),

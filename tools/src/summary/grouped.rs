@@ -118,8 +118,8 @@ pub fn groups(
 fn of_regions(regions: Vec<RegionAccount>, rank_ns: f64) -> Vec<Group> {
     let group = |region: RegionAccount| Group {
         repetitions: region.repetitions,
-        seconds: region.ns() / NS,
-        share: region.ns() / rank_ns,
+        seconds: region.ns / NS,
+        share: region.ns / rank_ns,
         name: region.name,
         parts: region.calls,
         off_processor_s: Some((region.calls.interrupted + region.off_ns) / NS),
