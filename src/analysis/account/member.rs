@@ -106,9 +106,21 @@ impl<'a> Member<'a> {
 
     /// Those of an operation, in the order of its parts.
     pub fn all(trace: &'a Trace, clock: &'a Clock, operation: &Operation) -> Vec<Member<'a>> {
-        let member =
-            |(place, &index): (usize, &usize)| Member::new(index, place, &trace.parts[index], clock.of_part(index));
-        operation.parts.iter().enumerate().map(member).collect()
+        Member::at(trace, clock, operation, 0..operation.parts.len())
+    }
+
+    /// Those of an operation at these places among its parts.
+    pub fn at(
+        trace: &'a Trace,
+        clock: &'a Clock,
+        operation: &Operation,
+        places: impl IntoIterator<Item = usize>,
+    ) -> Vec<Member<'a>> {
+        let member = |place: usize| {
+            let index = operation.parts[place];
+            Member::new(index, place, &trace.parts[index], clock.of_part(index))
+        };
+        places.into_iter().map(member).collect()
     }
 
     /// Has no block at hand yet.

@@ -4,8 +4,7 @@ use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, UNKNOWN_BYTES};
 
 use super::rule::Rule;
 use super::{Causality, Violation};
-use crate::account;
-use crate::account::operation::members;
+use crate::account::operation::places;
 use crate::account::waits::Order;
 use crate::clock::{Clock, RankClock};
 use crate::operations::{Operation, Row};
@@ -38,20 +37,21 @@ pub(super) struct Check<'a> {
 impl<'a> Check<'a> {
     pub fn new(trace: &'a Trace, clock: &'a Clock, number: usize, operation: &'a Operation) -> Option<Check<'a>> {
         let row = operation.complete_rows().next().filter(|_| operation.parts.len() > 1)?;
-        let (ranked, root) = members(trace, clock, operation, row);
+        // Most functions need no look at the records; the rule does not depend on the place of a root.
+        let rule = Rule::of_function(&operation.key.function, Order::of_operation(operation, Some(0))?)?;
+        let (places, root) = places(trace, operation, row);
         // An intercommunicator has none.
         let order = Order::of_operation(operation, root?)?;
-        let rule = Rule::of_function(&operation.key.function, order)?;
-        let member = |(at, member): (usize, &account::member::Member)| {
+        let member = |(at, place): (usize, usize)| {
             let roles = match order {
                 Order::All | Order::MostlyAll | Order::Lower => (true, true),
                 Order::Root(root) => (at == root, at != root),
                 Order::AtRoot(root) => (at != root, at == root),
             };
-            let part = &trace.parts[member.index];
-            Member { part, clock: clock.of_part(member.index), place: member.place, roles }
+            let index = operation.parts[place];
+            Member { part: &trace.parts[index], clock: clock.of_part(index), place, roles }
         };
-        let members = ranked.iter().enumerate().map(member).collect();
+        let members = places.into_iter().enumerate().map(member).collect();
         let (entries, exits, latest) = (Vec::new(), Vec::new(), Vec::new());
         Some(Check { number, operation, order, rule, members, entries, exits, latest })
     }
