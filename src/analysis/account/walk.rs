@@ -1,6 +1,8 @@
 //! The repetitions of an operation, one after the other: what each rank waited in it, for which rank, and why that one
 //! was late.
 
+use std::ops::Range;
+
 use mpitrace_format::layout::DISTURBED;
 
 use super::late::{Late, Longer, Wait};
@@ -101,14 +103,14 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// True if this member's call cannot end before the other one has entered it and done its part.
-    pub fn depends(&self, member: usize, on: usize) -> bool {
+    /// The members that must have entered this member's call and done their part before it can end; itself may be one.
+    pub fn awaited_by(&self, member: usize) -> Range<usize> {
         match self.order {
-            Some(Order::All | Order::MostlyAll) => true,
-            Some(Order::Root(root)) => on == root,
-            Some(Order::AtRoot(root)) => member == root,
-            Some(Order::Lower) => on < member,
-            None => false,
+            Some(Order::All | Order::MostlyAll) => 0..self.members.len(),
+            Some(Order::Root(root)) => root..root + 1,
+            Some(Order::AtRoot(root)) if member == root => 0..self.members.len(),
+            Some(Order::Lower) => 0..member,
+            Some(Order::AtRoot(_)) | None => 0..0,
         }
     }
 }

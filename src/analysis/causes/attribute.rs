@@ -265,7 +265,7 @@ impl OfGroup {
     fn held_up(&mut self, walk: &Walk, row: usize, beyond: &mut [f64], (key, at_most): (Key, f64), off: Off) {
         for (member, beyond) in beyond.iter_mut().enumerate() {
             let ns = beyond.min(at_most);
-            if member != key.member && ns > 0.0 && walk.depends(member, key.member) {
+            if member != key.member && ns > 0.0 && walk.awaited_by(member).contains(&key.member) {
                 *beyond -= ns;
                 let tally = Tally { ns, communication_ns: ns, off: off.to(ns), ..Tally::default() };
                 self.evidence.add(row, key, tally);

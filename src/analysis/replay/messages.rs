@@ -173,10 +173,8 @@ impl Replay {
                     let call = step.call(at);
                     replay.add(member.index, kinds + at, call.enter, call.waits_from + call.may_wait);
                 }
-                let all = first..replay.calls.len();
-                for at in 0..all.len() {
-                    let awaited = all.clone().filter(|other| walk.depends(at, other - first));
-                    replay.calls[first + at].awaited.extend(awaited);
+                for at in 0..walk.members.len() {
+                    replay.calls[first + at].awaited.extend(walk.awaited_by(at).map(|other| first + other));
                 }
             }
             kinds += walk.members.len();

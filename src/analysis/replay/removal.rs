@@ -2,6 +2,7 @@
 
 use super::shifts::{Removed, Taken};
 use crate::account::exchanges::{Exchange, Exchanges};
+use crate::account::waits::Order;
 use crate::account::walk::{Step, Walk};
 use crate::account::{Because, Kind, Loss, OperationAccount};
 
@@ -192,7 +193,12 @@ impl Removal {
 
 /// How many ranks can wait for a member.
 fn waiting(walk: &Walk, member: usize) -> f64 {
-    let waiting = (0..walk.members.len()).filter(|&other| other != member && walk.depends(other, member)).count();
+    let others = walk.members.len() - 1;
+    let waiting = match walk.order {
+        Some(Order::AtRoot(_)) => 1,
+        Some(Order::Lower) => others - member,
+        _ => others,
+    };
     waiting.max(1) as f64
 }
 
