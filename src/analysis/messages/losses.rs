@@ -76,17 +76,19 @@ impl Messages {
         let off: Option<Vec<Vec<OffBetween>>> =
             parts.map(|(index, (part, calls))| outside_of_calls(part, clock.of_part(index), calls)).collect();
         // Calls from one place with different tags and partners are several operations.
-        let mut names: HashMap<(usize, u32), (String, Option<CallSite>)> = HashMap::new();
-        let mut places: HashMap<(usize, String, Option<CallSite>), Sum> = HashMap::new();
+        let mut numbers: HashMap<(String, Option<CallSite>), usize> = HashMap::new();
+        let mut of_operations: HashMap<(usize, u32), usize> = HashMap::new();
+        let mut found: HashMap<(usize, usize), Sum> = HashMap::new();
         for wait in waits.iter().flatten() {
             let operation = self.calls[wait.part][wait.call as usize].record.operation;
-            let (name, call_site) = names.entry((wait.part, operation)).or_insert_with(|| {
+            let number = *of_operations.entry((wait.part, operation)).or_insert_with(|| {
                 let part = &trace.parts[wait.part];
                 let entry = &part.message_operations()[operation as usize];
                 let call_site = part.text(entry.call_site).and_then(|text| CallSite::parse(&text));
-                (part.text(entry.function).unwrap_or_default(), call_site)
+                let next = numbers.len();
+                *numbers.entry((part.text(entry.function).unwrap_or_default(), call_site)).or_insert(next)
             });
-            let Sum(late, chains) = places.entry((wait.late, name.clone(), call_site.clone())).or_default();
+            let Sum(late, chains) = found.entry((wait.late, number)).or_default();
             let own: f64 = within(&waits[wait.late], wait.from_ns, wait.until_ns).map(|(_, ns)| ns).sum();
             late.waiting_ns += wait.ns();
             late.point_to_point_ns += own.min(wait.ns());
@@ -96,8 +98,10 @@ impl Messages {
             *chains.entry(chain(waits, wait.late, wait.from_ns, wait.until_ns)).or_default() += own;
         }
         let mut own_ns = vec![0.0; trace.parts.len()];
-        places.iter().for_each(|((part, ..), Sum(late, _))| own_ns[*part] += late.waiting_ns - late.point_to_point_ns);
-        let all = places.into_iter().map(|((part, function, call_site), Sum(mut late, chains))| {
+        found.iter().for_each(|((part, _), Sum(late, _))| own_ns[*part] += late.waiting_ns - late.point_to_point_ns);
+        let of_number: HashMap<usize, _> = numbers.into_iter().map(|(of, number)| (number, of)).collect();
+        let all = found.into_iter().map(|((part, number), Sum(mut late, chains))| {
+            let (function, call_site) = of_number[&number].clone();
             if off.is_none() && own_ns[part] > 0.0 {
                 let longer = longer_off(ranks, part);
                 late.off = longer.scaled((late.waiting_ns - late.point_to_point_ns) / own_ns[part].max(longer.sum()));
