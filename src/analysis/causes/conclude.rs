@@ -37,7 +37,7 @@ impl Counted {
                 Quantity::Counter | Quantity::Timer | Quantity::Request => Kind::Counter,
             };
             let rank = examined.metric.rank.or_else(|| carrier(diagnosis, finding));
-            let share = separated.explained.unwrap_or(0.0).clamp(0.0, 1.0);
+            let share = separated.explained.unwrap_or(0.0);
             Some(Counted { kind, name: name.clone(), rank, group: finding.group, share, p: separated.p_corrected })
         };
         diagnosis.findings.iter().filter_map(of_finding).collect()
@@ -169,12 +169,11 @@ impl Causes {
         &mut self,
         mut times: GroupTime,
         mut of_group: Vec<Cause>,
-        counters: impl Iterator<Item = &'c Counted> + Clone,
+        counters: impl Iterator<Item = &'c Counted>,
     ) {
         let GroupTime { repetitions, count, extra_ns, unexplained_ns, .. } = times;
-        let whole: f64 = counters.clone().map(|counted| counted.share).sum::<f64>().max(1.0);
         for counted in counters {
-            let ns = unexplained_ns * counted.share / whole;
+            let ns = unexplained_ns * counted.share;
             times.unexplained_ns -= ns;
             of_group.push(counted.cause(repetitions, ns, count));
         }

@@ -123,10 +123,9 @@ impl Examination<'_> {
     /// The share of the extra time that each cause of a group has.
     fn share(&self, metrics: &mut [Examined], group: usize, findings: &[Finding]) {
         let of_group = &self.looked_at[group];
-        let causes: Vec<usize> = findings.iter().map(|finding| finding.metric).collect();
-        let effects: Vec<Vec<f64>> =
-            causes.iter().filter_map(|&metric| effect(&metrics[metric], group, of_group)).collect();
-        if causes.is_empty() || effects.len() < causes.len() {
+        let cause = |finding: &Finding| Some((finding.metric, effect(&metrics[finding.metric], group, of_group)?));
+        let (causes, effects): (Vec<usize>, Vec<Vec<f64>>) = findings.iter().filter_map(cause).unzip();
+        if causes.is_empty() {
             return;
         }
         let members = of_group.rows.iter().zip(&of_group.member).filter(|(_, member)| **member);

@@ -117,9 +117,8 @@ fn against(metric: &Metric, separated: &Separated, group: &Group) -> String {
 
 /// How much of the extra time it is, where it can be some.
 fn share(separated: &Separated) -> String {
-    // Beyond the bounds, the metric's time passed while other ranks were at something else.
-    match separated.explained.filter(|share| (0.05..1.5).contains(share)) {
-        Some(share) => format!(", {} of their extra time", percent(share.min(1.0))),
+    match separated.explained.filter(|&share| share >= 0.05) {
+        Some(share) => format!(", {} of their extra time", percent(share)),
         None => String::new(),
     }
 }
