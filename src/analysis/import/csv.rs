@@ -3,10 +3,9 @@
 //! A line of titles may come first. The metric `runtime` is the run time in ns, any other is a counter. One file is one
 //! operation. Rows may stand in any order, as long as the repetitions of each metric ascend on each rank.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-
-use ::csv::{ReaderBuilder, Trim};
 
 use super::input::Lines;
 use super::series::{self, Series};
@@ -27,20 +26,33 @@ pub fn read(path: &Path) -> Result<Measured, ForeignError> {
     let mut metrics = Metrics::default();
     let mut is_first = true;
     while let Some((number, line)) = lines.next()? {
-        let outcome = match line.contains('"') {
-            true => metrics.add(&quoted(line), is_first),
-            false => metrics.add(&line.split(',').map(str::trim).collect::<Vec<_>>(), is_first),
-        };
+        let outcome = fields(line).and_then(|fields| metrics.add(&fields, is_first));
         outcome.map_err(|what| ForeignError::line(path, number, what))?;
         is_first = false;
     }
     metrics.measured(path)
 }
 
-fn quoted(line: &str) -> Vec<String> {
-    let mut reader = ReaderBuilder::new().has_headers(false).trim(Trim::All).from_reader(line.as_bytes());
-    let record = reader.records().next().and_then(Result::ok).unwrap_or_default();
-    record.iter().map(str::to_owned).collect()
+/// The fields of a line. One that begins with a quote may have commas in it, and doubled quotes.
+fn fields(line: &str) -> Result<Vec<Cow<'_, str>>, String> {
+    let (mut is_blank, mut is_quoted, mut is_open) = (true, false, false);
+    let is_end = |letter: char| {
+        is_quoted |= is_blank && letter == '"';
+        // A doubled quote ends what is quoted and begins it again.
+        is_open ^= is_quoted && letter == '"';
+        let is_end = letter == ',' && !is_open;
+        is_blank = is_end || (is_blank && letter.is_whitespace());
+        is_quoted &= !is_end;
+        is_end
+    };
+    let fields = line.split(is_end).map(str::trim);
+    let fields = fields.map(|field| match field.strip_prefix('"').and_then(|field| field.strip_suffix('"')) {
+        Some(quoted) if quoted.contains('"') => Cow::Owned(quoted.trim().replace("\"\"", "\"")),
+        Some(quoted) => Cow::Borrowed(quoted.trim()),
+        None => Cow::Borrowed(field),
+    });
+    let fields = fields.collect();
+    if is_open { Err("a quoted field does not end in its line".to_owned()) } else { Ok(fields) }
 }
 
 enum Row<'r> {
@@ -49,7 +61,7 @@ enum Row<'r> {
 }
 
 impl<'r> Row<'r> {
-    fn new<T: AsRef<str>>(fields: &'r [T]) -> Result<Row<'r>, String> {
+    fn new(fields: &'r [Cow<'_, str>]) -> Result<Row<'r>, String> {
         let [repetition, rank, metric, value] = match fields {
             [repetition, rank, metric, value] => [repetition, rank, metric, value].map(AsRef::as_ref),
             [_] => return Err(format!("there is 1 column, not the four {COLUMNS}")),
@@ -82,7 +94,7 @@ struct Metrics {
 }
 
 impl Metrics {
-    fn add<T: AsRef<str>>(&mut self, fields: &[T], is_first: bool) -> Result<(), String> {
+    fn add(&mut self, fields: &[Cow<'_, str>], is_first: bool) -> Result<(), String> {
         match Row::new(fields)? {
             Row::Titles if is_first => Ok(()),
             Row::Titles => Err("the iteration id is not a whole number from 0 on".to_owned()),
@@ -185,6 +197,22 @@ mod tests {
     }
 
     #[test]
+    fn fields_of_any_column_may_be_quoted() {
+        // As write.csv of R writes them, and with blanks.
+        let rows = [
+            r#""iteration","rank","metric","value""#,
+            r#""0", " 0 " ,"runtime","3e1""#,
+            r#""0",0,"5"",""",2"#,
+            r#"0,0,5" disk,4"#,
+        ];
+        let found = read(&rows.join("\n")).unwrap();
+        assert_eq!(found.run_time_ns, [30.0]);
+        let names: Vec<&str> = found.counters.iter().map(|counter| counter.name.as_str()).collect();
+        assert_eq!(names, [r#"5",""#, r#"5" disk"#]);
+        assert_eq!(fields(r#""",, "a"b,c""""#).unwrap(), ["", "", r#""a"b"#, r#"c""""#]);
+    }
+
+    #[test]
     fn ranks_that_ended_earlier_leave_incomplete_repetitions() {
         let found =
             read("0,0,runtime,1\n1,0,runtime,2\n2,0,runtime,3\n0,7,runtime,4\n0,7,L3,9\n1,7,runtime,1\n").unwrap();
@@ -214,6 +242,9 @@ mod tests {
             ("0,0,runtime,\n", ", line 1: the value '' is not a number".to_owned()),
             ("0,0,runtime,-1\n", ", line 1: the run time -1 is negative".to_owned()),
             ("0,0,,1\n", ", line 1: the metric has no name".to_owned()),
+            ("0,0,\"\",1\n", ", line 1: the metric has no name".to_owned()),
+            ("0,0,runtime,1\n0,0,\"a\nb\",1\n", ", line 2: a quoted field does not end in its line".to_owned()),
+            ("0,0,\"a\"\",1\n", ", line 1: a quoted field does not end in its line".to_owned()),
             ("0.5,0,runtime,1\n", ", line 1: the iteration id '0.5' is not a whole number from 0 on".to_owned()),
             ("x,0,runtime,1\n", ", line 1: the iteration id 'x' is not a whole number from 0 on".to_owned()),
             ("0,-1,runtime,1\n", ", line 1: the rank '-1' is not a whole number from 0 on".to_owned()),
@@ -250,7 +281,7 @@ mod tests {
         let rows: String = (0..200_000).map(|i| format!("{i},0,runtime,1\n")).collect();
         assert!(rows.len() as u64 > 2 << 20);
         assert_eq!(read(&rows).unwrap().repetition.len(), 200_000);
-        let told = read(&format!("0,0,runtime,\"{}\x1b[2J\n\"\n", "9".repeat(10))).unwrap_err();
+        let told = read(&format!("0,0,runtime,\"{}\x1b[2J\"\n", "9".repeat(10))).unwrap_err();
         assert_eq!(told, ", line 1: the value '9999999999\\u{1b}[2J' is not a number");
         assert!(read(&format!("0,0,runtime,{}x\n", "9".repeat(100_000))).unwrap_err().len() < 400);
     }
