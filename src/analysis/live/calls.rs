@@ -33,7 +33,7 @@ const EARLIER: u64 = 32;
 const SHORTEST: u64 = 2;
 
 /// The calls of some ranks at one position of a communicator.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Position {
     /// The difference in them, where that is known already.
     kind: Option<MismatchKind>,

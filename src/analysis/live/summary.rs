@@ -225,7 +225,7 @@ impl Summary {
     pub fn add(&mut self, other: Summary) {
         let mut known = self.known.clone();
         known.add(&other.known);
-        if !other.known.is_empty() && known == self.known {
+        if !other.known.is_empty() && known.len() == self.known.len() {
             return;
         }
         self.known = known;

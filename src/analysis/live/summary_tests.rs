@@ -148,6 +148,12 @@ fn nodes_together_say_what_a_look_at_all_ranks_says() {
     }
 }
 
+#[test]
+fn a_node_that_comes_twice_counts_once() {
+    let nodes = [&[0][..], &[1, 3, 5], &[0]].map(|numbers| look(&ranks(numbers)));
+    assert_eq!(of_nodes(&nodes).nodes, 2);
+}
+
 /// Rank 3 comes 1 ms after the others to 50 calls of the world, and leaves them with the others.
 fn with_a_late_rank(numbers: &[u32]) -> Look {
     let rank = |&number: &u32| {
