@@ -18,9 +18,9 @@ pub fn normal_tail(z: f64) -> f64 {
     0.5 * erfc(z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// The value below which a standard normal one lies with probability `p`, from 0 to 1.
+/// The value below which a standard normal one lies with probability `p`: infinite outside (0, 1), NaN of NaN.
 pub fn normal_quantile(p: f64) -> f64 {
-    Normal::standard().inverse_cdf(p)
+    if p.is_nan() { p } else { Normal::standard().inverse_cdf(p.clamp(0.0, 1.0)) }
 }
 
 /// The regularised incomplete beta function I_x(a, b): the chance that a beta variable of these shapes, both above 0,
@@ -111,7 +111,12 @@ mod tests {
             }
         }
         assert_eq!(normal_quantile(0.5), 0.0);
-        assert_eq!([0.0, 1.0].map(normal_quantile), [f64::NEG_INFINITY, f64::INFINITY]);
+        for (p, expected) in [(0.0, f64::NEG_INFINITY), (1.0, f64::INFINITY)] {
+            for p in [p, p + expected, p + 0.1_f64.copysign(expected)] {
+                assert_eq!(normal_quantile(p), expected, "{p}");
+            }
+        }
+        assert!(normal_quantile(f64::NAN).is_nan());
     }
 
     #[test]
