@@ -241,7 +241,8 @@ struct Reading<'r, 'a> {
     numbering: Numbering,
     own: bool,
     clock: Option<&'r RankClock>,
-    /// The exits of long calls, and of those whose chunk was in a file by then: record and ticks by draw.
+    /// The exits of long calls, and of those whose chunk was in a file by then: record and ticks by draw, in the order
+    /// of the records.
     exits: HashMap<u64, Vec<(u32, u64)>>,
     /// In a sample: the counts of operations, and those of communicators, before the records that were read.
     counted: RefCell<[HashMap<u32, u64>; 2]>,
@@ -262,6 +263,8 @@ impl<'r, 'a> Reading<'r, 'a> {
             let (draw, record) = of_live_record(entry.record);
             exits.entry(draw).or_default().push((record, entry.exit));
         }
+        // Stable: the last one of a record counts.
+        exits.values_mut().for_each(|of_draw| of_draw.sort_by_key(|&(record, _)| record));
         let mut interrupted: HashMap<u64, Vec<&InterruptionEntry>> = HashMap::new();
         let mut behind = vec![Vec::new(); tables.threads.len()];
         for entry in tables.interruptions {
@@ -409,7 +412,9 @@ impl LiveTables for Reading<'_, '_> {
 
     fn exit(&self, record: u64) -> Option<u64> {
         let (draw, record) = of_live_record(record);
-        self.exits.get(&draw)?.iter().rfind(|(known, _)| *known == record).map(|(_, exit)| *exit)
+        let of_draw = self.exits.get(&draw)?;
+        let up_to = &of_draw[..of_draw.partition_point(|&(known, _)| known <= record)];
+        up_to.last().filter(|&&(known, _)| known == record).map(|&(_, exit)| exit)
     }
 
     fn has_message(&self, operation: u32) -> bool {
@@ -627,6 +632,20 @@ mod tests {
         // The fifth record of the second chunk is of the second operation.
         put(&mut words, 3 * PAGE + header.columns[OPERATION].offset + 4 * 4, &[1u32]);
         assert_eq!(read(&header, words), Ok(2 * RECORDS + 4));
+    }
+
+    #[test]
+    fn the_last_exit_of_a_long_call_counts_in_whatever_order_they_are() {
+        let (mut header, mut words) = segment();
+        header.long_calls = Region { offset: PAGE + 3504, capacity: 5, used: 5 };
+        let long = |(draw, record, exit)| LongCallEntry { record: live_record(draw, record), exit };
+        put(&mut words, PAGE + 3504, &[(2, 5, 1), (2, 3, 2), (7, 3, 3), (2, 0, 4), (2, 3, 5)].map(long));
+        let bytes: &[u8] = bytemuck::cast_slice(&words);
+        let tables = Tables::find(Path::new("a"), bytes, &header).unwrap();
+        let reading = Reading::new(&header, &tables, false, None);
+        let exit = |draw, record| reading.exit(live_record(draw, record));
+        assert_eq!([0, 1, 3, 4, 5, 6].map(|record| exit(2, record)), [Some(4), None, Some(5), None, Some(1), None]);
+        assert_eq!([exit(7, 3), exit(1, 3)], [Some(3), None]);
     }
 
     /// The blocks of a file, one of which lacks a column, then those of the chunks in memory: every column of the part
