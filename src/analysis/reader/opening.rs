@@ -105,7 +105,7 @@ pub(super) fn open_file(
             return Err(TraceError::damaged(path, what));
         }
     }
-    // Many parts are small: a share of them for each processor. Of few the sections are shared out.
+    // Many parts are small: they are shared out. Of few, what is large in each one is.
     let opened: Vec<_> = match entries.len() >= SHARED_OUT {
         true => parallel::map(entries.iter().collect(), |entry| open_part(&map, entry, budget)),
         false => entries.iter().map(|entry| open_part(&map, entry, budget)).collect(),

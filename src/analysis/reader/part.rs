@@ -18,7 +18,7 @@ use super::values::Decoded;
 pub struct Part {
     pub(crate) map: Arc<Mmap>,
     pub(crate) header: PartHeader,
-    /// Where the sections lie in the file, by kind; those of blocks apart.
+    /// Where the sections lie in the file, by kind.
     pub(super) sections: [Range<usize>; MOST_SECTIONS],
     /// The columns of the records: their names and numbers.
     pub(super) columns: Vec<(String, u32)>,

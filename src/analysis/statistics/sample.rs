@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_left_out_and_counted() {
+    fn what_is_not_finite_is_left_out() {
         let sample = Sample::new(&[f64::NAN, 2.0, f64::INFINITY, 1.0, f64::NEG_INFINITY]);
         assert_eq!(sample.sorted(), [1.0, 2.0]);
         assert_eq!(Sample::new(&[f64::NAN]).median(), None);

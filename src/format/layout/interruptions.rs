@@ -85,7 +85,7 @@ pub mod interruption_flags {
 
 /// How the interruptions of a thread are known: values of [`super::ThreadEntry::interruptions_by`].
 pub mod interruptions_by {
-    /// Not known: a trace of an earlier version.
+    /// Not known.
     pub const UNKNOWN: u16 = 0;
     /// By the page of an event of perf that counts nothing: the kernel writes to it at each context switch.
     pub const EVENT_PAGE: u16 = 1;

@@ -40,7 +40,7 @@ pub mod section {
     pub const INTERRUPTIONS: u32 = 11;
     /// [`crate::layout::HistogramEntry`]s of the calls that were not kept, in order; not where there were none.
     pub const HISTOGRAMS: u32 = 12;
-    /// [`crate::layout::RankTimes`], one; not in traces of earlier versions, as the two below.
+    /// [`crate::layout::RankTimes`], one.
     pub const RANK_TIMES: u32 = 13;
     /// [`crate::layout::ThreadTimes`], as many as threads.
     pub const THREAD_TIMES: u32 = 14;

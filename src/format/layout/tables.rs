@@ -178,14 +178,13 @@ pub struct ThreadEntry {
     /// Calls that could not even be counted, since a table had no room for their operation.
     pub untracked: u64,
     /// Those of the failed calls that keep their number among the calls of their communicator, since another rank's
-    /// call may have been matched with them. 0 in traces of earlier versions, which took every such number back.
+    /// call may have been matched with them.
     pub failed_in_place: u64,
     /// 1 + the processor at the thread's first call; 0: not known.
     pub first_processor: u32,
     /// Where the thread is outside of the recorded calls: one of [`activity`] in the lowest 2 bits, in the next 24 the
     /// name of the MPI function, a [`crate::strings`] reference (a multiple of 4; 0: not known), in the next 5 the
-    /// number of such calls that it has begun. A blocking call in the records that has not returned goes before it. 0
-    /// in traces of earlier versions.
+    /// number of such calls that it has begun. A blocking call in the records that has not returned goes before it.
     pub activity: u32,
     /// Interruptions without an entry of their own, since the table of them was full.
     pub unlisted: u64,

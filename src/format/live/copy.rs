@@ -263,11 +263,6 @@ impl Copied {
         segment::read(&self.path, self.bytes(), false)
     }
 
-    /// The rank, where it is known.
-    pub fn rank(&self) -> Option<u32> {
-        Some(segment::header(&self.path, self.bytes()).ok()?.rank.rank).filter(|&rank| rank != NO_RANK)
-    }
-
     fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.words)
     }
