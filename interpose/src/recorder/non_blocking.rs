@@ -62,9 +62,11 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     let repetition = found.operation.count_start();
     let flags = match room(thread, found, mode, position) {
         Ok(flags) => flags,
-        Err(unkept) => {
+        Err(mut unkept) => {
             if thread.attention() & attention::COUNTERS != 0 {
                 per_call::skipped();
+                // The reading is no part of the call.
+                unkept.enter = ticks::now();
             }
             return Some(Begun { thread, repetition, unkept, kept: None });
         }

@@ -59,6 +59,11 @@ pub struct Handle {
 }
 
 impl Session {
+    /// The library can read variables.
+    pub fn is_offered() -> bool {
+        read_function().is_some()
+    }
+
     pub fn open() -> Option<Session> {
         let read = read_function()?;
         // SAFETY: int MPI_T_pvar_session_create(MPI_T_pvar_session *), a pointer in all three interfaces.

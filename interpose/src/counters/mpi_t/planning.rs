@@ -64,8 +64,10 @@ pub fn plan(patterns: &[String], room: usize, world: Option<usize>) -> (Plan, Op
 fn open(world: Option<usize>) -> Result<(usize, Session, Vec<Performance>), &'static str> {
     let world =
         world.ok_or(": not with sessions alone, as MPI_T keeps parts of the library open that a session closes")?;
-    let session = interface::begin().then(Session::open).flatten();
-    let session = session.ok_or(": this MPI library has no tools interface (MPI_T)")?;
+    if !interface::begin() || !Session::is_offered() {
+        return Err(": this MPI library has no tools interface (MPI_T)");
+    }
+    let session = Session::open().ok_or(": MPI_T gives no session to read it in")?;
     Ok((world, session, interface::performance_variables()))
 }
 

@@ -81,7 +81,7 @@ pub fn create() -> Option<ThreadRef> {
 /// The key whose destructor gives a thread's state back when the thread ends. `None`: the program has used up all keys,
 /// and the state of a thread that ends is not used again.
 fn exit_key() -> Option<libc::pthread_key_t> {
-    static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
+    static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
     unsafe extern "C" fn at_end(state: *mut c_void) {
         tls::set(std::ptr::null_mut());
         let Some(thread) = NonNull::new(state.cast::<Thread>()) else { return };
@@ -89,9 +89,19 @@ fn exit_key() -> Option<libc::pthread_key_t> {
         // SAFETY: `create` has leaked the box, and the thread whose state it was has ended.
         release(unsafe { Box::from_raw(thread.as_ptr()) });
     }
-    *KEY.get_or_init(|| {
-        let mut key = 0;
-        // SAFETY: `key` outlives the call; the destructor gets what `create` stored.
-        (unsafe { libc::pthread_key_create(&raw mut key, Some(at_end)) } == 0).then_some(key)
-    })
+    if let Some(&key) = KEY.get() {
+        return Some(key);
+    }
+    let mut key = 0;
+    // SAFETY: `key` outlives the call; the destructor gets what `create` stored.
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(at_end)) } != 0 {
+        // Not kept: the program may give keys back.
+        return None;
+    }
+    let kept = *KEY.get_or_init(|| key);
+    if kept != key {
+        // SAFETY: no thread has used the key that lost the race.
+        unsafe { libc::pthread_key_delete(key) };
+    }
+    Some(kept)
 }
