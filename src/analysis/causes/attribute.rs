@@ -71,6 +71,10 @@ pub(super) struct OfGroup {
     pub extra_ns: f64,
     /// Communication beyond what is usual that nothing so far explains, ns: of each member.
     pub rest_ns: Vec<f64>,
+    /// The part of it in calls of which it is not known how long they were off the processor.
+    pub untimed_ns: f64,
+    /// The part of it in calls of which it is not known for which ranks they wait.
+    pub unsplit_ns: f64,
     pub evidence: Evidence,
     /// The part of waiting for members that is usual also in these repetitions.
     pub usual: Vec<Late>,
@@ -197,6 +201,8 @@ impl OfGroup {
     fn append(&mut self, other: OfGroup) {
         self.run_ns += other.run_ns;
         self.extra_ns += other.extra_ns;
+        self.untimed_ns += other.untimed_ns;
+        self.unsplit_ns += other.unsplit_ns;
         self.rest_ns.iter_mut().zip(other.rest_ns).for_each(|(sum, more)| *sum += more);
         self.usual.iter_mut().zip(other.usual).for_each(|(sum, more)| *sum += more);
         self.evidence.merge(other.evidence);
@@ -257,7 +263,11 @@ impl OfGroup {
             let moved = moved(walk.members[member].migrated(step.record(member)).inside, &off);
             self.held_up(walk, row, beyond, (Key { kind: moved, member }, off.sum()), off);
         }
-        self.rest_ns.iter_mut().zip(&*beyond).for_each(|(rest, beyond)| *rest += beyond);
+        for (member, parts) in step.parts.iter().enumerate() {
+            self.rest_ns[member] += beyond[member];
+            self.untimed_ns += beyond[member].min(parts.untimed);
+            self.unsplit_ns += beyond[member].min(parts.unsplit);
+        }
     }
 
     /// Takes what other ranks were held up by one that did not go on for this time, for these reasons if it was off its

@@ -118,7 +118,15 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
             rest = 0.0;
         }
         let counters = counted.iter().filter(|counted| Some(counted.group) == index);
-        let times = GroupTime { repetitions, count, run_ns: group.run_ns, extra_ns, unexplained_ns: rest };
+        let times = GroupTime {
+            repetitions,
+            count,
+            run_ns: group.run_ns,
+            extra_ns,
+            unexplained_ns: rest,
+            untimed_ns: group.untimed_ns,
+            unsplit_ns: group.unsplit_ns,
+        };
         found.add_group(times, of_group, counters);
     }
     let steady = GroupTime {
@@ -127,6 +135,8 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
         run_ns: baseline.run_ns,
         extra_ns: 0.0,
         unexplained_ns: 0.0,
+        untimed_ns: 0.0,
+        unsplit_ns: 0.0,
     };
     let of_steady = table.steady.into_sorted();
     let waiting: f64 = of_steady.iter().filter(|(key, _)| key.kind == Kind::LateRank).map(|(_, of)| of.ns).sum();
@@ -157,6 +167,8 @@ impl Causes {
                 run_ns: group.median_others_ns * group.count as f64 + extra_ns,
                 extra_ns,
                 unexplained_ns: extra_ns,
+                untimed_ns: 0.0,
+                unsplit_ns: 0.0,
             };
             found.add_group(times, Vec::new(), counted.iter().filter(|counted| counted.group == index));
         }
@@ -178,6 +190,8 @@ impl Causes {
             of_group.push(counted.cause(repetitions, ns, count));
         }
         times.unexplained_ns = times.unexplained_ns.max(0.0);
+        times.untimed_ns = times.untimed_ns.min(times.unexplained_ns);
+        times.unsplit_ns = times.unsplit_ns.min(times.unexplained_ns);
         // A rank may lose more than the group, where others are faster than usual: no more than all of it is explained.
         let whole = of_group.iter().map(|cause| cause.ns).sum::<f64>().max(extra_ns);
         of_group.iter_mut().for_each(|cause| cause.share = share(cause.ns, whole));

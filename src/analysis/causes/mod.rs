@@ -114,6 +114,10 @@ pub struct GroupTime {
     pub extra_ns: f64,
     /// The part of the extra time that has no cause, ns.
     pub unexplained_ns: f64,
+    /// The part of `unexplained_ns` that may be time off the processor: in these calls it is not known.
+    pub untimed_ns: f64,
+    /// The part of `unexplained_ns` that may be waiting: it is not known for which ranks these calls wait.
+    pub unsplit_ns: f64,
 }
 
 /// A cause has this share of a group's extra time at least, ...

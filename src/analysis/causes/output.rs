@@ -43,6 +43,8 @@ impl Serialize for GroupTime {
         map.serialize_entry("run_s", &(self.run_ns / NS))?;
         map.serialize_entry("extra_s", &(self.extra_ns / NS))?;
         map.serialize_entry("unexplained_s", &(self.unexplained_ns / NS))?;
+        map.serialize_entry("maybe_interrupted_s", &(self.untimed_ns / NS))?;
+        map.serialize_entry("maybe_waiting_s", &(self.unsplit_ns / NS))?;
         map.end()
     }
 }

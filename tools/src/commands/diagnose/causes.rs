@@ -1,7 +1,7 @@
 //! The causes of slow repetitions, in sentences.
 
 use mpitrace::account::Because;
-use mpitrace::causes::{Cause, Causes, GroupTime, Kind};
+use mpitrace::causes::{Cause, Causes, GroupTime, Kind, NAMED};
 use mpitrace::diagnosis::GroupKind;
 
 use super::words::percent;
@@ -81,7 +81,12 @@ fn without_cause(group: &GroupTime) -> String {
     let share = percent((group.unexplained_ns / group.extra_ns).min(1.0));
     let whose = named(group.repetitions, group.count);
     let mut sentence = format!("{share} of the extra time of {whose} has no recorded cause");
-    if matches!(group.repetitions, GroupKind::Mode(_)) {
+    for (ns, what) in [(group.untimed_ns, "time off the processor"), (group.unsplit_ns, "waiting")] {
+        if ns >= NAMED * group.extra_ns {
+            sentence += &format!("; up to {} of it may be {what}, which is not known in these calls", text::time(ns));
+        }
+    }
+    if group.untimed_ns == 0.0 && group.unsplit_ns == 0.0 && matches!(group.repetitions, GroupKind::Mode(_)) {
         sentence += ": the communication itself takes longer, as with another algorithm or path of the MPI library";
     }
     sentence
