@@ -12,6 +12,8 @@
 
 mod non_blocking;
 
+use serde::Serialize;
+
 pub use non_blocking::{Overheads, Requests, overlap};
 
 /// No rank alone.
@@ -40,6 +42,25 @@ pub struct CompletionTimes {
     longest: Vec<f64>,
     who_last_in: Vec<u32>,
     who_last_out: Vec<u32>,
+    /// True if on some rank e_r - s_r is not the duration by its own clock. A step of a clock lies between them.
+    split: Vec<bool>,
+}
+
+/// The check that T_last <= T_loc <= T_glob holds, as it must wherever the times of each rank fit its own clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Ordering {
+    /// Repetitions for which it was checked.
+    pub checked: usize,
+    /// Those that were not, since a clock stepped within them.
+    pub split: usize,
+    /// Those for which it does not hold.
+    pub violated: usize,
+}
+
+/// By how much global time and a rank's own clock may differ over a call of this length, ns: the rounding of global
+/// times after some hours (2^-53 of 10^13 ns), and the change of a clock's rate within the call.
+fn tolerance_ns(duration_ns: f64) -> f64 {
+    1.0 + 1e-5 * duration_ns.abs()
 }
 
 impl CompletionTimes {
@@ -57,15 +78,19 @@ impl CompletionTimes {
             self.last_out = vec![f64::NEG_INFINITY; n];
             self.longest = vec![f64::NEG_INFINITY; n];
             (self.who_last_in, self.who_last_out) = (vec![NOBODY; n], vec![NOBODY; n]);
+            self.split = vec![false; n];
         }
         assert_eq!(self.longest.len(), n, "the same repetitions on all ranks");
         for row in 0..n {
-            let (enter, exit) = (times.enter_ns[row], times.exit_ns[row]);
+            let (enter, exit, duration) = (times.enter_ns[row], times.exit_ns[row], times.duration_ns[row]);
             self.first_in[row] = self.first_in[row].min(enter);
             self.first_out[row] = self.first_out[row].min(exit);
-            self.longest[row] = self.longest[row].max(times.duration_ns[row]);
+            self.longest[row] = self.longest[row].max(duration);
             later(enter, self.ranks, &mut self.last_in[row], &mut self.who_last_in[row]);
             later(exit, self.ranks, &mut self.last_out[row], &mut self.who_last_out[row]);
+            // Also true for what is not a number.
+            let fits = (exit - enter - duration).abs() <= tolerance_ns(duration);
+            self.split[row] |= !fits;
         }
         self.ranks += 1;
     }
@@ -109,6 +134,25 @@ impl CompletionTimes {
     pub fn last_out(&self) -> &[u32] {
         &self.who_last_out
     }
+
+    /// Checks T_last <= T_loc <= T_glob.
+    pub fn ordering(&self) -> Ordering {
+        let mut found = Ordering::default();
+        for row in 0..self.longest.len() {
+            if self.split[row] {
+                found.split += 1;
+                continue;
+            }
+            found.checked += 1;
+            let local = self.longest[row];
+            let global = self.last_out[row] - self.first_in[row];
+            let last = self.last_out[row] - self.last_in[row];
+            let tolerance = tolerance_ns(local);
+            let holds = last <= local + tolerance && local <= global + tolerance;
+            found.violated += usize::from(!holds);
+        }
+        found
+    }
 }
 
 /// Notes that `rank` did at `time` what others may have done later, and who was the last.
@@ -149,12 +193,21 @@ mod tests {
         assert_eq!(times.arrival_spread_ns(), [30.0, 0.0]);
         assert_eq!(times.exit_spread_ns(), [5.0, 10.0]);
         assert_eq!((times.last_in(), times.last_out()), (&[1, NOBODY][..], &[0, 1][..]));
+        assert_eq!(times.ordering(), Ordering { checked: 2, split: 0, violated: 0 });
+    }
+
+    #[test]
+    fn a_repetition_within_which_a_clock_stepped_is_not_checked() {
+        let mut times = completion_times(&[vec![(0.0, 50.0)]]);
+        // Global time says 1000 ns, the rank's own clock 20.
+        times.add(RankTimes { enter_ns: &[10.0], exit_ns: &[1010.0], duration_ns: &[20.0] });
+        assert_eq!(times.ordering(), Ordering { checked: 0, split: 1, violated: 0 });
     }
 
     #[test]
     fn no_ranks_and_no_repetitions_are_nothing() {
         let times = completion_times(&[vec![], vec![]]);
-        assert_eq!(times.global_ns().len(), 0);
+        assert_eq!((times.global_ns().len(), times.ordering()), (0, Ordering::default()));
     }
 
     proptest! {
@@ -166,6 +219,8 @@ mod tests {
             })
         ) {
             let times = completion_times(&ranks);
+            let ordering = times.ordering();
+            prop_assert_eq!((ordering.violated, ordering.split), (0, 0));
             for row in 0..times.global_ns().len() {
                 let sum = times.arrival_spread_ns()[row] + times.last_ns()[row];
                 prop_assert!((times.global_ns()[row] - sum).abs() < 0.01);

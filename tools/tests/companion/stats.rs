@@ -56,6 +56,7 @@ fn the_numbers_are_those_of_the_run_times() {
     );
     assert_eq!((&completion["arrival_spread_ns"], &completion["exit_spread_ns"]), (&json!(50.0), &json!(60.0)));
     assert_eq!(completion["last_in"], json!({"rank": 1, "share": 1.0}));
+    assert_eq!(completion["ordering"], json!({"checked": 101, "split": 0, "violated": 0}));
     assert_eq!(found["per_rank"][0]["median_ns"], 1051.0);
     assert_eq!((&found["per_rank"][0]["last_in"], &found["per_rank"][1]["last_in"]), (&json!(0), &json!(101)));
     let exits = [0, 1].map(|rank| found["per_rank"][rank]["exit_after_first_ns"].as_f64().unwrap());

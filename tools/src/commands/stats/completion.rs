@@ -1,6 +1,6 @@
 //! When the ranks entered and left: the completion times of an operation.
 
-use mpitrace::completion_times::{CompletionTimes, NOBODY, RankTimes};
+use mpitrace::completion_times::{CompletionTimes, NOBODY, Ordering, RankTimes};
 use mpitrace::statistics::median;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -18,6 +18,8 @@ pub struct Completion {
     pub exit_spread_ns: Option<f64>,
     pub last_in: Option<Most>,
     pub last_out: Option<Most>,
+    /// The check that T_last <= T_loc <= T_glob, of all complete repetitions.
+    pub ordering: Ordering,
 }
 
 /// A rank, and in which share of the repetitions it was, alone.
@@ -59,6 +61,9 @@ impl CompletionSummary {
             let add = |sum: &mut [usize], more: &[usize]| sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
             add(&mut summary.last_in, &look.last_in);
             add(&mut summary.last_out, &look.last_out);
+            facts.ordering.checked += look.ordering.checked;
+            facts.ordering.split += look.ordering.split;
+            facts.ordering.violated += look.ordering.violated;
         }
         facts.last_in = most(ranks, &summary.last_in, selection);
         facts.last_out = most(ranks, &summary.last_out, selection);
@@ -73,6 +78,7 @@ impl CompletionSummary {
 struct Look {
     last_in: Vec<usize>,
     last_out: Vec<usize>,
+    ordering: Ordering,
 }
 
 type Places<'c, const N: usize> = [Option<&'c mut [f64]>; N];
@@ -104,7 +110,7 @@ fn columns<const N: usize>(
             counted.for_each(|(&rank, _)| counts[rank as usize] += 1);
             counts
         };
-        Look { last_in: often(times.last_in()), last_out: often(times.last_out()) }
+        Look { last_in: often(times.last_in()), last_out: often(times.last_out()), ordering: times.ordering() }
     };
     let looks = pieces.into_par_iter().map(look).collect();
     (columns, looks)

@@ -167,6 +167,15 @@ impl Facts {
         if self.used >= 6 && !without.is_empty() {
             note(format!("too few independent repetitions for an interval of the quantile at {}", without.join(", ")));
         }
+        if let Some(Completion { ordering, .. }) = &self.completion {
+            if ordering.violated > 0 {
+                let violated = text::count(ordering.violated as u64, "repetition");
+                note(format!("last <= local <= global is violated in {violated}"));
+            }
+            if ordering.split > 0 {
+                note(format!("a clock stepped within {}", text::count(ordering.split as u64, "repetition")));
+            }
+        }
         notes
     }
 }
