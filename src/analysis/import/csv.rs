@@ -191,6 +191,16 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_row() {
+        for text in ["\u{feff}0,0,runtime,30\n", "\u{feff}\"0\",0,runtime,30\n", "\u{feff}a,b,c,d\n0,0,runtime,30\n"] {
+            assert_eq!(read(text).expect(text).run_time_ns, [30.0]);
+        }
+        // It is one at the start of a file only.
+        let told = read("0,0,runtime,1\n\u{feff}1,0,runtime,1\n").unwrap_err();
+        assert!(told.starts_with(", line 2: the iteration id "), "{told}");
+    }
+
+    #[test]
     fn a_metric_in_quotes_may_have_commas() {
         let found = read("0,0,runtime,1\n0,0,\"a, \"\"b\"\"\",2\n").unwrap();
         assert_eq!((found.counters[0].name.as_str(), found.counters.len()), ("a, \"b\"", 1));

@@ -12,6 +12,8 @@ use super::ForeignError;
 
 /// The first bytes of a gzip file (RFC 1952, 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// The byte order mark, in UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 /// Bytes read at once.
 const BLOCK: usize = 1 << 18;
 
@@ -34,10 +36,13 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>, ForeignError> {
         true => Box::new(BufReader::with_capacity(BLOCK, MultiGzDecoder::new(reader))),
         false => Box::new(reader),
     };
-    let empty = reader.fill_buf().map_err(|error| reading_error(path, error))?.is_empty();
-    if empty {
+    let first = reader.fill_buf().map_err(|error| reading_error(path, error))?;
+    if first.is_empty() {
         return Err(ForeignError::unusable(path, "is empty"));
     }
+    // As spreadsheets begin a text.
+    let mark = if first.starts_with(MARK) { MARK.len() } else { 0 };
+    reader.consume(mark);
     Ok(reader)
 }
 
