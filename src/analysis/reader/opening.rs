@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use crc32fast::Hasher;
 use memmap2::Mmap;
 use mpitrace_format::layout::*;
 use mpitrace_format::packed::{Block, BlockHeader, Numbering};
@@ -266,9 +267,17 @@ fn section(part: &[u8], start: usize, entry: &SectionEntry) -> Result<Range<usiz
     Ok(start + range.start..start + range.end)
 }
 
-/// Verifies the checksums of sections that lie at these places of the map.
+/// Verifies the checksums of sections that lie at these places of the map: of large ones on all processors.
 fn check_sums(map: &[u8], sections: &[(Range<usize>, u32)]) -> Result<(), &'static str> {
-    let is_whole = |(place, expected): &(Range<usize>, u32)| crc32fast::hash(&map[place.clone()]) == *expected;
+    let is_whole = |(place, expected): &(Range<usize>, u32)| {
+        let sum = |bytes: &[u8]| Hasher::new_with_initial_len(crc32fast::hash(bytes), bytes.len() as u64);
+        let pieces: Vec<&[u8]> = map[place.clone()].chunks(CHECKED_AT_ONCE).collect();
+        let many = pieces.len() > 2;
+        let sums = if many { parallel::map(pieces, sum) } else { pieces.into_iter().map(sum).collect() };
+        let mut whole = Hasher::new();
+        sums.iter().for_each(|sum| whole.combine(sum));
+        whole.finalize() == *expected
+    };
     if sections.iter().all(is_whole) { Ok(()) } else { Err("is damaged (checksum)") }
 }
 
@@ -293,4 +302,21 @@ fn check_indices(part: &Part) -> Result<(), &'static str> {
         return Err("has a histogram that is not in order");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checksum_is_of_all_pieces_of_a_section() {
+        let mut map: Vec<u8> = (0..3 * CHECKED_AT_ONCE as u32 + 5).map(|i| (i % 251) as u8).collect();
+        let sections = [(0..7, crc32fast::hash(&map[..7])), (1..map.len(), crc32fast::hash(&map[1..]))];
+        assert_eq!(check_sums(&map, &sections), Ok(()));
+        for place in [1, CHECKED_AT_ONCE + 1, map.len() - 1] {
+            map[place] ^= 1;
+            assert!(check_sums(&map, &sections).is_err(), "{place}");
+            map[place] ^= 1;
+        }
+    }
 }
