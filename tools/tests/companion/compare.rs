@@ -445,6 +445,18 @@ fn medians_are_drawn_over_message_sizes() {
 }
 
 #[test]
+fn a_file_on_both_sides_is_named() {
+    let folder = Folder::new();
+    let a = runs(&folder, "a", 3, 10_000);
+    let ran = compare(&a, &a[..2], &[]);
+    for file in &a[..2] {
+        let line = format!("mpitrace: {file}: is in --a and in --b: it is compared with itself\n");
+        assert!(ran.stderr.contains(&line), "{}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains(&a[2]), "{}", ran.stderr);
+}
+
+#[test]
 fn run_times_that_were_not_traced_are_compared_too() {
     let folder = Folder::new();
     let csv = |name: &str, level: f64| {

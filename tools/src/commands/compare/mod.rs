@@ -156,6 +156,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
                 of(&sides[other])
             );
         }
+        notes.extend(runs::in_both(sets[one], sets[other]));
         notes.extend(paired.notes);
         let both = |&(a, b): &(usize, usize)| [&sides[one].operations[a], &sides[other].operations[b]];
         common.push(paired.pairs.iter().map(both).collect());

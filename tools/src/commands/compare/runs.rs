@@ -54,6 +54,16 @@ pub fn group(side: char, files: &[PathBuf], from: Option<Format>) -> Result<Vec<
     Ok(runs)
 }
 
+/// A line for each file that both sides have: it is compared with itself.
+pub fn in_both((name_a, a): (char, &Vec<PathBuf>), (name_b, b): (char, &Vec<PathBuf>)) -> Vec<String> {
+    let [name_a, name_b] = [name_a, name_b].map(|name| name.to_ascii_lowercase());
+    let of_b: Vec<PathBuf> = b.iter().map(|file| canonical(file)).collect();
+    a.iter()
+        .filter(|file| of_b.contains(&canonical(file)))
+        .map(|file| format!("{}: is in --{name_a} and in --{name_b}: it is compared with itself", file.display()))
+        .collect()
+}
+
 pub struct Opened(Source);
 
 impl Opened {
