@@ -256,6 +256,13 @@ mod tests {
             bail!("no more")
         });
         assert_eq!(error.unwrap_err().to_string(), "no more");
+        // The file is full, and a library between says less of it.
+        let full = Path::new("/dev/full");
+        let error = write_all(File::options().write(true).open(full).unwrap(), full, Content::Binary, |file| {
+            file.write_all(&[0; 1 << 19]).map_err(|_| anyhow::anyhow!("no more"))
+        });
+        let expected = format!("cannot write /dev/full: {}", io::Error::from_raw_os_error(libc::ENOSPC));
+        assert_eq!(format!("{:#}", error.unwrap_err()), expected);
         assert_eq!(fs::read(&path).unwrap(), b"whole", "what was there stays");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
