@@ -4,6 +4,7 @@ use std::io::Read;
 use std::process::Stdio;
 
 use crate::support::{Folder, killed, mpitrace, plain};
+use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::{Value, json};
 
 #[test]
@@ -26,6 +27,39 @@ operation  function       communicator    bytes  root  datatype    reduction  ra
         1  MPI_Bcast      comm-2              4     0  MPI_INT                    1            3
 ";
     assert_eq!(ran.stdout, expected);
+}
+
+#[test]
+fn many_hosts_pinnings_and_clocks_are_counted() {
+    let lines = |ranks: u32| {
+        let folder = Folder::new();
+        let ranks = (0..ranks).map(|number| {
+            let mut rank = SyntheticRank::new(number, ranks);
+            rank.header.boot_id = [number as u8 + 1; 16];
+            rank.metadata.extend(
+                [("host", format!("n{number}")), ("affinity", number.to_string())]
+                    .map(|(name, value)| (name.to_owned(), value)),
+            );
+            let barrier = rank.operation("MPI_Barrier", 0, 0);
+            rank.call(barrier, 10_000, 11_000);
+            rank
+        });
+        mpitrace(&["info", &folder.trace(&ranks.collect::<Vec<_>>())]).stdout
+    };
+    for (ranks, expected) in [
+        (
+            2,
+            [
+                "2 on 2 hosts (n0: 0; n1: 1)\n",
+                "rank 0: processor 0; rank 1: processor 1\n",
+                "2 clock domains (rank 0; rank 1), ",
+            ],
+        ),
+        (9, ["9 on 9 hosts\n", "9 different sets of processors (--json has them)\n", "9 clock domains, related by "]),
+    ] {
+        let info = lines(ranks);
+        assert!(expected.iter().all(|expected| info.contains(expected)), "{info}");
+    }
 }
 
 #[test]

@@ -250,7 +250,7 @@ fn verdict(snapshot: &Snapshot, stuck: &Stuck, mismatches: &[Mismatch]) -> Optio
 }
 
 impl Settings {
-    pub const DEFAULT: Settings = Settings { capacity: 1 << 20, full: "spill" };
+    const DEFAULT: Settings = Settings { capacity: 1 << 20, full: "spill" };
 
     fn new(info: &RankHeader) -> Settings {
         Settings { capacity: info.capacity, full: full::name(info.ring) }

@@ -56,7 +56,7 @@ pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<
     Ok(())
 }
 
-/// The lines above the table: only what is known, and of the settings only what is not as it always is.
+/// The lines above the table: only what is known.
 pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     let factors = Known(&facts.factors);
     let mut lines = vec![("ranks", ranks(facts)), ("records", records(facts))];
@@ -89,7 +89,9 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     for reason in facts.counters_limited.values() {
         add("", Some(reason.clone()));
     }
-    for (line, title) in totals(facts).into_iter().zip(std::iter::once("totals").chain(std::iter::repeat(""))) {
+    for (line, title) in
+        totals(&facts.counter_totals).into_iter().zip(std::iter::once("totals").chain(std::iter::repeat("")))
+    {
         add(title, Some(line));
     }
     add(
@@ -109,18 +111,29 @@ fn chosen_algorithms(factors: &Known) -> Option<String> {
     Some(visible + &stated.unwrap_or_default())
 }
 
-/// Totals since MPI_Init; a line for each counter that is not 0.
-fn totals(facts: &Facts) -> Vec<String> {
+/// Totals since MPI_Init, of each rank as long as there are few; a line for each counter that is not 0.
+fn totals(totals: &BTreeMap<String, TotalFacts>) -> Vec<String> {
     let line = |(name, of_all): (&String, &TotalFacts)| {
         let shown = |number: u64| match of_all.unit.as_str() {
             "ns" => text::time(number as f64),
             _ => number.to_string(),
         };
-        let (least, most) = (of_all.ranks.values().min()?, of_all.ranks.values().max()?);
-        let line = format!("{name} {}, {} to {} on a rank", shown(of_all.total), shown(*least), shown(*most));
-        (of_all.total > 0).then_some(line)
+        let ranks = &of_all.ranks;
+        let (least, most) = (ranks.values().min()?, ranks.values().max()?);
+        let each = match ranks.len() {
+            1 => String::new(),
+            _ if least == most => format!(", {} on each rank", shown(*most)),
+            few if few <= FEW => listed(ranks.iter().map(|(rank, &total)| format!("rank {rank}: {}", shown(total)))),
+            _ => format!(", {} to {} on a rank", shown(*least), shown(*most)),
+        };
+        (of_all.total > 0).then(|| format!("{name} {}{each}", shown(of_all.total)))
     };
-    facts.counter_totals.iter().filter_map(line).collect()
+    totals.iter().filter_map(line).collect()
+}
+
+/// Behind their number, in brackets: none of more than a few, which JSON has.
+fn listed(texts: impl ExactSizeIterator<Item = String>) -> String {
+    if texts.len() > FEW { String::new() } else { format!(" ({})", texts.collect::<Vec<_>>().join("; ")) }
 }
 
 /// The factors whose values could be seen.
@@ -149,10 +162,8 @@ fn ranks(facts: &Facts) -> String {
         [host] if *host == UNKNOWN => {}
         [host] => line.push_str(&format!(" on {host}")),
         several => {
-            let texts: Vec<String> =
-                hosts.iter().map(|(host, ranks)| format!("{host}: {}", text::ranks(ranks))).collect();
-            let count = text::count(several.len() as u64, "host");
-            line.push_str(&format!(" on {count} ({})", texts.join("; ")));
+            let list = listed(hosts.iter().map(|(host, ranks)| format!("{host}: {}", text::ranks(ranks))));
+            line.push_str(&format!(" on {}{list}", text::count(several.len() as u64, "host")));
         }
     }
     line
@@ -184,13 +195,12 @@ fn pinning(facts: &Facts) -> Option<String> {
     match &sets[..] {
         [] => None,
         [(set, _)] => Some(processors(set)),
-        several => {
-            let texts: Vec<String> = several
-                .iter()
-                .map(|(set, ranks)| format!("{}: {}", text::named_ranks(ranks), processors(set)))
-                .collect();
+        few if few.len() <= FEW => {
+            let texts: Vec<String> =
+                few.iter().map(|(set, ranks)| format!("{}: {}", text::named_ranks(ranks), processors(set))).collect();
             Some(texts.join("; "))
         }
+        many => Some(format!("{} different sets of processors (--json has them)", many.len())),
     }
 }
 
@@ -256,12 +266,12 @@ fn clock(facts: &Facts, factors: &Known) -> Option<String> {
     }
     let domains = &facts.clock.domains;
     if domains.len() > 1 {
-        let texts: Vec<String> = domains.iter().map(|domain| text::named_ranks(domain)).collect();
+        let list = listed(domains.iter().map(|domain| text::named_ranks(domain)));
         let how = match facts.clock.method {
             Method::None => "related by the hosts' clocks only".to_owned(),
             method => format!("synchronised by {}", method.name()),
         };
-        line.push_str(&format!("; {} clock domains ({}), {how}", domains.len(), texts.join("; ")));
+        line.push_str(&format!("; {} clock domains{list}, {how}", domains.len()));
     } else if let Some(tested) = facts.clock.tested_ns {
         line.push_str(&format!("; all ranks share one clock (checked to {})", text::time(tested)));
     }
@@ -377,4 +387,23 @@ fn waiting(call: &Unfinished) -> String {
         line.push_str(&format!("; {} left nothing in this trace", text::count(call.missing.into(), "rank")));
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_name_ranks_only_as_long_as_these_differ_and_are_few() {
+        let line = |values: &[u64]| {
+            let ranks = values.iter().enumerate().map(|(rank, &total)| (rank as u32, total)).collect();
+            let facts = TotalFacts { unit: String::new(), total: values.iter().sum(), ranks };
+            totals(&BTreeMap::from([("x".to_owned(), facts)])).concat()
+        };
+        assert_eq!(line(&[5]), "x 5");
+        assert_eq!(line(&[5, 5]), "x 10, 5 on each rank");
+        assert_eq!(line(&[1, 5]), "x 6 (rank 0: 1; rank 1: 5)");
+        assert_eq!(line(&[1, 2, 3, 4, 5, 6, 7, 8, 9]), "x 45, 1 to 9 on a rank");
+        assert_eq!(line(&[0, 0]), "");
+    }
 }
