@@ -32,7 +32,9 @@ fn memory(case: &Case) {
     // Nothing is lost of the count.
     let info = traced.trace.info_of_all();
     // Each round duplicates, calls and frees; at the end a duplicate without a call.
-    assert_eq!((info.records, info.dropped), (100, 3 * 50_000 + 2 - 100));
+    assert_eq!(info.records + info.dropped, 3 * 50_000 + 2);
+    // The capacity in whole chunks, and one chunk more.
+    assert!((100..=128).contains(&info.records), "{} records", info.records);
 }
 
 /// On two ranks. Every call is in the trace.
