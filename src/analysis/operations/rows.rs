@@ -80,6 +80,15 @@ impl Rows {
 
     /// The index of the chunk with this row, of which there is one.
     fn chunk_with(&self, row: usize) -> usize {
+        // In a loop all chunks have as many rows: it is where it would be then, or beside that. A search instead takes
+        // a quarter of the time of `summary`.
+        let guess = row * self.chunks.len() / self.len();
+        let start = |index: usize| self.chunks.get(index).map_or(usize::MAX, |chunk| chunk.start);
+        for index in guess.saturating_sub(1)..=guess + 1 {
+            if start(index) <= row && row < start(index + 1) {
+                return index;
+            }
+        }
         self.chunks.partition_point(|chunk| chunk.start <= row) - 1
     }
 
