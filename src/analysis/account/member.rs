@@ -106,11 +106,11 @@ impl<'a> Member<'a> {
 
     /// Those of an operation, in the order of its parts.
     pub fn all(trace: &'a Trace, clock: &'a Clock, operation: &Operation) -> Vec<Member<'a>> {
-        Member::at(trace, clock, operation, 0..operation.parts.len())
+        Member::at_places(trace, clock, operation, 0..operation.parts.len())
     }
 
     /// Those of an operation at these places among its parts.
-    pub fn at(
+    pub fn at_places(
         trace: &'a Trace,
         clock: &'a Clock,
         operation: &Operation,

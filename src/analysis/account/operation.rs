@@ -277,7 +277,7 @@ pub(super) fn members<'a>(
     row: usize,
 ) -> (Vec<Member<'a>>, Option<Option<usize>>) {
     let (places, root) = places(trace, operation, row);
-    (Member::at(trace, clock, operation, places), root)
+    (Member::at_places(trace, clock, operation, places), root)
 }
 
 /// The places of an operation's parts, by their ranks in the communicator; and the place of the root among these, if there
