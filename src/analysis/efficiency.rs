@@ -154,6 +154,14 @@ mod tests {
         assert!(found.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-6), "{found:?} {expected:?}");
     }
 
+    fn opened(ranks: &[SyntheticRank]) -> (tempfile::TempDir, Trace) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.mpitrace");
+        synthetic::write(&path, ranks).unwrap();
+        let trace = Trace::open(&[path]).unwrap();
+        (folder, trace)
+    }
+
     /// Two ranks take 100 us: 10 times 4 and 8 us in a region, within which 1 us is a barrier, and a reduction until the
     /// 10 us are over.
     #[test]
@@ -170,10 +178,7 @@ mod tests {
             }
             rank
         });
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.mpitrace");
-        synthetic::write(&path, &ranks).unwrap();
-        let trace = Trace::open(&[path]).unwrap();
+        let (_folder, trace) = opened(&ranks);
         let clock = Clock::new(&trace);
         let operations = Operations::new(&trace);
         let account = Account::new(&trace, &clock, &operations, Rule::default());
@@ -199,10 +204,7 @@ mod tests {
             rank.call(finish, 6000, 10_000);
             rank
         });
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.mpitrace");
-        synthetic::write(&path, &ranks).unwrap();
-        let trace = Trace::open(&[path]).unwrap();
+        let (_folder, trace) = opened(&ranks);
         let clock = Clock::new(&trace);
         let account = Account::new(&trace, &clock, &Operations::new(&trace), Rule::default());
         let found = regions(&trace, &clock, &account);
