@@ -87,8 +87,8 @@ pub fn repetitions(categorized: &Categorized, times: [Vec<f64>; 3], perturbed: V
 pub fn categories(categorized: &Categorized) -> Result<RecordBatch> {
     let mut rest = serde_json::to_value(categorized)?;
     if let Some(keys) = rest.as_object_mut() {
-        // These are the columns.
-        ["repetition", "run_time_ns", "category"].iter().for_each(|column| drop(keys.remove(*column)));
+        // The first three are the columns; the algorithm of each call is in `calls`.
+        ["repetition", "run_time_ns", "category", "algorithm"].iter().for_each(|column| drop(keys.remove(*column)));
     }
     of_repetitions(categorized)
         .numbers("run_time_ns", categorized.run_time_ns.iter().copied())
