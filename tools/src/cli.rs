@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
+use mpitrace_show::output::Output;
 
 use crate::commands::{
     categorize, clock, compare, completions, diagnose, doctor, dump, export, gate, info, jobs, man, overhead, recover,
     report, run, stats, summary, watch,
 };
-use crate::output::Output;
 
 /// Traces the MPI calls of unmodified programs, and shows where their time went.
 #[derive(Debug, Parser)]
@@ -106,8 +106,7 @@ pub mod tests {
 
     use anyhow::Result;
     use clap::CommandFactory;
-
-    use crate::output::Output;
+    use mpitrace_show::output::Output;
 
     /// This library by itself has no laboratory.
     #[derive(Debug, clap::Args)]

@@ -4,13 +4,13 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use clap::Parser;
+use mpitrace_show::output::Output;
 use mpitrace_testing::invented;
 use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 use serde_json::Value;
 
 use crate::cli::{Cli, tests::NoBenchmark};
 use crate::export::Otf2Collective;
-use crate::output::Output;
 
 /// Ten blocking calls of 1 µs, and ten non-blocking ones that wait for 100 ns, on two ranks.
 fn write_trace(path: &Path) {

@@ -8,7 +8,6 @@ mod account;
 mod all_calls;
 mod cli;
 mod commands;
-mod draw;
 mod export;
 #[cfg(feature = "arrow")]
 pub mod in_memory;
@@ -21,17 +20,13 @@ mod mismatches;
 mod mpi;
 mod numbers;
 pub mod options;
-pub mod output;
 mod places;
 mod process;
-mod progress;
 mod reason;
 mod report;
 pub mod source;
 mod stacks;
 mod summary;
-pub mod table;
-pub mod text;
 mod undone;
 mod usage;
 
@@ -39,13 +34,14 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::text;
 
 pub use cli::Benchmark;
 pub use commands::exit_code;
 pub use commands::run::{shuffled, traces_of};
 pub use commands::stats::selection;
 pub use launcher::find as find_launcher;
-use output::Output;
 
 /// Parses the command line of this process, does what it says, and gives the exit code. `B` are the commands of the
 /// laboratory.

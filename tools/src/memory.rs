@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::text;
+use mpitrace_show::text;
 
 /// Bytes that each repetition of the largest operation takes, measured with two ranks (docs/developers/measurements.md).
 #[derive(Clone, Copy, Debug)]

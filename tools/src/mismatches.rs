@@ -1,8 +1,7 @@
 //! Mismatched calls as text.
 
 use mpitrace::operations::{Mismatch, MismatchKind, MismatchedCall};
-
-use crate::text;
+use mpitrace_show::text;
 
 const LISTED: usize = 5;
 

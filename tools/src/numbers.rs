@@ -2,8 +2,7 @@
 //! show the same ones.
 
 use mpitrace::statistics::{Above, IntervalNs, Summary};
-
-use crate::text;
+use mpitrace_show::text;
 
 pub struct Row {
     pub name: String,

@@ -2,10 +2,10 @@
 
 use mpitrace::live::snapshot::{MessageWait, Partner, RankNow, Snapshot, State, Wait};
 use mpitrace::live::{Kind, ProcessEnd, Stuck};
+use mpitrace_show::text;
 use serde::Serialize;
 
 use crate::stacks::Stack;
-use crate::text;
 
 const NS: f64 = 1e9;
 

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use mpitrace::message_types::DifferentTypes;
 use mpitrace::not_matched::NotMatched;
 use mpitrace::operations::{Amounts, CallSite, CalledAlone, LeftOut, NeverFreed, NotCalled, NotCompleted, Undone};
-
-use crate::text;
+use mpitrace_show::text;
 
 /// Lines of each kind that are printed for people; the others are counted.
 const LISTED: usize = 5;

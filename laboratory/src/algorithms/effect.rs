@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use mpitrace::comparison::{self, Alternative, Run, SIGNIFICANCE, Settings, Test, detectable};
 use mpitrace::statistics::median;
 use mpitrace_companion::source::Source;
-use mpitrace_companion::text;
+use mpitrace_show::text;
 use serde::Serialize;
 
 use super::decide::PARTS_OF_LEVEL;

@@ -11,10 +11,10 @@ use mpitrace::statistics::{Sample, dependence, dependence_of_quantile, median};
 
 use mpitrace_companion::exit_code;
 use mpitrace_companion::options::{Input, RuleOption, TimeOption, canonical};
-use mpitrace_companion::output::{self, Output};
 use mpitrace_companion::selection::{Selection, Wanted};
 use mpitrace_companion::source::{Description, Source};
-use mpitrace_companion::text;
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::text;
 use serde::Serialize;
 
 use super::share;

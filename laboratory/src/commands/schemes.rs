@@ -9,12 +9,12 @@ use mpitrace::run_time::RunTime;
 use mpitrace::statistics::Interval;
 use mpitrace_companion::exit_code;
 use mpitrace_companion::options::{Input, RuleOption};
-use mpitrace_companion::output::{self, Output};
 use mpitrace_companion::selection::{LeftOut, Selection, Wanted};
 use mpitrace_companion::source::{Description, Source, Traced};
-use mpitrace_companion::table::{Table, number, text};
-use mpitrace_companion::text;
 use mpitrace_format::layout::OPERATION_MASK;
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::table::{Table, number, text};
+use mpitrace_show::text;
 use serde::Serialize;
 
 use crate::counted;

@@ -9,10 +9,10 @@ use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
 use mpitrace_companion::exit_code;
 use mpitrace_companion::options::Input;
-use mpitrace_companion::output::{self, Attribute, Output};
 use mpitrace_companion::source::{Description, Source, Traced};
-use mpitrace_companion::text;
 use mpitrace_functions::Function;
+use mpitrace_show::output::{self, Attribute, Output};
+use mpitrace_show::text;
 use serde::Serialize;
 
 use crate::barrier_bounds::{Barriers, Bounds, Verdict};

@@ -9,11 +9,11 @@ use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
 use mpitrace_companion::exit_code;
 use mpitrace_companion::options::Input;
-use mpitrace_companion::output::{self, Output};
 use mpitrace_companion::selection::{Selection, Wanted};
 use mpitrace_companion::source::{Description, Source};
-use mpitrace_companion::table::{Table, number, text};
-use mpitrace_companion::text;
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::table::{Table, number, text};
+use mpitrace_show::text;
 use serde::Serialize;
 
 /// Show the overhead of non-blocking operations, from the time that the work between start and wait takes alone

@@ -11,7 +11,7 @@ use mpitrace_headers::Line;
 use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 
 /// Where product code is, from the root of the repository.
-const FOLDERS: [&str; 4] = ["src", "tools/src", "laboratory/src", "interpose/src"];
+const FOLDERS: [&str; 5] = ["src", "tools/show/src", "tools/src", "laboratory/src", "interpose/src"];
 
 /// The files in which names may stand, and why.
 const ALLOWED: [(&str, &str); 25] = [

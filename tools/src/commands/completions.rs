@@ -5,8 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Command};
 use clap_complete::Shell;
-
-use crate::output::{DataSink, Output};
+use mpitrace_show::output::{DataSink, Output};
 
 /// Print the completions for a shell
 #[derive(Debug, Args)]

@@ -6,16 +6,16 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use clap::Args;
 use mpitrace::reader::Part;
+use mpitrace_show::output::{self, DataSink, JsonRows, Output, Style};
+use mpitrace_show::progress;
+use mpitrace_show::table::{Rows, number, text};
+use mpitrace_show::text::{self, csv_field};
 
 use crate::export::call_columns::{self, CallColumn, Kind, Value};
 use crate::export::messages::{MessageRow, MessageRows};
 use crate::export::rows::{Calls, Row, Selection};
 use crate::options::TraceInput;
-use crate::output::{self, DataSink, JsonRows, Output, Style};
-use crate::progress;
 use crate::source::Traced;
-use crate::table::{Rows, number, text};
-use crate::text::{self, csv_field};
 
 /// List the calls, one row for each, rank by rank
 #[derive(Debug, Args)]

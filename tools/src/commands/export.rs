@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use mpitrace_show::destination::Destination;
+use mpitrace_show::output::Output;
 
 use crate::export::Format;
-use crate::export::destination::Destination;
 use crate::export::rows::Calls;
 use crate::options::{RuleOption, TraceInput};
-use crate::output::Output;
 use crate::source::Traced;
 
 /// Write the calls for other tools

@@ -8,10 +8,10 @@ use mpitrace::account::Account;
 use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::progress;
 
 use crate::options::TraceInput;
-use crate::output::{self, Output};
-use crate::progress;
 use crate::source::communicator_labels;
 use crate::summary::Summary;
 use crate::summary::grouped::{self, By, Sort};

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
+use mpitrace_show::destination::{Content, Destination};
 
 use super::columns::Batches;
-use super::destination::{Content, Destination};
 use super::rows::Calls;
 
 /// Record batches as they are.

@@ -5,11 +5,11 @@
 //! the maximum over the ranks would take it over too few.
 
 use anyhow::Result;
+use mpitrace_show::destination::{Content, Destination, Sink};
+use mpitrace_show::text::csv_field;
 
 use super::call_columns::{self, Value};
-use super::destination::{Content, Destination, Sink};
 use super::rows::Calls;
-use crate::text::csv_field;
 
 /// Iteration, rank, metric, value.
 pub fn export(calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {

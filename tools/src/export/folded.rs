@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Result, bail};
+use mpitrace_show::destination::{Content, Destination};
 
-use super::destination::{Content, Destination};
 use super::labels::Labels;
 use super::rows::Calls;
 

@@ -1,10 +1,10 @@
 //! The rows of `dump --json`.
 
 use anyhow::Result;
+use mpitrace_show::destination::{Content, Destination};
+use mpitrace_show::output::JsonRows;
 
-use super::destination::{Content, Destination};
 use super::rows::Calls;
-use crate::output::JsonRows;
 
 /// The output of `dump --json`.
 pub fn export(calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {

@@ -6,7 +6,6 @@ pub mod call_columns;
 #[cfg(feature = "arrow")]
 pub mod columns;
 mod csv;
-pub mod destination;
 mod folded;
 mod json;
 mod labels;
@@ -21,8 +20,7 @@ mod stamps;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-
-use destination::Destination;
+use mpitrace_show::destination::Destination;
 #[cfg(test)]
 pub use otf2::Collective as Otf2Collective;
 use rows::{Calls, Selection};
@@ -96,7 +94,10 @@ fn only_operation(calls: &Calls, wanted: Option<usize>) -> Result<usize> {
 fn tell_incomplete(calls: &Calls, number: usize) {
     let incomplete = calls.operations.operations[number].incomplete;
     if incomplete > 0 {
-        eprintln!("mpitrace: operation {number}: {} left out", crate::text::count(incomplete, "incomplete repetition"));
+        eprintln!(
+            "mpitrace: operation {number}: {} left out",
+            mpitrace_show::text::count(incomplete, "incomplete repetition")
+        );
     }
 }
 

@@ -4,12 +4,12 @@ use std::io::Write;
 
 use anyhow::Result;
 use arrow_schema::SchemaRef;
+use mpitrace_show::destination::{Content, Destination};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
 use super::columns::Batches;
-use super::destination::{Content, Destination};
 use super::rows::Calls;
 
 /// Rows of a group, which lies in memory until it is written: some 30 MB.

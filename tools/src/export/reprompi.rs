@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use anyhow::{Result, bail};
 use mpitrace::operations::Operation;
 use mpitrace_functions::{Form, Function};
+use mpitrace_show::destination::{Content, Destination, Sink};
 
-use super::destination::{Content, Destination, Sink};
 use super::rows::{Calls, Row};
 
 /// The rows of a benchmark that never ran.
@@ -75,7 +75,7 @@ fn write_head(calls: &Calls, numbers: &[usize], sink: &mut Sink) -> Result<()> {
     let operations: Vec<&Operation> = numbers.iter().map(|&number| &calls.operations.operations[number]).collect();
     let factors = calls.trace.parts.first().map(|part| part.metadata()).unwrap_or_default();
     if let Some((_, command)) = factors.iter().find(|(name, _)| name == "command") {
-        writeln!(sink, "#Command-Line Arguments: {}", crate::text::printable(command))?;
+        writeln!(sink, "#Command-Line Arguments: {}", mpitrace_show::text::printable(command))?;
     }
     // What ReproMPI has for a whole run and a trace for each operation stands there where all agree.
     let mut agreed = |key: &str, value: fn(&Operation) -> Option<String>| -> Result<()> {

@@ -9,9 +9,9 @@ use mpitrace::operations::{NO_RECORD, Operations};
 use mpitrace::partners::Partners;
 use mpitrace::reader::{Column, Part, Trace};
 use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, RunEntry, UNKNOWN_BYTES};
+use mpitrace_show::progress::Progress;
 use serde::{Serialize, Serializer};
 
-use crate::progress::Progress;
 use crate::source::Traced;
 
 #[derive(Clone, Copy, Debug)]

@@ -14,13 +14,13 @@ use mpitrace::categories::{Found, Rule};
 use mpitrace::names::Named;
 use mpitrace::run_time::RunTime;
 use mpitrace_format::TraceError;
+use mpitrace_show::output;
 use serde::Serialize;
 
 use crate::commands::categorize::shown::Categorized;
 use crate::commands::info;
 use crate::export::columns::Batches;
 use crate::export::rows::Calls;
-use crate::output;
 use crate::source::{Source, Traced};
 
 /// A trace that is open, its calls matched and its clocks estimated.

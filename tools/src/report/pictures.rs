@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use mpitrace::run_time::RunTime;
+use mpitrace_show::destination::{Content, write_file};
+use mpitrace_show::draw::plot::Plot;
+use mpitrace_show::draw::scene::{Anchor, Area, FAINT, Scene};
+use mpitrace_show::draw::{pdf, picture, png, svg};
 
 use super::fingerprint::{Fingerprint, Report};
 use super::plots::{self, View, file_name};
-use crate::draw::plot::Plot;
-use crate::draw::scene::{Anchor, Area, FAINT, Scene};
-use crate::draw::{pdf, picture, png, svg};
-use crate::export::destination::{Content, write_file};
 
 /// How a plot by itself is drawn.
 #[derive(Clone, Debug)]

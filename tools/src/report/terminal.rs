@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use mpitrace::categories::Category;
 use mpitrace::run_time::RunTime;
+use mpitrace_show::draw::terminal::{Look, draw};
+use mpitrace_show::output::Attribute;
+use mpitrace_show::text;
 
 use super::fingerprint::Report;
 use super::plots::{self, View, ink};
-use crate::draw::terminal::{Look, draw};
 use crate::numbers::{self, Row};
-use crate::output::Attribute;
-use crate::text;
 
 /// Draws the operations of a report.
 pub fn write(report: &Report, time: RunTime, look: Look, output: &mut dyn Write) -> io::Result<()> {

@@ -2,9 +2,8 @@
 
 use mpitrace::operations::{Communicator, Operation, Operations};
 use mpitrace::reader::Trace;
+use mpitrace_show::text;
 use serde::Serialize;
-
-use crate::text;
 
 /// An operation, as `info --json` has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

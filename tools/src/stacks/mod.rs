@@ -17,14 +17,13 @@ use std::path::Path;
 use mpitrace::call_site::Resolver;
 use mpitrace::live::Snapshot;
 use mpitrace::live::process::Process;
+use mpitrace_show::text;
 use serde::Serialize;
 
 use capture::Thread;
 pub use capture::Why;
 use memory::{Map, Memory};
 use unwind::Stacks;
-
-use crate::text;
 
 /// The data of a process that are needed to show its stacks, copied in a moment. The process may end then.
 #[derive(Debug)]

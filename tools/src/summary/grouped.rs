@@ -9,12 +9,12 @@ use mpitrace::clock::Clock;
 use mpitrace::messages::{Messages, each_call};
 use mpitrace::operations::{CallSite, Operations};
 use mpitrace::reader::Trace;
+use mpitrace_show::output::Style;
+use mpitrace_show::table::{Cell, Table, number, text, time};
+use mpitrace_show::text;
 use serde::Serialize;
 
 use super::verdict::{percent, seconds};
-use crate::output::Style;
-use crate::table::{Cell, Table, number, text, time};
-use crate::text;
 
 const NS: f64 = 1e9;
 const ROWS: usize = 20;

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use mpitrace::reader::Trace;
 use mpitrace::samples::RunSamples;
 use mpitrace_format::samples::{Preempted, Taker};
+use mpitrace_show::text;
 use serde::Serialize;
 
 use super::facts::Summary;
 use super::verdict::seconds;
-use crate::text;
 
 const NS: f64 = 1e9;
 /// A process that took less from a rank, s, or less than half of what was taken, is not named.

@@ -3,8 +3,7 @@
 use mpitrace::account::clock_errors_ns;
 use mpitrace::clock::Clock;
 use mpitrace::reader::Trace;
-
-use crate::text;
+use mpitrace_show::text;
 
 /// Below this it is not worth a sentence, ns: calls between nodes take as long.
 const SHORT_NS: f64 = 1000.0;

@@ -8,9 +8,10 @@ use mpitrace::diagnosis::GroupKind;
 use mpitrace::messages::LateMessages;
 use mpitrace::operations::Undone;
 use mpitrace::statistics::median;
+use mpitrace_show::text;
 
 use super::facts::Summary;
-use crate::{reason, text};
+use crate::reason;
 
 /// A loss below this share of the ranks' time is within the noise of most runs.
 const WORTH: f64 = 0.01;

@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use mpitrace::account::{Because, Kind, RankPart};
 use mpitrace::replay::Gain;
 use mpitrace::whole_run::Counted;
+use mpitrace_show::output::{Attribute, Style};
+use mpitrace_show::text;
 
 use super::facts::{LossFacts, Summary};
 use super::unknown_waits;
 use super::verdict::{percent, seconds};
 use crate::mismatches;
-use crate::output::{Attribute, Style};
-use crate::{reason, text, undone};
+use crate::{reason, undone};
 
 /// Lines that are shown, and their columns. The line with the next command may be longer.
 const LINES: usize = 7;

@@ -6,12 +6,12 @@ use anyhow::{Context, Result};
 use mpitrace::algorithms::Algorithm;
 use mpitrace::categories::{Category, Found, Levels, Remarks, Rule};
 use mpitrace::run_time::RunTime;
+use mpitrace_show::output::{Attribute, Style};
+use mpitrace_show::table::{Cell, Rows, Table, number, text, time};
+use mpitrace_show::text;
 use serde::Serialize;
 
-use crate::output::{Attribute, Style};
 use crate::source::{Description, RunTimes, Source, own_work_text};
-use crate::table::{Cell, Rows, Table, number, text, time};
-use crate::text;
 
 #[derive(Debug, Serialize)]
 pub struct Categorized<'a> {

@@ -17,7 +17,7 @@ const LOOKED_AT: usize = 1 << 20;
 /// All of it. Lists that belong to the domains are in the same order.
 #[derive(Debug, Serialize)]
 pub struct Facts {
-    #[serde(serialize_with = "crate::output::method_name")]
+    #[serde(serialize_with = "mpitrace_show::output::method_name")]
     pub method: Method,
     pub domains: Vec<Vec<u32>>,
     /// By how much each clock was ahead of the first one at the first synchronisation.

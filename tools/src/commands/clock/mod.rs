@@ -13,13 +13,13 @@ use clap::Args;
 use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
 use mpitrace::reader::Trace;
+use mpitrace_show::destination::{Content, Destination};
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::progress;
 use mpitrace_synchronise::Method;
 use serde::Serialize;
 
-use crate::export::destination::{Content, Destination};
 use crate::options::TraceInput;
-use crate::output::{self, Output};
-use crate::progress;
 
 /// Show how good the global time is: its method, its errors, and whether calls keep the order that collectives imply
 ///

@@ -6,12 +6,12 @@ use mpitrace::clock::MOST_UNEQUAL;
 
 use mpitrace::causality::{Causality, Violation};
 use mpitrace::clock::Truth;
+use mpitrace_show::output::{Attribute, Style};
+use mpitrace_show::table::{Table, number, text};
+use mpitrace_show::text;
 
 use super::domain::Step;
 use super::facts::Facts;
-use crate::output::{Attribute, Style};
-use crate::table::{Table, number, text};
-use crate::text;
 
 const LISTED: usize = 40;
 

@@ -7,14 +7,14 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use mpitrace::comparison::{Quantile, Run, over_runs, q_q, stars};
+use mpitrace_show::draw::axis::Kind;
+use mpitrace_show::draw::picture;
+use mpitrace_show::draw::plot::{FAR, Plot, Range};
+use mpitrace_show::draw::scene::{Area, Scene};
 
 use super::result::Compared;
 use super::side::OfOperation;
 use super::{Pair, forest, sentence};
-use crate::draw::axis::Kind;
-use crate::draw::picture;
-use crate::draw::plot::{FAR, Plot, Range};
-use crate::draw::scene::{Area, Scene};
 use crate::report::page::{self, figure::Figures};
 use crate::report::pictures::{Format, Written};
 use crate::report::plots::sets::{self, Line, Set};

@@ -2,13 +2,13 @@
 //! and 1/2 times are as far from 1.
 
 use mpitrace::comparison::stars;
+use mpitrace_show::draw::axis::Kind;
+use mpitrace_show::draw::plot::{Bar, Ink, Mark, PALETTE, Plot, Range, Shape};
+use mpitrace_show::draw::scene::FAINT;
+use mpitrace_show::text;
 
 use super::Pair;
 use super::result::Compared;
-use crate::draw::axis::Kind;
-use crate::draw::plot::{Bar, Ink, Mark, PALETTE, Plot, Range, Shape};
-use crate::draw::scene::FAINT;
-use crate::text;
 
 /// An interval is shown as far as so many times the logarithm of the largest effect, or this one where effects are
 /// small: one that is wider says that little is known, however wide it is.

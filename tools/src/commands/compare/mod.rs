@@ -21,12 +21,12 @@ use clap::Args;
 use mpitrace::categories::Rule;
 use mpitrace::comparison::{Alternative, Settings, Test, Verdict};
 use mpitrace::run_time::RunTime;
+use mpitrace_show::destination::{Content, write_file};
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::progress::Progress;
 
 use super::FINDING;
-use crate::export::destination::{Content, write_file};
 use crate::options::{Format, FromOption, ReductionOption, TimeOption, named};
-use crate::output::{self, Output};
-use crate::progress::Progress;
 use factors::Factor;
 use figures::{Drawn, Figure};
 use identity::Names;
@@ -178,7 +178,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     let mut said: HashSet<&String> = HashSet::new();
     for note in notes.iter().filter(|note| said.insert(note)) {
-        eprintln!("mpitrace: {}", crate::text::printable(note));
+        eprintln!("mpitrace: {}", mpitrace_show::text::printable(note));
     }
     match drawn {
         Some((path, Drawn::Page)) => write_file(path, Content::Text, |file| figures::page(&pairs, file))?,

@@ -4,6 +4,9 @@ use std::io::Write;
 
 use anyhow::Result;
 use mpitrace::comparison::{Quantile, Verdict, stars};
+use mpitrace_show::output::{Attribute, Output, Style};
+use mpitrace_show::table::{Table, number, text};
+use mpitrace_show::text;
 
 use super::factors::Factor;
 use super::identity::Names;
@@ -11,9 +14,6 @@ use super::reduce::LeftOut;
 use super::result::{Compared, OfSide};
 use super::share::signed;
 use super::{Pair, sentence};
-use crate::output::{Attribute, Output, Style};
-use crate::table::{Table, number, text};
-use crate::text;
 
 /// Characters of a recorded value that are shown.
 const LONGEST: usize = 120;

@@ -3,13 +3,13 @@
 use mpitrace::comparison::{
     self, Comparison, Quantile, Settings, Test, detectable, enough_runs, q_q, runs_needed, shapiro_wilk, stars,
 };
+use mpitrace_show::text;
 use serde_json::{Value, json};
 
 use super::factors::Factor;
 use super::identity::{Identity, Names};
 use super::side::OfOperation;
 use super::{Question, sentence};
-use crate::text;
 
 pub struct Compared<'s> {
     pub names: Names,

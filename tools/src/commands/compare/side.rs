@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 use mpitrace::comparison::Run;
+use mpitrace_show::progress::Progress;
 
 use super::Question;
 use super::factors::Recorded;
 use super::identity::{self, Identity};
 use super::reduce::{LeftOut, reduce};
 use super::runs::{Files, Opened};
-use crate::progress::Progress;
 
 /// How many operations are named that some runs do not have.
 const NAMED: usize = 8;

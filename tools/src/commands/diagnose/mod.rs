@@ -16,12 +16,12 @@ use mpitrace::categories::{Categories, Remarks};
 use mpitrace::causes::{Causes, Counted};
 use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
+use mpitrace_show::output::{JsonRows, Output};
+use mpitrace_show::progress::{self, Progress};
 use serde::Serialize;
 
 use crate::memory;
 use crate::options::{Input, RuleOption, TimeOption};
-use crate::output::{JsonRows, Output};
-use crate::progress::{self, Progress};
 use crate::source::{Description, Source, Traced};
 use switch::Switch;
 

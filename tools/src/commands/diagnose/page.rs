@@ -4,10 +4,10 @@ use std::io::Write;
 
 use anyhow::Result;
 use mpitrace::categories::Category;
+use mpitrace_show::output::{Attribute, Output};
+use mpitrace_show::text;
 
 use super::Diagnosed;
-use crate::output::{Attribute, Output};
-use crate::text;
 
 pub fn write(diagnosed: &Diagnosed<'_>, first: bool, output: &mut Output) -> Result<()> {
     let style = output.style;

@@ -4,10 +4,10 @@ use mpitrace::diagnosis::Group;
 use mpitrace::operations::Operation;
 use mpitrace::reader::Trace;
 use mpitrace::samples::{Difference, RunSamples};
+use mpitrace_show::text;
 use serde::Serialize;
 
 use super::words::{self, percent};
-use crate::text;
 
 #[derive(Debug, Serialize)]
 pub struct Hot {

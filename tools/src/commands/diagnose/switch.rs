@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use mpitrace::algorithms::Algorithm;
 use mpitrace::categories::Category;
 use mpitrace::statistics::median;
+use mpitrace_show::text;
 use serde::Serialize;
-
-use crate::text;
 
 /// The algorithms, those with the most repetitions first.
 #[derive(Debug, Serialize)]

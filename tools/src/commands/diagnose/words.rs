@@ -1,11 +1,11 @@
 //! The causes of an operation, in sentences.
 
 use mpitrace::diagnosis::{Diagnosis, Finding, Group, GroupKind, Metric, Quantity, Separated};
+use mpitrace_show::text;
 
 use super::Diagnosed;
 use super::causes::named;
 use super::switch::Switch;
-use crate::text;
 
 /// A group with its article: `the 12 outliers`.
 pub fn group(group: &Group) -> String {

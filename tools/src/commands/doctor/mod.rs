@@ -12,10 +12,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use mpitrace_show::output::{self, Output};
 
 use crate::launcher;
 use crate::mpi;
-use crate::output::{self, Output};
 
 /// Show what works here: MPI libraries, clock, counters and what forbids them, and other tools that are preloaded
 ///

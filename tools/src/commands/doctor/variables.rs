@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
+use mpitrace_show::output::{Attribute, Style};
+use mpitrace_show::table::{Table, text};
+use mpitrace_show::text;
 use serde::Serialize;
 
 use crate::mpi::{self, Performance};
-use crate::output::{Attribute, Style};
-use crate::table::{Table, text};
-use crate::text;
 
 #[derive(Debug, Serialize)]
 pub struct List {

@@ -12,9 +12,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, value_parser};
 use mpitrace::comparison::Decision;
+use mpitrace_show::output::{self, Output};
 
 use super::{FINDING, compare, run};
-use crate::output::{self, Output};
 use baseline::Baseline;
 use result::Outcome;
 

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use mpitrace::comparison::{self, Decision, Gate};
+use mpitrace_show::text;
 use serde::Serialize;
 
 use super::baseline::Baseline;
@@ -9,7 +10,6 @@ use crate::commands::compare::identity::JOB;
 use crate::commands::compare::share::percent as signed;
 use crate::commands::compare::side::{OfOperation, Side};
 use crate::summary::percent;
-use crate::text;
 
 /// The decision, and what it stands on.
 #[derive(Debug, Serialize)]

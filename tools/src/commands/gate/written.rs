@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::Result;
 use mpitrace::comparison::Decision;
+use mpitrace_show::destination::{Content, write_file};
+use mpitrace_show::output;
+use mpitrace_show::text;
 use serde_json::{Map, Value, json};
 
 use super::result::{Outcome, Row};
 use crate::commands::compare::share::percent as signed;
-use crate::export::destination::{Content, write_file};
-use crate::output;
-use crate::text;
 
 pub fn all(outcome: &Outcome, folder: &Path) -> Result<()> {
     let file = |name: &str, content: String| {

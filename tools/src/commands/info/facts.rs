@@ -137,7 +137,7 @@ pub struct TotalFacts {
 pub struct ClockFacts {
     pub source: Option<&'static str>,
     pub frequency_hz: Option<f64>,
-    #[serde(serialize_with = "crate::output::method_name")]
+    #[serde(serialize_with = "mpitrace_show::output::method_name")]
     pub method: Method,
     pub domains: Vec<Vec<u32>>,
     /// How far the clocks of the first domain's ranks can be apart without its having shown.

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use mpitrace::reader::Trace;
 use mpitrace_format::layout::{INTERRUPTED, INTERRUPTED_BEFORE, interruption_flags, interruptions_by};
+use mpitrace_show::text;
 use serde::Serialize;
-
-use crate::text;
 
 #[derive(Debug, Default, Serialize)]
 pub struct Interruptions {

@@ -11,10 +11,10 @@ use anyhow::Result;
 use clap::Args;
 use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::progress;
 
 use crate::options::TraceInput;
-use crate::output::{self, Output};
-use crate::progress;
 
 /// Show what a trace is: library, ranks, settings, operations
 ///

@@ -8,13 +8,13 @@ use mpitrace_format::metadata::UNKNOWN;
 use mpitrace_synchronise::Method;
 
 use mpitrace::operations::Unfinished;
+use mpitrace_show::output::{Attribute, Style};
+use mpitrace_show::table::{Table, number, text};
+use mpitrace_show::text;
 
 use super::facts::{Facts, MessageFacts, TotalFacts, UnmatchedFacts};
 use crate::mismatches;
-use crate::output::{Attribute, Style};
 use crate::stacks::Stack;
-use crate::table::{Table, number, text};
-use crate::text;
 use crate::{all_calls, undone};
 
 const LISTED: usize = 20;

@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 use arrow_array::{Float64Array, StringArray, TimestampMillisecondArray, UInt32Array};
+use mpitrace_show::destination::Sink;
 
 use super::date;
 use super::row::{LargestLoss, Row};
-use crate::export::destination::Sink;
 use crate::export::parquet;
 use crate::in_memory::batches::Columns;
 

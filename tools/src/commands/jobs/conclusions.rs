@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use mpitrace::jobs::{self, NodeOfJob, SlowNode, Slowdown};
+use mpitrace_show::text::{count, printable};
 
 use super::date;
 use super::row::Row;
 use crate::summary::percent;
-use crate::text::{count, printable};
 
 /// A program that became slower, on so many nodes and ranks.
 pub struct SlowerProgram {

@@ -6,11 +6,11 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use mpitrace_show::progress::Progress;
 use rayon::prelude::*;
 
 use super::index::{Entry, Index, Stamp};
 use super::row::Row;
-use crate::progress::Progress;
 
 /// No more traces that cannot be read are named.
 const NAMED: usize = 8;
@@ -135,7 +135,7 @@ fn walk(folder: &Path, found: &mut Folders, problems: &mut Vec<String>) {
 
 fn say(problems: &[String]) {
     for problem in problems.iter().take(NAMED) {
-        eprintln!("mpitrace: {}", crate::text::printable(problem));
+        eprintln!("mpitrace: {}", mpitrace_show::text::printable(problem));
     }
     if problems.len() > NAMED {
         eprintln!("mpitrace: {} more cannot be read: `mpitrace info FILE` says why", problems.len() - NAMED);

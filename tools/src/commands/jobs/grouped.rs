@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use clap::ValueEnum;
 use mpitrace::jobs::{SlowNode, Slowdown};
+use mpitrace_show::output::Output;
+use mpitrace_show::table::{Table, number, text};
+use mpitrace_show::text;
 use serde::Serialize;
 
 use super::row::Row;
 use super::{conclusions, date};
-use crate::output::Output;
 use crate::summary::percent;
-use crate::table::{Table, number, text};
-use crate::text;
 
 /// The subject of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -16,13 +16,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use mpitrace_show::destination::{Content, Destination};
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::table::{Table, number, text};
+use mpitrace_show::text;
 
 use super::FINDING;
-use crate::export::destination::{Content, Destination};
-use crate::output::{self, Output};
 use crate::summary::{percent, seconds};
-use crate::table::{Table, number, text};
-use crate::text;
 use find::Found;
 use grouped::By;
 

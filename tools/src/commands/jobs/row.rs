@@ -141,7 +141,7 @@ impl LargestLoss {
     pub fn text(&self) -> String {
         let rank = self.rank.map_or_else(String::new, |rank| format!("rank {rank} "));
         let kind = if self.kind == Kind::LateRank.name() { "late" } else { &self.kind };
-        let because = crate::text::in_brackets(self.because.as_ref());
+        let because = mpitrace_show::text::in_brackets(self.because.as_ref());
         format!("{rank}{kind}{because}, {}", crate::summary::percent(self.share))
     }
 }

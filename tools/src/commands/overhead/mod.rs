@@ -12,11 +12,11 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::table::{Table, number, text};
 
 use crate::launcher;
 use crate::mpi;
-use crate::output::{self, Output};
-use crate::table::{Table, number, text};
 
 /// Measure what tracing adds to a call on this machine, beside two bare time stamps
 ///

@@ -7,11 +7,10 @@ use mpitrace_format::layout::{NO_RANK, state};
 use mpitrace_format::metadata;
 use mpitrace_format::part::Content;
 use mpitrace_format::recover::Leftover;
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::table::{self, Table, number};
+use mpitrace_show::text;
 use serde::Serialize;
-
-use crate::output::{self, Output};
-use crate::table::{self, Table, number};
-use crate::text;
 
 #[derive(Debug, Serialize)]
 struct Left {

@@ -13,10 +13,11 @@ use clap::Args;
 use mpitrace_format::TraceError;
 use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::recover::{self, Leftover, Recovered};
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::text;
 use serde_json::json;
 
-use crate::output::{self, Output};
-use crate::{markers, process, text};
+use crate::{markers, process};
 
 /// Make a trace out of what a killed job left behind
 ///

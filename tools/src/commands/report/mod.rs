@@ -8,14 +8,14 @@ use anyhow::{Result, bail, ensure};
 use clap::Args;
 use mpitrace::account::Account;
 use mpitrace::categories::Rule;
+use mpitrace_show::destination::{Content, write_file};
+use mpitrace_show::draw::terminal::Look;
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::progress::{self, Progress};
 
 use super::{exit_code, info};
-use crate::draw::terminal::Look;
-use crate::export::destination::{Content, write_file};
 use crate::memory;
 use crate::options::{Input, PictureOption, RuleOption, TimeOption};
-use crate::output::{self, Output};
-use crate::progress::{self, Progress};
 use crate::report::detail::{Detail, SHOWN};
 use crate::report::fingerprint::{Fingerprint, Overview, Report, Run};
 use crate::report::measured::Measured;

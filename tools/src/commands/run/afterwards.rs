@@ -8,9 +8,9 @@ use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
 use mpitrace::reader::Trace;
+use mpitrace_show::output::Style;
 
 use crate::commands::jobs::{self, Row};
-use crate::output::Style;
 use crate::summary::Summary;
 
 /// The summary of a trace with more calls takes seconds, and up to 70 bytes of memory a call; `mpitrace summary` is named

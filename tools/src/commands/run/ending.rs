@@ -12,6 +12,7 @@ use mpitrace_format::file;
 use mpitrace_format::layout::{NO_RANK, state};
 use mpitrace_format::metadata::{self, Metadata};
 use mpitrace_format::recover::{self, Leftover, Recovered};
+use mpitrace_show::text;
 
 use super::afterwards::name;
 use super::observer::{End, Observed};
@@ -21,7 +22,6 @@ use crate::commands::recover::tell_losses;
 use crate::mismatches;
 use crate::process;
 use crate::stacks::Namer;
-use crate::text;
 
 /// The processes of a job may end a little later than its launcher.
 const PATIENCE: Duration = Duration::from_secs(2);

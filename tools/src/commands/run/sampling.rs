@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use mpitrace_format::file;
 use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::samples::Samples;
+use mpitrace_show::text;
 
 use super::standing::Standing;
 use super::takers::{self, Takers};
 use crate::stacks::sampled::{Sampled, Tree};
-use crate::text;
 
 /// The observer looks at least so often, and whether there are new threads.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -6,6 +6,8 @@ use anyhow::Result;
 use mpitrace::categories::{Category, Remarks};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::{self, Quantile, Sample, Summary};
+use mpitrace_show::progress::Progress;
+use mpitrace_show::text;
 use serde::Serialize;
 
 use super::Arguments;
@@ -15,9 +17,7 @@ use super::non_blocking::{self, NonBlocking};
 use super::ranks::{self, RankFacts};
 use super::selection::{LeftOut, Selection};
 use crate::account::{self, OperationTime};
-use crate::progress::Progress;
 use crate::source::{Description, Source};
-use crate::text;
 use mpitrace::whole_run::AllCalls;
 
 pub const STEPS: u64 = 6;

@@ -12,11 +12,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::progress::{self, Progress};
 
 use crate::memory;
 use crate::options::{Input, RuleOption, TimeOption};
-use crate::output::{self, Output};
-use crate::progress::{self, Progress};
 use crate::source::Source;
 use facts::Facts;
 use selection::Wanted;

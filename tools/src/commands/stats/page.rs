@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use anyhow::Result;
 use mpitrace::categories::Category;
 use mpitrace::statistics::{Description, Mode};
+use mpitrace_show::output::{Attribute, Style};
+use mpitrace_show::table::{self, Cell, Column, Table, number, text, time};
+use mpitrace_show::text;
 
 use super::facts::Facts;
 use crate::all_calls;
 use crate::numbers;
-use crate::output::{Attribute, Style};
 use crate::places;
-use crate::table::{self, Cell, Column, Table, number, text, time};
-use crate::text;
 use mpitrace::account::Parts;
 use mpitrace::whole_run::AllCalls;
 

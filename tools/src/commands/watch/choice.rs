@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use mpitrace::live::{Job, process};
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::table::{Table, number, text};
 use serde::Serialize;
-
-use crate::output::{self, Output};
-use crate::table::{Table, number, text};
 
 /// A job that runs here, by the keys of JSON.
 #[derive(Debug, Serialize)]
@@ -43,11 +42,11 @@ pub fn list(jobs: &[Job], as_json: bool, output: &mut Output) -> Result<()> {
     for job in &listed {
         table.row(vec![
             job.job.clone(),
-            crate::text::optional(job.ranks),
+            mpitrace_show::text::optional(job.ranks),
             job.processes.len().to_string(),
             job.batch_job.clone().unwrap_or_default(),
             job.started.clone().unwrap_or_default(),
-            crate::text::printable(job.command.as_deref().unwrap_or_default()).into_owned(),
+            mpitrace_show::text::printable(job.command.as_deref().unwrap_or_default()).into_owned(),
         ]);
     }
     let style = output.style;
@@ -84,7 +83,9 @@ pub fn choose(jobs: &[Job], wanted: Option<&str>, folders: &[PathBuf]) -> Result
 
 fn named(job: &Job) -> String {
     match job.metadata("command") {
-        Some(command) => format!("{} ({})", job.key, crate::text::shortened(&crate::text::printable(&command), 60)),
+        Some(command) => {
+            format!("{} ({})", job.key, mpitrace_show::text::shortened(&mpitrace_show::text::printable(&command), 60))
+        }
         None => job.key.clone(),
     }
 }

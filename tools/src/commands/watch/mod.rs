@@ -17,11 +17,11 @@ use clap::Args;
 use mpitrace::live::summary::View;
 use mpitrace::live::{self, Job, Observer, Snapshot, State, Stragglers, Stuck, Summary, Waiting};
 use mpitrace::operations::Mismatch;
+use mpitrace_show::output::{self, Output};
 use serde::Serialize;
 
 use self::other_nodes::{Nodes, Way};
 use self::stacks::{Taken, Which};
-use crate::output::{self, Output};
 use crate::places::{StuckFacts, WhereFacts};
 use crate::process;
 use crate::stacks::Stack;

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::Args;
 use mpitrace::live::{self, Observer, Summary};
+use mpitrace_show::output::{DataSink, Output};
 use serde::{Deserialize, Serialize};
 
 use super::choice;
 use super::other_nodes::{Nodes, Way};
 use super::stacks::Threads;
-use crate::output::{DataSink, Output};
 use crate::process;
 use crate::stacks::Namer;
 

@@ -6,14 +6,14 @@ use std::io::{self, Write};
 use mpitrace::account::ALONE;
 use mpitrace::live::Waiting;
 use mpitrace::live::snapshot::{RankNow, Snapshot, State, Wait};
+use mpitrace_show::output::{Attribute, Style};
+use mpitrace_show::table::{Table, number, text, time};
+use mpitrace_show::text;
 
 use super::Seen;
 use crate::mismatches;
-use crate::output::{Attribute, Style};
 use crate::places::{self, place};
 use crate::stacks::Stack;
-use crate::table::{Table, number, text, time};
-use crate::text;
 
 const NS: f64 = 1e9;
 /// Lines of each table.

@@ -12,8 +12,8 @@ mod events;
 mod library;
 
 use anyhow::{Context, Result};
+use mpitrace_show::destination::Destination;
 
-use super::destination::Destination;
 use super::messages::MessageRows;
 use super::rows::Calls;
 use super::stamps::Stamps;

@@ -15,11 +15,11 @@ use mpitrace::messages::MessageCall;
 use mpitrace::samples::RunSamples;
 use mpitrace_format::layout::message;
 use mpitrace_format::samples::Samples;
+use mpitrace_show::destination::{Content, Destination, Sink};
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::call_columns::{self, CallColumn, Value};
-use super::destination::{Content, Destination, Sink};
 use super::labels::Labels;
 use super::messages::MessageRows;
 use super::rows::{Calls, Row, Selection};

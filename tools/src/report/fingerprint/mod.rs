@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::Quantile;
+use mpitrace_show::text;
 use serde::Serialize;
 
 use super::timeline::Timeline;
 use crate::source::Description;
-use crate::text;
 
 #[derive(Debug, Serialize)]
 pub struct Report {

@@ -1,12 +1,11 @@
 //! A plot within a page: its SVG, and the values that are shown under the pointer, as JSON.
 
+use mpitrace_show::draw::axis::{Axis, Kind};
+use mpitrace_show::draw::picture::{self, Frame};
+use mpitrace_show::draw::plot::{Bar, Layer, Mark, Plot};
+use mpitrace_show::draw::scene::{Area, Scene};
+use mpitrace_show::draw::svg;
 use serde_json::{Value, json};
-
-use crate::draw::axis::{Axis, Kind};
-use crate::draw::picture::{self, Frame};
-use crate::draw::plot::{Bar, Layer, Mark, Plot};
-use crate::draw::scene::{Area, Scene};
-use crate::draw::svg;
 
 /// Width and height of a plot, and of one over the whole width. A window of 400 pixels shows the first one with legible
 /// texts, and scrolls the second.

@@ -7,11 +7,11 @@ mod operation;
 use std::io::Write;
 
 use anyhow::Result;
+use mpitrace_show::draw::svg::escaped;
+use mpitrace_show::text;
 
 use super::fingerprint::{Fingerprint, Overview, Report, Run};
 use super::plots;
-use crate::draw::svg::escaped;
-use crate::text;
 use figure::Figures;
 use mpitrace::categories::Category;
 

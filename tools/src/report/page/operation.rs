@@ -1,14 +1,14 @@
 //! The section of one operation.
 
+use mpitrace_show::draw::svg::escaped;
+use mpitrace_show::text;
 use serde_json::json;
 
 use super::figure::{Figures, data, short};
 use super::{choice, facts, list, table};
-use crate::draw::svg::escaped;
 use crate::numbers::{self, Row};
 use crate::report::fingerprint::{Fingerprint, Report, Timed};
 use crate::report::plots::{self, View};
-use crate::text;
 use mpitrace::categories::Category;
 use mpitrace::statistics::Summary;
 

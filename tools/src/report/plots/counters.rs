@@ -1,8 +1,9 @@
 //! A counter against the run time (thesis, figures 4.3 and 4.13b), and along the repetitions (4.12 and 4.13a).
 
+use mpitrace_show::draw::axis::{Kind, extent, with_room};
+use mpitrace_show::draw::plot::{FAR, Plot, Range};
+
 use super::View;
-use crate::draw::axis::{Kind, extent, with_room};
-use crate::draw::plot::{FAR, Plot, Range};
 use crate::report::fingerprint::Counter;
 
 /// The value on the slowest rank against the run time.

@@ -2,11 +2,11 @@
 
 use mpitrace::categories::Category;
 use mpitrace::statistics::{Description, normal_quantile};
+use mpitrace_show::draw::axis::Kind;
+use mpitrace_show::draw::plot::{Bar, FAR, Ink, Mark, Plot, Range};
 
 use super::sets::{Set, against_normal};
 use super::{ALL, DASHED, ORDER, View, ink};
-use crate::draw::axis::Kind;
-use crate::draw::plot::{Bar, FAR, Ink, Mark, Plot, Range};
 use crate::report::fingerprint::{Ecdf, Timed};
 use crate::report::histogram::Histogram;
 

@@ -9,12 +9,12 @@ pub mod sets;
 pub use ranks::{detail, timeline};
 
 use mpitrace::categories::Category;
+use mpitrace_show::draw::axis::{Kind, extent};
+use mpitrace_show::draw::plot::{GREY, Ink, Mark, OTHERS, PALETTE, Plot, Range, Shape};
+use mpitrace_show::draw::scene;
+use mpitrace_show::output::Attribute;
 
 use super::fingerprint::{Fingerprint, Timed};
-use crate::draw::axis::{Kind, extent};
-use crate::draw::plot::{GREY, Ink, Mark, OTHERS, PALETTE, Plot, Range, Shape};
-use crate::draw::scene;
-use crate::output::Attribute;
 
 /// The good ones first, so that what is out of the ordinary is on top.
 const ORDER: [Category; 4] = [Category::Good, Category::Warmup, Category::Outlier, Category::First];

@@ -1,10 +1,11 @@
 //! Ranks against repetitions, and against wall time.
 
+use mpitrace_show::draw::axis::{Kind, extent};
+use mpitrace_show::draw::picture::shade;
+use mpitrace_show::draw::plot::{Bar, Image, Ink, Mark, PALETTE, Plot, Range};
+use mpitrace_show::draw::scene::{Colour, GRID, PAPER};
+
 use super::ALL;
-use crate::draw::axis::{Kind, extent};
-use crate::draw::picture::shade;
-use crate::draw::plot::{Bar, Image, Ink, Mark, PALETTE, Plot, Range};
-use crate::draw::scene::{Colour, GRID, PAPER};
 use crate::report::fingerprint::Heat;
 use crate::report::timeline::{Detail, Timeline};
 

@@ -1,9 +1,9 @@
 //! Run times along the repetitions.
 
 use mpitrace::categories::Category;
+use mpitrace_show::draw::plot::{FAR, Plot, Range};
 
 use super::View;
-use crate::draw::plot::{FAR, Plot, Range};
 
 /// All repetitions.
 pub fn all(view: View) -> Plot {

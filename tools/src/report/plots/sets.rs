@@ -2,10 +2,10 @@
 //! values against the normal distribution.
 
 use mpitrace::comparison::Quantile;
+use mpitrace_show::draw::axis::{Kind, extent};
+use mpitrace_show::draw::plot::{Bar, GREY, Ink, Mark, OTHERS, PALETTE, Plot, Range, Shape};
+use mpitrace_show::draw::scene::Colour;
 
-use crate::draw::axis::{Kind, extent};
-use crate::draw::plot::{Bar, GREY, Ink, Mark, OTHERS, PALETTE, Plot, Range, Shape};
-use crate::draw::scene::Colour;
 use crate::report::fingerprint::{self, Overview};
 
 /// The colours of the sets.

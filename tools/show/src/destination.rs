@@ -33,7 +33,6 @@ enum Place {
 
 /// The content of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "columns"), allow(dead_code, reason = "only columns are compressed within"))]
 pub enum Content {
     /// Lines for anybody: compressed where the name ends in `.gz`.
     Text,
@@ -72,7 +71,6 @@ impl<'o> Destination<'o> {
     }
 
     /// True if it is a pipe, or anything else that cannot be found again by a name of its own.
-    #[cfg(feature = "columns")]
     pub fn is_pipe(&self) -> bool {
         matches!(self.place, Place::Stdout | Place::Device(_))
     }

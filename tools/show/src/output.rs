@@ -96,7 +96,6 @@ impl Output {
     }
 
     /// A file in its place.
-    #[cfg(test)]
     pub fn file(file: std::fs::File) -> Self {
         Output::new(Box::new(file), Style::PLAIN)
     }
@@ -205,7 +204,6 @@ pub fn json<T: Serialize>(output: &mut (impl DataSink + ?Sized), form: &str, val
 }
 
 /// The same as text in one line.
-#[cfg(feature = "arrow")]
 pub fn json_text<T: Serialize>(form: &str, value: &T) -> Result<String> {
     Ok(serde_json::to_string(&Envelope { schema: schema(form), value })?)
 }

@@ -9,14 +9,14 @@ use mpitrace_testing::synthetic::SyntheticRank;
 
 use crate::support::{Folder, Ran, mpitrace};
 
-#[path = "../../../tests/fuzz/src/checksums.rs"]
+#[path = "../../../../tests/fuzz/src/checksums.rs"]
 mod checksums;
-#[path = "../../../tests/fuzz/src/mutate.rs"]
+#[path = "../../../../tests/fuzz/src/mutate.rs"]
 mod mutate;
-#[path = "../../../tests/fuzz/src/places.rs"]
+#[path = "../../../../tests/fuzz/src/places.rs"]
 mod places;
 #[allow(dead_code, reason = "texts are for the targets")]
-#[path = "../../../tests/fuzz/src/seeds/mod.rs"]
+#[path = "../../../../tests/fuzz/src/seeds/mod.rs"]
 mod seeds;
 
 /// Of each seed so many mutations.
