@@ -196,7 +196,9 @@ fn merge(mut own: Stored, mut other: Stored) -> io::Result<Stored> {
 impl Stored {
     /// Reads the frame of a trace. What is no trace, or none that a reader takes, is an error of the kind `InvalidData`: a
     /// process removes its records when they are in a trace. So that a link is never written through, it is an error too.
+    /// A file that lacks nothing but the last bytes behind its last section counts as if it had them.
     fn open(path: &Path) -> io::Result<Stored> {
+        let invalid = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
         let file =
             OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;
         let header: FileHeader = read_at(&file, 0)?;
@@ -204,10 +206,13 @@ impl Stored {
         let known = known && header.byte_order == BYTE_ORDER_MARK && header.world_size <= MOST_RANKS;
         let known = known && file::checksum(&header) == header.crc;
         // The table is held in memory: a file that is shorter than it says must not have all of that allocated.
-        let length = file.metadata()?.len();
+        let length = match file.metadata()?.len() {
+            short if short < header.length && header.length - short < SECTION_ALIGNMENT => header.length,
+            length => length,
+        };
         let has_table = file::part_entry_offset(header.parts) <= length;
         if !known || header.parts > header.world_size || !has_table {
-            return Err(io::ErrorKind::InvalidData.into());
+            return invalid("is no trace that can be joined: its header does not fit");
         }
         let mut parts = vec![PartEntry::default(); header.parts as usize];
         file.read_exact_at(bytemuck::cast_slice_mut(&mut parts), file::part_entry_offset(0))?;
@@ -223,12 +228,12 @@ impl Stored {
             || !parts.iter().all(is_within)
             || of_parts.is_none_or(|sum| sum > length)
         {
-            return Err(io::ErrorKind::InvalidData.into());
+            return invalid("is no trace that can be joined: a part leads out of it");
         }
         // No reader takes a trace with a rank that is there twice, or that no run has.
         let mut ranks = HashSet::new();
         if !parts.iter().all(|entry| entry.rank < MOST_RANKS && ranks.insert(entry.rank)) {
-            return Err(io::ErrorKind::InvalidData.into());
+            return invalid("is no trace that can be joined: a rank is in it twice, or is none");
         }
         Ok(Stored { path: path.to_owned(), file, header, parts })
     }
@@ -275,8 +280,8 @@ impl Stored {
         while own.length == entry.length && at < own.length {
             let length = (own.length - at).min(COMPARED_AT_ONCE as u64);
             let [one, two] = blocks.each_mut().map(|block| &mut block[..length as usize]);
-            self.file.read_exact_at(one, own.offset + at)?;
-            other.file.read_exact_at(two, entry.offset + at)?;
+            read_padded_at(&self.file, one, own.offset + at)?;
+            read_padded_at(&other.file, two, entry.offset + at)?;
             if one != two {
                 return Ok(false);
             }
@@ -306,9 +311,14 @@ impl Stored {
             if entry.length > 0 {
                 added.offset = round_up(end, PAGE);
                 end = added.offset + added.length;
-                copy(&other.file, entry.offset, &self.file, added.offset, entry.length)?;
+                let there = other.file.metadata()?.len().saturating_sub(entry.offset);
+                copy(&other.file, entry.offset, &self.file, added.offset, entry.length.min(there))?;
             }
             self.parts.push(added);
+        }
+        // The padding of its last part.
+        if self.file.metadata()?.len() < end {
+            self.file.set_len(end)?;
         }
         self.file.write_all_at(bytemuck::cast_slice(&self.parts[old..]), file::part_entry_offset(old as u32))?;
         self.file.sync_data()?;
@@ -336,6 +346,14 @@ fn read_at<T: Pod + Zeroable>(file: &File, offset: u64) -> io::Result<T> {
     let mut value = T::zeroed();
     file.read_exact_at(bytemuck::bytes_of_mut(&mut value), offset)?;
     Ok(value)
+}
+
+/// Fills `bytes` with those of the file from this place on, and with zeros where the file has ended.
+fn read_padded_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    let there = file.metadata()?.len().saturating_sub(offset).min(bytes.len() as u64);
+    let (known, padding) = bytes.split_at_mut(there as usize);
+    padding.fill(0);
+    file.read_exact_at(known, offset)
 }
 
 /// Pauses of random length, so that processes that meet do not meet again.

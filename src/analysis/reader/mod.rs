@@ -9,6 +9,8 @@ mod messages;
 mod opening;
 mod part;
 #[cfg(test)]
+mod shapes_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod untrusted_tests;
@@ -76,6 +78,10 @@ impl Trace {
                 }
                 parts.push(part);
             }
+        }
+        // Where one file has no rank that can be read, the others are shown.
+        if let (Some((path, _)), true, Some(what)) = (&first, parts.is_empty(), problems.first()) {
+            return Err(TraceError::damaged(path, format!("no rank can be read ({what})")));
         }
         let world_size = first.map_or(0, |(_, header)| header.world_size);
         parts.sort_by_key(Part::rank);

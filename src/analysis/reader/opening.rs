@@ -24,6 +24,8 @@ const SHARED_OUT: usize = 256;
 /// Bytes whose checksum one processor takes at a time.
 const CHECKED_AT_ONCE: usize = 4 << 20;
 
+const BEYOND_THE_FILE: &str = "ends beyond the end of the file";
+
 /// No part has more sections: one of each kind. Each of them could be the whole part.
 pub(super) const MOST_SECTIONS: usize = 32;
 
@@ -90,7 +92,7 @@ fn map_file(path: &Path) -> Result<(Arc<Mmap>, FileHeader, Vec<PartEntry>), Trac
     Ok((map, header, entries))
 }
 
-/// The header and the whole parts of a file; what is wrong with the others goes to `problems`.
+/// The header and the whole parts of a file, of which there may be none; what is wrong with the others goes to `problems`.
 pub(super) fn open_file(
     path: &Path,
     budget: &Budget,
@@ -117,10 +119,6 @@ pub(super) fn open_file(
             Err(what) => problems.push(format!("{}: the part of rank {} {what}", path.display(), entry.rank)),
         }
     }
-    if parts.is_empty() && header.parts > 0 {
-        let what = problems.pop().unwrap_or_default();
-        return Err(TraceError::damaged(path, format!("no rank can be read ({what})")));
-    }
     Ok((header, parts))
 }
 
@@ -143,10 +141,12 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
     if entry.length == 0 {
         return Err("is empty: the rank had no memory for its records");
     }
-    let start = usize::try_from(entry.offset).map_err(|_| "ends beyond the end of the file")?;
-    let length = usize::try_from(entry.length).map_err(|_| "ends beyond the end of the file")?;
-    let bytes =
-        start.checked_add(length).and_then(|end| map.get(start..end)).ok_or("ends beyond the end of the file")?;
+    let start = usize::try_from(entry.offset).map_err(|_| BEYOND_THE_FILE)?;
+    let length = usize::try_from(entry.length).map_err(|_| BEYOND_THE_FILE)?;
+    // Behind its last section that has bytes the file may end before the part does: all of its data are there.
+    let end = start.checked_add(length).ok_or(BEYOND_THE_FILE)?.min(map.len());
+    let bytes = map.get(start..end).filter(|bytes| bytes.len() >= length.min(size_of::<PartHeader>()));
+    let bytes = bytes.ok_or(BEYOND_THE_FILE)?;
     if !entry.offset.is_multiple_of(PAGE) || length < size_of::<PartHeader>() {
         return Err("is misplaced");
     }
@@ -176,7 +176,7 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
         if entry.element_size as usize != size && !is_of_blocks {
             return Err("has a section of unknown shape");
         }
-        let place = section(bytes, start, &SectionEntry { element_size: size as u32, ..*entry })?;
+        let place = section(bytes, start, length, &SectionEntry { element_size: size as u32, ..*entry })?;
         if !is_of_blocks && kind != section::FINALIZE_TIMES {
             sums.push((place.clone(), entry.crc));
         }
@@ -253,17 +253,19 @@ fn find_blocks(part: &mut Part, mut start: usize) -> Result<(), &'static str> {
     if whole { Ok(()) } else { Err("is damaged (checksum)") }
 }
 
-fn section(part: &[u8], start: usize, entry: &SectionEntry) -> Result<Range<usize>, &'static str> {
-    let range = entry
-        .count
-        .checked_mul(entry.element_size.into())
-        .and_then(|length| Some(entry.offset..entry.offset.checked_add(length)?))
-        .and_then(|range| Some(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?))
-        .ok_or("has a section that exceeds it")?;
-    part.get(range.clone()).ok_or("has a section that exceeds it")?;
+/// The place of a section in the map. `part` are the bytes that the file has of the part, which has this length.
+fn section(part: &[u8], start: usize, length: usize, entry: &SectionEntry) -> Result<Range<usize>, &'static str> {
+    if entry.end() > length as u64 {
+        return Err("has a section that exceeds it");
+    }
     if !entry.offset.is_multiple_of(SECTION_ALIGNMENT) {
         return Err("has a misplaced section");
     }
+    if entry.count == 0 {
+        return Ok(start..start);
+    }
+    let range = entry.offset as usize..entry.end() as usize;
+    part.get(range.clone()).ok_or(BEYOND_THE_FILE)?;
     Ok(start + range.start..start + range.end)
 }
 

@@ -68,6 +68,23 @@ fn losses_beyond_any_number_are_the_greatest_one() {
 }
 
 #[test]
+fn a_file_of_which_no_rank_can_be_read_hides_no_other() {
+    let (whole, damaged) = (Scratch::new("whole"), Scratch::new("no-rank"));
+    for (scratch, rank) in [(&whole, 0), (&damaged, 1)] {
+        synthetic::write(&scratch.0, &[SyntheticRank::new(rank, 2)]).unwrap();
+    }
+    let file = std::fs::File::options().write(true).open(&damaged.0).unwrap();
+    file.set_len(file::parts_start(1) + 100).unwrap();
+    let trace = Trace::open(&[&whole.0, &damaged.0]).unwrap();
+    assert_eq!((trace.parts.len(), trace.parts[0].rank(), trace.complete), (1, 0, false));
+    let expected = format!("{}: the part of rank 1 ends beyond the end of the file", damaged.0.display());
+    assert_eq!(trace.problems[0], expected);
+    assert!(trace.missing.into_iter().flatten().eq(1..2));
+    let refused = Trace::open(&[&damaged.0]).unwrap_err().to_string();
+    assert!(refused.contains("no rank can be read") && refused.contains("rank 1 ends beyond"), "{refused}");
+}
+
+#[test]
 fn an_interruption_of_no_call_is_refused() {
     let scratch = Scratch::new("no-call");
     let mut rank = interrupted();

@@ -73,6 +73,13 @@ pub struct SectionEntry {
     pub padding: u32,
 }
 
+impl SectionEntry {
+    /// Where it ends, bytes from the start of the part; the greatest number where it leads beyond.
+    pub fn end(&self) -> u64 {
+        self.offset.saturating_add(self.count.saturating_mul(self.element_size.into()))
+    }
+}
+
 /// A column that some block of a part has.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
