@@ -9,11 +9,11 @@
 use std::collections::BTreeMap;
 
 use mpitrace_format::layout::OPERATION_MASK;
+use mpitrace_statistics::parallel;
 use serde::Serialize;
 
 use crate::account::{Account, RankPart};
 use crate::clock::{Clock, RankClock};
-use crate::parallel;
 use crate::reader::{Part, Trace};
 
 /// The efficiencies of ranks, 0 to 1.
@@ -145,8 +145,8 @@ fn common(one: (u64, u64), other: (u64, u64)) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::categories::Rule;
     use crate::operations::Operations;
+    use mpitrace_statistics::categories::Rule;
     use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 
     fn close(found: Efficiency, expected: [f64; 3]) {

@@ -1,6 +1,6 @@
 //! The run time of a repetition, out of when each rank entered and left the call.
 
-use crate::names::names;
+use mpitrace_statistics::names::names;
 
 /// When a call began and ended on one rank, ns of global time.
 #[derive(Clone, Copy, Debug, PartialEq)]

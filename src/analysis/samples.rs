@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use mpitrace_format::TraceError;
 use mpitrace_format::samples::{EMPTY, Samples};
+use mpitrace_statistics::median;
 use serde::Serialize;
 
 use crate::clock::period_ns;
 use crate::operations::{NO_RECORD, Operation};
 use crate::reader::{Part, Trace};
-use crate::statistics::median;
 
 /// The time in the kernel, as a frame.
 const KERNEL: &str = "[kernel]";

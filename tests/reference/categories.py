@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reference values for src/series/categories/robust, by NumPy and SciPy.
+"""Reference values for src/statistics/categories/robust, by NumPy and SciPy.
 
 Renews tests/reference/categories.json:
 

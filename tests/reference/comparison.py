@@ -1,4 +1,4 @@
-"""Reference values for src/analysis/comparison, from SciPy and statsmodels.
+"""Reference values for src/statistics/comparison, from SciPy and statsmodels.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy scipy statsmodels
     /tmp/venv/bin/python tests/reference/comparison.py > tests/reference/comparison.json

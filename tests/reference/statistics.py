@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reference values of SciPy, NumPy and statsmodels for src/series/statistics and src/analysis/statistics.
+"""Reference values of SciPy, NumPy and statsmodels for src/statistics.
 
 Renews tests/reference/statistics.json:
 

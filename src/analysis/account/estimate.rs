@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use mpitrace_series::statistics::student_quantile;
+use mpitrace_statistics::estimators::student_quantile;
 
 /// The probability with which a sum lies in its interval, at least: with few repetitions, some of which are outliers, the
 /// t distribution promises more than it keeps.

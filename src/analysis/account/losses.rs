@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use mpitrace_statistics::names::names;
 use serde::{Serialize, Serializer};
 
 use super::late::Late;
 use super::{Account, LatePartner, OperationAccount, RankAccount, RankPart};
-use crate::names::names;
 
 /// Time that was lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

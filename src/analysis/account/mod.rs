@@ -41,7 +41,8 @@ pub use rank_parts::{RankPart, RankParts};
 pub use region::{RegionAccount, regions};
 pub use since::{WaitsSince, waits_since};
 
-use crate::categories::Rule;
+use mpitrace_statistics::categories::Rule;
+
 use crate::clock::Clock;
 use crate::messages::{LateMessages, MessageWait, Messages};
 use crate::operations::Operations;

@@ -3,19 +3,19 @@
 use std::ops::Range;
 
 use mpitrace_format::layout::{OPERATION_MASK, communicator_flags};
+use mpitrace_statistics::categories::{Category, NotFinite, Rule};
+use mpitrace_statistics::median;
+use mpitrace_statistics::parallel;
 
 use super::estimate::Estimate;
 use super::late::Late;
 use super::member::Member;
 use super::parts::Parts;
 use super::walk::Walk;
-use crate::categories::{Category, NotFinite, Rule};
 use crate::clock::Clock;
 use crate::operations::{CompleteRows, Operation};
-use crate::parallel;
 use crate::reader::Trace;
 use crate::run_time::RunTime;
-use crate::statistics::median;
 
 /// Where the time of an operation's complete repetitions went. A region of the program has none: no ranks.
 #[derive(Clone, Debug, Default)]

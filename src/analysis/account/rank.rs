@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, interruption_flags, off_place, wait_class};
+use mpitrace_statistics::parallel;
 
 use super::OperationAccount;
 use super::off::Off;
 use super::parts::Parts;
 use super::rank_parts::{RankPart, RankParts};
 use crate::clock::{Clock, RankClock};
-use crate::parallel;
 use crate::reader::{Part, Trace};
 
 /// The time of one rank.

@@ -2,9 +2,8 @@
 
 use std::ops::{AddAssign, Index, IndexMut};
 
+use mpitrace_statistics::names::{Named, names};
 use serde::{Serialize, Serializer};
-
-use crate::names::{Named, names};
 
 /// A part of the time of a rank: of its thread that called MPI_Init.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,14 +3,14 @@
 use mpitrace_format::layout::{
     InterruptionEntry, PartnerEntry, interruption_flags, interruptions_by, off_place, off_reason, partner,
 };
+use mpitrace_statistics::categories::{Category, Rule};
+use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 
 use super::operation::categories;
 use super::{Account, Because, CallAccount, CallAccounts, Kind, Loss, RankPart};
-use crate::categories::{Category, Rule};
 use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::Trace;
-use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 
 fn world(size: u32) -> Vec<SyntheticRank> {
     let rank = |rank| {

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use mpitrace_format::layout::DISTURBED;
+use mpitrace_statistics::median;
 
 use super::late::{Late, Longer, Wait};
 use super::member::{Call, Member, Records};
@@ -14,7 +15,6 @@ use super::waits::Order;
 use crate::clock::Clock;
 use crate::operations::{Operation, Row, Sampled};
 use crate::reader::Trace;
-use crate::statistics::median;
 
 /// Which ranks take part in an operation, and which wait for which.
 pub(crate) struct Walk<'a> {

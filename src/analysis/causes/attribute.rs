@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use mpitrace_statistics::categories::Category;
+use mpitrace_statistics::parallel;
+
 use super::Kind;
 use super::baseline::Baseline;
 use crate::account::walk::{Step, Walk};
 use crate::account::{Because, Late, Off};
-use crate::categories::Category;
 use crate::diagnosis::{Group, GroupKind};
 use crate::operations::CompleteRows;
-use crate::parallel;
 
 pub(super) struct Sorted {
     /// The groups of slow ones, each with its rows and with its index among the groups of the diagnosis.

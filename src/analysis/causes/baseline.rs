@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use mpitrace_statistics::median;
+use mpitrace_statistics::parallel;
+
 use super::attribute::{Evidence, Key, Sorted, Tally};
 use crate::account::walk::{Step, Walk};
 use crate::account::{Late, Parts};
-use crate::parallel;
-use crate::statistics::median;
 
 /// The usual times, and the events that happen steadily.
 pub(super) struct Baseline {

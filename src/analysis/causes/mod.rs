@@ -30,13 +30,14 @@ mod tests;
 
 pub use conclude::Counted;
 
+use mpitrace_statistics::categories::{Category, Rule};
+use mpitrace_statistics::names::names;
+
 use crate::account::operation::MOST_AT_ONCE;
 use crate::account::walk::Walk;
 use crate::account::{Because, Late, Off};
-use crate::categories::{Category, Rule};
 use crate::clock::Clock;
 use crate::diagnosis::{self, Group, GroupKind, groups};
-use crate::names::names;
 use crate::operations::{CompleteRows, Operation};
 use crate::reader::Trace;
 use crate::run_time::RunTime;

@@ -1,16 +1,16 @@
 //! Causes of traces in which it is known what happened.
 
 use mpitrace_format::layout::{InterruptionEntry, interruption_flags, interruptions_by};
+use mpitrace_statistics::categories::Rule;
+use mpitrace_testing::synthetic::{self, SyntheticRank};
 
 use super::{Cause, Causes, Counted, Kind};
 use crate::account::Because;
-use crate::categories::Rule;
 use crate::clock::Clock;
 use crate::diagnosis::{self, Examination, GroupKind};
 use crate::operations::Operations;
 use crate::reader::Trace;
 use crate::run_time::RunTime;
-use mpitrace_testing::synthetic::{self, SyntheticRank};
 
 const REPETITIONS: u64 = 500;
 

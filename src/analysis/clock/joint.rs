@@ -280,7 +280,7 @@ impl Problem<'_> {
         let mut rates = vec![vec![0.0; self.leaders.len()]; self.syncs];
         for node in 0..self.leaders.len() {
             let slopes = slopes(node);
-            let usual = crate::statistics::median(&mut slopes.clone()).unwrap_or(0.0);
+            let usual = mpitrace_statistics::median(&mut slopes.clone()).unwrap_or(0.0);
             for (sync, rates) in rates.iter_mut().enumerate() {
                 let around = &slopes[sync.saturating_sub(1)..(sync + 1).min(slopes.len())];
                 // Beside a step the slope of the other side counts.

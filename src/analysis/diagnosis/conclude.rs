@@ -1,5 +1,7 @@
 //! Which metrics are to be named, and in which order.
 
+use mpitrace_statistics::moments;
+
 use super::contrast::normal_tail;
 use super::examine::{Examination, Examined};
 use super::groups::Group;
@@ -7,7 +9,6 @@ use super::metric::{Metric, Quantity};
 use super::separation::Separation;
 use super::shares::shares;
 use super::significance::corrected;
-use crate::statistics::moments;
 
 /// The p-value that counts as found: this or less, after the correction for the number of tests.
 pub const LEVEL: f64 = 0.05;

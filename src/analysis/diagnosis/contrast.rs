@@ -5,10 +5,10 @@
 //! that of the same weights shifted along the series, its end joined to its start (Lotwick and Silverman 1982). A shift keeps all that the two series have of their
 //! own, whatever it is, and takes away what they have in common (Harris 2020). The larger of the two p-values counts.
 
+use mpitrace_statistics::median;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::whiten::{Model, without_trend};
-use crate::statistics::median;
 
 /// Shifts that are tried, ...
 const SHIFTS: usize = 399;

@@ -1,7 +1,7 @@
 //! The repetitions that are to be told from the good ones: warm-up, outliers, and the modes of the good ones.
 
-use crate::categories::{Category, slow_from};
-use crate::statistics::{Mode, Sample, median, modes};
+use mpitrace_statistics::categories::{Category, slow_from};
+use mpitrace_statistics::{Mode, Sample, median, modes};
 
 /// The repetitions of an operation.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,8 @@
 //! How well does a metric tell the repetitions of a group from those that they are compared with?
 
+use mpitrace_statistics::median;
+
 use super::ranks::mid_ranks;
-use crate::statistics::median;
 
 /// The values of a metric in a group, and in the repetitions that the group is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]

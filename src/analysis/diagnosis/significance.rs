@@ -1,7 +1,8 @@
 //! p-values of all metrics under all contrasts, corrected for their number.
 
+use mpitrace_statistics::comparison::holm;
+
 use super::contrast::{Contrasted, normal_tail};
-use crate::comparison::holm;
 
 /// The statistics of one metric under one contrast; true if less of it counts, too.
 pub(super) type Tested<'m> = (&'m Contrasted, bool);

@@ -1,12 +1,12 @@
 //! Held against SciPy, whose values tests/reference/diagnosis.py stored; against series whose cause is known; and
 //! against series without any.
 
+use mpitrace_statistics::categories::Roth;
+use mpitrace_testing::Random;
 use serde_json::Value;
 
 use super::separation::separation;
 use super::*;
-use crate::categories::Roth;
-use mpitrace_testing::Random;
 
 fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()

@@ -7,11 +7,11 @@
 
 use std::collections::HashMap;
 
-use mpitrace_series::distributions::student_below;
+use mpitrace_statistics::estimators::distributions::student_below;
+use mpitrace_statistics::{median, student_quantile};
 use serde::Serialize;
 
 use super::{LEAST, LEVEL};
-use crate::statistics::{median, student_quantile};
 
 /// The mean time for which the ranks on a node computed in a job. Nodes and positions are numbered from 0; a position is
 /// the same where the same ranks of the same program with as many ranks were.

@@ -1,11 +1,11 @@
 //! Since when a program is slower: the place in the series of its runs before and after which their times differ most,
 //! by the ranks of the times (Pettitt 1979), if that is beyond chance.
 
-use mpitrace_series::distributions::normal_tail;
+use mpitrace_statistics::estimators::distributions::normal_tail;
+use mpitrace_statistics::{median, ranks};
 use serde::Serialize;
 
 use super::{LEAST, LEVEL};
-use crate::statistics::{median, ranks};
 
 /// A program became slower.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -8,18 +8,18 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use mpitrace_format::layout::OPERATION_MASK;
 use mpitrace_functions::{Function, Pattern};
+use mpitrace_statistics::categories::Rule;
+use mpitrace_statistics::median;
 use serde::{Deserialize, Serialize};
 
 use super::look::Look;
 use super::place::OF_THEIR_OWN;
 use super::ranks::Ranks;
 use crate::account::OperationAccount;
-use crate::categories::Rule;
 use crate::operations::{
     Called, Communicator, Mismatch, MismatchKind, MismatchedCall, NO_RECORD, Operation, difference,
 };
 use crate::run_time::RunTime;
-use crate::statistics::median;
 
 /// Operations that are kept, the slowest ones.
 const SLOWEST: usize = 5;

@@ -1,10 +1,10 @@
 //! Where the ranks of a job are at one moment, as plain data.
 
 use mpitrace_functions::Function;
+use mpitrace_statistics::names::names;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::ProcessEnd;
-use crate::names::names;
 use crate::operations::Mismatch;
 use crate::partners::Member;
 

@@ -10,13 +10,13 @@
 //! A call for several messages lists those that are complete already too, so that any one of its partners may be the one
 //! that it waits for: whether it returns with one of them or with all, it is held only if all of its partners are.
 
-use crate::names::names;
+use mpitrace_functions::{Function, Pattern};
+use mpitrace_statistics::names::names;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::knot::{knot, reached_through};
 use super::snapshot::{MessageWait, Partner, RankNow, Snapshot, State, Wait};
-use mpitrace_functions::{Function, Pattern};
 
 /// Why a job does not go on.
 #[derive(Clone, Debug, PartialEq)]

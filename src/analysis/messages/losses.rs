@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use mpitrace_statistics::median;
+
 use super::off::{OffBetween, outside_of_calls};
 use super::waits::within;
 use super::{MessageWait, Messages};
@@ -9,7 +11,6 @@ use crate::account::{Gap, Off, RankAccount, RankPart};
 use crate::clock::Clock;
 use crate::operations::CallSite;
 use crate::reader::Trace;
-use crate::statistics::median;
 
 /// Time that ranks wait in message calls for one that is late.
 #[derive(Clone, Debug, Default, PartialEq)]

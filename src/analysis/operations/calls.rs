@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use mpitrace_format::layout::OPERATION_MASK;
+use mpitrace_statistics::parallel;
 
 use super::records::Calls;
-use crate::parallel;
 use crate::reader::{Part, Trace};
 
 /// Communicators with more calls than this are not listed together: a list takes up to 4 bytes a call.

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use mpitrace_format::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES};
 use mpitrace_functions::types;
+use mpitrace_statistics::parallel;
 
 use super::calls;
 use super::communicators::{self, Communicator};
@@ -15,7 +16,6 @@ use super::records::Calls;
 use super::rows::{Numbers, Rows};
 use super::stretch::Stretch;
 use super::{CallSite, NO_RECORD, Operation, OperationKey, Operations, sampled};
-use crate::parallel;
 use crate::reader::{Part, Trace};
 
 pub(super) fn operations(trace: &Trace) -> Operations {

@@ -15,12 +15,12 @@ use mpitrace_format::layout::{
 use mpitrace_functions::types::{self, Basic};
 use mpitrace_functions::{Function, Size};
 
+use mpitrace_statistics::names::names;
 use serde::{Deserialize, Serialize};
 
 use super::CallSite;
 use super::communicators::Communicator;
 use super::cursor::ABSENT;
-use crate::names::names;
 use crate::reader::{Part, Trace};
 
 /// Mismatches of one communicator that are described; further ones are only counted.

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use mpitrace_statistics::parallel;
+
 use super::Operation;
 use super::complete::{CompleteRows, SomeRows};
 use crate::clock::{Clock, RankClock};
-use crate::parallel;
 use crate::reader::{Part, Trace};
 use crate::run_time::{RunTime, Span, Spans};
 

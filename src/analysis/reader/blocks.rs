@@ -5,9 +5,9 @@
 use std::ops::Range;
 
 use mpitrace_format::packed::{Block, column};
+use mpitrace_statistics::parallel;
 
 use super::part::Part;
-use crate::parallel;
 
 /// Where a block lies, and which records are in it.
 #[derive(Clone, Copy, Debug)]

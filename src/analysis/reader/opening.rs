@@ -12,12 +12,12 @@ use memmap2::Mmap;
 use mpitrace_format::layout::*;
 use mpitrace_format::packed::{Block, BlockHeader, Numbering};
 use mpitrace_format::{TraceError, file, part};
+use mpitrace_statistics::parallel;
 
 use super::blocks::BlockPlace;
 use super::messages;
 use super::part::Part;
 use super::values::{Budget, Decoded};
-use crate::parallel;
 
 /// From so many parts on, whole parts are shared out among the processors.
 const SHARED_OUT: usize = 256;

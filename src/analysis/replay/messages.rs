@@ -11,6 +11,8 @@
 
 use std::collections::HashMap;
 
+use mpitrace_statistics::median;
+
 use super::Gain;
 use crate::account::walk::Walk;
 use crate::account::{Account, Because, Loss};
@@ -19,7 +21,6 @@ use crate::messages::waits::within;
 use crate::messages::{MessageCall, MessageWait, Messages, each_call};
 use crate::operations::{CallSite, Operations};
 use crate::reader::Trace;
-use crate::statistics::median;
 
 /// Shifts that are kept at once: 8 bytes each.
 const MOST: usize = 1 << 25;

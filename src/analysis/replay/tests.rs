@@ -1,13 +1,13 @@
 //! Simulated programs, whose delays are known to cost what they cost.
 
 use mpitrace_format::layout::{MessageEntry, interruptions_by, message, partner};
+use mpitrace_statistics::categories::Rule;
 use mpitrace_testing::Random;
 use mpitrace_testing::programs::{self, Delayed};
 use mpitrace_testing::synthetic::{self, SyntheticRank};
 
 use super::{Gain, gains};
 use crate::account::{Account, Because, Kind, Loss};
-use crate::categories::Rule;
 use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::Trace;

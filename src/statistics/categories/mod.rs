@@ -1,0 +1,20 @@
+//! The category of each repetition: first, warm-up, outlier or good.
+//!
+//! [`Roth`] is the rule of Roth's thesis, for comparability; [`Robust`] is our own. [`Rule`] is the choice between
+//! them.
+
+mod category;
+mod one_level;
+mod remarks;
+mod robust;
+mod roth;
+mod rule;
+mod slow_every;
+
+pub use category::{Categories, Category};
+pub use one_level::{NotOneLevel, slow_from};
+pub use remarks::Remarks;
+pub use robust::{Class, NotFinite, Robust, RobustCategories};
+pub use roth::Roth;
+pub use rule::{Found, Levels, Rule};
+pub use slow_every::SlowEvery;

@@ -1,0 +1,37 @@
+//! The statistics of run times: categories of repetitions, descriptions of a series, comparisons of two sets of runs.
+//!
+//! What comes in are numbers: run times in nanoseconds in the order in which they were measured, or one average for each
+//! run. What goes out are numbers and verdicts on them: categories, quantiles with intervals, modes, periods, effects,
+//! decisions. No trace, no clock and no MPI is known here.
+//!
+//! docs/statistics.md has the formulas and where they come from; tests/reference/ has the values of SciPy, NumPy and
+//! statsmodels that they are held against. No thread is started for series shorter than [`parallel::LEAST`].
+//!
+//! ```
+//! use mpitrace_statistics::categories::{Category, Rule};
+//!
+//! // 20 repetitions of 8 us, then 80 of 2 us.
+//! let run_time_ns: Vec<f64> = (0..100).map(|i| if i < 20 { 8000.0 } else { 2000.0 + f64::from(i % 7) }).collect();
+//! let repetition: Vec<u64> = (0..100).collect();
+//! let found = Rule::default().apply(&repetition, &run_time_ns)?.categories;
+//! assert_eq!((found.count(Category::Good), found.warmup_end), (80, Some(20)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod base;
+pub mod categories;
+pub mod comparison;
+mod description;
+pub mod estimators;
+
+pub use base::{names, parallel};
+pub use description::{
+    Above, BoxPlot, CONFIDENCE, Description, IntervalNs, LjungBox, Mode, OutlierPeriod, Outliers, Period, Quantile,
+    Sample, Series, Summary, Wanted, are_dependent, dependence_lasts, ljung_box, modes, period, tukey_fences,
+};
+pub use estimators::distributions::normal_quantile;
+pub use estimators::{
+    Dependence, Interval, Intervals, Moments, autocorrelation, block_means, cosine_powers, dependence,
+    dependence_of_quantile, ends_of_mean, interval_ranks, median, median_of, moments, order_statistics, quantile,
+    ranks, sort, student_quantile,
+};
