@@ -1,12 +1,13 @@
 //! One line of the table is enough for the analysis: an invented collective, from a trace to what is concluded of it.
 
-use crate::causality::Causality;
-use crate::clock::Clock;
-use crate::import::reprompi;
-use crate::operations::Operations;
-use crate::reader::Trace;
 use mpitrace_testing::invented;
 use mpitrace_testing::synthetic::{self, SyntheticRank};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::import::reprompi;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
+
+use crate::causality::Causality;
 
 /// Each form of the collective with root 2, on three ranks that enter and leave within 1 µs; the clock of the root is 5
 /// µs ahead.

@@ -3,6 +3,9 @@
 use std::cell::OnceCell;
 
 use mpitrace_format::layout::*;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::{NO_RECORD, Operation, Operations};
+use mpitrace_trace::reader::{Part, Trace};
 
 use super::member::{Call, Member};
 use super::off::Gap;
@@ -10,9 +13,6 @@ use super::operation;
 use super::parts::{OffProcessor, Parts};
 use super::waits::Order;
 use super::walk::Walk;
-use crate::clock::Clock;
-use crate::operations::{NO_RECORD, Operation, Operations};
-use crate::reader::{Part, Trace};
 
 /// The account of one call on one rank. `None`: not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

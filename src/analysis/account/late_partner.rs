@@ -3,16 +3,17 @@
 
 use std::collections::HashMap;
 
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::{Part, Trace};
+
 use super::exchanges::Exchanges;
 use super::losses::alone;
 use super::off::Off;
 use super::sequences::{Sequence, Sequences};
 use super::walk::Step;
 use super::{PartnerAccount, RankAccount, RankPart, clock_errors_ns, partner};
-use crate::clock::Clock;
 use crate::messages;
-use crate::operations::Operations;
-use crate::reader::{Part, Trace};
 
 /// A rank that comes later than others, which are in point-to-point calls meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

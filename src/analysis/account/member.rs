@@ -1,13 +1,13 @@
 //! The calls of one operation by a rank, as the account needs them.
 
 use mpitrace_format::layout::*;
+use mpitrace_trace::clock::{Clock, RankClock};
+use mpitrace_trace::operations::Operation;
+use mpitrace_trace::reader::{Column, Cursor, Part, Trace};
 
 use super::off::{Gap, Off};
 use super::parts::OffProcessor;
 use super::rank::init_thread;
-use crate::clock::{Clock, RankClock};
-use crate::operations::Operation;
-use crate::reader::{Column, Cursor, Part, Trace};
 
 /// The counter of time in calls that are not recorded.
 const OTHER_MPI: &str = "p2p-time";

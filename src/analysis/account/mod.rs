@@ -42,11 +42,11 @@ pub use region::{RegionAccount, regions};
 pub use since::{WaitsSince, waits_since};
 
 use mpitrace_statistics::categories::Rule;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
 
-use crate::clock::Clock;
 use crate::messages::{LateMessages, MessageWait, Messages};
-use crate::operations::Operations;
-use crate::reader::Trace;
 
 /// The error of the clock of each part: no difference between its times and another rank's is known better than the sum of
 /// the two, ns. 0 where the clock states none.

@@ -6,16 +6,16 @@ use mpitrace_format::layout::{OPERATION_MASK, communicator_flags};
 use mpitrace_statistics::categories::{Category, NotFinite, Rule};
 use mpitrace_statistics::median;
 use mpitrace_statistics::parallel;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::{CompleteRows, Operation};
+use mpitrace_trace::reader::Trace;
+use mpitrace_trace::run_time::RunTime;
 
 use super::estimate::Estimate;
 use super::late::Late;
 use super::member::Member;
 use super::parts::Parts;
 use super::walk::Walk;
-use crate::clock::Clock;
-use crate::operations::{CompleteRows, Operation};
-use crate::reader::Trace;
-use crate::run_time::RunTime;
 
 /// Where the time of an operation's complete repetitions went. A region of the program has none: no ranks.
 #[derive(Clone, Debug, Default)]

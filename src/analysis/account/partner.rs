@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::clock::Clock;
-use crate::operations::Operations;
-use crate::partners::Partners;
-use crate::reader::Trace;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::partners::Partners;
+use mpitrace_trace::reader::Trace;
 
 /// A rank and one of its partners, over the whole run and all communicators.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -29,7 +29,7 @@ pub struct PartnerAccount {
 
 pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &Operations) -> Vec<PartnerAccount> {
     let partners = Partners::new(trace, operations);
-    let of_part = |(index, part): (usize, &crate::reader::Part)| {
+    let of_part = |(index, part): (usize, &mpitrace_trace::reader::Part)| {
         let mut accounts: BTreeMap<Option<u32>, PartnerAccount> = BTreeMap::new();
         // Others have receives only.
         for entry in part.partners().iter().filter(|entry| entry.calls | entry.messages != 0) {

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, interruption_flags, off_place, wait_class};
 use mpitrace_statistics::parallel;
+use mpitrace_trace::clock::{Clock, RankClock};
+use mpitrace_trace::reader::{Part, Trace};
 
 use super::OperationAccount;
 use super::off::Off;
 use super::parts::Parts;
 use super::rank_parts::{RankPart, RankParts};
-use crate::clock::{Clock, RankClock};
-use crate::reader::{Part, Trace};
 
 /// The time of one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

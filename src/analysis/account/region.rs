@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use mpitrace_format::layout::OPERATION_MASK;
+use mpitrace_trace::clock::{Clock, RankClock};
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::{Part, Trace};
 
 use super::calls::for_each_call;
 use super::parts::Parts;
 use super::rank::init_thread;
-use crate::clock::{Clock, RankClock};
-use crate::operations::Operations;
-use crate::reader::{Part, Trace};
 
 /// The time in a region, of the threads that called MPI_Init, all ranks together.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::{CompleteRows, Operations};
+use mpitrace_trace::reader::Trace;
+
 use super::walk::Walk;
-use crate::clock::Clock;
-use crate::operations::{CompleteRows, Operations};
-use crate::reader::Trace;
 
 /// An operation whose repetitions are gone through.
 pub(crate) struct Sequence<'a> {

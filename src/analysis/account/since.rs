@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
+
 use super::walk::Walk;
-use crate::clock::Clock;
-use crate::operations::Operations;
-use crate::reader::Trace;
 
 /// The waiting in the complete repetitions that ended after a time.
 #[derive(Clone, Debug, Default)]

@@ -5,12 +5,12 @@ use mpitrace_format::layout::{
 };
 use mpitrace_statistics::categories::{Category, Rule};
 use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
 
 use super::operation::categories;
 use super::{Account, Because, CallAccount, CallAccounts, Kind, Loss, RankPart};
-use crate::clock::Clock;
-use crate::operations::Operations;
-use crate::reader::Trace;
 
 fn world(size: u32) -> Vec<SyntheticRank> {
     let rank = |rank| {

@@ -8,9 +8,9 @@
 //! a rank that left after that one's entry counts as having waited, one that left before it does not.
 
 use mpitrace_functions::{Function, Pattern};
+use mpitrace_trace::operations::Operation;
 
 use super::member::Call;
-use crate::operations::Operation;
 
 /// Which ranks wait for which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

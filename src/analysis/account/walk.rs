@@ -5,6 +5,9 @@ use std::ops::Range;
 
 use mpitrace_format::layout::DISTURBED;
 use mpitrace_statistics::median;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::{Operation, Row, Sampled};
+use mpitrace_trace::reader::Trace;
 
 use super::late::{Late, Longer, Wait};
 use super::member::{Call, Member, Records};
@@ -12,9 +15,6 @@ use super::off::{Gap, Off};
 use super::operation::members;
 use super::parts::{OffProcessor, Parts};
 use super::waits::Order;
-use crate::clock::Clock;
-use crate::operations::{Operation, Row, Sampled};
-use crate::reader::Trace;
 
 /// Which ranks take part in an operation, and which wait for which.
 pub(crate) struct Walk<'a> {

@@ -1,14 +1,14 @@
 //! The checks of one operation, repetition by repetition.
 
 use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, UNKNOWN_BYTES};
+use mpitrace_trace::clock::{Clock, RankClock};
+use mpitrace_trace::operations::{Operation, Row};
+use mpitrace_trace::reader::{Part, Trace};
 
 use super::rule::Rule;
 use super::{Causality, Violation};
 use crate::account::operation::places;
 use crate::account::waits::Order;
-use crate::clock::{Clock, RankClock};
-use crate::operations::{Operation, Row};
-use crate::reader::{Part, Trace};
 
 struct Member<'a> {
     part: &'a Part,

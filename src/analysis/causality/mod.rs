@@ -22,11 +22,10 @@ mod tests;
 
 use check::Check;
 
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
 use serde::Serialize;
-
-use crate::clock::Clock;
-use crate::operations::Operations;
-use crate::reader::Trace;
 
 /// The order of entries and exits, over all complete repetitions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

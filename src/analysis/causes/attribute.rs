@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use mpitrace_statistics::categories::Category;
 use mpitrace_statistics::parallel;
+use mpitrace_trace::operations::CompleteRows;
 
 use super::Kind;
 use super::baseline::Baseline;
 use crate::account::walk::{Step, Walk};
 use crate::account::{Because, Late, Off};
 use crate::diagnosis::{Group, GroupKind};
-use crate::operations::CompleteRows;
 
 pub(super) struct Sorted {
     /// The groups of slow ones, each with its rows and with its index among the groups of the diagnosis.

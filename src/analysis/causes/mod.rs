@@ -32,15 +32,15 @@ pub use conclude::Counted;
 
 use mpitrace_statistics::categories::{Category, Rule};
 use mpitrace_statistics::names::names;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::{CompleteRows, Operation};
+use mpitrace_trace::reader::Trace;
+use mpitrace_trace::run_time::RunTime;
 
 use crate::account::operation::MOST_AT_ONCE;
 use crate::account::walk::Walk;
 use crate::account::{Because, Late, Off};
-use crate::clock::Clock;
 use crate::diagnosis::{self, Group, GroupKind, groups};
-use crate::operations::{CompleteRows, Operation};
-use crate::reader::Trace;
-use crate::run_time::RunTime;
 use serde::Serialize;
 
 /// The causes of an operation's slow repetitions.

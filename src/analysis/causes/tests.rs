@@ -3,14 +3,14 @@
 use mpitrace_format::layout::{InterruptionEntry, interruption_flags, interruptions_by};
 use mpitrace_statistics::categories::Rule;
 use mpitrace_testing::synthetic::{self, SyntheticRank};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
+use mpitrace_trace::run_time::RunTime;
 
 use super::{Cause, Causes, Counted, Kind};
 use crate::account::Because;
-use crate::clock::Clock;
 use crate::diagnosis::{self, Examination, GroupKind};
-use crate::operations::Operations;
-use crate::reader::Trace;
-use crate::run_time::RunTime;
 
 const REPETITIONS: u64 = 500;
 

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use mpitrace_statistics::median;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::CallSite;
+use mpitrace_trace::reader::Trace;
 
 use super::off::{OffBetween, outside_of_calls};
 use super::waits::within;
 use super::{MessageWait, Messages};
 use crate::account::{Gap, Off, RankAccount, RankPart};
-use crate::clock::Clock;
-use crate::operations::CallSite;
-use crate::reader::Trace;
 
 /// Time that ranks wait in message calls for one that is late.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mpitrace_format::layout::message;
+use mpitrace_trace::operations::CallSite;
+use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
 use super::{Message, MessageCall, Messages};
-use crate::operations::CallSite;
-use crate::reader::Trace;
 
 /// Message calls whose message is not known: the other end is not in the trace, or it is not known which one it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,7 +18,7 @@ pub struct Unmatched {
     pub direction: &'static str,
     /// The partner's world rank; `None`: not known, or any.
     pub partner: Option<u32>,
-    /// [`crate::operations::Communicator::id`]; `None`: not known.
+    /// [`mpitrace_trace::operations::Communicator::id`]; `None`: not known.
     #[serde(rename = "communicator_id")]
     pub communicator: Option<usize>,
     /// How many.

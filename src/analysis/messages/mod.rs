@@ -12,11 +12,10 @@ mod tests;
 pub(crate) mod waits;
 
 use mpitrace_format::layout::{MessageEntry, message};
-
-use crate::clock::Clock;
-use crate::operations::Operations;
-use crate::partners::Partners;
-use crate::reader::{MessageRecord, Part, Trace};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::partners::Partners;
+use mpitrace_trace::reader::{MessageRecord, Part, Trace};
 
 pub use losses::LateMessages;
 pub(crate) use losses::chain;
@@ -47,7 +46,7 @@ pub struct MessageCall {
     pub flags: u32,
     /// The partner's world rank; `None`: not known.
     pub partner: Option<u32>,
-    /// [`crate::operations::Communicator::id`]; `None`: not known.
+    /// [`mpitrace_trace::operations::Communicator::id`]; `None`: not known.
     pub communicator: Option<usize>,
     /// The tag that came, or was asked for: then negative for any.
     pub tag: i32,

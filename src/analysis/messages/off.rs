@@ -6,11 +6,11 @@
 
 use mpitrace_format::layout::interruption_flags::{BETWEEN, WAITING};
 use mpitrace_format::layout::message;
+use mpitrace_trace::clock::RankClock;
+use mpitrace_trace::reader::Part;
 
 use super::{MessageCall, each_call};
 use crate::account::{Gap, Off};
-use crate::clock::RankClock;
-use crate::reader::Part;
 
 /// Time off the processor between two calls.
 pub(super) struct OffBetween {

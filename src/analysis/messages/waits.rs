@@ -6,11 +6,11 @@
 use std::ops::Range;
 
 use mpitrace_format::layout::message;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::reader::Trace;
 
 use super::{MessageCall, Messages};
 use crate::account::clock_errors_ns;
-use crate::clock::Clock;
-use crate::reader::Trace;
 
 /// That a rank waits for another one in a message call.
 #[derive(Clone, Copy, Debug, PartialEq)]

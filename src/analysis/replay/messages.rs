@@ -12,15 +12,15 @@
 use std::collections::HashMap;
 
 use mpitrace_statistics::median;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::{CallSite, Operations};
+use mpitrace_trace::reader::Trace;
 
 use super::Gain;
 use crate::account::walk::Walk;
 use crate::account::{Account, Because, Loss};
-use crate::clock::Clock;
 use crate::messages::waits::within;
 use crate::messages::{MessageCall, MessageWait, Messages, each_call};
-use crate::operations::{CallSite, Operations};
-use crate::reader::Trace;
 
 /// Shifts that are kept at once: 8 bytes each.
 const MOST: usize = 1 << 25;

@@ -12,6 +12,9 @@ mod shifts;
 #[cfg(test)]
 mod tests;
 
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::{Part, Trace};
 use serde::Serialize;
 
 use crate::account::exchanges::{self, Exchanges};
@@ -19,10 +22,7 @@ use crate::account::sequences::{Sequence, Sequences};
 use crate::account::waits::Order;
 use crate::account::walk::Step;
 use crate::account::{Account, Kind, Loss, RankPart};
-use crate::clock::Clock;
 use crate::messages::Messages;
-use crate::operations::Operations;
-use crate::reader::{Part, Trace};
 use origin::Origins;
 use removal::{Removal, Repetition};
 use shifts::{Bound, Shifts, Taken};

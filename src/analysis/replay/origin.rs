@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 
+use mpitrace_trace::reader::Trace;
+
 use crate::account::walk::{Step, Walk};
 use crate::account::{Account, Because, Kind, Loss};
 use crate::messages::waits::within;
 use crate::messages::{self, MessageWait};
-use crate::reader::Trace;
 
 /// A rank in the chain from a loss to where it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

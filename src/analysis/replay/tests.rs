@@ -5,12 +5,12 @@ use mpitrace_statistics::categories::Rule;
 use mpitrace_testing::Random;
 use mpitrace_testing::programs::{self, Delayed};
 use mpitrace_testing::synthetic::{self, SyntheticRank};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
 
 use super::{Gain, gains};
 use crate::account::{Account, Because, Kind, Loss};
-use crate::clock::Clock;
-use crate::operations::Operations;
-use crate::reader::Trace;
 
 /// The gains without the losses of a trace that are picked.
 fn predicted(ranks: &[SyntheticRank], picked: impl Fn(&Loss) -> bool) -> Vec<Gain> {

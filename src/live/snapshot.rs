@@ -1,0 +1,340 @@
+//! Where the ranks of a job are at one moment, as plain data.
+
+use mpitrace_functions::Function;
+use mpitrace_statistics::names::names;
+use mpitrace_trace::operations::Mismatch;
+use mpitrace_trace::partners::Member;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::ProcessEnd;
+
+/// The function in which all ranks wait for each other, at the latest when they first exchange messages.
+pub(super) const INIT: &str = "MPI_Init";
+/// All ranks wait for each other in it, at the latest when they have left MPI.
+pub(super) const FINALIZE: &str = "MPI_Finalize";
+
+/// Where the ranks of a job are, and which of them have come to which call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// In the order of their ranks; those that are known.
+    pub ranks: Vec<RankNow>,
+    /// How many ranks MPI_COMM_WORLD has.
+    pub world_size: u32,
+    /// By number.
+    pub communicators: Vec<CommunicatorNow>,
+    /// Calls that may not belong together, among those that are known.
+    pub mismatches: Vec<Mismatch>,
+    /// The exit code of the launcher, as `mpitrace run` saw it; `None`: not known.
+    pub exit_code: Option<u32>,
+}
+
+/// Where a rank is.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub struct RankNow {
+    /// In MPI_COMM_WORLD.
+    #[serde(skip)]
+    pub rank: u32,
+    /// Its state.
+    pub state: State,
+    /// The MPI function that it is in, its plain C name; `None`: in none, or it is not known.
+    pub function: Option<String>,
+    /// Where the program makes the collective call that it is in or waits for; `None`: the run has not recorded call
+    /// sites.
+    pub call_site: Option<String>,
+    /// It has not called `MPI_Init`.
+    pub is_before_init: bool,
+    /// It is in a point-to-point call, or in one that waits for requests.
+    pub in_point_to_point: bool,
+    /// It is in an error handler of the program.
+    pub in_error_handler: bool,
+    /// It has made calls on several threads: a stamp is of one of them.
+    pub has_threads: bool,
+    /// The collective calls that it waits in, or for: non-blocking ones only while it is in a Wait call that does not
+    /// return before they are complete.
+    pub waits: Vec<Wait>,
+    /// The messages that it waits for in a point-to-point call, as far as they are known.
+    pub messages: Vec<MessageWait>,
+    /// It waits for more messages than are listed.
+    pub has_more_messages: bool,
+    /// Since it entered the call that it is in, or left its last recorded one, s.
+    pub since_s: Option<f64>,
+    /// For so long it is known not to have moved: to have begun or ended no MPI call, s.
+    #[serde(deserialize_with = "or_infinity")]
+    pub unmoved_s: f64,
+    /// It was seen to move since the first look.
+    pub has_moved: bool,
+    /// The collective calls per second between the last two looks; `None`: there was one look.
+    pub calls_per_s: Option<f64>,
+    /// True if it was on a processor, or ready for one, at each look since it has not moved; `None`: not known.
+    pub uses_processor: Option<bool>,
+    /// If it is off its processor: the functions of the kernel that its threads wait in, where the kernel says them.
+    pub waits_in: Vec<String>,
+    /// The end of its process, as `mpitrace run` saw it; `None`: not known.
+    #[serde(skip)]
+    pub ended: Option<ProcessEnd>,
+    /// The stacks of its threads: functions, the outermost first, or why there are none. Empty: they were not asked for.
+    #[serde(skip)]
+    pub stacks: Vec<Result<Vec<String>, String>>,
+}
+
+/// JSON has null for what is not finite.
+fn or_infinity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
+}
+
+/// That of a known function. By its own name it is not borrowed from what is read.
+type FunctionName = &'static str;
+
+/// A collective call that a rank waits in, or for whose request it waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+pub struct Wait {
+    /// Its plain C name; `None`: not known.
+    #[serde(deserialize_with = "known_function")]
+    pub function: Option<FunctionName>,
+    /// Index into [`Snapshot::communicators`]; `None`: `MPI_Init` or `MPI_Finalize`, which all ranks of the world call.
+    pub communicator: Option<usize>,
+    /// Calls on the communicator before it.
+    pub sequence: Option<u64>,
+}
+
+fn known_function<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<FunctionName>, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    let of_all = [INIT, FINALIZE].into_iter().find(|known| Some(*known) == name.as_deref());
+    Ok(of_all.or_else(|| Some(Function::named(&name?)?.name)))
+}
+
+/// A message that a rank waits for, or for whose request. One that is neither received nor sent is none: the rank waits in
+/// a call on a window for its other ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct MessageWait {
+    /// With which rank.
+    pub partner: Partner,
+    /// As the program passed it; negative: any.
+    pub tag: i32,
+    /// Index into [`Snapshot::communicators`]; `None`: not known.
+    pub communicator: Option<usize>,
+    /// It is a message to this rank.
+    pub receives: bool,
+    /// It is a message of this rank.
+    pub sends: bool,
+    /// As many messages the partner has sent this rank on that communicator; `None`: not known.
+    pub sent: Option<u64>,
+}
+
+/// The other rank of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub enum Partner {
+    /// This world rank.
+    Rank(u32),
+    /// The rank with this place in the communicator, which is on a node that was not looked at.
+    Member(Member),
+    /// Any member of the communicator.
+    Any,
+    /// Not known, or of another world.
+    Unknown,
+}
+
+impl Partner {
+    fn may_be(self, rank: u32) -> bool {
+        matches!(self, Partner::Any) || self == Partner::Rank(rank)
+    }
+}
+
+impl MessageWait {
+    /// True if this message, which `rank` sends, can be the one that `receiver` receives by `other`.
+    fn fits(&self, rank: u32, receiver: u32, other: &MessageWait) -> bool {
+        let is_tag = other.tag < 0 || other.tag == self.tag;
+        let are_ends = self.partner.may_be(receiver) && other.partner.may_be(rank);
+        self.sends && other.receives && is_tag && are_ends && self.communicator == other.communicator
+    }
+}
+
+/// How far the ranks of a communicator are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommunicatorNow {
+    /// As [`mpitrace_trace::operations::Communicator::name`].
+    pub name: String,
+    /// Its ranks.
+    pub size: u32,
+    /// Of those that are known: world rank, and how many calls it has begun on the communicator.
+    pub members: Vec<(u32, u64)>,
+}
+
+/// The state of a rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// Not in MPI, and on a processor or ready for one (or it is not known whether).
+    #[default]
+    Computing,
+    /// In a collective call.
+    InCall,
+    /// In another call of MPI.
+    OtherMpi,
+    /// Not in MPI, and off its processor: it sleeps or waits for the system.
+    OffProcessor,
+    /// Stopped by a signal, or by a debugger.
+    Stopped,
+    /// Its process has ended without `MPI_Finalize`.
+    Dead,
+    /// In `MPI_Init`.
+    Init,
+    /// In `MPI_Finalize`.
+    Finalize,
+    /// In `MPI_Abort`.
+    Abort,
+    /// In a session, and in no call.
+    Session,
+    /// It has been through `MPI_Finalize`.
+    Ended,
+}
+
+names!(State {
+    Computing => "computing",
+    InCall => "in_call",
+    OtherMpi => "other_mpi",
+    OffProcessor => "off_processor",
+    Stopped => "stopped",
+    Dead => "dead",
+    Init => "init",
+    Finalize => "finalize",
+    Abort => "abort",
+    Session => "session",
+    Ended => "ended",
+});
+
+impl State {
+    /// True if the rank can go on by itself.
+    pub fn is_alive(self) -> bool {
+        !matches!(self, State::Dead | State::Stopped | State::Ended)
+    }
+
+    /// True if the rank has a process that may be looked at.
+    pub fn has_process(self) -> bool {
+        !matches!(self, State::Dead | State::Ended)
+    }
+}
+
+impl RankNow {
+    /// A rank of which no more is known than its state.
+    pub fn new(rank: u32, state: State) -> RankNow {
+        RankNow { rank, state, unmoved_s: f64::INFINITY, ..RankNow::default() }
+    }
+
+    /// True if its process ended by itself before `MPI_Finalize` was through, not by a signal that ends jobs.
+    pub fn has_died(&self) -> bool {
+        let is_over = matches!(self.state, State::Ended | State::Abort);
+        !is_over && self.ended.is_some_and(|end| !end.is_sent())
+    }
+
+    /// True if it is in a call that waits for other ranks, and it is not known for which ones.
+    pub fn waits_for_some_rank(&self) -> bool {
+        let is_one_sided = self.function.as_deref().is_some_and(|function| function.starts_with("MPI_Win_"));
+        self.in_point_to_point || self.state == State::OtherMpi && is_one_sided
+    }
+
+    fn is_in_mpi(&self) -> bool {
+        let is_in_mpi = matches!(self.state, State::InCall | State::OtherMpi | State::Init | State::Finalize);
+        is_in_mpi && !self.in_error_handler
+    }
+}
+
+/// Exit codes from this one on are not a job's own: those of `timeout` and of shells, and 128 + a signal.
+const NOT_OWN: u32 = 124;
+
+impl Snapshot {
+    /// True if the MPI library ended this rank. It has died inside a call of MPI, by an exit code or, where the launcher's
+    /// exit code is not that of its signal, on its way out after the launcher was told.
+    pub fn was_ended_by_library(&self, rank: &RankNow) -> bool {
+        let is_code = matches!(rank.ended, Some(ProcessEnd::Code(_)));
+        rank.has_died() && rank.is_in_mpi() && (is_code || self.has_own_exit_code())
+    }
+
+    /// The exit code with which the launcher ended the job though no rank had died: it killed all of them. MPICH's does so
+    /// when the MPI library of a rank aborts. The ranks that were in MPI then.
+    pub fn ended_by_launcher(&self) -> Option<(u32, Vec<u32>)> {
+        let was_killed = |rank: &RankNow| rank.ended == Some(ProcessEnd::Signal(libc::SIGKILL));
+        let in_mpi: Vec<u32> = self.ranks.iter().filter(|rank| rank.is_in_mpi()).map(|rank| rank.rank).collect();
+        let is_so = self.has_own_exit_code() && self.ranks.iter().all(was_killed) && !in_mpi.is_empty();
+        is_so.then_some((self.exit_code?, in_mpi))
+    }
+
+    /// True if the launcher's exit code follows from no rank's end. MPICH's makes one number of all: it ors them.
+    fn has_own_exit_code(&self) -> bool {
+        let ends: Option<Vec<u32>> = self.ranks.iter().map(|rank| Some(rank.ended?.number() as u32)).collect();
+        let was_aborted = self.ranks.iter().any(|rank| rank.state == State::Abort);
+        match (self.exit_code, ends) {
+            (Some(code @ 1..NOT_OWN), Some(ends)) if !was_aborted && !self.has_unseen() => {
+                !ends.contains(&code) && ends.iter().fold(0, |all, end| all | end) != code
+            }
+            _ => false,
+        }
+    }
+
+    /// Where a rank is, if it is known.
+    pub fn rank(&self, rank: u32) -> Option<&RankNow> {
+        self.ranks.get(self.ranks.binary_search_by_key(&rank, |now| now.rank).ok()?)
+    }
+
+    /// True if the other rank of a message is in a call for it too: it may be under way between them.
+    pub fn is_matched(&self, rank: u32, message: &MessageWait) -> bool {
+        let others = match message.partner {
+            Partner::Rank(other) => self.rank(other).map_or(&[][..], std::slice::from_ref),
+            Partner::Any => &self.ranks[..],
+            Partner::Member(_) | Partner::Unknown => &[],
+        };
+        let others = others.iter().filter(|other| other.rank != rank);
+        let mut theirs = others.flat_map(|other| other.messages.iter().map(|message| (other.rank, message)));
+        theirs.any(|(other, theirs)| message.fits(rank, other, theirs) || theirs.fits(other, rank, message))
+    }
+
+    /// True if there are ranks of which nothing is known, as on nodes that were not looked at.
+    pub fn has_unseen(&self) -> bool {
+        self.ranks.len() < self.world_size as usize
+    }
+
+    /// True if a rank has not begun the call in which others wait.
+    pub fn is_missing(&self, rank: u32, wait: Wait) -> bool {
+        match (wait.communicator, wait.sequence) {
+            (Some(communicator), Some(sequence)) => self.communicators.get(communicator).is_some_and(|communicator| {
+                let index = communicator.members.binary_search_by_key(&rank, |(member, _)| *member);
+                index.is_ok_and(|index| communicator.members[index].1 <= sequence)
+            }),
+            _ => self.rank(rank).is_some_and(|now| match wait.function {
+                Some(INIT) => now.is_before_init,
+                _ => !matches!(now.state, State::Finalize | State::Ended),
+            }),
+        }
+    }
+
+    /// The ranks that have not begun the call in which this one waits, ascending.
+    pub fn missing(&self, rank: u32, wait: Wait) -> Vec<u32> {
+        let begun = wait.communicator.and_then(|index| self.communicators.get(index)).zip(wait.sequence);
+        let mut missing: Vec<u32> = match begun {
+            Some((of, sequence)) => {
+                of.members.iter().filter(|(_, begun)| *begun <= sequence).map(|(other, _)| *other).collect()
+            }
+            None => self.members(wait).into_iter().filter(|&other| self.is_missing(other, wait)).collect(),
+        };
+        missing.retain(|other| *other != rank);
+        missing
+    }
+
+    /// The ranks that take part in a call, as far as they are known.
+    pub fn members(&self, wait: Wait) -> Vec<u32> {
+        match wait.communicator.and_then(|index| self.communicators.get(index)) {
+            Some(communicator) => communicator.members.iter().map(|(rank, _)| *rank).collect(),
+            None => self.ranks.iter().map(|rank| rank.rank).collect(),
+        }
+    }
+
+    /// True if not all ranks that take part in a call are known.
+    pub fn has_unknown_members(&self, wait: Wait) -> bool {
+        let communicator = wait.communicator.and_then(|index| self.communicators.get(index));
+        communicator.is_some_and(|communicator| communicator.members.len() < communicator.size as usize)
+    }
+
+    /// The name of a communicator of this snapshot.
+    pub fn name(&self, communicator: Option<usize>) -> Option<&str> {
+        communicator.and_then(|index| self.communicators.get(index)).map(|communicator| communicator.name.as_str())
+    }
+}

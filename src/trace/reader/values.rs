@@ -1,0 +1,303 @@
+//! Values of single records. A block that was decoded for one is kept for the others: all of them up to a bound for the
+//! trace, beyond it those of each part that were asked for last. So records are best asked for in about their order.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use mpitrace_format::layout::{ALGORITHM, CounterEntry, P2P, P2P_PARTNER, REQUEST_COLUMNS, TRUE_COLUMNS, WAITED_FOR};
+use mpitrace_format::packed::column;
+
+use super::part::Part;
+
+/// Decoded values of a trace are kept up to so many bytes.
+const MOST_KEPT: u64 = 2 << 30;
+/// So many blocks of a part are held beyond that.
+const HELD: usize = 64;
+
+/// Bytes of decoded values that may still be kept of a trace.
+#[derive(Clone, Debug)]
+pub(super) struct Budget(Arc<AtomicU64>);
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget(Arc::new(AtomicU64::new(MOST_KEPT)))
+    }
+}
+
+impl Budget {
+    fn take(&self, bytes: u64) -> bool {
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
+    }
+}
+
+type Values = Vec<u64>;
+
+/// The blocks of one column, each decoded when it is first asked for.
+type ColumnBlocks = Box<[OnceLock<Arc<Values>>]>;
+
+/// A decoded block with the number of its column and its own.
+type HeldBlock = (u32, usize, Arc<Values>);
+
+/// The decoded blocks of a part. Of the times entries are followed by exits.
+#[derive(Debug)]
+pub(super) struct Decoded {
+    /// By the place of a column among the part's, then by block.
+    kept: Box<[OnceLock<ColumnBlocks>]>,
+    budget: Budget,
+    /// Those that found no room: the column and the number of each.
+    held: OnceLock<Box<[Mutex<HeldBlock>]>>,
+}
+
+impl Decoded {
+    /// Of a part with so many columns.
+    pub fn new(columns: usize, budget: &Budget) -> Decoded {
+        let kept = (0..columns).map(|_| OnceLock::new()).collect();
+        Decoded { kept, budget: budget.clone(), held: OnceLock::new() }
+    }
+}
+
+/// Which of [`REQUEST_COLUMNS`] holds the ticks spent in Wait calls.
+const WAIT: usize = 2;
+
+/// The known times and tests of the request of one call; all 0 for a call without one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Ticks that the starting call took.
+    pub init: u64,
+    /// Ticks spent in Test calls for the request.
+    pub test: u64,
+    /// Ticks spent in Wait calls for the request.
+    pub wait: u64,
+    /// Test calls for the request.
+    pub tests: u32,
+}
+
+/// The values of one column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column<'p> {
+    part: &'p Part,
+    number: u32,
+    /// The bits that are no part of the value.
+    marks: u64,
+}
+
+impl Column<'_> {
+    /// The value of a record that is there.
+    #[inline]
+    pub fn get(&self, record: usize) -> u64 {
+        self.part.value(self.number, record) & !self.marks
+    }
+
+    /// The values of all records.
+    pub fn all(&self) -> impl Iterator<Item = u64> {
+        self.part.blocks().flat_map(|block| block.column(self.number)).map(|value| value & !self.marks)
+    }
+}
+
+impl Part {
+    /// Ticks at the entry and at the exit of a call; an exit of 0: it did not return.
+    #[inline]
+    pub fn times_of(&self, record: usize) -> (u64, u64) {
+        self.in_block(column::ENTER, record, |values, place| (values[place], values[values.len() / 2 + place]))
+    }
+
+    /// Ticks at the entries and the exits of these records, in the place of what the two lists held.
+    pub fn read_times(&self, records: &[u32], enter: &mut Vec<u64>, exit: &mut Vec<u64>) {
+        enter.clear();
+        exit.clear();
+        let mut rest = records;
+        while let Some(&first) = rest.first() {
+            let range = self.block_range(self.block_number(first as usize));
+            let count = rest.iter().take_while(|record| range.contains(&(**record as usize))).count();
+            let (here, behind) = rest.split_at(count.max(1));
+            self.in_block(column::ENTER, first as usize, |values, _| {
+                let (entries, exits) = values.split_at(values.len() / 2);
+                enter.extend(here.iter().map(|&record| entries[record as usize - range.start]));
+                exit.extend(here.iter().map(|&record| exits[record as usize - range.start]));
+            });
+            rest = behind;
+        }
+    }
+
+    /// As [`super::Records::operation`].
+    #[inline]
+    pub fn operation_of(&self, record: usize) -> u32 {
+        self.value(column::OPERATION, record) as u32
+    }
+
+    /// As [`super::Records::position`].
+    pub fn position_of(&self, record: usize) -> u64 {
+        self.value(column::POSITION, record)
+    }
+
+    /// As [`super::Records::repetition`].
+    pub fn repetition_of(&self, record: usize) -> u64 {
+        self.value(column::REPETITION, record)
+    }
+
+    /// The known times and tests of the request of a call; `None` where no call of this rank had one.
+    pub fn request_of(&self, record: usize) -> Option<Request> {
+        let [init, test, wait, tests] = self.request_columns()?.map(|column| column.get(record));
+        Some(Request { init, test, wait, tests: tests as u32 })
+    }
+
+    /// The columns of [`Request`]: init, test, wait and tests; `None` where no call of this rank had one.
+    pub fn request_columns(&self) -> Option<[Column<'_>; 4]> {
+        let column = |index: usize, marks| self.column(REQUEST_COLUMNS[index], marks);
+        Some([column(0, 0)?, column(1, 0)?, column(WAIT, WAITED_FOR)?, column(3, 0)?])
+    }
+
+    /// Ticks that the thread has spent in point-to-point calls since its collective before; `None`: no record has any.
+    pub fn p2p_column(&self) -> Option<Column<'_>> {
+        self.column(P2P, 0)
+    }
+
+    /// The partner with the most of these ticks, one of [`mpitrace_format::layout::partner`]; `None`: no record has any.
+    pub fn p2p_partner_column(&self) -> Option<Column<'_>> {
+        self.column(P2P_PARTNER, 0)
+    }
+
+    /// The algorithms of the calls ([`mpitrace_format::algorithms`]); `None`: no record has any.
+    pub fn algorithm_column(&self) -> Option<Column<'_>> {
+        self.column(ALGORITHM, 0)
+    }
+
+    /// True if the rank was in a Wait call that does not return before the request of this call is complete.
+    pub fn is_waited_for(&self, record: usize) -> bool {
+        self.column(REQUEST_COLUMNS[WAIT], 0).is_some_and(|wait| wait.get(record) & WAITED_FOR != 0)
+    }
+
+    /// The counters that could be had: their names and columns.
+    pub fn counter_columns(&self) -> impl Iterator<Item = (String, Column<'_>)> {
+        self.counters().iter().filter_map(|counter| Some((self.text(counter.name)?, self.counter_column(counter)?)))
+    }
+
+    /// The values of a counter, one for each call; `None` where it could not be had.
+    pub fn counter_column(&self, counter: &CounterEntry) -> Option<Column<'_>> {
+        let index = counter.column.checked_sub(1)?;
+        self.column(&mpitrace_format::layout::counter_column(index as usize), 0)
+    }
+
+    /// Under a simulated clock the true ticks of each call's entry and exit.
+    pub fn true_ticks(&self) -> Option<[Column<'_>; 2]> {
+        let [enter, exit] = TRUE_COLUMNS.map(|name| self.column(name, 0));
+        Some([enter?, exit?])
+    }
+
+    /// The column with this name; `None`: no record of the part has it.
+    fn column(&self, name: &str, marks: u64) -> Option<Column<'_>> {
+        let (_, number) = *self.columns.iter().find(|column| column.0 == name)?;
+        Some(Column { part: self, number, marks })
+    }
+
+    #[inline]
+    fn value(&self, number: u32, record: usize) -> u64 {
+        self.in_block(number, record, |values, place| values[place])
+    }
+
+    /// Reads the entry and the exit of calls, one after the other.
+    pub fn times_cursor(&self) -> Cursor<'_> {
+        Cursor { part: self, number: column::ENTER, range: 0..0, values: Arc::default() }
+    }
+
+    /// Reads [`Part::operation_of`] of calls, one after the other.
+    pub fn operation_cursor(&self) -> Cursor<'_> {
+        Cursor { part: self, number: column::OPERATION, range: 0..0, values: Arc::default() }
+    }
+
+    /// Reads in the decoded values of the block with this record, which has this place among them. Both times are
+    /// decoded together, as [`column::ENTER`].
+    #[inline]
+    fn in_block<R>(&self, number: u32, record: usize, read: impl FnOnce(&[u64], usize) -> R) -> R {
+        let (column, block) = (self.place_of_column(number), self.block_number(record));
+        let place = record - self.places[block].first;
+        match self.decoded.kept[column].get().and_then(|blocks| blocks[block].get()) {
+            Some(values) => read(values, place),
+            None => read(&self.new_block(column, number, block), place),
+        }
+    }
+
+    #[inline]
+    fn place_of_column(&self, number: u32) -> usize {
+        match number {
+            ..column::OTHERS => number as usize,
+            _ => self.columns.iter().position(|column| column.1 == number).unwrap_or(0),
+        }
+    }
+
+    /// The decoded values of a block that is not kept yet.
+    #[cold]
+    fn new_block(&self, column: usize, number: u32, block: usize) -> Arc<Values> {
+        let Decoded { kept, budget, held } = &self.decoded;
+        let decode = || {
+            Arc::new(self.block(block).map_or_else(Vec::new, |records| match number {
+                column::ENTER => records.times().concat(),
+                number => records.column(number),
+            }))
+        };
+        let width = if number == column::ENTER { 16 } else { 8 };
+        if budget.take(width * self.block_range(block).len() as u64) {
+            let blocks = kept[column].get_or_init(|| (0..self.places.len()).map(|_| OnceLock::new()).collect());
+            return blocks[block].get_or_init(decode).clone();
+        }
+        let empty = || Mutex::new((0, usize::MAX, Arc::default()));
+        let held = held.get_or_init(|| (0..HELD).map(|_| empty()).collect());
+        let mut held = held[(block + 7 * column) % HELD].lock().unwrap_or_else(PoisonError::into_inner);
+        if (held.0, held.1) != (number, block) {
+            *held = (number, block, decode());
+        }
+        held.2.clone()
+    }
+}
+
+/// Reads values of one column, record after record: the block of the last one is at hand. Each thread has its own.
+#[derive(Clone, Debug)]
+pub struct Cursor<'p> {
+    part: &'p Part,
+    number: u32,
+    /// The records of the block at hand.
+    range: Range<usize>,
+    values: Arc<Values>,
+}
+
+impl Cursor<'_> {
+    /// The value of a record.
+    #[inline]
+    pub fn value(&mut self, record: usize) -> u64 {
+        let place = self.place(record);
+        self.values[place]
+    }
+
+    /// Of the cursor of times: ticks at the entry and at the exit of a call.
+    #[inline]
+    pub fn times(&mut self, record: usize) -> (u64, u64) {
+        let place = self.place(record);
+        (self.values[place], self.values[self.range.len() + place])
+    }
+
+    #[inline]
+    fn place(&mut self, record: usize) -> usize {
+        if !self.range.contains(&record) {
+            self.load(record);
+        }
+        record - self.range.start
+    }
+
+    #[cold]
+    fn load(&mut self, record: usize) {
+        let Cursor { part, number, .. } = *self;
+        let (column, block) = (part.place_of_column(number), part.block_number(record));
+        self.range = part.block_range(block);
+        let kept = part.decoded.kept[column].get().and_then(|blocks| blocks[block].get());
+        self.values = kept.cloned().unwrap_or_else(|| part.new_block(column, number, block));
+    }
+}
+
+#[cfg(test)]
+impl super::Trace {
+    /// From now on no more than some blocks are held.
+    pub(crate) fn spend_budget(&self) {
+        self.parts.iter().for_each(|part| part.decoded.budget.0.store(0, Ordering::Relaxed));
+    }
+}
