@@ -134,7 +134,8 @@ clippy() {
 build() {
     cargo test --profile $profile $features --workspace --exclude mpitrace-laboratory --no-run &&
         cargo test --profile $profile $features --test whole_programs --no-run &&
-        cargo build --profile $profile $features --workspace
+        cargo build --profile $profile $features --workspace &&
+        cargo build --profile counted --package mpitrace-interpose
 }
 
 # Many of them wait for a time to pass.

@@ -1,6 +1,6 @@
 //! The cost of a recorded call, counted and not timed: instructions do not depend on what else runs on the machine.
 
-use crate::support::{Case, On, Test};
+use crate::support::{Case, On, Test, binaries};
 use std::process::Command;
 
 pub const TESTS: &[Test] = &[Test::new("a_recorded_call_executes_few_instructions", instructions)
@@ -9,7 +9,7 @@ pub const TESTS: &[Test] = &[Test::new("a_recorded_call_executes_few_instruction
     .first_on(&["mpich4"])
     .needs("valgrind")];
 
-/// Instructions that a recorded MPI_Allreduce executes beside the library's own: as measured of the profile `checked`,
+/// Instructions that a recorded MPI_Allreduce executes beside the library's own: as measured of the profile `counted`,
 /// rustc 1.95, x86-64. Another compiler or architecture needs another figure.
 const STORED: f64 = 141.0;
 /// By so much it may be more.
@@ -21,7 +21,7 @@ fn instructions(case: &Case) {
     let out = format!("--callgrind-out-file={}", counted.display());
     let words = ["valgrind", "--tool=callgrind", &out];
     let launch = case.launch(1, "repeat.c").arg(CALLS.to_string()).behind(&words.map(Into::into));
-    let ran = launch.trace().run();
+    let ran = launch.trace_by(binaries::counted_tracer()).run();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(ran.trace.info().records, u64::from(CALLS));
     let annotated = Command::new("callgrind_annotate")

@@ -31,15 +31,25 @@ pub fn companion() -> PathBuf {
 pub fn build() {
     let folder = BINARIES.file_name().and_then(|name| name.to_str()).expect("a profile");
     let profile = if folder == "debug" { "dev" } else { folder };
+    let features = cfg!(not(feature = "columns")).then_some("--no-default-features");
+    cargo_build(profile, ["--workspace"].into_iter().chain(features), &[tracer(), companion()]);
+}
+
+/// The library in the profile `counted`, without the checks that the tests have: for tests that count instructions.
+pub fn counted_tracer() -> PathBuf {
+    const PROFILE: &str = "counted";
+    let library = TARGET.join(PROFILE).join("libmpitrace.so");
+    cargo_build(PROFILE, ["--package", "mpitrace-interpose"], std::slice::from_ref(&library));
+    library
+}
+
+fn cargo_build(profile: &str, parts: impl IntoIterator<Item = &'static str>, made: &[PathBuf]) {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--workspace", "--profile", profile, "--target-dir"]).arg(&*TARGET);
-    if cfg!(not(feature = "columns")) {
-        command.arg("--no-default-features");
-    }
+    command.args(["build", "--quiet", "--profile", profile, "--target-dir"]).arg(&*TARGET).args(parts);
     let built = command.current_dir(env!("CARGO_MANIFEST_DIR")).status();
     assert!(built.is_ok_and(|status| status.success()), "{command:?}");
-    for path in [tracer(), companion()] {
+    for path in made {
         assert!(path.exists(), "{command:?} made no {}", path.display());
     }
 }

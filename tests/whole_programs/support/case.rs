@@ -159,9 +159,14 @@ impl Launch<'_> {
     }
 
     /// With the tracer, its output in the folder of the test and its live records in their own.
-    pub fn trace(mut self) -> Self {
+    pub fn trace(self) -> Self {
+        self.trace_by(tracer())
+    }
+
+    /// Traced by this build of the library.
+    pub fn trace_by(mut self, library: PathBuf) -> Self {
         self.traced = true;
-        self.preload(tracer())
+        self.preload(library)
     }
 
     /// With this library preloaded, before those that were named already.
