@@ -4,8 +4,6 @@
 //! `mpitrace`. What is public is used by the laboratory, whose commands are `mpitrace benchmark`, and by the Python
 //! package (`tables`).
 
-mod account;
-mod all_calls;
 mod cli;
 mod commands;
 mod export;
@@ -13,21 +11,7 @@ mod export;
 pub mod in_memory;
 #[cfg(test)]
 mod invented_tests;
-mod launcher;
-mod markers;
-mod memory;
-mod mismatches;
-mod mpi;
-mod numbers;
-pub mod options;
-mod places;
-mod process;
-mod reason;
 mod report;
-pub mod source;
-mod stacks;
-mod summary;
-mod undone;
 mod usage;
 
 use std::io::Write;
@@ -41,7 +25,7 @@ pub use cli::Benchmark;
 pub use commands::exit_code;
 pub use commands::run::{shuffled, traces_of};
 pub use commands::stats::selection;
-pub use launcher::find as find_launcher;
+pub use mpitrace_job::launcher::find as find_launcher;
 
 /// Parses the command line of this process, does what it says, and gives the exit code. `B` are the commands of the
 /// laboratory.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use mpitrace::comparison::{self, Alternative, Run, SIGNIFICANCE, Settings, Test, detectable};
 use mpitrace::statistics::median;
-use mpitrace_companion::source::Source;
 use mpitrace_show::text;
+use mpitrace_source::Source;
 use serde::Serialize;
 
 use super::decide::PARTS_OF_LEVEL;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
-use mpitrace_companion::source::Source;
+use mpitrace_source::Source;
 
 use super::decide::Measured;
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use mpitrace::account::Account;
 use mpitrace::categories::Rule;
 use mpitrace::statistics::median;
-use mpitrace_companion::source::{Source, Traced};
+use mpitrace_source::{Source, Traced};
 
 use super::{Collective, rules};
 

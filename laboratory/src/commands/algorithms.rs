@@ -9,12 +9,12 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, value_parser};
-use mpitrace_companion::source::{Source, Traced};
 use mpitrace_companion::{find_launcher, shuffled, traces_of};
 use mpitrace_format::algorithms::collective_of;
 use mpitrace_format::metadata;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::text;
+use mpitrace_source::{Source, Traced};
 use serde::Serialize;
 
 use super::share;

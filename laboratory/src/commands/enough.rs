@@ -10,11 +10,12 @@ use mpitrace::categories::Class;
 use mpitrace::statistics::{Sample, dependence, dependence_of_quantile, median};
 
 use mpitrace_companion::exit_code;
-use mpitrace_companion::options::{Input, RuleOption, TimeOption, canonical};
 use mpitrace_companion::selection::{Selection, Wanted};
-use mpitrace_companion::source::{Description, Source};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::text;
+use mpitrace_source::Source;
+use mpitrace_source::options::{Input, RuleOption, TimeOption, canonical};
+use mpitrace_words::description::Description;
 use serde::Serialize;
 
 use super::share;

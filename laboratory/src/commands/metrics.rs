@@ -7,10 +7,10 @@ use anyhow::Result;
 use clap::Args;
 use mpitrace::categories::{Category, Rule};
 use mpitrace_companion::exit_code;
-use mpitrace_companion::options::{Input, RuleOption, TimeOption};
-use mpitrace_companion::source::{RunTimes, Source};
 use mpitrace_show::output::{self, DataSink, Output, Style};
 use mpitrace_show::table::{Rows, number, text};
+use mpitrace_source::options::{Input, RuleOption, TimeOption};
+use mpitrace_source::{RunTimes, Source};
 use serde::Serialize;
 
 use crate::metrics::{DEFAULT_WINDOW, Metrics, differences};

@@ -8,13 +8,14 @@ use clap::{Args, ValueEnum};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::Interval;
 use mpitrace_companion::exit_code;
-use mpitrace_companion::options::{Input, RuleOption};
 use mpitrace_companion::selection::{LeftOut, Selection, Wanted};
-use mpitrace_companion::source::{Description, Source, Traced};
 use mpitrace_format::layout::OPERATION_MASK;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
+use mpitrace_source::options::{Input, RuleOption};
+use mpitrace_source::{Source, Traced};
+use mpitrace_words::description::Description;
 use serde::Serialize;
 
 use crate::counted;

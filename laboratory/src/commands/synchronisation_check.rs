@@ -8,11 +8,12 @@ use clap::Args;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
 use mpitrace_companion::exit_code;
-use mpitrace_companion::options::Input;
-use mpitrace_companion::source::{Description, Source, Traced};
 use mpitrace_functions::Function;
 use mpitrace_show::output::{self, Attribute, Output};
 use mpitrace_show::text;
+use mpitrace_source::options::Input;
+use mpitrace_source::{Source, Traced};
+use mpitrace_words::description::Description;
 use serde::Serialize;
 
 use crate::barrier_bounds::{Barriers, Bounds, Verdict};

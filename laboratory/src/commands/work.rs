@@ -8,12 +8,13 @@ use mpitrace::categories::Rule;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
 use mpitrace_companion::exit_code;
-use mpitrace_companion::options::Input;
 use mpitrace_companion::selection::{Selection, Wanted};
-use mpitrace_companion::source::{Description, Source};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
+use mpitrace_source::Source;
+use mpitrace_source::options::Input;
+use mpitrace_words::description::Description;
 use serde::Serialize;
 
 /// Show the overhead of non-blocking operations, from the time that the work between start and wait takes alone

@@ -11,7 +11,16 @@ use mpitrace_headers::Line;
 use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 
 /// Where product code is, from the root of the repository.
-const FOLDERS: [&str; 5] = ["src", "tools/show/src", "tools/src", "laboratory/src", "interpose/src"];
+const FOLDERS: [&str; 8] = [
+    "src",
+    "tools/show/src",
+    "tools/words/src",
+    "tools/source/src",
+    "tools/job/src",
+    "tools/src",
+    "laboratory/src",
+    "interpose/src",
+];
 
 /// The files in which names may stand, and why.
 const ALLOWED: [(&str, &str); 25] = [
@@ -21,8 +30,8 @@ const ALLOWED: [(&str, &str); 25] = [
     ("src/trace/reader/mod.rs", "messages: where a rank ended"),
     ("src/live/snapshot.rs", "for what ranks wait that have no records yet"),
     ("src/live/place.rs", "where a rank is, outside of the recorded calls"),
-    ("tools/src/places.rs", "messages: where a rank is"),
-    ("tools/src/summary/words.rs", "messages: parts of the time of a rank"),
+    ("tools/words/src/places.rs", "messages: where a rank is"),
+    ("tools/words/src/summary/words.rs", "messages: parts of the time of a rank"),
     ("tools/src/commands/watch/screen.rs", "a message: how far the job came"),
     ("tools/src/commands/run/ending.rs", "messages: how the job ended"),
     ("tools/src/commands/run/failed_end.rs", "messages: a job that failed in MPI_Finalize"),
@@ -31,8 +40,8 @@ const ALLOWED: [(&str, &str); 25] = [
     ("tools/src/commands/recover/mod.rs", "messages: how far the job came"),
     ("tools/src/commands/info/page.rs", "a message: what the duration is of"),
     ("laboratory/src/algorithms/mod.rs", "numbers that Open MPI gives collectives"),
-    ("tools/src/mpi/ask.rs", "calls these functions of a library"),
-    ("tools/src/mpi/try_calls.rs", "calls these functions of a library"),
+    ("tools/job/src/mpi/ask.rs", "calls these functions of a library"),
+    ("tools/job/src/mpi/try_calls.rs", "calls these functions of a library"),
     ("interpose/src/base/symbol.rs", "a function that every MPI library has, and nothing else"),
     ("interpose/src/mpi/constructor.rs", "a function of MPI that the tracer itself calls"),
     ("interpose/src/mpi/mod.rs", "the functions of MPI that the tracer itself calls"),

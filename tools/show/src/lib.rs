@@ -6,6 +6,7 @@
 
 pub mod destination;
 pub mod draw;
+pub mod openmetrics;
 pub mod output;
 pub mod progress;
 pub mod table;

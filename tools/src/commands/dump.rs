@@ -10,12 +10,13 @@ use mpitrace_show::output::{self, DataSink, JsonRows, Output, Style};
 use mpitrace_show::progress;
 use mpitrace_show::table::{Rows, number, text};
 use mpitrace_show::text::{self, csv_field};
+use mpitrace_source::Traced;
+use mpitrace_source::options::TraceInput;
+use mpitrace_source::{check_operation, warn_if_incomplete};
 
 use crate::export::call_columns::{self, CallColumn, Kind, Value};
 use crate::export::messages::{MessageRow, MessageRows};
 use crate::export::rows::{Calls, Row, Selection};
-use crate::options::TraceInput;
-use crate::source::Traced;
 
 /// List the calls, one row for each, rank by rank
 #[derive(Debug, Args)]
@@ -53,8 +54,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if arguments.messages {
         return messages(arguments, &calls, output);
     }
-    super::check_operation(arguments.operation, calls.operations.operations.len())?;
-    super::warn_if_incomplete(trace);
+    check_operation(arguments.operation, calls.operations.operations.len())?;
+    warn_if_incomplete(trace);
     let selection = Selection { operation: arguments.operation, rank: arguments.rank, limit: arguments.limit };
     if arguments.json {
         let mut list = JsonRows::new(output, "dump")?;
@@ -71,7 +72,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
 
 fn messages(arguments: &Arguments, calls: &Calls, output: &mut Output) -> Result<ExitCode> {
     let rows = MessageRows::recorded(calls)?;
-    super::warn_if_incomplete(calls.trace);
+    warn_if_incomplete(calls.trace);
     let all = rows.all().filter(|row| arguments.rank.is_none_or(|rank| rank == row.rank));
     let wanted = all.take(arguments.limit.unwrap_or(usize::MAX));
     if arguments.json {

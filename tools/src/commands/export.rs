@@ -8,11 +8,12 @@ use anyhow::Result;
 use clap::Args;
 use mpitrace_show::destination::Destination;
 use mpitrace_show::output::Output;
+use mpitrace_source::Traced;
+use mpitrace_source::options::{RuleOption, TraceInput};
+use mpitrace_source::{check_operation, warn_if_incomplete};
 
 use crate::export::Format;
 use crate::export::rows::Calls;
-use crate::options::{RuleOption, TraceInput};
-use crate::source::Traced;
 
 /// Write the calls for other tools
 ///
@@ -39,9 +40,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let exporter = arguments.format.exporter()?;
     let traced = Traced::open(&arguments.input.files)?;
     let calls = Calls::new(&traced).with_rule(arguments.rule.rule);
-    super::check_operation(arguments.operation, calls.operations.operations.len())?;
+    check_operation(arguments.operation, calls.operations.operations.len())?;
     let mut destination = Destination::new(&arguments.output, output, &arguments.input.files)?;
-    super::warn_if_incomplete(&traced.trace);
+    warn_if_incomplete(&traced.trace);
     // Rows on the same terminal tell enough.
     let is_shown = arguments.output.as_os_str() == "-" && io::stdout().is_terminal();
     let calls = if is_shown { calls } else { calls.with_progress(arguments.operation) };

@@ -22,10 +22,7 @@ pub mod watch;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, ensure};
-use mpitrace::reader::Trace;
-
-use crate::source::Source;
+use mpitrace_source::Source;
 
 /// The exit code for an incomplete trace, and for one whose times contradict themselves.
 pub const FINDING: u8 = 1;
@@ -40,23 +37,4 @@ fn concluded(is_well: bool) -> ExitCode {
 /// The exit code of a command that has shown run times.
 pub fn exit_code(source: &Source) -> ExitCode {
     concluded(source.complete())
-}
-
-/// Tells on stderr that a trace is incomplete: for commands whose output does not say so.
-pub fn warn_if_incomplete(trace: &Trace) {
-    if !trace.complete {
-        eprintln!("mpitrace: this trace is incomplete; `mpitrace info` says why");
-    }
-    if trace.is_sample() {
-        eprintln!("mpitrace: this trace holds a sample: the repetitions are some of all");
-    }
-}
-
-/// Refuses the number of an operation that there is not.
-pub fn check_operation(number: Option<usize>, operations: usize) -> Result<()> {
-    if let Some(number) = number {
-        ensure!(operations > 0, "no operation {number}: there is none");
-        ensure!(number < operations, "no operation {number}: there are operations 0 to {}", operations - 1);
-    }
-    Ok(())
 }

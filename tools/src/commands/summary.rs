@@ -10,11 +10,11 @@ use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
-
-use crate::options::TraceInput;
-use crate::source::communicator_labels;
-use crate::summary::Summary;
-use crate::summary::grouped::{self, By, Sort};
+use mpitrace_source::options::TraceInput;
+use mpitrace_source::warn_if_incomplete;
+use mpitrace_words::description::communicator_labels;
+use mpitrace_words::summary::Summary;
+use mpitrace_words::summary::grouped::{self, By, Sort};
 
 /// Show in seven lines where the ranks' time went, what was lost, and what to do next
 ///
@@ -51,7 +51,7 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
         let groups = grouped::groups(&trace, &clock, &operations, &account, &labels, by, arguments.sort);
         anyhow::Ok((trace, groups))
     })?;
-    super::warn_if_incomplete(&trace);
+    warn_if_incomplete(&trace);
     if arguments.json {
         output::json_rows(output, "summary-by", groups.iter().map(Ok))?;
     } else {

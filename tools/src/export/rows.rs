@@ -10,9 +10,8 @@ use mpitrace::partners::Partners;
 use mpitrace::reader::{Column, Part, Trace};
 use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, RunEntry, UNKNOWN_BYTES};
 use mpitrace_show::progress::Progress;
+use mpitrace_source::Traced;
 use serde::{Serialize, Serializer};
-
-use crate::source::Traced;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {

@@ -11,9 +11,8 @@ use arrow_array::{
 use arrow_schema::{Field, Schema};
 use mpitrace::account::{Account, Parts};
 use mpitrace::categories::Category;
-
-use crate::commands::categorize::shown::Categorized;
-use crate::source::Description;
+use mpitrace_source::Categorized;
+use mpitrace_words::description::Description;
 
 /// The key of a schema's metadata under which JSON is.
 const METADATA: &str = "mpitrace";

@@ -15,13 +15,12 @@ use mpitrace::names::Named;
 use mpitrace::run_time::RunTime;
 use mpitrace_format::TraceError;
 use mpitrace_show::output;
+use mpitrace_source::{Categorized, Source, Traced};
 use serde::Serialize;
 
-use crate::commands::categorize::shown::Categorized;
 use crate::commands::info;
 use crate::export::columns::Batches;
 use crate::export::rows::Calls;
-use crate::source::{Source, Traced};
 
 /// A trace that is open, its calls matched and its clocks estimated.
 #[derive(Debug)]

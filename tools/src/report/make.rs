@@ -7,6 +7,8 @@ use anyhow::{Context, Result};
 use mpitrace::categories::{Category, Rule};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::Series;
+use mpitrace_source::Source;
+use mpitrace_source::operation_time;
 use rayon::prelude::*;
 
 use super::detail::Detail;
@@ -14,8 +16,6 @@ use super::fingerprint::{Counter, Fingerprint, Overview, Points};
 use super::measured::Measured;
 use super::thin;
 use super::timed;
-use crate::account;
-use crate::source::{self, Source};
 
 /// Makes the fingerprint of an operation.
 ///
@@ -85,14 +85,14 @@ fn words(
     category: &[Category],
     own_work: Option<String>,
 ) -> Option<String> {
-    let account = account::of_operation(source, number, rule, Some(category)).map(|account| account.words());
+    let account = operation_time::of_operation(source, number, rule, Some(category)).map(|account| account.words());
     let own_work = own_work.map(|share| format!("{share} own work between start and completion"));
     let words: Vec<String> = account.into_iter().chain(own_work).filter(|words| !words.is_empty()).collect();
     (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// The values in these rows. A rank's column is held at a time.
-fn values(measured: &Measured<'_>, counter: &source::Counter<'_>, rows: &[usize]) -> Counter {
+fn values(measured: &Measured<'_>, counter: &mpitrace_source::Counter<'_>, rows: &[usize]) -> Counter {
     let empty = vec![f64::NAN; rows.len()];
     let mut found = Counter {
         name: counter.name.clone(),
@@ -124,7 +124,7 @@ pub fn overview(source: &Source, fingerprint: &Fingerprint, rule: Rule, time: Ru
     let timed = fingerprint.times.get(fingerprint.index_of(time));
     let numbers = timed.map(|timed| &timed.all.description);
     let number = fingerprint.subject.operation.operation;
-    let in_calls = account::of_operation(source, number, rule, None).map(|account| account.parts.run_time);
+    let in_calls = operation_time::of_operation(source, number, rule, None).map(|account| account.parts.run_time);
     let sum = numbers.and_then(|numbers| Some(numbers.mean_ns? * fingerprint.subject.operation.repetitions as f64));
     Overview {
         operation: fingerprint.subject.operation.clone(),

@@ -5,11 +5,11 @@ use std::ops::Range;
 use anyhow::Result;
 use mpitrace::run_time::{RunTime, Span, Spans};
 use mpitrace_format::metadata::{self, UNKNOWN};
+use mpitrace_source::{Counter, Ranks, Source, Traced, own_work_text};
+use mpitrace_words::places::grouped;
 use rayon::prelude::*;
 
 use super::fingerprint::{ClockError, Heat, Subject};
-use crate::places::grouped;
-use crate::source::{Counter, Ranks, Source, Traced, own_work_text};
 
 /// Repetitions of which the clock's error is looked at.
 const ERRORS: usize = 2000;

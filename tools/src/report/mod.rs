@@ -10,6 +10,7 @@ pub mod histogram;
 pub mod make;
 pub mod measured;
 pub mod page;
+pub mod picture_option;
 pub mod pictures;
 pub mod plots;
 pub mod terminal;

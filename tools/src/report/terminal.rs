@@ -7,10 +7,10 @@ use mpitrace::run_time::RunTime;
 use mpitrace_show::draw::terminal::{Look, draw};
 use mpitrace_show::output::Attribute;
 use mpitrace_show::text;
+use mpitrace_words::numbers::{self, Row};
 
 use super::fingerprint::Report;
 use super::plots::{self, View, ink};
-use crate::numbers::{self, Row};
 
 /// Draws the operations of a report.
 pub fn write(report: &Report, time: RunTime, look: Look, output: &mut dyn Write) -> io::Result<()> {

@@ -105,8 +105,9 @@ impl Columns {
 
 #[cfg(test)]
 mod tests {
+    use mpitrace_words::numbers;
+
     use super::*;
-    use crate::numbers;
 
     fn made(x: &[f64]) -> (Timed, Vec<Category>) {
         let numbers: Vec<u64> = (0..x.len() as u64).collect();

@@ -8,9 +8,8 @@ use mpitrace::reader::Part;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::order_statistics;
 use mpitrace_format::layout::interruption_flags;
+use mpitrace_source::Traced;
 use serde::Serialize;
-
-use crate::source::Traced;
 
 /// Rows and columns at most.
 const ROWS: usize = 64;

@@ -9,11 +9,9 @@ use anyhow::Result;
 use clap::Args;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress::{self, Progress};
-
-use crate::memory;
-use crate::options::{Input, RuleOption, TimeOption};
-use crate::source::Source;
-use shown::Categorized;
+use mpitrace_source::memory;
+use mpitrace_source::options::{Input, RuleOption, TimeOption};
+use mpitrace_source::{Categorized, Source};
 
 /// Sort the repetitions of each operation into first, warmup, outlier and good
 ///
@@ -64,7 +62,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let (mut listed, mut notes) = (None, Vec::new());
     for categorized in each {
         let categorized = categorized?;
-        table.row(categorized.cells());
+        table.row(shown::cells(&categorized));
         own_work |= categorized.own_work().is_some();
         notes.extend(categorized.notes());
         listed = arguments.operation.map(|_| categorized);
@@ -84,7 +82,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     notes.iter().try_for_each(|note| writeln!(output, "{note}"))?;
     if let Some(categorized) = listed {
         writeln!(output)?;
-        categorized.write_repetitions(output, style)?;
+        shown::write_repetitions(&categorized, output, style)?;
     }
     Ok(super::exit_code(&source))
 }

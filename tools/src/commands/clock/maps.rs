@@ -2,10 +2,10 @@
 
 use mpitrace_format::layout::Anchor;
 use mpitrace_format::metadata;
+use mpitrace_words::info::clock_name;
 use serde::Serialize;
 
 use super::domain::Domain;
-use crate::commands::info::facts::clock_name;
 
 /// Between two points the straight line is off by no more, ns: far below any error of the clocks.
 const OFF_NS: f64 = 0.5;

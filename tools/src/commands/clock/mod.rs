@@ -16,10 +16,10 @@ use mpitrace::reader::Trace;
 use mpitrace_show::destination::{Content, Destination};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
+use mpitrace_source::options::TraceInput;
+use mpitrace_source::warn_if_incomplete;
 use mpitrace_synchronise::Method;
 use serde::Serialize;
-
-use crate::options::TraceInput;
 
 /// Show how good the global time is: its method, its errors, and whether calls keep the order that collectives imply
 ///
@@ -65,7 +65,7 @@ struct Maps<'a> {
 
 fn export(arguments: &Arguments, out: &Path, output: &mut Output) -> Result<ExitCode> {
     let (trace, clock) = arguments.open()?;
-    super::warn_if_incomplete(&trace);
+    warn_if_incomplete(&trace);
     let rows = domain::all(&trace, &clock).iter().map(maps::Map::new).collect();
     let maps = Maps { method: clock.method, rows };
     Destination::new(out, output, &arguments.input.files)?
@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let facts = facts::Facts::new(&trace, &clock, &Operations::new(&trace));
         anyhow::Ok((trace, facts))
     })?;
-    super::warn_if_incomplete(&trace);
+    warn_if_incomplete(&trace);
     if arguments.json {
         output::json(output, "clock", &facts)?;
     } else {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::source::Description;
+use mpitrace_words::description::Description;
 
 /// The properties by which operations of different runs are the same. Numbers are not: two libraries may call others in
 /// between.

@@ -24,9 +24,9 @@ use mpitrace::run_time::RunTime;
 use mpitrace_show::destination::{Content, write_file};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress::Progress;
+use mpitrace_source::options::{Format, FromOption, ReductionOption, TimeOption, named};
 
 use super::FINDING;
-use crate::options::{Format, FromOption, ReductionOption, TimeOption, named};
 use factors::Factor;
 use figures::{Drawn, Figure};
 use identity::Names;

@@ -5,9 +5,8 @@ use std::ops::AddAssign;
 use anyhow::{Result, bail};
 use mpitrace::categories::{Category, Rule};
 use mpitrace::comparison::Run;
+use mpitrace_source::RunTimes;
 use serde::Serialize;
-
-use crate::source::RunTimes;
 
 /// Repetitions that do not stand for a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -7,11 +7,11 @@ use anyhow::{Result, bail};
 use mpitrace::account::{Account, RankPart};
 use mpitrace::reader::Trace;
 use mpitrace::run_time::RunTime;
+use mpitrace_source::options::{Format, canonical};
+use mpitrace_source::{RunTimes, Source, Traced};
 
 use super::factors::{self, Recorded};
 use super::identity::{self, Identity};
-use crate::options::{Format, canonical};
-use crate::source::{RunTimes, Source, Traced};
 
 /// The files of one run: one, but where a run left several.
 pub type Files = Vec<PathBuf>;

@@ -4,9 +4,9 @@ use mpitrace::account::Because;
 use mpitrace::causes::{Cause, Causes, GroupTime, Kind, NAMED};
 use mpitrace::diagnosis::GroupKind;
 use mpitrace_show::text;
+use mpitrace_words::reason;
 
 use super::words::percent;
-use crate::reason;
 
 /// A group without a cause for this share of its extra time has a sentence that says so.
 const MOSTLY: f64 = 0.5;

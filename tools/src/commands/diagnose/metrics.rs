@@ -1,9 +1,8 @@
 //! Counters and timers, held against the slow repetitions.
 
 use mpitrace::diagnosis::{Examination, Examined, Metric, Quantity};
+use mpitrace_source::{Counter, Kind, Ranks, Source};
 use rayon::prelude::*;
-
-use crate::source::{Counter, Kind, Ranks, Source};
 
 /// Holds all counters and timers of an operation against its run times: each rank's, and their sum. A column is in memory
 /// as long as it is looked at, one for each processor.

@@ -18,11 +18,12 @@ use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
 use mpitrace_show::output::{JsonRows, Output};
 use mpitrace_show::progress::{self, Progress};
+use mpitrace_source::memory;
+use mpitrace_source::options::{Input, RuleOption, TimeOption};
+use mpitrace_source::{Source, Traced};
+use mpitrace_words::description::Description;
 use serde::Serialize;
 
-use crate::memory;
-use crate::options::{Input, RuleOption, TimeOption};
-use crate::source::{Description, Source, Traced};
 use switch::Switch;
 
 /// Name the causes of slow repetitions, with the time that each one costs

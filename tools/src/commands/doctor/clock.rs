@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use mpitrace_job::mpi::stamp::{self, Source};
 use mpitrace_platform::tsc;
 use serde::Serialize;
-
-use crate::mpi::stamp::{self, Source};
 
 #[derive(Debug, Serialize)]
 pub struct Clock {

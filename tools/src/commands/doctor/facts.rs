@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use mpitrace_job::mpi::{self, Family, Request, Setup};
 use serde::Serialize;
 
 use super::clock::Clock;
 use super::counters::Counters;
-use crate::mpi::{self, Family, Request, Setup};
 
 #[derive(Debug, Serialize)]
 pub struct Facts {

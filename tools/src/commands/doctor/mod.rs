@@ -12,10 +12,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use mpitrace_job::launcher;
+use mpitrace_job::mpi;
 use mpitrace_show::output::{self, Output};
-
-use crate::launcher;
-use crate::mpi;
 
 /// Show what works here: MPI libraries, clock, counters and what forbids them, and other tools that are preloaded
 ///

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
+use mpitrace_job::mpi::stamp::Source;
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::text;
 
 use super::counters::{Counters, Event};
 use super::facts::{Facts, Mpi};
-use crate::mpi::stamp::Source;
 
 const TITLE: usize = 11;
 

@@ -6,8 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-
-use crate::mpi::{self, Request};
+use mpitrace_job::mpi::{self, Request};
 
 /// Ask an MPI library what it offers, or make calls of it, as a child for the case that the library crashes
 #[derive(Debug, Args)]

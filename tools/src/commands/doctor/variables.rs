@@ -4,12 +4,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
+use mpitrace_job::mpi::{self, Performance};
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::table::{Table, text};
 use mpitrace_show::text;
 use serde::Serialize;
-
-use crate::mpi::{self, Performance};
 
 #[derive(Debug, Serialize)]
 pub struct List {

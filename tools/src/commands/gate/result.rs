@@ -3,13 +3,13 @@
 use anyhow::{Context, Result};
 use mpitrace::comparison::{self, Decision, Gate};
 use mpitrace_show::text;
+use mpitrace_words::summary::percent;
 use serde::Serialize;
 
 use super::baseline::Baseline;
 use crate::commands::compare::identity::JOB;
 use crate::commands::compare::share::percent as signed;
 use crate::commands::compare::side::{OfOperation, Side};
-use crate::summary::percent;
 
 /// The decision, and what it stands on.
 #[derive(Debug, Serialize)]

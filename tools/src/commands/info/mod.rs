@@ -1,10 +1,8 @@
 //! `mpitrace info`: what a trace is.
 
-pub mod facts;
-mod interruptions;
-pub mod nodes;
 pub mod page;
 
+use mpitrace_words::info;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -13,8 +11,7 @@ use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
-
-use crate::options::TraceInput;
+use mpitrace_source::options::TraceInput;
 
 /// Show what a trace is: library, ranks, settings, operations
 ///
@@ -31,7 +28,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let facts = progress::during("reading", || {
         let trace = arguments.input.open()?;
-        anyhow::Ok(facts::Facts::new(&trace, &Operations::new(&trace), &Clock::new(&trace)))
+        anyhow::Ok(info::Facts::new(&trace, &Operations::new(&trace), &Clock::new(&trace)))
     })?;
     if arguments.json {
         output::json(output, "info", &facts)?;

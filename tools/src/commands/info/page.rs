@@ -11,11 +11,10 @@ use mpitrace::operations::Unfinished;
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
-
-use super::facts::{Facts, MessageFacts, TotalFacts, UnmatchedFacts};
-use crate::mismatches;
-use crate::stacks::Stack;
-use crate::{all_calls, undone};
+use mpitrace_words::info::{Facts, MessageFacts, TotalFacts, UnmatchedFacts};
+use mpitrace_words::mismatches;
+use mpitrace_words::stack::Stack;
+use mpitrace_words::{all_calls, undone};
 
 const LISTED: usize = 20;
 

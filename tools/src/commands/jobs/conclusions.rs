@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use mpitrace::jobs::{self, NodeOfJob, SlowNode, Slowdown};
 use mpitrace_show::text::{count, printable};
+use mpitrace_words::summary::percent;
 
 use super::date;
 use super::row::Row;
-use crate::summary::percent;
 
 /// A program that became slower, on so many nodes and ranks.
 pub struct SlowerProgram {

@@ -8,11 +8,11 @@ use mpitrace::jobs::{SlowNode, Slowdown};
 use mpitrace_show::output::Output;
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
+use mpitrace_words::summary::percent;
 use serde::Serialize;
 
 use super::row::Row;
 use super::{conclusions, date};
-use crate::summary::percent;
 
 /// The subject of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,8 @@
 //! The rows as OpenMetrics text, for the folder of node_exporter's textfile collector: sums by program and user in base
 //! units, since Prometheus computes rates of sums itself and a label for each job would fill its memory.
 
+use mpitrace_show::openmetrics::{head, label};
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -37,18 +39,4 @@ pub fn write(rows: &[Row], output: &mut dyn Write) -> io::Result<()> {
         }
     }
     writeln!(output, "# EOF")
-}
-
-/// The lines before the values of a metric.
-pub fn head(output: &mut dyn Write, name: &str, kind: &str, unit: &str, help: &str) -> io::Result<()> {
-    writeln!(output, "# TYPE mpitrace_{name} {kind}")?;
-    if !unit.is_empty() {
-        writeln!(output, "# UNIT mpitrace_{name} {unit}")?;
-    }
-    writeln!(output, "# HELP mpitrace_{name} {help}.")
-}
-
-pub fn label(name: &str, value: &str) -> String {
-    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    format!("{name}=\"{value}\"")
 }

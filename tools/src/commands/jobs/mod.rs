@@ -20,14 +20,14 @@ use mpitrace_show::destination::{Content, Destination};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
+use mpitrace_words::summary::{percent, seconds};
 
 use super::FINDING;
-use crate::summary::{percent, seconds};
 use find::Found;
 use grouped::By;
 
 pub use find::keep;
-pub use row::{Row, program, user_name, value_of};
+pub use row::Row;
 
 /// Show the traces of many runs as a table, one row for each run
 ///

@@ -1,7 +1,6 @@
 //! The row of a run: the numbers that stay of its trace.
 
 use std::collections::BTreeMap;
-use std::ffi::CStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -14,11 +13,12 @@ use mpitrace::operations::Operations;
 use mpitrace::reader::Trace;
 use mpitrace_format::layout::state;
 use mpitrace_format::metadata::{self, UNKNOWN};
+use mpitrace_words::names::{program, user_name, value_of};
+use mpitrace_words::summary::Summary;
+use mpitrace_words::summary::facts::LossFacts;
 use serde::{Deserialize, Serialize};
 
 use super::date;
-use crate::summary::Summary;
-use crate::summary::facts::LossFacts;
 
 const NS: f64 = 1e9;
 
@@ -142,37 +142,8 @@ impl LargestLoss {
         let rank = self.rank.map_or_else(String::new, |rank| format!("rank {rank} "));
         let kind = if self.kind == Kind::LateRank.name() { "late" } else { &self.kind };
         let because = mpitrace_show::text::in_brackets(self.because.as_ref());
-        format!("{rank}{kind}{because}, {}", crate::summary::percent(self.share))
+        format!("{rank}{kind}{because}, {}", mpitrace_words::summary::percent(self.share))
     }
-}
-
-/// The value of this name, where it is known.
-pub fn value_of(known: &[(String, String)], name: &str) -> Option<String> {
-    metadata::get(known, name).filter(|value| *value != UNKNOWN && !value.is_empty()).map(str::to_owned)
-}
-
-/// The name of the program in a command line: of an interpreter that of its script.
-pub fn program(command: &str) -> Option<String> {
-    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    let mut words = command.split_whitespace();
-    let first = name(words.next()?);
-    let script = words.find(|word| !word.starts_with('-')).filter(|_| first.starts_with("python"));
-    Some(script.map_or(first, name))
-}
-
-/// The name of a user, or the number of one who has no name.
-pub fn user_name(uid: u32) -> String {
-    let mut buffer = [0; 4096];
-    // SAFETY: passwd is a structure of numbers and pointers, for which zeros are valid.
-    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
-    let mut found = std::ptr::null_mut();
-    // SAFETY: all pointers are to live memory, the buffer's length is that given; `found` is null or `&entry` after it.
-    let failed = unsafe { libc::getpwuid_r(uid, &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found) };
-    if failed != 0 || found.is_null() {
-        return uid.to_string();
-    }
-    // SAFETY: the name is a text that ends in 0 within the buffer, which lives.
-    unsafe { CStr::from_ptr(entry.pw_name) }.to_string_lossy().into_owned()
 }
 
 fn hosts(trace: &Trace, account: &Account) -> Vec<Host> {
@@ -238,18 +209,5 @@ pub mod tests {
             hosts: vec![Host { host: "n1".into(), ranks: 4, first_rank: 0, useful_s: 7.5 }],
             lacking: None,
         }
-    }
-
-    #[test]
-    fn a_program_is_named_by_its_file_or_its_script() {
-        let cases = [
-            ("/opt/app/bin/solver -n 3", "solver"),
-            ("python3 -u /home/x/train.py --fast", "train.py"),
-            ("python3", "python3"),
-        ];
-        for (command, expected) in cases {
-            assert_eq!(program(command).as_deref(), Some(expected));
-        }
-        assert_eq!(program(""), None);
     }
 }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
 use mpitrace::statistics::median;
+use mpitrace_job::mpi::{Family, Request, Setup, Times};
 use serde::Serialize;
 
 use super::machine::Machine;
-use crate::mpi::{Family, Request, Setup, Times};
 
 /// Processes for each case: where a process' memory comes to lie makes a difference of some percent.
 const PROCESSES: usize = 5;
@@ -64,7 +64,7 @@ fn of_library(setup: &Setup, events: &[String]) -> Result<Costs> {
     }
     let mut costs = cases.into_iter().map(|case| (case.events.unwrap_or_default().to_owned(), case.cost()));
     let (_, cost) = costs.next().context("no case")?;
-    let about = crate::mpi::about(setup.library)?.answer.unwrap_or_default();
+    let about = mpitrace_job::mpi::about(setup.library)?.answer.unwrap_or_default();
     Ok(Costs {
         cost: Cost { counters: None, ..cost },
         with_counters: costs.collect(),

@@ -12,11 +12,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use mpitrace_job::launcher;
+use mpitrace_job::mpi;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::table::{Table, number, text};
-
-use crate::launcher;
-use crate::mpi;
 
 /// Measure what tracing adds to a call on this machine, beside two bare time stamps
 ///

@@ -13,11 +13,10 @@ use clap::Args;
 use mpitrace_format::TraceError;
 use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::recover::{self, Leftover, Recovered};
+use mpitrace_job::{markers, process};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::text;
 use serde_json::json;
-
-use crate::{markers, process};
 
 /// Make a trace out of what a killed job left behind
 ///

@@ -12,17 +12,18 @@ use mpitrace_show::destination::{Content, write_file};
 use mpitrace_show::draw::terminal::Look;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress::{self, Progress};
+use mpitrace_source::Source;
+use mpitrace_source::memory;
+use mpitrace_source::options::{Input, RuleOption, TimeOption};
+use mpitrace_words::summary::Summary;
 
 use super::{exit_code, info};
-use crate::memory;
-use crate::options::{Input, PictureOption, RuleOption, TimeOption};
 use crate::report::detail::{Detail, SHOWN};
 use crate::report::fingerprint::{Fingerprint, Overview, Report, Run};
 use crate::report::measured::Measured;
+use crate::report::picture_option::PictureOption;
 use crate::report::timeline::Timeline;
 use crate::report::{make, page, pictures, terminal};
-use crate::source::Source;
-use crate::summary::Summary;
 
 /// Show the fingerprint of each operation: a page, pictures, or plots in the terminal
 ///
@@ -198,7 +199,7 @@ fn place(arguments: &Arguments) -> Result<Place<'_>> {
 
 fn run_facts(source: &Source, name: &str) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
-    let facts = info::facts::Facts::new(&traced.trace, &traced.operations, &traced.clock);
+    let facts = mpitrace_words::info::Facts::new(&traced.trace, &traced.operations, &traced.clock);
     let lines = info::page::lines(&facts).into_iter().map(|(title, line)| (title.to_owned(), line));
     Run { facts: lines.collect(), factors: facts.factors, ..only_summary(source, name) }
 }

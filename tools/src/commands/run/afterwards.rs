@@ -1,7 +1,7 @@
 //! The output of `run` after a job: the summary of its trace.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use mpitrace::account::Account;
 use mpitrace::categories::Rule;
@@ -9,9 +9,10 @@ use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
 use mpitrace::reader::Trace;
 use mpitrace_show::output::Style;
+use mpitrace_words::names::file_here;
+use mpitrace_words::summary::Summary;
 
 use crate::commands::jobs::{self, Row};
-use crate::summary::Summary;
 
 /// The summary of a trace with more calls takes seconds, and up to 70 bytes of memory a call; `mpitrace summary` is named
 /// in its place.
@@ -19,7 +20,7 @@ const MOST_CALLS: u64 = 10_000_000;
 
 pub fn summarize(traces: &[PathBuf]) {
     let [path] = traces else { return };
-    let name = name(path);
+    let name = file_here(path);
     // A trace that cannot be read is no reason for another exit code than the job's.
     let Ok(trace) = Trace::open(&[path]) else { return };
     if trace.records() > MOST_CALLS {
@@ -33,11 +34,4 @@ pub fn summarize(traces: &[PathBuf]) {
     let summary = summary.with_processes(&trace, traces);
     let stderr = io::stderr();
     let _ = summary.write(&mut stderr.lock(), Style::for_stream(&stderr));
-}
-
-/// How a command line in this folder names the file.
-pub fn name(path: &Path) -> String {
-    let here = std::env::current_dir().ok();
-    let relative = here.and_then(|here| path.strip_prefix(here).ok());
-    relative.unwrap_or(path).display().to_string()
 }

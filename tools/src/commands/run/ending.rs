@@ -12,16 +12,17 @@ use mpitrace_format::file;
 use mpitrace_format::layout::{NO_RANK, state};
 use mpitrace_format::metadata::{self, Metadata};
 use mpitrace_format::recover::{self, Leftover, Recovered};
+use mpitrace_job::observer::{End, Observed};
+use mpitrace_job::process;
+use mpitrace_job::stacks::Namer;
 use mpitrace_show::text;
+use mpitrace_words::info::Facts;
+use mpitrace_words::mismatches;
+use mpitrace_words::names::file_here;
 
-use super::afterwards::name;
-use super::observer::{End, Observed};
 use super::traces;
-use crate::commands::info::{facts::Facts, page};
+use crate::commands::info::page;
 use crate::commands::recover::tell_losses;
-use crate::mismatches;
-use crate::process;
-use crate::stacks::Namer;
 
 /// The processes of a job may end a little later than its launcher.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -111,9 +112,12 @@ impl Ending {
         let (calls, ranks) = (text::count(*records, "call"), text::count((*ranks).into(), "rank"));
         let missing = match world_size.saturating_sub(*ranks_in_trace) {
             0 => String::new(),
-            _ => format!(" of {world_size} (on other nodes: `mpitrace recover -o {}`)", name(path)),
+            _ => format!(" of {world_size} (on other nodes: `mpitrace recover -o {}`)", file_here(path)),
         };
-        eprintln!("mpitrace: the job did not end normally; {calls} of {ranks}{missing} recovered into {}", name(path));
+        eprintln!(
+            "mpitrace: the job did not end normally; {calls} of {ranks}{missing} recovered into {}",
+            file_here(path)
+        );
     }
 
     pub fn say_where(&self, observed: &Observed) {
@@ -123,7 +127,7 @@ impl Ending {
             lines.extend(page::problems(&facts));
             lines.iter().take(LISTED).for_each(|line| eprintln!("mpitrace: {line}"));
             if lines.len() > LISTED {
-                eprintln!("mpitrace: ... `mpitrace info {}` shows the rest", name(self.path()));
+                eprintln!("mpitrace: ... `mpitrace info {}` shows the rest", file_here(self.path()));
             }
             if facts.ended_by_launcher {
                 // The order in which it killed the ranks says nothing.

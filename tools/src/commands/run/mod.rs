@@ -3,14 +3,9 @@
 mod afterwards;
 mod ending;
 mod failed_end;
-mod metrics;
-mod observer;
 mod plan;
-mod sampling;
 mod series;
 mod settings;
-mod standing;
-mod takers;
 mod traces;
 
 use std::ffi::{OsStr, OsString};
@@ -20,15 +15,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use clap::{Args, value_parser};
+use mpitrace_job::launcher::{self, Flavour, Tracer};
+use mpitrace_job::observer::Observer;
+use mpitrace_job::observer::metrics::Metrics;
+use mpitrace_job::observer::sampling::Sampling;
+use mpitrace_job::observer::standing::Standstill;
+use mpitrace_job::process;
 
 use crate::commands::recover;
-use crate::launcher::{self, Flavour, Tracer};
-use crate::process;
-use metrics::Metrics;
-use observer::Observer;
-use sampling::Sampling;
 use settings::{DISABLE, OUTPUT, PROCESSES, RUN, SAMPLE, SEGMENT_DIR, STACKS, STUCK, Settings, VERBOSE};
-use standing::Standstill;
 use traces::Traces;
 
 const PREFIX: &str = "MPITRACE_";

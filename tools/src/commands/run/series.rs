@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use mpitrace_job::process::{self, NOT_STARTED};
 use mpitrace_show::text::count;
 
 use super::plan::{Planned, labelled, letter, plan};
 use super::{Arguments, Job};
-use crate::process::{self, NOT_STARTED};
 
 const NAME: &str = "mpitrace.mpitrace";
 

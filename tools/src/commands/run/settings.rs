@@ -4,9 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use clap::Args;
+use mpitrace_job::observer::sampling;
 use mpitrace_synchronise::{Method, Synchronisation};
-
-use super::sampling;
 
 /// The variable of the trace's name, which `run` itself has to know.
 pub const OUTPUT: &str = "MPITRACE_OUTPUT";

@@ -2,11 +2,11 @@
 
 use mpitrace::completion_times::{CompletionTimes, NOBODY, Ordering, RankTimes};
 use mpitrace::statistics::median;
+use mpitrace_source::Ranks;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::selection::Selection;
-use crate::source::Ranks;
 
 /// Medians over the repetitions that count; ns.
 #[derive(Clone, Copy, Debug, Default, Serialize)]

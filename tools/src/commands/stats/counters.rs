@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use mpitrace::statistics::median;
+use mpitrace_source::{Counter, Kind, Source};
 use serde::Serialize;
 
 use super::selection::Selection;
-use crate::source::{Counter, Kind, Source};
 
 /// The values of a counter in the repetitions of a category, those of all ranks together.
 #[derive(Clone, Copy, Debug, Serialize)]

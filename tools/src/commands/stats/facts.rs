@@ -8,6 +8,9 @@ use mpitrace::run_time::RunTime;
 use mpitrace::statistics::{self, Quantile, Sample, Summary};
 use mpitrace_show::progress::Progress;
 use mpitrace_show::text;
+use mpitrace_source::Source;
+use mpitrace_source::operation_time::{self, OperationTime};
+use mpitrace_words::description::Description;
 use serde::Serialize;
 
 use super::Arguments;
@@ -16,8 +19,6 @@ use super::counters;
 use super::non_blocking::{self, NonBlocking};
 use super::ranks::{self, RankFacts};
 use super::selection::{LeftOut, Selection};
-use crate::account::{self, OperationTime};
-use crate::source::{Description, Source};
 use mpitrace::whole_run::AllCalls;
 
 pub const STEPS: u64 = 6;
@@ -63,7 +64,7 @@ impl Facts {
         let mut selection = Selection::new(source, number, time, rule, arguments.category)?;
         // The account goes by the categories of the local run times.
         let category = (time == RunTime::Local).then_some(selection.categories.category.as_slice());
-        let account = account::of_operation(source, number, rule, category);
+        let account = operation_time::of_operation(source, number, rule, category);
         progress.step();
         let of_ranks = source.ranks(number);
         let summary = CompletionSummary::new(&of_ranks, &selection);

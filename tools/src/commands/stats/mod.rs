@@ -14,10 +14,10 @@ use anyhow::Result;
 use clap::Args;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress::{self, Progress};
+use mpitrace_source::Source;
+use mpitrace_source::memory;
+use mpitrace_source::options::{Input, RuleOption, TimeOption};
 
-use crate::memory;
-use crate::options::{Input, RuleOption, TimeOption};
-use crate::source::Source;
 use facts::Facts;
 use selection::Wanted;
 

@@ -5,10 +5,11 @@ use mpitrace::completion_times::overlap;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
 use mpitrace_functions::blocking_name;
+use mpitrace_source::Source;
+use mpitrace_words::description::Description;
 use serde::Serialize;
 
 use super::selection::Selection;
-use crate::source::{Description, Source};
 
 /// Medians over the repetitions that count, of each the largest of all ranks; ns.
 #[derive(Debug, Serialize)]

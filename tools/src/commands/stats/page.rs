@@ -8,11 +8,11 @@ use mpitrace::statistics::{Description, Mode};
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::table::{self, Cell, Column, Table, number, text, time};
 use mpitrace_show::text;
+use mpitrace_words::all_calls;
+use mpitrace_words::numbers;
+use mpitrace_words::places;
 
 use super::facts::Facts;
-use crate::all_calls;
-use crate::numbers;
-use crate::places;
 use mpitrace::account::Parts;
 use mpitrace::whole_run::AllCalls;
 

@@ -1,11 +1,11 @@
 //! The numbers of each rank.
 
 use mpitrace::statistics::{CONFIDENCE, Description, Intervals, Sample, moments, tukey_fences};
+use mpitrace_source::Ranks;
 use serde::Serialize;
 
 use super::completion::CompletionSummary;
 use super::selection::Selection;
-use crate::source::Ranks;
 
 /// The time that a rank spent in the calls that count, by its own clock.
 #[derive(Debug, Serialize)]

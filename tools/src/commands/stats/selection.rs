@@ -6,9 +6,8 @@ use anyhow::Result;
 use clap::ValueEnum;
 use mpitrace::categories::{Categories, Category, Remarks, Rule};
 use mpitrace::run_time::RunTime;
+use mpitrace_source::Source;
 use serde::Serialize;
-
-use crate::source::Source;
 
 /// The repetitions that count.
 pub struct Selection<'s> {

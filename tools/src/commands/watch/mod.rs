@@ -17,14 +17,14 @@ use clap::Args;
 use mpitrace::live::summary::View;
 use mpitrace::live::{self, Job, Observer, Snapshot, State, Stragglers, Stuck, Summary, Waiting};
 use mpitrace::operations::Mismatch;
+use mpitrace_job::process;
 use mpitrace_show::output::{self, Output};
+use mpitrace_words::places::{StuckFacts, WhereFacts};
+use mpitrace_words::stack::Stack;
 use serde::Serialize;
 
 use self::other_nodes::{Nodes, Way};
 use self::stacks::{Taken, Which};
-use crate::places::{StuckFacts, WhereFacts};
-use crate::process;
-use crate::stacks::Stack;
 
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_secs(1);

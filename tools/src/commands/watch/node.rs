@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::Args;
 use mpitrace::live::{self, Observer, Summary};
+use mpitrace_job::process;
+use mpitrace_job::stacks::Namer;
 use mpitrace_show::output::{DataSink, Output};
 use serde::{Deserialize, Serialize};
 
 use super::choice;
 use super::other_nodes::{Nodes, Way};
 use super::stacks::Threads;
-use crate::process;
-use crate::stacks::Namer;
 
 /// How long a job that is not there yet is waited for.
 const PATIENCE: Duration = super::PATIENCE;

@@ -8,10 +8,10 @@ use std::thread;
 
 use anyhow::{Context, Error, Result, ensure};
 use mpitrace::live::{Job, Summary};
+use mpitrace_words::info::nodes::{expand, short};
 
 use super::node::Frame;
 use super::stacks::Threads;
-use crate::commands::info::nodes::{expand, short};
 
 /// The sign for the name of a node in the words of --by.
 const NODE: &str = "%n";

@@ -9,11 +9,11 @@ use mpitrace::live::snapshot::{RankNow, Snapshot, State, Wait};
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::table::{Table, number, text, time};
 use mpitrace_show::text;
+use mpitrace_words::mismatches;
+use mpitrace_words::places::{self, place};
+use mpitrace_words::stack::Stack;
 
 use super::Seen;
-use crate::mismatches;
-use crate::places::{self, place};
-use crate::stacks::Stack;
 
 const NS: f64 = 1e9;
 /// Lines of each table.

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use clap::ValueEnum;
 use mpitrace::live::process::Process;
 use mpitrace::live::{Snapshot, Stuck};
+use mpitrace_job::stacks::Namer;
 
 use super::other_nodes::Nodes;
-use crate::stacks::Namer;
 
 /// The stacks of a rank's threads, or why there are none.
 pub type Threads = Vec<Result<Vec<String>, String>>;

@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::Quantile;
 use mpitrace_show::text;
+use mpitrace_words::description::Description;
 use serde::Serialize;
 
 use super::timeline::Timeline;
-use crate::source::Description;
 
 #[derive(Debug, Serialize)]
 pub struct Report {

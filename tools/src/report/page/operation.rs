@@ -2,11 +2,11 @@
 
 use mpitrace_show::draw::svg::escaped;
 use mpitrace_show::text;
+use mpitrace_words::numbers::{self, Row};
 use serde_json::json;
 
 use super::figure::{Figures, data, short};
 use super::{choice, facts, list, table};
-use crate::numbers::{self, Row};
 use crate::report::fingerprint::{Fingerprint, Report, Timed};
 use crate::report::plots::{self, View};
 use mpitrace::categories::Category;

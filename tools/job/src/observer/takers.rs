@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use mpitrace::live::process;
 use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::samples::{Preempted, Taker};
+use mpitrace_words::names::user_name;
 
 use super::standing::Standing;
-use crate::commands::jobs::user_name;
 use crate::stacks::threads_of;
 
 pub const PAUSE: Duration = Duration::from_secs(1);

@@ -11,6 +11,7 @@ use mpitrace_format::file;
 use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::samples::Samples;
 use mpitrace_show::text;
+use mpitrace_words::names::file_here;
 
 use super::standing::Standing;
 use super::takers::{self, Takers};
@@ -122,7 +123,7 @@ impl Sampling {
                 continue;
             }
             let path = Samples::beside(trace);
-            let name = super::afterwards::name(&path);
+            let name = file_here(&path);
             match std::fs::write(&path, Samples { preempted, ..self.tree.named(job, threads) }.encode()) {
                 Ok(()) if is_silent || self.hz == 0.0 => {}
                 Ok(()) if lost == 0 => eprintln!("mpitrace: {} in {name}", text::count(count, "sample")),

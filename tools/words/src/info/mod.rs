@@ -1,5 +1,7 @@
 //! The results of `info`, as the keys of its JSON.
 
+pub mod interruptions;
+pub mod nodes;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use mpitrace::algorithms::Seen;
@@ -18,11 +20,10 @@ use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use mpitrace_synchronise::Method;
 use serde::Serialize;
 
-use super::interruptions::Interruptions;
-use super::nodes;
+use crate::description::Description;
+use crate::info::interruptions::Interruptions;
 use crate::mismatches;
 use crate::places::{self, StuckFacts, WhereFacts};
-use crate::source::Description;
 
 #[derive(Debug, Serialize)]
 pub struct Facts {

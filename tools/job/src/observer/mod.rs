@@ -6,6 +6,10 @@
 //! A process that ends closes its files first: a launcher that notices ends the others, and they may be gone before it.
 //! So the order of the ends is the order in which the segments were closed, which inotify keeps.
 
+pub mod metrics;
+pub mod sampling;
+pub mod standing;
+pub mod takers;
 use std::ffi::{c_int, c_short};
 use std::fs::File;
 use std::io::{self, Read};
@@ -19,9 +23,9 @@ use mpitrace::live::ProcessEnd;
 use mpitrace_format::live::{Holder, Segment};
 use mpitrace_platform::node_files;
 
-use super::metrics::{self, Metrics};
-use super::sampling::Sampling;
-use super::standing::{Standing, Standstill};
+use crate::observer::metrics::Metrics;
+use crate::observer::sampling::Sampling;
+use crate::observer::standing::{Standing, Standstill};
 use crate::process;
 use crate::stacks::{Capture, Why};
 

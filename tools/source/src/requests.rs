@@ -3,7 +3,8 @@
 use mpitrace::completion_times::{Overheads, Requests};
 use mpitrace_functions::blocking_name;
 
-use super::{Kind, Source};
+use crate::columns::Kind;
+use crate::source::Source;
 
 /// `5.2 %`, of a share of own work that is worth a mark: 1 % and more.
 pub fn own_work_text(share: f64) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::report::pictures::Format;
+use super::pictures::Format;
 
 /// Size and title.
 #[derive(Clone, Debug, Args)]

@@ -1,21 +1,4 @@
 //! Run times behind one interface, whether they were traced or come from another tool.
-//!
-//! One operation's columns are made at a time, those of a rank each by itself: memory is for what is looked at, not for
-//! the trace.
-
-mod columns;
-mod description;
-mod members;
-mod requests;
-#[cfg(test)]
-mod tests;
-mod traced;
-mod untraced;
-
-pub use columns::{Counter, Kind, Ranks, RunTimes};
-pub use description::{Description, communicator_labels};
-pub use requests::own_work_text;
-pub use traced::Traced;
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -25,12 +8,15 @@ use anyhow::Result;
 use mpitrace::algorithms::{Algorithm, Seen};
 use mpitrace::run_time::RunTime;
 use mpitrace::whole_run::{self, AllCalls};
+use mpitrace_words::description::Description;
+use mpitrace_words::undone;
 
-use crate::commands::{check_operation, warn_if_incomplete};
+use super::columns::{Counter, Ranks, RunTimes};
+use super::traced::Traced;
+use super::untraced::Untraced;
+use super::warnings::{check_operation, warn_if_incomplete};
 use crate::memory;
 use crate::options::{Format, Input};
-use crate::undone;
-use untraced::Untraced;
 
 /// Where run times come from.
 #[derive(Debug)]

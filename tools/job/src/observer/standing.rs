@@ -6,8 +6,9 @@ use mpitrace::live::process::Process;
 use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::live::{Moved, Segment};
 use mpitrace_format::metadata::{self, Metadata};
+use mpitrace_words::stack::Stack;
 
-use crate::stacks::{Capture, Namer, Stack, Why};
+use crate::stacks::{Capture, Namer, Why};
 
 /// For so long a rank has begun and ended no call of MPI, where the user has not said it.
 const LONG: Duration = Duration::from_secs(10);

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use mpitrace::import::{Measured, csv, reprompi};
 use mpitrace::run_time::{RunTime, Span};
+use mpitrace_words::description::Description;
 
 use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};
-use super::description::Description;
 use crate::options::Format;
 
 #[derive(Debug)]

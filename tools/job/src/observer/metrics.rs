@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::metadata::Metadata;
+use mpitrace_show::openmetrics;
+use mpitrace_words::names::{program, user_name, value_of};
 use tempfile::NamedTempFile;
 
 use super::standing::Standing;
-use crate::commands::jobs::{metrics, program, user_name, value_of};
 use crate::process;
 
 /// The file is rewritten so often: Prometheus reads it every 15 s, or less often.
@@ -80,7 +81,7 @@ impl Metrics {
                 longest.as_secs_f64(),
             ),
         ] {
-            metrics::head(&mut new, &format!("running_{name}"), kind, unit, help)?;
+            openmetrics::head(&mut new, &format!("running_{name}"), kind, unit, help)?;
             let ending = if kind == "counter" { "_total" } else { "" };
             writeln!(new, "mpitrace_running_{name}{ending}{{{labels}}} {value}")?;
         }
@@ -103,6 +104,6 @@ fn labels(known: &Metadata) -> String {
     // Ranks of other users are not observed.
     let user = user_name(process::user());
     let values = [("job", value_of(known, "job")), ("program", command), ("user", Some(user))];
-    let label = |(name, value): (&str, Option<String>)| metrics::label(name, &value.unwrap_or_default());
+    let label = |(name, value): (&str, Option<String>)| openmetrics::label(name, &value.unwrap_or_default());
     values.map(label).join(",")
 }

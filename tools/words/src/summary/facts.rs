@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::processes::OfRank;
 use super::unknown_waits;
 use super::verdict::{Evidence, Verdict};
-use crate::source::communicator_labels;
+use crate::description::communicator_labels;
 
 const NS: f64 = 1e9;
 

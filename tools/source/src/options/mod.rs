@@ -3,12 +3,10 @@
 
 mod input;
 mod names;
-mod picture;
 mod rule;
 mod time;
 
 pub use input::{Format, FromOption, Input, TraceInput, canonical};
 pub use names::named;
-pub use picture::PictureOption;
 pub use rule::{ReductionOption, RuleOption};
 pub use time::TimeOption;

@@ -5,7 +5,7 @@ use mpitrace::live::{Kind, ProcessEnd, Stuck};
 use mpitrace_show::text;
 use serde::Serialize;
 
-use crate::stacks::Stack;
+use crate::stack::Stack;
 
 const NS: f64 = 1e9;
 

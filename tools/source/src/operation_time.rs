@@ -4,7 +4,7 @@ use mpitrace::account::Parts;
 use mpitrace::categories::{Category, Rule};
 use serde::Serialize;
 
-use crate::source::Source;
+use super::Source;
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct OperationTime {

@@ -1,0 +1,12 @@
+//! The processes of a job: how a launcher starts them with the tracer, which MPI library they have, how they are observed
+//! while they run, and the stacks of their threads. In come command lines, process numbers and segments in memory. Out go
+//! ends, samples and stacks; the times of calls are not looked at here.
+
+#![allow(missing_docs, reason = "fields and methods whose names say it all")]
+
+pub mod launcher;
+pub mod markers;
+pub mod mpi;
+pub mod observer;
+pub mod process;
+pub mod stacks;

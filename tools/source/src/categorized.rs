@@ -1,0 +1,63 @@
+//! An operation with its repetitions sorted into categories.
+
+use anyhow::{Context, Result};
+use mpitrace::algorithms::Algorithm;
+use mpitrace::categories::{Found, Remarks, Rule};
+use mpitrace::run_time::RunTime;
+use mpitrace_words::description::Description;
+use serde::Serialize;
+
+use super::{RunTimes, Source, own_work_text};
+
+/// An operation's categories, by the keys of JSON.
+#[derive(Debug, Serialize)]
+pub struct Categorized<'a> {
+    #[serde(flatten)]
+    pub operation: &'a Description,
+    method: &'static str,
+    time: RunTime,
+    first_repetition: Option<u64>,
+    #[serde(flatten)]
+    pub found: Found,
+    #[serde(flatten)]
+    remarks: Remarks,
+    /// Of a non-blocking operation: the share of its run times in which the program itself computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own_work: Option<f64>,
+    pub repetition: Vec<u64>,
+    pub run_time_ns: Vec<f64>,
+    /// The algorithm of each repetition; not there where none is seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub algorithm: Option<Vec<Option<String>>>,
+}
+
+impl<'a> Categorized<'a> {
+    /// # Errors
+    /// Run times that do not exist, or that the rule cannot sort.
+    pub fn new(source: &'a Source, number: usize, rule: Rule, time: RunTime) -> Result<Self> {
+        let RunTimes { repetition, run_time_ns } = source.run_times(number, time)?;
+        let found = rule.apply(&repetition, &run_time_ns).with_context(|| format!("operation {number}"))?;
+        let remarks = found.remarks(&repetition, &run_time_ns);
+        let named = |all: Vec<Option<Algorithm>>| all.iter().map(|one| one.map(|one| one.to_string())).collect();
+        Ok(Categorized {
+            operation: &source.operations()[number],
+            method: rule.name(),
+            time,
+            first_repetition: repetition.first().copied(),
+            found,
+            remarks,
+            own_work: source.own_work(number),
+            repetition: repetition.into_owned(),
+            run_time_ns,
+            algorithm: source.algorithms(number).map(named),
+        })
+    }
+
+    pub fn own_work(&self) -> Option<String> {
+        self.own_work.and_then(own_work_text)
+    }
+
+    pub fn notes(&self) -> impl Iterator<Item = String> + use<'_> {
+        self.remarks.sentences().map(|remark| format!("operation {}: {remark}", self.operation.operation))
+    }
+}

@@ -1,0 +1,29 @@
+//! Opens what the user names: traces, or run times that other tools have measured. In come files and the options that say
+//! which of their operations, repetitions and run times are meant. Out go operations with their repetitions and times
+//! behind one interface, and the warnings about what is incomplete.
+//!
+//! One operation's columns are made at a time, each rank's by itself: memory is for what is looked at, not for the
+//! trace.
+
+#![allow(missing_docs, reason = "fields and methods whose names say it all")]
+
+mod categorized;
+mod columns;
+mod members;
+pub mod memory;
+pub mod operation_time;
+pub mod options;
+mod requests;
+mod source;
+#[cfg(test)]
+mod tests;
+mod traced;
+mod untraced;
+mod warnings;
+
+pub use categorized::Categorized;
+pub use columns::{Counter, Kind, Ranks, RunTimes};
+pub use requests::own_work_text;
+pub use source::Source;
+pub use traced::Traced;
+pub use warnings::{check_operation, warn_if_incomplete};

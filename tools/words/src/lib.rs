@@ -1,0 +1,17 @@
+//! Facts become sentences: the summary of a run, where ranks are, calls that do not belong together, what was left undone,
+//! and the facts of `info`. In come results of the analysis. Out go the structures that JSON is made of, and lines for
+//! people; nothing is read from a file or printed here.
+
+#![allow(missing_docs, reason = "fields and methods whose names say it all")]
+
+pub mod all_calls;
+pub mod description;
+pub mod info;
+pub mod mismatches;
+pub mod names;
+pub mod numbers;
+pub mod places;
+pub mod reason;
+pub mod stack;
+pub mod summary;
+pub mod undone;
