@@ -33,17 +33,25 @@ pub fn write_part_entries(file: &File, first: u32, entries: &[PartEntry]) -> io:
     file.write_all_at(bytemuck::cast_slice(entries), part_entry_offset(first))
 }
 
+/// Sees what was written through this descriptor on disk.
+///
+/// # Errors
+/// The error that the file system reports.
+pub fn synchronise(file: &File) -> io::Result<()> {
+    match file.sync_all().map_err(|error| (error.raw_os_error(), error)) {
+        // Some file systems in user space, and files that are none, cannot be synchronised.
+        Err((Some(libc::EINVAL | libc::ENOSYS | libc::ENOTSUP), _)) | Ok(()) => Ok(()),
+        Err((_, error)) => Err(error),
+    }
+}
+
 /// Sees what was written through this descriptor on disk, and closes it. A network file system may say only now that
 /// there is no room.
 ///
 /// # Errors
 /// The error that the file system reports.
 pub fn settle(file: File) -> io::Result<()> {
-    match file.sync_all().map_err(|error| (error.raw_os_error(), error)) {
-        // Some file systems in user space, and files that are none, cannot be synchronised.
-        Err((Some(libc::EINVAL | libc::ENOSYS | libc::ENOTSUP), _)) | Ok(()) => {}
-        Err((_, error)) => return Err(error),
-    }
+    synchronise(&file)?;
     // SAFETY: the descriptor is given up by the file, so that nothing else closes it.
     match unsafe { libc::close(file.into_raw_fd()) } {
         0 => Ok(()),
@@ -97,10 +105,9 @@ pub fn filled(pattern: &OsStr, value: impl Fn(u8) -> Option<String>) -> PathBuf 
     OsString::from_vec(name).into()
 }
 
-/// Sees a new name in a folder on disk, as far as the file system can.
-fn settle_name(path: &Path) {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+/// Sees new names in a folder on disk.
+pub(crate) fn settle_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
 }
 
 /// The headers of the first `parts` parts.
@@ -181,13 +188,27 @@ pub fn partial_name(path: &Path, token: &str) -> PathBuf {
 /// # Errors
 /// The folder cannot be written.
 pub fn create_new(path: &Path, token: &str) -> io::Result<(PathBuf, File)> {
+    create_new_by(path, token, &|partial, mode| {
+        OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(partial)
+    })
+}
+
+/// [`create_new`], where `create` makes a new file of this name with these permissions.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn create_new_by<F>(
+    path: &Path,
+    token: &str,
+    create: &dyn Fn(&Path, u32) -> io::Result<F>,
+) -> io::Result<(PathBuf, F)> {
     for number in 1.. {
         let candidate = numbered(path, number);
         if candidate.symlink_metadata().is_ok() {
             continue;
         }
         let partial = partial_name(&candidate, token);
-        match OpenOptions::new().read(true).write(true).create_new(true).mode(mode_in(path.parent())).open(&partial) {
+        match create(&partial, mode_in(path.parent())) {
             Ok(file) => return Ok((candidate, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -202,10 +223,23 @@ pub fn create_new(path: &Path, token: &str) -> io::Result<(PathBuf, File)> {
 /// # Errors
 /// The file cannot be given its name: the folder cannot be written, or the partial file has gone.
 pub fn publish(wanted: &Path, taken: &Path, token: &str) -> io::Result<PathBuf> {
+    publish_by(wanted, taken, token, &settle_folder)
+}
+
+/// [`publish`], where `settle_folder` sees a new name in a folder on disk.
+///
+/// # Errors
+/// The file cannot be given its name.
+pub fn publish_by(
+    wanted: &Path,
+    taken: &Path,
+    token: &str,
+    settle_folder: &dyn Fn(&Path) -> io::Result<()>,
+) -> io::Result<PathBuf> {
     let partial = partial_name(taken, token);
     let numbers = (1..).map(|number| numbered(wanted, number));
     for candidate in std::iter::once(taken.to_owned()).chain(numbers) {
-        if give_name(&partial, &candidate)? {
+        if give_name(&partial, &candidate, settle_folder)? {
             return Ok(candidate);
         }
     }
@@ -213,7 +247,7 @@ pub fn publish(wanted: &Path, taken: &Path, token: &str) -> io::Result<PathBuf> 
 }
 
 /// True if `own` has got the name; `false`: another file has it.
-pub(crate) fn give_name(own: &Path, name: &Path) -> io::Result<bool> {
+pub(crate) fn give_name(own: &Path, name: &Path, settle_folder: &dyn Fn(&Path) -> io::Result<()>) -> io::Result<bool> {
     match std::fs::hard_link(own, name) {
         Ok(()) => {}
         // A network file system may say so of a request that it has carried out and was sent again.
@@ -227,7 +261,9 @@ pub(crate) fn give_name(own: &Path, name: &Path) -> io::Result<bool> {
         // A file system without hard links: the check and the renaming are two steps there.
         Err(_) => std::fs::rename(own, name)?,
     }
-    settle_name(name);
+    let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // As far as the file system can.
+    let _ = settle_folder(folder);
     // The trace is there: a second name that cannot be removed takes nothing from it.
     let _ = std::fs::remove_file(own);
     Ok(true)

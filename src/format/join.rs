@@ -75,7 +75,7 @@ pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
     let mut number = 1;
     loop {
         let candidate = file::numbered(output, number);
-        if file::give_name(&own.path, &candidate)? {
+        if file::give_name(&own.path, &candidate, &file::settle_folder)? {
             return Ok(Joined { path: candidate, parts: own.header.parts });
         }
         let relation = match Stored::open(&candidate) {
@@ -159,7 +159,7 @@ fn take_away(name: &Path, claim: &Path) -> io::Result<bool> {
 
 fn give_back(claim: &Path, output: &Path) -> io::Result<()> {
     for number in 1.. {
-        if file::give_name(claim, &file::numbered(output, number))? {
+        if file::give_name(claim, &file::numbered(output, number), &file::settle_folder)? {
             break;
         }
     }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use bytemuck::Zeroable;
 
@@ -65,7 +66,7 @@ pub struct Times {
 /// The blocks of a part, in order: in memory, and in block files.
 #[derive(Debug, Default)]
 pub struct Blocks {
-    files: Vec<File>,
+    files: Vec<Arc<File>>,
     pieces: Vec<Piece>,
     /// Records in them.
     pub records: u64,
@@ -95,7 +96,7 @@ impl Blocks {
     }
 
     /// Adds a file, of which blocks are to be added.
-    pub fn add_file(&mut self, file: File) {
+    pub fn add_file(&mut self, file: Arc<File>) {
         self.files.push(file);
     }
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use memmap2::Mmap;
 
@@ -238,7 +239,7 @@ impl Leftover {
         let mut files = Vec::new();
         for path in self.block_files() {
             match open_own(&path, self.uid) {
-                Ok(file) => files.push((path, file)),
+                Ok(file) => files.push((path, Arc::new(file))),
                 // What it held is gone; the rest is here.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(self.unreadable(&TraceError::io(&path, error))),

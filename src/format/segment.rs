@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytemuck::Pod;
 
@@ -31,7 +32,10 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     read_with(path, bytes, own, Vec::new())
 }
 
-/// The same, with the records in its block files.
+/// A file with its name.
+pub type NamedFile = (PathBuf, Arc<File>);
+
+/// The content of a segment with the records in its block files.
 ///
 /// # Errors
 /// A damaged segment; a block file that cannot be read, or is another segment's.
@@ -39,7 +43,7 @@ pub fn read_with<'a>(
     path: &Path,
     bytes: &'a [u8],
     own: bool,
-    files: Vec<(PathBuf, File)>,
+    files: Vec<NamedFile>,
 ) -> Result<Content<'a>, TraceError> {
     let damaged = |what: &str| TraceError::damaged(path, what);
     let header = header(path, bytes)?;
@@ -61,7 +65,7 @@ pub fn read_with<'a>(
     let mut reading = Reading::new(header, &tables, own, clock.as_ref());
     for (path, file) in files {
         // The last block may be of a chunk that was not withdrawn yet.
-        let last = reading.take_file(&path, file)?;
+        let last = reading.take_file(&path, &file)?;
         kept.retain(|kept| last != Some(kept.entry.draw));
     }
     kept.sort_by_cached_key(|kept| (u64::from(kept.entry.thread), kept.entry.draw));
@@ -292,7 +296,7 @@ impl<'r, 'a> Reading<'r, 'a> {
     }
 
     /// Takes the blocks of a file: the draw of the last one. One with a call that is not known ends it.
-    fn take_file(&mut self, path: &Path, file: File) -> Result<Option<u64>, TraceError> {
+    fn take_file(&mut self, path: &Path, file: &Arc<File>) -> Result<Option<u64>, TraceError> {
         let unreadable = |error: std::io::Error| match error.kind() {
             ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
                 TraceError::damaged(path, "is not a block file of its segment")
@@ -301,9 +305,9 @@ impl<'r, 'a> Reading<'r, 'a> {
         };
         let may_be_lost = !self.own && self.tables.operations.iter().any(|operation| self.tables.is_lost(operation));
         let numbering = std::mem::take(&mut self.numbering);
-        self.blocks.add_file(file.try_clone().map_err(unreadable)?);
-        self.message_blocks.add_file(file.try_clone().map_err(unreadable)?);
-        let mut reader = BlockReader::new(&file, &self.header.rank, &numbering).map_err(unreadable)?;
+        self.blocks.add_file(Arc::clone(file));
+        self.message_blocks.add_file(Arc::clone(file));
+        let mut reader = BlockReader::new(file, &self.header.rank, &numbering).map_err(unreadable)?;
         let mut last = None;
         while let Some((offset, block)) = reader.next_block().map_err(unreadable)? {
             let highest = block.highest_operation().map_or(usize::MAX, |highest| highest as usize);
@@ -686,7 +690,7 @@ mod tests {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
         bytes[..size_of::<SegmentHeader>()].copy_from_slice(bytemuck::bytes_of(&header));
         let file = File::open(&path).unwrap();
-        let content = read_with(Path::new("a"), bytes, false, vec![(path.clone(), file)]).unwrap();
+        let content = read_with(Path::new("a"), bytes, false, vec![(path.clone(), Arc::new(file))]).unwrap();
         assert_eq!(content.records(), 5 * RECORDS, "three blocks and two chunks");
         let records: Vec<u64> = content.interruptions.iter().map(|entry| entry.record).collect();
         assert_eq!(records, [RECORDS + 1, 3 * RECORDS + 4]);
@@ -709,7 +713,7 @@ mod tests {
         assert_eq!(blocks[1].1.others, [(5, vec![9; RECORDS as usize])]);
         assert!(content.columns.iter().any(|column| name_of(&column.name) == "counter 0" && column.number == 5));
         std::fs::write(&path, &std::fs::read(&path).unwrap()[..whole - 1]).unwrap();
-        let file = vec![(path.clone(), File::open(&path).unwrap())];
+        let file = vec![(path.clone(), Arc::new(File::open(&path).unwrap()))];
         let bytes: &[u8] = bytemuck::cast_slice(&words);
         let content = read_with(Path::new("a"), bytes, false, file).unwrap();
         assert_eq!(content.records(), 5 * RECORDS, "two blocks and three chunks");

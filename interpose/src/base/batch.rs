@@ -3,7 +3,7 @@
 //! These are facts to be written down: no decision that ranks must take alike depends on them, since a variable can be
 //! there on one node and missing on another.
 
-use std::fs;
+use crate::base::own_file;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Factor {
@@ -49,7 +49,7 @@ fn value_in(factor: Factor, variable: impl Fn(&str) -> Option<String>) -> Option
 
 /// The different lines of a file, in order, with commas.
 fn nodes_in(file: &str) -> Option<String> {
-    let text = fs::read_to_string(file).ok()?;
+    let text = own_file::read_text(file).ok()?;
     let mut nodes: Vec<&str> = Vec::new();
     for node in text.lines().map(str::trim).filter(|node| !node.is_empty()) {
         if !nodes.contains(&node) {

@@ -1,11 +1,10 @@
 //! If several ranks of a node can print the same line, only the first one prints it. It is not known in advance which.
 
-use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::base::own_file::OwnFile;
 use crate::base::system;
 
 /// A hash of the launcher's name of the job; 0: this process is a job of its own.
@@ -28,7 +27,7 @@ pub fn is_first(subject: &str) -> bool {
         Err(error) => error.kind() != std::io::ErrorKind::AddrInUse,
         Ok(held) => {
             // The kernel gives the name back when the process ends.
-            std::mem::forget(system::out_of_the_way(File::from(OwnedFd::from(held))));
+            OwnFile::keep(held);
             true
         }
     }

@@ -1,18 +1,16 @@
 //! Memory for the trace buffer: a file that is allocated before it is touched, mapped, and locked as long as its
 //! process lives; or private memory. And the pages that ranks of a node share.
 
-use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
 use bytemuck::Pod;
 use mpitrace_format::layout::PAGE;
 
-use crate::base::system;
+use crate::base::own_file::OwnFile;
 
 pub struct Mapping {
     base: NonNull<u8>,
@@ -34,8 +32,8 @@ impl Mapping {
     /// Maps so many bytes of a file, which other processes may map too. Only the first page, which has memory, can be
     /// accessed before [`Mapping::touch`]: what searches all memory that can be read, as valgrind does for leaks, would
     /// take a signal for each word behind the end of the file.
-    pub fn of_file(file: &File, length: u64) -> Option<Mapping> {
-        let base = map(std::ptr::null_mut(), length, libc::PROT_NONE, libc::MAP_SHARED, file.as_raw_fd())?;
+    pub fn of_file(file: &OwnFile, length: u64) -> Option<Mapping> {
+        let base = map(std::ptr::null_mut(), length, libc::PROT_NONE, libc::MAP_SHARED, file.ours().ok()?.as_raw_fd())?;
         let mapping = Mapping { base, length };
         mapping.open(0, PAGE).then_some(mapping)
     }
@@ -105,13 +103,14 @@ impl Mapping {
 
     /// Writes a range that has memory to the same place of a file. What other threads store there meanwhile is written
     /// as it was before or after.
-    pub fn write_to(&self, file: &File, offset: u64, length: u64) -> io::Result<()> {
+    pub fn write_to(&self, file: &OwnFile, offset: u64, length: u64) -> io::Result<()> {
         let (memory, mut written) = (self.range(offset, length), 0);
+        let file = file.ours()?.as_raw_fd();
         while written < length {
             let (from, place) = (memory.wrapping_add(written as usize).cast(), offset + written);
             let left = (length - written) as usize;
             // SAFETY: the kernel checks the addresses, and changes nothing there.
-            match unsafe { libc::pwrite(file.as_raw_fd(), from, left, place as libc::off_t) } {
+            match unsafe { libc::pwrite(file, from, left, place as libc::off_t) } {
                 0 => return Err(io::ErrorKind::WriteZero.into()),
                 count if count > 0 => written += count as u64,
                 _ => match io::Error::last_os_error() {
@@ -158,94 +157,15 @@ fn map(place: *mut u8, length: u64, access: libc::c_int, kind: libc::c_int, file
     if base == libc::MAP_FAILED { None } else { NonNull::new(base.cast()) }
 }
 
-/// A file of the node that this process has made, and that it gives memory to.
-pub struct NodeFile {
-    path: PathBuf,
-    file: File,
-    /// Device and number of the file.
-    identity: (u64, u64),
-}
-
-impl NodeFile {
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Makes a file, which must not exist.
-    pub fn create(path: &Path) -> io::Result<NodeFile> {
-        let file = system::out_of_the_way(private_options().create_new(true).open(path)?);
-        let identity = identity(&file).ok_or(io::ErrorKind::NotFound)?;
-        Ok(NodeFile { path: path.to_owned(), file, identity })
-    }
-
-    /// Takes memory for a range. False where there is none, or the file is gone.
-    pub fn allocate(&mut self, offset: u64, length: u64) -> bool {
-        self.current().is_some() && self.has_room(length) && system::allocate(&self.file, offset, length)
-    }
-
-    /// Gives the memory of a range of whole pages back, where its folder can do that.
-    pub fn release(&mut self, offset: u64, length: u64) {
-        if let Some(file) = self.current() {
-            system::release(file, offset, length);
-        }
-    }
-
-    /// True if its folder has room for so many bytes. The folder that MPI libraries make their shared memory in keeps
-    /// enough room for them: some of them touch it without having taken memory for it, and SIGBUS ends the program where
-    /// there is none.
-    pub fn has_room(&self, length: u64) -> bool {
-        let shared = self.path.parent() == Some(Path::new("/dev/shm"));
-        let left = |size: u64| if shared { (size / 8).max(LEFT_TO_OTHERS) } else { 0 };
-        system::room(&self.file).is_none_or(|(size, free)| free >= length + left(size))
-    }
-
-    /// The file, opened again where the program has closed its descriptor. `None`: it is gone.
-    pub fn current(&mut self) -> Option<&File> {
-        // A program that closes all descriptors closes this one too, and its next file may get the same number.
-        if identity(&self.file) != Some(self.identity) {
-            let opened = private_options().open(&self.path);
-            let file = opened.ok().filter(|file| identity(file) == Some(self.identity))?;
-            let file = system::out_of_the_way(file);
-            // The mark of a living process went with the descriptor.
-            let _ = system::lock(&file, false);
-            // What has the number now is the program's.
-            std::mem::forget(std::mem::replace(&mut self.file, file));
-        }
-        Some(&self.file)
-    }
-}
-
-/// Bytes of the folder that stay free for others; an eighth of it if that is more.
-const LEFT_TO_OTHERS: u64 = 16 << 20;
-
-/// Opens a file to be read and written, which no other user may open where it is made; not through a link.
-pub fn private_options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-    options
-}
-
-/// The bytes of a file that is this user's. The names of files that ranks share can be guessed, and a page of another
-/// user's file may vanish, which would end the program with SIGBUS.
-pub fn length_of_own(file: &File) -> Option<u64> {
-    let found = file.metadata().ok()?;
-    (found.uid() == system::user() && found.is_file()).then_some(found.len())
-}
-
-fn identity(file: &File) -> Option<(u64, u64)> {
-    file.metadata().ok().map(|known| (known.dev(), known.ino()))
-}
-
 /// Makes and maps a file, with memory for its first page, where its folder has room for `least` bytes.
-pub fn map_file(path: &Path, length: u64, least: u64) -> Option<(Mapping, NodeFile)> {
-    let file = NodeFile::create(path).ok()?;
-    let has_memory = file.has_room(least) && system::allocate(&file.file, 0, PAGE);
-    let Some(mapping) = has_memory.then(|| Mapping::of_file(&file.file, length)).flatten() else {
+pub fn map_file(path: &Path, length: u64, least: u64) -> Option<(Mapping, OwnFile)> {
+    let mut file = OwnFile::create_private(path).ok()?;
+    let has_memory = file.has_room(least) && file.allocate(0, PAGE);
+    let Some(mapping) = has_memory.then(|| Mapping::of_file(&file, length)).flatten() else {
         let _ = std::fs::remove_file(path);
         return None;
     };
-    // Marks it as being of a living process; the kernel takes the mark off when the process ends.
-    let _ = system::lock(&file.file, false);
+    file.mark();
     Some((mapping, file))
 }
 
@@ -257,7 +177,7 @@ pub type Line = [AtomicU64; 8];
 
 impl SharedPages {
     /// The first pages of a file, so many bytes that have memory.
-    pub fn of_file(file: &File, length: u64) -> Option<SharedPages> {
+    pub fn of_file(file: &OwnFile, length: u64) -> Option<SharedPages> {
         Mapping::of_file(file, length).filter(|mapping| mapping.open(0, length)).map(SharedPages)
     }
 

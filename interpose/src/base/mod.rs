@@ -2,15 +2,19 @@
 
 pub mod allocator;
 pub mod batch;
+pub mod descriptor;
 pub mod errno;
+pub mod event;
 pub mod event_page;
 #[cfg(test)]
 pub mod event_page_tests;
 pub mod first_on_node;
+pub mod kernel;
 pub mod lock;
 pub mod log;
 pub mod memory;
 pub mod mode;
+pub mod own_file;
 pub mod pause;
 pub mod preloaded;
 pub mod process;

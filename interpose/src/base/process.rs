@@ -1,6 +1,6 @@
 //! The kernel's facts of a process of this node.
 
-use crate::base::system;
+use crate::base::{own_file, system};
 
 pub struct Process {
     pub name: String,
@@ -15,7 +15,7 @@ pub struct Process {
 impl Process {
     /// `None`: there is none with this number, or the kernel does not show it.
     pub fn read(process: u32) -> Option<Process> {
-        let status = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let status = own_file::read_text(format!("/proc/{process}/stat")).ok()?;
         // The name stands in parentheses, and may hold any character.
         let (start, end) = (status.find('(')?, status.rfind(')')?);
         let mut fields = status.get(end + 2..)?.split(' ');

@@ -2,10 +2,10 @@
 //! misused.
 
 use std::ffi::{CStr, c_int, c_void};
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Read};
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -74,19 +74,6 @@ pub fn switches() -> [u64; 2] {
     [usage.ru_nvcsw as u64, usage.ru_nivcsw as u64]
 }
 
-/// For how long the calling thread was ready to run so far, and did not, ns (proc(5), `schedstat`); `None`: the kernel
-/// does not state it. It allocates no memory.
-pub fn queued_ns() -> Option<u64> {
-    let mut text = [0; 64];
-    let length = File::open("/proc/thread-self/schedstat").ok()?.read(&mut text).ok()?;
-    std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
-}
-
-/// Makes an empty file that no other user may open. An error where the name is taken, also by a link.
-pub fn create_private(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
 /// Makes a folder that no other user may enter. An error where the name is taken, also by a link.
 pub fn create_private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
@@ -99,12 +86,6 @@ pub fn host() -> String {
     unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len()) };
     let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
     String::from_utf8_lossy(&name[..end]).into_owned()
-}
-
-/// The identity of the running kernel; zeros where it does not state it.
-pub fn boot_id() -> [u8; 16] {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    u128::from_str_radix(&text.trim_end().replace('-', ""), 16).map(u128::to_be_bytes).unwrap_or_default()
 }
 
 /// True if a file may end there: beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program.
@@ -138,6 +119,21 @@ fn limit(resource: libc::__rlimit_resource_t) -> libc::rlim_t {
     // SAFETY: `limit` outlives the call, which writes nothing else.
     unsafe { libc::getrlimit(resource, &raw mut limit) };
     limit.rlim_cur
+}
+
+/// How much address space this process may take, bytes; `None`: it is not limited.
+pub fn address_space_limit() -> Option<u64> {
+    Some(limit(libc::RLIMIT_AS)).filter(|&limit| limit != libc::RLIM_INFINITY)
+}
+
+pub fn page_size() -> u64 {
+    // SAFETY: takes a number.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
+}
+
+/// How many descriptors this process may have.
+pub fn descriptor_limit() -> u64 {
+    limit(libc::RLIMIT_NOFILE)
 }
 
 /// How large a file this process may write, bytes; `None`: any.
@@ -202,19 +198,8 @@ fn is_pending(signal: c_int) -> bool {
     }
 }
 
-/// How much more address space this process may take, bytes; `None`: it is not limited.
-pub fn address_space_left() -> Option<u64> {
-    let limit = Some(limit(libc::RLIMIT_AS)).filter(|&limit| limit != libc::RLIM_INFINITY)?;
-    // SAFETY: takes a number.
-    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
-    let sizes = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages: Option<u64> = sizes.split(' ').next().and_then(|size| size.parse().ok());
-    // Where the kernel does not say what is in use, half of it may be.
-    Some(limit.saturating_sub(pages.map_or(limit / 2, |pages| pages * page)))
-}
-
 /// How large the file system of a file is, and how much of it is free for this process, bytes; `None`: not known.
-pub fn room(file: &File) -> Option<(u64, u64)> {
+pub fn room(file: &impl AsRawFd) -> Option<(u64, u64)> {
     // SAFETY: the structure is made of integers.
     let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
     // SAFETY: the descriptor stays open as long as the file is borrowed, and `found` outlives the call.
@@ -224,7 +209,7 @@ pub fn room(file: &File) -> Option<(u64, u64)> {
 }
 
 /// Takes memory for a range of a file. False where there is none, or the process may not have so large a file.
-pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
+pub fn allocate(file: &impl AsRawFd, offset: u64, length: u64) -> bool {
     if check_size(offset + length).is_err() {
         return false;
     }
@@ -243,7 +228,7 @@ pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
 }
 
 /// Gives the memory of a range of a file of the node back: it holds zeros then. Some file systems keep it.
-pub fn release(file: &File, offset: u64, length: u64) {
+pub fn release(file: &impl AsRawFd, offset: u64, length: u64) {
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     // SAFETY: the descriptor stays open as long as the file is borrowed; the call touches no memory of ours.
     let _ = unsafe { libc::fallocate(file.as_raw_fd(), mode, offset as libc::off_t, length as libc::off_t) };
@@ -290,16 +275,9 @@ pub fn join_thread(thread: libc::pthread_t) {
     unsafe { libc::pthread_join(thread, std::ptr::null_mut()) };
 }
 
-/// The same file by a descriptor with a high number, out of the way of a program that closes or replaces low ones.
-pub fn out_of_the_way(file: File) -> File {
-    let descriptor = descriptor::out_of_the_way(file.into_raw_fd());
-    // SAFETY: it is the descriptor that the file gave up, or its duplicate in its place: nothing else closes it.
-    unsafe { File::from_raw_fd(descriptor) }
-}
-
 /// Locks the whole file against other processes, until its descriptor is closed or this process ends in whatever way;
 /// waits for those that hold it, if it is to.
-pub fn lock(file: &File, wait: bool) -> io::Result<()> {
+pub fn lock(file: &impl AsRawFd, wait: bool) -> io::Result<()> {
     let lock = libc::flock {
         l_type: libc::F_WRLCK as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,
@@ -339,65 +317,4 @@ pub fn in_children(work: extern "C" fn()) {
 pub fn let_others_trace() {
     // SAFETY: prctl takes numbers here. A kernel without Yama refuses it, and needs none.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
-}
-
-/// Has the kernel make room for descriptors with high numbers. In a process with threads it waits for all processors
-/// before it uses the larger table (about 10 ms on two of them), and MPI libraries start threads in MPI_Init: so this
-/// is done before.
-pub fn make_room_for_descriptors() {
-    if let Ok(file) = File::open("/dev/null") {
-        drop(out_of_the_way(file));
-    }
-}
-
-/// Descriptors of perf_event, which are numbers here: the program may close them at any time, and a file of its own may
-/// get the number. [`descriptor::id`] distinguishes them.
-pub mod descriptor {
-    use super::{c_int, limit};
-
-    /// `_IO('$', 0)` and `_IO('$', 1)`.
-    const ENABLE: libc::Ioctl = 0x2400;
-    const DISABLE: libc::Ioctl = 0x2401;
-
-    /// `PERF_EVENT_IOC_ID`: `_IOR('$', 7, __u64 *)`, of 8 bytes where addresses have 8.
-    const ID: libc::Ioctl = 0x8008_2407_u32 as libc::Ioctl;
-
-    /// The kernel's number of the event, which no other has; `None`: the descriptor is none of an event.
-    pub fn id(event: c_int) -> Option<u64> {
-        let mut id = 0u64;
-        // SAFETY: the kernel stores one word, in `id`, which outlives the call.
-        (unsafe { libc::ioctl(event, ID, &raw mut id) } == 0).then_some(id)
-    }
-
-    pub fn close(event: c_int) {
-        // SAFETY: takes a number; the caller closes what it has opened itself, once.
-        unsafe { libc::close(event) };
-    }
-
-    pub fn restart(event: c_int) {
-        for request in [DISABLE, ENABLE] {
-            // SAFETY: both requests take a number and no address.
-            unsafe { libc::ioctl(event, request, 0) };
-        }
-    }
-
-    /// Reads words: how many bytes came, or less than 0.
-    pub fn read(event: c_int, words: &mut [u64]) -> isize {
-        // SAFETY: the kernel writes within the slice, and every word is a value.
-        unsafe { libc::read(event, words.as_mut_ptr().cast(), size_of_val(words)) }
-    }
-
-    /// The same descriptor with a high number. A program that closes all descriptors closes ours too, and what it opens
-    /// next gets the lowest numbers: a later `read` must not take away what comes from that.
-    pub fn out_of_the_way(event: c_int) -> c_int {
-        const HIGH: libc::rlim_t = 4096;
-        let high = HIGH.min(limit(libc::RLIMIT_NOFILE) / 4 * 3) as c_int;
-        // SAFETY: takes numbers; a new descriptor for the same event is made, which is ours.
-        let high = unsafe { libc::fcntl(event, libc::F_DUPFD_CLOEXEC, high) };
-        if high < 0 {
-            return event;
-        }
-        close(event);
-        high
-    }
 }

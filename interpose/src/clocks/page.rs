@@ -2,7 +2,6 @@
 //! and on which they find out together how many they are, whose number is which, and that all have done their part.
 //! No message is needed for it, and ranks that wait sleep.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +10,8 @@ use mpitrace_format::layout::PAGE;
 use mpitrace_platform::node_files;
 
 use super::comparison::{self, Test};
-use crate::base::memory::{Line, SharedPages, length_of_own, private_options};
+use crate::base::memory::{Line, SharedPages};
+use crate::base::own_file::OwnFile;
 use crate::base::pause::Pause;
 use crate::base::system;
 
@@ -58,13 +58,16 @@ impl DomainPage {
     /// Opens the page with this number of the run, or makes it. `None`: it can be neither made nor opened.
     pub fn open(folder: &Path, number: u64) -> Option<DomainPage> {
         let path = folder.join(format!("{}{number:016x}{}", node_files::prefix(system::user()), node_files::CLOCK));
-        let file = match private_options().create_new(true).open(&path) {
+        let file = match OwnFile::create_private(&path) {
             // A page without memory behind it would end the program with SIGBUS where the folder is full.
-            Ok(file) => Some(file).filter(|file| system::allocate(file, 0, LENGTH)).or_else(|| {
-                let _ = std::fs::remove_file(&path);
-                None
-            }),
-            Err(_) => private_options().open(&path).ok().filter(is_whole),
+            Ok(mut file) => {
+                let has_memory = file.allocate(0, LENGTH);
+                if !has_memory {
+                    let _ = std::fs::remove_file(&path);
+                }
+                has_memory.then_some(file)
+            }
+            Err(_) => OwnFile::open_existing(&path).ok().filter(is_whole),
         };
         SharedPages::of_file(&file?, LENGTH).map(|page| DomainPage { page, path })
     }
@@ -176,10 +179,10 @@ fn settle(outcome: &AtomicU64, to: u64) -> u64 {
 }
 
 /// Waits until a file that another rank makes has its memory. False: it is another user's, or has none in time.
-fn is_whole(file: &File) -> bool {
+fn is_whole(file: &OwnFile) -> bool {
     let started = Instant::now();
     loop {
-        match length_of_own(file) {
+        match file.length_if_own() {
             Some(length) if length >= LENGTH => return true,
             Some(_) if started.elapsed() < PATIENCE_FOR_MEMORY => std::thread::sleep(Duration::from_micros(200)),
             _ => return false,

@@ -3,9 +3,8 @@
 //!
 //! A trace made in this way is a whole one at any time, of the ranks that have ended so far.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::Ordering;
@@ -14,6 +13,7 @@ use mpitrace_format::layout::{FileHeader, PAGE, PartEntry, round_up, state};
 use mpitrace_format::part::Content;
 use mpitrace_format::{file, running_totals};
 
+use crate::base::own_file::OwnFile;
 use crate::base::{allocator, first_on_node, log, mode, system};
 use crate::counters::{kinds, per_call};
 use crate::job::output::{self, Written};
@@ -106,7 +106,7 @@ struct Appended {
 fn append(path: &Path, job: [u8; 16], world_size: u32, content: &Content<'_>) -> io::Result<Appended> {
     for number in 1.. {
         let candidate = file::numbered(path, number);
-        let mut file = match open_trace(&candidate) {
+        let file = match open_trace(&candidate) {
             Ok(file) => file,
             // A link, wherever it leads, is no trace of this job.
             Err(error) if error.raw_os_error() == Some(libc::ELOOP) => continue,
@@ -117,13 +117,13 @@ fn append(path: &Path, job: [u8; 16], world_size: u32, content: &Content<'_>) ->
             },
             Err(error) => return Err(error),
         };
-        if !file.metadata()?.is_file() || !is_ours(&file, &candidate) {
+        if !file.metadata()?.is_file() || !is_of_user(&file, &candidate) {
             continue;
         }
         // Waits until no other rank is writing. The lock goes with the descriptor.
-        system::lock(&file, true)?;
+        file.lock()?;
         let mut bytes = [0; size_of::<FileHeader>()];
-        if file.read_exact(&mut bytes).is_err() {
+        if file.ours()?.read_exact_at(&mut bytes, 0).is_err() {
             continue;
         }
         let header: FileHeader = bytemuck::pod_read_unaligned(&bytes);
@@ -137,20 +137,20 @@ fn append(path: &Path, job: [u8; 16], world_size: u32, content: &Content<'_>) ->
 }
 
 /// Opens what has the name of the trace. Not blocking: it may be a pipe.
-fn open_trace(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
+fn open_trace(path: &Path) -> io::Result<OwnFile> {
+    OwnFile::open(path, libc::O_RDWR | libc::O_NONBLOCK | libc::O_NOFOLLOW, 0)
 }
 
 /// True if a file that has the name of the trace is this user's. Where others can write to the folder they can guess
 /// the name and the job's token, and would get the records.
-fn is_ours(file: &File, path: &Path) -> bool {
+fn is_of_user(file: &OwnFile, path: &Path) -> bool {
     let Ok(found) = file.metadata() else { return false };
     if found.uid() == system::user() {
         return true;
     }
     // A network file system may show another owner of all that this user makes.
     let probe = file::partial_name(path, &format!("{}-{}-owner", system::host(), std::process::id()));
-    let made = system::create_private(&probe).and_then(|file| file.metadata());
+    let made = OwnFile::create_private(&probe).and_then(|file| file.metadata());
     let _ = std::fs::remove_file(&probe);
     made.is_ok_and(|made| made.uid() == found.uid())
 }
@@ -158,11 +158,12 @@ fn is_ours(file: &File, path: &Path) -> bool {
 /// Makes a trace without parts, whole from the moment on at which it has its name.
 fn begin(path: &Path, job: [u8; 16], world_size: u32) -> io::Result<()> {
     let partial = file::partial_name(path, &format!("{}-{}", system::host(), std::process::id()));
-    let file = OpenOptions::new().write(true).create_new(true).mode(file::mode_in(path.parent())).open(&partial)?;
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
+    let file = OwnFile::open(&partial, flags, file::mode_in(path.parent()))?;
     let start = file::parts_start(world_size);
     let made = system::check_size(start)
-        .and_then(|()| file.set_len(start))
-        .and_then(|()| file::write_header(&file, job, world_size, 0, start, false))
+        .and_then(|()| file.ours()?.set_len(start))
+        .and_then(|()| file::write_header(file.ours()?, job, world_size, 0, start, false))
         .and_then(|()| std::fs::hard_link(&partial, path));
     let _ = std::fs::remove_file(&partial);
     made
@@ -170,33 +171,34 @@ fn begin(path: &Path, job: [u8; 16], world_size: u32) -> io::Result<()> {
 
 /// Adds a part behind those that are there: what the header says is true at any time. Returns how many parts there are,
 /// and how many records they hold. However many ranks have written before, this one reads a few bytes.
-fn add_part(file: &File, header: &FileHeader, content: &Content<'_>) -> io::Result<(u32, u64)> {
+fn add_part(file: &OwnFile, header: &FileHeader, content: &Content<'_>) -> io::Result<(u32, u64)> {
     let offset = round_up(header.length, PAGE);
     let length = content.length();
     system::check_size(offset + length)?;
-    let before = running_totals::read(file, header.parts)?;
+    let before = running_totals::read(file.ours()?, header.parts)?;
     let is_complete = !content.incomplete && content.rank.state == state::FINALIZED;
     let totals = before.with(content.records(), is_complete);
     let entry = PartEntry { offset, length, rank: content.rank.rank, padding: 0 };
     let written = content
-        .write_at(file, offset)
-        .and_then(|()| file::write_part_entries(file, header.parts, &[entry]))
-        .and_then(|()| running_totals::write(file, &totals, header.world_size));
+        .write_at(file.ours()?, offset)
+        .and_then(|()| file::write_part_entries(file.ours()?, header.parts, &[entry]))
+        .and_then(|()| running_totals::write(file.ours()?, &totals, header.world_size));
     if let Err(error) = written {
-        let _ = file.set_len(header.length);
+        let _ = file.ours().and_then(|file| file.set_len(header.length));
         return Err(error);
     }
     let complete = totals.complete == 1 && totals.parts == header.world_size;
     let end = offset + length;
-    file::write_header(file, header.job, header.world_size, totals.parts, end, complete)?;
+    file::write_header(file.ours()?, header.job, header.world_size, totals.parts, end, complete)?;
     Ok((totals.parts, totals.records))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use std::os::unix::fs::FileExt;
+    use std::fs::{File, OpenOptions};
+    use std::io::Read;
 
+    use super::*;
     use bytemuck::Zeroable;
     use mpitrace_format::layout::{PartHeader, RankHeader};
     use mpitrace_format::packed::{Numbering, Rows};

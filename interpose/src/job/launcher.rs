@@ -4,7 +4,7 @@
 //! on another. The name only finds the files of the same job; a hint only saves a wait.
 
 use crate::base::process::Process;
-use crate::base::system;
+use crate::base::{kernel, own_file};
 
 pub struct Job {
     /// A hash of the job's name and of this version of the tracer.
@@ -29,7 +29,7 @@ struct Surroundings<'s> {
 impl Job {
     pub fn read() -> Job {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let command = std::fs::read(format!("/proc/{}/cmdline", process())).unwrap_or_default();
+        let command = own_file::read(format!("/proc/{}/cmdline", process())).unwrap_or_default();
         // The name of the nearest launcher's process, empty where it cannot be read.
         let name = Process::read(process()).map(|found| found.name).unwrap_or_default();
         let here = Surroundings { variable: &variable, launcher: (name, command) };
@@ -116,7 +116,7 @@ fn control_port_of(command: &[u8]) -> Option<String> {
 fn launcher_above() -> String {
     let found = process();
     let started = Process::read(found).map_or(0, |found| found.started);
-    format!("{:x?} {found}.{started}", system::boot_id())
+    format!("{:x?} {found}.{started}", kernel::boot_id())
 }
 
 /// The nearest process above this one whose name begins with one of these.

@@ -1,7 +1,7 @@
 //! The metadata of the run: the experimental factors (Hunold & Carpen-Amarie 2016, table VI), as far as they can be
 //! seen from inside the program.
 
-use std::fs;
+use std::path::Path;
 
 use mpitrace_format::algorithms::VISIBLE;
 use mpitrace_format::layout::{abi as family, full};
@@ -9,7 +9,7 @@ use mpitrace_format::metadata::{Metadata, UNKNOWN};
 
 use crate::base::batch::{self, Factor};
 use crate::base::symbol::Symbol;
-use crate::base::{first_on_node, system};
+use crate::base::{first_on_node, own_file, system};
 use crate::counters::mpi_t::control;
 use crate::job::launcher::process_above;
 use crate::job::settings::Settings;
@@ -143,7 +143,7 @@ fn is_recorded(name: &str) -> bool {
 
 #[inline(never)]
 fn read(path: &str) -> String {
-    fs::read_to_string(path).map(|text| text.trim_end().to_owned()).unwrap_or_default()
+    own_file::read_text(path).map(|text| text.trim_end().to_owned()).unwrap_or_default()
 }
 
 /// The rest behind the first of these beginnings that a line has.
@@ -160,7 +160,7 @@ fn affinity() -> Option<String> {
 
 /// The command line of a process, `self` or a number.
 fn command_of(process: &str) -> Option<String> {
-    let line = fs::read(format!("/proc/{process}/cmdline")).ok()?;
+    let line = own_file::read(format!("/proc/{process}/cmdline")).ok()?;
     let words: Vec<_> = line.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
     let text = words.join(" ");
     // A command line of megabytes is not a factor.
@@ -218,8 +218,8 @@ fn network(version: &str) -> Option<String> {
         return Some(device);
     }
     let names = |folder: &str| -> Vec<String> {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+        let names = own_file::names_in(Path::new(folder)).unwrap_or_default();
+        names.iter().map(|name| name.to_string_lossy().into_owned()).collect()
     };
     let with_rate = |name: &String, rate: String, unit: &str| match rate.trim() {
         "" | "-1" => name.clone(),

@@ -5,9 +5,7 @@
 //! written: rank 0 gathers where the parts lie, and writes header and table by itself. The name under which the file is
 //! written has the run's token in it, so that another node cannot have it in a cache, or have another file of the name.
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use mpitrace_format::file;
@@ -16,7 +14,8 @@ use mpitrace_format::part::Content;
 
 use crate::base::allocator::{self, Held};
 use crate::base::lock::lock;
-use crate::base::{first_on_node, log, system};
+use crate::base::own_file::OwnFile;
+use crate::base::{first_on_node, log, own_file, system};
 use crate::clocks;
 use crate::job::output_name::{make_folder_of, path_of, with_name};
 use crate::job::run::{Run, World};
@@ -116,7 +115,7 @@ impl Trace<'_> {
         let mut created = None;
         let mut why = None;
         if writers.rank == 0 {
-            let create = || file::create_new(path, &token);
+            let create = || file::create_new_by(path, &token, &create_partial);
             let made = writers.at_files(|| {
                 create().or_else(|error| match error.kind() {
                     // A folder on another node than rank 0's, or with the time in its name.
@@ -144,7 +143,7 @@ impl Trace<'_> {
         &self,
         writers: &Writers,
         (path, token): (&Path, &str),
-        created: Option<(PathBuf, File)>,
+        created: Option<(PathBuf, OwnFile)>,
         why: Option<(u32, io::Error)>,
     ) -> Result<Written, Lost> {
         let run = self.run;
@@ -157,21 +156,25 @@ impl Trace<'_> {
             Some((_, file)) => Some(file),
             None => writers.at_files(|| open_partial(&partial)).ok(),
         };
-        if !writers.all(opened.is_some())? {
+        let all_see_it = writers.all(opened.is_some())?;
+        let Some(mut file) = opened.filter(|_| all_see_it) else {
             if writers.rank == 0 {
                 let _ = std::fs::remove_file(&partial);
             }
             return Ok(Written::NotShared);
-        }
+        };
 
-        let part = self.write_part(writers, opened)?;
+        let part = self.write_part(writers, &mut file)?;
         let parts = writers.gather(part)?;
         let mut published = Err(None);
         if writers.rank == 0 {
             published = match parts.iter().find_map(|part| Some((part.rank as u32, part.failure()?))) {
                 Some(failed) => Err(Some(failed)),
                 None => writers
-                    .at_files(|| self.finish_file(&partial, &parts).and_then(|()| file::publish(path, &taken, token)))
+                    .at_files(|| {
+                        self.finish_file(&mut file, &parts)?;
+                        file::publish_by(path, &taken, token, &own_file::settle_folder)
+                    })
                     .map_err(|error| Some((run.rank, error))),
             };
             if published.is_err() {
@@ -185,29 +188,31 @@ impl Trace<'_> {
             _ => {}
         }
         let records = parts.iter().map(|part| part.records).sum();
-        Ok(Written::Whole { path: published.unwrap_or(taken), ranks: writers.size, records })
+        let path = published.unwrap_or(taken);
+        if let Some(times) = self.content.as_ref().and_then(Content::finalize_times_offset) {
+            *lock(&run.unfinished) = Some((file.renamed(&path), part.offset + times));
+        }
+        Ok(Written::Whole { path, ranks: writers.size, records })
     }
 
     /// Writes this rank's part, and sees it on disk.
-    fn write_part(&self, writers: &Writers, opened: Option<File>) -> Result<WrittenPart, Lost> {
+    fn write_part(&self, writers: &Writers, file: &mut OwnFile) -> Result<WrittenPart, Lost> {
         let (run, content) = (self.run, self.content.as_ref());
         let length = content.map_or(0, Content::length);
         let offset = file::parts_start(writers.size) + writers.sum_before(length)?;
-        let write = |file: File| {
+        let write = || {
             if content.is_none() && run.live.get().is_some() {
                 let error = if allocator::is_exhausted() { libc::ENOMEM } else { libc::EIO };
                 return Err(io::Error::from_raw_os_error(error));
             }
             system::check_size(offset + length)?;
             if let Some(content) = content {
-                content.write_at(&file, offset)?;
-                let place = content.finalize_times_offset().map(|place| offset + place);
-                *lock(&run.unfinished) = file.try_clone().ok().zip(place);
-                file::settle(file)?;
+                content.write_at(file.current()?, offset)?;
+                file.settle()?;
             }
             Ok(())
         };
-        let wrote = writers.at_files(|| opened.map_or(Ok(()), write));
+        let wrote = writers.at_files(write);
         Ok(WrittenPart {
             rank: run.rank.into(),
             offset,
@@ -219,7 +224,7 @@ impl Trace<'_> {
     }
 
     /// Writes header and table of a file whose parts are there.
-    fn finish_file(&self, partial: &Path, parts: &[WrittenPart]) -> io::Result<()> {
+    fn finish_file(&self, file: &mut OwnFile, parts: &[WrittenPart]) -> io::Result<()> {
         let entry = |part: &WrittenPart| PartEntry {
             offset: part.offset,
             length: part.length,
@@ -230,11 +235,11 @@ impl Trace<'_> {
         let start = file::parts_start(entries.len() as u32);
         let end = parts.iter().map(|part| part.offset + part.length).max().unwrap_or(start);
         system::check_size(start)?;
-        let file = open_partial(partial)?;
-        file::write_part_entries(&file, 0, &entries)?;
         let complete = parts.iter().all(|part| part.finalized == 1);
-        file::write_header(&file, self.world.token(), self.run.world_size, entries.len() as u32, end, complete)?;
-        file::settle(file)
+        let open = file.current()?;
+        file::write_part_entries(open, 0, &entries)?;
+        file::write_header(open, self.world.token(), self.run.world_size, entries.len() as u32, end, complete)?;
+        file.settle()
     }
 }
 
@@ -305,15 +310,19 @@ pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
 }
 
 /// Opens the file that rank 0 has made; a link under its name is another's.
-fn open_partial(partial: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(partial)
+fn open_partial(partial: &Path) -> io::Result<OwnFile> {
+    OwnFile::open(partial, libc::O_WRONLY | libc::O_NOFOLLOW, 0)
+}
+
+fn create_partial(partial: &Path, mode: u32) -> io::Result<OwnFile> {
+    OwnFile::open(partial, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, mode)
 }
 
 /// MPI_Finalize has returned: its time is added to the trace, where this rank has written one. A kill before leaves it
 /// unknown.
 pub fn add_finalize_times(run: &Run, times: FinalizeTimes) {
     run.live.get().inspect(|live| live.header.set_finalize(times));
-    if let Some((file, offset)) = lock(&run.unfinished).take() {
+    if let Some((mut file, offset)) = lock(&run.unfinished).take() {
         let _ = file.write_all_at(bytemuck::bytes_of(&times), offset);
     }
 }

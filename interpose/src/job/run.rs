@@ -1,10 +1,10 @@
 //! The state that lasts as long as the tracing.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock};
 
+use crate::base::own_file::OwnFile;
 use crate::job::settings::Settings;
 use crate::job::traced_ranks::TracedRanks;
 use crate::mpi::Comm;
@@ -36,7 +36,7 @@ pub struct Run {
     /// The trace is written, or has failed to be.
     pub ended: AtomicBool,
     /// The trace with the place in it for the time of MPI_Finalize, which is known when that has returned.
-    pub unfinished: Mutex<Option<(File, u64)>>,
+    pub unfinished: Mutex<Option<(OwnFile, u64)>>,
     /// Where the buffers were copied to while a call lasted too long.
     pub copy: OnceLock<PathBuf>,
 }

@@ -4,6 +4,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::base::own_file;
 use crate::record::ticks;
 
 /// How long a rank waits to read an answer that is known to exist.
@@ -52,6 +53,6 @@ fn is_owned(link: &Path, owner: Option<u32>) -> bool {
 /// True if the folder of a link has it, found without its name: a network file system would remember that there is
 /// none.
 pub fn is_listed(link: &Path) -> bool {
-    let folder = link.parent().and_then(|folder| std::fs::read_dir(folder).ok());
-    folder.into_iter().flatten().flatten().any(|entry| Some(entry.file_name().as_os_str()) == link.file_name())
+    let names = link.parent().and_then(|folder| own_file::names_in(folder).ok()).unwrap_or_default();
+    names.iter().any(|name| Some(name.as_os_str()) == link.file_name())
 }

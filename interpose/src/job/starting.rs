@@ -1,8 +1,7 @@
 //! Shows other processes that this one is inside `MPI_Init`: a segment of a header alone, which has no rank yet. By these
 //! files the ranks of a job are counted ([`crate::job::traced_ranks`]). The trace buffer takes its place.
 
-use std::fs::{DirEntry, File};
-use std::io::Write;
+use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -12,13 +11,13 @@ use mpitrace_format::layout::{
 };
 use mpitrace_platform::node_files;
 
+use crate::base::own_file::{self, OwnFile};
 use crate::base::system;
 
 /// The file. It goes when this is dropped.
 pub struct Starting {
-    path: PathBuf,
     /// Holds the lock that marks the file as being of a living process.
-    file: File,
+    file: OwnFile,
 }
 
 impl Starting {
@@ -26,20 +25,19 @@ impl Starting {
     pub fn announce(rank: RankHeader, run: u32, job_key: u64, name: &str, folders: &[PathBuf]) -> Option<Starting> {
         let header = header(RankHeader { job: bytemuck::cast([job_key, 0]), ..rank }, run);
         let file = format!("{}{name}-{job_key:016x}-{}{}", prefix(), std::process::id(), node_files::SEGMENT);
-        let made = |folder: &PathBuf| Some((folder.join(&file), system::create_private(&folder.join(&file)).ok()?));
-        let (path, file) = folders.iter().find_map(made)?;
-        let mut starting = Starting { path, file: system::out_of_the_way(file) };
+        let made = |folder: &PathBuf| OwnFile::create_private(&folder.join(&file)).ok();
+        let mut starting = Starting { file: folders.iter().find_map(made)? };
         // In this order: a segment with a header and without a lock is one that was left behind. Where there is no room
         // for a header the file counts all the same.
-        let _ = system::lock(&starting.file, false);
+        starting.file.mark();
         if system::check_size(size_of_val(&header) as u64).is_ok() {
-            let _ = starting.file.write_all(bytemuck::bytes_of(&header));
+            let _ = starting.file.write_all_at(bytemuck::bytes_of(&header), 0);
         }
         Some(starting)
     }
 
     pub fn folder(&self) -> Option<&Path> {
-        self.path.parent()
+        self.file.path().parent()
     }
 
     /// Whose it is, as the file system shows it.
@@ -50,7 +48,7 @@ impl Starting {
 
 impl Drop for Starting {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_file(self.file.path());
     }
 }
 
@@ -65,9 +63,9 @@ pub fn count(folder: &Path, job_key: u64, owner: Option<u32>, beginning: &str) -
         let mut ends = name.strip_suffix(node_files::SEGMENT).unwrap_or_default().rsplit('-').skip(1);
         name.starts_with(&prefix) && ends.next() == Some(&job)
     };
-    let is_ours = |entry: &DirEntry| entry.metadata().ok().map(|found| found.uid()) == owner;
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter(|entry| is_of_job(&entry.file_name().to_string_lossy()) && is_ours(entry)).count() as u32
+    let is_ours = |name: &OsString| folder.join(name).symlink_metadata().ok().map(|found| found.uid()) == owner;
+    let names = own_file::names_in(folder).unwrap_or_default();
+    names.iter().filter(|name| is_of_job(&name.to_string_lossy()) && is_ours(name)).count() as u32
 }
 
 fn header(rank: RankHeader, run: u32) -> SegmentHeader {
@@ -99,7 +97,7 @@ mod tests {
         let announce = || Starting::announce(rank, 12, 0xab, "name", std::slice::from_ref(&folder));
         let starting = announce().unwrap();
         assert!(announce().is_none(), "the name is taken");
-        let (path, owner) = (starting.path.clone(), starting.owner());
+        let (path, owner) = (starting.file.path().to_owned(), starting.owner());
         assert_eq!(
             mpitrace_format::live::Segment::open(&path, Some(system::user())).unwrap().job_key(),
             Some(&*format!("{:016x}", 0xab))

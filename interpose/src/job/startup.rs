@@ -8,7 +8,7 @@ use bytemuck::Zeroable;
 use mpitrace_format::layout::{NO_RANK, RankHeader, RankTimes, full, live_columns, rank_times_flags, state};
 
 use crate::base::allocator::{self, Held};
-use crate::base::{first_on_node, log, mode, preloaded, system, unwinder};
+use crate::base::{first_on_node, kernel, log, mode, own_file, preloaded, system, unwinder};
 use crate::counters::source::Wanted;
 use crate::counters::{kinds, message_counters};
 use crate::identity::registry;
@@ -42,10 +42,10 @@ pub fn prepare() -> Option<Prepared> {
     if settings.stacks {
         system::let_others_trace();
     }
-    system::make_room_for_descriptors();
+    own_file::make_room();
     let source = ticks::choose_source();
     let header = RankHeader {
-        boot_id: system::boot_id(),
+        boot_id: kernel::boot_id(),
         rank: NO_RANK,
         pid: std::process::id(),
         state: state::STARTING,

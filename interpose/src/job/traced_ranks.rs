@@ -24,7 +24,8 @@ use std::time::{Duration, Instant};
 use mpitrace_format::layout::RankHeader;
 use mpitrace_platform::node_files;
 
-use crate::base::system;
+use crate::base::own_file::OwnFile;
+use crate::base::{kernel, own_file, system};
 use crate::job::launcher::{Job, Nodes};
 use crate::job::settlement::{is_listed, read, settle};
 use crate::job::starting::{self, Starting};
@@ -190,7 +191,7 @@ impl TracedRanks {
         };
         let node_link = here.join(self.named(node_files::ANSWER));
         let leader = here.join(self.named(node_files::LEADER));
-        if system::create_private(&leader).is_ok() {
+        if OwnFile::create_private(&leader).is_ok() {
             self.settlements.extend([leader, node_link.clone()]);
             let answer = self.settle_job(world_size, folder, job_link);
             let _ = symlink(&answer, &node_link);
@@ -236,7 +237,7 @@ impl TracedRanks {
             let counted = self.count_here("").max(1);
             if counted > written {
                 let file = folder.join(format!("{}.{counted}", self.name));
-                let Ok(made) = system::create_private(&file) else {
+                let Ok(made) = OwnFile::create_private(&file) else {
                     // Nothing can be said to the other nodes; so none of them finds all ranks.
                     break (self.some(), counted);
                 };
@@ -258,7 +259,7 @@ impl TracedRanks {
             // it read the folder again.
             pause = (2 * pause).min(Duration::from_millis(100));
             let look = watched.join(format!("{}.look", self.name));
-            let _ = system::create_private(&look).and_then(|_| std::fs::remove_file(&look));
+            let _ = OwnFile::create_private(&look).and_then(|_| std::fs::remove_file(&look));
         };
         let (settled, first) = self.settle_beyond(link, &answer, owner);
         if settled == ALL {
@@ -282,7 +283,7 @@ impl TracedRanks {
     fn settle_beyond(&self, link: &Path, answer: &str, owner: Option<u32>) -> (String, bool) {
         let owner = owner.or_else(|| {
             let made = link.with_file_name(format!("{}.look", self.name));
-            let owner = system::create_private(&made).ok()?.metadata().ok().map(|made| made.uid());
+            let owner = OwnFile::create_private(&made).ok()?.metadata().ok().map(|made| made.uid());
             let _ = std::fs::remove_file(&made);
             owner
         });
@@ -311,7 +312,7 @@ impl TracedRanks {
 
 /// The same number on all processes that run on this kernel and see each other's numbers; 0: not known.
 fn kernel() -> u64 {
-    let boot: [u64; 2] = bytemuck::cast(system::boot_id());
+    let boot: [u64; 2] = bytemuck::cast(kernel::boot_id());
     let processes = std::fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino());
     if boot == [0; 2] || processes == 0 { 0 } else { mix(&[boot[0], boot[1], processes])[0] }
 }
@@ -320,8 +321,8 @@ fn kernel() -> u64 {
 /// largest counts.
 fn sum_of(folder: &Path) -> u32 {
     let mut nodes = std::collections::HashMap::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
+    for name in own_file::names_in(folder).unwrap_or_default() {
+        let name = name.to_string_lossy();
         if let Some((node, count)) = name.rsplit_once('.')
             && let Ok(count) = count.parse::<u32>()
         {

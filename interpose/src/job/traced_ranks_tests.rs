@@ -105,11 +105,11 @@ fn files_are_the_user_s_alone() {
     let folder = std::env::temp_dir().join(format!("mpitrace-modes-{}-{:x}", std::process::id(), ticks::now()));
     system::create_private_folder(&folder).unwrap();
     let marker = folder.join("marker");
-    system::create_private(&marker).unwrap();
+    OwnFile::create_private(&marker).unwrap();
     assert_eq!((folder.metadata().unwrap().mode() & 0o777, marker.metadata().unwrap().mode() & 0o777), (0o700, 0o600));
     let link = folder.join("link");
     symlink(folder.join("elsewhere"), &link).unwrap();
-    assert!(system::create_private(&link).is_err(), "not through a link");
+    assert!(OwnFile::create_private(&link).is_err(), "not through a link");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

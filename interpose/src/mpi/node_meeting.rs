@@ -13,7 +13,8 @@ use std::time::Duration;
 use mpitrace_format::layout::{PAGE, round_up};
 use mpitrace_platform::node_files;
 
-use crate::base::memory::{Line, SharedPages, length_of_own, private_options};
+use crate::base::memory::{Line, SharedPages};
+use crate::base::own_file::OwnFile;
 use crate::base::pause::Pause;
 use crate::base::process::Process;
 use crate::base::system;
@@ -82,8 +83,8 @@ impl NodeMeeting {
     /// Makes the file of a run with this number and so many ranks. False: there is no memory for it.
     pub fn create(folder: &Path, number: u64, ranks: u32) -> bool {
         let path = path(folder, number);
-        let made = private_options().create_new(true).open(&path);
-        made.is_ok_and(|file| system::allocate(&file, 0, length(ranks))) || {
+        let made = OwnFile::create_private(&path);
+        made.is_ok_and(|mut file| file.allocate(0, length(ranks))) || {
             let _ = std::fs::remove_file(path);
             false
         }
@@ -97,8 +98,8 @@ impl NodeMeeting {
     /// Opens it. `None`: it cannot be opened, which the other ranks see.
     pub fn open(folder: &Path, number: u64, rank: u32, ranks: u32) -> Option<NodeMeeting> {
         let path = path(folder, number);
-        let file = private_options().open(&path).ok();
-        let file = file.filter(|file| length_of_own(file).is_some_and(|found| found >= length(ranks)));
+        let file = OwnFile::open_existing(&path).ok();
+        let file = file.filter(|file| file.length_if_own().is_some_and(|found| found >= length(ranks)));
         let Some(pages) = file.and_then(|file| SharedPages::of_file(&file, length(ranks))) else {
             let _ = symlink("refused", refusal(&path));
             return None;

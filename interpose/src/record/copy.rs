@@ -1,14 +1,13 @@
 //! Copies the trace buffer into a file while threads go on recording: a segment that outlives the node.
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use bytemuck::bytes_of;
 use mpitrace_format::layout::{ChunkEntry, RankHeader, chunk_flags};
 
+use crate::base::own_file::OwnFile;
 use crate::record::layout::{range_of, *};
 use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
@@ -20,7 +19,7 @@ impl TraceBuffer {
     /// How far tables are used is read before what they hold, so that each entry that counts is whole. A chunk that is
     /// drawn again meanwhile is left out.
     pub fn copy_to(&self, path: &Path, go_on: &dyn Fn() -> bool) -> io::Result<bool> {
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let mut file = OwnFile::create_private(path)?;
         let header = &self.layout.header;
         let used = self.tables.map(|table| table.used());
         let mut copied = *header;
@@ -44,12 +43,12 @@ impl TraceBuffer {
         }
         // Without it the file is no segment.
         file.write_all_at(bytes_of(&copied), 0)?;
-        file.sync_data()?;
+        file.settle()?;
         Ok(true)
     }
 
     /// Copies a chunk: its entry in the copy.
-    fn copy_chunk(&self, file: &File, chunk: u64) -> io::Result<ChunkEntry> {
+    fn copy_chunk(&self, file: &OwnFile, chunk: u64) -> io::Result<ChunkEntry> {
         let header = &self.layout.header;
         let entry = self.chunk(chunk as u32);
         let draw = entry.draw_word().load(Ordering::Acquire);

@@ -213,7 +213,7 @@ mod tests {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
         File::open(&path).unwrap().read_exact(bytes).unwrap();
         let files = segment::block_files(&path, bytes).unwrap().into_iter();
-        let files = files.map(|path| (path.clone(), File::open(path).unwrap())).collect();
+        let files = files.map(|path| (path.clone(), std::sync::Arc::new(File::open(path).unwrap()))).collect();
         segment::read_with(&path, bytes, false, files).unwrap().records()
     }
 

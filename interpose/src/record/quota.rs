@@ -1,17 +1,20 @@
 //! The processor quota of a control group (cgroups(7), `cpu.max` and `cpu.cfs_quota_us`): the kernel counts for how long
 //! it has held the threads of the group.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use crate::base::own_file;
+
 /// `cpu.stat` of the groups of this process that have a quota.
-static STATISTICS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+static STATISTICS: OnceLock<Vec<CString>> = OnceLock::new();
 
 /// Finds the control groups of this process that have a quota. `root` is the root of the file system.
 pub fn find(root: &Path) {
-    STATISTICS.get_or_init(|| groups(root));
+    let name = |file: PathBuf| CString::new(file.as_os_str().as_bytes()).ok();
+    STATISTICS.get_or_init(|| groups(root).into_iter().filter_map(name).collect());
 }
 
 /// For how long the groups' threads have been held so far, all processors together, ns; `None`: no group has a quota. It
@@ -22,7 +25,7 @@ pub fn held_ns() -> Option<u64> {
 }
 
 fn groups(root: &Path) -> Vec<PathBuf> {
-    let text = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    let text = own_file::read_text(root.join("proc/self/cgroup")).unwrap_or_default();
     let top = root.join("sys/fs/cgroup");
     let mut found = Vec::new();
     for line in text.lines() {
@@ -49,16 +52,16 @@ fn groups(root: &Path) -> Vec<PathBuf> {
 
 fn has_quota(group: &Path) -> bool {
     let first = |name: &str| {
-        let text = fs::read_to_string(group.join(name)).ok()?;
+        let text = own_file::read_text(group.join(name)).ok()?;
         text.split_whitespace().next()?.parse::<u64>().ok()
     };
     // `max` and -1 are no quota.
     first("cpu.max").or_else(|| first("cpu.cfs_quota_us")).is_some()
 }
 
-fn read(file: &Path) -> u64 {
+fn read(file: &CStr) -> u64 {
     let mut text = [0; 1024];
-    let length = File::open(file).and_then(|mut file| file.read(&mut text)).unwrap_or(0);
+    let length = own_file::read_into(file, &mut text).unwrap_or(0);
     of_text(&text[..length])
 }
 
@@ -72,6 +75,7 @@ fn of_text(text: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn groups_with_a_quota_are_found_up_to_the_root_in_both_versions() {
@@ -90,6 +94,7 @@ mod tests {
         let expected = ["cpu,cpuacct/job/cpu.stat", "slice/job/cpu.stat"];
         assert_eq!(found, expected.map(|name| root.join("sys/fs/cgroup").join(name)));
         write("sys/fs/cgroup/slice/job/cpu.stat", "usage_usec 7\nnr_throttled 3\nthrottled_usec 1500\n");
+        let read = |file: &Path| super::read(&CString::new(file.as_os_str().as_bytes()).unwrap());
         assert_eq!((read(&found[0]), read(&found[1])), (0, 1_500_000));
         fs::remove_dir_all(&root).unwrap();
         assert_eq!(of_text(b"nr_periods 9\nnr_throttled 3\nthrottled_time 1234567\n"), 1_234_567);

@@ -8,15 +8,15 @@
 //! of the draw. A child that was forked off has the same mapping and the same descriptor: it writes nothing.
 
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use mpitrace_format::block_file::BlockFileHeader;
 use mpitrace_format::layout::*;
 use mpitrace_format::packed::Numbering;
+use mpitrace_format::segment::NamedFile;
 
 use crate::base::allocator::{Held, is_exhausted};
-use crate::base::memory::NodeFile;
+use crate::base::own_file::OwnFile;
 use crate::base::system;
 
 /// The block files of this process: in the segment's folder, and where that takes no more beside the trace.
@@ -50,7 +50,7 @@ pub struct Place {
 }
 
 struct BlockFile {
-    file: NodeFile,
+    file: OwnFile,
     /// Bytes of its whole blocks, and of its header.
     end: u64,
     /// Bytes that it has room for, where that is taken before.
@@ -64,13 +64,13 @@ const LEFT: u64 = 1 << 20;
 
 impl BlockFile {
     fn create(place: &Place, rank: &RankHeader, block: &[u8]) -> io::Result<BlockFile> {
-        let file = NodeFile::create(&place.path).or_else(|error| {
+        let file = OwnFile::create_private(&place.path).or_else(|error| {
             // The folder of the trace may be made, but not the working directory, which the program may have removed.
             let missing =
                 error.kind() == io::ErrorKind::NotFound && !place.is_in_memory && std::env::current_dir().is_ok();
             let folder = place.path.parent().filter(|_| missing).ok_or(error)?;
             std::fs::create_dir_all(folder)?;
-            NodeFile::create(&place.path)
+            OwnFile::create_private(&place.path)
         })?;
         let mut file = BlockFile { file, end: 0, allocated: place.is_in_memory.then_some(0) };
         let header = BlockFileHeader::new(rank);
@@ -89,8 +89,7 @@ impl BlockFile {
             }
             self.allocated = Some(allocated + room);
         }
-        let file = self.file.current().ok_or(io::ErrorKind::NotFound)?;
-        file.write_all_at(bytes, self.end)?;
+        self.file.write_all_at(bytes, self.end)?;
         self.end = end;
         Ok(())
     }
@@ -129,11 +128,9 @@ impl Spill {
         self.held.is_some() && !is_exhausted()
     }
 
-    pub fn readers(&mut self) -> io::Result<Vec<(PathBuf, std::fs::File)>> {
-        let reader = |file: &mut BlockFile| {
-            let path = file.file.path().to_owned();
-            Ok((path, file.file.current().ok_or(io::ErrorKind::NotFound)?.try_clone()?))
-        };
+    /// The block files in order, with their names.
+    pub fn readers(&mut self) -> io::Result<Vec<NamedFile>> {
+        let reader = |file: &mut BlockFile| Ok((file.file.path().to_owned(), file.file.current()?.clone()));
         self.files.iter_mut().map(reader).collect()
     }
 

@@ -18,8 +18,9 @@ use mpitrace_format::{TraceError, segment};
 use mpitrace_platform::node_files;
 
 use crate::base::lock::lock;
-use crate::base::memory::{Mapping, NodeFile, map_file};
-use crate::base::system;
+use crate::base::memory::{Mapping, map_file};
+use crate::base::own_file::OwnFile;
+use crate::base::{kernel, system};
 use crate::record::chunk::Columns;
 use crate::record::entry::Entry;
 use crate::record::layout::*;
@@ -44,7 +45,7 @@ pub struct TraceBuffer {
 
 #[derive(Default)]
 pub(super) struct State {
-    pub(super) file: Option<NodeFile>,
+    pub(super) file: Option<OwnFile>,
     /// Bytes of each table that have memory.
     pub(super) reserved: [u64; REGIONS],
     pub(super) draws: u64,
@@ -101,7 +102,7 @@ impl TraceBuffer {
         rank: RankHeader,
         columns: &[ColumnEntry],
     ) -> Option<&'static TraceBuffer> {
-        let most = system::address_space_left().map(|left| left / SHARE);
+        let most = kernel::address_space_left().map(|left| left / SHARE);
         let made = DIVISORS.iter().find_map(|&(tables, records)| {
             let rank = RankHeader { capacity: rank.capacity.div_ceil(records), ..rank };
             let layout = Layout::new(rank, columns, CAPACITIES.map(|capacity| capacity / tables))?;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use mpitrace_format::layout::{InterruptionEntry, NO_PROCESSOR, interruption_flags, interruptions_by};
 use mpitrace_platform::interruptions::{EventPage, Sequence, sees_sleep};
 
-use crate::base::{errno, system};
+use crate::base::{errno, kernel, system};
 use crate::record::quota;
 
 /// Which mechanisms are tried: values of [`choose`].
@@ -169,7 +169,7 @@ impl Watch {
             watch.anchor = Reading::now();
             watch.switches = system::switches();
             watch.held = errno::kept(quota::held_ns).unwrap_or(0);
-            watch.queued = errno::kept(system::queued_ns).unwrap_or(0);
+            watch.queued = errno::kept(kernel::queued_ns).unwrap_or(0);
         }
         (watch, said)
     }
@@ -246,7 +246,7 @@ impl Watch {
             self.unread += if was_preempted { off_ns } else { 0 };
             return None;
         }
-        let queued = errno::kept(system::queued_ns)?;
+        let queued = errno::kept(kernel::queued_ns)?;
         let since = queued.saturating_sub(std::mem::replace(&mut self.queued, queued));
         Some(since.saturating_sub(std::mem::take(&mut self.unread)).min(off_ns))
     }
@@ -364,7 +364,7 @@ mod tests {
 
     /// A sleep is one beside many switches of a thread that gives way to others.
     fn sleep_among_yields(watch: &mut Watch) {
-        let Some(queued_ns) = system::queued_ns() else {
+        let Some(queued_ns) = kernel::queued_ns() else {
             println!("skipped: the kernel does not state for how long a thread was ready to run");
             return;
         };
@@ -385,7 +385,7 @@ mod tests {
             (0..20).for_each(|_| std::thread::yield_now());
             std::thread::sleep(wanted);
             // All but the time for which the thread was ready to run. It may have slept while it made the others.
-            let most = began.elapsed().as_nanos() as u64 - (system::queued_ns().unwrap_or(0) - queued_ns);
+            let most = began.elapsed().as_nanos() as u64 - (kernel::queued_ns().unwrap_or(0) - queued_ns);
             let seen = watch.look(0);
             over.store(true, Ordering::Relaxed);
             seen.map(|seen| (seen, most))

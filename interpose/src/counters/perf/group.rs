@@ -8,7 +8,7 @@ use mpitrace_platform::perf::MappedPage;
 
 use crate::base::event_page::{self, Instructions};
 use crate::base::processor;
-use crate::base::system::descriptor;
+use crate::base::{descriptor, event};
 use crate::counters::perf::event::Event;
 use crate::counters::perf::opening::{self, Column, Note};
 use crate::counters::perf::system::{self, Kernel};
@@ -58,7 +58,7 @@ impl Group {
     pub fn open(events: &[(usize, &Event)]) -> (Group, Vec<Note>) {
         let opened = opening::open(&Kernel, events);
         let hardware = events.first().is_some_and(|(_, event)| event.is_hardware());
-        let ids = opened.descriptors.iter().map(|&event| descriptor::id(event)).collect();
+        let ids = opened.descriptors.iter().map(|&event| event::id(event)).collect();
         let mut group = Group {
             descriptors: opened.descriptors,
             ids,
@@ -103,7 +103,7 @@ impl Group {
 
     /// The descriptor with this place is still that of our event.
     fn is_ours(&self, place: usize) -> bool {
-        self.ids[place].is_some() && descriptor::id(self.descriptors[place]) == self.ids[place]
+        self.ids[place].is_some() && event::id(self.descriptors[place]) == self.ids[place]
     }
 
     /// Stores the times and counts in `words`, which are as many as [`Group::words`] says.

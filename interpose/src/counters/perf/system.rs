@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mpitrace_platform::perf::{self, Attributes, SOFTWARE, flag, format};
 
-use crate::base::system::descriptor;
+use crate::base::{descriptor, event, own_file};
 use crate::counters::perf::event::Encoding;
 
 /// A leader gives the counts of its group, with the times.
@@ -68,7 +68,7 @@ impl System for Kernel {
     fn start(&self, leader: c_int) {
         // The leader alone, whose members follow: enabled one by one, a member of another kind than the leader's counts
         // only from the next context switch on (Linux 6.18: 50 of 50 sleeps were not counted).
-        descriptor::restart(leader);
+        event::restart(leader);
     }
 
     fn runs(&self, leader: c_int) -> bool {
@@ -100,12 +100,12 @@ impl System for Kernel {
 /// Reads a group in one system call; `None`: the descriptor is none of a group any more.
 pub fn read(leader: c_int) -> Option<Reading> {
     let mut words = [0u64; HEAD + MOST];
-    let bytes = descriptor::read(leader, &mut words);
+    let bytes = event::read(leader, &mut words);
     let [members, enabled, running, ref counts @ ..] = words;
     let expected = (HEAD as u64).wrapping_add(members).wrapping_mul(size_of::<u64>() as u64);
     (bytes > 0 && bytes as u64 == expected).then_some(Reading { enabled, running, counts: *counts })
 }
 
 fn number_in(path: &str) -> Option<i32> {
-    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+    own_file::read_text(path).ok()?.trim().parse().ok()
 }
