@@ -20,7 +20,7 @@ const TURNS: usize = 7;
 /// Name, argument of the program, environment.
 type Case = (&'static str, Option<&'static str>, &'static [(&'static str, &'static str)]);
 
-const CASES: [Case; 15] = [
+const CASES: [Case; 13] = [
     ("untraced", None, &[]),
     ("traced", None, &[]),
     ("paused", Some("paused"), &[]),
@@ -33,9 +33,7 @@ const CASES: [Case; 15] = [
     ("variables", None, &[("MPITRACE_PVARS", "*")]),
     ("unwatched", None, &[("MPITRACE_INTERRUPTIONS", "0")]),
     (PROTOTYPE, None, &[]),
-    ("ring", None, &[("MPITRACE_FULL", "ring"), ("MPITRACE_CAPACITY", "100000")]),
-    ("ring, 65536", None, &[("MPITRACE_CAPACITY", "65536"), ("MPITRACE_FULL", "ring")]),
-    ("spill", None, &[("MPITRACE_CAPACITY", "65536"), ("MPITRACE_FULL", "spill")]),
+    ("packed", None, &[("MPITRACE_CAPACITY", "65536")]),
 ];
 
 /// The case of the wrapper written by hand.
@@ -154,12 +152,9 @@ fn measure(compiler: &str, subjects: &Subjects) {
         median(times_of_message.collect())
     );
     println!(
-        "  in times the traced call: paused {:.2}; with full arrays, under ring {:.2}, with chunks drawn again {:.2}, \
-         written under spill {:.2}",
+        "  in times the traced call: paused {:.2}; with full arrays, packed while it runs {:.2}",
         cost("paused") / cost("traced"),
-        cost("ring") / cost("traced"),
-        cost("ring, 65536") / cost("traced"),
-        cost("spill") / cost("traced")
+        cost("packed") / cost("traced")
     );
     fill(subjects);
     let typical = |name: &str, what: fn(&Times) -> f64| median(runs_of(name).iter().map(what).collect());

@@ -23,6 +23,7 @@ pub mod recover;
 pub mod running_totals;
 pub mod samples;
 pub mod segment;
+pub mod settings;
 pub mod strings;
 pub mod ticks;
 

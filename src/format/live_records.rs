@@ -102,7 +102,7 @@ pub fn rows(
         Some(above) => above?,
         None => Vec::new(),
     };
-    let is_sample = header.rank.ring == full::SAMPLE;
+    let is_sample = header.rank.keeps == keeps::SAMPLE;
     let mut counts = Counts::new(tables, is_sample);
     let calls = rows.enter.iter().zip(&rows.operation);
     let numbers = rows.exit.iter_mut().zip(&mut rows.position).zip(&mut rows.repetition);

@@ -70,7 +70,7 @@ pub fn read_with<'a>(
     }
     kept.sort_by_cached_key(|kept| (u64::from(kept.entry.thread), kept.entry.draw));
     let mut rows: Vec<Option<Rows>> = kept.iter().map(|_| None).collect();
-    if header.rank.ring == full::SAMPLE {
+    if header.rank.keeps == keeps::SAMPLE {
         // From the last to the first, thread by thread.
         let mut thread = None;
         for (rows, kept) in rows.iter_mut().zip(&kept).rev().filter(|(_, kept)| kept.entry.thread & MESSAGES == 0) {

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-use mpitrace_format::layout::activity;
 use mpitrace_format::live::mix;
 
 use super::look::Look;
@@ -43,7 +42,7 @@ impl Movement {
     pub fn add(&mut self, look: &Look, now: f64, snapshot: &mut Snapshot) {
         let of_parts = look.trace.parts.iter().zip(&look.seen).map(|(part, seen)| {
             let calls = part.communicators().iter().fold(0u64, |sum, entry| sum.wrapping_add(entry.calls));
-            let words = part.threads().iter().map(|thread| u64::from(thread.activity & !activity::SEEN));
+            let words = part.threads().iter().map(|thread| u64::from(thread.activity));
             let own = part.operations().iter().map(|entry| entry.calls);
             // A word counts calls modulo 32; the time in them grows with each.
             let waited = part.thread_times().iter().flat_map(|times| times.ticks);

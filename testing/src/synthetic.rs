@@ -75,7 +75,7 @@ impl SyntheticRank {
             state: state::FINALIZED,
             abi: abi::MPICH,
             clock_source: clock_source::TSC,
-            ring: 0,
+            keeps: keeps::ALL,
             columns: COLUMNS.len() as u32,
             capacity: 1 << 20,
             nominal_hz: 1_000_000_000,
@@ -328,7 +328,7 @@ impl SyntheticRank {
 
     /// A call of a rank that holds a sample of this level: kept, or counted.
     pub fn sampled_call(&mut self, operation: u32, enter: u64, exit: u64, of: u32) {
-        self.header.ring = full::SAMPLE;
+        self.header.keeps = keeps::SAMPLE;
         let communicator = &self.communicators[self.operations[operation as usize].communicator as usize];
         match level(communicator.key, communicator.calls as u32) >= of {
             true => self.call(operation, enter, exit),
@@ -338,11 +338,9 @@ impl SyntheticRank {
         (last.tick, last.raw_ns) = (last.tick.max(exit), last.raw_ns.max(exit));
     }
 
-    /// Leaves the last `capacity` calls, as `ring` does.
-    pub fn wrap(&mut self, capacity: usize) {
-        self.header.ring = full::RING;
-        self.header.capacity = capacity as u64;
-        let excess = self.enter.len().saturating_sub(capacity);
+    /// Leaves the last `kept` calls: those before were paused.
+    pub fn leave_last(&mut self, kept: usize) {
+        let excess = self.enter.len().saturating_sub(kept);
         for column in [&mut self.enter, &mut self.exit, &mut self.position, &mut self.repetition] {
             column.drain(..excess);
         }

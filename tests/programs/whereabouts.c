@@ -4,10 +4,8 @@
  *   probe      rank 0 in MPI_Probe for it
  *   barrier    rank 0 in a Barrier, which rank 1 enters after 3 s
  *   finalize   rank 0 in MPI_Finalize, which rank 1 enters after 3 s
- *   polls      rank 0 tests for the message, again and again
  *   handler    rank 0 in an error handler, which pauses
  *   long       rank 0 in a Barrier, which rank 1 enters after a minute
- *   many       rank 0 in one receive after the other, for 3 s, none of which lasts
  * With a second argument rank 1 kills itself after so many seconds. */
 #include "report.h"
 
@@ -24,24 +22,12 @@ static void pausing(MPI_Comm *comm, int *error, ...)
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "recv";
-    int number = 0, flag = 0;
+    int number = 0;
     double mine = 1, sum = 0;
     MPI_Request request;
     MPI_Init(&argc, &argv);
     world();
     for (int i = 0; i < 5; i++) MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    if (!strcmp(how, "many")) {
-        for (int i = 0; i < 300; i++) {
-            if (world_rank == 0) MPI_Recv(&number, 1, MPI_INT, 1, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            if (world_rank == 1) {
-                usleep(10000);
-                MPI_Send(&i, 1, MPI_INT, 0, i, MPI_COMM_WORLD);
-            }
-        }
-        report("received %d", number);
-        MPI_Finalize();
-        return 0;
-    }
     if (world_rank == 0) {
         if (!strcmp(how, "handler")) {
             MPI_Errhandler handler;
@@ -51,10 +37,9 @@ int main(int argc, char **argv)
         }
         if (!strcmp(how, "recv")) MPI_Recv(&number, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (!strcmp(how, "probe")) MPI_Probe(1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        if (!strcmp(how, "wait") || !strcmp(how, "polls")) {
+        if (!strcmp(how, "wait")) {
             MPI_Irecv(&number, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, &request);
-            while (!strcmp(how, "polls") && !flag) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-            if (!flag) MPI_Wait(&request, MPI_STATUS_IGNORE);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
         }
         if (!strcmp(how, "probe")) MPI_Recv(&number, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }

@@ -7,54 +7,13 @@ use crate::support::{Case, On, Test, Trace, litter};
 const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi", "ompi6", "ompi6-abi"]);
 
 pub const TESTS: &[Test] = &[
-    Test::new("full_arrays_under_ring_keep_the_last_calls", ring),
     Test::new("paused_calls_are_counted_but_not_kept", paused),
-    Test::new("full_arrays_count_all_calls_of_a_killed_rank", killed),
+    Test::new("a_sample_counts_all_calls_of_a_killed_rank", killed),
     Test::new("a_sample_has_the_same_repetitions_of_all_ranks_and_the_waiting_of_all_calls", sample),
     Test::new("a_sample_goes_on_where_the_output_would_be_too_large", sample_later),
     Test::new("a_sample_of_killed_ranks_has_all_calls_counted", sample_of_killed).second_tier(),
-    Test::new("full_arrays_count_requests_until_they_are_complete", requests).on(PERSISTENT),
+    Test::new("a_sample_counts_requests_until_they_are_complete", requests).on(PERSISTENT),
 ];
-
-/// The numbers of all 1000 calls on each rank, `kept` of them in the trace: by `info`, `stats` and `summary`.
-#[track_caller]
-fn assert_all_counted(trace: &Trace, kept: u64) {
-    let info = trace.info();
-    let [all] = &info.all_calls[..] else { panic!("not one operation: {:?}", info.all_calls) };
-    assert_eq!((all.calls, all.kept, all.timed), (2000, 2 * kept, 2000 - 2 * kept));
-    for rank in &all.per_rank {
-        assert_eq!((rank.calls, rank.kept, rank.timed), (1000, kept, 1000 - kept), "{rank:?}");
-        let quantiles: Vec<f64> = rank.quantiles.iter().map(|quantile| quantile.value_ns).collect();
-        assert!(quantiles.len() == 7 && quantiles[0] > 0.0 && quantiles.is_sorted(), "{rank:?}");
-        let mean = rank.sum_ns / 1000.0;
-        assert!(mean >= 0.99 * quantiles[0] && mean <= 1.01 * quantiles[6], "{rank:?}");
-    }
-    for command in ["stats", "summary"] {
-        let shown = trace.all_calls(command);
-        assert_eq!((shown.len(), shown[0].calls, shown[0].timed), (1, 2000, all.timed), "{command}");
-    }
-}
-
-fn ring(case: &Case) {
-    let launch = || case.launch(2, "repeat.c").arg("1000");
-    let traced = launch().set("MPITRACE_CAPACITY", "100").set("MPITRACE_FULL", "ring").trace().run();
-    traced.same_as(&launch().run());
-    let (trace, info) = (&traced.trace, traced.trace.info());
-    // Chunks hold 16 records; one of them more than the capacity needs is being filled.
-    let kept = info.records / 2;
-    assert!((100..=128).contains(&kept), "{kept}");
-    assert_eq!((info.records, info.dropped), (2 * kept, 2000 - 2 * kept));
-    assert_all_counted(trace, kept);
-    for rank in 0..2 {
-        assert_eq!(trace.repetitions(0, rank), ((1000 - kept..1000).collect(), vec![]), "rank {rank}");
-    }
-    // Without the first repetition the start of the warm-up is not known.
-    let categories = &trace.categorize(&[])[0];
-    let counts = &categories.counts;
-    assert_eq!((categories.first_repetition, counts.first, counts.warmup), (1000 - kept, 0, 0));
-    assert_eq!(counts.outlier + counts.good, kept);
-    assert_eq!(categories.warmup_end, None);
-}
 
 fn paused(case: &Case) {
     let trace = case.traced(2, "pcontrol.c");
@@ -73,7 +32,7 @@ fn paused(case: &Case) {
 fn killed(case: &Case) {
     const CALLS: u64 = 20_000;
     let launch = case.launch(2, "fills.c").arg(CALLS.to_string()).arg("0").arg("death").arg("0");
-    let launch = launch.set("MPITRACE_CAPACITY", "1000").set("MPITRACE_FULL", "ring");
+    let launch = launch.set("MPITRACE_CAPACITY", "1000").set("MPITRACE_KEEP", "account");
     assert_ne!(launch.trace().run().code, 0);
     let info = case.recover().info();
     let found: Vec<_> = info.all_calls.iter().filter(|all| all.communicator == "MPI_COMM_SELF").collect();
@@ -86,7 +45,7 @@ fn killed(case: &Case) {
 /// Of non-blocking and persistent calls the time until they are found complete is counted.
 fn requests(case: &Case) {
     let launch = || case.launch(2, "many_requests.c").arg("2000");
-    let traced = launch().set("MPITRACE_CAPACITY", "100").set("MPITRACE_FULL", "ring").trace().run();
+    let traced = launch().set("MPITRACE_CAPACITY", "100").set("MPITRACE_KEEP", "account").trace().run();
     traced.same_as(&launch().run());
     let info = traced.trace.info();
     for function in ["MPI_Iallreduce", "MPI_Allreduce_init"] {

@@ -163,7 +163,7 @@ fn each_request(case: &Case) {
     let launch = launch.preload(build::shared_library(case.mpi, "mock_ranks.c"));
     let launch = launch.preload(build::shared_library(case.mpi, "count_mallocs.c")).trace();
     let launch = launch.set("MPITRACE_OUTPUT", case.folder.join("of-%p.mpitrace")).set("MPITRACE_VERBOSE", "0");
-    let launch = launch.set("MPITRACE_CAPACITY", "256").set("MPITRACE_STUCK", "1000");
+    let launch = launch.set("MPITRACE_CAPACITY", "256");
     let outcome = launch.set("MPITRACE_EVENTS", "messages,p2p-time").run_by(&[]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (3, ""), "{}", outcome.stderr);
     let line = outcome.lines_with("children ").first().copied().unwrap_or_else(|| panic!("{}", outcome.stderr));

@@ -96,9 +96,9 @@ fn unwritable(case: &Case) {
 }
 
 fn folders(case: &Case) {
-    for (number, full) in ["ring", "spill"].into_iter().enumerate() {
+    for (number, keep) in ["account", "calls"].into_iter().enumerate() {
         let pattern = format!("traces/{number}/%p/run.mpitrace");
-        let launch = case.launch(2, "repeat.c").arg("1000").set("MPITRACE_FULL", full).set("MPITRACE_CAPACITY", "100");
+        let launch = case.launch(2, "repeat.c").arg("1000").set("MPITRACE_KEEP", keep).set("MPITRACE_CAPACITY", "100");
         let traced = launch.set("MPITRACE_OUTPUT", &pattern).trace().run();
         assert_eq!((traced.code, traced.lines_with("cannot").len()), (0, 0), "{}", traced.stderr);
         let of_processes: Vec<_> =
@@ -106,7 +106,7 @@ fn folders(case: &Case) {
         let found: Vec<_> = of_processes.iter().flat_map(|folder| traces(&folder.path())).collect();
         assert_eq!(found.len(), 1, "{found:?}");
         let info = Trace::new(found[0].clone()).info();
-        assert_eq!((info.records + info.dropped, info.dropped == 0), (2000, full == "spill"));
+        assert_eq!((info.records + info.dropped, info.dropped == 0), (2000, keep == "calls"));
     }
 }
 

@@ -66,19 +66,19 @@ const FAULTS: [Fault; 12] = [
 ];
 
 const RANKS: u32 = 2;
-/// Of every second try: so few that chunks are refilled again and again.
-const RING: u64 = 256;
+/// Records in memory of every second try: so few that chunks are packed and refilled again and again.
+const FEW: u64 = 256;
 /// Runs without the tracer before an exit code counts as the tracer's: a launcher can have several for one fault.
 const PLAIN_RUNS: u32 = 40;
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// One try: which rank dies, when, and what the arrays keep.
+/// One try: which rank dies, when, and whether the arrays are small.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     rank: u32,
     calls: u64,
     delay_us: u64,
-    ring: bool,
+    is_small: bool,
 }
 
 impl Moment {
@@ -91,7 +91,7 @@ impl Moment {
             rank: (random() % u64::from(RANKS)) as u32,
             calls: spread(3.6),
             delay_us: 10 * spread(3.5),
-            ring: number % 2 == 1,
+            is_small: number % 2 == 1,
         }
     }
 }
@@ -127,11 +127,7 @@ fn tries(case: &Case, fault: &Fault) {
         let trace = if itself { traced.trace } else { case.recover_soon() };
         // Where a rank was killed when the trace was whole, the live records of others may be left beside it.
         case.segments.empty();
-        let compared = if moment.ring {
-            truth::compare_last(&trace, &beside, &truths, RING)
-        } else {
-            truth::compare(&trace, &beside, &truths)
-        };
+        let compared = truth::compare(&trace, &beside, &truths);
         let plain = |number: u32| {
             let folder = case.folder.join(format!("plain{number}"));
             let code = die(case, fault, Moment::random(number), &folder, false).code;
@@ -194,8 +190,8 @@ fn die(case: &Case, fault: &Fault, moment: Moment, folder: &Path, traced: bool) 
     }
     if traced {
         launch = launch.trace();
-        if moment.ring {
-            launch = launch.set("MPITRACE_FULL", "ring").set("MPITRACE_CAPACITY", RING.to_string());
+        if moment.is_small {
+            launch = launch.set("MPITRACE_CAPACITY", FEW.to_string());
         }
     }
     let launcher = folder.join("launcher");

@@ -72,11 +72,10 @@ fn each_command(case: &Case) {
     let mut outputs = Outputs { case, files: Vec::new(), forms: BTreeSet::new() };
     let requests = case.launch(3, "requests.c").trace().set("MPITRACE_CALLSITE", "1").run().trace;
     let counted = case.launch(2, "messages.c").trace().set("MPITRACE_EVENTS", "messages,page-faults").run().trace;
-    let ring =
-        case.launch(2, "repeat.c").trace().set("MPITRACE_CAPACITY", "64").set("MPITRACE_FULL", "ring").run().trace;
-    [&requests, &counted, &ring].into_iter().for_each(|trace| outputs.keep_all(trace));
+    let sample = case.launch(2, "repeat.c").trace().set("MPITRACE_KEEP", "account").run().trace;
+    [&requests, &counted, &sample].into_iter().for_each(|trace| outputs.keep_all(trace));
 
-    let info = outputs.keep(&["info", ring.path.to_str().expect("a plain path")]);
+    let info = outputs.keep(&["info", sample.path.to_str().expect("a plain path")]);
     // The program was built here and each library elsewhere.
     for name in ["program_compiler", "compiler"] {
         let compiler = info["factors"][name].as_str();

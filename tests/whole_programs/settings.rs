@@ -1,12 +1,13 @@
 //! The variables that the tracer reads, and what it says.
 
-use crate::support::{Case, Test};
+use crate::support::{Case, Test, binaries};
 use std::fs;
 
 pub const TESTS: &[Test] = &[
     Test::new("disable_writes_nothing", disable),
     Test::new("unknown_names_are_named_once", unknown_name),
     Test::new("unreadable_values_are_named_once", unreadable_value),
+    Test::new("removed_settings_are_named_once_and_refused_by_run", removed),
     Test::new("verbose_0_is_silent_and_1_is_one_line", verbose),
     Test::new("segment_folder_that_cannot_be_used_is_said_once", no_segment_folder),
 ];
@@ -34,8 +35,20 @@ fn unknown_name(case: &Case) {
 }
 
 fn unreadable_value(case: &Case) {
-    for (name, value) in [("MPITRACE_CAPACITY", "abc"), ("MPITRACE_CAPACITY", "-5"), ("MPITRACE_FULL", "maybe")] {
+    for (name, value) in [("MPITRACE_CAPACITY", "abc"), ("MPITRACE_CAPACITY", "-5"), ("MPITRACE_KEEP", "maybe")] {
         warned(case, name, value);
+    }
+}
+
+fn removed(case: &Case) {
+    for (name, value, way) in [("MPITRACE_FULL", "ring", "MPITRACE_OUTPUT_MAX"), ("MPITRACE_STUCK", "60", "--stuck")] {
+        warned(case, name, value);
+        let variable = format!("{name}={value}").into();
+        let run = ["env".into(), variable, binaries::companion().into(), "run".into(), "--".into()];
+        let refused = case.launch(2, "repeat.c").run_under(&run);
+        let said = refused.lines_with(name);
+        assert_eq!((refused.code, said.len()), (2, 1), "{}", refused.stderr);
+        assert!(said[0].contains(way) && refused.stdout.is_empty(), "{}", refused.stderr);
     }
 }
 

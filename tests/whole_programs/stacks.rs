@@ -213,11 +213,13 @@ fn under_yama(case: &Case) {
     killed(case);
 }
 
-/// `mpitrace run` of stands.c into this trace.
-fn under_run(case: &Case, output: &Path, variable: &str) -> Running {
+/// `mpitrace run` of stands.c into this trace, with these options.
+fn under_run(case: &Case, output: &Path, options: &[&str]) -> Running {
     let segments = format!("MPITRACE_SEGMENT_DIR={}", case.segments.0.display());
-    let mut words: Vec<OsString> = vec!["env".into(), segments.into(), variable.into(), companion().into()];
-    words.extend(["run".into(), "-o".into(), output.into(), "--".into()]);
+    let mut words: Vec<OsString> = vec!["env".into(), segments.into(), companion().into()];
+    words.extend(["run".into(), "-o".into(), output.into()]);
+    words.extend(options.iter().map(OsString::from));
+    words.push("--".into());
     words.extend(case.launch(2, "stands.c").arg("recv").command(output));
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).envs(case.mpi.environment.iter().map(|(name, value)| (name, value)));
@@ -229,7 +231,7 @@ fn killed(case: &Case) {
     let (output, stderr) = (0..5)
         .map(|number| {
             let output = case.folder.join(format!("x{number}.mpitrace"));
-            let mut running = under_run(case, &output, "MPITRACE_STUCK=0");
+            let mut running = under_run(case, &output, &[]);
             verdict(case, &mut running, &["--stacks", "none"]);
             (output, ask_to_end(&mut running))
         })
@@ -255,7 +257,7 @@ fn ask_to_end(running: &mut Running) -> String {
 
 fn killed_under_a_debugger(case: &Case) {
     let output = case.folder.join("x.mpitrace");
-    let mut running = under_run(case, &output, "MPITRACE_STUCK=0");
+    let mut running = under_run(case, &output, &[]);
     verdict(case, &mut running, &["--stacks", "none"]);
     let pid = jobs(case).pop().expect("the job").processes[1];
     let mut strace =
@@ -274,7 +276,7 @@ fn killed_under_a_debugger(case: &Case) {
 
 fn stuck(case: &Case) {
     let output = case.folder.join("x.mpitrace");
-    let mut running = under_run(case, &output, "MPITRACE_STUCK=1");
+    let mut running = under_run(case, &output, &["--stuck", "1"]);
     let line = format!("mpitrace: rank 1: {} > MPI_Recv", stands("recv").join(" > "));
     while !running.stderr().lines().any(|found| found == line) {
         assert!(!running.has_ended(), "{line}\n{}", running.stderr());

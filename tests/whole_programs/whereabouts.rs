@@ -20,9 +20,6 @@ pub const TESTS: &[Test] = &[
     Test::new("a_rank_that_probes_is_seen_there", |case| point_to_point(case, "probe", "MPI_Probe")).second_tier(),
     Test::new("a_rank_in_finalize_is_seen_there", finalize),
     Test::new("a_rank_in_an_error_handler_is_seen_there", handler),
-    Test::new("stuck_ranks_say_so_and_go_on", stuck).second_tier(),
-    Test::new("stuck_ranks_leave_a_copy_that_outlives_the_node", copy),
-    Test::new("ranks_that_are_in_no_call_for_long_are_not_stuck", not_stuck).second_tier(),
     Test::new("a_job_that_dies_under_run_is_recovered_at_once", |case| dies(case, "kill")),
     Test::new("a_job_that_aborts_under_run_is_recovered_at_once", |case| dies(case, "abort")).second_tier(),
     Test::new("a_crash_under_run_is_remembered_by_the_trace", crashes).on(LAUNCHERS),
@@ -36,15 +33,8 @@ pub const TESTS: &[Test] = &[
 const LAUNCHERS: On = On::Only(&["ompi4", "mpich4", "mpich5", "ompi5"]);
 
 /// Runs whereabouts.c, whose rank 1 kills itself after so many seconds.
-fn run(case: &Case, how: &str, dies: Option<&str>, stuck: Option<&str>) -> Outcome {
-    let mut launch = case.launch(2, "whereabouts.c").arg(how).trace();
-    if let Some(seconds) = dies {
-        launch = launch.arg(seconds);
-    }
-    if let Some(seconds) = stuck {
-        launch = launch.set("MPITRACE_STUCK", seconds);
-    }
-    let outcome = launch.run();
+fn run(case: &Case, how: &str, dies: &str) -> Outcome {
+    let outcome = case.launch(2, "whereabouts.c").arg(how).trace().arg(dies).run();
     litter::sweep();
     outcome
 }
@@ -57,7 +47,7 @@ fn activity_of(trace: &reader::Trace, rank: usize) -> (u32, String) {
 }
 
 fn point_to_point(case: &Case, how: &str, function: &str) {
-    run(case, how, Some("1"), None);
+    run(case, how, "1");
     let recovered = case.recover_soon();
     let trace = reader::Trace::open(&[&recovered.path]).expect("a trace");
     assert_eq!(activity_of(&trace, 0), (activity::POINT_TO_POINT, function.to_owned()));
@@ -71,7 +61,7 @@ fn point_to_point(case: &Case, how: &str, function: &str) {
 }
 
 fn finalize(case: &Case) {
-    let own = run(case, "finalize", Some("1"), None).trace.path.with_extension("rank0.mpitrace");
+    let own = run(case, "finalize", "1").trace.path.with_extension("rank0.mpitrace");
     // Rank 0 stops waiting when rank 1 has died: where the launcher ends it later, it has written its own file.
     if own.exists() {
         let info = mpitrace(&["info".as_ref(), own.as_os_str()]);
@@ -87,7 +77,7 @@ fn finalize(case: &Case) {
 }
 
 fn handler(case: &Case) {
-    run(case, "handler", Some("2"), None);
+    run(case, "handler", "2");
     let recovered = case.recover_soon();
     let trace = reader::Trace::open(&[&recovered.path]).expect("a trace");
     let expected = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
@@ -96,59 +86,6 @@ fn handler(case: &Case) {
         activity::COMPUTING
     };
     assert_eq!(activity_of(&trace, 0).0, expected);
-}
-
-/// The files of segments in a folder.
-fn copies(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
-    entries.filter(|path| path.extension().is_some_and(|ending| ending == "segment" || ending == "partial")).collect()
-}
-
-fn stuck(case: &Case) {
-    let expected = [
-        ("recv", "rank 0: inside MPI_Recv for "),
-        ("barrier", "rank 0: inside MPI_Barrier (call 5 on MPI_COMM_WORLD) for "),
-        ("finalize", "rank 0: inside MPI_Finalize for "),
-    ];
-    for (how, line) in expected {
-        let plain = case.launch(2, "whereabouts.c").arg(how).run();
-        let traced = run(case, how, None, Some("1.5"));
-        traced.same_as(&plain);
-        assert_eq!(traced.code, 0, "{}", traced.stderr);
-        let lines = traced.lines_with(line);
-        assert_eq!(lines.len(), 1, "{how}: one line of\n{}", traced.stderr);
-        assert!(lines[0].contains("; its records so far are kept in "), "{}", traced.stderr);
-        assert!(lines[0].contains("`mpitrace watch "), "{}", traced.stderr);
-        assert!(traced.trace.info().complete);
-        assert_eq!(copies(&case.folder), Vec::<PathBuf>::new(), "what they held is in the trace");
-        assert_eq!(case.segments.left(), Vec::<String>::new());
-    }
-}
-
-fn copy(case: &Case) {
-    run(case, "barrier", Some("5"), Some("1.5"));
-    let copied = copies(&case.folder);
-    assert_eq!(copied.len(), 1, "a copy of rank 0: {copied:?}");
-    // The node is gone.
-    case.segments.empty();
-    let trace = Trace::new(case.folder.join("copied.mpitrace"));
-    let folder = case.folder.as_os_str();
-    let finished = mpitrace(&["recover".as_ref(), folder, "-o".as_ref(), trace.path.as_os_str()]);
-    assert_eq!(finished.code, 0, "{}", finished.stderr);
-    assert_eq!(copies(&case.folder), Vec::<PathBuf>::new());
-    let info = trace.info();
-    assert_eq!((info.complete, info.missing, info.records), (false, vec![1], 6));
-    let rows = trace.dump(&[]);
-    let open: Vec<&str> = rows.iter().filter(|row| row.exit_ns.is_none()).map(|row| &*row.function).collect();
-    assert_eq!(open, ["MPI_Barrier"]);
-}
-
-fn not_stuck(case: &Case) {
-    for (how, call) in [("many", "MPI_Recv"), ("polls", "MPI_Test")] {
-        let traced = run(case, how, None, Some("1.5"));
-        assert_eq!(traced.code, 0, "{}", traced.stderr);
-        assert_eq!(traced.lines_with(&format!("rank 0: inside {call}")).len(), 0, "{how}: {}", traced.stderr);
-    }
 }
 
 /// `mpitrace run` into this trace, up to the command.

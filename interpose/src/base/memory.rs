@@ -101,27 +101,6 @@ impl Mapping {
         unsafe { self.range(from, length).copy_to(self.range(to, length), length as usize) };
     }
 
-    /// Writes a range that has memory to the same place of a file. What other threads store there meanwhile is written
-    /// as it was before or after.
-    pub fn write_to(&self, file: &OwnFile, offset: u64, length: u64) -> io::Result<()> {
-        let (memory, mut written) = (self.range(offset, length), 0);
-        let file = file.ours()?.as_raw_fd();
-        while written < length {
-            let (from, place) = (memory.wrapping_add(written as usize).cast(), offset + written);
-            let left = (length - written) as usize;
-            // SAFETY: the kernel checks the addresses, and changes nothing there.
-            match unsafe { libc::pwrite(file, from, left, place as libc::off_t) } {
-                0 => return Err(io::ErrorKind::WriteZero.into()),
-                count if count > 0 => written += count as u64,
-                _ => match io::Error::last_os_error() {
-                    error if error.kind() == io::ErrorKind::Interrupted => {}
-                    error => return Err(error),
-                },
-            }
-        }
-        Ok(())
-    }
-
     /// Copies `count` values out of a range that has memory, and that belongs to the caller at this moment.
     pub fn load<T: Pod>(&self, offset: u64, count: usize) -> Vec<T> {
         let mut values = vec![T::zeroed(); count];

@@ -1,7 +1,7 @@
 //! The calls of the C library and the kernel that Rust's library does not have, each behind a function that cannot be
 //! misused.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_int};
 use std::fs::DirBuilder;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -241,38 +241,6 @@ pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: the set outlives the call, which changes nothing else.
     unsafe { libc::sigfillset(&raw mut all) };
     with_mask(libc::SIG_SETMASK, &all, work)
-}
-
-/// Starts a thread with a stack of so many bytes, which runs `work` with the argument.
-pub fn start_thread(
-    name: &CStr,
-    stack: usize,
-    work: extern "C" fn(*mut c_void) -> *mut c_void,
-    argument: *mut c_void,
-) -> io::Result<libc::pthread_t> {
-    // SAFETY: the structure is made of integers, and is initialised below.
-    let mut attributes: libc::pthread_attr_t = unsafe { std::mem::zeroed() };
-    let mut thread = 0;
-    // SAFETY: both places outlive the calls; the thread gets what `work` takes.
-    let failed = unsafe {
-        libc::pthread_attr_init(&raw mut attributes);
-        libc::pthread_attr_setstacksize(&raw mut attributes, stack);
-        let failed = libc::pthread_create(&raw mut thread, &raw const attributes, work, argument);
-        libc::pthread_attr_destroy(&raw mut attributes);
-        failed
-    };
-    if failed != 0 {
-        return Err(io::Error::from_raw_os_error(failed));
-    }
-    // SAFETY: the thread exists until it is joined, and the name is a C string.
-    unsafe { libc::pthread_setname_np(thread, name.as_ptr()) };
-    Ok(thread)
-}
-
-/// Waits for the end of a thread that [`start_thread`] has given, once.
-pub fn join_thread(thread: libc::pthread_t) {
-    // SAFETY: the caller gives up the thread, which exists until then.
-    unsafe { libc::pthread_join(thread, std::ptr::null_mut()) };
 }
 
 /// Locks the whole file against other processes, until its descriptor is closed or this process ends in whatever way;

@@ -18,7 +18,7 @@ use crate::base::{allocator, first_on_node, log, mode, system};
 use crate::counters::{kinds, per_call};
 use crate::job::output::{self, Written};
 use crate::job::run::{self, Run};
-use crate::job::{launcher, output_name, stuck};
+use crate::job::{launcher, output_name};
 use crate::mpi::world;
 use crate::record::{thread, ticks};
 
@@ -63,7 +63,6 @@ fn write() -> Option<()> {
         return None;
     }
     mode::stop();
-    stuck::stop();
     // No rank can be asked for rank 0's number: the launcher's stands for it.
     let process = if run.world_size > 1 { launcher::process() } else { run.process };
     let path = output_name::path_of(&run.settings, &run.folder, process);

@@ -17,7 +17,7 @@ use crate::job::starting::Starting;
 use crate::job::startup::{self, Identity, Prepared};
 use crate::job::traced_ranks::{Answer, Found, TracedRanks};
 use crate::job::writers::Writers;
-use crate::job::{exit_writer, output, output_name, stuck};
+use crate::job::{exit_writer, output, output_name};
 use crate::mpi::collectives::Collectives;
 use crate::mpi::{Comm, abi, world};
 use crate::record::trace_buffer::TraceBuffer;
@@ -57,7 +57,6 @@ fn started(library: u64) -> Option<()> {
     let run = RUN.get()?;
     let live = run.live.get()?;
     live.change_rank(|rank| rank.state = state::RUNNING);
-    stuck::start(run);
     let thread = thread::current()?;
     let tick = ticks::now();
     live.header.set_times(RankTimes {
@@ -288,7 +287,6 @@ fn finish(run: &Run, world: &World) {
     if together {
         clocks::finish();
     }
-    stuck::stop();
     exit_writer::mark(run, state::FINALIZED);
     run.ended.store(true, Ordering::Release);
     output::write(run, world);

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use mpitrace_format::algorithms::VISIBLE;
-use mpitrace_format::layout::{abi as family, full};
+use mpitrace_format::layout::abi as family;
 use mpitrace_format::metadata::{Metadata, UNKNOWN};
 
 use crate::base::batch::{self, Factor};
@@ -114,7 +114,6 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     add("kernel", Some(read("/proc/sys/kernel/osrelease")));
     add("perf_event_paranoid", Some(read("/proc/sys/kernel/perf_event_paranoid")));
     add("capacity", Some(settings.capacity.to_string()));
-    add("full", Some(full::name(settings.full).to_owned()));
     let mut variables = Metadata::new();
     for (name, value) in std::env::vars_os() {
         let variable = (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned());

@@ -18,6 +18,5 @@ pub mod settings;
 pub mod settlement;
 pub mod starting;
 pub mod startup;
-pub mod stuck;
 pub mod traced_ranks;
 pub mod writers;

@@ -282,8 +282,6 @@ pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
     match written {
         Written::Whole { path, ranks, records } => {
             run.live.get().inspect(|live| live.remove());
-            // What the copy holds is in the trace.
-            run.copy.get().inspect(|copy| drop(std::fs::remove_file(copy)));
             if speaks {
                 let shown = path.strip_prefix(&run.folder).unwrap_or(&path);
                 let whose = if ranks < run.world_size && ranks == 1 {

@@ -37,8 +37,6 @@ pub struct Run {
     pub ended: AtomicBool,
     /// The trace with the place in it for the time of MPI_Finalize, which is known when that has returned.
     pub unfinished: Mutex<Option<(OwnFile, u64)>>,
-    /// Where the buffers were copied to while a call lasted too long.
-    pub copy: OnceLock<PathBuf>,
 }
 
 /// The common state of the ranks of MPI_COMM_WORLD.

@@ -11,10 +11,10 @@ use std::sync::atomic::Ordering;
 use mpitrace_format::layout::state;
 
 use crate::base::{log, symbol};
+use crate::job::exit_writer;
 use crate::job::launcher::Job;
 use crate::job::run::{self, RUN};
 use crate::job::startup::{self, Identity};
-use crate::job::{exit_writer, stuck};
 use crate::mpi::world::{self, Session};
 use crate::mpi::{Group, abi};
 use crate::record::thread;
@@ -50,7 +50,6 @@ fn opened(handle: usize) -> Option<()> {
         let run = startup::begin(prepared, &who, OnceLock::new())?;
         run.live.get()?.change_rank(|rank| rank.state = state::SESSION);
         startup::record();
-        stuck::start(run);
     } else {
         let run = run::own()?;
         exit_writer::mark(run, if world::is_inside() { state::RUNNING } else { state::SESSION });

@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use mpitrace_format::layout::full;
+use mpitrace_format::settings::{is_removed, removed as why_removed};
 use mpitrace_format::ticks::Groups;
 use mpitrace_synchronise::{Method, Synchronisation};
 
@@ -16,8 +16,8 @@ pub struct Settings {
     /// `MPITRACE_OUTPUT` as it was given, with its `%` signs; the name of a file need not be UTF-8.
     pub output: Option<OsString>,
     pub capacity: u64,
-    /// `MPITRACE_FULL` and `MPITRACE_KEEP`: one of [`full`].
-    pub full: u32,
+    /// `MPITRACE_KEEP=account`: a sample of the repetitions is kept.
+    pub is_sample: bool,
     pub output_max: u64,
     pub segment_folder: Option<PathBuf>,
     /// `MPITRACE_JOINT`: the user states that all ranks are traced.
@@ -36,8 +36,6 @@ pub struct Settings {
     pub pvars: Vec<String>,
     /// `MPITRACE_INTERRUPTIONS`: one of [`means`].
     pub interruptions: u8,
-    /// `MPITRACE_STUCK`: a rank that is inside one call for so long says so; `None`: never.
-    pub stuck: Option<Duration>,
     /// `MPITRACE_STACKS`: other processes of the user may read the stacks.
     pub stacks: bool,
     /// `MPITRACE_RUN`: the number that `mpitrace run` gave the job; 0: none. Not for users.
@@ -83,7 +81,7 @@ impl Settings {
             disabled: false,
             output: None,
             capacity: 0,
-            full: full::SPILL,
+            is_sample: false,
             output_max: u64::MAX,
             segment_folder: None,
             joint: false,
@@ -96,14 +94,13 @@ impl Settings {
             check: false,
             pvars: Vec::new(),
             interruptions: means::ANY,
-            stuck: None,
             stacks: false,
             run: 0,
             verbose: 1,
             warnings: Vec::new(),
             started: SystemTime::now(),
         };
-        let (mut of_observer, mut is_sample, mut capacity) = (false, false, None);
+        let (mut of_observer, mut capacity) = (false, None);
         for (name, given) in variables.filter(|(_, value)| !value.is_empty()) {
             let value = given.to_string_lossy().into_owned();
             let (text, is_set) = (value.trim(), [("0", false), ("1", true)]);
@@ -120,11 +117,6 @@ impl Settings {
                     let seconds = if text == "auto" { Some(AUTOMATIC_RESYNC) } else { text.parse().ok() };
                     let seconds = seconds.filter(|seconds| *seconds >= 0.0 && seconds.is_finite());
                     set(&mut settings.resync_seconds, seconds, "a number of seconds, 0 or auto")
-                }
-                "MPITRACE_STUCK" => {
-                    let limit = text.parse().ok().and_then(|given| Duration::try_from_secs_f64(given).ok());
-                    let limit = limit.map(|limit| Some(limit).filter(|limit| !limit.is_zero()));
-                    set(&mut settings.stuck, limit, "a number of seconds, or 0")
                 }
                 // Of the observer of `mpitrace run`.
                 "MPITRACE_SAMPLE" | "MPITRACE_PROCESSES" => {
@@ -150,11 +142,12 @@ impl Settings {
                     let all = [("0", means::OFF), ("1", means::ANY), ("page", means::PAGE), ("rseq", means::SEQUENCE)];
                     set(&mut settings.interruptions, chosen(text, &all), "0, 1, page or rseq")
                 }
-                "MPITRACE_KEEP" => {
-                    set(&mut is_sample, chosen(text, &[("calls", false), ("account", true)]), "calls or account")
-                }
+                "MPITRACE_KEEP" => set(
+                    &mut settings.is_sample,
+                    chosen(text, &[("calls", false), ("account", true)]),
+                    "calls or account",
+                ),
                 "MPITRACE_OUTPUT_MAX" => set(&mut settings.output_max, text.parse().ok(), "a number of bytes"),
-                "MPITRACE_FULL" => set(&mut settings.full, chosen(text, &full::NAMES), "spill or ring"),
                 "MPITRACE_VERBOSE" => {
                     set(&mut settings.verbose, chosen(text, &[("0", 0), ("1", 1), ("2", 2)]), "0, 1 or 2")
                 }
@@ -164,6 +157,10 @@ impl Settings {
                 }
                 // The installation's.
                 "MPITRACE_ROOT" | "MPITRACE_LIBRARY" => None,
+                removed if is_removed(removed) => {
+                    settings.warnings.extend(why_removed(removed, text).map(|why| format!("{removed} {why}")));
+                    None
+                }
                 unknown => {
                     settings.warnings.push(format!("{unknown} is not a setting of mpitrace; it is ignored"));
                     None
@@ -173,11 +170,10 @@ impl Settings {
                 settings.warnings.push(format!("{name}={value} is not {expected}; the default is used"));
             }
         }
-        if is_sample {
-            settings.full = full::SAMPLE;
+        if settings.is_sample {
             settings.p2p = if settings.p2p == PointToPoint::Off { PointToPoint::Off } else { PointToPoint::Sums };
         }
-        settings.capacity = capacity.unwrap_or(if is_sample { SAMPLED } else { 1 << 20 });
+        settings.capacity = capacity.unwrap_or(if settings.is_sample { SAMPLED } else { 1 << 20 });
         if of_observer && settings.run == 0 {
             settings.warnings.push("MPITRACE_SAMPLE and MPITRACE_PROCESSES need `mpitrace run`".to_owned());
         }
@@ -222,8 +218,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_warned_about_once_and_the_default_stands() {
-        let read = settings(&[("MPITRACE_CAPACITY", "many"), ("MPITRACE_FULL", "ring"), ("MPITRACE_COLOUR", "1")]);
-        assert_eq!((read.capacity, read.full), (1 << 20, full::RING));
+        let read = settings(&[("MPITRACE_CAPACITY", "many"), ("MPITRACE_COLOUR", "1")]);
+        assert_eq!(read.capacity, 1 << 20);
         assert_eq!(
             read.warnings,
             [
@@ -234,14 +230,12 @@ mod tests {
     }
 
     #[test]
-    fn a_call_may_last_for_a_while_or_for_ever() {
-        let stuck = |value| settings(&[("MPITRACE_STUCK", value)]).stuck;
-        assert_eq!((stuck("60"), stuck("0.5")), (Some(Duration::from_secs(60)), Some(Duration::from_millis(500))));
-        assert_eq!((stuck("0"), stuck("")), (None, None));
-        for wrong in ["soon", "-1", "nan", "1e300"] {
-            let read = settings(&[("MPITRACE_STUCK", wrong)]);
-            assert_eq!((read.stuck, read.warnings.len()), (None, 1), "{wrong}");
-        }
+    fn a_setting_that_was_removed_has_one_warning_with_the_way_out() {
+        let read = settings(&[("MPITRACE_FULL", "ring"), ("MPITRACE_STUCK", "60")]);
+        let [full, stuck] = &read.warnings[..] else { panic!("{:?}", read.warnings) };
+        assert!(full.starts_with("MPITRACE_FULL was removed") && full.contains("MPITRACE_OUTPUT_MAX"), "{full}");
+        assert!(stuck.starts_with("MPITRACE_STUCK was removed") && stuck.contains("--stuck"), "{stuck}");
+        assert!(settings(&[("MPITRACE_FULL", "spill"), ("MPITRACE_STUCK", "0")]).warnings.is_empty());
     }
 
     #[test]

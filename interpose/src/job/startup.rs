@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock};
 
 use bytemuck::Zeroable;
-use mpitrace_format::layout::{NO_RANK, RankHeader, RankTimes, full, live_columns, rank_times_flags, state};
+use mpitrace_format::layout::{NO_RANK, RankHeader, RankTimes, keeps, live_columns, rank_times_flags, state};
 
 use crate::base::allocator::{self, Held};
 use crate::base::{first_on_node, kernel, log, mode, own_file, preloaded, system, unwinder};
@@ -50,7 +50,7 @@ pub fn prepare() -> Option<Prepared> {
         pid: std::process::id(),
         state: state::STARTING,
         clock_source: source,
-        ring: settings.full,
+        keeps: if settings.is_sample { keeps::SAMPLE } else { keeps::ALL },
         capacity: settings.capacity,
         nominal_hz: ticks::nominal_hz(),
         first_anchor: ticks::first_anchor(),
@@ -101,7 +101,6 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         process: std::process::id(),
         ended: AtomicBool::new(false),
         unfinished: Mutex::new(None),
-        copy: OnceLock::new(),
     };
     // From here on this rank takes part at Finalize, whatever else fails: the others will wait for it there.
     RUN.set(run).ok()?;
@@ -154,10 +153,9 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let recorded = metadata::all(&run.settings, rank == 0, run.world.get().is_some());
     let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
     live.header.set_metadata(reference);
-    if run.settings.full == full::SPILL {
+    if !run.settings.is_sample {
         let path = output_name::block_file(&run.settings, &run.folder, rank);
-        // A copy of the buffers is to outlive the node: what was written before has to.
-        live.spill_to(run.settings.stuck.is_none(), path);
+        live.spill_to(path);
         live.sample_beyond(run.settings.output_max);
     }
     live.change_rank(|rank| rank.last_anchor = ticks::anchor());

@@ -47,7 +47,7 @@ impl Drawn {
     pub fn store_exit(&self, place: &Place, tick: u64) -> bool {
         let mut long_call = None;
         let is_current = self.while_current(|| long_call = place.set_exit(place.enter(), tick));
-        let is_spilled = !is_current && !self.buffer.drops();
+        let is_spilled = !is_current && !self.buffer.is_sample();
         if is_spilled {
             long_call = Some(LongCallEntry { record: place.number(), exit: tick });
         }

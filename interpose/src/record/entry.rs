@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use mpitrace_format::layout::{
     AwaitedMessage, BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, FinalizeTimes, LongCallEntry,
     MessageEntry, OperationEntry, ProcessorTime, RankHeader, RankTimes, Region, SegmentHeader, ThreadEntry,
-    ThreadTimes, activity,
+    ThreadTimes,
 };
 
 use crate::base::memory::Mapping;
@@ -116,7 +116,6 @@ fields! {
     SegmentHeader {
         rank set_rank: RankHeader, metadata set_metadata: u32, run set_run: u32, blocks set_blocks: [u32; BLOCK_FILES],
         times set_times: RankTimes, finalize set_finalize: FinalizeTimes;
-        state_word: AtomicU32 = rank.state
     }
 }
 
@@ -168,18 +167,6 @@ impl Entry<ThreadEntry> {
     #[inline(always)]
     pub fn activity(self) -> u32 {
         self.activity_word().load(Ordering::Relaxed)
-    }
-
-    /// Where the thread is, and whether it was in the same call when this was called last. The word is marked for that
-    /// with [`activity::SEEN`], which is lost when the thread stores another one.
-    pub fn look_at_activity(self) -> (u32, bool) {
-        let word = self.activity_word().load(Ordering::Relaxed);
-        if activity::decoded(word).0 == activity::COMPUTING || word & activity::SEEN != 0 {
-            return (word & !activity::SEEN, word & activity::SEEN != 0);
-        }
-        let marked = word | activity::SEEN;
-        let _ = self.activity_word().compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed);
-        (word, false)
     }
 
     /// Counts an interruption that has no entry of its own, with the time off the processor, ns.
@@ -248,27 +235,6 @@ impl Mapping {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_long_call_is_told_from_many_short_ones() {
-        let entry = Entry::unlisted(ThreadEntry::default());
-        assert_eq!(entry.look_at_activity(), (activity::COMPUTING, false));
-        let word = activity::in_function(activity::POINT_TO_POINT, 64);
-        entry.set_activity(word);
-        assert_eq!(entry.look_at_activity(), (word, false), "seen for the first time");
-        assert_eq!(entry.look_at_activity(), (word, true));
-        assert_eq!(
-            activity::decoded(entry.activity()),
-            (activity::POINT_TO_POINT, 64),
-            "the mark is no part of the name"
-        );
-        // It returns, and another call of the same function begins.
-        entry.set_activity(activity::left(entry.activity()));
-        entry.set_activity(activity::next(entry.activity(), word));
-        let (_, same) = entry.look_at_activity();
-        assert!(!same);
-        assert!(entry.look_at_activity().1);
-    }
 
     #[test]
     fn starts_on_several_threads_have_repetitions_of_their_own() {

@@ -15,7 +15,7 @@ use mpitrace_format::layout::{
     bucket_of, live_record,
 };
 
-use crate::record::chunk::{Columns, Place};
+use crate::record::chunk::Place;
 use crate::record::entry::Entry;
 use crate::record::layout::{HISTOGRAMS, LONG_CALLS, THREADS};
 use crate::record::trace_buffer::{State, TraceBuffer};
@@ -25,12 +25,6 @@ use crate::record::unkept::NOWHERE;
 const AT_ONCE: u64 = MOST_HISTOGRAMS / 2;
 /// The others with this many of them.
 const OFTEN: u64 = 64;
-/// Counting fewer records than this takes less than 1 us, which delays no call by more than its own stamps do.
-const DISTURBING: usize = 256;
-
-/// So many records are counted before they are withdrawn.
-const GROUP: usize = 64;
-
 /// The amounts that records of one operation in a row add to its entry.
 struct Sum {
     number: u32,
@@ -74,7 +68,7 @@ impl TraceBuffer {
     #[inline]
     pub(super) fn count_unkept(&self, operation: Entry<OperationEntry>, ticks: u64, alone: bool) {
         // Other threads may count records of the operation.
-        let alone = alone && (!self.drops() || self.tables[THREADS].used() < 2);
+        let alone = alone && (!self.is_sample() || self.tables[THREADS].used() < 2);
         let histogram = match operation.histogram() {
             known if !self.may_get_own(operation, known) => known,
             _ => {
@@ -159,21 +153,6 @@ impl TraceBuffer {
         }
         known.store(place, Ordering::Release);
         place
-    }
-
-    /// Counts the records of a chunk that is about to be drawn again, and withdraws them, from the last to the first: a
-    /// kill in between loses none, and counts few twice. True where that took long.
-    pub(super) fn count_records(&self, state: &mut State, columns: Columns, draw: u64, records: usize) -> bool {
-        let mut end = records;
-        while end > 0 {
-            let group = end.saturating_sub(GROUP)..end;
-            // SAFETY: the caller has drawn the chunk, and draws it for another thread only when this is done.
-            let place = |record| unsafe { Place::new(columns, record) };
-            self.count_group(state, group.clone().map(|record| (place(record), record)), draw);
-            group.clone().rev().for_each(|record| place(record).withdraw());
-            end = group.start;
-        }
-        records >= DISTURBING
     }
 
     /// Counts some records. A thread that counts a call for which it got no chunk does not hold the lock, so the words

@@ -110,15 +110,11 @@ pub fn chunks_at_once(header: &SegmentHeader) -> u64 {
     MEMORY_STEP.div_ceil(header.chunk_records)
 }
 
-/// Records of a chunk: of the usual capacity a thousandth, so that a thousand threads get one each; never more than 1024.
-/// Where chunk by chunk is packed they are larger where the capacity is small: each of them costs some us. A sample has
-/// few, whose columns take whole pages.
-fn chunk_records(capacity: u64, full: u32) -> u64 {
-    let chunks = match full {
-        full::SPILL => 64,
-        full::SAMPLE => 4,
-        _ => 1024,
-    };
+/// Records of a chunk: a 64th of the capacity, never more than 1024, so that a thousand threads get one each of the usual
+/// capacity. Each chunk that is packed costs some us, so they are not smaller. A sample has few, whose columns take whole
+/// pages.
+fn chunk_records(capacity: u64, keeps: u32) -> u64 {
+    let chunks = if keeps == keeps::SAMPLE { 4 } else { 64 };
     (capacity / chunks).next_power_of_two().clamp(16, 1024)
 }
 
@@ -130,7 +126,7 @@ impl Layout {
             version: VERSION,
             byte_order: BYTE_ORDER_MARK,
             rank: RankHeader { columns: columns.len() as u32, ..rank },
-            chunk_records: chunk_records(rank.capacity, rank.ring),
+            chunk_records: chunk_records(rank.capacity, rank.keeps),
             ..SegmentHeader::zeroed()
         };
         let mut offset = 0;
@@ -144,7 +140,7 @@ impl Layout {
         }
         header.chunk_bytes = round_up(offset, PAGE);
         // One chunk is always being refilled.
-        let is_sample = rank.ring == full::SAMPLE;
+        let is_sample = rank.keeps == keeps::SAMPLE;
         let chunks = rank.capacity.div_ceil(header.chunk_records) + u64::from(!is_sample);
         let mut all = [chunks; REGIONS];
         all[..CHUNKS].copy_from_slice(&capacities);

@@ -38,13 +38,12 @@ impl TraceBuffer {
     /// chunk back when its block counts. To be called when nothing is recorded any more. The records stay where they are
     /// if they are few, or if the file takes no more.
     ///
-    /// A block is not put in the place of its chunk: a kill would leave neither. `ring` keeps its chunks, of which the
-    /// first records are left out.
+    /// A block is not put in the place of its chunk: a kill would leave neither.
     pub fn pack_all(&self) {
         let mut state = self.lock();
         let (header, used) = (&self.layout.header, self.tables[CHUNKS].used());
         let are_few = used * range_of(header, 0).1 <= FEW;
-        if are_few || self.drops() || !state.spill.as_ref().is_some_and(|spill| spill.is_in_memory()) {
+        if are_few || self.is_sample() || !state.spill.as_ref().is_some_and(|spill| spill.is_in_memory()) {
             return;
         }
         // A thread that began a call before must find no chunk that was packed.
@@ -225,7 +224,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("mpitrace-packer-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let buffer = buffer(std::slice::from_ref(&folder), 1 << 16);
-        buffer.spill_to(true, folder.join("beside"));
+        buffer.spill_to(folder.join("beside"));
         let records = buffer.layout.header.chunk_records as usize;
         (0..CHUNKS).for_each(|chunk| fill(buffer, chunk * records, records));
         fill(buffer, CHUNKS * records, 3);

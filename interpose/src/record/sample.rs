@@ -59,7 +59,7 @@ impl TraceBuffer {
         state.filled.clear();
         state.filled.extend(chunks[..empty].iter().map(|&chunk| Reverse((0, chunk))));
         self.sample.from.store(state.draws, Ordering::Relaxed);
-        self.update_rank(|rank| rank.ring = full::SAMPLE);
+        self.update_rank(|rank| rank.keeps = keeps::SAMPLE);
         self.sample.is_on.store(true, Ordering::Relaxed);
         true
     }
@@ -270,7 +270,7 @@ mod tests {
     fn the_records_of_the_highest_levels_stay_and_all_others_are_counted() {
         const CALLS: u64 = 60_000;
         const APART: u64 = 1 << 18;
-        let rank = RankHeader { ring: full::SAMPLE, capacity: 1024, world_size: 1, ..RankHeader::zeroed() };
+        let rank = RankHeader { keeps: keeps::SAMPLE, capacity: 1024, world_size: 1, ..RankHeader::zeroed() };
         let buffer = TraceBuffer::create(&[], "sample", rank, &live_columns(0)).unwrap();
         buffer.add_thread(ThreadEntry::default()).unwrap();
         let keys = [[5, 6], [7, 8]];

@@ -62,6 +62,15 @@ impl TraceBuffer {
         self.put(entry);
     }
 
+    /// A text of the string area; empty: there is none.
+    pub fn text(&self, reference: u32) -> String {
+        let used = self.tables[STRINGS].used();
+        // SAFETY: the used part of the string area has memory and does not change any more.
+        let area = unsafe { self.memory.bytes() };
+        let start = self.layout.regions[STRINGS].offset as usize;
+        strings::text(&area[start..start + used as usize], reference).unwrap_or_default()
+    }
+
     /// Adds an entry to its table: its number and its place. `None`: the table is full.
     pub fn add<T: Listed>(&self, entry: T) -> Option<(u32, Entry<T>)> {
         let number = self.extend(T::TABLE, 1)?;
@@ -72,18 +81,15 @@ impl TraceBuffer {
         Some((number as u32, place))
     }
 
-    /// Adds an entry that any thread may add at any time. Where the table is full it takes the place of the first one under
-    /// `ring`; else false.
+    /// Adds an entry that any thread may add at any time. False where the table is full.
     pub fn put<T: Listed>(&self, entry: T) -> bool {
         let table = T::TABLE;
         let mut state = self.lock();
         let (used, capacity) = (self.tables[table].used(), self.layout.regions[table].capacity);
-        let number = used % capacity;
-        let has_room = used < capacity || self.is_ring();
-        if !has_room || !self.reserve(&mut state, table, (number + 1) * ENTRY_SIZES[table] as u64) {
+        if used == capacity || !self.reserve(&mut state, table, (used + 1) * ENTRY_SIZES[table] as u64) {
             return false;
         }
-        self.entry(number).write(entry);
+        self.entry(used).write(entry);
         self.tables[table].set_used(used + 1);
         true
     }

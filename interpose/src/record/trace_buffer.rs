@@ -137,7 +137,7 @@ impl TraceBuffer {
         let path = file.as_ref().map(|file| file.path().to_owned());
         let state = Mutex::new(State { file, filled, of_thread, extended, ..State::default() });
         let full = AtomicBool::new(chunks == 0);
-        let sample = Sample::new(layout.header.rank.ring == full::SAMPLE);
+        let sample = Sample::new(layout.header.rank.keeps == keeps::SAMPLE);
         let buffer = TraceBuffer { memory, path, layout, header, tables, state, full, rows: Rows::new(), sample };
         // A record whose operation lies in private memory is lost in a kill. So these come before what may take all room.
         buffer.reserve(&mut buffer.lock(), OPERATIONS, 1);
@@ -154,25 +154,10 @@ impl TraceBuffer {
         self.path.is_some() && !IN_PRIVATE_MEMORY.load(Ordering::Relaxed)
     }
 
-    /// Bytes of all of it, of which most have no memory.
-    pub fn length(&self) -> u64 {
-        self.layout.length
-    }
-
-    /// True if full arrays keep the last records only.
-    pub fn is_ring(&self) -> bool {
-        self.layout.header.rank.ring == full::RING
-    }
-
-    /// True if records go for which there is no room any more.
-    pub fn drops(&self) -> bool {
-        self.is_ring() || self.is_sample()
-    }
-
-    /// Lets the blocks of full chunks be written to a file in the folder of the segment (`beside`), else to this file.
+    /// Lets the blocks of full chunks be written to a file in the folder of the segment, else to this file.
     /// The caller stores no other strings meanwhile.
-    pub fn spill_to(&self, beside: bool, path: PathBuf) {
-        let segment = self.path.as_ref().filter(|_| beside).map(|path| path.as_os_str().to_owned());
+    pub fn spill_to(&self, path: PathBuf) {
+        let segment = self.path.as_ref().map(|path| path.as_os_str().to_owned());
         let in_memory = segment.map(|mut name| {
             name.push(node_files::BLOCKS);
             PathBuf::from(name)
@@ -251,7 +236,6 @@ impl TraceBuffer {
         if self.full.load(Ordering::Relaxed) {
             return None;
         }
-        let header = &self.layout.header;
         if self.is_sample() {
             return self.draw_of_sample(&mut state, thread);
         }
@@ -272,24 +256,14 @@ impl TraceBuffer {
             self.full.store(true, Ordering::Relaxed);
             return None;
         }
-        let entry = self.chunk(index as u32);
-        let columns = self.columns(index as u32, entry.draw());
-        let mut took_long = takes_memory;
         if !first_time {
-            took_long |= if self.is_ring() && entry.thread() & MESSAGES != 0 {
-                // What the table has counted and is not there has not been kept.
-                false
-            } else if self.is_ring() {
-                self.count_records(&mut state, columns, entry.draw(), header.chunk_records as usize)
-            } else if self.spill_chunk(&mut state, index) {
-                true
-            } else {
+            if !self.spill_chunk(&mut state, index) {
                 self.full.store(true, Ordering::Relaxed);
                 return None;
-            };
+            }
             self.empty(&state, index);
         }
-        Some(self.begin_chunk(&mut state, index, thread, took_long))
+        Some(self.begin_chunk(&mut state, index, thread, takes_memory || !first_time))
     }
 
     pub(super) fn empty(&self, state: &State, index: u64) {

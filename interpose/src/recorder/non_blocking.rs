@@ -198,7 +198,7 @@ mod tests {
 
     /// A buffer of two chunks of 16 records, of which the last ones are kept.
     fn ring() -> &'static TraceBuffer {
-        let rank = RankHeader { ring: 1, capacity: 16, ..RankHeader::zeroed() };
+        let rank = RankHeader { capacity: 16, ..RankHeader::zeroed() };
         TraceBuffer::create(&[], "", rank, &live_columns(0)).unwrap()
     }
 

@@ -47,24 +47,13 @@ pub mod state {
     pub const OUT_OF_MEMORY: u32 = 6;
 }
 
-/// The records that are kept when there are more than fit: values of [`RankHeader::ring`].
-pub mod full {
+/// The records that a rank keeps: values of [`RankHeader::keeps`].
+pub mod keeps {
     /// All records: full chunks are packed and written to a file, [`crate::block_file`].
-    pub const SPILL: u32 = 0;
-    /// The last records.
-    pub const RING: u32 = 1;
+    pub const ALL: u32 = 0;
     /// The records of the same repetitions on all ranks (`MPITRACE_KEEP=account`, or from some time on
     /// `MPITRACE_OUTPUT_MAX`): those of a [`super::super::level`] that rises as the arrays are filled.
     pub const SAMPLE: u32 = 2;
-
-    /// Their names in MPITRACE_FULL.
-    pub const NAMES: [(&str, u32); 2] = [("spill", SPILL), ("ring", RING)];
-
-    /// The name of one of them.
-    pub fn name(full: u32) -> &'static str {
-        let mut all = NAMES.into_iter().chain([("sample", SAMPLE)]);
-        all.find(|(_, number)| *number == full).map_or("unknown", |(name, _)| name)
-    }
 }
 
 /// The application binary interface of the MPI library: values of [`RankHeader::abi`].
@@ -97,8 +86,8 @@ pub struct RankHeader {
     pub abi: u32,
     /// One of [`clock_source`].
     pub clock_source: u32,
-    /// The records that full arrays keep: one of [`full`].
-    pub ring: u32,
+    /// The records that are kept: one of [`keeps`].
+    pub keeps: u32,
     /// How many columns a record has.
     pub columns: u32,
     /// `MPITRACE_CAPACITY`: the records that may be kept.

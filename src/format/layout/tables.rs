@@ -153,11 +153,7 @@ pub mod activity {
     /// The area of strings has 64 MiB.
     const NAMES: u32 = (1 << 26) - 1 - KINDS;
     /// Counts the calls.
-    pub const COUNTS: u32 = !(KINDS | NAMES | SEEN);
-
-    /// Set in the word by an observer within the process: where it is still set at its next look, the thread is in the
-    /// same call.
-    pub const SEEN: u32 = 1 << 31;
+    pub const COUNTS: u32 = !(KINDS | NAMES);
 }
 
 /// One thread of a rank.

@@ -37,7 +37,6 @@ impl Written {
             rank: RankHeader {
                 rank: 1,
                 world_size: 2,
-                ring: full::RING,
                 capacity: CHUNKS * RECORDS,
                 columns: LIVE_COLUMNS.len() as u32,
                 clock_source: clock_source::MONOTONIC_RAW,

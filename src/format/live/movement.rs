@@ -2,7 +2,7 @@
 
 use super::{Segment, read_header};
 use crate::TraceError;
-use crate::layout::{CommunicatorEntry, OperationEntry, ThreadEntry, ThreadTimes, activity};
+use crate::layout::{CommunicatorEntry, OperationEntry, ThreadEntry, ThreadTimes};
 
 /// The data that are needed to see whether a rank has moved.
 pub struct Moved {
@@ -34,7 +34,7 @@ impl Segment {
         let times: Vec<ThreadTimes> = self.table(&header.thread_times, 0).map_err(io)?;
         let off_ns = times.iter().flat_map(|times| times.off_ns).flatten().sum();
         let calls = communicators.iter().map(|entry| entry.calls).chain(operations.iter().map(|entry| entry.calls));
-        let words = threads.iter().map(|thread| u64::from(thread.activity & !activity::SEEN));
+        let words = threads.iter().map(|thread| u64::from(thread.activity));
         let number = calls.chain(words).chain([header.rank.state.into()]).fold(0, mix);
         let tids = threads.iter().map(|thread| thread.tid).collect();
         let calls = operations.iter().filter(|entry| !entry.is_region()).map(|entry| entry.calls).sum();

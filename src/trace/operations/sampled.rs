@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, SHARED_HISTOGRAM, bucket_of, full, middle_of};
+use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, SHARED_HISTOGRAM, bucket_of, keeps, middle_of};
 
 use super::Operation;
 use crate::reader::{Part, Trace};
@@ -43,7 +43,7 @@ impl Trace {
 impl Part {
     /// True if the rank holds a sample of its calls, from the first on or from some time on.
     pub fn is_sample(&self) -> bool {
-        self.info().ring == full::SAMPLE
+        self.info().keeps == keeps::SAMPLE
     }
 }
 

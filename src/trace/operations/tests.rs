@@ -159,7 +159,7 @@ fn a_ring_holds_the_last_calls_under_their_own_numbers() {
     for (rank, capacity) in ranks.iter_mut().zip([10, 8]) {
         let barrier = rank.operation("MPI_Barrier", 0, 0);
         (0..100).for_each(|i| rank.call(barrier, 10 * i + 1, 10 * i + 5));
-        rank.wrap(capacity);
+        rank.leave_last(capacity);
     }
     let found = operations("ring", &ranks);
     assert_eq!(names(&found), [("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 8, 92)]);
@@ -336,7 +336,7 @@ fn a_long_run_is_matched_alike_by_however_many_processors() {
             let operation = if i == LONG - 3 { late } else { [allreduce, barrier, allreduce][i as usize % 3] };
             rank.call(operation, 10 * i + 1, 10 * i + 5);
         }
-        rank.wrap(kept);
+        rank.leave_last(kept);
     }
     let (trace, found) = opened("long", &ranks);
     let counted: Vec<_> =

@@ -89,11 +89,11 @@ fn an_interruption_of_no_call_is_refused() {
     let scratch = Scratch::new("no-call");
     let mut rank = interrupted();
     rank.interrupt(InterruptionEntry::zeroed());
-    rank.wrap(3);
+    rank.leave_last(3);
     synthetic::write(&scratch.0, std::slice::from_ref(&rank)).unwrap();
     assert!(Trace::open(&[&scratch.0]).is_ok());
     // Leaving out the calls leaves their interruptions out too; one that is added by hand leads nowhere.
-    rank.wrap(0);
+    rank.leave_last(0);
     synthetic::write(&scratch.0, std::slice::from_ref(&rank)).unwrap();
     assert_eq!(Trace::open(&[&scratch.0]).unwrap().parts[0].interruptions().len(), 0);
     let mut content = rank.content(&[0]);

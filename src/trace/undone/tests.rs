@@ -45,7 +45,7 @@ fn a_call_that_a_rank_never_came_to_is_found() {
     let expected = not_called(vec![0], 5, vec![1, 2], Some("MPI_Reduce"));
     assert_eq!(undone("reduce", &without_the_last_of_rank_0(|_, _| {})), (vec![expected.clone()], vec![]));
     // What a ring keeps of it, and what a rank makes while recording is paused.
-    assert_eq!(undone("ring", &without_the_last_of_rank_0(|rank, _| rank.wrap(2))).0, [expected]);
+    assert_eq!(undone("ring", &without_the_last_of_rank_0(|rank, _| rank.leave_last(2))).0, [expected]);
     let paused =
         without_the_last_of_rank_0(|rank, number| (0..=u32::from(number == 0)).for_each(|_| rank.paused_call(1)));
     assert_eq!(undone("paused", &paused).0, [], "each has made 7");

@@ -88,27 +88,3 @@ pub fn compare(trace: &Trace, beside: &[&str], truths: &[Truth]) -> Compared {
 
 /// Records of a chunk where the capacity is small: one chunk more than it needs is being filled.
 const CHUNK: u64 = 16;
-
-/// Compares the trace of a run whose arrays kept the last `capacity` records: so many there are, and of each operation
-/// those that follow one another.
-pub fn compare_last(trace: &Trace, beside: &[&str], truths: &[Truth], capacity: u64) -> Compared {
-    let mut kept: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
-    for row in trace.dump(beside) {
-        kept.entry((row.rank, row.operation)).or_default().push(row.repetition);
-    }
-    let mut sum = Compared::default();
-    for (rank, truth) in truths.iter().enumerate() {
-        let of_rank = || kept.iter().filter(|((of, _), _)| *of == rank as u64).map(|(_, repetitions)| repetitions);
-        let records: u64 = of_rank().map(|repetitions| repetitions.len() as u64).sum();
-        sum.returned += truth.calls();
-        sum.lost += truth.calls().min(capacity).saturating_sub(records);
-        // One that returned and was not counted, and one that had not returned.
-        sum.invented += records.saturating_sub((truth.calls() + 2).min(capacity + 2 * CHUNK));
-        for repetitions in of_rank() {
-            let (first, last) = (repetitions.iter().min(), repetitions.iter().max());
-            let span = first.zip(last).map_or(0, |(first, last)| last - first + 1);
-            sum.lost += span.saturating_sub(repetitions.len() as u64);
-        }
-    }
-    sum
-}

@@ -43,7 +43,7 @@ pub fn full(rank: u32) -> Vec<u8> {
     let clock = segment.text("offset_ns=1500,ppm=37,wander_ppb=500,step_ns=40@0.001");
     let (name, unit) = (segment.text("messages"), segment.text("messages"));
     let info = &mut segment.header.rank;
-    (info.ring, info.capacity) = (1, 2 * RECORDS);
+    info.capacity = 2 * RECORDS;
     (info.pretended, info.pretended_epoch, info.pretended_hz) = (clock, 1000, 1e9);
     (info.leader, info.domain, info.clock_method) = (rank, rank / 2, Method::Joint.number());
     (info.max_ppm, info.wander_ppb, info.measured_hz) = (50.0, 100.0, 1e9);
@@ -165,7 +165,7 @@ impl Segment {
         let mut row = Buckets { histogram: 2, row: (bucket / ROW) as u32, ..Buckets::zeroed() };
         row.calls[bucket % ROW] = 3;
         self.header.histograms = self.table(&[Buckets::zeroed(), row]);
-        let facts = [("host", "node1"), ("env.MPITRACE_FULL", "ring"), ("command", "./program")];
+        let facts = [("host", "node1"), ("env.MPITRACE_KEEP", "calls"), ("command", "./program")];
         let facts = metadata::encode(&facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
         self.header.metadata = self.string(&facts);
     }

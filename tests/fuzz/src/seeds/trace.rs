@@ -92,7 +92,7 @@ fn ring() -> Vec<SyntheticRank> {
         (0..20u64).for_each(|repetition| rank.call(gather, 50 * repetition + 1, 50 * repetition + 30));
         rank.thread();
         (20..40u64).for_each(|repetition| rank.call(gather, 50 * repetition + 1, 50 * repetition + 30));
-        rank.wrap(32);
+        rank.leave_last(32);
         rank.swap_runs();
         rank
     };

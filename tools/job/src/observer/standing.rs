@@ -10,7 +10,7 @@ use mpitrace_words::stack::Stack;
 
 use crate::stacks::{Capture, Namer, Why};
 
-/// For so long a rank has begun and ended no call of MPI, where the user has not said it.
+/// `--stuck`, where it is not given.
 const LONG: Duration = Duration::from_secs(10);
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(2);
@@ -34,10 +34,9 @@ pub struct Standing {
 }
 
 impl Standstill {
-    /// By the values of `MPITRACE_STACKS` and `MPITRACE_STUCK`. `None`: the user wants no stacks.
-    pub fn new(stacks: Option<&str>, stuck: Option<&str>) -> Option<Standstill> {
-        let given = stuck.and_then(|text| Duration::try_from_secs_f64(text.trim().parse().ok()?).ok());
-        let given = given.filter(|limit| !limit.is_zero());
+    /// By the value of `MPITRACE_STACKS`, and by `--stuck`: the stacks are shown at once where it is given. `None`: the
+    /// user wants no stacks.
+    pub fn new(stacks: Option<&str>, given: Option<Duration>) -> Option<Standstill> {
         let asked = Standstill { limit: given.unwrap_or(LONG), shown: given.map(|_| Namer::default()) };
         (stacks != Some("0")).then_some(asked)
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::{Folder, mpitrace, plain};
 
-/// A wrapped ring: the repetitions from 100 on.
+/// The first 100 repetitions were paused.
 fn ring() -> [SyntheticRank; 1] {
     let mut rank = SyntheticRank::new(0, 1);
     let barrier = rank.operation("MPI_Barrier", 0, 0);
@@ -13,7 +13,7 @@ fn ring() -> [SyntheticRank; 1] {
         let level = if i < 140 { 3000 } else { 2000 };
         rank.call(barrier, 20_000 * i + 1, 20_000 * i + 1 + level + (i * 7919) % 41);
     }
-    rank.wrap(400);
+    rank.leave_last(400);
     [rank]
 }
 

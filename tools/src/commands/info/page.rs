@@ -213,7 +213,7 @@ fn records(facts: &Facts) -> String {
     let others = [
         (
             facts.dropped,
-            if facts.settings.full == "sample" { "not in the sample" } else { "dropped: the arrays were full" },
+            if facts.settings.keeps == "sample" { "not in the sample" } else { "dropped: the arrays were full" },
         ),
         (facts.paused, "not kept while paused"),
         (facts.failed, "failed"),

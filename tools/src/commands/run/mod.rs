@@ -11,7 +11,7 @@ mod traces;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use clap::{Args, value_parser};
@@ -23,7 +23,7 @@ use mpitrace_job::observer::standing::Standstill;
 use mpitrace_job::process;
 
 use crate::commands::recover;
-use settings::{DISABLE, OUTPUT, PROCESSES, RUN, SAMPLE, SEGMENT_DIR, STACKS, STUCK, Settings, VERBOSE};
+use settings::{DISABLE, OUTPUT, PROCESSES, RUN, SAMPLE, SEGMENT_DIR, STACKS, Settings, VERBOSE};
 use traces::Traces;
 
 const PREFIX: &str = "MPITRACE_";
@@ -57,6 +57,10 @@ pub struct Arguments {
     /// Rewrite a file DIR/*.prom every 5 s while the job runs: its ranks on this node as OpenMetrics text
     #[arg(long, value_name = "DIR")]
     metrics: Option<PathBuf>,
+    /// Print the stacks of ranks that begin and end no MPI call for S seconds, once. Without it the stacks of ranks that
+    /// do not move for 10 s are kept for the trace alone
+    #[arg(long, value_name = "S", value_parser = stuck)]
+    stuck: Option<Duration>,
     /// The job's stdout goes to stderr: stdout has other data.
     #[arg(skip)]
     is_aside: bool,
@@ -81,6 +85,7 @@ pub fn shuffled(commands: &[&[OsString]], runs: u32, output: &Path) -> Result<u8
         runs: Some(runs),
         shuffle: true,
         metrics: None,
+        stuck: None,
         is_aside: true,
         command: commands.join(&OsString::from(plan::AND)),
     })
@@ -92,7 +97,25 @@ pub fn traces_of(job: usize, jobs: usize, runs: u32, output: &Path) -> Vec<PathB
     all.map(|planned| plan::labelled(output, &planned.label)).collect()
 }
 
+/// The value of `--stuck`.
+fn stuck(text: &str) -> Result<Duration, String> {
+    let given = text.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    given.filter(|limit| !limit.is_zero()).ok_or_else(|| "expected a number of seconds above 0".to_owned())
+}
+
+/// Refuses what the environment asks for and no tracer does any more, before the job starts.
+fn refuse_removed(environment: impl Iterator<Item = (OsString, OsString)>) -> Result<()> {
+    for (name, value) in environment {
+        let name = name.to_string_lossy();
+        if let Some(why) = mpitrace_format::settings::removed(&name, &value.to_string_lossy()) {
+            bail!("{name} {why}");
+        }
+    }
+    Ok(())
+}
+
 fn run_all(arguments: &Arguments) -> Result<u8> {
+    refuse_removed(std::env::vars_os())?;
     let library = launcher::locate(arguments.library.as_deref())?;
     let commands = plan::jobs(&arguments.command)?;
     let output = match (arguments.settings.get(OUTPUT), std::env::var_os(OUTPUT)) {
@@ -127,14 +150,14 @@ fn run_once(job: &Job, arguments: &Arguments, library: &OsStr, output: Option<&P
     let traces = Traces::before(output.as_deref());
     let mut folders = recover::folders_with(setting(SEGMENT_DIR).map(PathBuf::from));
     let text = |name| setting(name).map(|value: OsString| value.to_string_lossy().into_owned());
-    let stacks = Standstill::new(text(STACKS).as_deref(), text(STUCK).as_deref());
+    let stacks = Standstill::new(text(STACKS).as_deref(), arguments.stuck);
     let sampling = Sampling::new(text(SAMPLE).as_deref(), text(PROCESSES).as_deref());
     let metrics = arguments.metrics.as_ref().map(|folder| Metrics::new(folder, number));
     let observer = Observer::start(number, &folders, stacks, sampling, metrics);
     let code = job.run(&tracer, arguments.is_aside)?;
     let mut observed = observer.finish();
 
-    // Where a rank that was stuck has put its copy.
+    // A folder that took no blocks has them beside the trace.
     folders.extend(traces.folder().map(Path::to_owned));
     let endings = ending::recover(number, &folders, output.as_deref(), &observed, code);
     let new = traces.since();
@@ -269,6 +292,18 @@ mod tests {
         let found = variables(&line.arguments, None, environment.into_iter());
         assert_eq!(found, expected.map(|(name, value)| (name.into(), value.into())));
         assert_eq!(line.arguments.command, ["mpirun", "-np", "2"]);
+    }
+
+    #[test]
+    fn a_removed_setting_is_refused_with_the_way_out() {
+        let environment = |name: &str, value: &str| std::iter::once((name.into(), value.into()));
+        let refused = refuse_removed(environment("MPITRACE_STUCK", "60")).unwrap_err().to_string();
+        assert!(refused.starts_with("MPITRACE_STUCK was removed: `mpitrace run --stuck S`"), "{refused}");
+        assert!(refuse_removed(environment("MPITRACE_FULL", "spill")).is_ok());
+        for wrong in ["0", "-1", "soon", "nan", "1e300"] {
+            assert!(stuck(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(stuck("0.5"), Ok(Duration::from_millis(500)));
     }
 
     #[test]

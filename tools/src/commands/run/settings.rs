@@ -15,7 +15,6 @@ pub const DISABLE: &str = "MPITRACE_DISABLE";
 pub const RUN: &str = "MPITRACE_RUN";
 pub const VERBOSE: &str = "MPITRACE_VERBOSE";
 pub const STACKS: &str = "MPITRACE_STACKS";
-pub const STUCK: &str = "MPITRACE_STUCK";
 pub const SAMPLE: &str = "MPITRACE_SAMPLE";
 pub const PROCESSES: &str = "MPITRACE_PROCESSES";
 const EVENTS: &str = "MPITRACE_EVENTS";

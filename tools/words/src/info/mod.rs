@@ -14,7 +14,7 @@ use mpitrace::operations::{CallSite, Mismatch, Operation, Operations, Undone, Un
 use mpitrace::reader::{Part, Trace};
 use mpitrace::whole_run::{self, AllCalls};
 use mpitrace_format::layout::{
-    CounterEntry, RankHeader, abi, clock_source, counter_flags, counter_source, full, message,
+    CounterEntry, RankHeader, abi, clock_source, counter_flags, counter_source, keeps, message,
 };
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use mpitrace_synchronise::Method;
@@ -150,7 +150,7 @@ pub struct ClockFacts {
 #[derive(Debug, Serialize)]
 pub struct Settings {
     pub capacity: u64,
-    pub full: &'static str,
+    pub keeps: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -251,10 +251,11 @@ fn verdict(snapshot: &Snapshot, stuck: &Stuck, mismatches: &[Mismatch]) -> Optio
 }
 
 impl Settings {
-    const DEFAULT: Settings = Settings { capacity: 1 << 20, full: "spill" };
+    const DEFAULT: Settings = Settings { capacity: 1 << 20, keeps: "all" };
 
     fn new(info: &RankHeader) -> Settings {
-        Settings { capacity: info.capacity, full: full::name(info.ring) }
+        let keeps = if info.keeps == keeps::SAMPLE { "sample" } else { "all" };
+        Settings { capacity: info.capacity, keeps }
     }
 }
 

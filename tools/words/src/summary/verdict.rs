@@ -358,10 +358,9 @@ fn without_loss(summary: &Summary, name: &str) -> Verdict {
             format!("There is little to gain in {calls}: {} of the time is computing.", percent(computing))
         }
         _ if in_mpi < 5.0 * WORTH => format!("There is little to gain in {calls}."),
-        _ if summary.not_kept() > 0 && summary.sample.is_none() => format!(
-            "No loss of {} or more was found in the calls that are kept: `MPITRACE_FULL=spill` keeps all.",
-            percent(WORTH)
-        ),
+        _ if summary.not_kept() > 0 && summary.sample.is_none() => {
+            format!("No loss of {} or more was found in the calls that are kept.", percent(WORTH))
+        }
         _ => format!(
             "No loss of {} or more was found: communication takes {share}, which other MPI settings may change.",
             percent(WORTH)
