@@ -1,16 +1,48 @@
 #!/bin/bash
-# From a fresh checkout to the first categories of repetitions. Needs cargo and a C compiler; where no MPI is installed,
-# it puts MPICH into a virtual environment below target/, without root.
+# From a fresh checkout to the first answer: builds mpitrace, and traces a program.
+#
+#   first-run.sh                      a small program that is built here
+#   first-run.sh ./my_program ARGS    a program of yours, on two ranks
+#   first-run.sh srun -n 8 ./my_program ARGS    the same under a launcher and its options
+#
+# It needs cargo and a C compiler. Where no MPI is installed, the small program gets MPICH in a virtual environment below
+# target/, without root.
 set -euo pipefail
+here=$PWD
 cd "$(dirname "$0")/.."
 . LD_PRELOAD-examples/settings
-target=${CARGO_TARGET_DIR:-target}
+mkdir -p "${CARGO_TARGET_DIR:-target}"
+target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
+
+# A program of the user's is looked for before minutes are spent on the build.
+if [ $# -gt 0 ]; then
+    case ${1##*/} in
+        mpirun | mpiexec | mpiexec.hydra | orterun | prterun | srun) launcher=() ;;
+        *)
+            launcher=(mpirun -np 2)
+            if ! (cd "$here" && command -v "$1" >/dev/null); then
+                echo "first-run.sh: $1: there is no such program (a program in this folder is ./$1)" >&2
+                exit 2
+            fi
+            ;;
+    esac
+    if [ ${#launcher[@]} -gt 0 ] && ! command -v mpirun >/dev/null; then
+        echo "first-run.sh: no mpirun in PATH: load your MPI, or give the launcher: first-run.sh srun -n 2 $*" >&2
+        exit 2
+    fi
+fi
 
 # Without the exports to Parquet and Arrow, which are most of a build: `cargo build --release --workspace` has them. Where
 # that was done before, they stay.
 features=(--no-default-features)
 if compgen -G "$target/release/deps/libparquet-*.rlib" >/dev/null; then features=(); fi
 cargo build --release -p mpitrace-interpose -p mpitrace-tools "${features[@]}"
+
+if [ $# -gt 0 ]; then
+    cd "$here"
+    set -x
+    exec "$target/release/mpitrace" run -- "${launcher[@]}" "$@"
+fi
 
 if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then
     compile() { mpicc "$@"; }

@@ -1,4 +1,4 @@
-/* long_run FILE: three calls of each kind, then a pause in which a test sets the ranks' counters to what a long run has:
+/* long_run FILE: three calls of each kind that are not recorded, then a pause in which a test sets the ranks' counters to what a long run has:
  * rank 0 makes FILE.ready and goes on when FILE.go is there; then 20 more of each kind. */
 #include "report.h"
 
@@ -25,6 +25,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     world();
     CHECK(argc == 2);
+    MPI_Pcontrol(0);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     long total = calls(comm, 3);
     /* By messages, which are no collective calls. */
@@ -41,6 +42,7 @@ int main(int argc, char **argv)
         MPI_Send(&token, 1, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
         MPI_Recv(&token, 1, MPI_CHAR, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
+    MPI_Pcontrol(1);
     total += calls(comm, 20);
     report("%ld", total);
     MPI_Comm_free(&comm);
