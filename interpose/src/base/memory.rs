@@ -1,7 +1,6 @@
 //! Memory for the trace buffer: a file that is allocated before it is touched, mapped, and locked as long as its
 //! process lives; or private memory. And the pages that ranks of a node share.
 
-use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr::NonNull;
