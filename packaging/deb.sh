@@ -31,7 +31,7 @@ mkdir -p "$root/DEBIAN" "$work/debian"
 PREFIX=/usr DESTDIR=$root STRIP=1 ZSH=share/zsh/vendor-completions packaging/install.sh >/dev/null
 
 documents=$root/usr/share/doc/mpitrace
-rm "$documents/LICENSE-APACHE" "$documents/LICENSE-MIT"
+rm "$documents"/LICENSE-*.txt
 gzip -9n >"$documents/changelog.gz" <<END
 mpitrace ($version) unstable; urgency=medium
 
@@ -45,11 +45,11 @@ gzip -9n "$root"/usr/share/man/man?/*
     echo "Upstream-Name: mpitrace"
     echo
     echo "Files: *"
-    echo "Copyright: $(sed -n 's/^Copyright (c) //p' LICENSE-MIT | head -n 1)"
+    echo "Copyright: $(sed -n 's/^Copyright (c) //p' LICENSES/MIT.txt | head -n 1)"
     echo "License: Expat or Apache-2.0"
     echo
     echo "License: Expat"
-    sed -n '/^Permission/,$p' LICENSE-MIT | sed 's/^$/./; s/^/ /'
+    sed -n '/^Permission/,$p' LICENSES/MIT.txt | sed 's/^$/./; s/^/ /'
     echo
     echo "License: Apache-2.0"
     echo " On Debian systems the text of this licence is in /usr/share/common-licenses/Apache-2.0."

@@ -99,7 +99,10 @@ mkdir -p "$root/share/man/man1"
 if command -v python3 >/dev/null; then packaging/manual.py "$version" "$root/share/man"; fi
 chmod 644 "$root"/share/man/man?/mpitrace*
 
-for page in README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT; do
+for page in README.md CHANGELOG.md; do
     file 644 "$page" "share/doc/mpitrace/$page"
+done
+for licence in Apache-2.0 MIT; do
+    file 644 "LICENSES/$licence.txt" "share/doc/mpitrace/LICENSE-$licence.txt"
 done
 echo "installed mpitrace $version in $root"

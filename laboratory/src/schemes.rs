@@ -5,6 +5,7 @@
 //! outcome is what a benchmark that measures so would print for these repetitions; for what releases of today count see
 //! [`crate::counted`].
 
+use clap::ValueEnum;
 use mpitrace::statistics::{Interval, Sample, median, moments, tukey_fences};
 
 use crate::enough::mean_interval;
@@ -30,7 +31,7 @@ pub enum Scheme {
 }
 
 /// How the time of a rank is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Measurement {
     /// MS1 and MS4: each call by itself; a mean is that of the calls.
     Ms1,
@@ -40,13 +41,14 @@ pub enum Measurement {
 }
 
 /// The values that are taken out of a sample beforehand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Removal {
     /// Nothing.
     None,
     /// Values outside of Q1 - 1.5 IQR and Q3 + 1.5 IQR (Hunold & Carpen-Amarie 2016, 3.5).
     Tukey,
     /// Values above twice the 99th percentile (MPIBench; Hunold & Carpen-Amarie 2016, 2).
+    #[value(name = "mpibench")]
     MpiBench,
 }
 

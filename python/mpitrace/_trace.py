@@ -20,7 +20,7 @@ def open(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Tr
     """Opens the trace of one run.
 
     Args:
-        paths: The file, or the files where one run has left several. Packed traces are read as they are.
+        paths: The file, or the files where one run has left several.
 
     Raises:
         FileNotFoundError, PermissionError, ...: A file that cannot be read.

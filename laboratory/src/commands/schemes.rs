@@ -38,7 +38,7 @@ pub struct Arguments {
     operation: Option<usize>,
     /// How the scheme measures: each call (ms1), or a loop from its first entry to its last exit (ms2)
     #[arg(long, value_name = "SCHEME")]
-    measurement: Option<MeasurementName>,
+    measurement: Option<Measurement>,
     /// Repetitions of a loop, for ps3, ps7 and ps8 [default: all]
     #[arg(long = "loop", value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     in_loop: Option<u32>,
@@ -49,7 +49,7 @@ pub struct Arguments {
     /// Leave out outliers: outside of Tukey's fences, or above twice the 99th percentile (mpibench). The default is the
     /// benchmark's own
     #[arg(long, value_name = "RULE")]
-    remove: Option<Remove>,
+    remove: Option<Removal>,
     /// Only the repetitions of this category
     #[arg(long, default_value = "all")]
     category: Wanted,
@@ -67,14 +67,6 @@ enum TimingName {
     Root,
     /// The longest on any rank.
     Maximum,
-}
-
-/// The rules of outliers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Remove {
-    None,
-    Tukey,
-    Mpibench,
 }
 
 /// The data processing schemes.
@@ -100,23 +92,6 @@ enum SchemeName {
     Osu,
 }
 
-/// The measurement schemes that a trace can follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum MeasurementName {
-    Ms1,
-    Ms2,
-}
-
-impl From<Remove> for Removal {
-    fn from(rule: Remove) -> Removal {
-        match rule {
-            Remove::None => Removal::None,
-            Remove::Tukey => Removal::Tukey,
-            Remove::Mpibench => Removal::MpiBench,
-        }
-    }
-}
-
 impl From<SchemeName> for Scheme {
     fn from(name: SchemeName) -> Scheme {
         match name {
@@ -127,15 +102,6 @@ impl From<SchemeName> for Scheme {
             SchemeName::Ps6 => Scheme::Ps6,
             SchemeName::Ps7 => Scheme::Ps7,
             SchemeName::Ps8 => Scheme::Ps8,
-        }
-    }
-}
-
-impl From<MeasurementName> for Measurement {
-    fn from(name: MeasurementName) -> Measurement {
-        match name {
-            MeasurementName::Ms1 => Measurement::Ms1,
-            MeasurementName::Ms2 => Measurement::Ms2,
         }
     }
 }
@@ -191,7 +157,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let source = &Source::open(&arguments.input)?;
     let scheme = arguments.scheme;
     let loops = matches!(scheme, SchemeName::Ps3 | SchemeName::Ps7 | SchemeName::Ps8);
-    let asked = arguments.in_loop.is_some() || arguments.measurement == Some(MeasurementName::Ms2);
+    let asked = arguments.in_loop.is_some() || arguments.measurement == Some(Measurement::Ms2);
     ensure!(loops || !asked, "{} takes each call by itself: no --loop and no --measurement ms2", name(&scheme));
     ensure!(arguments.timing.is_none() || scheme == SchemeName::Ps2, "--timing is an option of ps2");
     let time = if scheme == SchemeName::Ps4 { RunTime::Global } else { RunTime::Local };
@@ -212,26 +178,17 @@ impl Applied {
         let scheme = Scheme::from(name_of);
         let mut selection = Selection::new(source, number, RunTime::Local, arguments.rule.rule, arguments.category)?;
         leave_out_uncounted(source, number, name_of, &mut selection);
-        let measurement = arguments.measurement.map_or(scheme.measurement(), Measurement::from);
-        let removal = arguments.remove.map_or(scheme.removal(), Removal::from);
+        let measurement = arguments.measurement.unwrap_or(scheme.measurement());
+        let removal = arguments.remove.unwrap_or(scheme.removal());
         let times = times(arguments, source, number, measurement, &selection)?;
         let outcome = scheme.apply(&times, measurement, removal, arguments.in_loop.map(|size| size as usize));
         let note = outcome.as_ref().err().map(|error| format!("{} {error}", name(&name_of)));
         let Outcome { minimum, maximum, mean, mean_interval, median, used, removed } = outcome.unwrap_or_default();
-        let measurement = match measurement {
-            Measurement::Ms1 => MeasurementName::Ms1,
-            Measurement::Ms2 => MeasurementName::Ms2,
-        };
-        let remove = match removal {
-            Removal::None => Remove::None,
-            Removal::Tukey => Remove::Tukey,
-            Removal::MpiBench => Remove::Mpibench,
-        };
         Ok(Applied {
             operation: source.operations()[number].clone(),
             scheme: name(&name_of),
             measurement: name(&measurement),
-            remove: name(&remove),
+            remove: name(&removal),
             in_loop: arguments.in_loop,
             category: arguments.category.name(),
             min_ns: minimum,

@@ -169,7 +169,7 @@ fn run_once(job: &Job, arguments: &Arguments, library: &OsStr, output: Option<&P
         return Ok(code);
     }
     endings.iter().for_each(ending::Ending::say_recovered);
-    let is_one_of_many = arguments.runs.is_some() || arguments.command.iter().any(|word| word == "--and");
+    let is_one_of_many = arguments.runs.is_some() || arguments.command.iter().any(|word| word == plan::AND);
     if !is_one_of_many {
         let was_started = !process::NOT_STARTED.contains(&code);
         if new.is_empty() && !observed.began && was_started && traces.folder().is_some() && !is_off(DISABLE, "1") {
