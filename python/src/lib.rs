@@ -1,6 +1,6 @@
 //! The part of the Python package `mpitrace` that is Rust: a trace as JSON and as streams of Arrow record batches.
 //!
-//! Each function is one of the companion's library (`tools/src/in_memory/`), so both print the same numbers. The Python
+//! Each function is one of the companion's library (`tools/export/src/in_memory/`), so both print the same numbers. The Python
 //! part (`mpitrace/`) makes dictionaries and tables of what comes from here.
 
 use std::io;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use mpitrace_companion::in_memory::{self, Opened};
+use mpitrace_export::in_memory::{self, Opened};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;

@@ -9,9 +9,10 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, value_parser};
-use mpitrace_companion::{find_launcher, shuffled, traces_of};
+use mpitrace_commands::{shuffled, traces_of};
 use mpitrace_format::algorithms::collective_of;
 use mpitrace_format::metadata;
+use mpitrace_job::launcher;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::text;
 use mpitrace_source::{Source, Traced};
@@ -164,7 +165,7 @@ fn check_library(Traced { trace, .. }: &Traced) -> Result<()> {
 
 /// The place of the traced program in the command.
 fn program(words: &[OsString], Traced { trace, .. }: &Traced) -> Result<usize> {
-    let launcher = find_launcher(words).context("the command has no launcher of MPI programs")?;
+    let launcher = launcher::find(words).context("the command has no launcher of MPI programs")?;
     let traced = command(trace);
     let file = |word: &OsStr| Path::new(word).file_name().map(OsStr::to_owned);
     let name = traced.split_whitespace().next().and_then(|word| file(word.as_ref()));
@@ -198,7 +199,7 @@ fn replay(arguments: &Arguments, place: usize, operations: &[Worth], folder: &Pa
 
 /// `mpicc.openmpi` beside `mpirun.openmpi`.
 fn compiler(words: &[OsString]) -> PathBuf {
-    let launcher = find_launcher(words).map(|place| Path::new(&words[place]));
+    let launcher = launcher::find(words).map(|place| Path::new(&words[place]));
     let own = |launcher: &Path| {
         let name = launcher.file_name()?.to_str()?;
         let ending = name.split_once('.').map(|(_, ending)| format!(".{ending}")).unwrap_or_default();

@@ -9,8 +9,8 @@ use clap::Args;
 use mpitrace::categories::Class;
 use mpitrace::statistics::{Sample, dependence, dependence_of_quantile, median};
 
-use mpitrace_companion::exit_code;
-use mpitrace_companion::selection::{Selection, Wanted};
+use mpitrace_commands::exit_code;
+use mpitrace_commands::selection::{Selection, Wanted};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::text;
 use mpitrace_source::Source;

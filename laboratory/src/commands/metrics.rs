@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use mpitrace::categories::{Category, Rule};
-use mpitrace_companion::exit_code;
+use mpitrace_commands::exit_code;
 use mpitrace_show::output::{self, DataSink, Output, Style};
 use mpitrace_show::table::{Rows, number, text};
 use mpitrace_source::options::{Input, RuleOption, TimeOption};

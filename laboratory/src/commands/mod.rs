@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use mpitrace_companion::Benchmark;
+use mpitrace_commands::Benchmark;
 use mpitrace_show::output::Output;
 
 /// Apply the methods of benchmarks and of the literature to a trace

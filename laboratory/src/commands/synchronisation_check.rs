@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
-use mpitrace_companion::exit_code;
+use mpitrace_commands::exit_code;
 use mpitrace_functions::Function;
 use mpitrace_show::output::{self, Attribute, Output};
 use mpitrace_show::text;

@@ -11,13 +11,15 @@ use mpitrace_headers::Line;
 use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 
 /// Where product code is, from the root of the repository.
-const FOLDERS: [&str; 8] = [
+const FOLDERS: [&str; 10] = [
     "src",
     "tools/show/src",
     "tools/words/src",
     "tools/source/src",
     "tools/job/src",
-    "tools/src",
+    "tools/export/src",
+    "tools/report/src",
+    "tools/commands/src",
     "laboratory/src",
     "interpose/src",
 ];
@@ -32,13 +34,13 @@ const ALLOWED: [(&str, &str); 25] = [
     ("src/live/place.rs", "where a rank is, outside of the recorded calls"),
     ("tools/words/src/places.rs", "messages: where a rank is"),
     ("tools/words/src/summary/words.rs", "messages: parts of the time of a rank"),
-    ("tools/src/commands/watch/screen.rs", "a message: how far the job came"),
-    ("tools/src/commands/run/ending.rs", "messages: how the job ended"),
-    ("tools/src/commands/run/failed_end.rs", "messages: a job that failed in MPI_Finalize"),
-    ("tools/src/commands/run/mod.rs", "a message: no rank was traced"),
-    ("tools/src/commands/recover/list.rs", "messages: how far the job came"),
-    ("tools/src/commands/recover/mod.rs", "messages: how far the job came"),
-    ("tools/src/commands/info/page.rs", "a message: what the duration is of"),
+    ("tools/commands/src/watch/screen.rs", "a message: how far the job came"),
+    ("tools/commands/src/run/ending.rs", "messages: how the job ended"),
+    ("tools/commands/src/run/failed_end.rs", "messages: a job that failed in MPI_Finalize"),
+    ("tools/commands/src/run/mod.rs", "a message: no rank was traced"),
+    ("tools/commands/src/recover/list.rs", "messages: how far the job came"),
+    ("tools/commands/src/recover/mod.rs", "messages: how far the job came"),
+    ("tools/commands/src/info/page.rs", "a message: what the duration is of"),
     ("laboratory/src/algorithms/mod.rs", "numbers that Open MPI gives collectives"),
     ("tools/job/src/mpi/ask.rs", "calls these functions of a library"),
     ("tools/job/src/mpi/try_calls.rs", "calls these functions of a library"),

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    mpitrace_companion::main::<mpitrace_laboratory::Arguments>()
+    mpitrace_commands::main::<mpitrace_laboratory::Arguments>()
 }

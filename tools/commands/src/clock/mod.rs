@@ -1,0 +1,93 @@
+//! `mpitrace clock`: how good the global time is.
+
+mod domain;
+pub mod facts;
+mod maps;
+mod page;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use mpitrace::clock::Clock;
+use mpitrace::operations::Operations;
+use mpitrace::reader::Trace;
+use mpitrace_show::destination::{Content, Destination};
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::progress;
+use mpitrace_source::options::TraceInput;
+use mpitrace_source::warn_if_incomplete;
+use mpitrace_synchronise::Method;
+use serde::Serialize;
+
+/// Show how good the global time is: its method, its errors, and whether calls keep the order that collectives imply
+///
+/// No rank can leave a barrier before the last has entered it, whatever its clock says; other collectives imply less.
+/// Times that break this order by more than their stated errors are violations. A clock that stepped is listed with the
+/// times between which it did. Both end with exit code 1.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    input: TraceInput,
+    #[arg(long, value_name = "METHOD", value_parser = method,
+        help = format!("Estimate the clocks again from the same probes, by {}", Method::names_from_probes()))]
+    method: Option<Method>,
+    /// Write the maps from each clock to global time, as JSON ("-": to standard output)
+    #[arg(long, value_name = "OUT")]
+    export: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Arguments {
+    fn open(&self) -> Result<(Trace, Clock)> {
+        let trace = self.input.open()?;
+        let clock = match self.method {
+            Some(method) => Clock::estimated_by(&trace, method)?,
+            None => Clock::new(&trace),
+        };
+        Ok((trace, clock))
+    }
+}
+
+fn method(name: &str) -> Result<Method, String> {
+    Method::named(name).ok_or_else(|| format!("expected {}, or the run's own", Method::names_from_probes()))
+}
+
+#[derive(Serialize)]
+struct Maps<'a> {
+    #[serde(serialize_with = "output::method_name")]
+    method: Method,
+    rows: Vec<maps::Map<'a>>,
+}
+
+fn export(arguments: &Arguments, out: &Path, output: &mut Output) -> Result<ExitCode> {
+    let (trace, clock) = arguments.open()?;
+    warn_if_incomplete(&trace);
+    let rows = domain::all(&trace, &clock).iter().map(maps::Map::new).collect();
+    let maps = Maps { method: clock.method, rows };
+    Destination::new(out, output, &arguments.input.files)?
+        .stream(Content::Text, |sink| output::json(sink, "clock-export", &maps))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    if let Some(out) = &arguments.export {
+        return export(arguments, out, output);
+    }
+    let (trace, facts) = progress::during("reading", || {
+        let (trace, clock) = arguments.open()?;
+        let facts = facts::Facts::new(&trace, &clock, &Operations::new(&trace));
+        anyhow::Ok((trace, facts))
+    })?;
+    warn_if_incomplete(&trace);
+    if arguments.json {
+        output::json(output, "clock", &facts)?;
+    } else {
+        let style = output.style;
+        page::write(&facts, output, style)?;
+    }
+    Ok(crate::exit::concluded(facts.is_good()))
+}

@@ -1,0 +1,202 @@
+//! `mpitrace compare`: sets of runs, tested two by two.
+
+mod factors;
+mod figures;
+mod forest;
+pub mod identity;
+mod page;
+mod reduce;
+mod result;
+mod runs;
+mod sentence;
+pub mod share;
+pub mod side;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use mpitrace::categories::Rule;
+use mpitrace::comparison::{Alternative, Settings, Test, Verdict};
+use mpitrace::run_time::RunTime;
+use mpitrace_show::destination::{Content, write_file};
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::progress::Progress;
+use mpitrace_source::options::{Format, FromOption, ReductionOption, TimeOption, named};
+
+use crate::exit::FINDING;
+use factors::Factor;
+use figures::{Drawn, Figure};
+use identity::Names;
+use result::Compared;
+use side::{OfOperation, Side};
+
+/// Compare sets of runs: which is faster, by how much, and whether it is chance
+///
+/// Each file is a run. The first rows are the whole job, from MPI_Init to MPI_Finalize, its ranks' time in MPI, and the
+/// geometric mean of all operations; then come the operations. In each run the first repetition, the warm-up and
+/// outliers are left out and counted; each run becomes one number: the median of the rest. The numbers of A and B are
+/// tested (asterisks: p at most 0.05, 0.01, 0.001). Tests and intervals are corrected for the number of operations. Of
+/// more than two sets each is compared with each, also corrected. A crossing: one side is faster in the median and
+/// slower in the 95th percentile, outliers included, and the intervals of both are disjoint; it needs two runs a side.
+/// Recorded settings that differ between the sides are listed: they may be the reason. Exit code 1 if B is slower.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The runs of A
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    a: Vec<PathBuf>,
+    /// The runs of B
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    b: Vec<PathBuf>,
+    /// The runs of a third set, up to --f
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    c: Vec<PathBuf>,
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "c", hide = true)]
+    d: Vec<PathBuf>,
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "d", hide = true)]
+    e: Vec<PathBuf>,
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "e", hide = true)]
+    f: Vec<PathBuf>,
+    /// The alternative of the test; less: A's run times are less than B's
+    #[arg(long, default_value = Alternative::default().name(), value_parser = named::<Alternative>())]
+    alternative: Alternative,
+    /// The test: permutation of the runs, Welch's t-test of the logarithms (welch), or the rank-sum test (wilcoxon),
+    /// which needs more runs
+    #[arg(long, default_value = Test::default().name(), value_parser = named::<Test>())]
+    test: Test,
+    #[command(flatten)]
+    rule: ReductionOption,
+    #[command(flatten)]
+    time: TimeOption,
+    #[command(flatten)]
+    from: FromOption,
+    /// Also a picture: FILE.svg, .png or .pdf, or a page with all pictures: FILE.html
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The content of the picture; without: forest
+    #[arg(long, value_enum, requires = "output")]
+    plot: Option<Figure>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub struct Question {
+    settings: Settings,
+    rule: Rule,
+    time: RunTime,
+    from: Option<Format>,
+}
+
+impl Arguments {
+    /// The sets that were given, with their letters.
+    fn sets(&self) -> Vec<(char, &Vec<PathBuf>)> {
+        let all = [&self.a, &self.b, &self.c, &self.d, &self.e, &self.f];
+        ('A'..).zip(all).filter(|(_, files)| !files.is_empty()).collect()
+    }
+
+    fn question(&self, sets: usize) -> Question {
+        let pairs = sets * (sets - 1) / 2;
+        Question {
+            settings: Settings { test: self.test, alternative: self.alternative, pairs },
+            rule: self.rule.rule,
+            time: self.time.time,
+            from: self.from.format,
+        }
+    }
+}
+
+/// The runs of a set by the rules that hold without options, a file each but where one run left several.
+///
+/// # Errors
+/// A file that cannot be used; the message names it.
+pub fn read_set(name: char, files: &[PathBuf]) -> Result<Side> {
+    let (settings, rule) = (Settings::default(), Rule::default());
+    let question = Question { settings, rule, time: RunTime::Local, from: None };
+    let runs = runs::group(name, files, None)?;
+    Side::read(&runs, &question, &Progress::new(runs.len() as u64))
+}
+
+struct Pair<'s> {
+    names: Names,
+    /// First what is no operation.
+    compared: Vec<Compared<'s>>,
+    whole: usize,
+    factors: Vec<Factor>,
+}
+
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let sets = arguments.sets();
+    let question = arguments.question(sets.len());
+    // Before anything is computed.
+    let drawn = match arguments.output.as_deref() {
+        Some(path) => Some((path, Drawn::by_name(path, arguments.plot)?)),
+        None => None,
+    };
+    let runs: Vec<Vec<runs::Files>> =
+        sets.iter().map(|(name, files)| runs::group(*name, files, question.from)).collect::<Result<_>>()?;
+    let progress = Progress::new(runs.iter().map(|runs| runs.len() as u64).sum());
+    let sides: Vec<Side> = runs.iter().map(|runs| Side::read(runs, &question, &progress)).collect::<Result<_>>()?;
+    drop(progress);
+    let mut notes: Vec<String> = sets.iter().zip(&sides).flat_map(|((name, _), side)| side.notes(*name)).collect();
+    let places: Vec<(usize, usize)> =
+        (0..sets.len()).flat_map(|one| (one + 1..sets.len()).map(move |other| (one, other))).collect();
+    let mut common: Vec<Vec<[&OfOperation; 2]>> = Vec::new();
+    for &(one, other) in &places {
+        let names = [sets[one].0, sets[other].0];
+        let paired = identity::pair(sides[one].identities(), sides[other].identities(), names);
+        if paired.pairs.is_empty() {
+            let of = |side: &Side| side.keys().unwrap_or_else(|| "none".into());
+            let [a, b] = names;
+            bail!(
+                "{a} and {b} have no operation in common; {a} has {}, {b} has {}",
+                of(&sides[one]),
+                of(&sides[other])
+            );
+        }
+        notes.extend(runs::in_both(sets[one], sets[other]));
+        notes.extend(paired.notes);
+        let both = |&(a, b): &(usize, usize)| [&sides[one].operations[a], &sides[other].operations[b]];
+        common.push(paired.pairs.iter().map(both).collect());
+    }
+    let overall: Vec<Option<[OfOperation; 2]>> = common.iter().map(|common| side::overall(common)).collect();
+    let mut pairs: Vec<Pair> = Vec::new();
+    for (&(one, other), (common, overall)) in places.iter().zip(common.iter().zip(&overall)) {
+        let names = [sets[one].0, sets[other].0];
+        // The whole job is one question, not one among those about its operations.
+        let mut alone = sides[one].common(&sides[other]);
+        alone.extend(overall.iter().map(|[a, b]| [a, b]));
+        let mut compared: Vec<Compared> =
+            alone.iter().flat_map(|one| result::compare(&[*one], names, &question)).collect();
+        let whole = compared.len();
+        compared.extend(result::compare(common, names, &question));
+        notes.extend(result::notes(&compared[whole..], &question));
+        let factors = factors::between(&sides[one].recorded, &sides[other].recorded);
+        pairs.push(Pair { names, compared, whole, factors });
+    }
+    let mut said: HashSet<&String> = HashSet::new();
+    for note in notes.iter().filter(|note| said.insert(note)) {
+        eprintln!("mpitrace: {}", mpitrace_show::text::printable(note));
+    }
+    match drawn {
+        Some((path, Drawn::Page)) => write_file(path, Content::Text, |file| figures::page(&pairs, file))?,
+        Some((path, Drawn::Picture(figure, written))) => {
+            let scene = figures::draw(figure, &pairs);
+            written.write(&scene.with_context(|| format!("{}: nothing to show", path.display()))?, path)?;
+        }
+        None => {}
+    }
+    if arguments.json {
+        let rows = pairs.iter().flat_map(|pair| pair.compared.iter().map(|one| Ok(one.json(&question, &pair.factors))));
+        output::json_rows(output, "compare", rows)?;
+    } else {
+        page::write(&pairs, output)?;
+    }
+    // A job may be slower for what lies outside of its calls, and for outliers.
+    let is_slower = |pair: &Pair| {
+        pair.names[0] == 'A' && pair.compared[pair.whole..].iter().any(|one| one.comparison.verdict() == Verdict::A)
+    };
+    Ok(if pairs.iter().any(is_slower) { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,40 @@
+//! `mpitrace info`: what a trace is.
+
+pub mod page;
+
+use mpitrace_words::info;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use mpitrace::clock::Clock;
+use mpitrace::operations::Operations;
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::progress;
+use mpitrace_source::options::TraceInput;
+
+/// Show what a trace is: library, ranks, settings, operations
+///
+/// Of an incomplete trace also which rank was in which call, and which rank never entered it.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    input: TraceInput,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let facts = progress::during("reading", || {
+        let trace = arguments.input.open()?;
+        anyhow::Ok(info::Facts::new(&trace, &Operations::new(&trace), &Clock::new(&trace)))
+    })?;
+    if arguments.json {
+        output::json(output, "info", &facts)?;
+    } else {
+        let style = output.style;
+        page::write(&facts, output, style)?;
+    }
+    Ok(crate::exit::concluded(facts.complete && facts.mismatched == 0 && facts.undone.is_empty()))
+}

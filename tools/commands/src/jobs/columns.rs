@@ -1,0 +1,40 @@
+//! The rows as Parquet.
+
+use anyhow::Result;
+use mpitrace_export::named_columns::Columns;
+use mpitrace_export::parquet;
+use mpitrace_show::destination::Sink;
+
+use super::date;
+use super::row::{LargestLoss, Row};
+
+/// Writes them: the columns of the JSON, those of the largest loss each as one of its own.
+pub fn write(rows: &[Row], sink: &mut Sink) -> Result<()> {
+    let texts = |of: fn(&Row) -> Option<&str>| rows.iter().map(of);
+    let numbers = |of: fn(&Row) -> f64| rows.iter().map(of);
+    let loss = |of: fn(&LargestLoss) -> Option<f64>| rows.iter().map(move |row| of(row.largest_loss.as_ref()?));
+    let words = |of: fn(&LargestLoss) -> Option<&str>| rows.iter().map(move |row| of(row.largest_loss.as_ref()?));
+    let millisecond = |row: &Row| row.started.as_deref().and_then(date::seconds).map(|seconds| 1000 * seconds);
+    let columns = Columns::new()
+        .texts("file", texts(|row| Some(&row.file)))
+        .texts("job", texts(|row| row.job.as_deref()))
+        .texts("user", texts(|row| row.user.as_deref()))
+        .texts("program", texts(|row| row.program.as_deref()))
+        .counts("nodes", rows.iter().map(|row| row.nodes as u32))
+        .counts("ranks", rows.iter().map(|row| row.ranks))
+        .some_milliseconds("started", rows.iter().map(millisecond))
+        .numbers("seconds", numbers(|row| row.seconds))
+        .numbers("rank_seconds", numbers(|row| row.rank_seconds))
+        .numbers("mpi_share", numbers(|row| row.mpi_share))
+        .numbers("waiting_s", numbers(|row| row.waiting_s))
+        .numbers("off_processor_s", numbers(|row| row.off_processor_s))
+        .some_numbers("efficiency", rows.iter().map(|row| row.efficiency))
+        .texts("loss_kind", words(|loss| Some(&loss.kind)))
+        .some_counts("loss_rank", rows.iter().map(|row| row.largest_loss.as_ref()?.rank))
+        .texts("loss_because", words(|loss| loss.because.as_deref()))
+        .texts("loss_function", words(|loss| loss.function.as_deref()))
+        .some_numbers("loss_seconds", loss(|loss| Some(loss.seconds)))
+        .some_numbers("loss_gain_s", loss(|loss| loss.gain_s))
+        .texts("ended", texts(|row| Some(&row.ended)));
+    parquet::write(columns, sink)
+}

@@ -1,0 +1,198 @@
+//! `mpitrace jobs`: the traces of many runs as a table.
+
+#[cfg(feature = "columns")]
+mod columns;
+mod conclusions;
+mod date;
+mod find;
+mod grouped;
+mod index;
+pub mod metrics;
+mod row;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use mpitrace_show::destination::{Content, Destination};
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::table::{Table, number, text};
+use mpitrace_show::text;
+use mpitrace_words::summary::{percent, seconds};
+
+use crate::exit::FINDING;
+use find::Found;
+use grouped::By;
+
+pub use find::keep;
+pub use row::Row;
+
+/// Show the traces of many runs as a table, one row for each run
+///
+/// Folders are searched with all folders below them. The row of a trace is computed once, by `run` or here, and kept in
+/// $XDG_CACHE_HOME/mpitrace. Below the table: nodes on which ranks compute for longer than the same ranks of the same
+/// program on other nodes, beyond chance, and programs that became slower. Exit code 1 if a trace cannot be read.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Folders of traces, or traces
+    #[arg(value_name = "DIR", required = true)]
+    paths: Vec<PathBuf>,
+    /// Only runs that began on this date or later: 2026-11-22, or 2026-11-22T09:30:00Z
+    #[arg(long, value_name = "DATE", value_parser = since)]
+    since: Option<i64>,
+    /// Only those of this user
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Only those of this program
+    #[arg(long, value_name = "NAME")]
+    program: Option<String>,
+    /// Sort by this column, the worst last (started: the latest last)
+    #[arg(long, value_name = "COLUMN", default_value = "started")]
+    sort: Sort,
+    /// One row for each of these instead of each run
+    #[arg(long, value_name = "WHAT")]
+    by: Option<By>,
+    /// Runs for other tools, on standard output
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["by", "json"])]
+    format: Option<Format>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The column by which rows are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    Started,
+    Time,
+    Mpi,
+    Waiting,
+    OffProcessor,
+    Efficiency,
+    Loss,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A row a run, compressed
+    Parquet,
+    /// Sums by program and user, for Prometheus' node_exporter
+    Openmetrics,
+}
+
+fn since(text: &str) -> Result<i64, String> {
+    date::seconds(text).ok_or_else(|| "a date is expected, as in 2026-11-22".to_owned())
+}
+
+impl Arguments {
+    /// True if the row is wanted. One of which it is not known when it began is of all dates.
+    fn wants(&self, row: &Row) -> bool {
+        let is_of = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
+        let began = || row.started.as_deref().and_then(date::seconds);
+        let is_late = self.since.is_none_or(|since| began().is_none_or(|began| began >= since));
+        is_late && is_of(&self.user, &row.user) && is_of(&self.program, &row.program)
+    }
+}
+
+impl Sort {
+    /// The larger, the later in the table; rows that are equal come by their beginning.
+    fn key(self, row: &Row) -> f64 {
+        let all = row.rank_seconds.max(f64::MIN_POSITIVE);
+        match self {
+            Sort::Started => 0.0,
+            Sort::Time => row.seconds,
+            Sort::Mpi => row.mpi_share,
+            Sort::Waiting => row.waiting_s / all,
+            Sort::OffProcessor => row.off_processor_s / all,
+            Sort::Efficiency => -row.efficiency.unwrap_or(f64::INFINITY),
+            Sort::Loss => row.largest_loss.as_ref().map_or(0.0, |loss| loss.seconds),
+        }
+    }
+}
+
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let Found { mut rows, unreadable } = find::rows(&arguments.paths)?;
+    rows.retain(|row| arguments.wants(row));
+    let by_time = |one: &Row, other: &Row| (&one.started, &one.file).cmp(&(&other.started, &other.file));
+    rows.sort_by(|one, other| {
+        arguments.sort.key(one).total_cmp(&arguments.sort.key(other)).then_with(|| by_time(one, other))
+    });
+    match (arguments.format, arguments.by) {
+        (Some(format), _) => write_format(&rows, format, output)?,
+        (None, Some(by)) => {
+            let groups = grouped::groups(&rows, by);
+            match arguments.json {
+                true => output::json_rows(output, "jobs-by", groups.iter().map(Ok))?,
+                false => grouped::write(&groups, by, output)?,
+            }
+        }
+        (None, None) if arguments.json => output::json_rows(output, "jobs", rows.iter().map(Ok))?,
+        (None, None) => write(&rows, output)?,
+    }
+    Ok(if unreadable > 0 { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+}
+
+fn write_format(rows: &[Row], format: Format, output: &mut Output) -> Result<()> {
+    let mut destination = Destination::new("-".as_ref(), output, &[])?;
+    match format {
+        Format::Openmetrics => destination.stream(Content::Text, |sink| Ok(metrics::write(rows, sink)?)),
+        #[cfg(feature = "columns")]
+        Format::Parquet => destination.stream(Content::Compressed, |sink| columns::write(rows, sink)),
+        #[cfg(not(feature = "columns"))]
+        Format::Parquet => anyhow::bail!("this mpitrace was built without Parquet"),
+    }
+}
+
+fn write(rows: &[Row], output: &mut Output) -> Result<()> {
+    let (table, lines) = rayon::join(|| table(rows), || conclusions::lines(rows));
+    let style = output.style;
+    table.write(output, style)?;
+    for line in lines {
+        writeln!(output, "{line}")?;
+    }
+    Ok(())
+}
+
+fn table(rows: &[Row]) -> Table<'static> {
+    let columns = [
+        text("started").optional(),
+        text("job").optional(),
+        text("user").optional().spare(5),
+        text("program").optional(),
+        number("nodes").spare(7),
+        number("ranks").spare(6),
+        number("time"),
+        number("in MPI").spare(1),
+        number("waiting").spare(3),
+        number("off processor").spare(4),
+        number("efficiency").spare(2),
+        text("largest loss"),
+        text("ended"),
+        text("file"),
+    ];
+    let mut table = Table::new(&columns);
+    for row in rows {
+        let shown = |value: &Option<String>| text::printable(value.as_deref().unwrap_or_default()).into_owned();
+        let share = |part: f64| if row.rank_seconds > 0.0 { percent(part / row.rank_seconds) } else { String::new() };
+        table.row(vec![
+            // To the minute.
+            row.started.as_ref().map_or_else(String::new, |time| time[..16].replace('T', " ")),
+            shown(&row.job),
+            shown(&row.user),
+            shown(&row.program),
+            row.nodes.to_string(),
+            row.ranks.to_string(),
+            seconds(row.seconds),
+            percent(row.mpi_share),
+            share(row.waiting_s),
+            share(row.off_processor_s),
+            row.efficiency.map_or_else(String::new, percent),
+            row.largest_loss.as_ref().map_or_else(String::new, row::LargestLoss::text),
+            text::printable(&row.ended).into_owned(),
+            text::printable(&row.file).into_owned(),
+        ]);
+    }
+    table
+}

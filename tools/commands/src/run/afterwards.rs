@@ -1,0 +1,37 @@
+//! The output of `run` after a job: the summary of its trace.
+
+use std::io;
+use std::path::PathBuf;
+
+use mpitrace::account::Account;
+use mpitrace::categories::Rule;
+use mpitrace::clock::Clock;
+use mpitrace::operations::Operations;
+use mpitrace::reader::Trace;
+use mpitrace_show::output::Style;
+use mpitrace_words::names::file_here;
+use mpitrace_words::summary::Summary;
+
+use crate::jobs::{self, Row};
+
+/// The summary of a trace with more calls takes seconds, and up to 70 bytes of memory a call; `mpitrace summary` is named
+/// in its place.
+const MOST_CALLS: u64 = 10_000_000;
+
+pub fn summarize(traces: &[PathBuf]) {
+    let [path] = traces else { return };
+    let name = file_here(path);
+    // A trace that cannot be read is no reason for another exit code than the job's.
+    let Ok(trace) = Trace::open(&[path]) else { return };
+    if trace.records() > MOST_CALLS {
+        eprintln!("mpitrace: `mpitrace summary {name}` shows where the time went");
+        return;
+    }
+    let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
+    let account = Account::new(&trace, &clock, &operations, Rule::default());
+    let summary = Summary::of_account(&account, &trace, &operations, &clock, &name);
+    jobs::keep(path, &Row::new(path, &trace, &account, &summary));
+    let summary = summary.with_processes(&trace, traces);
+    let stderr = io::stderr();
+    let _ = summary.write(&mut stderr.lock(), Style::for_stream(&stderr));
+}

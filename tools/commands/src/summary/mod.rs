@@ -1,0 +1,79 @@
+//! `mpitrace summary`: where the ranks' time went, and what to do next.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use mpitrace::account::Account;
+use mpitrace::categories::Rule;
+use mpitrace::clock::Clock;
+use mpitrace::operations::Operations;
+use mpitrace_show::output::{self, Output};
+use mpitrace_show::progress;
+use mpitrace_source::options::TraceInput;
+use mpitrace_source::warn_if_incomplete;
+use mpitrace_words::description::communicator_labels;
+use mpitrace_words::summary::Summary;
+use mpitrace_words::summary::grouped::{self, By, Sort};
+
+/// Show in seven lines where the ranks' time went, what was lost, and what to do next
+///
+/// The time in collective calls is divided into waiting for other ranks, time off the processor, delay by the tracer,
+/// and communication. Losses are listed with the rank and the operation, the largest first.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    input: TraceInput,
+    /// Show a table instead of the summary, with one row for each of these
+    #[arg(long, value_name = "WHAT")]
+    by: Option<By>,
+    /// Sort by this column, the largest first
+    #[arg(long, value_name = "WHAT", requires = "by", default_value = "time")]
+    sort: Sort,
+    /// As JSON, with all losses or all rows of the table
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    match arguments.by {
+        Some(by) => table(arguments, by, output),
+        None => summary(arguments, output),
+    }
+}
+
+fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode> {
+    let (trace, groups) = progress::during("reading", || {
+        let trace = arguments.input.open()?;
+        let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
+        let account = Account::new(&trace, &clock, &operations, Rule::default());
+        let labels = communicator_labels(&trace, &operations);
+        let groups = grouped::groups(&trace, &clock, &operations, &account, &labels, by, arguments.sort);
+        anyhow::Ok((trace, groups))
+    })?;
+    warn_if_incomplete(&trace);
+    if arguments.json {
+        output::json_rows(output, "summary-by", groups.iter().map(Ok))?;
+    } else {
+        let style = output.style;
+        grouped::write(&groups, by, arguments.sort, output, style)?;
+    }
+    Ok(crate::exit::concluded(trace.complete))
+}
+
+fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let summary = progress::during("reading", || {
+        let trace = arguments.input.open()?;
+        let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
+        let name = arguments.input.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ");
+        let summary = Summary::new(&trace, &operations, &clock, &name);
+        anyhow::Ok(summary.with_processes(&trace, &arguments.input.files))
+    })?;
+    if arguments.json {
+        output::json(output, "summary", &summary)?;
+    } else {
+        let style = output.style;
+        summary.write(output, style)?;
+    }
+    Ok(crate::exit::concluded(summary.complete && summary.mismatched == 0 && summary.undone.is_empty()))
+}

@@ -1,0 +1,48 @@
+//! Parquet.
+
+use std::io::Write;
+
+use anyhow::Result;
+use arrow_schema::SchemaRef;
+use mpitrace_show::destination::{Content, Destination};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+
+use super::columns::Batches;
+use super::named_columns::Columns;
+use super::rows::Calls;
+
+/// Rows of a group, which lies in memory until it is written: some 30 MB.
+const GROUP: usize = 1 << 18;
+
+/// Writes a table of its own.
+pub fn write<W: Write + Send>(columns: Columns, sink: W) -> Result<()> {
+    let batch = columns.batch(Default::default())?;
+    let mut writer = writer(sink, batch.schema())?;
+    writer.write(&batch)?;
+    writer.close()?;
+    Ok(())
+}
+
+/// Writes batches of this schema.
+fn writer<W: Write + Send>(sink: W, schema: SchemaRef) -> Result<ArrowWriter<W>> {
+    let properties = WriterProperties::builder()
+        // In pure Rust, and read by everything that has been made since 2023.
+        .set_compression(Compression::LZ4_RAW)
+        .set_max_row_group_row_count(Some(GROUP))
+        .set_created_by(concat!("mpitrace ", env!("CARGO_PKG_VERSION")).to_owned())
+        .build();
+    Ok(ArrowWriter::try_new(sink, schema, Some(properties))?)
+}
+
+/// Record batches, column by column, compressed.
+pub fn export(calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
+    let batches = Batches::new(calls)?;
+    destination.stream(Content::Compressed, |sink| {
+        let mut writer = writer(sink, batches.schema.clone())?;
+        batches.each(operation, |batch| Ok(writer.write(batch)?))?;
+        writer.close()?;
+        Ok(())
+    })
+}

@@ -1,0 +1,21 @@
+//! The fingerprint of a micro-benchmark (thesis, section 4.7: MPI-MiBFi), and the ways to look at it. In come the run times
+//! and counters of a source. Out go a [`page`], static [`pictures`], or lines in the [`terminal`].
+//!
+//! [`measured`] takes what a source has measured, and [`make`] makes a [`fingerprint::Report`] of it. All else only draws:
+//! every number comes out of [`make`].
+
+#![allow(missing_docs, reason = "fields and methods whose names say it all")]
+
+pub mod detail;
+pub mod fingerprint;
+pub mod histogram;
+pub mod make;
+pub mod measured;
+pub mod page;
+pub mod picture_option;
+pub mod pictures;
+pub mod plots;
+pub mod terminal;
+pub mod thin;
+pub mod timed;
+pub mod timeline;

@@ -1,0 +1,127 @@
+//! Plots of several sets beside each other, as Hunold & Carpen-Amarie (2016) draw them: medians by message size, and
+//! values against the normal distribution.
+
+use mpitrace::comparison::Quantile;
+use mpitrace_show::draw::axis::{Kind, extent};
+use mpitrace_show::draw::plot::{Bar, GREY, Ink, Mark, OTHERS, PALETTE, Plot, Range, Shape};
+use mpitrace_show::draw::scene::Colour;
+
+use crate::fingerprint::{self, Overview};
+
+/// The colours of the sets.
+const COLOURS: [Colour; 7] = [PALETTE[3], PALETTE[2], PALETTE[1], PALETTE[0], GREY, OTHERS[0], OTHERS[1]];
+const SHAPES: [Shape; 4] = [Shape::Circle, Shape::Triangle, Shape::Diamond, Shape::Cross];
+/// Intervals are shown as far as so many times beyond all values.
+const SHOWN: f64 = 1.5;
+
+/// A set, by its name and its place among all.
+#[derive(Clone, Debug)]
+pub struct Set {
+    pub name: String,
+    pub place: usize,
+}
+
+/// The medians of a set at message sizes, with asterisks where they differ from those of the first set.
+pub struct Line {
+    pub set: Set,
+    pub points: Vec<(f64, Quantile)>,
+    pub stars: Vec<(f64, &'static str)>,
+}
+
+impl Set {
+    fn ink(&self) -> Ink {
+        let letter = char::from(b'A' + (self.place % 26) as u8);
+        Ink { letter, ..Ink::of_colour(COLOURS[self.place % COLOURS.len()]) }
+    }
+
+    fn points(&self, plot: &mut Plot, points: Vec<(f64, f64)>) {
+        let mark = Mark::Points { shape: SHAPES[self.place % SHAPES.len()], points, rows: Vec::new() };
+        plot.add(self.name.as_str(), Some(self.name.clone()), self.ink(), mark);
+    }
+
+    /// Adds points with their intervals.
+    pub fn intervals(&self, plot: &mut Plot, points: &[(f64, Quantile)]) {
+        let bar = |(x, of): &(f64, Quantile)| of.interval_ns.map(|[low, high]| Bar { x: (*x, *x), y: (low, high) });
+        plot.add("interval", None, self.ink(), Mark::Bars(points.iter().filter_map(bar).collect()));
+        self.points(plot, points.iter().map(|(x, of)| (*x, of.value_ns)).collect());
+    }
+
+    /// Adds a line of steps.
+    pub fn steps(&self, plot: &mut Plot, points: Vec<(f64, f64)>) {
+        plot.line(&self.name, self.ink(), points, 1.6, None);
+    }
+}
+
+/// A message size on a scale of logarithms: no bytes are half a byte.
+pub fn size(bytes: u64) -> f64 {
+    (bytes as f64).max(0.5)
+}
+
+/// Medians over message sizes. `None`: of fewer than two sizes.
+pub fn by_size(title: impl Into<String>, (label, kind): (&str, Kind), lines: &[Line]) -> Option<Plot> {
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let (first, last) = extent(points().map(|(x, _)| *x)).filter(|(first, last)| first < last)?;
+    // An interval that is far wider than all values says that little is known, however wide it is.
+    let (low, high) = extent(points().map(|(_, of)| of.value_ns)).filter(|(low, _)| *low > 0.0)?;
+    let ends = points().flat_map(|(_, of)| of.interval_ns.unwrap_or([of.value_ns; 2]));
+    let (low, high) = extent(ends.map(|end| end.clamp(low / SHOWN, high * SHOWN)))?;
+    // Above all there is a row of asterisks for each set that has some.
+    let row = (high / low).powf(0.07).max(1.02);
+    let rows = lines.iter().rposition(|line| !line.stars.is_empty()).map_or(0, |last| last + 1);
+    let range = (low / row, high * row.powi(rows as i32 + 1));
+    let y = Range { logarithmic: true, ..Range::new(label, range, kind) };
+    let sizes = Range::new("message size, bytes", (first / 1.4, last * 1.4), Kind::Count);
+    let mut plot = Plot::new(title, Range { logarithmic: true, ..sizes }, y);
+    for (place, Line { set, points, stars }) in lines.iter().enumerate() {
+        let through = points.iter().map(|(x, of)| (*x, of.value_ns)).collect();
+        plot.add("line", None, set.ink(), Mark::Line { points: through, width: 1.0, dash: None });
+        set.intervals(&mut plot, points);
+        let labels = stars.iter().map(|(x, stars)| ((*x, high * row.powi(place as i32)), (*stars).to_owned()));
+        plot.add("asterisks", None, set.ink(), Mark::Labels(labels.collect()));
+    }
+    Some(plot)
+}
+
+/// The medians of a run's good repetitions over message sizes: a line for all operations that differ in nothing else, of
+/// those with the most time. `None`: no operation has several sizes.
+pub fn of_operations(overview: &[Overview]) -> Option<Plot> {
+    // With the time of the operations.
+    let mut found: Vec<(f64, Line)> = Vec::new();
+    for row in overview {
+        let (Some(bytes), Some(median)) = (row.operation.bytes, &row.good_median) else { continue };
+        let interval_ns = median.interval.map(|interval| [interval.lower_ns, interval.upper_ns]);
+        let name = fingerprint::title(&row.operation, None);
+        let place = found.iter().position(|(_, line)| line.set.name == name).unwrap_or(found.len());
+        if place == found.len() {
+            found.push((0.0, Line { set: Set { name, place }, points: Vec::new(), stars: Vec::new() }));
+        }
+        let (time_ns, line) = &mut found[place];
+        *time_ns += row.time_ns;
+        line.points.push((size(bytes), Quantile { value_ns: median.value_ns, interval_ns }));
+    }
+    found.retain_mut(|(_, line)| {
+        line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        line.points.first().zip(line.points.last()).is_some_and(|(first, last)| first.0 < last.0)
+    });
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let title = match found.len().saturating_sub(COLOURS.len()) {
+        0 => "By message size".to_owned(),
+        more => format!("By message size: those with the most time ({more} more)"),
+    };
+    let mut lines: Vec<Line> = found.into_iter().take(COLOURS.len()).map(|(_, line)| line).collect();
+    lines.iter_mut().enumerate().for_each(|(place, line)| line.set.place = place);
+    by_size(title, ("median of the good repetitions", Kind::Time), &lines)
+}
+
+/// Sets of values against the normal distribution: the quantile that belongs to a value, and the value, both in standard
+/// deviations.
+pub fn against_normal(title: impl Into<String>, of: &str, sets: Vec<(Set, Vec<(f64, f64)>)>) -> Option<Plot> {
+    let (low, high) = extent(sets.iter().flat_map(|(_, points)| points).flat_map(|&(x, y)| [x, y]))?;
+    let range = (low - 0.3, high + 0.3);
+    let x = Range::new("normal distribution, standard deviations", range, Kind::Share);
+    let mut plot = Plot::new(title, x, Range::new(format!("{of}, standard deviations"), range, Kind::Share));
+    let line = Mark::Line { points: vec![(range.0, range.0), (range.1, range.1)], width: 1.0, dash: Some((4.0, 3.0)) };
+    plot.add("normal", None, Ink::of_colour(GREY), line);
+    sets.into_iter().for_each(|(set, points)| set.points(&mut plot, points));
+    Some(plot)
+}
