@@ -49,8 +49,8 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
-    /// That of a call of this collective, by its record's value. `None`: none is known, or the call has entered one of
-    /// another collective first, which says nothing of its own.
+    /// The algorithm of a call of this collective, by its record's value. `None`: none is known, or the call has
+    /// entered one of another collective first, which says nothing of its own.
     pub fn new(value: u64, collective: &str) -> Option<Algorithm> {
         let function = |number: u64| functions().get((number as usize & 0xffff).checked_sub(1)?);
         let first = function(value).filter(|first| first.collective == collective)?;

@@ -50,7 +50,7 @@ fn mixed(word: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Of each rank the bytes for each.
+    /// `[from][to]`: the bytes that a rank sends to each.
     type Amounts = [[u32; 3]; 3];
 
     /// The sums over all ranks of calls with these positions, in which ranks send and receive these amounts.

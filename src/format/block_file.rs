@@ -37,7 +37,7 @@ pub struct BlockFileHeader {
 }
 
 impl BlockFileHeader {
-    /// That of the process of which this is known.
+    /// The header of the block file of a process with this rank.
     pub fn new(rank: &RankHeader) -> BlockFileHeader {
         BlockFileHeader {
             magic: BLOCK_FILE_MAGIC,

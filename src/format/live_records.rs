@@ -46,7 +46,7 @@ pub struct RankClock {
 }
 
 impl RankClock {
-    /// That of a rank whose strings these are; `None`: it cannot be read.
+    /// The clock of a rank, by its text; `None`: the text cannot be read.
     pub fn new(rank: &RankHeader, text: &str) -> Option<RankClock> {
         Some(RankClock { clock: SimulatedClock::parse(text)?, epoch: rank.pretended_epoch, hz: rank.pretended_hz })
     }
@@ -172,7 +172,7 @@ impl<'t, T: LiveTables> Counts<'t, T> {
         Counts { tables, change, known: [None; 16] }
     }
 
-    /// Those of an operation; `None`: there is no such operation.
+    /// The counts of an operation; `None`: there is no such operation.
     #[inline(always)]
     fn find(&mut self, operation: u32) -> Option<Counted> {
         let place = operation as usize % self.known.len();

@@ -55,11 +55,11 @@ pub struct Content<'a> {
 /// Sums of time of a rank. Without `threads` there are none.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
-    /// Those of the rank.
+    /// The times of the rank.
     pub rank: RankTimes,
     /// The time of MPI_Finalize.
     pub finalize: FinalizeTimes,
-    /// Those of each thread.
+    /// The times of each thread.
     pub threads: Vec<ThreadTimes>,
 }
 

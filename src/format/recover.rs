@@ -261,7 +261,7 @@ impl Leftover {
         segment::block_files(&self.path, &self.map).unwrap_or_default()
     }
 
-    /// The same, those that can be removed: they are this segment's, and its user's.
+    /// The block files that can be removed: they are this segment's, and its user's.
     fn own_block_files(&self) -> Vec<PathBuf> {
         let is_own = |path: &PathBuf| {
             let Ok(file) = open_own(path, self.uid) else { return false };

@@ -43,7 +43,7 @@ impl RunningTotals {
 /// a rank that died while it wrote, they are found from the parts.
 ///
 /// # Errors
-/// Those of reading the file.
+/// The file cannot be read.
 pub fn read(file: &File, parts: u32) -> io::Result<RunningTotals> {
     if parts == 0 {
         return Ok(RunningTotals::none());
@@ -61,7 +61,7 @@ pub fn read(file: &File, parts: u32) -> io::Result<RunningTotals> {
 /// Writes the totals behind the entry of the last part that they count, where the table has room for one more.
 ///
 /// # Errors
-/// Those of writing the file.
+/// The file cannot be written.
 pub fn write(file: &File, totals: &RunningTotals, world_size: u32) -> io::Result<()> {
     if totals.parts >= world_size {
         return Ok(());

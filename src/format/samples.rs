@@ -55,7 +55,7 @@ pub struct Taker {
     pub name: String,
     /// The user.
     pub user: String,
-    /// Of the rank's time, ns.
+    /// The time that it took from the rank, ns.
     pub ns: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Reads a live segment: what the preloaded library keeps in node-local memory while the program runs.
 //!
-//! The same reading serves Finalize, where the segment is the library's own mapping, and `recover`, where it is a file
-//! that a killed process left. Nothing in it is trusted: every offset and count is checked against the bytes there are.
+//! One reader serves Finalize, where the segment is the library's own mapping, and `recover`, where it is a file that a
+//! killed process left. Nothing in it is trusted: every offset and count is checked against the bytes there are.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -250,10 +250,10 @@ struct Reading<'r, 'a> {
     exits: HashMap<u64, Vec<(u32, u64)>>,
     /// In a sample: the counts of operations, and those of communicators, before the records that were read.
     counted: RefCell<[HashMap<u32, u64>; 2]>,
-    /// Of each draw the interruptions of its records.
+    /// For each draw the interruptions of its records.
     interrupted: HashMap<u64, Vec<&'a InterruptionEntry>>,
     interruptions: Vec<InterruptionEntry>,
-    /// Of each thread those behind its last record so far.
+    /// For each thread the interruptions behind its last record so far.
     behind: Vec<Vec<&'a InterruptionEntry>>,
     blocks: Blocks,
     message_numbering: Numbering,

@@ -47,7 +47,7 @@ pub enum Pattern {
     AllToOne,
     /// A rank does not leave before all of lower ranks have entered; its own data counts too.
     Prefix,
-    /// The same; its own data does not count.
+    /// A prefix without the rank's own data.
     ExclusivePrefix,
     /// A rank does not leave before its neighbours in the topology have entered.
     Neighbourhood,
@@ -63,7 +63,7 @@ pub enum Pattern {
 pub enum Size {
     /// No data: 0 bytes.
     Nothing,
-    /// The same on each rank: all data, or the block of one peer. (Over a neighbourhood, ranks may differ.)
+    /// All data, or the block of one peer: equal on each rank. (Over a neighbourhood, ranks may differ.)
     Block,
     /// The data that this rank brings in, which differ between ranks.
     Contributed,

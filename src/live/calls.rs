@@ -23,10 +23,10 @@ use super::ranks::Ranks;
 
 /// Operations that are kept, the slowest ones.
 const SLOWEST: usize = 5;
-/// Of each communicator the last positions are kept.
+/// So many of the last positions of each communicator are kept.
 const LAST: u64 = 8;
-/// Of those before up to so many: multiples of a power of 2. Nodes that look at different times have some of them in
-/// common, as long as they have the same calls.
+/// Up to so many earlier positions are kept: multiples of a power of 2. Nodes that look at different times have some of
+/// them in common, as long as they have the same calls.
 const EARLIER: u64 = 32;
 /// So many times the shortest time of any rank in a call is not taken for waiting: the rank that comes last is in it for
 /// about the shortest time, and leaves no earlier than others by more than that.
@@ -76,7 +76,7 @@ pub struct Sums {
     pub slowest: Vec<Slow>,
     /// The time of all ranks in collective calls, ns.
     pub run_time_ns: f64,
-    /// Of that the waiting for other ranks.
+    /// The part of it that is waiting for other ranks.
     pub waiting_ns: f64,
 }
 
@@ -157,7 +157,7 @@ impl Position {
 }
 
 impl Sums {
-    /// Those of the operations of a look all of whose ranks are in it, with other numbers of the communicators.
+    /// The sums of the operations of a look all of whose ranks are in it, with other numbers of the communicators.
     pub fn new(look: &Look, numbers: &[usize]) -> Sums {
         let mut sums = Sums::default();
         for operation in &look.operations.operations {
@@ -221,7 +221,7 @@ pub(super) fn is_elsewhere(communicator: &Communicator) -> bool {
     !communicator.folded && communicator.members.len() < communicator.size as usize
 }
 
-/// Of each communicator of a look the positions that are kept, and what was called there.
+/// For each communicator of a look the positions that are kept, and the calls there.
 pub(super) fn positions(look: &Look) -> (Vec<BTreeMap<u64, Position>>, Table) {
     let communicators = &look.operations.communicators;
     let (mut all, mut table) = (vec![BTreeMap::new(); communicators.len()], Table::default());

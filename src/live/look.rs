@@ -36,9 +36,9 @@ pub struct Job {
 pub struct Look {
     /// The last calls of each rank that has left `MPI_Init`.
     pub trace: Trace,
-    /// Those calls, matched.
+    /// The calls of the trace, matched.
     pub operations: Operations,
-    /// Their clock.
+    /// The clock of the trace.
     pub clock: Clock,
     /// The process of each part, as it was seen.
     pub seen: Vec<Seen>,

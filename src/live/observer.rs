@@ -13,7 +13,7 @@ use super::summary::Summary;
 
 /// Records that are looked at, of all ranks together. 2^18 took 61 ms of processor time a look.
 const RECORDS: u64 = 1 << 15;
-/// Of each rank.
+/// So many records of each rank are copied at least.
 const FEWEST_RECORDS: u64 = 256;
 
 /// Looks at the ranks of a job on this node, with the results of the earlier ones.

@@ -33,8 +33,8 @@ pub(super) const OF_THEIR_OWN: u64 = 1 << 63;
 
 /// Where the ranks of a trace are. `seen` has an entry for each part; a trace that a job left behind has none.
 ///
-/// Of a segment that was copied, the rank's last anchor is the present: [`RankNow::unmoved_s`] is then the time since
-/// the rank has entered or left a recorded call. Of a trace it is infinite.
+/// In a segment that was copied the rank's last anchor is the present: [`RankNow::unmoved_s`] is then the time since
+/// the rank has entered or left a recorded call. In a trace it is infinite.
 pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[Seen]) -> Snapshot {
     let mut numbers: HashMap<(usize, usize), usize> = HashMap::new();
     for communicator in &operations.communicators {

@@ -80,8 +80,8 @@ impl Ranks {
     }
 }
 
-/// Of each stretch how far it begins behind the one before, and how long it is: `0+3,5,8+48:8` is 0 to 3, 8, and 16 to 64
-/// by 8.
+/// Each stretch by how far it begins behind the one before, and by its length: `0+3,5,8+48:8` is 0 to 3, 8, and 16 to
+/// 64 by 8.
 impl From<Ranks> for String {
     fn from(ranks: Ranks) -> String {
         let mut before = 0;

@@ -28,7 +28,7 @@ pub struct InterruptionEntry {
     pub processor_before: u32,
     /// The processor at this look: where it is another one the thread has migrated.
     pub processor_after: u32,
-    /// Of `switches` those by which the thread gave up its processor: it slept. With [`REASON`] only.
+    /// The part of `switches` by which the thread gave up its processor: it slept. With [`REASON`] only.
     ///
     /// [`REASON`]: interruption_flags::REASON
     pub voluntary: u32,

@@ -31,7 +31,7 @@ pub mod chunk_flags {
     pub const WAITED: u32 = 8;
     /// The column of algorithms is in use, as above.
     pub const ALGORITHM: u32 = 16;
-    /// Those that say which columns are in use.
+    /// The flags that say which columns are in use.
     pub const ON_DEMAND: [u32; 4] = [EXTENDED, INNER, WAITED, ALGORITHM];
 }
 

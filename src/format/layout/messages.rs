@@ -12,16 +12,16 @@ pub const MESSAGES: u32 = 1 << 31;
 pub struct MessageEntry {
     /// Calls made.
     pub calls: u64,
-    /// Of the message: one of [`super::partner`]. Of a start the one that was asked for, of a call that completes the
-    /// one that came.
+    /// The partner of the message: one of [`super::partner`]. For a start the one that was asked for, for a call that
+    /// completes the one that came.
     pub partner: u64,
-    /// The same of its tag; negative: any.
+    /// The tag, asked for or received as the partner is; negative: any.
     pub tag: i32,
     /// Bits of [`message`].
     pub flags: u32,
     /// The name of the function, a string reference.
     pub function: u32,
-    /// Of a call that completes a request: 1 + the operation that started it; else 0.
+    /// 1 + the operation that started the request that this call completes; else 0.
     pub start: u32,
     /// The call site, a string reference; 0: not recorded.
     pub call_site: u32,

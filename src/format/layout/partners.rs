@@ -10,7 +10,7 @@ pub mod partner {
     pub const UNKNOWN: u64 = 1;
     /// More than one, and it is not known for which of them a call waited.
     pub const SEVERAL: u64 = 2;
-    /// Of a table: all for which it has no entry.
+    /// All partners for which a table has no entry.
     pub const OTHERS: u64 = 3;
 
     /// The rank with this number in a communicator with this index among the rank's; of an intercommunicator in its
@@ -63,13 +63,13 @@ pub struct PartnerEntry {
     /// The function with which the rank has first sent it a message, a [`crate::strings`] reference, with a blank and the
     /// call site behind it where these were asked for; 0: not known.
     pub sent_by: u32,
-    /// The same of the first receive.
+    /// The function of the first receive, a string reference.
     pub received_by: u32,
     /// 0: of the thread with index 0, 1: of all others.
     pub threads: u32,
     /// The types of the messages, a set of classes (`mpitrace_functions::types::class`); 0: not known.
     pub sent_types: u16,
-    /// The same of the receives.
+    /// The types of the receives, a set of classes as in `sent_types`; 0: not known.
     pub received_types: u16,
 }
 

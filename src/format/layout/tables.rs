@@ -20,7 +20,7 @@ pub const UNKNOWN_BYTES: u64 = u64::MAX;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct CommunicatorEntry {
-    /// The same on all ranks of the communicator and on no other: a hash of how it came to be.
+    /// A hash of how the communicator came to be: equal on all of its ranks, and on no other communicator.
     pub key: [u64; 2],
     /// Collective calls begun on it by this rank, recorded or not; the next one's position.
     pub calls: u64,
@@ -70,7 +70,7 @@ pub mod communicator_flags {
     pub const WINDOW: u32 = 32;
     /// No communicator, but an open file: the calls on it.
     pub const FILE: u32 = 64;
-    /// Of an intercommunicator: this rank is in the group whose first rank has the lower rank of the world.
+    /// This rank is in the group of an intercommunicator whose first rank has the lower rank of the world.
     pub const FIRST: u32 = 128;
 }
 
@@ -173,8 +173,8 @@ pub struct ThreadEntry {
     pub failed: u64,
     /// Calls that could not even be counted, since a table had no room for their operation.
     pub untracked: u64,
-    /// Those of the failed calls that keep their number among the calls of their communicator, since another rank's
-    /// call may have been matched with them.
+    /// Failed calls that keep their number among the calls of their communicator, since another rank's call may have
+    /// been matched with them.
     pub failed_in_place: u64,
     /// 1 + the processor at the thread's first call; 0: not known.
     pub first_processor: u32,

@@ -182,7 +182,7 @@ struct CopiedColumn {
 }
 
 impl Layout {
-    /// Those that every record has, and those of requests; no counters.
+    /// The columns that every record has, and those of requests; no counters.
     fn new(header: &SegmentHeader) -> Layout {
         let is_copied = |index: &usize| {
             let entry = &header.columns[*index];

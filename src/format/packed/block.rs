@@ -55,7 +55,7 @@ const ALWAYS: u64 = (1 << column::OTHERS) - 1;
 mod scheme {
     /// [`crate::packed::frames`].
     pub const FRAMES: u8 = 1;
-    /// The same of the differences from the value before, for the first from 0.
+    /// Frames of the differences from the value before, for the first from 0.
     pub const DIFFERENCES: u8 = 2;
     /// [`crate::packed::counted`].
     pub const COUNTED: u8 = 3;
@@ -73,7 +73,7 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Of operations on these communicators.
+    /// The numbering of operations on these communicators.
     pub fn new(communicators: Vec<u32>) -> Numbering {
         let operations = (0..communicators.len() as u32).collect();
         Numbering { communicators, operations }

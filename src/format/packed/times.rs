@@ -1,6 +1,6 @@
 //! When the calls began and ended: how long each took, and how long after the one before it began.
 //!
-//! Of the exits:
+//! The exits are stored as:
 //!
 //! | numbers | what |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | 1 each | calls since the one before (since the block's begin) |
 //! | [`frames`] | exit - enter in steps, 0 for a call that did not return |
 //!
-//! Of the entries:
+//! The entries are stored as:
 //!
 //! | numbers | what |
 //! |---|---|
@@ -18,7 +18,7 @@
 //! | 1 | by how much the lowest one is below it |
 //! | [`frames`] | for each call but the first: enter - the exit before, in steps |
 //!
-//! Of a call that did not return its entry counts as its exit.
+//! The exit of a call that did not return is its entry.
 //!
 //! The step is the largest number that divides all of them: the counters of many processors do not take every value.
 
@@ -150,7 +150,7 @@ fn common_divisor(mut one: u64, mut other: u64) -> u64 {
 /// Divides by multiplication with an inverse modulo 2^64. [Warren2013, 10-16, 10-17]
 struct Divisor {
     value: u64,
-    /// Of its bits those below the lowest one that is set.
+    /// The number of bits below the lowest one that is set.
     twos: u32,
     /// The number that makes 1 of what is left of it without them.
     inverse: u64,

@@ -7,7 +7,7 @@ pub struct Line {
     /// `+c`: there is a variant with large counts.
     pub large: bool,
     pub name: String,
-    /// Of a `collective` the name of its non-blocking form.
+    /// The name of the non-blocking form of a `collective`.
     pub started: String,
     pub arguments: Vec<String>,
     pub blocking: String,

@@ -15,10 +15,10 @@ pub enum Test {
     /// separate.
     #[default]
     Permutation,
-    /// Of Wilcoxon, Mann and Whitney (Hunold & Carpen-Amarie 2016, 6.2): on the ranks, so it asks nothing of the
-    /// distribution. With few runs a side it cannot find anything.
+    /// The test of Wilcoxon, Mann and Whitney (Hunold & Carpen-Amarie 2016, 6.2): on the ranks, so it asks nothing of
+    /// the distribution. With few runs a side it cannot find anything.
     Wilcoxon,
-    /// Of Welch: on the means of the logarithms of the runs' averages.
+    /// Welch's test: on the means of the logarithms of the runs' averages.
     Welch,
 }
 
@@ -72,12 +72,12 @@ pub struct Comparison {
     /// The p-value of the test. `None` where both sides have one run; with Welch's test where one has, or where neither
     /// scatters at all.
     pub p_raw: Option<f64>,
-    /// The same, corrected for all operations and pairs of sides that were compared.
+    /// The p-value, corrected for all operations and pairs of sides that were compared.
     pub p: Option<f64>,
     /// How much longer B takes: the shift of Hodges and Lehmann, with Welch's test the difference of the geometric
     /// means.
     pub effect: Effect,
-    /// The same as a share of what A takes: the median ratio, with Welch's test that of the geometric means. `None`
+    /// The effect as a share of what A takes: the median ratio, with Welch's test that of the geometric means. `None`
     /// where A or B take no time or less, as the run time from the last entry to the last exit may if clocks disagree.
     pub relative: Option<Relative>,
     /// The probability that a run of A is faster than one of B.
@@ -93,7 +93,7 @@ pub fn compare(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
     Some(comparison)
 }
 
-/// The same before its [`test()`].
+/// The comparison of two sides before its [`test()`]. `None` where a side has no run.
 pub fn measure(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
     let averages_ns = [a, b].map(|runs| runs.iter().map(|run| run.median_ns).collect::<Vec<_>>());
     let [of_a, of_b] = &averages_ns;

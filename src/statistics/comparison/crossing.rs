@@ -37,7 +37,7 @@ impl Crossing {
         self.seems_to_cross().filter(|_| self.runs >= FEWEST_RUNS)
     }
 
-    /// The same, however few runs there are: one run on each side shows what to look at with more.
+    /// [`Crossing::crosses`], however few runs there are: one run on each side shows what to look at with more.
     pub fn seems_to_cross(&self) -> Option<bool> {
         let [median, p95] = [order(&self.median)?, order(&self.p95)?];
         Some(median.zip(p95).is_some_and(|(median, p95)| median != p95))

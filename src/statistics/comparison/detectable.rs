@@ -18,7 +18,7 @@ pub fn detectable(a: &[f64], b: &[f64], test: Test, alternative: Alternative, op
     detectable_at(a, b, test, alternative, [SIGNIFICANCE / operations.max(1) as f64, POWER])
 }
 
-/// The same at another level, and with another probability of being found.
+/// [`detectable`] at another level, and with another probability of being found.
 pub(super) fn detectable_at(
     a: &[f64],
     b: &[f64],

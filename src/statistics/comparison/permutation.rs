@@ -25,7 +25,7 @@ const HALVINGS: usize = 14;
 
 /// An operation: the number of each run, and its value, a logarithm where all have one.
 pub(super) struct Sample {
-    /// Those of A and of B.
+    /// The runs of A and of B.
     pub sides: [Vec<(usize, f64)>; 2],
 }
 
@@ -96,7 +96,7 @@ impl Ways {
         Ways { of_a, runs_of_a: a }
     }
 
-    /// The same p where A and B change places.
+    /// The ways of two sides that give one p-value, also where A and B change places.
     fn either_way(a: usize, b: usize) -> Ways {
         if a <= b {
             return Ways::new(a, b);
@@ -121,7 +121,7 @@ impl Ways {
     }
 }
 
-/// The same way where the runs of B, behind `a` of A, come first and are called A.
+/// A way as seen from B: the runs of B, behind `a` of A, come first and are called A.
 fn seen_from_b(way: &[bool], a: usize) -> Vec<bool> {
     way[a..].iter().chain(&way[..a]).map(|of_a| !of_a).collect()
 }
@@ -197,8 +197,8 @@ pub(super) fn p_value(sample: &Sample, alternative: Alternative) -> f64 {
     step_down(std::slice::from_ref(sample), &Ways::either_way(a, b), alternative, 1.0).0[0][0]
 }
 
-/// Of each operation the p-value by itself and that for all, and the largest statistic of those others that are not
-/// found before it, in each way.
+/// For each operation the p-value by itself and that for all, and in each way the largest statistic of the operations
+/// that are not found before it.
 fn step_down(samples: &[Sample], ways: &Ways, alternative: Alternative, pairs: f64) -> (Vec<[f64; 2]>, Vec<Vec<f32>>) {
     let rows = parallel::map(samples.iter().collect(), |sample| {
         ways.statistics(sample, 0.0, alternative).collect::<Vec<f32>>()

@@ -20,7 +20,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Of the run times of the good repetitions, and of the good ones and the outliers. `None` where none is good.
+    /// A run from the run times of its good repetitions, and of its good ones and outliers. `None` where none is good.
     pub fn new(number: usize, good_ns: &[f64], settled_ns: &[f64]) -> Option<Run> {
         let settled = Sample::new(settled_ns);
         Some(Run {

@@ -29,7 +29,8 @@ pub(super) fn error(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
     Some(error_of([a, b].map(|sample| (variance(sample) / sample.len() as f64, sample.len() as f64))))
 }
 
-/// The same of the squared standard error of each mean, and of how many runs it is.
+/// The standard error of a difference of two means and its degrees of freedom, from the squared standard error of each
+/// mean and its number of runs.
 pub(super) fn error_of([(error_a, a), (error_b, b)]: [(f64, f64); 2]) -> (f64, f64) {
     let squared = error_a + error_b;
     (squared.sqrt(), squared * squared / (error_a * error_a / (a - 1.0) + error_b * error_b / (b - 1.0)))

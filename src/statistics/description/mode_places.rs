@@ -5,9 +5,9 @@
 pub struct Places {
     /// How many values.
     pub count: usize,
-    /// Of the first and the last.
+    /// The place of the first value.
     pub first: usize,
-    /// See `first`.
+    /// The place of the last value.
     pub last: usize,
     /// Quartiles of the places.
     pub quartiles: [usize; 3],

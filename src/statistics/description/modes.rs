@@ -68,7 +68,7 @@ const APART: f64 = 1.25;
 const GAP: f64 = 4.0;
 /// ... if each holds this share of the values.
 const APART_SHARE: f64 = 0.1;
-/// Of fewer values the shortest half is too short by chance.
+/// Among fewer values the shortest half is too short by chance.
 const OWN_COUNT: f64 = 20.0;
 
 /// The modes of a series, by their values; one where the density has a single maximum. `sample` is the same series,

@@ -47,13 +47,13 @@ pub struct Description {
     pub max_ns: Option<f64>,
     /// The arithmetic mean.
     pub mean_ns: Option<f64>,
-    /// Of the mean; it allows for the dependence of the values on each other.
+    /// The interval of the mean; it allows for the dependence of the values on each other.
     pub mean_interval: Option<IntervalNs>,
     /// The standard deviation of the sample, by n - 1.
     pub sd_ns: Option<f64>,
     /// The median.
     pub median_ns: Option<f64>,
-    /// Of the median, by order statistics.
+    /// The interval of the median, by order statistics.
     pub median_interval: Option<IntervalNs>,
     /// The 95th percentile.
     pub p95_ns: Option<f64>,
@@ -76,7 +76,7 @@ pub struct Summary {
     pub box_plot: Option<BoxPlot>,
     /// By the rules in use.
     pub outliers: Option<Outliers>,
-    /// Of the run times of twice the median and more.
+    /// The period of the run times of twice the median and more.
     pub outlier_period: Option<OutlierPeriod>,
     /// The step in which the run times come, where a coarse clock or output lets them.
     pub step_ns: Option<f64>,
@@ -90,7 +90,7 @@ pub struct Summary {
     pub dependent: bool,
     /// True if the correlation died out within the series. If not, they are fewer still.
     pub settled: Option<bool>,
-    /// Of the first autocorrelations, at most 10.
+    /// The test of the first autocorrelations, at most 10.
     pub ljung_box: Option<LjungBox>,
     /// Their places are numbers of repetitions.
     pub modes: Vec<Mode>,
@@ -140,7 +140,7 @@ impl From<Interval> for IntervalNs {
 }
 
 impl Description {
-    /// Of a sample. The intervals are those of the mean and of the median.
+    /// The description of a sample. The intervals are those of the mean and of the median.
     pub fn new(sample: &Sample, [mean, median]: [Option<Interval>; 2]) -> Description {
         let moments = sample.moments();
         Description {

@@ -134,8 +134,8 @@ fn centre(autocorrelation: &[f64]) -> f64 {
     if sum > 0.1 { (moment / sum).max(1.0) } else { 1.0 }
 }
 
-/// The same for the quantile at `value`: of the series of 0 and 1 that tells which values are not above it. That is
-/// what the binomial number behind an order-statistic interval is a sum of, and a few huge values cannot hide the
+/// The dependence of the quantile at `value`: that of the series of 0 and 1 in which 1 marks a value that is not above
+/// it. The binomial number behind an order-statistic interval is a sum of these, and a few huge values cannot hide the
 /// dependence of the others in it.
 pub fn dependence_of_quantile(values: &[f64], value: f64) -> Option<Dependence> {
     let below = parallel::filled(values.len(), |index| f64::from(u8::from(values[index] <= value)));

@@ -7,9 +7,9 @@ use std::ffi::c_int;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 unsafe extern "C" {
-    /// Of the C library: 2 / sqrt(pi) times the integral of exp(-t^2) from x on.
+    /// 2 / sqrt(pi) times the integral of exp(-t^2) from x on, by the C library.
     safe fn erfc(x: f64) -> f64;
-    /// Of the C library; stores the sign of the gamma function.
+    /// The logarithm of the gamma function, by the C library; stores the function's sign.
     fn lgamma_r(x: f64, sign: *mut c_int) -> f64;
 }
 

@@ -58,14 +58,14 @@ const TAIL_SHARE: usize = 10;
 const MANY_BEYOND: f64 = 20.0;
 
 impl<'v> Intervals<'v> {
-    /// Of finite values in the order in which they were measured; `sorted` holds the same, ascending. `confidence` is
-    /// 0.95 for intervals that hold what they are of in 95 of 100 series.
+    /// Intervals of finite values in the order in which they were measured; `sorted` holds them ascending.
+    /// `confidence` is 0.95 for intervals that hold the true value in 95 of 100 series.
     pub fn new(values: &'v [f64], sorted: &'v [f64], confidence: f64) -> Self {
         let of_median = quantile(sorted, 0.5).and_then(|median| dependence_of_quantile(values, median));
         Intervals::knowing(values, sorted, confidence, [dependence(values), of_median])
     }
 
-    /// The same where the dependence of the values is known already: for the mean, and for the median.
+    /// [`Intervals::new`] where the dependence of the values is known already: for the mean, and for the median.
     pub fn knowing(values: &'v [f64], sorted: &'v [f64], confidence: f64, dependence: [Option<Dependence>; 2]) -> Self {
         let known = || dependence.iter().flatten();
         let n = values.len() as f64;

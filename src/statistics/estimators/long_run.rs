@@ -22,7 +22,7 @@ const MOST: usize = 48;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LongRun {
-    /// Of the mean, in the square of the values' unit.
+    /// The variance of the mean, in the square of the values' unit.
     pub(super) variance_of_mean: f64,
     /// Degrees of freedom of that estimate.
     pub(super) freedom: f64,

@@ -178,7 +178,7 @@ const LARGE: f64 = 4.0;
 const LEVEL: f64 = 0.05;
 /// ... of this share of the time or more.
 const NOTICEABLE: f64 = 0.1;
-/// Of code that calls each other the innermost is named that has so much of the difference.
+/// Among functions that call each other the innermost is named that has so much of the difference.
 const MOST: f64 = 0.8;
 const NAMED: usize = 3;
 /// Ways in which repetitions change sides, ...

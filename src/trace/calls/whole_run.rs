@@ -1,7 +1,7 @@
 //! Operations over the whole run, with the calls that were not kept.
 //!
-//! Of a call that was not kept a rank knows that it was made and, by a histogram of its operation, how long it took.
-//! Those that were kept are put into the same buckets, so that a quantile of all is within 1 % of the exact one. Calls
+//! A rank knows that a call was made that it did not keep and, by a histogram of its operation, how long it took. The
+//! calls that were kept are put into the same buckets, so that a quantile of all is within 1 % of the exact one. Calls
 //! are of single ranks: what was not kept is not matched.
 
 use std::collections::{BTreeMap, HashSet};
@@ -141,7 +141,7 @@ impl AllCalls {
 }
 
 impl Counted {
-    /// Of several ranks or operations. Without a distribution where one of them has none.
+    /// The sum over several ranks or operations. It has no distribution where one of them has none.
     fn sum<'c>(all: impl Iterator<Item = &'c Counted> + Clone) -> Counted {
         let is_known = all.clone().all(|one| !one.distribution.is_empty());
         Counted {

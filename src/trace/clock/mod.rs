@@ -92,7 +92,7 @@ impl Clock {
         Clock::solved_by(trace, method.unwrap_or(Method::None))
     }
 
-    /// The same by another method than the run's, out of the same probes.
+    /// The clock by another method than the run's, out of the same probes.
     ///
     /// # Errors
     /// The run has not left what the method needs: `joint`, `linear` and `skampi` can be had of the probes of a `joint`
@@ -194,7 +194,7 @@ fn longest<'t>(trace: &'t Trace, domain: &[usize]) -> Option<&'t RankHeader> {
     domain.iter().map(|&index| trace.parts[index].info()).max_by_key(|info| span_ns(info))
 }
 
-/// The same instant has the same CLOCK_REALTIME in all domains, as well as the hosts' clocks are set.
+/// One instant has one CLOCK_REALTIME in all domains, as well as the hosts' clocks are set.
 fn realtime_curves(trace: &Trace, members: &[Vec<usize>], first: &[usize]) -> Vec<Curve> {
     let Some(reference) = longest(trace, first) else { return Vec::new() };
     let line = |domain: &Vec<usize>| {
@@ -242,7 +242,7 @@ impl RankClock {
         ticks as f64 * self.period_ns
     }
 
-    /// The same clock, if its pace never changes against the reference's.
+    /// The clock with one pace, if that never changes against the reference's.
     pub(crate) fn steady(&self) -> Option<SteadyClock> {
         Some(SteadyClock { pace: self.curve.steady_pace()?, period_ns: self.period_ns })
     }

@@ -96,7 +96,7 @@ mod tests {
         steps_within(20.0, offset)
     }
 
-    /// The same, where the bounds are so far from what was measured.
+    /// The steps that are found where the bounds are so far from what was measured.
     fn steps_within(room: f64, offset: impl Fn(f64) -> f64) -> Vec<f64> {
         let limits = Limits { walk: 0.0, wander: 100e-9 / 1e9, max_rate: 500e-6 };
         let measure = |index: u32| {

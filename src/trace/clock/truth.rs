@@ -34,7 +34,7 @@ impl Truth {
         Truth::between(trace, clock, f64::NEG_INFINITY, f64::INFINITY)
     }
 
-    /// The same, over the entries and exits between two moments of true global time, ns. `None` also where there are
+    /// The errors of the entries and exits between two moments of true global time, ns. `None` also where there are
     /// none.
     pub fn between(trace: &Trace, clock: &Clock, from_ns: f64, to_ns: f64) -> Option<Truth> {
         if trace.parts.iter().all(|part| part.info().pretended == 0) {

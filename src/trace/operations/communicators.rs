@@ -36,7 +36,7 @@ pub struct Origin {
     pub given: Option<String>,
     /// Bits of [`flags`].
     pub flags: u32,
-    /// Of a window or a file: the number of the communicator that it was made of, where that is known.
+    /// The number of the communicator that a window or a file was made of, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_of: Option<usize>,
 }

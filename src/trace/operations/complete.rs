@@ -21,7 +21,7 @@ impl Completeness {
         if self.none { 0 } else { rows.len() - self.except_within(rows).len() }
     }
 
-    /// Those of these rows that are complete.
+    /// The rows of a range that are complete.
     pub fn rows(&self, rows: Range<usize>) -> impl Iterator<Item = usize> + '_ {
         let mut except = self.except_within(&rows).iter().peekable();
         let rows = if self.none { 0..0 } else { rows };

@@ -20,7 +20,7 @@ struct Piece {
     operation: Vec<u32>,
     /// Not of all members.
     repetition: Option<Vec<u64>>,
-    /// Of the calls that did not return, ascending; counted from the piece's first record.
+    /// The calls that did not return, ascending; counted from the piece's first record.
     open: Vec<usize>,
 }
 
@@ -91,7 +91,7 @@ impl NextCalls<'_> {
         self.behind.as_ref().map_or(index as u16, |behind| behind[index])
     }
 
-    /// The same of several calls.
+    /// How far several calls are behind.
     pub(super) fn all_behind<'b>(&self, indices: &'b [u16]) -> Cow<'b, [u16]> {
         match &self.behind {
             None => indices.into(),

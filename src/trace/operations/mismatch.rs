@@ -90,7 +90,7 @@ pub struct MismatchedCall {
 /// The arguments of a rank in a call by which calls are compared and described.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 pub struct Called {
-    /// Those that have to agree.
+    /// The properties that have to agree between ranks.
     pub signature: Signature,
     root: Option<i32>,
     bytes: u64,
@@ -133,7 +133,7 @@ impl Called {
         &self.signature.function
     }
 
-    /// That of these ranks.
+    /// The mismatched call of these ranks.
     pub fn of_ranks(&self, ranks: Vec<u32>) -> MismatchedCall {
         MismatchedCall {
             ranks,

@@ -55,7 +55,7 @@ pub struct Operations {
     pub operations: Vec<Operation>,
     /// Calls that may not belong together, by communicator and position; of each communicator [`DESCRIBED`] at most.
     pub mismatches: Vec<Mismatch>,
-    /// Of a trace that holds a sample: for each part the ticks in calls for which none that is kept stands.
+    /// In a trace that holds a sample: for each part the ticks in calls for which none that is kept stands.
     pub unseen: Vec<f64>,
 }
 
@@ -203,7 +203,7 @@ impl Operation {
         self.complete.rows(self.looked_at.clone())
     }
 
-    /// The same, by their place among them.
+    /// The complete repetitions, by their place among all.
     pub fn complete(&self) -> CompleteRows {
         CompleteRows::new(&self.complete, self.looked_at.clone())
     }

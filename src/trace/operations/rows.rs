@@ -23,7 +23,7 @@ impl<'o> Row<'o> {
         self.records[member] + self.offset
     }
 
-    /// Those of all members.
+    /// The records of all members.
     pub fn iter(self) -> impl ExactSizeIterator<Item = u32> + 'o {
         self.records.iter().map(move |record| record + self.offset)
     }
@@ -49,7 +49,7 @@ struct Chunk {
 
 #[derive(Debug)]
 enum Records {
-    /// Those of the first row; each later row is so many records behind the one before.
+    /// The records of the first row; each later row is so many records behind the one before.
     Strided(Box<[u32]>, u32),
     /// Some records, and how far behind them each row is.
     Offset(Box<[u32]>, Arc<[u16]>),

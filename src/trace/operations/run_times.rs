@@ -20,7 +20,7 @@ impl Operation {
         self.run_times_of(trace, clock, run_time, &complete, 0..complete.len())
     }
 
-    /// The same of some of the complete repetitions: of those at these places.
+    /// The run times of the complete repetitions at these places.
     pub fn run_times_of(
         &self,
         trace: &Trace,

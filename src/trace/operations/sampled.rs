@@ -1,7 +1,7 @@
 //! How many calls those stand for that a sample has kept: whole repetitions, the same ones on all ranks.
 //!
-//! Of all calls of an operation a rank knows how long they took together. The calls of a repetition that is kept stand for
-//! as many as their time goes into that: an estimate by ratio, exact for the run time, and near for what goes with it.
+//! A rank knows how long all calls of an operation took together. The calls of a repetition that is kept stand for as
+//! many as their time goes into that: an estimate by ratio, exact for the run time, and near for what goes with it.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub struct Sampled {
     pub whole: usize,
     /// By part and operation of it: how many calls one behind them stands for.
     weights: Arc<Vec<Vec<f64>>>,
-    /// The same: ticks in calls that took longer than any behind them that is kept.
+    /// For each part and operation the ticks in calls that took longer than any behind them that is kept.
     longer: Arc<Vec<Vec<f64>>>,
 }
 

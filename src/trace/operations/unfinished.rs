@@ -18,11 +18,11 @@ pub struct Unfinished {
     pub communicator: String,
     /// The world ranks that are in the call.
     pub inside: Vec<u32>,
-    /// Those that have left it.
+    /// The ranks that have left it.
     pub returned: Vec<u32>,
-    /// Those that never entered it.
+    /// The ranks that never entered it.
     pub never_entered: Vec<u32>,
-    /// Those that entered it and did not keep it: paused, full, or ended in an error.
+    /// The ranks that entered it and did not keep it: paused, full, or ended in an error.
     pub not_kept: Vec<u32>,
     /// How many ranks of the communicator left nothing in the trace.
     pub missing: u32,

@@ -11,14 +11,14 @@ use crate::reader::Trace;
 pub struct Partners {
     /// By communicator.
     communicators: Vec<Option<Groups>>,
-    /// Of each part, for each of its entries: the communicator, and in which group of it partners are.
+    /// For each part and each of its entries: the communicator, and in which group of it partners are.
     entries: Vec<Vec<(usize, bool)>>,
 }
 
 /// A place in a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub struct Member {
-    /// Of an intercommunicator: it is in the group whose first rank has the lower rank of the world.
+    /// The member is in the group of an intercommunicator whose first rank has the lower rank of the world.
     pub is_first: bool,
     /// The rank in the communicator, or in that group.
     pub rank: u32,
@@ -29,7 +29,7 @@ pub struct Member {
 type Groups = [Vec<(u32, u32)>; 2];
 
 impl Partners {
-    /// Those of a trace with these operations.
+    /// The partners of a trace with these operations.
     pub fn new(trace: &Trace, operations: &Operations) -> Partners {
         let mut entries: Vec<Vec<(usize, bool)>> =
             trace.parts.iter().map(|part| vec![(0, false); part.communicators().len()]).collect();

@@ -45,12 +45,12 @@ pub(super) struct Decoded {
     /// By the place of a column among the part's, then by block.
     kept: Box<[OnceLock<ColumnBlocks>]>,
     budget: Budget,
-    /// Those that found no room: the column and the number of each.
+    /// The blocks that found no room: the column and the number of each.
     held: OnceLock<Box<[Mutex<HeldBlock>]>>,
 }
 
 impl Decoded {
-    /// Of a part with so many columns.
+    /// The decoded blocks of a part with so many columns.
     pub fn new(columns: usize, budget: &Budget) -> Decoded {
         let kept = (0..columns).map(|_| OnceLock::new()).collect();
         Decoded { kept, budget: budget.clone(), held: OnceLock::new() }
@@ -269,7 +269,7 @@ impl Cursor<'_> {
         self.values[place]
     }
 
-    /// Of the cursor of times: ticks at the entry and at the exit of a call.
+    /// The ticks at the entry and at the exit of a call.
     #[inline]
     pub fn times(&mut self, record: usize) -> (u64, u64) {
         let place = self.place(record);

@@ -27,7 +27,7 @@ pub struct Amounts {
     pub calls: Vec<CalledAlone>,
 }
 
-/// Those of a communicator on which all ranks have made the same calls.
+/// The amounts of a communicator on which all ranks have made the same calls.
 pub(super) fn amounts(trace: &Trace, communicator: &Communicator) -> Option<Amounts> {
     let members = || communicator.members.iter().map(|&(part, entry)| (&trace.parts[part], entry));
     let (mut sums, mut types, mut unknown) = ([0u32; 2], 0u16, 0);

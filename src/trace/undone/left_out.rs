@@ -36,7 +36,7 @@ pub struct LeftOut {
 /// So many later calls have to fit, at least, and so many are looked at.
 const LEAST: usize = 3;
 const MOST: usize = 1024;
-/// Of more calls nothing is concluded: each takes 4 bytes.
+/// Nothing is concluded from more calls: each takes 4 bytes.
 const MOST_CALLS: u64 = 1 << 26;
 
 /// The call on a communicator that some of its ranks have left out or made in addition, if it is known which.

@@ -39,7 +39,7 @@ use crate::reader::{Part, Trace};
 /// All that a program has left undone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Undone {
-    /// Of each communicator the first call that not all of its ranks made before all had come to `MPI_Finalize`.
+    /// For each communicator the first call that not all of its ranks made before all had come to `MPI_Finalize`.
     pub not_called: Vec<NotCalled>,
     /// The operations with requests that ranks had not completed when they had come to `MPI_Finalize`.
     pub not_completed: Vec<NotCompleted>,
@@ -49,8 +49,8 @@ pub struct Undone {
     pub not_matched: Vec<NotMatched>,
     /// Messages that were sent as one data type and received as another one.
     pub different_types: Vec<DifferentTypes>,
-    /// Of each communicator the first call that is known to have been left out, or made in addition: why the calls above
-    /// and mismatched ones do not fit. Also of a program that did not end by itself.
+    /// For each communicator the first call that is known to have been left out, or made in addition: why the calls
+    /// above and mismatched ones do not fit. Also of a program that did not end by itself.
     pub left_out: Vec<LeftOut>,
     /// The objects that the program made and never freed: no defect where they are few.
     pub never_freed: NeverFreed,

@@ -29,7 +29,7 @@ pub struct NotMatched {
     pub communicator: String,
     /// How many messages or receives are left.
     pub left: u64,
-    /// Of so many.
+    /// How many there were in all.
     pub all: u64,
     /// The functions of the first of these.
     pub functions: BTreeSet<String>,
@@ -37,7 +37,7 @@ pub struct NotMatched {
     pub call_sites: Vec<CallSite>,
 }
 
-/// Those of one communicator: by sender and receiver, and by the receiver of messages of any rank.
+/// The counts of one communicator: by sender and receiver, and by the receiver of messages of any rank.
 #[derive(Default)]
 struct Counts {
     pairs: BTreeMap<(u32, u32), [Count; 2]>,
@@ -162,7 +162,7 @@ fn of_communicator(counts: &Counts, certain: &BTreeSet<u32>, all_certain: bool, 
     found
 }
 
-/// The same for data types: of messages to the ranks that are certain.
+/// The data types that differ, in messages to the ranks that are certain.
 fn types_of_communicator(
     counts: &Counts,
     certain: &BTreeSet<u32>,

@@ -21,7 +21,7 @@ const UNSURE: f64 = 1.0;
 const KNOWN: f64 = 0.75;
 /// Degrees of freedom of what windows show, at least: fewer than such long ones have.
 const DEGREES: f64 = 10.0;
-/// Those of the model, at least,
+/// The degrees of freedom of the model, at least,
 const OF_MODEL: f64 = 12.0;
 /// and divided by the length of the series.
 const BY_MODEL: f64 = 6000.0;
@@ -111,16 +111,16 @@ pub fn falling(values: &[f64]) -> Vec<Level> {
 }
 
 struct Noise {
-    /// Of the values before each.
+    /// For each place the sum of the values before it.
     sums: Vec<f64>,
     skew: f64,
     excess: f64,
     /// Correlations that neighbours may have, and the variance that goes with each.
     models: [(f64, f64); 3],
-    /// Of windows of 2^i values: how much more the square of their mean is than that of independent ones.
+    /// For windows of 2^i values: the ratio of the square of their mean to that of independent values.
     means: Vec<f64>,
-    /// Of windows of 2^i values before a place and 4^j times as many behind it: the square of the difference of their
-    /// means.
+    /// For windows of 2^i values before a place and of 4^j times as many behind it: the square of the difference of
+    /// their means.
     differences: Vec<[Option<f64>; 3]>,
     variance: f64,
     /// How many values show it.

@@ -67,8 +67,8 @@ pub struct Change {
 }
 
 impl Noise {
-    /// Of these residuals; `starts`: where each level begins among them, and the end of the last; `least`: the smallest
-    /// standard deviation that can be known.
+    /// The noise of residuals. `starts`: where each level begins among them, and the end of the last. `least`: the
+    /// smallest standard deviation that can be known.
     pub fn new(residuals: Vec<f64>, starts: &[usize], least: f64) -> Noise {
         let sums = sums(&residuals);
         let count = residuals.len() as f64;

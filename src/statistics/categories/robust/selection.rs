@@ -16,7 +16,7 @@ const PAIRS: usize = 2;
 const SETTLED: usize = 8;
 /// The least length of a level that begins later than at the start.
 const LASTS: usize = 20;
-/// Of the early ones as many.
+/// So many early candidates are tested in a turn.
 const EARLY: usize = 64;
 /// A level that comes and goes sooner is a burst.
 pub const PAIR: usize = 50;
@@ -28,7 +28,7 @@ const QUICK: usize = 3;
 const MOST: usize = 30;
 /// The chance of a false change.
 const CHANCE: f64 = 2e-4;
-/// The same of the first one.
+/// The chance of a false first change.
 const FIRST_CHANCE: f64 = 8e-4;
 /// Fewer correlation times than this tell no level.
 pub const CORRELATION_TIMES: f64 = 20.0;
@@ -45,7 +45,7 @@ const UNDECIDED: f64 = 1.5;
 #[derive(Clone, Copy)]
 pub struct Series<'a> {
     pub values: &'a [f64],
-    /// Of the clock, on the scale of the values.
+    /// The tick of the clock, on the scale of the values.
     pub tick: f64,
     /// The smallest standard deviation that can be known.
     pub least: f64,

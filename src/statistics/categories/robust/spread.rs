@@ -26,8 +26,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of these residuals, which it sorts. `least`: the smallest standard deviation that can be known. `tick`: of the
-    /// clock; no neighbouring tick is an outlier.
+    /// The spread of residuals, which it sorts. `least`: the smallest standard deviation that can be known. `tick`: the
+    /// tick of the clock; no neighbouring tick is an outlier.
     ///
     /// The outliers are the largest set in which the expected share of false ones is 3 %, by the procedure of Benjamini
     /// and Hochberg (1995), with the tail of Student's distribution, since the spread is estimated. They are left
@@ -36,7 +36,7 @@ impl Spread {
         Spread::beyond(residuals, least, tick, NEAREST)
     }
 
-    /// The same, where no outlier is nearer than `nearest` standard deviations.
+    /// The spread of residuals in which no outlier is nearer than `nearest` standard deviations.
     pub fn beyond(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> Spread {
         sort(residuals);
         of_sorted(residuals, least.max(tick / 12.0_f64.sqrt()), tick, nearest, MODES)
@@ -94,8 +94,8 @@ pub struct Fence {
     pub count: usize,
 }
 
-/// Of values whose i-th most distant one is `z` standard deviations away, which `distant` corrects for the degrees of
-/// freedom.
+/// The fence of values whose i-th most distant one is `z` standard deviations away, which `distant` corrects for the
+/// degrees of freedom.
 pub fn fence(count: usize, z: impl Fn(usize) -> f64, distant: impl Fn(f64) -> f64, nearest: f64) -> Fence {
     let mut found = 0;
     for i in 0..count {

@@ -10,7 +10,7 @@ use super::spread::{FALSE_SHARE, Spread};
 const SHARES: [f64; 3] = [1.0 / 8.0, 1.0 / 16.0, 1.0 / 32.0];
 /// So many values show a tail: a third of a short series, but not less than the first, nor more than the second.
 const FEWEST: [usize; 2] = [6, 24];
-/// Of fewer values than this half as many false ones are expected, since they do not show how heavy the tail is.
+/// A series with fewer values does not show how heavy the tail is: half as many false outliers are expected in it.
 const SHORT: usize = 200;
 
 /// Above this residual are the outliers, of which 3 % are expected to be noise, half as many of a short series. `least`,

@@ -15,7 +15,7 @@ pub fn deviation(values: &[f64], least: f64) -> f64 {
     deviation_up_to(values, least, 64)
 }
 
-/// The same at lags up to `longest`.
+/// The standard deviation of the values around their level, from differences at lags up to `longest`.
 pub fn deviation_up_to(values: &[f64], least: f64, longest: usize) -> f64 {
     let longest = (values.len() / 16).clamp(1, longest);
     let lags = (0..7).map(|power| 1_usize << power).take_while(|&lag| lag <= longest);

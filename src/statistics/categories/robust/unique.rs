@@ -23,7 +23,7 @@ const QUICKER: usize = 32;
 const FIRST_QUARTER: f64 = 0.4;
 /// The excess is so many standard deviations of a mean, outliers and all.
 const OUTLIERS: f64 = 3.7;
-/// Of so many behind it, or more.
+/// The mean is that of so many values behind the beginning, or more.
 const BESIDE: usize = 30;
 /// A beginning that is shorter than this
 const SCATTERS: usize = 25;
@@ -55,9 +55,9 @@ const STAYS: f64 = 0.7;
 /// Values in standard deviations from their level.
 pub struct Scores {
     scores: Vec<f64>,
-    /// The same, however far.
+    /// The scores before they are limited.
     distances: Vec<f64>,
-    /// Those outside are outliers.
+    /// The range of scores outside of which values are outliers.
     usual: [f64; 2],
 }
 

@@ -51,9 +51,9 @@ pub struct CompletionTimes {
 pub struct Ordering {
     /// Repetitions for which it was checked.
     pub checked: usize,
-    /// Those that were not, since a clock stepped within them.
+    /// Repetitions that were not checked, since a clock stepped within them.
     pub split: usize,
-    /// Those for which it does not hold.
+    /// Repetitions for which it does not hold.
     pub violated: usize,
 }
 

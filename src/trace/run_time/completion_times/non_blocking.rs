@@ -98,7 +98,7 @@ mod tests {
         assert_eq!((&overheads.init_ns[..], &overheads.wait_ns[..]), (&[3.0, 2.0][..], &[10.0, 7.0][..]));
     }
 
-    /// Of 35 us 32.7 are left, most of them in the start: the wait alone would say that two thirds were hidden.
+    /// 32.7 of 35 us are left, most of them in the start: the wait alone would say that two thirds were hidden.
     #[test]
     fn overlap_counts_start_and_tests() {
         let share = overlap(32.7, Some(34.7)).unwrap();
