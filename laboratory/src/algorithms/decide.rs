@@ -92,7 +92,8 @@ mod tests {
 
     /// An MPI library of which it is known what each call costs.
     struct Mock {
-        /// Of each algorithm: for a message, for a byte, and which part of the ranks' lateness it hides, ns.
+        /// For each algorithm: the cost of a message and of a byte, and the part of the ranks' lateness that it hides,
+        /// ns.
         algorithms: Vec<[f64; 3]>,
         /// Its own choice, by nothing but the size: whatever the pattern is.
         own: usize,

@@ -46,7 +46,7 @@ pub struct Effect {
     pub runs: [usize; 2],
     /// The medians of the longest rank's time from MPI_Init to MPI_Finalize, ns.
     pub without_ns: f64,
-    /// The same with the rules.
+    /// The median of the time with the rules, ns.
     pub with_ns: f64,
     /// How much longer it takes with the rules; less than 0: it is faster.
     pub difference: f64,

@@ -24,9 +24,9 @@ pub struct Collective {
     pub is_of_blocks: bool,
 }
 
-/// Those for which a rule can be written. MPI_Gather and MPI_Scatter are none of them: the component takes the size from
-/// an argument that counts on some ranks only, so that ranks could take different algorithms. Nor are scans and those
-/// with a count for each rank, of which the size in the rule is not the message's.
+/// The collectives for which a rule can be written. MPI_Gather and MPI_Scatter are none of them: the component takes
+/// the size from an argument that counts on some ranks only, so that ranks could take different algorithms. Nor are
+/// scans and collectives with a count for each rank: the size in the rule is not that of the message.
 const COLLECTIVES: [Collective; 7] = [
     Collective { function: "MPI_Allgather", number: 0, is_of_blocks: true },
     Collective { function: "MPI_Allreduce", number: 2, is_of_blocks: false },
@@ -38,7 +38,7 @@ const COLLECTIVES: [Collective; 7] = [
 ];
 
 impl Collective {
-    /// That of an MPI function.
+    /// The collective of an MPI function.
     pub fn named(function: &str) -> Option<Collective> {
         COLLECTIVES.into_iter().find(|collective| collective.function == function)
     }

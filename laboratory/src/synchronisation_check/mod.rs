@@ -54,7 +54,7 @@ pub struct SynchronisationCheck {
     pub messages_counted: bool,
     /// How far apart the ranks entered.
     pub start: Option<Spread>,
-    /// The same for each repetition, ns.
+    /// How far apart the ranks entered in each repetition, ns.
     pub start_ns: Vec<f64>,
     /// How far apart they left.
     pub exit: Option<Spread>,

@@ -14,7 +14,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of these widths; `None` for no numbers.
+    /// The spread of widths; `None` for no numbers.
     pub(super) fn new(widths: &[f64]) -> Option<Spread> {
         let sample = Sample::new(widths);
         Some(Spread { median_ns: sample.median()?, p95_ns: sample.quantile(0.95)?, max_ns: sample.maximum()? })

@@ -21,7 +21,7 @@ const BATCH: usize = 1 << 16;
 pub struct Batches<'c, 't> {
     calls: &'c Calls<'t>,
     labels: Labels,
-    /// Of every batch.
+    /// The schema of every batch.
     pub schema: SchemaRef,
     categories: Arc<StringArray>,
 }

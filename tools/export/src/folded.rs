@@ -12,7 +12,7 @@ use super::rows::Calls;
 
 /// The first frame of samples that are in no recorded call.
 const BETWEEN: &str = "between calls";
-/// That of a call whose repetition is not complete.
+/// The category of a call whose repetition is not complete.
 const INCOMPLETE: &str = "incomplete";
 
 /// Lines for flame graphs.

@@ -24,7 +24,7 @@ pub enum Format {
     Json,
     /// A row a call, compressed
     Parquet,
-    /// The same as Arrow IPC: a stream into a pipe and as OUT.arrows, else a file (Feather)
+    /// A row a call as Arrow IPC: a stream into a pipe and as OUT.arrows, else a file (Feather)
     Arrow,
     /// A timeline for https://ui.perfetto.dev
     Perfetto,

@@ -29,12 +29,12 @@ impl Labels {
         Ok(Labels(calls.operations.operations.iter().enumerate().map(of_operation).collect::<Result<_>>()?))
     }
 
-    /// That of a call.
+    /// The category of a call.
     pub fn of_row(&self, row: &Row) -> Option<Category> {
         self.of_place(row.operation as usize, row.place.row)
     }
 
-    /// That of a repetition, by the operation's number and its place in it.
+    /// The category of a repetition, by the operation's number and its place in it.
     pub fn of_place(&self, operation: usize, row: usize) -> Option<Category> {
         self.0[operation][row]
     }

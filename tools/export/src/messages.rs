@@ -17,7 +17,7 @@ pub struct MessageRows<'t> {
     operations: &'t Operations,
     /// Them, and the messages that they belong to.
     pub messages: Messages,
-    /// Of each part, for each of its operations of message calls, the name of the function.
+    /// For each part and each of its operations of message calls: the name of the function.
     pub functions: Vec<Vec<String>>,
 }
 
@@ -33,7 +33,7 @@ pub struct MessageRow<'r> {
 }
 
 impl<'t> MessageRows<'t> {
-    /// Those of a trace.
+    /// The rows of a trace.
     ///
     /// # Errors
     /// They were not recorded.
@@ -43,7 +43,7 @@ impl<'t> MessageRows<'t> {
         Ok(MessageRows::new(calls))
     }
 
-    /// The same; none where they were not recorded.
+    /// The rows of a trace; none where messages were not recorded.
     pub fn new(calls: &Calls<'t>) -> MessageRows<'t> {
         let Calls { trace, operations, clock, .. } = *calls;
         let names = |part: &mpitrace::reader::Part| {
@@ -81,7 +81,7 @@ impl<'t> MessageRows<'t> {
 }
 
 impl MessageRow<'_> {
-    /// Of the values.
+    /// The names of the values.
     pub const NAMES: [&'static str; 12] = [
         "rank",
         "thread",

@@ -27,7 +27,7 @@ pub struct Row<'a> {
     pub enter_ns: f64,
     /// `None`: it did not return.
     pub exit_ns: Option<f64>,
-    /// Of the entry, the half width of its 95 % interval.
+    /// The half width of the 95 % interval of the entry.
     pub error_ns: Option<f64>,
     pub request: Option<RequestTimes>,
     /// In point-to-point calls that can wait since the thread's collective before; `None`: not measured.
@@ -298,7 +298,7 @@ impl<'a> Counters<'a> {
         self.columns[index].and_then(|values| self.value(values))
     }
 
-    /// Those that the rank has; `None`: it could not be read in this call.
+    /// The counters that the rank has; `None`: one could not be read in this call.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, Option<u64>)> {
         let columns = self.names.iter().zip(self.columns);
         columns.filter_map(move |(name, values)| Some((name.as_str(), self.value((*values)?))))

@@ -42,7 +42,7 @@ pub struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// Of the operation with this number, with heat maps of at most so many rows and columns.
+    /// The data of the operation with this number, with heat maps of at most so many rows and columns.
     pub fn new(source: &'a Source, number: usize, cells: (usize, usize)) -> Result<Measured<'a>> {
         let ranks = source.ranks(number);
         let mut measured = Measured::of_times(source, number, &ranks, &[RunTime::Local])?;
@@ -129,7 +129,7 @@ type Stretch<'c> = ((&'c mut [f64], &'c mut [f64], &'c mut [f64]), (&'c mut [u32
 /// The times of the ranks in some repetitions.
 struct Look {
     spans: Vec<Spans>,
-    /// Of each rank, ns.
+    /// The entries of each rank, ns.
     enter_ns: Vec<Vec<f64>>,
     duration_ns: Vec<Vec<f64>>,
     slowest: Greatest,

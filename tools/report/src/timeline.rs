@@ -52,7 +52,7 @@ pub struct Detail {
     /// The activity of a rank (by its place in `ranks`), from and to, ns after `from_ns`: `w`aiting, `c`ommunicating or
     /// `o`ff its processor. What is shorter than a column is drawn together, as what took most of it.
     pub bars: Vec<(usize, i64, i64, char)>,
-    /// Of each rank and column the time of what is shorter than a column, ns.
+    /// For each rank and column the time of what is shorter than a column, ns.
     #[serde(skip)]
     short: Vec<[f64; 3]>,
 }

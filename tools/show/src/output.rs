@@ -203,7 +203,7 @@ pub fn json<T: Serialize>(output: &mut (impl DataSink + ?Sized), form: &str, val
     Ok(())
 }
 
-/// The same as text in one line.
+/// A result as one line of JSON.
 pub fn json_text<T: Serialize>(form: &str, value: &T) -> Result<String> {
     Ok(serde_json::to_string(&Envelope { schema: schema(form), value })?)
 }

@@ -24,7 +24,7 @@ impl Progress {
         Progress::styled(ProgressBar::new(steps), "{bar:40} {percent:>3} %, {elapsed} gone, {eta} left")
     }
 
-    /// The same, beside output that is written meanwhile: on a terminal that tells enough, and a bar would be between
+    /// A progress bar beside output that is written meanwhile: a terminal shows the output, so there is no bar between
     /// its lines.
     pub fn beside_output(steps: u64) -> Self {
         match io::stdout().is_terminal() {

@@ -17,7 +17,7 @@ const CUT: &str = "...";
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'t> {
     title: &'t str,
-    /// Of all of its cells; behind the title.
+    /// The unit of all of its cells; behind the title.
     unit: &'static str,
     right: bool,
     /// Left out where all cells are empty.
@@ -43,7 +43,7 @@ pub const fn number(title: &str) -> Column<'_> {
 }
 
 impl<'t> Column<'t> {
-    /// The same, left out of a table in which all of its cells are empty.
+    /// A column that is left out of a table in which all of its cells are empty.
     pub const fn optional(self) -> Column<'t> {
         Column { optional: true, ..self }
     }
@@ -52,7 +52,7 @@ impl<'t> Column<'t> {
         if self.unit.is_empty() { self.title.into() } else { format!("{} {}", self.title, self.unit).into() }
     }
 
-    /// The same, left out where there is no room for all; those with the largest number first.
+    /// A column that is left out where there is no room for all; those with the largest number first.
     pub const fn spare(self, order: u8) -> Column<'t> {
         Column { spare: order, ..self }
     }

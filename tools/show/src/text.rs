@@ -25,7 +25,7 @@ pub fn named_ranks(list: &[u32]) -> String {
     format!("{} {}", if list.len() == 1 { "rank" } else { "ranks" }, ranks(list))
 }
 
-/// The same in a few columns: `ranks 0, 4, 8, ...`.
+/// The names of ranks in a few columns: `ranks 0, 4, 8, ...`.
 pub fn few_ranks(list: &[u32]) -> String {
     const FEW: usize = 3;
     let named = named_ranks(list);

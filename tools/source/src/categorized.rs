@@ -21,7 +21,7 @@ pub struct Categorized<'a> {
     pub found: Found,
     #[serde(flatten)]
     remarks: Remarks,
-    /// Of a non-blocking operation: the share of its run times in which the program itself computed.
+    /// The share of the run times of a non-blocking operation in which the program itself computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     own_work: Option<f64>,
     pub repetition: Vec<u64>,

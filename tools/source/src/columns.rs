@@ -113,7 +113,7 @@ impl Counter<'_> {
         self.values_in(index, None)
     }
 
-    /// The same in the repetitions at these places; `None` in their place: all.
+    /// The values in the repetitions at these places; `None` in their place: all.
     pub fn values_in(&self, index: usize, places: Option<&[u32]>) -> Option<Vec<f64>> {
         match &self.values {
             Values::Traced { rows, members } => {

@@ -14,8 +14,8 @@ pub struct OperationTime {
     pub parts: Parts,
 }
 
-/// That of an operation; `None` for run times that were not traced, and of a region. `category`: those of the local run
-/// times by this rule, where they are known.
+/// The time of an operation; `None` for run times that were not traced, and for a region. `category`: the categories of
+/// the local run times by this rule, where they are known.
 pub fn of_operation(
     source: &Source,
     number: usize,

@@ -31,7 +31,7 @@ pub struct Description {
     pub ranks: u32,
     /// Repetitions that every rank finished and kept.
     pub repetitions: usize,
-    /// Those that were begun and that not every rank finished and kept.
+    /// Repetitions that were begun and that not every rank finished and kept.
     pub incomplete: u64,
     /// The file, where it is not a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,7 @@ pub struct Description {
 }
 
 impl Description {
-    /// Those of a trace.
+    /// The descriptions of the operations of a trace.
     pub fn all(trace: &Trace, operations: &Operations) -> Vec<Description> {
         let labels = communicator_labels(trace, operations);
         let description = |(number, operation): (usize, &Operation)| {

@@ -19,12 +19,12 @@ pub struct WhereFacts {
     /// In a Wait call: the collective for whose request it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<&'static str>,
-    /// Of a collective call: where the program makes it, where that is recorded.
+    /// The line of the program that makes a collective call, where that is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_site: Option<String>,
-    /// Of a collective call: the communicator.
+    /// The communicator of a collective call.
     pub communicator: Option<String>,
-    /// Of a collective call: how many calls on the communicator came before.
+    /// How many calls on the communicator came before a collective call.
     pub sequence: Option<u64>,
     /// Since it has entered the collective call that it is in; else since it has left the last one.
     pub since_s: Option<f64>,
@@ -42,7 +42,7 @@ pub struct StuckFacts {
     pub sequence: Option<u64>,
     /// For so long none of them has moved; null: not known, of a trace.
     pub seconds: Option<f64>,
-    /// Of these ranks, or of all, where that was asked for.
+    /// The stacks of these ranks, or of all, where that was asked for.
     pub stacks: Vec<Stack>,
     /// For what these ranks wait, and the others for them.
     pub waits: Vec<WaitFacts>,
@@ -55,10 +55,10 @@ pub struct WaitFacts {
     pub function: Option<String>,
     /// The world rank that it waits for; null: any of several, or not known.
     pub partner: Option<u32>,
-    /// Of a message; negative: any; null: of a call of another kind.
+    /// The tag of a message; negative: any; null: the call is of another kind.
     pub tag: Option<i32>,
     pub communicator: Option<String>,
-    /// Of a message to this rank: as many messages the partner has sent it on that communicator.
+    /// How many messages the partner has sent this rank on that communicator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<u64>,
 }
@@ -288,7 +288,7 @@ fn whereabouts(snapshot: &Snapshot, ranks: &[u32]) -> String {
     }
 }
 
-/// The same with the ranks of each place, and a verb between them or none.
+/// The places with the ranks of each, and a verb between them or none.
 fn with_ranks(snapshot: &Snapshot, ranks: &[u32], has_verb: bool) -> String {
     let is_of_messages = |place: &str| place.ends_with(POINT_TO_POINT);
     let places = at_places(snapshot, ranks);

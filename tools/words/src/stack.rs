@@ -17,12 +17,12 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Those that are known of the ranks of a snapshot.
+    /// The stacks that are known of the ranks of a snapshot.
     pub fn all(snapshot: &Snapshot) -> Vec<Stack> {
         Stack::folded(snapshot.ranks.iter().flat_map(|rank| rank.stacks.iter().map(|stack| (rank.rank, stack))))
     }
 
-    /// Those of ranks, equal ones together.
+    /// The stacks of ranks, equal ones together.
     pub fn folded<'a>(stacks: impl Iterator<Item = (u32, &'a Result<Vec<String>, String>)>) -> Vec<Stack> {
         let mut all: Vec<Stack> = Vec::new();
         for (rank, stack) in stacks {

@@ -18,7 +18,7 @@ pub struct Step {
     pub domain: u32,
     /// Global time of the synchronisation before it, s.
     pub after_s: f64,
-    /// Of the one behind it, s.
+    /// Global time of the synchronisation behind it, s.
     pub before_s: f64,
     /// ns; positive: the clock jumped ahead.
     pub size_ns: f64,

@@ -28,7 +28,7 @@ pub enum Figure {
     Forest,
     /// The medians of each set by message size, with intervals and asterisks.
     Sizes,
-    /// The same over those of A.
+    /// The medians of each set over those of A, by message size.
     Normalised,
     /// Each run of each set, with its interval.
     Runs,
@@ -190,7 +190,7 @@ fn median(operation: &OfOperation) -> Option<Quantile> {
     )
 }
 
-/// Of the sizes of a function, each with its sets. `None`: of fewer than two sizes.
+/// The plot of the sizes of a function, each with its sets. `None`: there are fewer than two sizes.
 fn by_size(function: &str, sizes: &[Vec<OfSet>], is_normalised: bool) -> Option<Plot> {
     let mut lines: Vec<Line> = Vec::new();
     for sets in sizes {

@@ -26,7 +26,7 @@ pub const COLLECTIVES: &str = "collectives";
 pub const OPERATIONS: &str = "operations";
 
 impl Identity {
-    /// That of the whole run, or of all its calls.
+    /// The identity of the whole run, or of all its calls.
     pub fn whole(name: &str, ranks: u32) -> Identity {
         Identity { function: name.to_owned(), ranks, ..Identity::default() }
     }

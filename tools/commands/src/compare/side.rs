@@ -134,7 +134,7 @@ impl OfOperation {
     }
 }
 
-/// Of two sides the operations that all runs have, as one.
+/// The operations that all runs of two sides have, as one.
 pub fn overall(common: &[[&OfOperation; 2]]) -> Option<[OfOperation; 2]> {
     let whole = common.iter().filter(|both| both.iter().all(|one| one.runs_without == 0));
     let (a, b): (Vec<_>, Vec<_>) = whole.map(|&[a, b]| (a, b)).unzip();

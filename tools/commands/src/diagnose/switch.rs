@@ -23,8 +23,8 @@ struct OfAlgorithm {
 }
 
 impl Switch {
-    /// Of repetitions with these algorithms, where there are several. The first repetition is left out: a component that
-    /// makes its communicators in it enters the algorithms of other collectives.
+    /// The switch between the algorithms of repetitions, where there are several. The first repetition is left out: a
+    /// component that makes its communicators in it enters the algorithms of other collectives.
     pub fn new(algorithms: &[Option<Algorithm>], category: &[Category], run_time_ns: &[f64]) -> Option<Switch> {
         let mut times: BTreeMap<Algorithm, Vec<f64>> = BTreeMap::new();
         for ((algorithm, category), ns) in algorithms.iter().zip(category).zip(run_time_ns) {

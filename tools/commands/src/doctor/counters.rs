@@ -31,7 +31,7 @@ const EVENTS: [&str; 9] = [
     "cpu-migrations",
 ];
 
-/// Those that happen in the kernel: without it they stay 0.
+/// Events that happen in the kernel: without it they stay 0.
 const IN_KERNEL: [&str; 2] = ["context-switches", "cpu-migrations"];
 
 impl Counters {

@@ -15,7 +15,7 @@ use mpitrace_source::options::TraceInput;
 
 /// Show what a trace is: library, ranks, settings, operations
 ///
-/// Of an incomplete trace also which rank was in which call, and which rank never entered it.
+/// An incomplete trace also shows which rank was in which call, and which rank never entered it.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -38,10 +38,10 @@ pub struct Group {
     pub efficiency: Option<f64>,
     /// Their largest losses together.
     pub losses_s: f64,
-    /// Of a node: its ranks compute for longer than the same ranks on other nodes, beyond chance.
+    /// The node's ranks compute for longer than the same ranks on other nodes, beyond chance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow: Option<SlowNode>,
-    /// Of a program: it became slower.
+    /// The program became slower.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slower: Option<Slowdown>,
     /// The ranks' time of the runs whose efficiency is known.

@@ -47,7 +47,7 @@ impl Stamp {
 }
 
 impl Index {
-    /// That of a folder, which is named by its canonical path.
+    /// The index of a folder, which is named by its canonical path.
     pub fn in_folder(folder: &Path) -> Index {
         let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));

@@ -45,7 +45,7 @@ pub struct Row {
     pub ended: String,
     /// In the order of their lowest ranks.
     pub hosts: Vec<Host>,
-    /// Of a file that lacks ranks: the number of its run, which other files may have, too.
+    /// The number of the run of a file that lacks ranks; other files may have it, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacking: Option<String>,
 }
@@ -71,7 +71,7 @@ pub struct Host {
 }
 
 impl Row {
-    /// That of a trace of one file, or of the files of one run.
+    /// The row of a trace of one file, or of the files of one run.
     ///
     /// # Errors
     /// A file that is no trace or cannot be read.
@@ -83,7 +83,7 @@ impl Row {
         Ok(Row::new(paths[0].as_ref(), &trace, &account, &summary))
     }
 
-    /// The same, where the summary is known.
+    /// The row of a trace whose summary is known.
     pub fn new(path: &Path, trace: &Trace, account: &Account, summary: &Summary) -> Row {
         let known = trace.parts.first().map(|part| part.metadata()).unwrap_or_default();
         // Of a job whose first rank was lost with its node, any rank has the job's number.

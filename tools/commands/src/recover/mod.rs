@@ -203,7 +203,7 @@ pub fn usual_folders() -> Vec<PathBuf> {
     folders_with(std::env::var_os("MPITRACE_SEGMENT_DIR").map(PathBuf::from))
 }
 
-/// The same where this folder is set for it.
+/// Where the records of traced programs lie, each folder once, with a folder that is set for them.
 pub fn folders_with(set: Option<PathBuf>) -> Vec<PathBuf> {
     let set = set.filter(|folder| !folder.as_os_str().is_empty());
     let usual = [PathBuf::from("/dev/shm"), std::env::temp_dir()];

@@ -152,7 +152,7 @@ fn names(files: &[PathBuf]) -> String {
     }
 }
 
-/// Of more operations than are shown keeps those that took longest in all; says so.
+/// Keeps the operations that took longest in all, where there are more than are shown; says so.
 fn keep_longest(fingerprints: &mut Vec<Fingerprint>, overview: &mut [Overview]) -> Option<String> {
     let operations = overview.len();
     if operations <= SHOWN {

@@ -21,14 +21,14 @@ pub struct Selection<'s> {
     pub kept: Vec<bool>,
     /// The run times of those that count, in order; all finite, ns.
     pub run_time_ns: Vec<f64>,
-    /// Those that do not.
+    /// The repetitions that do not count.
     pub left_out: LeftOut,
 }
 
 /// Complete repetitions that do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Of another category than the one asked for.
+    /// Repetitions of another category than the one asked for.
     pub category: usize,
     /// Infinite, or not a number.
     pub not_finite: usize,
@@ -75,13 +75,13 @@ fn only<T>(kept: &[bool], mut column: Vec<T>) -> Vec<T> {
 /// Which repetitions are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Wanted {
-    /// Of any category
+    /// All repetitions
     All,
     /// The first
     First,
-    /// Those before the end of the warm-up
+    /// Repetitions before the end of the warm-up
     Warmup,
-    /// Those that take far longer than the others
+    /// Repetitions that take far longer than the others
     Outlier,
     /// All others
     Good,

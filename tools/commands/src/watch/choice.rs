@@ -122,7 +122,7 @@ pub fn folders_of(pid: u32) -> Vec<PathBuf> {
     folders.into_iter().collect()
 }
 
-/// That of the environment with which a process was started.
+/// The folder in the environment with which a process was started.
 fn stated_folder(pid: u32) -> Option<PathBuf> {
     let environment = process::environment(pid)?;
     let folder = Path::new(OsStr::from_bytes(process::variable(&environment, "MPITRACE_SEGMENT_DIR")?));

@@ -79,7 +79,7 @@ struct Facts {
     job: String,
     /// The size of MPI_COMM_WORLD; null: no rank has left `MPI_Init`.
     ranks: Option<u32>,
-    /// Of the ranks that are seen.
+    /// The places of the ranks that are seen.
     #[serde(rename = "where")]
     places: Vec<WhereFacts>,
     mismatches: Vec<Mismatch>,

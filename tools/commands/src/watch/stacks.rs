@@ -12,12 +12,12 @@ use super::other_nodes::Nodes;
 /// The stacks of a rank's threads, or why there are none.
 pub type Threads = Vec<Result<Vec<String>, String>>;
 
-/// Of which ranks stacks are shown.
+/// The ranks whose stacks are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Which {
     /// None: no rank is stopped
     None,
-    /// Those of a verdict
+    /// The ranks of a verdict
     Waited,
     /// All
     Ranks,
@@ -28,7 +28,7 @@ pub enum Which {
 pub struct Taken {
     which: Which,
     namer: Namer,
-    /// Of each rank, with when they were taken or asked for, s.
+    /// The stacks of each rank, with the time at which they were taken or asked for, s.
     ranks: HashMap<u32, (f64, Threads)>,
 }
 

@@ -24,7 +24,7 @@ pub fn all_columns() -> impl Iterator<Item = &'static CallColumn> {
         .flatten()
 }
 
-/// Those of data: all but what only the table of `dump` has.
+/// The columns of data: all but those that only the table of `dump` has.
 pub fn data_columns() -> impl Iterator<Item = &'static CallColumn> {
     all_columns().filter(|column| column.is_data)
 }

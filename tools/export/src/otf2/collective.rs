@@ -58,8 +58,8 @@ const KINDS: [&str; 17] = [
 ];
 
 impl Collective {
-    /// That of an MPI function, in any of its forms. `None` for a region of the program, for a function that the table
-    /// lacks, and where the table names no kind of OTF2.
+    /// The collective of an MPI function, in any of its forms. `None` for a region of the program, for a function that
+    /// the table lacks, and where the table names no kind of OTF2.
     pub fn new(function: &str) -> Option<Collective> {
         let function = Function::named(function)?;
         let number = KINDS.iter().position(|kind| Some(*kind) == function.otf2)?;

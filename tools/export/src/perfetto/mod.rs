@@ -66,7 +66,7 @@ pub fn export(calls: &Calls, operation: Option<usize>, destination: &mut Destina
 /// Everything is one sequence: its texts are interned once.
 const SEQUENCE: u32 = 1;
 
-/// Of a call whose repetition is not complete.
+/// The category of a call whose repetition is not complete.
 const INCOMPLETE: &str = "incomplete";
 
 struct Packets<'s> {

@@ -13,7 +13,7 @@ const FIRST_COUNTER: u64 = 2;
 pub struct Tracks {
     rank: u64,
     next: u64,
-    /// Of each thread, and of its message calls.
+    /// The track of each thread, and of its message calls.
     threads: BTreeMap<(u32, bool), u64>,
     /// By thread: each lane's track, and when its last request was complete.
     lanes: BTreeMap<u32, Vec<(u64, u64)>>,

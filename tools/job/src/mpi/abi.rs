@@ -27,7 +27,7 @@ pub struct Handles {
 }
 
 impl Family {
-    /// That of a loaded library, told apart as the tracer does.
+    /// The family of a loaded library, found as the tracer finds it.
     pub fn new(library: &Library) -> Family {
         // Asked first: Open MPI 6 has a library of the standard interface on top of its own.
         let (mut major, mut minor): (c_int, c_int) = (-1, -1);

@@ -352,7 +352,7 @@ fn status_of(process: &OwnedFd) -> Option<c_int> {
     (answered && info.mask & EXIT != 0).then_some(info.exit_code)
 }
 
-/// The same of a rank that was not asked for it: the last number of its line, behind a name that may hold blanks.
+/// The exit status of a process in /proc: the last number of its line, behind a name that may hold blanks.
 fn status_in_proc(pid: u32) -> Option<c_int> {
     let line = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
     let (_, fields) = line.rsplit_once(')')?;

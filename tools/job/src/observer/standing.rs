@@ -81,7 +81,7 @@ impl Standing {
         Standing { segment, number: 0, since: Instant::now(), is_tried: false, capture: None }
     }
 
-    /// The same now, and for how long it has not moved.
+    /// Where the rank is now, and for how long it has not moved.
     pub fn look(&mut self) -> Option<(Moved, Duration)> {
         let moved = self.moved()?;
         if moved.number != self.number {

@@ -45,7 +45,7 @@ struct Task {
 struct OfRank {
     job: [u8; 16],
     rank: u32,
-    /// Of its threads: for how long they were ready without a processor up to the last look, ns.
+    /// For each thread: how long it was ready without a processor up to the last look, ns.
     ready_ns: HashMap<u32, u64>,
     preempted_ns: u64,
     /// By process: its name and its user's number, and ns.

@@ -166,7 +166,7 @@ fn request(request: libc::c_uint, tid: u32, address: usize, data: usize) -> io::
     }
 }
 
-/// Of a thread that is stopped.
+/// The registers of a thread that is stopped.
 fn registers(tid: u32) -> io::Result<Registers> {
     /// The general registers, of elf.h.
     const NT_PRSTATUS: usize = 1;

@@ -18,7 +18,7 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// Of an event with this period, ns.
+    /// The gaps of an event with this period, ns.
     pub fn new(period: u64) -> Gaps {
         Gaps { period, since: None, left: None }
     }

@@ -103,7 +103,7 @@ impl Namer {
         stacks.into_iter().map(Ok).collect()
     }
 
-    /// The same of a process that runs, or why there are none.
+    /// The stacks of a process that runs, or why there are none.
     pub fn of_process(&mut self, process: &Process, of_all: bool) -> Vec<Result<Vec<String>, String>> {
         match Capture::take(process, of_all) {
             Ok(capture) => self.stacks(&capture, of_all),

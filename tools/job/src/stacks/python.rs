@@ -53,7 +53,7 @@ fn of_interpreter<T>(
 }
 
 impl Interpreter {
-    /// That of a process. `None`: it has none, or one of another version.
+    /// The interpreter of a process. `None`: it has none, or one of another version.
     pub fn find(memory: Memory, maps: &[Map], root: &str) -> Option<Interpreter> {
         of_interpreter(maps, root, |at| {
             let minor = memory.word(at(b"Py_Version")?.start)? >> 16 & 0xff;

@@ -61,7 +61,7 @@ impl Unwind {
         places
     }
 
-    /// The same, each with its address and the bytes of its frame, as far as they are known.
+    /// The frames, each with its address and the bytes of its frame, as far as they are known.
     pub fn frames(&mut self, registers: Registers, start: u64, stack: &[u8], mut take: impl FnMut(Place, u64, &[u8])) {
         let mut read = |address: u64| {
             let first = usize::try_from(address.checked_sub(start).ok_or(())?).map_err(drop)?;

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use crate::support::{Folder, Ran, command, killed, mpitrace, plain};
 use mpitrace_testing::synthetic::SyntheticRank;
 
-/// Those that a file can hold, as far as they are built.
+/// The formats that a file can hold, as far as they are built.
 const STREAMS: &[&str] = match cfg!(feature = "columns") {
     true => &["csv", "json", "parquet", "arrow", "perfetto", "reprompi"],
     false => &["csv", "json", "perfetto", "reprompi"],

@@ -19,7 +19,7 @@ mod places;
 #[path = "../../../../tests/fuzz/src/seeds/mod.rs"]
 mod seeds;
 
-/// Of each seed so many mutations.
+/// So many mutations of each seed.
 const TRIALS: u32 = 24;
 
 /// The commands that read a trace. `OUT` is a file that may be written.

@@ -32,7 +32,7 @@ pub struct Report {
     pub method: &'static str,
     pub run: Run,
     pub overview: Vec<Overview>,
-    /// Those that are shown, by number.
+    /// The fingerprints that are shown, by number.
     pub fingerprints: Vec<Fingerprint>,
     /// The parts that are left out of this report, and why.
     pub notes: Vec<String>,
@@ -71,9 +71,9 @@ pub struct Overview {
     /// All its calls of all ranks in complete repetitions, ns; of a region, and of what was not traced, the sum of the
     /// run times.
     pub time_ns: f64,
-    /// Of all complete repetitions.
+    /// The median of all complete repetitions.
     pub median_ns: Option<f64>,
-    /// Of the good ones, with its interval.
+    /// The median of the good repetitions, with its interval.
     pub good_median: Option<Quantile>,
     /// 95 % take no longer.
     pub p95_ns: Option<f64>,

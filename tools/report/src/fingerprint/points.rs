@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 /// The repetitions that are drawn: all, or as many as a page can carry.
 #[derive(Debug, Default, Serialize)]
 pub struct Points {
-    /// Of how many these are.
+    /// The number of points among which these were chosen.
     pub of: usize,
     /// How they were chosen; empty where all are there.
     pub chosen: String,
@@ -37,7 +37,7 @@ pub struct Counter {
     pub slowest: Vec<f64>,
     /// The largest of all ranks.
     pub largest: Vec<f64>,
-    /// Of all ranks together.
+    /// The sum of all ranks.
     pub sum: Vec<f64>,
 }
 

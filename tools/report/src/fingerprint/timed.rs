@@ -20,7 +20,7 @@ pub struct Timed {
     pub remarks: Remarks,
     /// The numbers of all finite run times, as `stats` has them.
     pub all: Summary,
-    /// Those of the good ones.
+    /// The numbers of the good run times.
     pub good: Summary,
     /// One for each category that has repetitions, and one for all.
     pub boxes: Vec<NamedBox>,
@@ -28,9 +28,9 @@ pub struct Timed {
     pub histogram: Histogram,
     /// Without first and outliers.
     pub histogram_good: Histogram,
-    /// Of all repetitions.
+    /// The distribution of all repetitions.
     pub ecdf: Ecdf,
-    /// Of the good ones.
+    /// The distribution of the good repetitions.
     pub ecdf_good: Ecdf,
     /// Run times that are infinite or not a number, and in no number.
     pub not_finite: usize,
@@ -69,7 +69,7 @@ pub struct NamedBox {
 }
 
 impl NamedBox {
-    /// Of a sample; `None` where it is empty.
+    /// The box of a sample; `None` where it is empty.
     pub fn new(name: &'static str, sample: &Sample) -> Option<NamedBox> {
         let (min_ns, max_ns) = (sample.minimum()?, sample.maximum()?);
         Some(NamedBox { name, count: sample.len(), min_ns, max_ns, plot: sample.box_plot()? })

@@ -100,7 +100,7 @@ fn by_time(rows: &[Overview]) -> Vec<&Overview> {
     rows
 }
 
-/// Those with one repetition are folded, where there are others.
+/// The overview. Operations with one repetition are folded, where there are others.
 fn overview(rows: &[Overview]) -> String {
     let (once, several): (Vec<&Overview>, Vec<&Overview>) =
         by_time(rows).into_iter().partition(|row| row.operation.repetitions < 2);

@@ -12,7 +12,7 @@ use crate::plots::{self, View};
 use mpitrace::categories::Category;
 use mpitrace::statistics::Summary;
 
-/// Of more operations the plots are there by one definition of the run time only.
+/// Where there are more operations, the plots are there by one definition of the run time only.
 const BY_EACH_TIME: usize = 12;
 
 /// Plots over the whole width.

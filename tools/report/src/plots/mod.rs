@@ -19,7 +19,7 @@ use super::fingerprint::{Fingerprint, Timed};
 /// The good ones first, so that what is out of the ordinary is on top.
 const ORDER: [Category; 4] = [Category::Good, Category::Warmup, Category::Outlier, Category::First];
 
-/// Of all repetitions together.
+/// The ink of all repetitions together.
 const ALL: Ink = Ink { colour: GREY, letter: '#', attribute: None };
 const BLACK: Ink = Ink::of_colour(scene::INK);
 const DASHED: Option<(f64, f64)> = Some((6.0, 3.0));
@@ -131,7 +131,7 @@ pub fn all(view: View) -> Vec<(String, Plot)> {
     plots
 }
 
-/// Those that depend on the definition of the run time.
+/// The plots that depend on the definition of the run time.
 pub fn by_time(view: View) -> Vec<(String, Plot)> {
     let mut plots: Vec<(String, Plot)> = [
         ("run-time", run_times::all(view)),

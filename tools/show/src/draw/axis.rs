@@ -23,7 +23,7 @@ pub enum Kind {
 pub struct Axis {
     pub from: f64,
     pub to: f64,
-    /// Those of `from` and `to`.
+    /// The places of `from` and `to`.
     pub places: (f64, f64),
     kind: Kind,
     /// True if the places are even in the logarithm of the values.

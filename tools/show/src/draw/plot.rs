@@ -8,14 +8,14 @@ use crate::output::Attribute;
 /// A range of more than this ratio is drawn over its logarithm.
 pub const FAR: f64 = 10.0;
 
-/// Of Okabe and Ito's palette, which the colour-blind can distinguish: purple, orange, vermilion, blue.
+/// Colours of Okabe and Ito's palette, which the colour-blind can distinguish: purple, orange, vermilion, blue.
 pub const PALETTE: [Colour; 4] =
     [Colour(0xcc, 0x79, 0xa7), Colour(0xe6, 0x9f, 0x00), Colour(0xd5, 0x5e, 0x00), Colour(0x00, 0x72, 0xb2)];
 
 /// Further ones of it: green, sky blue, yellow.
 pub const OTHERS: [Colour; 3] = [Colour(0x00, 0x9e, 0x73), Colour(0x56, 0xb4, 0xe9), Colour(0xf0, 0xe4, 0x42)];
 
-/// Of what is no category: all repetitions, the steps of a clock.
+/// The colour of what is no category: all repetitions, the steps of a clock.
 pub const GREY: Colour = Colour(0x44, 0x44, 0x44);
 
 /// A plot with one title, two axes and layers of marks, the last one on top. Without layers it shows that there is
@@ -39,7 +39,7 @@ pub struct Range {
     pub range: (f64, f64),
     pub kind: Kind,
     pub logarithmic: bool,
-    /// Of [`Kind::Names`]: the names of the values 0, 1, ...; the first is at the upper end.
+    /// The names of the values 0, 1, ... of [`Kind::Names`]; the first is at the upper end.
     pub names: Vec<String>,
 }
 

@@ -16,7 +16,7 @@ pub struct Interruptions {
     pub between: u64,
     /// Time off the processor in calls, ns, as far as it was measured for each.
     pub off_in_calls_ns: u64,
-    /// The same between calls.
+    /// Time off the processor between calls, ns, as far as it was measured for each.
     pub off_between_ns: u64,
     /// Interruptions of which neither time nor place is known one by one, since there were too many.
     pub unlisted: u64,

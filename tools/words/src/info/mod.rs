@@ -43,9 +43,9 @@ pub struct Facts {
     pub abi: Option<&'static str>,
     pub library: String,
     pub counters: Vec<String>,
-    /// Of all ranks: what was asked for and not counted or not in full, and why.
+    /// Counters that were asked for and not counted on some rank, or not in full, and why.
     pub counters_limited: BTreeMap<String, String>,
-    /// Of counters of messages and their time: what came together from MPI_Init on, also behind the last collective.
+    /// Totals of the counters of messages and their time from MPI_Init on, also behind the last collective.
     pub counter_totals: BTreeMap<String, TotalFacts>,
     /// Events that shared their counter with others: values are scaled up.
     pub counters_scaled: BTreeSet<String>,
@@ -72,7 +72,7 @@ pub struct Facts {
     pub places: Vec<WhereFacts>,
     /// Which ranks others waited for then.
     pub stuck: Option<StuckFacts>,
-    /// The same in words, where no other line says it.
+    /// The verdict in words, where no other line says it.
     #[serde(skip)]
     pub verdict: Option<String>,
     /// How ranks died, or the launcher ended the job, in words.

@@ -37,7 +37,7 @@ pub struct Summary {
     /// The share of that time that the ranks spend in collective calls, as far as it is known also of calls that were not
     /// kept.
     pub collectives_share: Share,
-    /// The same of all MPI calls that are timed, without MPI_Init and MPI_Finalize.
+    /// The share of all MPI calls that are timed, without MPI_Init and MPI_Finalize.
     pub mpi_share: Share,
     /// True if calls that can wait were timed on all ranks, beside collectives.
     pub calls_timed: bool,
@@ -56,7 +56,7 @@ pub struct Summary {
     /// `null`: no rank was outside of MPI.
     pub efficiency: Option<Efficiencies>,
     pub losses: Vec<LossFacts>,
-    /// Those that are shown to people: one of all ranks where they are late in turns.
+    /// The losses in the text: one of all ranks where they are late in turns.
     #[serde(skip)]
     pub shown: Vec<LossFacts>,
     pub mismatches: Vec<Mismatch>,
@@ -68,7 +68,7 @@ pub struct Summary {
     /// Operations of which not all calls were kept, with those that were not. Without a sample the times above are of kept
     /// calls, but for `collectives_share`.
     pub all_calls: Vec<AllCalls>,
-    /// Of each rank the processes that took its processor; `null`: not looked at.
+    /// For each rank the processes that took its processor; `null`: not looked at.
     pub processes: Option<Vec<OfRank>>,
     pub verdict: String,
     pub next: Option<String>,
@@ -77,7 +77,7 @@ pub struct Summary {
 #[derive(Clone, Debug, Serialize)]
 pub struct Sample {
     pub repetitions: u64,
-    /// Those that there were.
+    /// The number of all repetitions.
     pub of: u64,
     /// The ends of the interval of `waiting_s`, of 99 %.
     pub waiting_least_s: f64,
@@ -94,9 +94,9 @@ pub struct Efficiencies {
 /// A share of the ranks' time, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Share {
-    /// Of the time of all ranks together.
+    /// The share of the time of all ranks together.
     pub all: f64,
-    /// Of the time of single ranks.
+    /// The least share of a rank's own time.
     pub min: f64,
     pub median: f64,
     pub max: f64,
@@ -108,19 +108,19 @@ pub struct LossFacts {
     /// takes `MPITRACE_EVENTS=p2p-time` to tell apart.
     #[serde(flatten)]
     pub loss: Loss,
-    /// Of a late rank: it was on its processor, and computed or was in other MPI calls.
+    /// The late rank was on its processor, and computed or was in other MPI calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_processor: Option<bool>,
     /// `null` outside of collective calls, like the three that follow.
     pub function: Option<String>,
     pub communicator: Option<String>,
-    /// The same for people, with its ranks where several have the name.
+    /// The communicator in the text, with its ranks where several have the name.
     #[serde(skip)]
     pub label: Option<String>,
     pub bytes: Option<u64>,
     pub call_site: Option<CallSite>,
     pub seconds: f64,
-    /// Of the time of all ranks, 0 to 1.
+    /// The share of the time of all ranks, 0 to 1.
     pub share: f64,
     #[serde(flatten)]
     pub gain: Gain,
@@ -142,7 +142,7 @@ impl Summary {
         Summary::of_account(&Account::new(trace, clock, operations, Rule::default()), trace, operations, clock, name)
     }
 
-    /// The same, where the account is known.
+    /// The summary of a run whose account is known.
     pub fn of_account(account: &Account, trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
         let sum = account.sum();
         let rank_ns = account.rank_ns();

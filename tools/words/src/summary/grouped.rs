@@ -60,23 +60,24 @@ pub struct Group {
     /// The operation's number, the function, and so on.
     pub name: String,
     pub operations: usize,
-    /// Of a partner: point-to-point calls that can wait; of a place with messages these calls, too.
+    /// Repetitions; in the row of a partner, point-to-point calls that can wait; in that of a place with messages these
+    /// calls, too.
     pub repetitions: usize,
     /// The waiting of a rank in a call, in the mean of all; `null`: not known, or the row is of no calls.
     pub waiting_per_call_s: Option<f64>,
     /// In these calls; of a region the time in it.
     pub seconds: f64,
-    /// Of the time of all ranks, 0 to 1; of a rank of its own time.
+    /// The share of the time of all ranks, 0 to 1; in the row of a rank that of its own time.
     pub share: f64,
     #[serde(flatten)]
     pub parts: Parts,
-    /// Of a rank: the time of the thread that called MPI_Init in its parts.
+    /// In the row of a rank the time of the thread that called MPI_Init in its parts.
     #[serde(rename = "parts")]
     pub time: Option<RankParts>,
-    /// Of a partner: messages that were sent to it, and their bytes.
+    /// In the row of a partner the messages that were sent to it, and their bytes.
     pub messages: Option<u64>,
     pub bytes: Option<u64>,
-    /// Of a region: off the processor in collective calls and outside of calls.
+    /// In the row of a region the time off the processor in collective calls and outside of calls.
     pub off_processor_s: Option<f64>,
     /// Time that other ranks waited for this rank; in other rows the same as `waiting_s`.
     pub caused_s: f64,

@@ -116,7 +116,7 @@ fn is_off(account: &Account) -> bool {
     alone(&waiting).is_some() && sum(|late| late.interrupted_ns) > MOST * sum(|late| late.waiting_ns)
 }
 
-/// The same of the one that others wait for in point-to-point calls.
+/// True if the rank that others wait for in point-to-point calls was mostly off its processor.
 fn is_partner_off(account: &Account) -> bool {
     account.late_partners.first().is_some_and(|late| {
         late.off.sum() > MOST * late.ns && late.ns > MOST * account.rank_parts()[RankPart::PointToPoint]

@@ -95,7 +95,7 @@ impl Summary {
         )
     }
 
-    /// Of several ranks.
+    /// The efficiency of several ranks.
     fn efficiency(&self) -> Option<String> {
         let efficiency = self.efficiency.as_ref().filter(|_| self.ranks > 1)?.run;
         Some(format!(
