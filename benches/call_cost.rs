@@ -8,9 +8,7 @@
 //! do. A plain loop of 10^6 calls fills arrays that have no memory yet. Then what code inside the stack pays for its
 //! counters, timers and regions. `MPICC` names other compilers.
 
-#[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,7 +45,7 @@ const FILLING: [Case; 4] = [
 ];
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = mpitrace_testing::root();
     binaries::build();
     let library = binaries::tracer();
     let scratch = std::env::temp_dir().join(format!("mpitrace-call-cost-{}", std::process::id()));

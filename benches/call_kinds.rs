@@ -6,9 +6,7 @@
 //! wrapper does not see requests: a non-blocking call with its Wait is compared with its blocking call. `MPICC` names
 //! other compilers, `TURNS` (21) how often.
 
-#[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +18,7 @@ const REQUESTS: usize = 3;
 const CASES: [&str; 4] = ["untraced", "traced", "unwatched", "prototype"];
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = mpitrace_testing::root();
     binaries::build();
     let scratch = std::env::temp_dir().join(format!("mpitrace-call-kinds-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).expect("a temporary folder");

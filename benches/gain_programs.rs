@@ -7,9 +7,7 @@
 //! sleeps, so that other load of the machine matters little. `MPICC` and `MPIRUN` name compiler and launcher, with its
 //! options, `TURNS` (7) how often, `STEPS` (40) and `DELAY_US` (20000) are the programs'; `PROGRAMS` names some of them.
 
-#[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::path::Path;
 use std::process::Command;
@@ -32,7 +30,7 @@ fn main() {
     let scratch = std::env::temp_dir().join(format!("mpitrace-gain-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).expect("a temporary folder");
     let (compiler, program) = (variable("MPICC", "mpicc.openmpi"), scratch.join("program"));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/gain_programs.c");
+    let source = mpitrace_testing::root().join("benches/gain_programs.c");
     let compiled = Command::new(&compiler).arg("-O2").arg("-o").arg(&program).arg(source).status();
     assert!(compiled.is_ok_and(|status| status.success()), "{compiler} does not compile an MPI program here");
     println!("{turns} turns, medians with the quartiles in parentheses, s ({compiler})");

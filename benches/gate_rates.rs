@@ -15,12 +15,12 @@ fn main() {
         std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
     };
     let (gates, side) = (variable("GATES", 10_000), variable("SIDE", 10));
-    let file = std::env::var("RUNS").expect("RUNS names a file");
+    let file = mpitrace_testing::root().join(std::env::var("RUNS").expect("RUNS names a file"));
     let text = std::fs::read_to_string(&file).expect("the recorded runs");
     let mut runs: Vec<f64> = text.split_whitespace().map(|word| word.parse().expect("a number")).collect();
     let middle = median(&mut runs.clone()).expect("a run");
     runs.iter_mut().for_each(|run| *run = middle * (*run / middle).powf(1.0 / variable("SHRINK", 1) as f64));
-    assert!(runs.len() >= 2 * side, "{} runs in {file}", runs.len());
+    assert!(runs.len() >= 2 * side, "{} runs in {}", runs.len(), file.display());
     for slower in [1.0, 1.05] {
         let mut random = Random::new(1);
         // By decision; and of those that state that 5 % can be seen, how many there are and how many are red.

@@ -4,9 +4,7 @@
 //! IMB takes its time around the tracer's, so it says a little more: its loop and what the tracer does outside of its
 //! two time stamps. Other work on the machine moves both columns.
 
-#[allow(dead_code, reason = "no instructions are counted here")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -6,9 +6,7 @@
 //! MPICH). `BEFORE` names another libmpitrace.so, which is measured in the same turns. Needs root and what that script
 //! needs.
 
-#[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,7 +30,7 @@ fn start() {
     binaries::build();
     let scratch = std::env::temp_dir().join(format!("mpitrace-init-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).expect("a temporary folder");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = mpitrace_testing::root();
     let compiler = variable("MPICC", "mpicc.openmpi");
     let mut compile = Command::new(&compiler);
     compile.arg("-O2").arg("-o").arg(scratch.join("program")).arg(root.join("benches/init_cost.c"));

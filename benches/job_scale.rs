@@ -8,9 +8,7 @@
 //! `RANKS`: how many, a square (64). `CALLS`: of each rank (1 000 000). `COMMANDS`: what is measured, separated by
 //! commas.
 
-#[allow(dead_code, reason = "the tracer is of no interest here")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::error::Error;
 use std::fs;

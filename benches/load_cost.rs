@@ -4,9 +4,7 @@
 //! to its end. Memory is what a process has of its own (`Anonymous` in /proc/self/smaps_rollup of `cat`): pages of files
 //! are shared by all processes of the node.
 
-#[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -8,9 +8,7 @@
 //! least that a tracer can do. `MPICC` and `MPIRUN` name compiler and launcher, with its options, `TURNS` (15)
 //! how often.
 
-#[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::path::Path;
 use std::process::Command;
@@ -43,7 +41,7 @@ fn main() {
     let compile = |options: &[&str], source: &str, made: &Path| {
         let mut command = Command::new(&compiler);
         command.args(["-O2", "-fPIC"]).args(options).arg("-o").arg(made);
-        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(source));
+        command.arg(mpitrace_testing::root().join(source));
         command.status().is_ok_and(|status| status.success())
     };
     let compiled = compile(&[], "benches/perturbation.c", &program)

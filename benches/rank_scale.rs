@@ -9,9 +9,7 @@
 //! `MPICC` names a compiler for the standard's interface (default: `mpicc_abi` of tests/mpi/install.sh), `RANKS` the
 //! worlds.
 
-#[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -36,7 +34,7 @@ type Phase = [f64; 3];
 
 fn main() {
     binaries::build();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = mpitrace_testing::root();
     let compiler =
         std::env::var_os("MPICC").map_or_else(|| binaries::TARGET.join("mpi/mpich5/bin/mpicc_abi"), PathBuf::from);
     let scratch = std::env::temp_dir().join(format!("mpitrace-rank-scale-{}", std::process::id()));

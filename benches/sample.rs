@@ -8,9 +8,7 @@
 //! a record of each in arrays of 2^16: ns a call, and resident memory beyond the shorter run. `MPICC` and `MPIRUN` name
 //! compiler and launcher.
 
-#[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -169,7 +167,7 @@ fn main() -> ExitCode {
 fn memory(calls: u64, folder: &Path) {
     let variable = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
     binaries::build();
-    let (program, root) = (folder.join("spill"), Path::new(env!("CARGO_MANIFEST_DIR")));
+    let (program, root) = (folder.join("spill"), mpitrace_testing::root());
     let compiler = variable("MPICC", "mpicc.mpich");
     let mut compile = Command::new(&compiler);
     compile.arg("-O2").arg("-o").arg(&program).arg(root.join("benches/spill.c"));

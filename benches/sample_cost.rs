@@ -4,9 +4,7 @@
 //! `RATES`); shown are the quartiles of the ratios of processor time in each pair, and the time that a sample costs by them.
 //! `MPICC` and `MPIRUN` name compiler and launcher, with its options.
 
-#[allow(dead_code, reason = "the signatures are shared with the tests")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +16,7 @@ fn variable(name: &str, default: &str) -> String {
 fn main() {
     binaries::build();
     let scratch = tempfile::tempdir().expect("a temporary folder");
-    let (program, root) = (scratch.path().join("program"), Path::new(env!("CARGO_MANIFEST_DIR")));
+    let (program, root) = (scratch.path().join("program"), mpitrace_testing::root());
     let compiler = variable("MPICC", "mpicc.openmpi");
     let mut compile = Command::new(&compiler);
     compile.arg("-O2").arg("-o").arg(&program).arg(root.join("benches/sample_cost.c"));

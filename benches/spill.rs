@@ -6,9 +6,7 @@
 //! pauses above 5 us in the second loop, and bytes per call in the trace. With more than 10^7 calls (`CALLS=100000000`) the arrays for all of them are left out. `MPICC` and `MPIRUN`
 //! name compiler and launcher, with its options, `FOLDER` where the traces go.
 
-#[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,7 +48,7 @@ fn main() {
     let temporary = std::env::temp_dir().display().to_string();
     let scratch = PathBuf::from(variable("FOLDER", &temporary)).join(format!("mpitrace-spill-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).expect("a folder for the traces");
-    let (program, root) = (scratch.join("spill"), Path::new(env!("CARGO_MANIFEST_DIR")));
+    let (program, root) = (scratch.join("spill"), mpitrace_testing::root());
     let compiler = variable("MPICC", "mpicc.openmpi");
     let mut compile = Command::new(&compiler);
     compile.arg("-O2").arg("-o").arg(&program).arg(root.join("benches/spill.c"));

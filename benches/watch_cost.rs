@@ -7,9 +7,7 @@
 //! one job are compared since jobs differ by more than that: their ranks get other processors and other memory.
 //! `MPICC` and `MPIRUN` name compiler and launcher, with its options.
 
-#[allow(dead_code, reason = "the signatures are shared with the tests")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -36,7 +34,7 @@ fn main() {
     binaries::build();
     let scratch = std::env::temp_dir().join(format!("mpitrace-watched-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).expect("a temporary folder");
-    let (program, root) = (scratch.join("program"), Path::new(env!("CARGO_MANIFEST_DIR")));
+    let (program, root) = (scratch.join("program"), mpitrace_testing::root());
     let compiler = variable("MPICC", "mpicc.openmpi");
     let mut compile = Command::new(&compiler);
     compile.arg("-O2").arg("-o").arg(&program).arg(root.join("benches/watch_cost.c"));

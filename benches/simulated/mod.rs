@@ -1,9 +1,7 @@
 //! The common part of the benchmarks of the clocks: a program of two ranks, launched with a simulated clock, on one node or on
 //! two.
 
-#[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 mod nodes;
 
 use std::path::{Path, PathBuf};
@@ -37,7 +35,7 @@ impl Program {
         let scratch = std::env::temp_dir().join(format!("mpitrace-clocks-{}", std::process::id()));
         std::fs::create_dir_all(&scratch).expect("a temporary folder");
         let path = scratch.join("program");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/clock_methods.c");
+        let source = mpitrace_testing::root().join("benches/clock_methods.c");
         let compiled = Command::new(&compiler).arg("-O2").arg("-o").arg(&path).arg(source).status();
         if !compiled.is_ok_and(|status| status.success()) {
             println!("{compiler}: skipped, it does not compile an MPI program here");

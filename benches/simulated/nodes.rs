@@ -27,7 +27,7 @@ pub fn folder() -> Option<std::path::PathBuf> {
 
 /// Runs this benchmark again on a cluster, and ends with its exit code.
 pub fn run_on_cluster(folder: &Path) -> ! {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = mpitrace_testing::root();
     let me = std::env::current_exe().expect("the path of this benchmark");
     let mut command = Command::new(root.join("tests/cluster/cluster.sh"));
     command.arg(folder.join("cluster")).arg(me).env(FOLDER, folder);

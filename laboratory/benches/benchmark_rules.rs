@@ -5,9 +5,7 @@
 //! `REPROMPI` mpibenchmark of ReproMPI, both built with the MPI library of `MPIRUN` (mpirun.openmpi). Each is run
 //! `RUNS` (5) times on two ranks, MPI_Allreduce of 8 and 1024 bytes, 1000 repetitions; what is not there is skipped.
 
-#[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::error::Error;
 use std::ffi::OsString;

@@ -1,6 +1,7 @@
 //! For tests and measurements: traces of programs that never ran, and random numbers that are the same everywhere. No
 //! crate that ships depends on it.
 
+pub mod binaries;
 pub mod invented;
 pub mod programs;
 mod random;
@@ -8,3 +9,10 @@ pub mod simulator;
 pub mod synthetic;
 
 pub use random::Random;
+
+use std::path::Path;
+
+/// Where the repository lies.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository's folder")
+}

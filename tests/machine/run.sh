@@ -51,7 +51,7 @@ build() {
         --no-default-features || return 1
     built=$("${cargo[@]}" test --no-run --profile $profile --target $triple --test whole_programs 2>&1) ||
         { echo "$built"; return 1; }
-    tests=$(sed -n 's/.*Executable.*whole_programs.*(\(.*\))$/\1/p' <<<"$built")
+    tests=$(sed -n 's/.*Executable.*(\(.*whole_programs.*\))$/\1/p' <<<"$built")
     built=$("${cargo[@]}" test --no-run --profile $profile --target $triple -p mpitrace-interpose --lib 2>&1) ||
         { echo "$built"; return 1; }
     library=$(sed -n 's/.*Executable.*(\(.*\))$/\1/p' <<<"$built")

@@ -30,7 +30,7 @@ unshare --mount --pid --fork --uts true 2>/dev/null || { say "skipped: no name s
 [ $# -gt 0 ] || set -- bookworm trixie forky
 
 built=$(cargo test --no-run --profile $profile --test whole_programs 2>&1) || { echo "$built"; exit 1; }
-tests=$(sed -n 's/.*Executable.*whole_programs.*(\(.*\))$/\1/p' <<<"$built")
+tests=$(sed -n 's/.*Executable.*(\(.*whole_programs.*\))$/\1/p' <<<"$built")
 cargo build --quiet --profile $profile -p mpitrace-interpose -p mpitrace-tools
 
 # made SUITE FOLDER: the system, unless it is there already.

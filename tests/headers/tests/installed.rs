@@ -5,16 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use binaries::TARGET;
-use library::{Mpi, NAMES, OF_OTHER_SYSTEMS};
-
-#[allow(dead_code, reason = "to find a header takes less than to launch a job")]
-#[path = "../../whole_programs/support/library.rs"]
-mod library;
-
-#[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../../whole_programs/support/binaries.rs"]
-pub mod binaries;
+use mpi_libraries::{Mpi, NAMES, OF_OTHER_SYSTEMS};
+use mpitrace_testing::binaries::TARGET;
 
 /// The libraries that this system can have, and those of other systems that tests/systems/run.sh has unpacked.
 pub fn names() -> impl Iterator<Item = &'static str> {

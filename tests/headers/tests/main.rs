@@ -24,9 +24,9 @@ use std::sync::{Arc, LazyLock};
 use std::{env, fs};
 
 use header::Header;
-use installed::binaries;
 use libtest_mimic::{Arguments, Failed, Trial};
 use mpitrace_headers::{COMMAND, Line, lines, page};
+use mpitrace_testing::binaries;
 
 /// The library whose header has all of MPI-5.0.
 const NEWEST: &str = "mpich5-abi";

@@ -23,7 +23,7 @@ stage=$machine/stage
 build() {
     local built tests
     built=$(cargo test --no-run --profile $profile --test whole_programs 2>&1) || { echo "$built"; return 1; }
-    tests=$(sed -n 's/.*Executable.*whole_programs.*(\(.*\))$/\1/p' <<<"$built")
+    tests=$(sed -n 's/.*Executable.*(\(.*whole_programs.*\))$/\1/p' <<<"$built")
     cargo build --quiet --profile $profile -p mpitrace-interpose -p mpitrace-tools || return 1
     rm -rf "$stage" "$machine/work.ext4"
     mkdir -p "$stage/$profile/deps" "$stage/tests" "$stage/repository/tests"

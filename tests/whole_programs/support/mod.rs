@@ -1,11 +1,9 @@
 //! The base of the tests of whole programs: the MPI libraries, building and launching a program, reading its trace.
 
-pub mod binaries;
 pub mod browser;
 pub mod build;
 pub mod case;
 pub mod companion;
-pub mod library;
 pub mod litter;
 pub mod process;
 pub mod tiers;
@@ -13,18 +11,12 @@ pub mod trace;
 pub mod truth;
 pub mod want;
 
-pub use binaries::{TARGET, tracer};
 pub use case::{Case, Launch, Outcome};
-pub use library::Mpi;
+pub use mpi_libraries::{self as library, Mpi};
+pub use mpitrace_testing::binaries::{TARGET, tracer};
+pub use mpitrace_testing::{binaries, root};
 pub use trace::Trace;
 pub use want::{Want, want};
-
-use std::path::Path;
-
-/// Where the package lies.
-pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 /// On which libraries a test can be run.
 #[derive(Clone, Copy)]

@@ -48,7 +48,7 @@ fn cargo_build(profile: &str, parts: impl IntoIterator<Item = &'static str>, mad
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--profile", profile, "--target-dir"]).arg(&*TARGET).args(parts);
-    let built = command.current_dir(env!("CARGO_MANIFEST_DIR")).status();
+    let built = command.current_dir(crate::root()).status();
     assert!(built.is_ok_and(|status| status.success()), "{command:?}");
     for path in made {
         assert!(path.exists(), "{command:?} made no {}", path.display());

@@ -1,19 +1,23 @@
 //! The combinations of an MPI library and an ABI: how to compile for them and how to start a job.
 
-use super::TARGET;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, process};
 
+use mpitrace_testing::binaries::TARGET;
+
 /// One library with one ABI.
 pub struct Mpi {
+    /// One of [`NAMES`].
     pub name: &'static str,
     /// The ABI as `mpitrace info` calls it.
     pub abi: &'static str,
     /// A part of what the library calls itself.
     pub library: &'static str,
+    /// Compiles C.
     pub c: Compiler,
+    /// Compiles Fortran, where there is one.
     pub fortran: Option<Compiler>,
     /// The launcher with the options that it needs here.
     pub launcher: Vec<OsString>,
@@ -28,7 +32,9 @@ pub struct Mpi {
 /// A compiler with what goes before the source, and what goes after it.
 #[derive(Hash)]
 pub struct Compiler {
+    /// The program and the options before the source.
     pub before: Vec<OsString>,
+    /// The options after it.
     pub after: Vec<OsString>,
 }
 
@@ -38,15 +44,19 @@ impl Compiler {
     }
 }
 
+/// All combinations.
 pub const NAMES: [&str; 9] =
     ["ompi4", "mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi", "ompi6", "ompi6-abi"];
 
-/// Those that no installation brings onto Debian 12: tests/systems/run.sh has them, in a system of their own. Elsewhere
+/// Combinations that no installation brings onto Debian 12: tests/systems/run.sh has them, in a system of their own. Elsewhere
 /// no test is for them.
 pub const OF_OTHER_SYSTEMS: [&str; 2] = ["ompi6", "ompi6-abi"];
 
 impl Mpi {
-    /// The combination of this name, or why it cannot be had here.
+    /// The combination of this name.
+    ///
+    /// # Errors
+    /// The reason why it cannot be had here.
     pub fn find(name: &'static str) -> Result<Self, String> {
         match name {
             "ompi4" => debian_open_mpi(name, 4),
