@@ -218,5 +218,5 @@ fn run(case: &Case, subjects: &Subjects) -> Times {
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
-    mpitrace::statistics::median(&mut values).expect("at least one turn")
+    mpitrace_statistics::median(&mut values).expect("at least one turn")
 }

@@ -94,5 +94,5 @@ fn run(case: &str, scratch: &Path) -> [f64; ROWS.len()] {
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
-    mpitrace::statistics::median(&mut values).expect("at least one turn")
+    mpitrace_statistics::median(&mut values).expect("at least one turn")
 }

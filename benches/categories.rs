@@ -11,8 +11,8 @@ mod series;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use mpitrace::categories::{Category, Class, Robust, RobustCategories, Roth, Rule};
-use mpitrace::statistics::median;
+use mpitrace_statistics::categories::{Category, Class, Robust, RobustCategories, Roth, Rule};
+use mpitrace_statistics::median;
 use series::random::{exponential, normal};
 use series::{Kind, Process, reporting, tuning};
 

@@ -11,8 +11,8 @@ mod simulated;
 
 use std::path::Path;
 
-use mpitrace::clock::Clock;
-use mpitrace::reader::Trace;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::reader::Trace;
 use simulated::{Program, variable};
 
 fn main() {
@@ -36,8 +36,8 @@ fn main() {
         draws.len(),
         share(|draw| draw.covered),
         share(|draw| draw.held),
-        mpitrace::statistics::median(&mut errors).unwrap_or(f64::NAN),
-        mpitrace::statistics::median(&mut stated).unwrap_or(f64::NAN),
+        mpitrace_statistics::median(&mut errors).unwrap_or(f64::NAN),
+        mpitrace_statistics::median(&mut stated).unwrap_or(f64::NAN),
         errors.iter().copied().fold(0.0, f64::max),
         quantile(&shares, 0.5),
         quantile(&shares, 0.95),

@@ -10,8 +10,8 @@ mod simulated;
 
 use std::path::Path;
 
-use mpitrace::clock::{Clock, Truth};
-use mpitrace::reader::Trace;
+use mpitrace_trace::clock::{Clock, Truth};
+use mpitrace_trace::reader::Trace;
 use simulated::{Program, variable};
 
 const METHODS: &str = "skampi netgauge jk hca hca2 hca3 h2hca linear joint";

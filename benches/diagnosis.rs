@@ -6,8 +6,8 @@ mod truth;
 
 use std::process::ExitCode;
 
-use mpitrace::categories::Rule;
-use mpitrace::diagnosis::{Diagnosis, Examination, Metric, Quantity, Repetitions};
+use mpitrace_analysis::diagnosis::{Diagnosis, Examination, Metric, Quantity, Repetitions};
+use mpitrace_statistics::categories::Rule;
 use mpitrace_testing::Random;
 use truth::{autoregressive, each, long_memory, switching};
 

@@ -3,15 +3,15 @@
 
 use std::process::ExitCode;
 
-use mpitrace::account::{Account, Because, Kind};
-use mpitrace::categories::Rule;
-use mpitrace::clock::Clock;
-use mpitrace::operations::Operations;
-use mpitrace::reader::Trace;
-use mpitrace::replay::{self, Gain};
+use mpitrace_analysis::account::{Account, Because, Kind};
+use mpitrace_analysis::replay::{self, Gain};
+use mpitrace_statistics::categories::Rule;
 use mpitrace_testing::Random;
 use mpitrace_testing::programs::{self, Delayed};
 use mpitrace_testing::synthetic;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
 
 /// A prediction is right within this share of the truth.
 const CLOSE: f64 = 0.05;
@@ -109,7 +109,7 @@ fn predicted(delayed: &Delayed) -> Gain {
     let trace = Trace::open(&[&path]).unwrap_or_else(|error| panic!("{error}"));
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
     let account = Account::new(&trace, &clock, &operations, Rule::default());
-    let is_of_rank = |loss: &mpitrace::account::Loss| {
+    let is_of_rank = |loss: &mpitrace_analysis::account::Loss| {
         // What was late in a call before is late by the same delay.
         let asleep = loss.because.is_some_and(|because| because.is_off());
         let is_earlier = loss.because == Some(Because::EarlierCall);
@@ -118,11 +118,12 @@ fn predicted(delayed: &Delayed) -> Gain {
             && (is_earlier || asleep == delayed.asleep)
     };
     // Of several that wait for it in point-to-point calls each waits for the same delay.
-    let awaits_rank =
-        |loss: &mpitrace::account::Loss| loss.kind == Kind::PointToPoint && loss.late() == Some(delayed.rank as u32);
+    let awaits_rank = |loss: &mpitrace_analysis::account::Loss| {
+        loss.kind == Kind::PointToPoint && loss.late() == Some(delayed.rank as u32)
+    };
     let all = account.losses(false);
     // What keeps the rank from its processor is known by itself.
-    let sleeps = |loss: &mpitrace::account::Loss| {
+    let sleeps = |loss: &mpitrace_analysis::account::Loss| {
         delayed.asleep
             && loss.operation.is_none()
             && loss.kind == Kind::Interrupted

@@ -12,12 +12,12 @@ use mpitrace_testing::binaries;
 use std::path::Path;
 use std::process::Command;
 
-use mpitrace::account::{Account, Because, Kind, Loss};
-use mpitrace::categories::Rule;
-use mpitrace::clock::Clock;
-use mpitrace::operations::Operations;
-use mpitrace::reader::Trace;
-use mpitrace::replay::{self, Gain};
+use mpitrace_analysis::account::{Account, Because, Kind, Loss};
+use mpitrace_analysis::replay::{self, Gain};
+use mpitrace_statistics::categories::Rule;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
 
 /// All, and from which on they have messages alone.
 const PROGRAMS: [&str; 8] = ["cg", "stencil", "transpose", "input", "pipeline", "workers", "requests", "ring"];

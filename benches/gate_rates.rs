@@ -6,8 +6,8 @@
 //! `GATES` (10000). `SHRINK` (1): the logarithms of the runs are moved towards their median by this divisor, for runs that
 //! scatter as a quieter machine's would, with the same tails.
 
-use mpitrace::comparison::{Decision, gate};
-use mpitrace::statistics::median;
+use mpitrace_statistics::comparison::{Decision, gate};
+use mpitrace_statistics::median;
 use mpitrace_testing::Random;
 
 fn main() {

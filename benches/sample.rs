@@ -13,14 +13,14 @@ use mpitrace_testing::binaries;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use mpitrace::account::Account;
-use mpitrace::categories::Rule;
-use mpitrace::clock::Clock;
-use mpitrace::operations::Operations;
-use mpitrace::reader::Trace;
-use mpitrace::whole_run::all_calls;
+use mpitrace_analysis::account::Account;
+use mpitrace_statistics::categories::Rule;
 use mpitrace_testing::Random;
 use mpitrace_testing::synthetic::{self, SyntheticRank};
+use mpitrace_trace::calls::whole_run::all_calls;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
 
 /// Steps of a program: an Allreduce each, and a Bcast on a second communicator in each third.
 const STEPS: usize = 20_000;
@@ -145,7 +145,7 @@ fn main() -> ExitCode {
             let of_medians = exact.iter().zip(&medians).map(|(exact, found)| (found - exact).abs() / exact);
             median_error = of_medians.fold(median_error, f64::max);
         }
-        let middle = |values: &mut Vec<f64>| 100.0 * mpitrace::statistics::median(values).unwrap_or(f64::NAN);
+        let middle = |values: &mut Vec<f64>| 100.0 * mpitrace_statistics::median(values).unwrap_or(f64::NAN);
         let share = 100.0 * f64::from(held) / traces as f64;
         println!(
             "{name:<16} {share:>6.1} % {:>11.2} % {:>11.2} % {:>10.4} % {:>10.2} %",

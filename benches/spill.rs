@@ -11,7 +11,7 @@ use mpitrace_testing::binaries;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mpitrace::reader::Trace;
+use mpitrace_trace::reader::Trace;
 
 fn variable(name: &str, default: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| default.to_owned())
@@ -66,7 +66,7 @@ fn main() {
     println!("2 ranks, {calls} calls each ({compiler})");
     for Case { name, runs, .. } in &cases {
         let of = |what: fn(&Run) -> f64| {
-            mpitrace::statistics::median(&mut runs.iter().map(what).collect::<Vec<f64>>()).unwrap_or(f64::NAN)
+            mpitrace_statistics::median(&mut runs.iter().map(what).collect::<Vec<f64>>()).unwrap_or(f64::NAN)
         };
         println!(
             "  {name:9} {:6.1} ns a call, {:6.1} MiB resident, {:6.1} at most, {:5.2} bytes a call in the trace, \

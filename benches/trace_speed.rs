@@ -16,19 +16,19 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use memmap2::Mmap;
-use mpitrace::categories::{Robust, Roth};
-use mpitrace::clock::Clock;
-use mpitrace::completion_times::{CompletionTimes, RankTimes};
-use mpitrace::operations::{Operation, Operations};
-use mpitrace::reader::Trace;
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::{
+use mpitrace_format::TraceError;
+use mpitrace_statistics::categories::{Robust, Roth};
+use mpitrace_statistics::{
     Intervals, Outliers, Sample, are_dependent, autocorrelation, dependence, dependence_lasts, dependence_of_quantile,
     ljung_box, median, modes, period,
 };
-use mpitrace_format::TraceError;
 use mpitrace_testing::Random;
 use mpitrace_testing::synthetic::{SyntheticRank, write};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::{Operation, Operations};
+use mpitrace_trace::reader::Trace;
+use mpitrace_trace::run_time::RunTime;
+use mpitrace_trace::run_time::completion_times::{CompletionTimes, RankTimes};
 use rayon::prelude::*;
 
 const RANKS: u32 = 2;

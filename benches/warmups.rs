@@ -11,7 +11,7 @@ mod series;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use mpitrace::categories::Robust;
+use mpitrace_statistics::categories::Robust;
 use series::generators::{is_unseen, levels, noises, shapes};
 use series::{Process, baselines};
 

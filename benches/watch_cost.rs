@@ -14,9 +14,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use mpitrace::clock::Clock;
-use mpitrace::reader::Trace;
 use mpitrace_format::layout::OPERATION_MASK;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::reader::Trace;
 
 /// Windows of a round: two without, one with a look a second.
 const WINDOWS: [bool; 3] = [false, false, true];

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use mpitrace::clock::{Curve, Edge, Knot, Limits, Measured, least_squares, smooth};
 use mpitrace_format::layout::ProbeEntry;
 use mpitrace_format::ticks::AffineMap;
 use mpitrace_synchronise::Synchronisation;
+use mpitrace_trace::clock::{Curve, Edge, Knot, Limits, Measured, least_squares, smooth};
 
 use super::errors::{Errors, Outcome};
 use super::nodes::{NodeClock, Settings};

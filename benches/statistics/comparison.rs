@@ -1,9 +1,9 @@
 //! False differences, power and intervals of `compare`.
 
-use mpitrace::comparison::{
+use mpitrace_statistics::comparison::{
     Alternative, Comparison, Run, SIGNIFICANCE, Settings, Test, Verdict, detectable, measure, test,
 };
-use mpitrace::statistics::student_quantile;
+use mpitrace_statistics::student_quantile;
 use mpitrace_testing::Random;
 
 use crate::truth::each;

@@ -1,6 +1,6 @@
 //! How often intervals hold what they are of.
 
-use mpitrace::statistics::{Intervals, Sample};
+use mpitrace_statistics::{Intervals, Sample};
 use mpitrace_testing::Random;
 
 use crate::families::Family;

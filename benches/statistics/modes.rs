@@ -1,6 +1,6 @@
 //! Numbers of modes, of outliers and of false claims of dependence.
 
-use mpitrace::statistics::{Outliers, Sample, are_dependent, modes};
+use mpitrace_statistics::{Outliers, Sample, are_dependent, modes};
 use mpitrace_testing::Random;
 
 use crate::truth::{LEVEL, each};

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use mpitrace::statistics::{
+use mpitrace_statistics::{
     Intervals, Outliers, Sample, are_dependent, autocorrelation, dependence, dependence_lasts, dependence_of_quantile,
     ljung_box, modes, period,
 };

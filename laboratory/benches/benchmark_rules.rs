@@ -12,12 +12,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use mpitrace::categories::{Category, Robust};
-use mpitrace::clock::Clock;
-use mpitrace::operations::{Operation, Operations};
-use mpitrace::reader::Trace;
-use mpitrace::statistics::{Intervals, Sample, median};
 use mpitrace_laboratory::schemes::Removal;
+use mpitrace_statistics::categories::{Category, Robust};
+use mpitrace_statistics::{Intervals, Sample, median};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::{Operation, Operations};
+use mpitrace_trace::reader::Trace;
 
 const SIZES: [u64; 2] = [8, 1024];
 const REPETITIONS: usize = 1000;

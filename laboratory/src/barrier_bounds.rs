@@ -9,9 +9,9 @@
 //! that; so each rank's t3 - t0 holds all of the work, of whatever rank. Both ends are differences on one clock. What
 //! global time says lies between them, or it is wrong.
 
-use mpitrace::clock::{Clock, RankClock};
-use mpitrace::operations::{Operation, Operations};
-use mpitrace::reader::Trace;
+use mpitrace_trace::clock::{Clock, RankClock};
+use mpitrace_trace::operations::{Operation, Operations};
+use mpitrace_trace::reader::Trace;
 
 /// The bounds of one repetition, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]

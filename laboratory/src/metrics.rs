@@ -180,7 +180,7 @@ fn order(value: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpitrace::statistics::median;
+    use mpitrace_statistics::median;
 
     /// A warm-up of 30, noise that no formula hides behind, two outliers.
     fn series(length: usize) -> Vec<f64> {

@@ -6,7 +6,7 @@
 //! [`crate::counted`].
 
 use clap::ValueEnum;
-use mpitrace::statistics::{Interval, Sample, median, moments, tukey_fences};
+use mpitrace_statistics::{Interval, Sample, median, moments, tukey_fences};
 
 use crate::enough::mean_interval;
 

@@ -10,8 +10,8 @@
 //! ranks that have the same run times decide the same at the same repetition, whenever they ask; the work is a few
 //! times that of the last look; and an interval that is narrow by chance has few occasions to be seen.
 
-use mpitrace::categories::{Class, Robust};
-use mpitrace::statistics::{Interval, Intervals, quantile};
+use mpitrace_statistics::categories::{Class, Robust};
+use mpitrace_statistics::{Interval, Intervals, quantile};
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -225,7 +225,7 @@ fn step(sorted: &[f64]) -> f64 {
     if distances.len() * 10 > sorted.len() {
         return 0.0;
     }
-    mpitrace::statistics::median(&mut distances).unwrap_or(0.0)
+    mpitrace_statistics::median(&mut distances).unwrap_or(0.0)
 }
 
 #[cfg(test)]
@@ -299,7 +299,7 @@ mod tests {
         // (minimum, lengths of the levels): those longer than a tenth of the repetitions stop in the first ones.
         for (minimum, shortest, longest, is_known) in [(500, 5.0, 50.0, true), (50, 50.0, 500.0, false)] {
             let mut truth = levels(1_000_000, shortest, longest, 1);
-            let truth = mpitrace::statistics::median(&mut truth).unwrap();
+            let truth = mpitrace_statistics::median(&mut truth).unwrap();
             let rule = Rule { minimum, maximum: 20_000, error: 0.02, ..Rule::default() };
             let (mut stopped, mut held, mut allowed) = (0, 0, 0);
             for seed in 2..62 {

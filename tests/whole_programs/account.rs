@@ -3,11 +3,11 @@
 use std::fs;
 
 use crate::support::{Case, Test, companion};
-use mpitrace::account::{Account, RankAccount, RankPart};
-use mpitrace::categories::Rule;
-use mpitrace::clock::Clock;
-use mpitrace::operations::Operations;
-use mpitrace::reader::Trace;
+use mpitrace_analysis::account::{Account, RankAccount, RankPart};
+use mpitrace_statistics::categories::Rule;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
 use serde_json::Value;
 
 pub const TESTS: &[Test] = &[

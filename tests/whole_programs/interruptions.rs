@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::support::trace::Row;
 use crate::support::{Case, Test};
-use mpitrace::reader::{Part, Trace};
 use mpitrace_format::layout::*;
+use mpitrace_trace::reader::{Part, Trace};
 
 pub const TESTS: &[Test] = &[
     Test::new("a_processor_hog_is_seen_as_often_as_the_kernel_counts", hog),

@@ -1,12 +1,12 @@
 //! With whom ranks wait in calls that are not recorded, in programs where it is known.
 
 use crate::support::{Case, On, Outcome, Test};
-use mpitrace::clock::Clock;
-use mpitrace::messages::{MessageCall, Messages};
-use mpitrace::operations::Operations;
-use mpitrace::partners::Partners;
-use mpitrace::reader;
+use mpitrace_analysis::messages::{MessageCall, Messages};
 use mpitrace_format::layout::{PartnerEntry, message, partner, wait_class};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::partners::Partners;
+use mpitrace_trace::reader;
 use std::collections::BTreeMap;
 
 pub const TESTS: &[Test] = &[

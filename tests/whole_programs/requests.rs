@@ -1,6 +1,6 @@
 //! Non-blocking collectives and those over neighbours: recorded from their start until they are found complete.
 
-use mpitrace::statistics::median;
+use mpitrace_statistics::median;
 
 use crate::support::companion::{self, mpitrace};
 use crate::support::want::WORLD;

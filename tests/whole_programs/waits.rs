@@ -2,8 +2,8 @@
 
 use crate::support::trace::Row;
 use crate::support::{Case, Launch, Test, Trace as Traced};
-use mpitrace::reader::{Part, Trace};
 use mpitrace_format::layout::*;
+use mpitrace_trace::reader::{Part, Trace};
 
 pub const TESTS: &[Test] = &[
     Test::new("have_the_time_that_the_program_measures", |case| waits(case, &["recv", "wait", "waitall", "probe"])),

@@ -2,10 +2,10 @@
 
 use crate::support::companion::{self, mpitrace};
 use crate::support::{Case, On, Outcome, Test, Trace, binaries, litter};
-use mpitrace::operations::Operations;
-use mpitrace::partners::Partners;
-use mpitrace::reader;
 use mpitrace_format::layout::{activity, state};
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::partners::Partners;
+use mpitrace_trace::reader;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The decision: which algorithm is proven to be faster than the library's own choice.
 
-use mpitrace::comparison::{Alternative, Comparison, Run, Settings, Test, measure, test};
-use mpitrace::statistics::median;
+use mpitrace_statistics::comparison::{Alternative, Comparison, Run, Settings, Test, measure, test};
+use mpitrace_statistics::median;
 
 /// The chance that any of the operations of a program gets an algorithm by mistake is at most a thousandth: the level of
 /// `compare`, 0.05, divided by this. A rule stays in a file for years, and each wrong one costs trust.
@@ -67,7 +67,7 @@ pub fn decide(operations: &[Vec<Measured>]) -> Vec<Option<Better>> {
 fn better(place: usize, comparison: &Comparison) -> Option<Better> {
     let (relative, p) = (comparison.relative?, comparison.p?);
     let interval = relative.interval?;
-    let is_proven = p <= mpitrace::comparison::SIGNIFICANCE && interval[1] < 0.0;
+    let is_proven = p <= mpitrace_statistics::comparison::SIGNIFICANCE && interval[1] < 0.0;
     (is_proven && relative.share <= -LEAST_DIFFERENCE).then_some(Better { place, share: relative.share, interval, p })
 }
 

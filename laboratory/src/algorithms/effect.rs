@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use mpitrace::comparison::{self, Alternative, Run, SIGNIFICANCE, Settings, Test, detectable};
-use mpitrace::statistics::median;
 use mpitrace_show::text;
 use mpitrace_source::Source;
+use mpitrace_statistics::comparison::{self, Alternative, Run, SIGNIFICANCE, Settings, Test, detectable};
+use mpitrace_statistics::median;
 use serde::Serialize;
 
 use super::decide::PARTS_OF_LEVEL;

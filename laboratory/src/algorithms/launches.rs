@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::median;
 use mpitrace_source::Source;
+use mpitrace_statistics::median;
+use mpitrace_trace::run_time::RunTime;
 
 use super::decide::Measured;
 

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use mpitrace::account::Account;
-use mpitrace::categories::Rule;
-use mpitrace::statistics::median;
+use mpitrace_analysis::account::Account;
 use mpitrace_source::{Source, Traced};
+use mpitrace_statistics::categories::Rule;
+use mpitrace_statistics::median;
 
 use super::{Collective, rules};
 

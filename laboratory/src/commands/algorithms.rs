@@ -239,7 +239,7 @@ impl Row {
         let algorithm = |(place, measured): (usize, &crate::algorithms::decide::Measured)| Algorithm {
             number: measured.algorithm,
             name: name(place),
-            median_ns: mpitrace::statistics::median(&mut measured.medians_ns.clone()),
+            median_ns: mpitrace_statistics::median(&mut measured.medians_ns.clone()),
         };
         let faster = |better: &Better| Faster {
             number: replayed.measured[better.place].algorithm,

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use mpitrace::categories::Class;
-use mpitrace::statistics::{Sample, dependence, dependence_of_quantile, median};
+use mpitrace_statistics::categories::Class;
+use mpitrace_statistics::{Sample, dependence, dependence_of_quantile, median};
 
 use mpitrace_commands::exit_code;
 use mpitrace_commands::selection::{Selection, Wanted};

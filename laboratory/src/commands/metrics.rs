@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use mpitrace::categories::{Category, Rule};
 use mpitrace_commands::exit_code;
 use mpitrace_show::output::{self, DataSink, Output, Style};
 use mpitrace_show::table::{Rows, number, text};
 use mpitrace_source::options::{Input, RuleOption, TimeOption};
 use mpitrace_source::{RunTimes, Source};
+use mpitrace_statistics::categories::{Category, Rule};
 use serde::Serialize;
 
 use crate::metrics::{DEFAULT_WINDOW, Metrics, differences};

@@ -5,8 +5,6 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::Interval;
 use mpitrace_commands::exit_code;
 use mpitrace_commands::selection::{LeftOut, Selection, Wanted};
 use mpitrace_format::layout::OPERATION_MASK;
@@ -15,6 +13,8 @@ use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
 use mpitrace_source::options::{Input, RuleOption};
 use mpitrace_source::{Source, Traced};
+use mpitrace_statistics::Interval;
+use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
 use serde::Serialize;
 

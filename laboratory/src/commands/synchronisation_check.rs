@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::median;
 use mpitrace_commands::exit_code;
 use mpitrace_functions::Function;
 use mpitrace_show::output::{self, Attribute, Output};
 use mpitrace_show::text;
 use mpitrace_source::options::Input;
 use mpitrace_source::{Source, Traced};
+use mpitrace_statistics::median;
+use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
 use serde::Serialize;
 

@@ -4,9 +4,6 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use clap::Args;
-use mpitrace::categories::Rule;
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::median;
 use mpitrace_commands::exit_code;
 use mpitrace_commands::selection::{Selection, Wanted};
 use mpitrace_show::output::{self, Output};
@@ -14,6 +11,9 @@ use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
 use mpitrace_source::Source;
 use mpitrace_source::options::Input;
+use mpitrace_statistics::categories::Rule;
+use mpitrace_statistics::median;
+use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
 use serde::Serialize;
 

@@ -4,7 +4,7 @@
 //! takes about as long each time the deviations add up like a random walk instead: after n repetitions to some 0.2
 //! sqrt(n) of one.
 
-use mpitrace::statistics::median;
+use mpitrace_statistics::median;
 
 /// A grid of windows.
 #[derive(Clone, Debug, PartialEq)]

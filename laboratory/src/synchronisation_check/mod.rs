@@ -18,7 +18,7 @@ pub use observed::{Observed, command};
 pub use spread::Spread;
 
 use grid::Grid;
-use mpitrace::statistics::median;
+use mpitrace_statistics::median;
 use spread::{ends, widths};
 
 /// How the ranks are synchronised before a repetition.

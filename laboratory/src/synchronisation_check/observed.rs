@@ -3,9 +3,9 @@
 use mpitrace_format::layout::OPERATION_MASK;
 use mpitrace_functions::Function;
 
-use mpitrace::clock::Clock;
-use mpitrace::operations::{Operation, Operations};
-use mpitrace::reader::{Part, Trace};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::{Operation, Operations};
+use mpitrace_trace::reader::{Part, Trace};
 
 use super::Synchronisation;
 use super::hint::asked_for;
@@ -70,7 +70,7 @@ impl Observed {
             });
         }
         observed.messages = messages;
-        observed.error_ns = mpitrace::statistics::median(&mut errors);
+        observed.error_ns = mpitrace_statistics::median(&mut errors);
         observed
     }
 }

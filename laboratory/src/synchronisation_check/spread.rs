@@ -1,6 +1,6 @@
 //! How far apart the ranks are.
 
-use mpitrace::statistics::Sample;
+use mpitrace_statistics::Sample;
 
 /// From the first to the last of all ranks, over the repetitions, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]

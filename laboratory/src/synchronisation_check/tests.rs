@@ -1,11 +1,11 @@
 //! Benchmarks whose synchronisation is known.
 
 use super::*;
-use mpitrace::clock::Clock;
-use mpitrace::operations::Operations;
-use mpitrace::reader::Trace;
 use mpitrace_testing::Random;
 use mpitrace_testing::synthetic::{self, SyntheticRank};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
 
 const RANKS: u32 = 4;
 

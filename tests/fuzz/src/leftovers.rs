@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use mpitrace::reader::Trace;
+use mpitrace_trace::reader::Trace;
 use mpitrace_format::recover::{by_job, leftovers, recover_job};
 use mpitrace_platform::node_files;
 

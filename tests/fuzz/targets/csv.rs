@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mpitrace::import::csv;
+use mpitrace_trace::import::csv;
 use mpitrace_fuzz::{analyse, memory_file};
 
 fuzz_target!(|bytes: &[u8]| {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use mpitrace::reader::Trace;
+use mpitrace_trace::reader::Trace;
 use mpitrace_fuzz::{analyse, checksums, memory_file, mutate, places};
 
 fuzz_target!(|bytes: &[u8]| {

@@ -7,8 +7,8 @@ use arrow_array::builder::{BooleanBuilder, Float64Builder, Int32Builder, StringB
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use mpitrace::categories::Category;
-use mpitrace::operations::Operations;
+use mpitrace_statistics::categories::Category;
+use mpitrace_trace::operations::Operations;
 
 use super::call_columns::{self, CallColumn, Kind, Value};
 use super::labels::Labels;

@@ -25,7 +25,7 @@ pub fn export(calls: &Calls, operation: Option<usize>, destination: &mut Destina
     // By thread and number: what is in no call.
     let mut between: HashMap<usize, Vec<bool>> = HashMap::new();
     for (number, of) in calls.operations.operations.iter().enumerate().filter(|(_, of)| !of.key.is_region) {
-        let names = mpitrace::categories::Category::ALL.iter().map(|category| category.name());
+        let names = mpitrace_statistics::categories::Category::ALL.iter().map(|category| category.name());
         let names: Vec<&str> = names.chain([INCOMPLETE]).collect();
         for (row, thread, sample) in sampled.in_calls(calls.trace, of, false, 0..of.repetition.len()) {
             let samples = &sampled.samples.threads[thread].samples;

@@ -1,9 +1,9 @@
 //! The category of each call: its repetition's, by local run times.
 
 use anyhow::{Context, Result};
-use mpitrace::categories::Category;
-use mpitrace::operations::Operation;
-use mpitrace::run_time::RunTime;
+use mpitrace_statistics::categories::Category;
+use mpitrace_trace::operations::Operation;
+use mpitrace_trace::run_time::RunTime;
 
 use super::rows::{Calls, Row};
 

@@ -1,10 +1,10 @@
 //! The message calls of a trace, one a row for each message: as `dump --messages` lists them.
 
 use anyhow::{Result, ensure};
-use mpitrace::clock::Clock;
-use mpitrace::messages::{self, MessageCall, Messages};
-use mpitrace::operations::Operations;
-use mpitrace::reader::Trace;
+use mpitrace_analysis::messages::{self, MessageCall, Messages};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
 use serde::{Serialize, Serializer};
 
 use super::call_columns::Value;
@@ -46,7 +46,7 @@ impl<'t> MessageRows<'t> {
     /// The rows of a trace; none where messages were not recorded.
     pub fn new(calls: &Calls<'t>) -> MessageRows<'t> {
         let Calls { trace, operations, clock, .. } = *calls;
-        let names = |part: &mpitrace::reader::Part| {
+        let names = |part: &mpitrace_trace::reader::Part| {
             let entries = part.message_operations().iter();
             entries.map(|entry| part.text(entry.function).unwrap_or_default()).collect()
         };

@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 
 use anyhow::{Result, bail};
-use mpitrace::operations::Operation;
 use mpitrace_functions::{Form, Function};
 use mpitrace_show::destination::{Content, Destination, Sink};
+use mpitrace_trace::operations::Operation;
 
 use super::one_operation::tell_incomplete;
 use super::rows::{Calls, Row};

@@ -1,16 +1,16 @@
 //! The calls of a trace, one after the other: what `dump` lists and every export is made of.
 
 use anyhow::Result;
-use mpitrace::account::{CallAccount, CallAccounts};
-use mpitrace::algorithms::{Algorithm, Seen};
-use mpitrace::categories::Rule;
-use mpitrace::clock::Clock;
-use mpitrace::operations::{NO_RECORD, Operations};
-use mpitrace::partners::Partners;
-use mpitrace::reader::{Column, Part, Trace};
+use mpitrace_analysis::account::{CallAccount, CallAccounts};
 use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, RunEntry, UNKNOWN_BYTES};
 use mpitrace_show::progress::Progress;
 use mpitrace_source::Traced;
+use mpitrace_statistics::categories::Rule;
+use mpitrace_trace::calls::algorithms::{Algorithm, Seen};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::{NO_RECORD, Operations};
+use mpitrace_trace::partners::Partners;
+use mpitrace_trace::reader::{Column, Part, Trace};
 use serde::{Serialize, Serializer};
 
 #[derive(Clone, Copy, Debug)]

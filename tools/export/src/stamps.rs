@@ -29,7 +29,7 @@ impl Stamps {
             (earliest, last) = (earliest.min(call.enter_ns), last.max(call.exit_ns));
         }
         let shift = (-earliest).ceil();
-        let realtime = |part: &mpitrace::reader::Part| {
+        let realtime = |part: &mpitrace_trace::reader::Part| {
             let anchor = part.info().first_anchor;
             let passed = calls.clock.of_part(0).nanoseconds(anchor.tick) + shift;
             (anchor.realtime_ns > 0).then(|| anchor.realtime_ns.saturating_add_signed(-passed.round() as i64))

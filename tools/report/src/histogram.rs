@@ -21,8 +21,8 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// The histogram of run times (ns), ascending, of each of
-    /// [`Category::ALL`](mpitrace::categories::Category::ALL); in so many bins.
+/// The histogram of run times (ns), ascending, of each of
+    /// [`Category::ALL`](mpitrace_statistics::categories::Category::ALL); in so many bins.
     pub fn new(sorted: [&[f64]; 4], bins: usize) -> Histogram {
         let least = sorted.iter().filter_map(|values| values.first()).copied().reduce(f64::min);
         let most = sorted.iter().filter_map(|values| values.last()).copied().reduce(f64::max);

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use mpitrace::categories::{Category, Rule};
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::Series;
 use mpitrace_source::Source;
 use mpitrace_source::operation_time;
+use mpitrace_statistics::Series;
+use mpitrace_statistics::categories::{Category, Rule};
+use mpitrace_trace::run_time::RunTime;
 use rayon::prelude::*;
 
 use super::detail::Detail;

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use anyhow::Result;
-use mpitrace::run_time::{RunTime, Span, Spans};
 use mpitrace_format::metadata::{self, UNKNOWN};
 use mpitrace_source::{Counter, Ranks, Source, Traced, own_work_text};
+use mpitrace_trace::run_time::{RunTime, Span, Spans};
 use mpitrace_words::places::grouped;
 use rayon::prelude::*;
 
@@ -195,7 +195,7 @@ fn clock_error(traced: &Traced, number: usize) -> Option<ClockError> {
     };
     let mut errors = operation.complete_rows().step_by(step).map(of_row).collect::<Option<Vec<f64>>>()?;
     let max_ns = errors.iter().copied().reduce(f64::max)?;
-    Some(ClockError { median_ns: mpitrace::statistics::median(&mut errors)?, max_ns })
+    Some(ClockError { median_ns: mpitrace_statistics::median(&mut errors)?, max_ns })
 }
 
 fn subject(source: &Source, number: usize, world_ranks: &[u32]) -> Subject {

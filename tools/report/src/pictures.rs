@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use mpitrace::run_time::RunTime;
 use mpitrace_show::destination::{Content, write_file};
 use mpitrace_show::draw::plot::Plot;
 use mpitrace_show::draw::scene::{Anchor, Area, FAINT, Scene};
 use mpitrace_show::draw::{pdf, picture, png, svg};
+use mpitrace_trace::run_time::RunTime;
 
 use super::fingerprint::{Fingerprint, Report};
 use super::plots::{self, View, file_name};

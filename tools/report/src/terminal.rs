@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use mpitrace::categories::Category;
-use mpitrace::run_time::RunTime;
 use mpitrace_show::draw::terminal::{Look, draw};
 use mpitrace_show::output::Attribute;
 use mpitrace_show::text;
+use mpitrace_statistics::categories::Category;
+use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::numbers::{self, Row};
 
 use super::fingerprint::Report;

@@ -1,6 +1,6 @@
 //! Which repetitions are drawn where there are more than a page can carry: no extreme is lost.
 
-use mpitrace::categories::Category;
+use mpitrace_statistics::categories::Category;
 
 /// How much of the room the repetitions that are not good may take: they come first.
 const OUT_OF_THE_ORDINARY: usize = 2;

@@ -1,8 +1,8 @@
 //! The results that are made of an operation's run times by one definition.
 
-use mpitrace::categories::{Categories, Category, Found, NotFinite, Remarks, Rule};
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::{Sample, Series, Summary, Wanted};
+use mpitrace_statistics::categories::{Categories, Category, Found, NotFinite, Remarks, Rule};
+use mpitrace_statistics::{Sample, Series, Summary, Wanted};
+use mpitrace_trace::run_time::RunTime;
 
 use super::detail::Detail;
 use super::fingerprint::{Cut, Ecdf, NamedBox, Timed};

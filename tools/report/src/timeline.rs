@@ -1,14 +1,14 @@
 //! The activity of each rank over time: computing, waiting, communicating, off its processor; over the whole run, and
 //! call by call around some repetitions.
 
-use mpitrace::account::{Spent, for_each_call};
-use mpitrace::clock::RankClock;
-use mpitrace::operations::Operation;
-use mpitrace::reader::Part;
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::order_statistics;
+use mpitrace_analysis::account::{Spent, for_each_call};
 use mpitrace_format::layout::interruption_flags;
 use mpitrace_source::Traced;
+use mpitrace_statistics::order_statistics;
+use mpitrace_trace::clock::RankClock;
+use mpitrace_trace::operations::Operation;
+use mpitrace_trace::reader::Part;
+use mpitrace_trace::run_time::RunTime;
 use serde::Serialize;
 
 /// Rows and columns at most.

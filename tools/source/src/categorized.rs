@@ -1,9 +1,9 @@
 //! An operation with its repetitions sorted into categories.
 
 use anyhow::{Context, Result};
-use mpitrace::algorithms::Algorithm;
-use mpitrace::categories::{Found, Remarks, Rule};
-use mpitrace::run_time::RunTime;
+use mpitrace_statistics::categories::{Found, Remarks, Rule};
+use mpitrace_trace::calls::algorithms::Algorithm;
+use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
 use serde::Serialize;
 

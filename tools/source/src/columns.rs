@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::members::{MemberColumn, MemberTimes, Rows};
-use mpitrace::import;
+use mpitrace_trace::import;
 
 /// Run times.
 #[derive(Clone, Debug)]

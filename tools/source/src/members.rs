@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use mpitrace::clock::RankClock;
-use mpitrace::operations::{CompleteRows, Operation, Row};
-use mpitrace::reader::{Column, Part};
 use mpitrace_format::layout::NO_VALUE;
+use mpitrace_trace::clock::RankClock;
+use mpitrace_trace::operations::{CompleteRows, Operation, Row};
+use mpitrace_trace::reader::{Column, Part};
 use rayon::prelude::*;
 
 /// Rows that one processor takes at least: below, sharing them out costs more than it gains.

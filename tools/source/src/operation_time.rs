@@ -1,7 +1,7 @@
 //! Where the ranks' time in the calls of an operation went.
 
-use mpitrace::account::Parts;
-use mpitrace::categories::{Category, Rule};
+use mpitrace_analysis::account::Parts;
+use mpitrace_statistics::categories::{Category, Rule};
 use serde::Serialize;
 
 use super::Source;

@@ -1,7 +1,7 @@
 //! The costs of the requests of a non-blocking operation, and the share of its run time that the program computed.
 
-use mpitrace::completion_times::{Overheads, Requests};
 use mpitrace_functions::blocking_name;
+use mpitrace_trace::run_time::completion_times::{Overheads, Requests};
 
 use crate::columns::Kind;
 use crate::source::Source;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use anyhow::Result;
-use mpitrace::algorithms::{Algorithm, Seen};
-use mpitrace::run_time::RunTime;
-use mpitrace::whole_run::{self, AllCalls};
+use mpitrace_trace::calls::algorithms::{Algorithm, Seen};
+use mpitrace_trace::calls::whole_run::{self, AllCalls};
+use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
 use mpitrace_words::undone;
 

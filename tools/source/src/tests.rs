@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use mpitrace::run_time::RunTime;
 use mpitrace_format::layout::state;
 use mpitrace_testing::synthetic::{self, SyntheticRank};
+use mpitrace_trace::run_time::RunTime;
 use tempfile::TempDir;
 
 use super::Source;

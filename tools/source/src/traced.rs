@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use mpitrace::account::OperationAccount;
-use mpitrace::categories::{Category, Rule};
-use mpitrace::clock::{Clock, RankClock};
-use mpitrace::operations::{Operation, Operations};
-use mpitrace::reader::{Part, Trace};
-use mpitrace::run_time::RunTime;
-use mpitrace::samples::RunSamples;
+use mpitrace_analysis::account::OperationAccount;
 use mpitrace_format::layout::DISTURBED;
+use mpitrace_statistics::categories::{Category, Rule};
+use mpitrace_trace::calls::samples::RunSamples;
+use mpitrace_trace::clock::{Clock, RankClock};
+use mpitrace_trace::operations::{Operation, Operations};
+use mpitrace_trace::reader::{Part, Trace};
+use mpitrace_trace::run_time::RunTime;
 
 use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};
 use super::members::{MemberColumn, MemberTimes, Rows};

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use mpitrace::import::{Measured, csv, reprompi};
-use mpitrace::run_time::{RunTime, Span};
+use mpitrace_trace::import::{Measured, csv, reprompi};
+use mpitrace_trace::run_time::{RunTime, Span};
 use mpitrace_words::description::Description;
 
 use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};

@@ -1,7 +1,7 @@
 //! The warnings beside a trace, and the refusal of an operation that does not exist.
 
 use anyhow::{Result, ensure};
-use mpitrace::reader::Trace;
+use mpitrace_trace::reader::Trace;
 
 /// Tells on stderr that a trace is incomplete: for commands whose output does not say so.
 pub fn warn_if_incomplete(trace: &Trace) {

@@ -1,8 +1,8 @@
 //! Operations over the whole run, with the calls that were not kept, as text.
 
-use mpitrace::whole_run::{AllCalls, Counted};
 use mpitrace_show::table::{Table, number, text, time};
 use mpitrace_show::text;
+use mpitrace_trace::calls::whole_run::{AllCalls, Counted};
 
 fn quantile(counted: &Counted, p: f64) -> String {
     counted.quantile_ns(p).map(text::time).unwrap_or_default()

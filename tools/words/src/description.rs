@@ -1,8 +1,8 @@
 //! The description of an operation.
 
-use mpitrace::operations::{Communicator, Operation, Operations};
-use mpitrace::reader::Trace;
 use mpitrace_show::text;
+use mpitrace_trace::operations::{Communicator, Operation, Operations};
+use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
 /// An operation, as `info --json` has it.

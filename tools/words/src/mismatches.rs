@@ -1,7 +1,7 @@
 //! Mismatched calls as text.
 
-use mpitrace::operations::{Mismatch, MismatchKind, MismatchedCall};
 use mpitrace_show::text;
+use mpitrace_trace::operations::{Mismatch, MismatchKind, MismatchedCall};
 
 const LISTED: usize = 5;
 

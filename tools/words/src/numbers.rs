@@ -1,8 +1,8 @@
 //! The numbers of a series for people: rows of a table, and facts beside it. `stats`, the page and the terminal
 //! show the same ones.
 
-use mpitrace::statistics::{Above, IntervalNs, Summary};
 use mpitrace_show::text;
+use mpitrace_statistics::{Above, IntervalNs, Summary};
 
 pub struct Row {
     pub name: String,

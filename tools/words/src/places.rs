@@ -1,7 +1,7 @@
 //! Where the ranks of a job are and why it does not go on: as JSON and as sentences, of running jobs and of traces.
 
-use mpitrace::live::snapshot::{MessageWait, Partner, RankNow, Snapshot, State, Wait};
-use mpitrace::live::{Kind, ProcessEnd, Stuck};
+use mpitrace_live::snapshot::{MessageWait, Partner, RankNow, Snapshot, State, Wait};
+use mpitrace_live::{Kind, ProcessEnd, Stuck};
 use mpitrace_show::text;
 use serde::Serialize;
 
@@ -349,8 +349,8 @@ pub fn place(snapshot: &Snapshot, rank: &RankNow) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mpitrace::live::snapshot::{CommunicatorNow, Wait};
-    use mpitrace::operations::{Mismatch, MismatchKind, MismatchedCall};
+    use mpitrace_live::snapshot::{CommunicatorNow, Wait};
+    use mpitrace_trace::operations::{Mismatch, MismatchKind, MismatchedCall};
 
     use super::*;
 

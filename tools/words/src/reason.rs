@@ -1,6 +1,6 @@
 //! The reasons for which a rank was off its processor, in words, each with the next step.
 
-use mpitrace::account::Because;
+use mpitrace_analysis::account::Because;
 
 /// The predicate of the sentence: `slept`, `was preempted`. `many`: of several ranks.
 pub fn was(because: Because, many: bool) -> &'static str {

@@ -1,6 +1,6 @@
 //! The stacks of ranks, equal ones together.
 
-use mpitrace::live::Snapshot;
+use mpitrace_live::Snapshot;
 use mpitrace_show::text;
 use serde::Serialize;
 

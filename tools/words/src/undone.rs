@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use mpitrace::message_types::DifferentTypes;
-use mpitrace::not_matched::NotMatched;
-use mpitrace::operations::{Amounts, CallSite, CalledAlone, LeftOut, NeverFreed, NotCalled, NotCompleted, Undone};
 use mpitrace_show::text;
+use mpitrace_trace::operations::CallSite;
+use mpitrace_trace::undone::DifferentTypes;
+use mpitrace_trace::undone::NotMatched;
+use mpitrace_trace::undone::{Amounts, CalledAlone, LeftOut, NeverFreed, NotCalled, NotCompleted, Undone};
 
 /// Lines of each kind that are printed for people; the others are counted.
 const LISTED: usize = 5;

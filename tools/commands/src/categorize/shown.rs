@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use anyhow::Result;
-use mpitrace::categories::{Category, Found, Levels};
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::table::{Cell, Rows, Table, number, text, time};
 use mpitrace_show::text;
 use mpitrace_source::Categorized;
+use mpitrace_statistics::categories::{Category, Found, Levels};
 
 const CHANGES_SHOWN: usize = 4;
 

@@ -1,8 +1,8 @@
 //! One clock of a trace: the ranks that read it, and its curve over the run.
 
-use mpitrace::clock::{Clock, Curve, Knot, RankClock};
-use mpitrace::reader::{Part, Trace};
 use mpitrace_format::layout::{NO_RANK, RankHeader};
+use mpitrace_trace::clock::{Clock, Curve, Knot, RankClock};
+use mpitrace_trace::reader::{Part, Trace};
 use serde::Serialize;
 
 /// A domain as the rank that synchronised its clock knows it.

@@ -1,12 +1,12 @@
 //! The results of `clock`, as the keys of its JSON.
 
-use mpitrace::causality::{Causality, Violation};
-use mpitrace::clock::{Clock, Truth};
-use mpitrace::operations::Operations;
-use mpitrace::reader::{Part, Trace};
-use mpitrace::statistics::median;
+use mpitrace_analysis::causality::{Causality, Violation};
 use mpitrace_format::layout::RankHeader;
+use mpitrace_statistics::median;
 use mpitrace_synchronise::Method;
+use mpitrace_trace::clock::{Clock, Truth};
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::{Part, Trace};
 use serde::Serialize;
 
 use super::domain::{self, Domain, Step};

@@ -10,15 +10,15 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use mpitrace::clock::Clock;
-use mpitrace::operations::Operations;
-use mpitrace::reader::Trace;
 use mpitrace_show::destination::{Content, Destination};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
 use mpitrace_source::options::TraceInput;
 use mpitrace_source::warn_if_incomplete;
 use mpitrace_synchronise::Method;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
 /// Show how good the global time is: its method, its errors, and whether calls keep the order that collectives imply

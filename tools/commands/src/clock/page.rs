@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use mpitrace::clock::MOST_UNEQUAL;
+use mpitrace_trace::clock::MOST_UNEQUAL;
 
-use mpitrace::causality::{Causality, Violation};
-use mpitrace::clock::Truth;
+use mpitrace_analysis::causality::{Causality, Violation};
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
+use mpitrace_trace::clock::Truth;
 
 use super::domain::Step;
 use super::facts::Facts;

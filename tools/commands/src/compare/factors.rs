@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mpitrace::built;
-use mpitrace::reader::Trace;
+use mpitrace_trace::call_site::built;
+use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
 /// A recorded fact or setting that is the same in all runs of each side, and not the same on both.
@@ -34,7 +34,7 @@ const UNKNOWN: &str = "unknown";
 
 /// The metadata of a run: of its first rank, and the hosts of all.
 pub fn recorded(trace: &Trace) -> Recorded {
-    let of_part = |part: &mpitrace::reader::Part| part.metadata();
+    let of_part = |part: &mpitrace_trace::reader::Part| part.metadata();
     let mut recorded: Recorded = trace.parts.first().map(built::metadata).unwrap_or_default().into_iter().collect();
     recorded.retain(|name, value| !OF_A_RUN.contains(&name.as_str()) && value != UNKNOWN);
     let hosts: BTreeSet<String> =

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
-use mpitrace::comparison::{Quantile, Run, over_runs, q_q, stars};
 use mpitrace_report::page;
 use mpitrace_report::page::figure::Figures;
 use mpitrace_report::pictures::{Format, Written};
@@ -15,6 +14,7 @@ use mpitrace_show::draw::axis::Kind;
 use mpitrace_show::draw::picture;
 use mpitrace_show::draw::plot::{FAR, Plot, Range};
 use mpitrace_show::draw::scene::{Area, Scene};
+use mpitrace_statistics::comparison::{Quantile, Run, over_runs, q_q, stars};
 
 use super::result::Compared;
 use super::side::OfOperation;
@@ -253,7 +253,7 @@ fn distribution(sets: &[OfSet]) -> Option<Plot> {
 fn against_normal(sets: &[OfSet]) -> Option<Plot> {
     let of_set = |set: &OfSet| -> Vec<(f64, f64)> {
         let medians = medians(set);
-        let (mean, deviation) = mpitrace::statistics::moments(&medians)
+        let (mean, deviation) = mpitrace_statistics::moments(&medians)
             .and_then(|of| Some((of.mean, of.standard_deviation.filter(|deviation| *deviation > 0.0)?)))
             .unwrap_or((0.0, 1.0));
         q_q(&medians).iter().map(|&[normal, value]| (normal, (value - mean) / deviation)).collect()

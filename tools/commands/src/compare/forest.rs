@@ -1,11 +1,11 @@
 //! The forest plot: for each operation how much longer B takes than A, with its interval, on a scale of logarithms: 2
 //! and 1/2 times are as far from 1.
 
-use mpitrace::comparison::stars;
 use mpitrace_show::draw::axis::Kind;
 use mpitrace_show::draw::plot::{Bar, Ink, Mark, PALETTE, Plot, Range, Shape};
 use mpitrace_show::draw::scene::FAINT;
 use mpitrace_show::text;
+use mpitrace_statistics::comparison::stars;
 
 use super::Pair;
 use super::result::Compared;

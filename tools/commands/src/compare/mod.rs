@@ -18,13 +18,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use mpitrace::categories::Rule;
-use mpitrace::comparison::{Alternative, Settings, Test, Verdict};
-use mpitrace::run_time::RunTime;
 use mpitrace_show::destination::{Content, write_file};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress::Progress;
 use mpitrace_source::options::{Format, FromOption, ReductionOption, TimeOption, named};
+use mpitrace_statistics::categories::Rule;
+use mpitrace_statistics::comparison::{Alternative, Settings, Test, Verdict};
+use mpitrace_trace::run_time::RunTime;
 
 use crate::exit::FINDING;
 use factors::Factor;

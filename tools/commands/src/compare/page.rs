@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
-use mpitrace::comparison::{Quantile, Verdict, stars};
 use mpitrace_show::output::{Attribute, Output, Style};
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
+use mpitrace_statistics::comparison::{Quantile, Verdict, stars};
 
 use super::factors::Factor;
 use super::identity::Names;

@@ -3,9 +3,9 @@
 use std::ops::AddAssign;
 
 use anyhow::{Result, bail};
-use mpitrace::categories::{Category, Rule};
-use mpitrace::comparison::Run;
 use mpitrace_source::RunTimes;
+use mpitrace_statistics::categories::{Category, Rule};
+use mpitrace_statistics::comparison::Run;
 use serde::Serialize;
 
 /// Repetitions that do not stand for a run.

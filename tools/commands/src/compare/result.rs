@@ -1,9 +1,9 @@
 //! The comparison of one operation, and its JSON.
 
-use mpitrace::comparison::{
+use mpitrace_show::text;
+use mpitrace_statistics::comparison::{
     self, Comparison, Quantile, Settings, Test, detectable, enough_runs, q_q, runs_needed, shapiro_wilk, stars,
 };
-use mpitrace_show::text;
 use serde_json::{Value, json};
 
 use super::factors::Factor;

@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use mpitrace::account::{Account, RankPart};
-use mpitrace::reader::Trace;
-use mpitrace::run_time::RunTime;
+use mpitrace_analysis::account::{Account, RankPart};
 use mpitrace_source::options::{Format, canonical};
 use mpitrace_source::{RunTimes, Source, Traced};
+use mpitrace_trace::reader::Trace;
+use mpitrace_trace::run_time::RunTime;
 
 use super::factors::{self, Recorded};
 use super::identity::{self, Identity};

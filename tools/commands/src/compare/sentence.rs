@@ -1,6 +1,6 @@
 //! A comparison in one sentence for each operation.
 
-use mpitrace::comparison::Verdict;
+use mpitrace_statistics::comparison::Verdict;
 
 use super::Pair;
 use super::identity::{Identity, Names};

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result};
-use mpitrace::comparison::Run;
 use mpitrace_show::progress::Progress;
+use mpitrace_statistics::comparison::Run;
 
 use super::Question;
 use super::factors::Recorded;

@@ -1,8 +1,8 @@
 //! The causes of slow repetitions, in sentences.
 
-use mpitrace::account::Because;
-use mpitrace::causes::{Cause, Causes, GroupTime, Kind, NAMED};
-use mpitrace::diagnosis::GroupKind;
+use mpitrace_analysis::account::Because;
+use mpitrace_analysis::causes::{Cause, Causes, GroupTime, Kind, NAMED};
+use mpitrace_analysis::diagnosis::GroupKind;
 use mpitrace_show::text;
 use mpitrace_words::reason;
 

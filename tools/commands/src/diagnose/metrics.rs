@@ -1,6 +1,6 @@
 //! Counters and timers, held against the slow repetitions.
 
-use mpitrace::diagnosis::{Examination, Examined, Metric, Quantity};
+use mpitrace_analysis::diagnosis::{Examination, Examined, Metric, Quantity};
 use mpitrace_source::{Counter, Kind, Ranks, Source};
 use rayon::prelude::*;
 

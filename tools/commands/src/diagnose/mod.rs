@@ -12,15 +12,15 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use mpitrace::categories::{Categories, Remarks};
-use mpitrace::causes::{Causes, Counted};
-use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
-use mpitrace::run_time::RunTime;
+use mpitrace_analysis::causes::{Causes, Counted};
+use mpitrace_analysis::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace_show::output::{JsonRows, Output};
 use mpitrace_show::progress::{self, Progress};
 use mpitrace_source::memory;
 use mpitrace_source::options::{Input, RuleOption, TimeOption};
 use mpitrace_source::{Source, Traced};
+use mpitrace_statistics::categories::{Categories, Remarks};
+use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
 use serde::Serialize;
 

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use anyhow::Result;
-use mpitrace::categories::Category;
 use mpitrace_show::output::{Attribute, Output};
 use mpitrace_show::text;
+use mpitrace_statistics::categories::Category;
 
 use super::Diagnosed;
 

@@ -1,10 +1,10 @@
 //! The code that runs in slow repetitions, by the samples of the run.
 
-use mpitrace::diagnosis::Group;
-use mpitrace::operations::Operation;
-use mpitrace::reader::Trace;
-use mpitrace::samples::{Difference, RunSamples};
+use mpitrace_analysis::diagnosis::Group;
 use mpitrace_show::text;
+use mpitrace_trace::calls::samples::{Difference, RunSamples};
+use mpitrace_trace::operations::Operation;
+use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
 use super::words::{self, percent};

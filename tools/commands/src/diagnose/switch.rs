@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace::algorithms::Algorithm;
-use mpitrace::categories::Category;
-use mpitrace::statistics::median;
 use mpitrace_show::text;
+use mpitrace_statistics::categories::Category;
+use mpitrace_statistics::median;
+use mpitrace_trace::calls::algorithms::Algorithm;
 use serde::Serialize;
 
 /// The algorithms, those with the most repetitions first.

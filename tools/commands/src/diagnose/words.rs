@@ -1,6 +1,6 @@
 //! The causes of an operation, in sentences.
 
-use mpitrace::diagnosis::{Diagnosis, Finding, Group, GroupKind, Metric, Quantity, Separated};
+use mpitrace_analysis::diagnosis::{Diagnosis, Finding, Group, GroupKind, Metric, Quantity, Separated};
 use mpitrace_show::text;
 
 use super::Diagnosed;

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use clap::Args;
-use mpitrace::reader::Part;
 use mpitrace_export::call_columns::{self, CallColumn, Kind, Value};
 use mpitrace_export::messages::{MessageRow, MessageRows};
 use mpitrace_export::rows::{Calls, Row, Selection};
@@ -16,6 +15,7 @@ use mpitrace_show::text::{self, csv_field};
 use mpitrace_source::Traced;
 use mpitrace_source::options::TraceInput;
 use mpitrace_source::{check_operation, warn_if_incomplete};
+use mpitrace_trace::reader::Part;
 
 /// List the calls, one row for each, rank by rank
 #[derive(Debug, Args)]

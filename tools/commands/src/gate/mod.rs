@@ -11,8 +11,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, value_parser};
-use mpitrace::comparison::Decision;
 use mpitrace_show::output::{self, Output};
+use mpitrace_statistics::comparison::Decision;
 
 use super::{compare, run};
 use crate::exit::FINDING;

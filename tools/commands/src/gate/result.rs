@@ -1,8 +1,8 @@
 //! The outcome of a gate.
 
 use anyhow::{Context, Result};
-use mpitrace::comparison::{self, Decision, Gate};
 use mpitrace_show::text;
+use mpitrace_statistics::comparison::{self, Decision, Gate};
 use mpitrace_words::summary::percent;
 use serde::Serialize;
 
@@ -103,8 +103,8 @@ impl Row {
         let [mut before_ns, mut now_ns] = [before, now].map(medians);
         Some(Row {
             key: now.identity.key(),
-            baseline_ns: mpitrace::statistics::median(&mut before_ns)?,
-            now_ns: mpitrace::statistics::median(&mut now_ns)?,
+            baseline_ns: mpitrace_statistics::median(&mut before_ns)?,
+            now_ns: mpitrace_statistics::median(&mut now_ns)?,
             lowest_ns: now_ns.iter().copied().fold(f64::INFINITY, f64::min),
             highest_ns: now_ns.iter().copied().fold(0.0, f64::max),
         })

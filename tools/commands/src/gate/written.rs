@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::Result;
-use mpitrace::comparison::Decision;
 use mpitrace_show::destination::{Content, write_file};
 use mpitrace_show::output;
 use mpitrace_show::text;
+use mpitrace_statistics::comparison::Decision;
 use serde_json::{Map, Value, json};
 
 use super::result::{Outcome, Row};

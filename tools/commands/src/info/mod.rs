@@ -7,11 +7,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use mpitrace::clock::Clock;
-use mpitrace::operations::Operations;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
 use mpitrace_source::options::TraceInput;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
 
 /// Show what a trace is: library, ranks, settings, operations
 ///

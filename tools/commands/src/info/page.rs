@@ -7,10 +7,10 @@ use mpitrace_format::algorithms::{NOT_VISIBLE, VISIBLE};
 use mpitrace_format::metadata::UNKNOWN;
 use mpitrace_synchronise::Method;
 
-use mpitrace::operations::Unfinished;
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
+use mpitrace_trace::operations::Unfinished;
 use mpitrace_words::info::{Facts, MessageFacts, TotalFacts, UnmatchedFacts};
 use mpitrace_words::mismatches;
 use mpitrace_words::stack::Stack;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace::jobs::{self, NodeOfJob, SlowNode, Slowdown};
+use mpitrace_analysis::jobs::{self, NodeOfJob, SlowNode, Slowdown};
 use mpitrace_show::text::{count, printable};
 use mpitrace_words::summary::percent;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use mpitrace::jobs::{SlowNode, Slowdown};
+use mpitrace_analysis::jobs::{SlowNode, Slowdown};
 use mpitrace_show::output::Output;
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;

@@ -5,8 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
-use mpitrace::statistics::median;
 use mpitrace_job::mpi::{Family, Request, Setup, Times};
+use mpitrace_statistics::median;
 use serde::Serialize;
 
 use super::machine::Machine;

@@ -6,8 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
-use mpitrace::account::Account;
-use mpitrace::categories::Rule;
+use mpitrace_analysis::account::Account;
 use mpitrace_report::detail::{Detail, SHOWN};
 use mpitrace_report::fingerprint::{Fingerprint, Overview, Report, Run};
 use mpitrace_report::measured::Measured;
@@ -21,6 +20,7 @@ use mpitrace_show::progress::{self, Progress};
 use mpitrace_source::Source;
 use mpitrace_source::memory;
 use mpitrace_source::options::{Input, RuleOption, TimeOption};
+use mpitrace_statistics::categories::Rule;
 use mpitrace_words::summary::Summary;
 
 use super::info;

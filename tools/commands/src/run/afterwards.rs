@@ -3,12 +3,12 @@
 use std::io;
 use std::path::PathBuf;
 
-use mpitrace::account::Account;
-use mpitrace::categories::Rule;
-use mpitrace::clock::Clock;
-use mpitrace::operations::Operations;
-use mpitrace::reader::Trace;
+use mpitrace_analysis::account::Account;
 use mpitrace_show::output::Style;
+use mpitrace_statistics::categories::Rule;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
 use mpitrace_words::names::file_here;
 use mpitrace_words::summary::Summary;
 

@@ -4,10 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use mpitrace::clock::Clock;
-use mpitrace::live::ProcessEnd;
-use mpitrace::operations::Operations;
-use mpitrace::reader::Trace;
 use mpitrace_format::file;
 use mpitrace_format::layout::{NO_RANK, state};
 use mpitrace_format::metadata::{self, Metadata};
@@ -15,7 +11,11 @@ use mpitrace_format::recover::{self, Leftover, Recovered};
 use mpitrace_job::observer::{End, Observed};
 use mpitrace_job::process;
 use mpitrace_job::stacks::Namer;
+use mpitrace_live::ProcessEnd;
 use mpitrace_show::text;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
 use mpitrace_words::info::Facts;
 use mpitrace_words::mismatches;
 use mpitrace_words::names::file_here;

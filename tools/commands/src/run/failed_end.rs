@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use mpitrace::reader::Trace;
 use mpitrace_format::metadata;
+use mpitrace_trace::reader::Trace;
 
 /// The exit codes of a job that MPICH 5 ends in MPI_Finalize because of a message that no rank has received: of the rank
 /// that sees it, and of one that the launcher has killed meanwhile.

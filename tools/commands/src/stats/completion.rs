@@ -1,8 +1,8 @@
 //! When the ranks entered and left: the completion times of an operation.
 
-use mpitrace::completion_times::{CompletionTimes, NOBODY, Ordering, RankTimes};
-use mpitrace::statistics::median;
 use mpitrace_source::Ranks;
+use mpitrace_statistics::median;
+use mpitrace_trace::run_time::completion_times::{CompletionTimes, NOBODY, Ordering, RankTimes};
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace::statistics::median;
 use mpitrace_source::{Counter, Kind, Source};
+use mpitrace_statistics::median;
 use serde::Serialize;
 
 use super::selection::Selection;

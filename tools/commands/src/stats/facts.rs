@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use mpitrace::categories::{Category, Remarks};
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::{self, Quantile, Sample, Summary};
 use mpitrace_show::progress::Progress;
 use mpitrace_show::text;
 use mpitrace_source::Source;
 use mpitrace_source::operation_time::{self, OperationTime};
+use mpitrace_statistics as statistics;
+use mpitrace_statistics::categories::{Category, Remarks};
+use mpitrace_statistics::{Quantile, Sample, Summary};
+use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
 use serde::Serialize;
 
@@ -19,7 +20,7 @@ use super::counters;
 use super::non_blocking::{self, NonBlocking};
 use super::ranks::{self, RankFacts};
 use super::selection::{LeftOut, Selection};
-use mpitrace::whole_run::AllCalls;
+use mpitrace_trace::calls::whole_run::AllCalls;
 
 pub const STEPS: u64 = 6;
 

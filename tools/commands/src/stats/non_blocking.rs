@@ -1,11 +1,11 @@
 //! The cost of a non-blocking operation for its caller, and its overlap.
 
 use anyhow::Result;
-use mpitrace::completion_times::overlap;
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::median;
 use mpitrace_functions::blocking_name;
 use mpitrace_source::Source;
+use mpitrace_statistics::median;
+use mpitrace_trace::run_time::RunTime;
+use mpitrace_trace::run_time::completion_times::overlap;
 use mpitrace_words::description::Description;
 use serde::Serialize;
 

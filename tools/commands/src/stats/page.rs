@@ -3,18 +3,18 @@
 use std::io::{self, Write};
 
 use anyhow::Result;
-use mpitrace::categories::Category;
-use mpitrace::statistics::{Description, Mode};
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::table::{self, Cell, Column, Table, number, text, time};
 use mpitrace_show::text;
+use mpitrace_statistics::categories::Category;
+use mpitrace_statistics::{Description, Mode};
 use mpitrace_words::all_calls;
 use mpitrace_words::numbers;
 use mpitrace_words::places;
 
 use super::facts::Facts;
-use mpitrace::account::Parts;
-use mpitrace::whole_run::AllCalls;
+use mpitrace_analysis::account::Parts;
+use mpitrace_trace::calls::whole_run::AllCalls;
 
 pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
     let mut columns = vec![

@@ -1,7 +1,7 @@
 //! The numbers of each rank.
 
-use mpitrace::statistics::{CONFIDENCE, Description, Intervals, Sample, moments, tukey_fences};
 use mpitrace_source::Ranks;
+use mpitrace_statistics::{CONFIDENCE, Description, Intervals, Sample, moments, tukey_fences};
 use serde::Serialize;
 
 use super::completion::CompletionSummary;

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use mpitrace::categories::{Categories, Category, Remarks, Rule};
-use mpitrace::run_time::RunTime;
 use mpitrace_source::Source;
+use mpitrace_statistics::categories::{Categories, Category, Remarks, Rule};
+use mpitrace_trace::run_time::RunTime;
 use serde::Serialize;
 
 /// The repetitions that count.

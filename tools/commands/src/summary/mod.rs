@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use mpitrace::account::Account;
-use mpitrace::categories::Rule;
-use mpitrace::clock::Clock;
-use mpitrace::operations::Operations;
+use mpitrace_analysis::account::Account;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
 use mpitrace_source::options::TraceInput;
 use mpitrace_source::warn_if_incomplete;
+use mpitrace_statistics::categories::Rule;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
 use mpitrace_words::description::communicator_labels;
 use mpitrace_words::summary::Summary;
 use mpitrace_words::summary::grouped::{self, By, Sort};

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use mpitrace::live::{Job, process};
+use mpitrace_live::{Job, process};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::table::{Table, number, text};
 use serde::Serialize;

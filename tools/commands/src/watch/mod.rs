@@ -14,11 +14,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use mpitrace::live::summary::View;
-use mpitrace::live::{self, Job, Observer, Snapshot, State, Stragglers, Stuck, Summary, Waiting};
-use mpitrace::operations::Mismatch;
 use mpitrace_job::process;
+use mpitrace_live as live;
+use mpitrace_live::summary::View;
+use mpitrace_live::{Job, Observer, Snapshot, State, Stragglers, Stuck, Summary, Waiting};
 use mpitrace_show::output::{self, Output};
+use mpitrace_trace::operations::Mismatch;
 use mpitrace_words::places::{StuckFacts, WhereFacts};
 use mpitrace_words::stack::Stack;
 use serde::Serialize;

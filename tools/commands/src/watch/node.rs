@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use mpitrace::live::{self, Observer, Summary};
 use mpitrace_job::process;
 use mpitrace_job::stacks::Namer;
+use mpitrace_live as live;
+use mpitrace_live::{Observer, Summary};
 use mpitrace_show::output::{DataSink, Output};
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
 use anyhow::{Context, Error, Result, ensure};
-use mpitrace::live::{Job, Summary};
+use mpitrace_live::{Job, Summary};
 use mpitrace_words::info::nodes::{expand, short};
 
 use super::node::Frame;

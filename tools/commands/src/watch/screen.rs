@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use mpitrace::account::ALONE;
-use mpitrace::live::Waiting;
-use mpitrace::live::snapshot::{RankNow, Snapshot, State, Wait};
+use mpitrace_analysis::account::ALONE;
+use mpitrace_live::Waiting;
+use mpitrace_live::snapshot::{RankNow, Snapshot, State, Wait};
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::table::{Table, number, text, time};
 use mpitrace_show::text;

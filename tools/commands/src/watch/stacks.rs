@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use clap::ValueEnum;
-use mpitrace::live::process::Process;
-use mpitrace::live::{Snapshot, Stuck};
 use mpitrace_job::stacks::Namer;
+use mpitrace_live::process::Process;
+use mpitrace_live::{Snapshot, Stuck};
 
 use super::other_nodes::Nodes;
 

@@ -1,6 +1,6 @@
 //! Which call it is, and when it was made.
 
-use mpitrace::operations::Operations;
+use mpitrace_trace::operations::Operations;
 
 use super::super::rows::Calls;
 use super::{CallColumn, Kind, Value};

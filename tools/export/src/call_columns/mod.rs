@@ -10,8 +10,8 @@ mod waits;
 
 use std::fmt;
 
-use mpitrace::algorithms::Algorithm;
-use mpitrace::operations::Operations;
+use mpitrace_trace::calls::algorithms::Algorithm;
+use mpitrace_trace::operations::Operations;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 

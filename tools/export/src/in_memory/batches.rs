@@ -11,8 +11,8 @@ use anyhow::Result;
 use arrow_array::{
     BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
-use mpitrace::account::{Account, Parts};
-use mpitrace::categories::Category;
+use mpitrace_analysis::account::{Account, Parts};
+use mpitrace_statistics::categories::Category;
 
 /// The key of a schema's metadata under which JSON is.
 const METADATA: &str = "mpitrace";
@@ -83,8 +83,8 @@ fn categories_column(categorized: &Categorized) -> Result<DictionaryArray<arrow_
 
 /// The account, a row for each rank of each operation, ns.
 pub fn account(account: &Account) -> Result<RecordBatch> {
-    let of_operation = |(number, operation): (usize, &mpitrace::account::OperationAccount)| {
-        let row = |(&(rank, parts), late): (&(u32, Parts), &mpitrace::account::Late)| {
+    let of_operation = |(number, operation): (usize, &mpitrace_analysis::account::OperationAccount)| {
+        let row = |(&(rank, parts), late): (&(u32, Parts), &mpitrace_analysis::account::Late)| {
             (number as u32, rank, operation.repetitions as u64, parts, late.waiting_ns)
         };
         operation.ranks.iter().zip(&operation.late).map(row).collect::<Vec<_>>()

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use mpitrace::account::Account;
-use mpitrace::categories::{Found, Rule};
-use mpitrace::names::Named;
-use mpitrace::run_time::RunTime;
+use mpitrace_analysis::account::Account;
 use mpitrace_format::TraceError;
 use mpitrace_show::output;
 use mpitrace_source::{Categorized, Source, Traced};
+use mpitrace_statistics::categories::{Found, Rule};
+use mpitrace_statistics::names::Named;
+use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::info;
 use serde::Serialize;
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 
 use anyhow::Result;
-use mpitrace::operations::NO_RECORD;
 use mpitrace_format::layout::{CommunicatorEntry, OPERATION_MASK, communicator_flags};
+use mpitrace_trace::operations::NO_RECORD;
 
 use super::archive::Archive;
 use super::collective::Collective;
@@ -134,7 +134,7 @@ impl Definitions {
         // SAFETY: see `write`; so in the rest of the function.
         library.check(unsafe { (library.node)(writer, 0, job, machine, UNDEFINED) })?;
         let mut nodes: HashMap<String, u32> = HashMap::new();
-        let parts: HashMap<u32, &mpitrace::reader::Part> =
+        let parts: HashMap<u32, &mpitrace_trace::reader::Part> =
             calls.trace.parts.iter().map(|part| (part.rank(), part)).collect();
         for rank in ranks(calls) {
             let factors = parts.get(&rank).map(|part| part.metadata()).unwrap_or_default();

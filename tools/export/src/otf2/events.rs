@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use anyhow::Result;
-use mpitrace::messages::MessageCall;
+use mpitrace_analysis::messages::MessageCall;
 use mpitrace_format::layout::{message, partner};
 
 use super::archive::{Archive, End, Events, MessageEnd};

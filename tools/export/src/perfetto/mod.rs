@@ -10,12 +10,12 @@ mod tracks;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use mpitrace::categories::Category;
-use mpitrace::messages::MessageCall;
-use mpitrace::samples::RunSamples;
+use mpitrace_analysis::messages::MessageCall;
 use mpitrace_format::layout::message;
 use mpitrace_format::samples::Samples;
 use mpitrace_show::destination::{Content, Destination, Sink};
+use mpitrace_statistics::categories::Category;
+use mpitrace_trace::calls::samples::RunSamples;
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 

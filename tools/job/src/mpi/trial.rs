@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use mpitrace::reader::Trace;
+use mpitrace_trace::reader::Trace;
 
 use super::child;
 use super::try_calls::{Request, Times, Tried};

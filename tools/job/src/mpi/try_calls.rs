@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use mpitrace::statistics::median;
+use mpitrace_statistics::median;
 use serde::{Deserialize, Serialize};
 
 use super::abi::{Family, Handles};

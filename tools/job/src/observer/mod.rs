@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use mpitrace::live::ProcessEnd;
 use mpitrace_format::live::{Holder, Segment};
+use mpitrace_live::ProcessEnd;
 use mpitrace_platform::node_files;
 
 use crate::observer::metrics::Metrics;

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use mpitrace::live::process::Process;
 use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::live::{Moved, Segment};
 use mpitrace_format::metadata::{self, Metadata};
+use mpitrace_live::process::Process;
 use mpitrace_words::stack::Stack;
 
 use crate::stacks::{Capture, Namer, Why};

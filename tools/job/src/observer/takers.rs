@@ -10,9 +10,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-use mpitrace::live::process;
 use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::samples::{Preempted, Taker};
+use mpitrace_live::process;
 use mpitrace_words::names::user_name;
 
 use super::standing::Standing;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mpitrace::call_site::{Frame, Site};
+use mpitrace_trace::call_site::{Frame, Site};
 
 /// The functions that call the one in which a program, or a thread of it, begins.
 const BEFORE: [&str; 6] = ["_start", "__libc_start_main", "__libc_start_main_impl", "start_thread", "clone", "clone3"];

@@ -14,8 +14,8 @@ mod unwind;
 use std::fs;
 use std::path::Path;
 
-use mpitrace::call_site::Resolver;
-use mpitrace::live::process::Process;
+use mpitrace_live::process::Process;
+use mpitrace_trace::call_site::Resolver;
 
 use capture::Thread;
 pub use capture::Why;

@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 
-use mpitrace::call_site::Resolver;
 use mpitrace_format::samples::{EMPTY, Samples, Thread};
+use mpitrace_trace::call_site::Resolver;
 
 use super::event::{Event, Moment, Record};
 use super::frames;

@@ -223,8 +223,8 @@ fn what_is_read_back_has_the_same_run_times() {
             path.into()
         };
         let melted: std::path::PathBuf = file("csv");
-        assert_eq!(mpitrace::import::csv::read(&melted).unwrap().run_time_ns, run_time_ns);
-        let found = mpitrace::import::reprompi::read(&file("reprompi")).unwrap().remove(0);
+        assert_eq!(mpitrace_trace::import::csv::read(&melted).unwrap().run_time_ns, run_time_ns);
+        let found = mpitrace_trace::import::reprompi::read(&file("reprompi")).unwrap().remove(0);
         assert_eq!(found.function.as_deref(), expected["function"].as_str());
         assert_eq!((found.bytes, Some(found.ranks.into())), (expected["bytes"].as_u64(), expected["ranks"].as_u64()));
         assert_eq!(found.notes.len(), 0, "{:?}", found.notes);

@@ -11,9 +11,9 @@ pub use timed::{Cut, Ecdf, NamedBox, Timed};
 
 use std::collections::BTreeMap;
 
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::Quantile;
 use mpitrace_show::text;
+use mpitrace_statistics::Quantile;
+use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
 use serde::Serialize;
 

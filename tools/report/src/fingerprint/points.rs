@@ -1,6 +1,6 @@
 //! The data that are drawn: points, counters, and the maps of ranks by repetition.
 
-use mpitrace::categories::Category;
+use mpitrace_statistics::categories::Category;
 use serde::{Serialize, Serializer};
 
 /// The repetitions that are drawn: all, or as many as a page can carry.

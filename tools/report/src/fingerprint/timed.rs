@@ -1,17 +1,17 @@
 //! The run times by one definition, and all that is known of them.
 
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::{BoxPlot, Sample, Summary};
+use mpitrace_statistics::{BoxPlot, Sample, Summary};
+use mpitrace_trace::run_time::RunTime;
 use serde::Serialize;
 
 use crate::histogram::Histogram;
-use mpitrace::categories::Remarks;
+use mpitrace_statistics::categories::Remarks;
 
 /// The run times by one definition.
 #[derive(Debug, Serialize)]
 pub struct Timed {
     pub time: RunTime,
-    /// In the order of [`Category::ALL`](mpitrace::categories::Category::ALL).
+    /// In the order of [`Category::ALL`](mpitrace_statistics::categories::Category::ALL).
     pub counts: [usize; 4],
     /// Where the warm-up ends by each rule, the one that colours first.
     pub cuts: Vec<Cut>,

@@ -13,7 +13,7 @@ use mpitrace_show::text;
 use super::fingerprint::{Fingerprint, Overview, Report, Run};
 use super::plots;
 use figure::Figures;
-use mpitrace::categories::Category;
+use mpitrace_statistics::categories::Category;
 
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");

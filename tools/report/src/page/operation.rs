@@ -9,8 +9,8 @@ use super::figure::{Figures, data, short};
 use super::{choice, facts, list, table};
 use crate::fingerprint::{Fingerprint, Report, Timed};
 use crate::plots::{self, View};
-use mpitrace::categories::Category;
-use mpitrace::statistics::Summary;
+use mpitrace_statistics::Summary;
+use mpitrace_statistics::categories::Category;
 
 /// Where there are more operations, the plots are there by one definition of the run time only.
 const BY_EACH_TIME: usize = 12;

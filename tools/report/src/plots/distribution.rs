@@ -1,9 +1,9 @@
 //! How the run times are distributed: histograms, distribution function, box plot.
 
-use mpitrace::categories::Category;
-use mpitrace::statistics::{Description, normal_quantile};
 use mpitrace_show::draw::axis::Kind;
 use mpitrace_show::draw::plot::{Bar, FAR, Ink, Mark, Plot, Range};
+use mpitrace_statistics::categories::Category;
+use mpitrace_statistics::{Description, normal_quantile};
 
 use super::sets::{Set, against_normal};
 use super::{ALL, DASHED, ORDER, View, ink};

@@ -8,11 +8,11 @@ pub mod sets;
 
 pub use ranks::{detail, timeline};
 
-use mpitrace::categories::Category;
 use mpitrace_show::draw::axis::{Kind, extent};
 use mpitrace_show::draw::plot::{GREY, Ink, Mark, OTHERS, PALETTE, Plot, Range, Shape};
 use mpitrace_show::draw::scene;
 use mpitrace_show::output::Attribute;
+use mpitrace_statistics::categories::Category;
 
 use super::fingerprint::{Fingerprint, Timed};
 

@@ -1,7 +1,7 @@
 //! Run times along the repetitions.
 
-use mpitrace::categories::Category;
 use mpitrace_show::draw::plot::{FAR, Plot, Range};
+use mpitrace_statistics::categories::Category;
 
 use super::View;
 

@@ -1,10 +1,10 @@
 //! Plots of several sets beside each other, as Hunold & Carpen-Amarie (2016) draw them: medians by message size, and
 //! values against the normal distribution.
 
-use mpitrace::comparison::Quantile;
 use mpitrace_show::draw::axis::{Kind, extent};
 use mpitrace_show::draw::plot::{Bar, GREY, Ink, Mark, OTHERS, PALETTE, Plot, Range, Shape};
 use mpitrace_show::draw::scene::Colour;
+use mpitrace_statistics::comparison::Quantile;
 
 use crate::fingerprint::{self, Overview};
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use mpitrace::reader::Trace;
+use mpitrace_trace::reader::Trace;
 
 /// The files of a command that reads traces only.
 #[derive(Debug, Args)]

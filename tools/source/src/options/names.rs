@@ -1,7 +1,7 @@
 //! Options whose values are those of a library's choice.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use mpitrace::names::Named;
+use mpitrace_statistics::names::Named;
 
 /// Takes the names of the values.
 pub fn named<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use mpitrace::categories::Rule;
+use mpitrace_statistics::categories::Rule;
 
 /// The rule, with its usual factors.
 #[derive(Clone, Copy, Debug, Args)]

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use mpitrace::names::Named;
-use mpitrace::run_time::RunTime;
+use mpitrace_statistics::names::Named;
+use mpitrace_trace::run_time::RunTime;
 
 /// The run time that is meant.
 #[derive(Clone, Copy, Debug, Args)]

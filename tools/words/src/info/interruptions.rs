@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace::reader::Trace;
 use mpitrace_format::layout::{INTERRUPTED, INTERRUPTED_BEFORE, interruption_flags, interruptions_by};
 use mpitrace_show::text;
+use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
 #[derive(Debug, Default, Serialize)]

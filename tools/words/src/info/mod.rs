@@ -4,20 +4,22 @@ pub mod interruptions;
 pub mod nodes;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use mpitrace::algorithms::Seen;
-use mpitrace::built;
-use mpitrace::call_site::Site;
-use mpitrace::clock::Clock;
-use mpitrace::live::{self, Kind, Snapshot, Stuck, place};
-use mpitrace::messages::{self, Messages, Unmatched};
-use mpitrace::operations::{CallSite, Mismatch, Operation, Operations, Undone, Unfinished};
-use mpitrace::reader::{Part, Trace};
-use mpitrace::whole_run::{self, AllCalls};
+use mpitrace_analysis::messages::{self, Messages, Unmatched};
 use mpitrace_format::layout::{
     CounterEntry, RankHeader, abi, clock_source, counter_flags, counter_source, keeps, message,
 };
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
+use mpitrace_live as live;
+use mpitrace_live::{Kind, Snapshot, Stuck, place};
 use mpitrace_synchronise::Method;
+use mpitrace_trace::call_site::Site;
+use mpitrace_trace::call_site::built;
+use mpitrace_trace::calls::algorithms::Seen;
+use mpitrace_trace::calls::whole_run::{self, AllCalls};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::{CallSite, Mismatch, Operation, Operations, Unfinished};
+use mpitrace_trace::reader::{Part, Trace};
+use mpitrace_trace::undone::Undone;
 use serde::Serialize;
 
 use crate::description::Description;

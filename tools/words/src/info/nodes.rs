@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use mpitrace::reader::Trace;
 use mpitrace_format::metadata;
+use mpitrace_trace::reader::Trace;
 
 const NODES: &str = "job_nodes";
 /// No cluster has more nodes; a list that names more is none.

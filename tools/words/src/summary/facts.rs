@@ -1,15 +1,16 @@
 //! The content of the summary, by the keys of its JSON.
 
-use mpitrace::account::{Account, Because, Kind, Loss, Parts, RankAccount, RankPart, RankParts};
-use mpitrace::categories::Rule;
-use mpitrace::causes::Causes;
-use mpitrace::clock::Clock;
-use mpitrace::efficiency::{self, Efficiency, RegionEfficiency};
-use mpitrace::operations::{CallSite, Mismatch, Operations, Undone};
-use mpitrace::reader::Trace;
-use mpitrace::replay::{self, Gain, Origin};
-use mpitrace::statistics::median;
-use mpitrace::whole_run::{self, AllCalls};
+use mpitrace_analysis::account::{Account, Because, Kind, Loss, Parts, RankAccount, RankPart, RankParts};
+use mpitrace_analysis::causes::Causes;
+use mpitrace_analysis::efficiency::{self, Efficiency, RegionEfficiency};
+use mpitrace_analysis::replay::{self, Gain, Origin};
+use mpitrace_statistics::categories::Rule;
+use mpitrace_statistics::median;
+use mpitrace_trace::calls::whole_run::{self, AllCalls};
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::{CallSite, Mismatch, Operations};
+use mpitrace_trace::reader::Trace;
+use mpitrace_trace::undone::Undone;
 use serde::Serialize;
 
 use super::processes::OfRank;

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use mpitrace::account::{self, Account, PartnerAccount, Parts, RankPart, RankParts, RegionAccount};
-use mpitrace::clock::Clock;
-use mpitrace::messages::{Messages, each_call};
-use mpitrace::operations::{CallSite, Operations};
-use mpitrace::reader::Trace;
+use mpitrace_analysis::account::{self, Account, PartnerAccount, Parts, RankPart, RankParts, RegionAccount};
+use mpitrace_analysis::messages::{Messages, each_call};
 use mpitrace_show::output::Style;
 use mpitrace_show::table::{Cell, Table, number, text, time};
 use mpitrace_show::text;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::{CallSite, Operations};
+use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
 use super::verdict::{percent, seconds};

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use mpitrace::reader::Trace;
-use mpitrace::samples::RunSamples;
 use mpitrace_format::samples::{Preempted, Taker};
 use mpitrace_show::text;
+use mpitrace_trace::calls::samples::RunSamples;
+use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
 use super::facts::Summary;

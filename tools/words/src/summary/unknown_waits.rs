@@ -1,9 +1,9 @@
 //! Waits that are too short to be known: they count as communication.
 
-use mpitrace::account::clock_errors_ns;
-use mpitrace::clock::Clock;
-use mpitrace::reader::Trace;
+use mpitrace_analysis::account::clock_errors_ns;
 use mpitrace_show::text;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::reader::Trace;
 
 /// Below this it is not worth a sentence, ns: calls between nodes take as long.
 const SHORT_NS: f64 = 1000.0;

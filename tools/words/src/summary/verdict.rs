@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace::account::{Account, Because, Kind, Late, LatePartner, Off, RankAccount, RankPart, alone};
-use mpitrace::causes::{self, Cause, Causes};
-use mpitrace::diagnosis::GroupKind;
-use mpitrace::messages::LateMessages;
-use mpitrace::operations::Undone;
-use mpitrace::statistics::median;
+use mpitrace_analysis::account::{Account, Because, Kind, Late, LatePartner, Off, RankAccount, RankPart, alone};
+use mpitrace_analysis::causes::{self, Cause, Causes};
+use mpitrace_analysis::diagnosis::GroupKind;
+use mpitrace_analysis::messages::LateMessages;
 use mpitrace_show::text;
+use mpitrace_statistics::median;
+use mpitrace_trace::undone::Undone;
 
 use super::facts::Summary;
 use crate::reason;
@@ -383,7 +383,7 @@ pub fn seconds(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mpitrace::account::{PartnerAccount, RankParts};
+    use mpitrace_analysis::account::{PartnerAccount, RankParts};
 
     use super::*;
 

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use mpitrace::account::{Because, Kind, RankPart};
-use mpitrace::replay::Gain;
-use mpitrace::whole_run::Counted;
+use mpitrace_analysis::account::{Because, Kind, RankPart};
+use mpitrace_analysis::replay::Gain;
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::text;
+use mpitrace_trace::calls::whole_run::Counted;
 
 use super::facts::{LossFacts, Summary};
 use super::unknown_waits;
