@@ -21,7 +21,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-/// The histogram of run times (ns), ascending, of each of
+    /// The histogram of run times (ns), ascending, of each of
     /// [`Category::ALL`](mpitrace_statistics::categories::Category::ALL); in so many bins.
     pub fn new(sorted: [&[f64]; 4], bins: usize) -> Histogram {
         let least = sorted.iter().filter_map(|values| values.first()).copied().reduce(f64::min);
