@@ -5,7 +5,6 @@
 #![allow(missing_docs, reason = "fields and methods whose names say it all")]
 
 pub mod launcher;
-pub mod markers;
 pub mod mpi;
 pub mod observer;
 pub mod process;

@@ -16,9 +16,10 @@ use mpitrace_show::draw::plot::{FAR, Plot, Range};
 use mpitrace_show::draw::scene::{Area, Scene};
 use mpitrace_statistics::comparison::{Quantile, Run, over_runs, q_q, stars};
 
+use super::pair::Pair;
 use super::result::Compared;
 use super::side::OfOperation;
-use super::{Pair, forest, sentence};
+use super::{forest, sentence};
 
 /// The content of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

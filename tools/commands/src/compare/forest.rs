@@ -7,7 +7,7 @@ use mpitrace_show::draw::scene::FAINT;
 use mpitrace_show::text;
 use mpitrace_statistics::comparison::stars;
 
-use super::Pair;
+use super::pair::Pair;
 use super::result::Compared;
 
 /// An interval is shown as far as so many times the logarithm of the largest effect, or this one where effects are

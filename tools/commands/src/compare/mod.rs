@@ -4,7 +4,10 @@ mod factors;
 mod figures;
 mod forest;
 pub mod identity;
+mod json;
 mod page;
+mod pair;
+mod question;
 mod reduce;
 mod result;
 mod runs;
@@ -21,15 +24,15 @@ use clap::Args;
 use mpitrace_show::destination::{Content, write_file};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress::Progress;
-use mpitrace_source::options::{Format, FromOption, ReductionOption, TimeOption, named};
+use mpitrace_source::options::{FromOption, ReductionOption, TimeOption, named};
 use mpitrace_statistics::categories::Rule;
 use mpitrace_statistics::comparison::{Alternative, Settings, Test, Verdict};
 use mpitrace_trace::run_time::RunTime;
 
 use crate::exit::FINDING;
-use factors::Factor;
 use figures::{Drawn, Figure};
-use identity::Names;
+use pair::Pair;
+use question::Question;
 use result::Compared;
 use side::{OfOperation, Side};
 
@@ -83,13 +86,6 @@ pub struct Arguments {
     json: bool,
 }
 
-pub struct Question {
-    settings: Settings,
-    rule: Rule,
-    time: RunTime,
-    from: Option<Format>,
-}
-
 impl Arguments {
     /// The sets that were given, with their letters.
     fn sets(&self) -> Vec<(char, &Vec<PathBuf>)> {
@@ -117,14 +113,6 @@ pub fn read_set(name: char, files: &[PathBuf]) -> Result<Side> {
     let question = Question { settings, rule, time: RunTime::Local, from: None };
     let runs = runs::group(name, files, None)?;
     Side::read(&runs, &question, &Progress::new(runs.len() as u64))
-}
-
-struct Pair<'s> {
-    names: Names,
-    /// First what is no operation.
-    compared: Vec<Compared<'s>>,
-    whole: usize,
-    factors: Vec<Factor>,
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {

@@ -10,10 +10,11 @@ use mpitrace_statistics::comparison::{Quantile, Verdict, stars};
 
 use super::factors::Factor;
 use super::identity::Names;
+use super::pair::Pair;
 use super::reduce::LeftOut;
 use super::result::{Compared, OfSide};
+use super::sentence;
 use super::share::signed;
-use super::{Pair, sentence};
 
 /// Characters of a recorded value that are shown.
 const LONGEST: usize = 120;

@@ -1,15 +1,13 @@
-//! The comparison of one operation, and its JSON.
+//! The comparison of one operation.
 
 use mpitrace_show::text;
 use mpitrace_statistics::comparison::{
-    self, Comparison, Quantile, Settings, Test, detectable, enough_runs, q_q, runs_needed, shapiro_wilk, stars,
+    self, Comparison, Settings, Test, detectable, enough_runs, runs_needed, shapiro_wilk,
 };
-use serde_json::{Value, json};
 
-use super::factors::Factor;
 use super::identity::{Identity, Names};
+use super::question::Question;
 use super::side::OfOperation;
-use super::{Question, sentence};
 
 pub struct Compared<'s> {
     pub names: Names,
@@ -116,24 +114,6 @@ impl<'s> OfSide<'s> {
             mean_ns: means / medians.len() as f64,
         }
     }
-
-    fn json(&self, averages_ns: &[f64], crossing: [Quantile; 2]) -> Value {
-        let OfOperation { runs, good, left_out, runs_without, .. } = self.operation;
-        let [median, p95] = crossing;
-        json!({
-            "runs": runs.len(),
-            "runs_without": runs_without,
-            "median_ns": self.median_ns,
-            "mean_ns": self.mean_ns,
-            "averages_ns": averages_ns,
-            "repetitions": good,
-            "left_out": left_out,
-            "settled_median": median,
-            "settled_p95": p95,
-            "normality": shapiro_wilk(averages_ns),
-            "q_q": q_q(averages_ns),
-        })
-    }
 }
 
 impl Compared<'_> {
@@ -144,42 +124,5 @@ impl Compared<'_> {
 
     pub fn effect_interval(&self) -> Option<[f64; 2]> {
         self.comparison.relative.and_then(|relative| relative.interval)
-    }
-
-    pub fn json(&self, question: &Question, factors: &[Factor]) -> Value {
-        let Identity { function, bytes, ranks, root, communicator, datatype, reduction, .. } = self.identity;
-        let Comparison { p, p_raw, effect, superiority, crossing, averages_ns, .. } = &self.comparison;
-        let side = |at: usize| self.sides[at].json(&averages_ns[at], [crossing.median[at], crossing.p95[at]]);
-        json!({
-            "operation_key": self.identity.key(),
-            "function": function,
-            "communicator": communicator,
-            "bytes": bytes,
-            "root": root,
-            "datatype": datatype,
-            "reduction": reduction,
-            "ranks": ranks,
-            "method": question.rule.name(),
-            "time": question.time,
-            "test": self.comparison.made,
-            "sides": self.names,
-            "alternative": question.settings.alternative,
-            "a": side(0),
-            "b": side(1),
-            "p": p,
-            "p_raw": p_raw,
-            "stars": stars(*p),
-            "effect": self.effect(),
-            "effect_ci": self.effect_interval(),
-            "shift_ns": effect.shift_ns,
-            "shift_ci_ns": effect.interval_ns,
-            "superiority": superiority,
-            "crosses": crossing.crosses(),
-            "runs_needed": self.runs_needed,
-            "verdict": self.comparison.verdict(),
-            "detectable": self.detectable,
-            "sentence": sentence::of_comparison(self),
-            "factors": factors,
-        })
     }
 }

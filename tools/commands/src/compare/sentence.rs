@@ -2,8 +2,8 @@
 
 use mpitrace_statistics::comparison::Verdict;
 
-use super::Pair;
 use super::identity::{Identity, Names};
+use super::pair::Pair;
 use super::result::Compared;
 use super::share::{is_in_times, range_of_percent, range_of_times, size, times};
 

@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use mpitrace_show::progress::Progress;
 use mpitrace_statistics::comparison::Run;
 
-use super::Question;
 use super::factors::Recorded;
 use super::identity::{self, Identity};
+use super::question::Question;
 use super::reduce::{LeftOut, reduce};
 use super::runs::{Files, Opened};
 

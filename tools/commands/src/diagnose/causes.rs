@@ -6,7 +6,7 @@ use mpitrace_analysis::diagnosis::GroupKind;
 use mpitrace_show::text;
 use mpitrace_words::reason;
 
-use super::words::percent;
+use super::groups::{named, percent};
 
 /// A group without a cause for this share of its extra time has a sentence that says so.
 const MOSTLY: f64 = 0.5;
@@ -65,17 +65,6 @@ pub fn sentence(causes: &Causes, cause: &Cause) -> String {
 fn off(because: Option<Because>) -> String {
     let known = because.filter(|because| *because != Because::OffProcessor);
     known.map_or_else(String::new, |because| format!("; it {}", reason::was(because, false)))
-}
-
-pub fn named(repetitions: GroupKind, count: usize) -> String {
-    let count = |noun| text::count(count as u64, noun);
-    match repetitions {
-        GroupKind::First => "the first repetition".to_owned(),
-        GroupKind::Warmup => format!("the {} of the warm-up", count("repetition")),
-        GroupKind::Outlier => format!("the {}", count("outlier")),
-        GroupKind::Mode(peak) => format!("the {} around {}", count("repetition"), text::time(peak)),
-        GroupKind::Steady => format!("all {}", count("repetition")),
-    }
 }
 
 fn without_cause(group: &GroupTime) -> String {

@@ -1,6 +1,8 @@
 //! `mpitrace diagnose`: why repetitions are slow.
 
 mod causes;
+mod diagnosed;
+mod groups;
 mod metrics;
 mod page;
 mod samples;
@@ -13,17 +15,14 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use mpitrace_analysis::causes::{Causes, Counted};
-use mpitrace_analysis::diagnosis::{Diagnosis, Examination, Repetitions};
+use mpitrace_analysis::diagnosis::{Examination, Repetitions};
 use mpitrace_show::output::{JsonRows, Output};
 use mpitrace_show::progress::{self, Progress};
 use mpitrace_source::memory;
 use mpitrace_source::options::{Input, RuleOption, TimeOption};
 use mpitrace_source::{Source, Traced};
-use mpitrace_statistics::categories::{Categories, Remarks};
-use mpitrace_trace::run_time::RunTime;
-use mpitrace_words::description::Description;
-use serde::Serialize;
 
+use diagnosed::Diagnosed;
 use switch::Switch;
 
 /// Name the causes of slow repetitions, with the time that each one costs
@@ -46,33 +45,6 @@ pub struct Arguments {
     /// As JSON
     #[arg(long)]
     json: bool,
-}
-
-/// An operation with what is wrong with it, by the keys of JSON.
-#[derive(Serialize)]
-struct Diagnosed<'s> {
-    #[serde(flatten)]
-    description: &'s Description,
-    method: &'static str,
-    time: RunTime,
-    warmup_end: Option<u64>,
-    #[serde(flatten)]
-    remarks: Remarks,
-    /// Repetitions left out, lines skipped.
-    notes: &'s [String],
-    sentences: Vec<String>,
-    /// In how many of the repetitions counters and timers were looked at; `None` where there are none, or no group.
-    sampled_repetitions: Option<usize>,
-    #[serde(flatten)]
-    causes: Causes,
-    #[serde(rename = "algorithm_switch")]
-    switch: Option<Switch>,
-    /// The code that runs in the groups and not in the others, where the run has samples.
-    hot: Vec<samples::Hot>,
-    #[serde(skip)]
-    categories: Categories,
-    #[serde(skip)]
-    diagnosis: Diagnosis,
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {

@@ -7,7 +7,7 @@ use mpitrace_show::output::{Attribute, Output};
 use mpitrace_show::text;
 use mpitrace_statistics::categories::Category;
 
-use super::Diagnosed;
+use super::diagnosed::Diagnosed;
 
 pub fn write(diagnosed: &Diagnosed<'_>, first: bool, output: &mut Output) -> Result<()> {
     let style = output.style;

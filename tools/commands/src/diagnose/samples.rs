@@ -7,7 +7,7 @@ use mpitrace_trace::operations::Operation;
 use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
-use super::words::{self, percent};
+use super::groups::{self, percent};
 
 #[derive(Debug, Serialize)]
 pub struct Hot {
@@ -46,7 +46,7 @@ pub fn sentences(hot: &[Hot], groups: &[Group]) -> Vec<String> {
 
 impl Hot {
     fn sentence(&self, group: &Group) -> Option<String> {
-        let (whom, others) = (words::group(group), words::others(group));
+        let (whom, others) = (groups::group(group), groups::others(group));
         let [own, other] = [self.samples, self.samples_others].map(|count| text::count(count as u64, "sample"));
         let frame = |frame: &Difference| {
             let (share, share_others) = (percent(frame.share), percent(frame.share_others));

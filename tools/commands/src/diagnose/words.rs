@@ -1,23 +1,11 @@
 //! The causes of an operation, in sentences.
 
-use mpitrace_analysis::diagnosis::{Diagnosis, Finding, Group, GroupKind, Metric, Quantity, Separated};
+use mpitrace_analysis::diagnosis::{Diagnosis, Finding, Group, Metric, Quantity, Separated};
 use mpitrace_show::text;
 
-use super::Diagnosed;
-use super::causes::named;
+use super::diagnosed::Diagnosed;
+use super::groups::{group, others, percent};
 use super::switch::Switch;
-
-/// A group with its article: `the 12 outliers`.
-pub fn group(group: &Group) -> String {
-    named(group.kind, group.count)
-}
-
-pub fn others(group: &Group) -> String {
-    match group.kind {
-        GroupKind::Mode(_) => format!("those around {}", text::time(group.median_others_ns)),
-        _ => "the good ones".to_owned(),
-    }
-}
 
 fn value(metric: &Metric, value: f64) -> String {
     match metric.unit == "ns" {
@@ -146,15 +134,5 @@ fn happens(metric: &Metric) -> &'static str {
         "page faults occur"
     } else {
         "ranks are descheduled"
-    }
-}
-
-/// A share, with as many digits as it needs to be neither 0 nor 100 %.
-pub fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    match percent {
-        _ if percent == 0.0 || percent == 100.0 => format!("{percent:.0} %"),
-        _ if !(1.0..=99.0).contains(&percent) => format!("{percent:.1} %"),
-        _ => format!("{percent:.0} %"),
     }
 }

@@ -128,7 +128,10 @@ fn run_all(arguments: &Arguments) -> Result<u8> {
     let run_one = |job: &Job, output: Option<&Path>| run_once(job, arguments, &library, output);
     let code = match &jobs[..] {
         [job] if arguments.runs.is_none() => run_one(job, output.as_deref())?,
-        jobs => series::run(arguments, jobs, output, run_one)?,
+        jobs => {
+            let (runs, shuffle) = (arguments.runs.unwrap_or(1), arguments.shuffle);
+            series::run(runs, shuffle, jobs.len(), output, |job, output| run_one(&jobs[job], output))?
+        }
     };
     Ok(code)
 }

@@ -7,7 +7,6 @@ use mpitrace_job::process::{self, NOT_STARTED};
 use mpitrace_show::text::count;
 
 use super::plan::{Planned, labelled, letter, plan};
-use super::{Arguments, Job};
 
 const NAME: &str = "mpitrace.mpitrace";
 
@@ -20,16 +19,17 @@ struct Done {
 /// Runs the jobs as planned; the first exit code that is not 0. A run that fails does not keep the others from being
 /// made, a signal does.
 pub fn run(
-    arguments: &Arguments,
-    jobs: &[Job],
+    runs: u32,
+    shuffle: bool,
+    jobs: usize,
     output: Option<PathBuf>,
-    run_one: impl Fn(&Job, Option<&Path>) -> Result<u8>,
+    run_one: impl Fn(usize, Option<&Path>) -> Result<u8>,
 ) -> Result<u8> {
     let name = match output {
         Some(name) => name,
         None => std::path::absolute(NAME)?,
     };
-    let plan = plan(jobs.len(), arguments.runs.unwrap_or(1), arguments.shuffle);
+    let plan = plan(jobs, runs, shuffle);
     let traces: Vec<PathBuf> = plan.iter().map(|planned| labelled(&name, &planned.label)).collect();
     if let Some(there) = traces.iter().find(|trace| trace.exists()) {
         bail!("{}: already exists; move it away, or choose another name (-o)", there.display());
@@ -40,13 +40,13 @@ pub fn run(
             break;
         }
         eprintln!("mpitrace: run {number} of {}: {label}", plan.len());
-        let code = run_one(&jobs[*job], Some(&trace))?;
+        let code = run_one(*job, Some(&trace))?;
         done.push(Done { label: label.clone(), trace, code });
         if NOT_STARTED.contains(&code) {
             break;
         }
     }
-    say(&done, plan.len(), &name, jobs.len());
+    say(&done, plan.len(), &name, jobs);
     Ok(done.iter().map(|done| done.code).find(|&code| code != 0).unwrap_or(0))
 }
 

@@ -8,18 +8,17 @@ use mpitrace_show::text;
 use mpitrace_source::Source;
 use mpitrace_source::operation_time::{self, OperationTime};
 use mpitrace_statistics as statistics;
-use mpitrace_statistics::categories::{Category, Remarks};
+use mpitrace_statistics::categories::{Category, Remarks, Rule};
 use mpitrace_statistics::{Quantile, Sample, Summary};
 use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
 use serde::Serialize;
 
-use super::Arguments;
 use super::completion::{Completion, CompletionSummary};
 use super::counters;
 use super::non_blocking::{self, NonBlocking};
 use super::ranks::{self, RankFacts};
-use super::selection::{LeftOut, Selection};
+use super::selection::{LeftOut, Selection, Wanted};
 use mpitrace_trace::calls::whole_run::AllCalls;
 
 pub const STEPS: u64 = 6;
@@ -58,11 +57,19 @@ pub struct Facts {
     pub per_rank: Option<Vec<RankFacts>>,
 }
 
+/// The numbers that are asked for.
+pub struct Asked {
+    pub time: RunTime,
+    pub rule: Rule,
+    pub category: Wanted,
+    pub per_rank: bool,
+}
+
 impl Facts {
-    pub fn new(arguments: &Arguments, source: &Source, number: usize, progress: &Progress) -> Result<Facts> {
+    pub fn new(asked: &Asked, source: &Source, number: usize, progress: &Progress) -> Result<Facts> {
         let operation = source.operations()[number].clone();
-        let (time, rule) = (arguments.time.time, arguments.rule.rule);
-        let mut selection = Selection::new(source, number, time, rule, arguments.category)?;
+        let (time, rule) = (asked.time, asked.rule);
+        let mut selection = Selection::new(source, number, time, rule, asked.category)?;
         // The account goes by the categories of the local run times.
         let category = (time == RunTime::Local).then_some(selection.categories.category.as_slice());
         let account = operation_time::of_operation(source, number, rule, category);
@@ -83,7 +90,7 @@ impl Facts {
         let facts = Facts {
             time: time.name(),
             method: rule.name(),
-            category: arguments.category.name(),
+            category: asked.category.name(),
             counts: Category::ALL.map(|of| (of.name(), selection.categories.count(of))).into_iter().collect(),
             warmup_end,
             remarks: selection.remarks,
@@ -96,7 +103,7 @@ impl Facts {
             non_blocking: non_blocking::costs(source, number, &selection)?,
             counters: counters::by_name(source, number, &selection),
             all_calls: source.all_calls().iter().find(|all| all.operation == number).cloned(),
-            per_rank: arguments.per_rank.then(|| ranks::each(&of_ranks, summary.as_ref(), &selection)),
+            per_rank: asked.per_rank.then(|| ranks::each(&of_ranks, summary.as_ref(), &selection)),
             operation,
         };
         progress.step();

@@ -18,7 +18,7 @@ use mpitrace_source::Source;
 use mpitrace_source::memory;
 use mpitrace_source::options::{Input, RuleOption, TimeOption};
 
-use facts::Facts;
+use facts::{Asked, Facts};
 use selection::Wanted;
 
 /// Show the statistics of the run times of each operation
@@ -57,7 +57,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let numbers: Vec<usize> = source.wanted(arguments.operation).collect();
     let steps = numbers.len() as u64 * facts::STEPS;
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
-    let each = numbers.iter().map(|&number| Facts::new(arguments, &source, number, &progress));
+    let Arguments { category, per_rank, rule: RuleOption { rule }, .. } = *arguments;
+    let asked = Asked { time, rule, category, per_rank };
+    let each = numbers.iter().map(|&number| Facts::new(&asked, &source, number, &progress));
     if arguments.json {
         output::json_rows(output, "stats", each)?;
     } else {

@@ -1,9 +1,12 @@
 //! `mpitrace watch`: a running job, looked at without disturbing it.
 
 mod choice;
+mod frame;
 pub mod node;
 mod other_nodes;
+mod pace;
 mod screen;
+mod seen;
 mod stacks;
 
 use std::io::{IsTerminal, Write};
@@ -16,8 +19,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use mpitrace_job::process;
 use mpitrace_live as live;
-use mpitrace_live::summary::View;
-use mpitrace_live::{Job, Observer, Snapshot, State, Stragglers, Stuck, Summary, Waiting};
+use mpitrace_live::{Job, Observer, Snapshot, State, Stragglers, Waiting};
 use mpitrace_show::output::{self, Output};
 use mpitrace_trace::operations::Mismatch;
 use mpitrace_words::places::{StuckFacts, WhereFacts};
@@ -25,14 +27,9 @@ use mpitrace_words::stack::Stack;
 use serde::Serialize;
 
 use self::other_nodes::{Nodes, Way};
+use self::pace::{INTERVAL, PATIENCE, give_way};
+use self::seen::Seen;
 use self::stacks::{Taken, Which};
-
-/// Between two looks.
-const INTERVAL: Duration = Duration::from_secs(1);
-/// The ranks go first where there are fewer processors than processes that are ready.
-const NICENESS: i32 = 10;
-/// How long the first look of the other nodes is waited for.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Show where the ranks of a running job are, and why it does not go on
 ///
@@ -91,14 +88,6 @@ struct Facts {
     stacks: Vec<Stack>,
 }
 
-struct Seen {
-    job: String,
-    summary: Summary,
-    view: View,
-    waiting: Waiting,
-    stuck: Option<Stuck>,
-}
-
 struct Watcher {
     folders: Vec<PathBuf>,
     key: String,
@@ -138,12 +127,6 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     let has_finding = seen.stuck.is_some() || seen.view.mismatched > 0;
     Ok(if has_finding { ExitCode::from(crate::exit::FINDING) } else { ExitCode::SUCCESS })
-}
-
-/// Lets the ranks go first: a look may wait.
-fn give_way() {
-    // SAFETY: setpriority changes the niceness of this process alone, to a higher one, which is always permitted.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
 }
 
 /// Two looks, and more as long as ranks may be stuck and have not been looked at for long enough to say so.

@@ -15,16 +15,16 @@ use clap::Args;
 use mpitrace_job::process;
 use mpitrace_job::stacks::Namer;
 use mpitrace_live as live;
-use mpitrace_live::{Observer, Summary};
-use mpitrace_show::output::{DataSink, Output};
-use serde::{Deserialize, Serialize};
+use mpitrace_live::Observer;
+use mpitrace_show::output::Output;
 
 use super::choice;
+use super::frame::Frame;
 use super::other_nodes::{Nodes, Way};
-use super::stacks::Threads;
+use super::pace;
 
 /// How long a job that is not there yet is waited for.
-const PATIENCE: Duration = super::PATIENCE;
+const PATIENCE: Duration = pace::PATIENCE;
 
 /// Write what this node knows of a job to standard output, a look a second (`mpitrace watch` starts this)
 #[derive(Debug, Args)]
@@ -39,17 +39,9 @@ pub struct Arguments {
     launcher: Vec<String>,
 }
 
-/// One node's share of a look, with those of the nodes whose looks it passes on.
-#[derive(Debug, Default, Deserialize, Serialize)]
-pub struct Frame {
-    pub summary: Summary,
-    /// The stacks of ranks that were asked for since the last look.
-    pub stacks: BTreeMap<u32, Threads>,
-}
-
 /// Writes frames until the job has ended, or no process reads them any more.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    super::give_way();
+    pace::give_way();
     let folders = crate::recover::usual_folders();
     let began = Instant::now();
     let mut was_there = false;
@@ -85,7 +77,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         if !is_there && (was_there || began.elapsed() > PATIENCE) {
             return Ok(ExitCode::SUCCESS);
         }
-        sleep(super::INTERVAL);
+        sleep(pace::INTERVAL);
     }
 }
 
@@ -97,42 +89,4 @@ fn questions() -> Receiver<(Vec<u32>, bool)> {
         lines.filter_map(|line| serde_json::from_str(&line).ok()).try_for_each(|question| sender.send(question))
     });
     receiver
-}
-
-impl Frame {
-    fn write(&self, output: &mut impl DataSink) -> Result<()> {
-        let output = output.data();
-        serde_json::to_writer(&mut *output, self)?;
-        Ok(output.write_all(b"\n")?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::{Read, Seek};
-
-    use super::*;
-
-    #[test]
-    fn a_frame_comes_as_it_was_written() {
-        let mut summary = Summary::default();
-        (summary.nodes, summary.unreadable) = (2, vec!["a: is too short".into()]);
-        let stacks: BTreeMap<u32, Threads> = [(3, vec![Ok(vec!["main".to_owned()]), Err("why".to_owned())])].into();
-        let frame = Frame { summary, stacks };
-        // It is longer than lines of a page may be.
-        let mut file = tempfile::tempfile().unwrap();
-        let mut output = Output::file(file.try_clone().unwrap());
-        frame.write(&mut output).unwrap();
-        frame.write(&mut output).unwrap();
-        output.flush().unwrap();
-        let mut text = String::new();
-        file.rewind().unwrap();
-        file.read_to_string(&mut text).unwrap();
-        assert_eq!(text.lines().count(), 2);
-        for line in text.lines() {
-            let found: Frame = serde_json::from_str(line).unwrap();
-            assert_eq!((found.summary.nodes, &found.stacks), (2, &frame.stacks));
-            assert_eq!(found.summary.unreadable, frame.summary.unreadable);
-        }
-    }
 }

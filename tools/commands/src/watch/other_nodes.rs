@@ -10,8 +10,7 @@ use anyhow::{Context, Error, Result, ensure};
 use mpitrace_live::{Job, Summary};
 use mpitrace_words::info::nodes::{expand, short};
 
-use super::node::Frame;
-use super::stacks::Threads;
+use super::frame::{Frame, Threads};
 
 /// The sign for the name of a node in the words of --by.
 const NODE: &str = "%n";

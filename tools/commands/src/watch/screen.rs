@@ -13,7 +13,7 @@ use mpitrace_words::mismatches;
 use mpitrace_words::places::{self, place};
 use mpitrace_words::stack::Stack;
 
-use super::Seen;
+use super::seen::Seen;
 
 const NS: f64 = 1e9;
 /// Lines of each table.

@@ -7,10 +7,8 @@ use mpitrace_job::stacks::Namer;
 use mpitrace_live::process::Process;
 use mpitrace_live::{Snapshot, Stuck};
 
+use super::frame::Threads;
 use super::other_nodes::Nodes;
-
-/// The stacks of a rank's threads, or why there are none.
-pub type Threads = Vec<Result<Vec<String>, String>>;
 
 /// The ranks whose stacks are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

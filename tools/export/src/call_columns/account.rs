@@ -1,6 +1,6 @@
 //! The time of a call that was waiting, or spent off the processor.
 
-use super::{CallColumn, Kind};
+use super::column::{CallColumn, Kind};
 
 pub const COLUMNS: &[CallColumn] = &[
     CallColumn::new("waiting_ns", Kind::Real, |row| row.account.waiting_ns.into())

@@ -1,6 +1,6 @@
 //! The algorithm of a call.
 
-use super::{CallColumn, Kind};
+use super::column::{CallColumn, Kind};
 
 pub const COLUMNS: &[CallColumn] =
     &[CallColumn::new("algorithm", Kind::Algorithm, |row| row.algorithm.into()).beside().in_table(|_| 0).spare(7)];

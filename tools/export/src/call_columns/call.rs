@@ -2,8 +2,8 @@
 
 use mpitrace_trace::operations::Operations;
 
-use super::super::rows::Calls;
-use super::{CallColumn, Kind, Value};
+use super::column::{CallColumn, Kind, Value};
+use crate::rows::Calls;
 
 /// 15 digits before the point: eleven days.
 const TIME: usize = 16;

@@ -1,6 +1,6 @@
 //! The cost of a non-blocking call beside its own time.
 
-use super::{CallColumn, Kind};
+use super::column::{CallColumn, Kind};
 
 pub const COLUMNS: &[CallColumn] = &[
     CallColumn::new("init_ns", Kind::Real, |row| row.request.map(|request| request.init_ns).into()).of_request(),

@@ -1,6 +1,6 @@
 //! The time in calls that can wait before a call.
 
-use super::{CallColumn, Kind};
+use super::column::{CallColumn, Kind};
 
 pub const COLUMNS: &[CallColumn] = &[
     CallColumn::new("p2p_ns", Kind::Real, |row| row.p2p_ns.into()).in_long_csv().beside(),

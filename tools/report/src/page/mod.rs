@@ -2,6 +2,7 @@
 //! under the pointer and zooming.
 
 pub mod figure;
+mod html;
 mod operation;
 
 use std::io::Write;
@@ -13,6 +14,7 @@ use mpitrace_show::text;
 use super::fingerprint::{Fingerprint, Overview, Report, Run};
 use super::plots;
 use figure::Figures;
+use html::{facts, list, table};
 use mpitrace_statistics::categories::Category;
 
 const STYLE: &str = include_str!("../assets/page.css");
@@ -88,11 +90,6 @@ fn summary(run: &Run) -> String {
     format!("<p class=\"verdict\">{}</p>\n{}", escaped(&run.verdict), list("answer", &others))
 }
 
-fn list(class: &str, lines: &[String]) -> String {
-    let items: String = lines.iter().map(|line| format!("<li>{}</li>", escaped(line))).collect();
-    format!("<ul class=\"{class}\">{items}</ul>\n")
-}
-
 /// The operations with the most time first; equal ones in their order.
 fn by_time(rows: &[Overview]) -> Vec<&Overview> {
     let mut rows: Vec<&Overview> = rows.iter().collect();
@@ -147,36 +144,6 @@ fn operations(rows: &[&Overview]) -> String {
     table(&head, &rows.iter().map(row).collect::<Vec<_>>(), 3)
 }
 
-/// A table of cells that are HTML; those from a column on are numbers.
-fn table(head: &[&str], rows: &[Vec<String>], numbers_from: usize) -> String {
-    let class = |column: usize| if column >= numbers_from { " class=\"number\"" } else { "" };
-    let mut text = "<div class=\"scroll\"><table>".to_owned();
-    if !head.is_empty() {
-        let cells = head.iter().enumerate().map(|(column, name)| format!("<th{}>{name}</th>", class(column)));
-        text.push_str(&format!("<thead><tr>{}</tr></thead>", cells.collect::<String>()));
-    }
-    text.push_str("<tbody>\n");
-    for row in rows {
-        let first = if head.is_empty() { "th" } else { "td" };
-        let cell = |(column, cell): (usize, &String)| match column {
-            0 => format!("<{first}>{cell}</{first}>"),
-            _ => format!("<td{}>{cell}</td>", class(column)),
-        };
-        text.push_str(&format!("<tr>{}</tr>\n", row.iter().enumerate().map(cell).collect::<String>()));
-    }
-    text + "</tbody></table></div>\n"
-}
-
-/// A table of titles and texts.
-fn facts(pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>) -> String {
-    let row = |(title, text): (_, _)| {
-        let (title, text): (&dyn AsRef<str>, &dyn AsRef<str>) = (&title, &text);
-        vec![escaped(title.as_ref()), format!("<span class=\"wrap\">{}</span>", escaped(text.as_ref()))]
-    };
-    let rows: Vec<Vec<String>> = pairs.into_iter().map(|(title, text)| row((title, text))).collect();
-    table(&[], &rows, usize::MAX)
-}
-
 /// The facts that are known of a run.
 fn run_facts(run: &Run) -> String {
     let of_run = run.facts.iter().map(|(title, text)| (title, text));
@@ -186,18 +153,6 @@ fn run_facts(run: &Run) -> String {
         text.push_str(&format!("<details><summary>everything recorded about the run</summary>{all}</details>"));
     }
     text
-}
-
-/// A choice of which of the following parts are shown: one of the values. A stylesheet does it, by the values' names.
-fn choice(group: &str, values: &[&str], chosen: &str) -> String {
-    let one = |value: &&str| {
-        let id = format!("{group}-{value}");
-        let checked = if *value == chosen { " checked" } else { "" };
-        format!(
-            "<input type=\"radio\" name=\"{group}\" id=\"{id}\" value=\"{value}\"{checked}><label for=\"{id}\">{value}</label>"
-        )
-    };
-    format!("<span class=\"control\">run time</span>{}\n", values.iter().map(one).collect::<String>())
 }
 
 #[cfg(test)]
@@ -212,14 +167,5 @@ mod tests {
             }
         }
         assert!(SCRIPT.lines().count() <= 300);
-    }
-
-    #[test]
-    fn no_text_of_a_trace_is_markup() {
-        let cells = facts([("</script><b>", "a & \"b\"")]);
-        assert!(
-            cells.contains("<th>&lt;/script&gt;&lt;b&gt;</th>") && cells.contains("a &amp; &quot;b&quot;"),
-            "{cells}"
-        );
     }
 }

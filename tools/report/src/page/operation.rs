@@ -6,7 +6,7 @@ use mpitrace_words::numbers::{self, Row};
 use serde_json::json;
 
 use super::figure::{Figures, data, short};
-use super::{choice, facts, list, table};
+use super::html::{choice, facts, list, table};
 use crate::fingerprint::{Fingerprint, Report, Timed};
 use crate::plots::{self, View};
 use mpitrace_statistics::Summary;

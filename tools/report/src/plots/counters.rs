@@ -3,7 +3,7 @@
 use mpitrace_show::draw::axis::{Kind, extent, with_room};
 use mpitrace_show::draw::plot::{FAR, Plot, Range};
 
-use super::View;
+use super::view::View;
 use crate::fingerprint::Counter;
 
 /// The value on the slowest rank against the run time.

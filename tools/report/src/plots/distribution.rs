@@ -6,7 +6,7 @@ use mpitrace_statistics::categories::Category;
 use mpitrace_statistics::{Description, normal_quantile};
 
 use super::sets::{Set, against_normal};
-use super::{ALL, DASHED, ORDER, View, ink};
+use super::view::{ALL, DASHED, ORDER, View, ink};
 use crate::fingerprint::{Ecdf, Timed};
 use crate::histogram::Histogram;
 

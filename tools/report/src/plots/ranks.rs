@@ -5,7 +5,7 @@ use mpitrace_show::draw::picture::shade;
 use mpitrace_show::draw::plot::{Bar, Image, Ink, Mark, PALETTE, Plot, Range};
 use mpitrace_show::draw::scene::{Colour, GRID, PAPER};
 
-use super::ALL;
+use super::view::ALL;
 use crate::fingerprint::Heat;
 use crate::timeline::{Detail, Timeline};
 

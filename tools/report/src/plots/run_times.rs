@@ -3,7 +3,7 @@
 use mpitrace_show::draw::plot::{FAR, Plot, Range};
 use mpitrace_statistics::categories::Category;
 
-use super::View;
+use super::view::View;
 
 /// All repetitions.
 pub fn all(view: View) -> Plot {

@@ -14,7 +14,7 @@ use mpitrace_trace::operations::{CallSite, Operations};
 use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
-use super::verdict::{percent, seconds};
+use super::units::{percent, seconds};
 
 const NS: f64 = 1e9;
 const ROWS: usize = 20;

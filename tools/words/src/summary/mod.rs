@@ -4,10 +4,12 @@
 
 pub mod facts;
 pub mod grouped;
+mod make;
 mod processes;
+mod units;
 mod unknown_waits;
 mod verdict;
 mod words;
 
 pub use facts::Summary;
-pub use verdict::{percent, seconds};
+pub use units::{percent, seconds};

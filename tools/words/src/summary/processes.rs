@@ -8,8 +8,7 @@ use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
-use super::facts::Summary;
-use super::verdict::seconds;
+use super::units::seconds;
 
 const NS: f64 = 1e9;
 /// A process that took less from a rank, s, or less than half of what was taken, is not named.
@@ -31,38 +30,35 @@ struct Process {
     seconds: f64,
 }
 
-impl Summary {
-    /// With the processes that were seen on the nodes of a trace.
-    pub fn with_processes(mut self, trace: &Trace, files: &[PathBuf]) -> Summary {
-        let samples = RunSamples::open(trace, files).ok().flatten().map(|run| run.samples.preempted);
-        let process = |Taker { rank, name, user, ns }| Process { name, user, rank, seconds: ns as f64 / NS };
-        let of_rank = |Preempted { rank, ns, takers }| OfRank {
-            rank,
-            preempted_s: ns as f64 / NS,
-            processes: takers.into_iter().map(process).collect(),
-        };
-        let preempted = samples.filter(|preempted| !preempted.is_empty());
-        self.processes = preempted.map(|preempted| preempted.into_iter().map(of_rank).collect());
-        self
-    }
+/// The processes that were seen on the nodes of a trace; `None`: not looked at.
+pub fn taken(trace: &Trace, files: &[PathBuf]) -> Option<Vec<OfRank>> {
+    let samples = RunSamples::open(trace, files).ok().flatten().map(|run| run.samples.preempted);
+    let process = |Taker { rank, name, user, ns }| Process { name, user, rank, seconds: ns as f64 / NS };
+    let of_rank = |Preempted { rank, ns, takers }| OfRank {
+        rank,
+        preempted_s: ns as f64 / NS,
+        processes: takers.into_iter().map(process).collect(),
+    };
+    let preempted = samples.filter(|preempted| !preempted.is_empty());
+    preempted.map(|preempted| preempted.into_iter().map(of_rank).collect())
+}
 
-    /// The process that took most from a rank.
-    pub(super) fn taker(&self) -> Option<String> {
-        let named = self.processes.iter().flatten().filter_map(|of_rank| Some((of_rank, of_rank.named()?)));
-        let (of_rank, process) = named.max_by(|(_, one), (_, other)| one.seconds.total_cmp(&other.seconds))?;
-        let (rank, lost) = (of_rank.rank, seconds(of_rank.preempted_s));
-        Some(match process.rank {
-            Some(other) => format!(
-                "Ranks {} and {} share a processor ({lost} lost): bind each to its own (mpirun --bind-to core).",
-                rank.min(other),
-                rank.max(other)
-            ),
-            None => {
-                let (name, user) = (text::printable(&process.name), text::printable(&process.user));
-                format!("Rank {rank} was preempted for {lost}, mostly by `{name}` (user {user}).")
-            }
-        })
-    }
+/// The process that took most from a rank, as a sentence.
+pub fn taker(processes: &[OfRank]) -> Option<String> {
+    let named = processes.iter().filter_map(|of_rank| Some((of_rank, of_rank.named()?)));
+    let (of_rank, process) = named.max_by(|(_, one), (_, other)| one.seconds.total_cmp(&other.seconds))?;
+    let (rank, lost) = (of_rank.rank, seconds(of_rank.preempted_s));
+    Some(match process.rank {
+        Some(other) => format!(
+            "Ranks {} and {} share a processor ({lost} lost): bind each to its own (mpirun --bind-to core).",
+            rank.min(other),
+            rank.max(other)
+        ),
+        None => {
+            let (name, user) = (text::printable(&process.name), text::printable(&process.user));
+            format!("Rank {rank} was preempted for {lost}, mostly by `{name}` (user {user}).")
+        }
+    })
 }
 
 impl OfRank {

@@ -11,6 +11,7 @@ use mpitrace_statistics::median;
 use mpitrace_trace::undone::Undone;
 
 use super::facts::Summary;
+use super::units::percent;
 use crate::reason;
 
 /// A loss below this share of the ranks' time is within the noise of most runs.
@@ -367,18 +368,6 @@ fn without_loss(summary: &Summary, name: &str) -> Verdict {
         ),
     };
     Verdict { sentence, next: Some(format!("mpitrace stats {name}")) }
-}
-
-pub fn percent(share: f64) -> String {
-    match 100.0 * share {
-        0.0 => "0 %".to_owned(),
-        small if small < 0.1 => "less than 0.1 %".to_owned(),
-        percent => format!("{percent:.1} %"),
-    }
-}
-
-pub fn seconds(seconds: f64) -> String {
-    text::time(1e9 * seconds)
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use mpitrace_show::text;
 use mpitrace_trace::calls::whole_run::Counted;
 
 use super::facts::{LossFacts, Summary};
+use super::processes;
+use super::units::{percent, seconds};
 use super::unknown_waits;
-use super::verdict::{percent, seconds};
 use crate::mismatches;
 use crate::{reason, undone};
 
@@ -123,7 +124,7 @@ impl Summary {
         };
         let notices = [
             (!self.complete).then_some(incomplete),
-            self.taker(),
+            self.processes.as_deref().and_then(processes::taker),
             self.sample.as_ref().map(|sample| {
                 let [least, most] =
                     [sample.waiting_least_s, sample.waiting_most_s].map(|seconds| percent(self.share(1e9 * seconds)));

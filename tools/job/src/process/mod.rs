@@ -1,5 +1,7 @@
 //! Runs a job the way a shell does: same process group, same standard streams, its exit code.
 
+pub mod markers;
+
 use std::io;
 use std::os::fd::IntoRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};

@@ -1,0 +1,137 @@
+//! The declaration of a column, and the value that a call has in it.
+
+use std::fmt;
+
+use mpitrace_trace::calls::algorithms::Algorithm;
+use mpitrace_trace::operations::Operations;
+use serde::{Serialize, Serializer};
+
+use crate::rows::{Calls, Row};
+
+/// A column of the calls.
+pub struct CallColumn {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// Its value for a call.
+    pub value: for<'r> fn(&Row<'r>) -> Value<'r>,
+    /// True if every call has a value.
+    pub is_always_known: bool,
+    pub is_data: bool,
+    /// Only calls with a request have it.
+    pub is_of_request: bool,
+    /// True if it is a metric in the long form of CSV.
+    pub is_metric: bool,
+    /// True if a timeline shows it beside a call.
+    pub is_beside: bool,
+    /// Characters in the table of `dump`, at least; `None`: it is not there.
+    pub width: Option<fn(&Calls) -> usize>,
+    /// The order in which the table leaves it out.
+    pub spare: u8,
+    /// Its text in the table where it is not known.
+    pub unknown: &'static str,
+}
+
+impl CallColumn {
+    /// One of data, which the table does not show.
+    pub const fn new(name: &'static str, kind: Kind, value: for<'r> fn(&Row<'r>) -> Value<'r>) -> CallColumn {
+        CallColumn {
+            name,
+            kind,
+            value,
+            is_always_known: false,
+            is_data: true,
+            is_of_request: false,
+            is_metric: false,
+            is_beside: false,
+            width: None,
+            spare: 0,
+            unknown: "",
+        }
+    }
+
+    pub const fn always_known(self) -> CallColumn {
+        CallColumn { is_always_known: true, ..self }
+    }
+
+    pub const fn of_request(self) -> CallColumn {
+        CallColumn { is_of_request: true, ..self }
+    }
+
+    pub const fn in_long_csv(self) -> CallColumn {
+        CallColumn { is_metric: true, ..self }
+    }
+
+    pub const fn beside(self) -> CallColumn {
+        CallColumn { is_beside: true, ..self }
+    }
+
+    pub const fn in_table(self, width: fn(&Calls) -> usize) -> CallColumn {
+        CallColumn { width: Some(width), ..self }
+    }
+
+    pub const fn spare(self, spare: u8) -> CallColumn {
+        CallColumn { spare, ..self }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub enum Kind {
+    U32,
+    U64,
+    I32,
+    Real,
+    Flag,
+    /// A text of the operation with this number.
+    OfOperation(fn(&Operations, usize) -> &str),
+    Algorithm,
+}
+
+/// The value of a call in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value<'a> {
+    Unknown,
+    Number(u64),
+    Signed(i32),
+    Real(f64),
+    Flag(bool),
+    Text(&'a str),
+    #[serde(serialize_with = "as_text")]
+    Algorithm(Algorithm),
+}
+
+fn as_text<S: Serializer>(algorithm: &Algorithm, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(algorithm)
+}
+
+macro_rules! values {
+    ($($kind:ty => $variant:ident),*) => { $(
+        impl From<$kind> for Value<'_> {
+            fn from(value: $kind) -> Self {
+                Value::$variant(value.into())
+            }
+        }
+    )* };
+}
+
+values! { u32 => Number, u64 => Number, i32 => Signed, f64 => Real, bool => Flag, Algorithm => Algorithm }
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value::Unknown, Into::into)
+    }
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Value::Unknown => Ok(()),
+            Value::Number(value) => value.fmt(formatter),
+            Value::Signed(value) => value.fmt(formatter),
+            Value::Real(value) => value.fmt(formatter),
+            Value::Flag(value) => value.fmt(formatter),
+            Value::Text(value) => value.fmt(formatter),
+            Value::Algorithm(value) => value.fmt(formatter),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Makes the summary of a trace.
+
+use std::path::PathBuf;
+
+use mpitrace_analysis::account::{Account, Kind, Loss, RankAccount, RankPart};
+use mpitrace_analysis::causes::Causes;
+use mpitrace_analysis::efficiency;
+use mpitrace_analysis::replay::{self, Gain, Origin};
+use mpitrace_statistics::categories::Rule;
+use mpitrace_statistics::median;
+use mpitrace_trace::calls::whole_run;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader::Trace;
+
+use super::facts::{Efficiencies, LossFacts, OriginFacts, Sample, Share, Summary};
+use super::verdict::{Evidence, Verdict};
+use super::{processes, unknown_waits};
+use crate::description::communicator_labels;
+
+const NS: f64 = 1e9;
+
+/// Losses that are listed in JSON; smaller ones are left out.
+const LISTED: usize = 50;
+
+impl Summary {
+    /// The summary of a trace; `name` is how a command line names it.
+    pub fn new(trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
+        Summary::of_account(&Account::new(trace, clock, operations, Rule::default()), trace, operations, clock, name)
+    }
+
+    /// The summary of a run whose account is known.
+    pub fn of_account(account: &Account, trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
+        let sum = account.sum();
+        let rank_ns = account.rank_ns();
+        let [mut losses, mut shown] = [account.losses(false), account.losses(true)];
+        losses.truncate(LISTED);
+        shown.truncate(LISTED);
+        // What is not listed is late in turns.
+        let (listed, own) = (losses.len(), shown.iter().filter(|loss| !losses.contains(loss)).cloned());
+        let all: Vec<Loss> = losses.iter().cloned().chain(own).collect();
+        let gains = replay::gains(trace, clock, operations, account, &all);
+        let mut all_calls = whole_run::all_calls(trace, operations, clock);
+        all_calls.retain(|all| !all.is_region);
+        let labels = communicator_labels(trace, operations);
+        let facts = |loss: &Loss| {
+            let place = all.iter().position(|other| other == loss);
+            let gain = place.map_or_else(Gain::default, |place| gains[place].clone());
+            let origin = gain.origin.iter().map(|&origin| OriginFacts::new(origin, operations)).collect();
+            LossFacts { gain, origin, ..LossFacts::new(loss.clone(), operations, account, &labels) }
+        };
+        let losses = all[..listed].iter().map(facts).collect();
+        let shown = shown.iter().map(facts).collect();
+        let longest = account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
+        let mut summary = Summary {
+            ranks: trace.world_size,
+            complete: trace.complete,
+            unknown_ends: account.ranks.iter().filter(|rank| !rank.end_is_known).count(),
+            seconds: longest / NS,
+            rank_seconds: rank_ns / NS,
+            collectives_share: Share::new(account, |rank| rank.collectives_ns),
+            mpi_share: Share::new(account, |rank| rank.parts.sum_of(&RankPart::MPI)),
+            calls_timed: account.ranks.iter().all(|rank| rank.is_timed),
+            divided: account.ranks.iter().all(|rank| rank.is_divided),
+            collectives_s: sum.run_time / NS,
+            calls: sum,
+            parts: account.rank_parts(),
+            synchronised: clock.is_synchronised(),
+            unknown_waits_below_ns: unknown_waits::below_ns(trace, clock),
+            efficiency: efficiency::whole_run(account)
+                .map(|run| Efficiencies { run, regions: efficiency::regions(trace, clock, account) }),
+            losses,
+            shown,
+            mismatches: operations.mismatches.clone(),
+            mismatched: operations.mismatched(),
+            undone: operations.undone(trace),
+            sample: account.estimate().map(|estimate| {
+                let [waiting_least_s, waiting_most_s] = estimate.interval(sum.waiting).map(|ns| ns / NS);
+                Sample { repetitions: estimate.kept, of: estimate.of, waiting_least_s, waiting_most_s }
+            }),
+            all_calls,
+            processes: None,
+            verdict: String::new(),
+            next: None,
+        };
+        let causes = |operation: usize| {
+            Causes::without_counters(trace, clock, &operations.operations[operation], Rule::default())
+        };
+        let has_counters = trace.parts.iter().any(|part| part.counter_columns().next().is_some());
+        let evidence = Evidence { account, causes: &causes, has_counters };
+        let Verdict { sentence, next } = Verdict::new(&summary, &evidence, name);
+        (summary.verdict, summary.next) = (sentence, next);
+        summary
+    }
+
+    /// With the processes that were seen on the nodes of a trace.
+    pub fn with_processes(mut self, trace: &Trace, files: &[PathBuf]) -> Summary {
+        self.processes = processes::taken(trace, files);
+        self
+    }
+}
+
+impl Share {
+    fn new(account: &Account, of: impl Fn(&RankAccount) -> f64) -> Share {
+        let shares = account.ranks.iter().filter(|rank| rank.wall_ns > 0.0);
+        let mut shares: Vec<f64> = shares.map(|rank| of(rank) / rank.wall_ns).collect();
+        shares.sort_by(f64::total_cmp);
+        let in_all: f64 = account.ranks.iter().map(&of).sum();
+        match (shares.first().copied(), shares.last().copied(), median(&mut shares)) {
+            (Some(min), Some(max), Some(median)) => Share { all: in_all / account.rank_ns(), min, median, max },
+            _ => Share::default(),
+        }
+    }
+}
+
+impl OriginFacts {
+    fn new(origin: Origin, operations: &Operations) -> OriginFacts {
+        let key = origin.operation.map(|operation| &operations.operations[operation].key);
+        let call_site = key.and_then(|key| key.call_site.clone());
+        OriginFacts { rank: origin.rank, because: origin.because, call_site }
+    }
+}
+
+impl LossFacts {
+    fn new(loss: Loss, operations: &Operations, account: &Account, labels: &[String]) -> LossFacts {
+        let rank_ns = account.rank_ns();
+        let message = loss.message.map(|index| &account.late_messages[index]);
+        let key = loss.operation.map(|operation| &operations.operations[operation].key);
+        LossFacts {
+            on_processor: loss.because.filter(|_| loss.kind == Kind::LateRank).map(|because| !because.is_off()),
+            function: key.map(|key| &key.function).or(message.map(|message| &message.function)).cloned(),
+            communicator: key.map(|key| operations.communicators[key.communicator].name.clone()),
+            label: key.map(|key| labels[key.communicator].clone()),
+            bytes: key.and_then(|key| key.bytes),
+            call_site: key.map_or(message.and_then(|message| message.call_site.clone()), |key| key.call_site.clone()),
+            seconds: loss.ns / NS,
+            share: if rank_ns > 0.0 { loss.ns / rank_ns } else { 0.0 },
+            gain: Gain::default(),
+            origin: Vec::new(),
+            loss,
+        }
+    }
+}
