@@ -1,13 +1,13 @@
 //! The work of the commands on a trace, or with run times of another tool.
 
-use mpitrace_statistics::categories::Rule;
 use mpitrace_analysis::causality::Causality;
+use mpitrace_statistics::categories::Rule;
+use mpitrace_synchronise::Method;
 use mpitrace_trace::clock::{Clock, Truth};
 use mpitrace_trace::import::Measured;
 use mpitrace_trace::operations::{NO_RECORD, Operation, Operations};
 use mpitrace_trace::reader::{Part, Trace};
 use mpitrace_trace::run_time::RunTime;
-use mpitrace_synchronise::Method;
 
 /// Of each trace so many operations are looked at.
 const OPERATIONS: usize = 4;

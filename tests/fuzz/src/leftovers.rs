@@ -4,9 +4,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use mpitrace_trace::reader::Trace;
 use mpitrace_format::recover::{by_job, leftovers, recover_job};
 use mpitrace_platform::node_files;
+use mpitrace_trace::reader::Trace;
 
 use crate::analyse;
 use crate::seeds::segment;

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mpitrace_trace::import::csv;
 use mpitrace_fuzz::{analyse, memory_file};
+use mpitrace_trace::import::csv;
 
 fuzz_target!(|bytes: &[u8]| {
     memory_file::with(bytes, |path| {

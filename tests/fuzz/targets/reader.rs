@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use mpitrace_trace::reader::Trace;
 use mpitrace_fuzz::{analyse, checksums, memory_file, mutate, places};
+use mpitrace_trace::reader::Trace;
 
 fuzz_target!(|bytes: &[u8]| {
     memory_file::with(bytes, |path| {
