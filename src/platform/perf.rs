@@ -34,7 +34,7 @@ pub struct Attributes {
     pub config: u64,
     /// For sampling, which is not done here.
     pub sample_period: u64,
-    /// The same.
+    /// For sampling, too.
     pub sample_type: u64,
     /// Bits of [`mod@format`].
     pub read_format: u64,
@@ -76,7 +76,7 @@ pub mod format {
 }
 
 impl Attributes {
-    /// Those of a counting event, with all else 0.
+    /// The attributes of a counting event, with all else 0.
     pub fn new(kind: u32, config: u64) -> Attributes {
         Attributes { kind, size: ATTRIBUTES_SIZE as u32, config, ..Attributes::default() }
     }

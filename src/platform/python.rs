@@ -37,12 +37,12 @@ enum Lines {
 pub struct Layout {
     /// From a thread state to the pointer to its frame: offsets to follow.
     frame: &'static [u64],
-    /// Of a frame: its code, the frame that has called it, its instruction, and from 3.11 on its owner.
+    /// Places in a frame: its code, the frame that has called it, its instruction, and from 3.11 on its owner.
     code: u64,
     previous: u64,
     instruction: u64,
     owner: Option<u64>,
-    /// Of a code object: the first line.
+    /// The place of the first line in a code object.
     first_line: u64,
     /// Its file, its name and the table of lines.
     pub names: [u64; 3],
@@ -53,7 +53,7 @@ pub struct Layout {
     text: [u64; 2],
 }
 
-/// Of 3.8 and 3.9.
+/// The layout of 3.8 and 3.9.
 const FIRST: Layout = Layout {
     frame: &[24],
     code: 32,
@@ -66,7 +66,7 @@ const FIRST: Layout = Layout {
     lines: Lines::Changes,
     text: [48, 72],
 };
-/// Of 3.13.
+/// The layout of 3.13.
 const LAST: Layout = Layout {
     frame: &[72],
     code: 0,
@@ -110,7 +110,7 @@ pub struct Place {
 }
 
 impl Layout {
-    /// That of Python 3 of this minor version.
+    /// The layout of Python 3 of this minor version.
     pub fn of_version(minor: u64) -> Option<&'static Layout> {
         LAYOUTS.get(usize::try_from(minor.checked_sub(8)?).ok()?)
     }

@@ -61,7 +61,7 @@ fn teach(peers: &mut impl Peers, client: usize, fit_points: u32, exchanges: u32,
     }
 }
 
-/// The same drift through an offset that SKaMPI's ping-pong has found just now.
+/// A drift through an offset that SKaMPI's ping-pong has found just now.
 fn through_offset(peers: &mut impl Peers, server: usize, drift: AffineMap, exchanges: u32, share: f64) -> AffineMap {
     let found = ping(peers, server, exchanges, share).exchanges;
     match exchange::skampi(&found) {

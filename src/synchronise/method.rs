@@ -22,7 +22,7 @@ pub enum Method {
     Hca2,
     /// Top down: each parent answers with its global clock.
     Hca3,
-    /// The same, with the parameters of its authors for one leader per node. All methods here run among leaders.
+    /// HCA3 with the parameters of its authors for one leader per node. All methods here run among leaders.
     H2hca,
     /// Score-P's way: offsets at Init and at Finalize, a straight line between them.
     Linear,

@@ -25,7 +25,8 @@ pub(crate) fn probes_in_turn(peers: &mut impl Peers, exchanges: u32) -> Vec<Prob
     best.map(|best| probe(0, std::slice::from_ref(best), &[])).into_iter().collect()
 }
 
-/// Of each peer, by its number: how far apart the bounds lay on the offset to it, ticks, where they were closest so far.
+/// For each peer, by its number: how far apart the bounds lay on the offset to it, ticks, where they were closest so
+/// far.
 #[derive(Clone, Debug, Default)]
 pub struct Widths(BTreeMap<u32, u64>);
 
@@ -46,13 +47,14 @@ pub struct Repetitions {
 const LONG: Duration = Duration::from_millis(50);
 
 impl Repetitions {
-    /// Of the last synchronisation: sleeps of 63 ms in all.
+    /// The repetitions of the last synchronisation: sleeps of 63 ms in all.
     pub fn at_the_end(widths: Widths) -> Repetitions {
         Repetitions { widths, factor: 2, most: 6, longest: Duration::MAX }
     }
 
-    /// Of one while the program runs, which waits for it: sleeps of 3 ms in all. A message between ranks that share a
-    /// processor takes some 20 times as long as between others; the spread of quick ones is not worth a sleep.
+    /// The repetitions of a synchronisation while the program runs, which waits for it: sleeps of 3 ms in all. A message
+    /// between ranks that share a processor takes some 20 times as long as between others; the spread of quick ones is
+    /// not worth a sleep.
     pub fn while_it_runs(widths: Widths) -> Repetitions {
         Repetitions { widths, factor: 8, most: 2, longest: LONG }
     }

@@ -14,8 +14,8 @@ fn lowest() -> c_int {
     HIGH.min(system::descriptor_limit() / 4 * 3) as c_int
 }
 
-/// The same file by a descriptor with a high number: a program that closes all descriptors closes ours too, and what it
-/// opens next gets the lowest numbers. Where there is no high number the descriptor stays as it is.
+/// A file by a descriptor with a high number: a program that closes all descriptors closes ours too, and what it opens
+/// next gets the lowest numbers. Where there is no high number the descriptor stays as it is.
 pub fn out_of_the_way(low: c_int) -> c_int {
     let lowest = lowest();
     if low < 0 || low >= lowest {

@@ -32,7 +32,7 @@ pub fn processor() -> u32 {
 pub struct Processors([u64; 8192 / 64]);
 
 impl Processors {
-    /// Those of the calling thread; `None`: the kernel does not say.
+    /// The processors of the calling thread; `None`: the kernel does not say.
     pub fn allowed() -> Option<Processors> {
         let mut set = Processors([0; 8192 / 64]);
         // SAFETY: the kernel writes at most as many bytes as it is told, and the set is made of numbers.

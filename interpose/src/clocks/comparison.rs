@@ -27,7 +27,7 @@ const ENOUGH: Duration = Duration::from_millis(5);
 /// So long at most a rank waits in MPI_Init for the other of its pair: the test is abandoned then, and the ranks count
 /// as having clocks of their own. Both are there; with 256 ranks on two processors one exchange took more than 2 s.
 pub const PATIENCE: Duration = Duration::from_secs(20);
-/// The same in MPI_Finalize, where the first test stays valid if this one is abandoned.
+/// The patience in MPI_Finalize, where the first test stays valid if this one is abandoned.
 pub const PATIENCE_AT_THE_END: Duration = Duration::from_secs(5);
 /// Between two looks whether a rank's turn has come. Ranks that spin there take the processor from the pair that is
 /// tested: with 64 ranks on two processors each exchange took as long as 60 ranks spin.

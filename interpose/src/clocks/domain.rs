@@ -12,7 +12,7 @@ use crate::record::trace_buffer::TraceBuffer;
 /// A key that ranks have in common that may share a clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// The same on them, and on no others.
+    /// A number that the ranks of the domain share, and no others.
     pub value: u64,
     /// This rank has no folder to share a page in, or its kernel has no boot id: it is alone.
     alone: bool,

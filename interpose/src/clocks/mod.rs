@@ -61,7 +61,7 @@ static CLOCKS: OnceLock<Clocks> = OnceLock::new();
 pub struct Ranks<'w> {
     pub rank: u32,
     pub world_size: u32,
-    /// Of `MPITRACE_TEST_CLOCK`: this rank's group (0: none) and that group's text.
+    /// This rank's group in `MPITRACE_TEST_CLOCK` (0: none) and that group's text.
     pub test_clock: (u32, &'w str),
     /// The tracer's own duplicate of MPI_COMM_WORLD, made where messages are needed.
     pub comm: &'w OnceLock<Comm>,

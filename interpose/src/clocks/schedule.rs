@@ -136,7 +136,7 @@ mod tests {
         syncs_at(|calls| calls * per_call, until)
     }
 
-    /// The same with calls whose times these are.
+    /// The synchronisations of calls at these times.
     fn syncs_at(time: impl Fn(u64) -> u64, until: u64) -> Vec<u64> {
         let mut schedule = schedule(0);
         let (mut next, mut synced) = (FIRST, Vec::new());

@@ -49,7 +49,7 @@ impl Clocks {
         self.how = how;
     }
 
-    /// The same in Finalize.
+    /// Synchronises for the last time, in MPI_Finalize.
     pub(super) fn synchronise_last(&self) {
         let Some(mut leading) = self.lock() else { return };
         let limit = match self.how.method {

@@ -36,7 +36,7 @@ const OTHER_GROUP: u32 = 1 << 30;
 struct Numbers<'k> {
     known: &'k Communicator,
     own: u32,
-    /// That of the first rank that it exchanges blocks with, and how many these are.
+    /// The first rank that it exchanges blocks with, and how many these are.
     first: u32,
     peers: u32,
     is_inter: bool,

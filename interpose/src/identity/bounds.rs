@@ -12,7 +12,7 @@
 //! have made one in the same way. Beyond [`RECIPES`] ways those made in a new one have a key of this rank alone: their
 //! calls are recorded, and not matched with those of other ranks.
 //!
-//! Of the names that the program gives, [`GIVEN`] bytes are stored; of its neighbours in topologies [`NEIGHBOURS`].
+//! [`GIVEN`] bytes of the names that the program gives are stored, and [`NEIGHBOURS`] neighbours in topologies.
 
 use mpitrace_format::layout::{CommunicatorEntry, NO_ROOT, UNKNOWN_BYTES, communicator_flags as flags};
 use mpitrace_format::strings;

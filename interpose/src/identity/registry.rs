@@ -84,7 +84,7 @@ pub struct Datatype {
     pub size: u64,
     /// String reference.
     pub name: u32,
-    /// Of its signature, see [`mpitrace_functions::types::code`]; 0: not known.
+    /// The code of its signature, see [`mpitrace_functions::types::code`]; 0: not known.
     pub code: u32,
     pub predefined: bool,
     /// The program has made it and has to free it.

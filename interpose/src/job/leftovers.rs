@@ -12,7 +12,7 @@ use crate::job::settings::Settings;
 
 /// How long they stay once a run has announced them.
 const AGE: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Those of jobs before the last one go earlier where all together take more bytes.
+/// Leftovers of jobs before the last one go earlier where all together take more bytes.
 const MOST_BYTES: u64 = 1 << 30;
 /// Marks a file of a job that was announced: on a file this bit means nothing (chmod(2)). Setting it is the file's last
 /// change, so that the time of that is when it was announced.

@@ -34,7 +34,7 @@ const TUNING: [&str; 14] = [
     "OMP_",
     "HYDRA_",
 ];
-/// Of these, what the launcher sets by itself to talk to its ranks.
+/// Variables among these that the launcher sets by itself to talk to its ranks.
 const PLUMBING: [&str; 7] = [
     "OMPI_MCA_orte_",
     "OMPI_MCA_ess",

@@ -138,7 +138,7 @@ impl Trace<'_> {
         written
     }
 
-    /// The same, once the first rank has made the file, or failed to.
+    /// Writes the rank's part, once the first rank has made the file, or failed to.
     fn write_into(
         &self,
         writers: &Writers,

@@ -53,7 +53,7 @@ pub enum Answer {
     },
     /// Some are not, or could not be found.
     Some {
-        /// The same on all ranks that read one answer, and in no other run.
+        /// A number that all ranks share that read one answer, and no other run.
         run: u64,
         /// The folder, and how many traced ranks were found: for the one rank that says so.
         found: Option<Found>,
@@ -310,7 +310,7 @@ impl TracedRanks {
     }
 }
 
-/// The same number on all processes that run on this kernel and see each other's numbers; 0: not known.
+/// A number that all processes share that run on this kernel and see each other's numbers; 0: not known.
 fn kernel() -> u64 {
     let boot: [u64; 2] = bytemuck::cast(kernel::boot_id());
     let processes = std::fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino());

@@ -1,6 +1,6 @@
 //! Functions that all ranks of a run call together: in shared memory where all are on one node, else by messages.
 //!
-//! Those by messages are the non-blocking functions of MPI, waited for with pauses: see [`Pause`]. All ranks of the
+//! By messages the functions are the non-blocking ones of MPI, waited for with pauses: see [`Pause`]. All ranks of the
 //! communicator come to each of them, so none stays without an end.
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -13,7 +13,7 @@ functions! {
     fn type_free = c"PMPI_Type_free"(datatype);
 }
 
-/// Of types that were made of more others nothing is known.
+/// Nothing is known of types that were made of more others.
 const MOST_TYPES: usize = 128;
 /// As many numbers are read of what a type was made with: an indexed type has two for each of its blocks.
 const MOST_NUMBERS: usize = 1 << 16;

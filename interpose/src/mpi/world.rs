@@ -12,7 +12,7 @@ pub struct Session {
     pub world: Group,
 }
 
-/// Those that the program has open.
+/// The sessions that the program has open.
 static OPEN: Mutex<Vec<Session>> = Mutex::new(Vec::new());
 
 pub fn sessions() -> MutexGuard<'static, Vec<Session>> {

@@ -213,7 +213,7 @@ struct Kept {
     /// The generation in which the entry was last known to be good; 0: empty.
     generation: u64,
     lasts: Lasts,
-    /// Of an entry that is not empty.
+    /// The operation of an entry that is not empty.
     found: MaybeUninit<Found>,
     /// The entry that came next when it was called last: most programs call their operations in the same order again.
     next: *const Kept,

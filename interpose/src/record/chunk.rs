@@ -111,7 +111,7 @@ impl Place {
         Place { columns, record, of_request: false }
     }
 
-    /// The same, whose columns of requests have memory or not.
+    /// The place with or without memory for its columns of requests.
     #[inline(always)]
     pub(super) fn with_requests(self, of_request: bool) -> Place {
         Place { of_request, ..self }

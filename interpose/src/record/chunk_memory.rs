@@ -42,7 +42,7 @@ impl TraceBuffer {
         self.extend_locked(&mut self.lock(), chunk, flag)
     }
 
-    /// The same, the caller holding the lock.
+    /// [`TraceBuffer::extend_chunk`] for a caller that holds the lock.
     pub(super) fn extend_locked(&self, state: &mut State, chunk: u32, flag: u32) -> Option<bool> {
         let takes_memory = state.extended[chunk as usize] & flag == 0;
         let mut private = 0;

@@ -50,7 +50,7 @@ pub struct Group {
     pub here: u32,
     /// World rank of the first member, the lower one of both groups; u64::MAX: of another world.
     pub leader: u64,
-    /// Of an intercommunicator: the local group is the one of that member.
+    /// The local group of an intercommunicator is the one of that member.
     pub is_first: bool,
 }
 
@@ -58,9 +58,9 @@ pub struct Group {
 /// blocks; 0 where there is none (MPI_PROC_NULL). Several edges between two ranks weigh the same: their sum counts.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Neighbours {
-    /// Those that it receives from, as senders.
+    /// The ranks that it receives from, as senders.
     pub sources: Box<[u32]>,
-    /// Those that it sends to, as receivers.
+    /// The ranks that it sends to, as receivers.
     pub destinations: Box<[u32]>,
 }
 
@@ -201,7 +201,7 @@ impl Communicator {
         self.of_group(1)
     }
 
-    /// The same on all its ranks, and on no other communicator.
+    /// The key that all of its ranks share, and no other communicator.
     pub fn key(&self) -> [u64; 2] {
         self.key.each_ref().map(|word| word.load(Ordering::Relaxed))
     }

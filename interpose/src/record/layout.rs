@@ -41,7 +41,8 @@ pub const CAPACITIES: [u64; CHUNKS] = [
 const FOLDED_MESSAGES: u64 = 1 << 8;
 /// Entries of interruptions: 1 MiB of them, which take memory only as there are any.
 pub const MOST_INTERRUPTIONS: u64 = 1 << 14;
-/// Of a sample: rows of histograms (4 of each of 48 operations: 98 KiB), interruptions (18 KiB) and long calls (8 KiB).
+/// The tables of a sample: rows of histograms (4 of each of 48 operations: 98 KiB), interruptions (18 KiB) and long
+/// calls (8 KiB).
 const OF_SAMPLE: [(usize, u64); 3] = [(HISTOGRAMS, 192), (INTERRUPTIONS, 256), (LONG_CALLS, 512)];
 /// An entry of one of the tables, or that of a chunk.
 pub trait Listed {

@@ -41,11 +41,11 @@ pub struct Interpreter {
 pub struct Frame {
     layout: &'static Layout,
     address: u64,
-    /// Of its instruction: no address, and another one for each.
+    /// A number of its instruction: no address, and another one for each.
     pub key: u64,
 }
 
-/// That of this process; `None` where it is of an unknown version, or built without the lock.
+/// The interpreter of this process; `None` where it is of an unknown version, or built without the lock.
 pub fn interpreter() -> Option<&'static Interpreter> {
     static FOUND: OnceLock<Option<Interpreter>> = OnceLock::new();
     FOUND.get_or_init(Interpreter::find).as_ref()

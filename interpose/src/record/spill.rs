@@ -23,11 +23,11 @@ use crate::base::system;
 pub struct Spill {
     wanted: Vec<Place>,
     pub(super) process: u32,
-    /// Those that were made: the last one is written to.
+    /// The files that were made: the last one is written to.
     files: Vec<BlockFile>,
-    /// Of the operations that are known.
+    /// The numbering of the operations that are known.
     pub(super) numbering: Numbering,
-    /// Of those of message calls.
+    /// The numbering of the operations of message calls.
     pub(super) message_numbering: Numbering,
     /// Memory that is set aside for packing, bytes.
     pub(super) held: Option<(Held, u64)>,

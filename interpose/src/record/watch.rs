@@ -34,7 +34,7 @@ pub fn choose(means: u8) {
 
 /// An anchor is renewed when it is so old, ns.
 const RENEWED_AFTER: u64 = 10_000_000;
-/// The same in ticks; 0: threads are not watched yet.
+/// [`RENEWED_AFTER`] in ticks; 0: threads are not watched yet.
 static RENEWED_AFTER_TICKS: AtomicU64 = AtomicU64::new(0);
 
 /// Sets the speed of the ticks that anchors are renewed by.
@@ -51,8 +51,8 @@ const FIRST_RATE: f64 = 100e-6;
 /// A quota holds a thread for longer: from a few ms to most of a period, which is 100 ms where nothing else was set.
 const HELD_FROM: u64 = 1_000_000;
 
-/// Of so long a time off the processor it is read for how much of it the thread was ready to run, ns. That takes some
-/// 2 us.
+/// From so long a time off the processor on it is read for how much of it the thread was ready to run, ns. That takes
+/// some 2 us.
 const QUEUED_FROM: u64 = 100_000;
 
 pub struct Watch {

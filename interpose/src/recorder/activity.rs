@@ -21,7 +21,7 @@ use crate::record::ticks;
 pub struct Activity {
     /// The stored word: an [`activity`] and the reference of the name; 0 until a thread has called the function.
     word: AtomicU32,
-    /// The same; 0 where there is more to do around a call than to store it.
+    /// The word; 0 where there is more to do around a call than to store it.
     quick: AtomicU32,
     /// One of [`activity`].
     what: u32,

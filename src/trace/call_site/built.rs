@@ -132,9 +132,9 @@ fn texts(bytes: &[u8]) -> Vec<&str> {
     texts.filter(|text| text.len() > 1 && !text.contains(|letter: char| letter.is_control())).collect()
 }
 
-/// Of the Open MPI of this version, to which this library belongs, by the texts of `ompi_info` above it. A value lies
-/// before its key; one that is long lies among the other long texts, of which only the options of its C compiler have
-/// `-finline-functions`.
+/// The build of the Open MPI of this version, to which this library belongs, by the texts of `ompi_info` above it. A
+/// value lies before its key; one that is long lies among the other long texts, of which only the options of its C
+/// compiler have `-finline-functions`.
 fn of_open_mpi(library: &Path, version: &str) -> Option<Built> {
     library.ancestors().find_map(|folder| {
         let bytes = fs::read(folder.join("bin/ompi_info")).ok()?;

@@ -47,7 +47,7 @@ impl Resolver {
     /// which may end a line, and even a function that does not return: the byte before it is looked up. `build_id` is
     /// the traced module's, in hexadecimal: where it is given, a file with another one, or with none, is not believed.
     ///
-    /// Of a line of Python all is known: [`PYTHON_SITE`] and its function are in place of the build id, the line in that
+    /// A line of Python is known already: [`PYTHON_SITE`] and its function are in place of the build id, the line in that
     /// of the offset.
     ///
     /// Never fails: what cannot be found is said by `Site::unresolved`.

@@ -13,7 +13,7 @@ use object::{Object, ObjectSymbol, ReadCache, SymbolKind};
 pub struct Symbols(Vec<(u64, u64, String)>);
 
 impl Symbols {
-    /// Those of this file, whether for the linker or for the loader. None where it cannot be read.
+    /// The symbols of a file, whether for the linker or for the loader. None where it cannot be read.
     pub fn read(path: &Path) -> Symbols {
         let Ok(file) = File::open(path) else {
             return Symbols::default();

@@ -22,12 +22,12 @@ const KERNEL: &str = "[kernel]";
 pub struct RunSamples {
     /// Texts and stacks; of its threads those that the trace has.
     pub samples: Samples,
-    /// Of each of its threads the index of the rank's part, and the ticks of the samples.
+    /// For each of its threads the index of the rank's part, and the ticks of the samples.
     pub threads: Vec<(usize, Vec<u64>)>,
 }
 
 impl RunSamples {
-    /// Those beside the files of a trace; `None`: there are none.
+    /// The samples beside the files of a trace; `None`: there are none.
     ///
     /// # Errors
     /// A file of samples that cannot be read. Those of another run are left out.

@@ -18,7 +18,7 @@ use crate::counters::source::{Kind, Plan, Source, Started, Wanted};
 use crate::mpi::abi;
 use crate::record::thread::{self, ThreadRef, attention};
 
-/// The same for all threads.
+/// The readers of all threads.
 static READERS: OnceLock<Readers> = OnceLock::new();
 
 /// The kind: handles are the process', so that threads have nothing of their own.

@@ -19,7 +19,7 @@ pub const MOST: usize = 32;
 /// (`perf_event_mux_interval_ms`).
 const TURN: Duration = Duration::from_millis(20);
 
-/// Those of a counting event of the calling thread; a leader waits to be started. `config1` is the processor's affair.
+/// The attributes of a counting event of the calling thread; a leader waits to be started. `config1` is passed on.
 pub fn attributes(encoding: Encoding, leads: bool, config1: u64) -> Attributes {
     let mut flags = 0;
     let mut set = |wanted: bool, bits: u64| flags |= if wanted { bits } else { 0 };

@@ -122,7 +122,7 @@ pub mod attention {
 
 /// Where what the call has entered lies in a thread's state, bytes: for code that is no Rust.
 pub const PLACE_OF_ALGORITHM: usize = std::mem::offset_of!(Thread, algorithm);
-/// The same of what its records need.
+/// The place of the flags that say what its records need.
 pub const PLACE_OF_ATTENTION: usize = std::mem::offset_of!(Thread, attention);
 
 /// Writes each field of a [`Thread`] but the cache; one that is missing is an error.

@@ -224,7 +224,7 @@ pub fn free(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
     result
 }
 
-/// Those of the requests that are followed, in order, taken out of the table.
+/// The requests that are followed, in order, taken out of the table.
 pub fn take_known(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedRequest<Request>> {
     REQUESTS.claim(places, |request| match request {
         Request::Collective { .. } => true,

@@ -35,7 +35,7 @@ impl Message {
         Message { partner, tag: tag as i32, flags, bytes: 0 }
     }
 
-    /// That of a persistent request with this set of types.
+    /// The message of a persistent request with this set of types.
     pub fn of_types(self, types: u16) -> Message {
         Message { flags: self.flags | u32::from(types) << 16, ..self }
     }
@@ -57,7 +57,7 @@ pub struct RequestPartners([Slot; SLOTS]);
 struct Slot([AtomicU64; 4]);
 
 impl RequestPartners {
-    /// Of no request anything is known.
+    /// A table that knows no request.
     pub const fn new() -> RequestPartners {
         RequestPartners([const { Slot([const { AtomicU64::new(0) }; 4]) }; SLOTS])
     }
