@@ -8,6 +8,8 @@
 mod functions;
 #[path = "../src/functions/build/line.rs"]
 mod line;
+#[path = "build/printed.rs"]
+mod printed;
 #[path = "build/wrapper.rs"]
 mod wrapper;
 
@@ -26,9 +28,13 @@ fn main() {
         let text = std::fs::read_to_string(&table).expect("the table");
         std::fs::write(out.join(name), code(&text)).expect("the folder for generated code");
     };
-    let wrappers = |table: &str| line::lines(table).iter().map(wrapper::of_line).collect();
-    write("src/functions/lib.rs", "wrappers.rs", &wrappers);
-    write("tests/table/invented.rs", "invented.rs", &wrappers);
+    let wrappers = |table: &str| {
+        let code: String = line::lines(table).iter().map(wrapper::of_line).collect();
+        printed::whole(&code)
+    };
+    write("src/functions/functions.table", "wrappers.rs", &wrappers);
+    write("src/functions/functions.table", "examples.rs", &|table| printed::examples(&line::lines(table)));
+    write("tests/table/invented.table", "invented.rs", &wrappers);
     let stubs = |list: &str| {
         let symbols = list.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split(' ').next());
         let stubs: String = symbols.enumerate().map(|(index, symbol)| format!("{index} {symbol},\n")).collect();

@@ -20,7 +20,7 @@ struct Form<'l> {
 
 pub fn of_line(line: &Line) -> String {
     let name = &line.name;
-    let own = |body: Body<'_>| wrappers(&Form { line, name: name.clone(), arguments: line.arguments.clone(), body });
+    let own = |body: Body<'_>| wrappers(&Form { line, name: name.clone(), arguments: line.parameters.clone(), body });
     let by_function = || call(&line.rule, "", "&forward");
     match line.kind.as_str() {
         "collective" | "blocking" | "nonblocking" => forms(line),
@@ -60,7 +60,7 @@ fn forms(line: &Line) -> String {
     let constant = format!("{}_FORMS", line.name.to_uppercase());
     let mut code = format!("static {constant}: [Function; {}] = {};\n", forms.len(), functions::of_line(line));
     for (place, (form, name, more)) in forms.into_iter().enumerate() {
-        let arguments = line.arguments.iter().cloned().chain(more.iter().map(|&word| word.to_owned())).collect();
+        let arguments = line.parameters.iter().cloned().chain(more.iter().map(|&word| word.to_owned())).collect();
         let function = format!("{constant}[{place}]");
         let body = Box::new(move |width: &str, narrowed: bool| match line.observer.path.is_empty() {
             true => recorded(line, &function, form, width, narrowed),
@@ -151,8 +151,8 @@ fn forward(form: &Form<'_>, pointer: &str, arguments: &[String], first: &str) ->
         ),
     };
     format!(
-        "// SAFETY: the function takes as many words and returns an int; the arguments are the program's own, or arrays
-    // in place of its own that live until the call has returned or its request is complete.
+        "///~ SAFETY: the function takes as many words and returns an int; the arguments are the program's own,
+    ///~ or arrays in place of its own that live until the call has returned or its request is complete.
     let forward = move |{taken}| unsafe {{
         {first}
         let {pointer}: unsafe extern \"C-unwind\" fn({words}) -> c_int = std::mem::transmute({pointer});
@@ -305,7 +305,7 @@ fn unhidden(line: &Line, body: &str) -> String {
 
 fn in_activity(line: &Line, what: &str, body: &str) -> String {
     format!(
-        "{{ let (here, activity) = (thread::frame(), {}); activity.run(here, || {{ {body} }}) }}",
+        "{{ {} let (here, activity) = (thread::frame(), &ACTIVITY); activity.run(here, || {{ {body} }}) }}",
         activity(line, what)
     )
 }
@@ -315,15 +315,13 @@ fn activity(line: &Line, what: &str) -> String {
         "" => "None".to_owned(),
         class => format!("Some(wait_class::{})", class.to_uppercase()),
     };
-    format!(
-        "{{ static ACTIVITY: Activity = Activity::new(activity::{what}, \"MPI_{}\", {class}); &ACTIVITY }}",
-        line.name
-    )
+    format!("static ACTIVITY: Activity = Activity::new(activity::{what}, \"MPI_{}\", {class});", line.name)
 }
 
 fn in_quick_activity(line: &Line, what: &str, otherwise: &str) -> String {
     format!(
-        "let (here, activity) = (thread::frame(), {});
+        "{}
+    let (here, activity) = (thread::frame(), &ACTIVITY);
     activity.run_or(here, {}, move || forward({}), move || {{ {} {otherwise} }})",
         activity(line, what),
         !line.waits.is_empty(),

@@ -1,4 +1,4 @@
-//! A collective that no MPI library has, as the table would declare it (`tests/table/invented.rs`).
+//! A collective that no MPI library has, as the table would declare it (`tests/table/invented.table`).
 
 use mpitrace_functions::{Form, Function, Pattern, Size};
 

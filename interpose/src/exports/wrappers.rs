@@ -72,4 +72,32 @@ mod tests {
         let results = unsafe { [MPI_Inform(0, 0, 0, 0, 0, 0), PMPI_Whisper_c(0, 0, 0, 0, 0, 0, 0)] };
         assert_eq!(results, [LACKING; 2]);
     }
+
+    const WRAPPERS: &str = include_str!(concat!(env!("OUT_DIR"), "/wrappers.rs"));
+    const EXAMPLES: &str = include_str!(concat!(env!("OUT_DIR"), "/examples.rs"));
+
+    /// With `WRITE_EXAMPLES=1` in the environment it writes the file.
+    #[test]
+    fn the_examples_are_what_the_build_makes() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/table/wrappers.rs");
+        if std::env::var_os("WRITE_EXAMPLES").is_some() {
+            std::fs::write(file, EXAMPLES).unwrap();
+        }
+        let there = std::fs::read_to_string(file).unwrap_or_default();
+        let differs = there.lines().zip(EXAMPLES.lines()).position(|(there, made)| there != made);
+        assert!(
+            there == EXAMPLES,
+            "tests/table/wrappers.rs is not what the build makes, from line {} on; this writes it: \
+             WRITE_EXAMPLES=1 cargo test --profile checked -p mpitrace-interpose the_examples",
+            differs.unwrap_or(0) + 1
+        );
+        let made = |line: &&str| line.is_empty() || line.starts_with("// ") || WRAPPERS.contains(*line);
+        assert_eq!(EXAMPLES.lines().find(|line| !made(line)), None, "not in the wrappers that are built");
+    }
+
+    #[test]
+    fn no_line_of_the_wrappers_is_too_long_to_read() {
+        let long = WRAPPERS.lines().filter(|line| line.chars().count() > 120);
+        assert_eq!(long.collect::<Vec<_>>(), Vec::<&str>::new());
+    }
 }

@@ -1,15 +1,18 @@
-//! A line of the table (`src/functions/lib.rs` says what each part means), as data.
+//! A line of the table (`functions.table` says what each word means), as data.
 
 /// A line. What a line does not have is empty.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Line {
     pub kind: String,
     /// `+c`: there is a variant with large counts.
     pub large: bool,
+    /// The name without `MPI_`.
     pub name: String,
     /// The name of the non-blocking form of a `collective`.
     pub started: String,
-    pub arguments: Vec<String>,
+    /// The parameters under the names that the table gives them, which say what each one is.
+    pub parameters: Vec<String>,
+    /// Of a `nonblocking` the function that does the same and blocks.
     pub blocking: String,
     /// The function that is called in a library that lacks this one.
     pub other: Call,
@@ -39,18 +42,22 @@ impl Line {
 }
 
 /// A function with its arguments.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Call {
     pub path: String,
     pub arguments: Vec<String>,
 }
 
-/// The lines of a table, in the braces of `stringify! { ... }`: one for each function of a line with several.
-pub fn lines(text: &str) -> Vec<Line> {
-    let table = text.split_once("stringify! {").expect("a table").1.split_once('}').expect("its end").0;
-    let code: String =
-        table.lines().map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n").collect();
-    code.split(';').map(str::trim).filter(|line| !line.is_empty()).flat_map(alike).collect()
+/// The lines of a table: one for each function of a line with several. What follows a `#` is a comment.
+///
+/// # Panics
+/// Where a line is not as the head of the table has it; the message has the line.
+pub fn lines(table: &str) -> Vec<Line> {
+    let without_comments = table.lines().map(|line| line.split('#').next().unwrap_or_default().to_owned() + "\n");
+    let code: String = without_comments.collect();
+    let (whole, rest) = code.rsplit_once(';').unwrap_or(("", &code));
+    assert!(rest.trim().is_empty(), "no semicolon ends the line {}", rest.trim());
+    whole.split(';').map(str::trim).filter(|line| !line.is_empty()).flat_map(alike).collect()
 }
 
 /// The words of a text: names, and the signs beside them.
@@ -74,7 +81,8 @@ fn alike(text: &str) -> Vec<Line> {
     let mut words = Words(words(text).into_iter().peekable());
     let mut line = Line { kind: words.next(), ..Line::default() };
     if words.is("+") {
-        line.large = words.next() == "c";
+        assert_eq!(words.next(), "c", "behind the + in the line {text}");
+        line.large = true;
     }
     let mut names = vec![words.next()];
     while words.is("/") {
@@ -83,7 +91,7 @@ fn alike(text: &str) -> Vec<Line> {
     if words.is(",") {
         line.started = words.next();
     }
-    line.arguments = words.group();
+    line.parameters = words.group();
     while let Some(word) = words.0.next() {
         match word.as_str() {
             "of" => line.blocking = words.next(),
@@ -113,7 +121,7 @@ fn alike(text: &str) -> Vec<Line> {
     if line.pattern.is_empty() {
         "usually_all_to_all".clone_into(&mut line.pattern);
     }
-    let array = array(&line.arguments);
+    let array = array(&line.parameters);
     for call in [&mut line.rule, &mut line.around, &mut line.then] {
         call.arguments
             .iter_mut()
@@ -123,10 +131,10 @@ fn alike(text: &str) -> Vec<Line> {
     names.into_iter().map(|name| Line { name, ..line.clone() }).collect()
 }
 
-/// The arguments of a call for requests, by their names.
-fn array(arguments: &[String]) -> String {
+/// The parameters of a call for requests, by their names.
+fn array(parameters: &[String]) -> String {
     let first = |names: [&'static str; 2], otherwise: &'static str| {
-        names.into_iter().find(|name| arguments.iter().any(|argument| argument == name)).unwrap_or(otherwise)
+        names.into_iter().find(|name| parameters.iter().any(|parameter| parameter == name)).unwrap_or(otherwise)
     };
     let completed = match first(["index", "outcount"], "") {
         "index" => "One { index }",

@@ -33,7 +33,7 @@ fn above_collectives(collectives: &[Line]) -> String {
     format!(
         "# The functions
 
-Made of `src/functions/lib.rs` by this command. A test fails while the two differ.
+Made of `src/functions/functions.table` by this command. A test fails while the two differ.
 
 ```
 {COMMAND}
@@ -129,6 +129,7 @@ fn shown(line: &Line) -> String {
 
 const NOT_RECORDED: &str = "
 Not recorded: functions that begin and end the recording; `MPI_Comm_join`; input, output and synchronisation of windows in
-which not all ranks take part; extensions of one library (`MPIX_`); calls inside a recorded call. `src/functions/lib.rs` has
-the functions that are followed for other reasons: to count messages, find requests complete, or see where a thread is.
+which not all ranks take part; extensions of one library (`MPIX_`); calls inside a recorded call.
+`src/functions/functions.table` has the functions that are followed for other reasons: to count messages, find requests
+complete, or see where a thread is.
 ";
