@@ -52,9 +52,9 @@ impl Repetitions {
         Repetitions { widths, factor: 2, most: 6, longest: Duration::MAX }
     }
 
-    /// The repetitions of a synchronisation while the program runs, which waits for it: sleeps of 3 ms in all. A message
-    /// between ranks that share a processor takes some 20 times as long as between others; the spread of quick ones is
-    /// not worth a sleep.
+    /// The repetitions of a synchronisation while the program runs, which waits for it: sleeps of 3 ms in all. A
+    /// message between ranks that share a processor takes some 20 times as long as between others; the spread of quick
+    /// ones is not worth a sleep.
     pub fn while_it_runs(widths: Widths) -> Repetitions {
         Repetitions { widths, factor: 8, most: 2, longest: LONG }
     }

@@ -72,7 +72,11 @@ fn assert_is_sample(trace: &Trace, most: u64) {
         // Of a pair of ranks whose levels differ by one, half of those that one keeps.
         let kept = [all.per_rank[0].kept, all.per_rank[1].kept];
         assert!(operation.repetitions > 0 && operation.repetitions + 2 >= *kept.iter().min().unwrap(), "{all:?}");
-        assert!(all.per_rank.iter().all(|rank| rank.quantiles.len() == 7), "{all:?}");
+        for rank in &all.per_rank {
+            assert_eq!((rank.calls, rank.kept + rank.timed), (calls, calls), "{rank:?}");
+            let quantiles: Vec<f64> = rank.quantiles.iter().map(|quantile| quantile.value_ns).collect();
+            assert!(quantiles.len() == 7 && quantiles[0] > 0.0 && quantiles.is_sorted(), "{rank:?}");
+        }
     }
 }
 

@@ -121,6 +121,10 @@ fn long_run(case: &Case) {
         let matched = trace.categorize(&["--operation", &operation.operation.to_string()]);
         assert_eq!(matched[0].repetitions, operation.repetitions, "{operation:?}");
         assert!(operation.repetitions == 20, "{operation:?}");
+        // Without the first repetition the start of the warm-up is not known.
+        let counts = &matched[0].counts;
+        assert_eq!((counts.first, counts.warmup, counts.outlier + counts.good), (0, 0, 20), "{operation:?}");
+        assert_eq!((matched[0].first_repetition, matched[0].warmup_end), (3 + GONE_BY, None), "{operation:?}");
     }
 }
 

@@ -38,8 +38,8 @@ pub fn place_of_return(here: usize, outside: usize, caller: usize) -> Option<usi
     (place > here && return_address(place) == caller).then_some(place)
 }
 
-/// The place of the return address on arm64: a function that calls others keeps it in its frame record: the place of the
-/// record before it, then the address. `x29` holds the place of the last one (AAPCS64, "The Frame Pointer").
+/// The place of the return address on arm64: a function that calls others keeps it in its frame record: the place of
+/// the record before it, then the address. `x29` holds the place of the last one (AAPCS64, "The Frame Pointer").
 #[cfg(target_arch = "aarch64")]
 pub fn place_of_return(here: usize, outside: usize, caller: usize) -> Option<usize> {
     use crate::base::processor;

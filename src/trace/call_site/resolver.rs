@@ -47,8 +47,8 @@ impl Resolver {
     /// which may end a line, and even a function that does not return: the byte before it is looked up. `build_id` is
     /// the traced module's, in hexadecimal: where it is given, a file with another one, or with none, is not believed.
     ///
-    /// A line of Python is known already: [`PYTHON_SITE`] and its function are in place of the build id, the line in that
-    /// of the offset.
+    /// A line of Python is known already: [`PYTHON_SITE`] and its function are in place of the build id, the line in
+    /// that of the offset.
     ///
     /// Never fails: what cannot be found is said by `Site::unresolved`.
     pub fn resolve(&mut self, module: &str, build_id: Option<&str>, offset: u64) -> Arc<Site> {

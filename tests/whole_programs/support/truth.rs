@@ -1,7 +1,6 @@
 //! The own counts of the ranks of tests/programs/returned.c: the calls that had returned when they died.
 
 use super::{Trace, process};
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::thread::sleep;
@@ -85,6 +84,3 @@ pub fn compare(trace: &Trace, beside: &[&str], truths: &[Truth]) -> Compared {
     }
     sum
 }
-
-/// Records of a chunk where the capacity is small: one chunk more than it needs is being filled.
-const CHUNK: u64 = 16;
