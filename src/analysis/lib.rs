@@ -15,4 +15,5 @@ pub mod efficiency;
 mod invented_tests;
 pub mod jobs;
 pub mod messages;
+mod reasons;
 pub mod replay;

@@ -29,6 +29,7 @@ mod summary_tests;
 pub mod verdict;
 #[cfg(test)]
 mod verdict_tests;
+mod waits;
 
 pub use look::{Job, Look, with_records};
 pub use observer::Observer;

@@ -8,8 +8,8 @@ use super::look::{Job, Look};
 use super::movement::Movement;
 use super::place::Seen;
 use super::process::Process;
-use super::stragglers::Waits;
 use super::summary::Summary;
+use super::waits::Waits;
 
 /// Records that are looked at, of all ranks together. 2^18 took 61 ms of processor time a look.
 const RECORDS: u64 = 1 << 15;

@@ -18,7 +18,7 @@ use super::look::Look;
 use super::place;
 use super::ranks::Ranks;
 use super::snapshot::{CommunicatorNow, Partner, RankNow, Snapshot};
-use super::stragglers::Waits;
+use super::waits::Waits;
 
 /// In jobs of more ranks times are rounded.
 const EXACT: u32 = 1 << 9;

@@ -3,6 +3,7 @@
 
 pub mod binaries;
 pub mod invented;
+pub mod modules;
 pub mod programs;
 mod random;
 pub mod simulator;

@@ -7,12 +7,11 @@ use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::{NO_RECORD, Operation, Operations};
 use mpitrace_trace::reader::{Part, Trace};
 
-use super::member::{Call, Member};
-use super::off::Gap;
-use super::operation;
+use super::member::{Call, Member, members};
 use super::parts::{OffProcessor, Parts};
 use super::waits::Order;
 use super::walk::Walk;
+use crate::reasons::Gap;
 
 /// The account of one call on one rank. `None`: not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -137,7 +136,7 @@ impl<'a> CallAccounts<'a> {
 
 impl<'a> Waits<'a> {
     fn new(trace: &'a Trace, clock: &'a Clock, operation: &Operation) -> Waits<'a> {
-        let found = operation.complete_rows().next().map(|row| operation::members(trace, clock, operation, row));
+        let found = operation.complete_rows().next().map(|row| members(trace, clock, operation, row));
         // Else nothing is known of waits; of interruptions it is.
         let (members, root) = found.unwrap_or_else(|| (Member::all(trace, clock, operation), None));
         let mut of_part = vec![u32::MAX; trace.parts.len()];

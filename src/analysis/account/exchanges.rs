@@ -7,8 +7,8 @@ use std::ops::Range;
 use mpitrace_trace::reader::Trace;
 
 use super::PartnerAccount;
-use super::off::{Gap, Off};
 use super::walk::{Step, Walk};
+use crate::reasons::{Gap, Off};
 
 /// More calls with each partner between two of these, in the mean, are several exchanges one after the other.
 const ONE_EXCHANGE: f64 = 1.5;

@@ -2,8 +2,8 @@
 
 use std::ops::AddAssign;
 
-use super::losses::Because;
-use super::off::{Gap, Off};
+use crate::reasons::Because;
+use crate::reasons::{Gap, Off};
 
 /// A rank that is late for a smaller share of the waiting is not asked for its reason.
 const WORTH: f64 = 0.2;

@@ -8,12 +8,12 @@ use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::{Part, Trace};
 
 use super::exchanges::Exchanges;
-use super::losses::alone;
-use super::off::Off;
 use super::sequences::{Sequence, Sequences};
 use super::walk::Step;
-use super::{PartnerAccount, RankAccount, RankPart, clock_errors_ns, partner};
+use super::{PartnerAccount, RankAccount, RankPart, partner};
 use crate::messages;
+use crate::reasons::Off;
+use crate::reasons::alone;
 
 /// A rank that comes later than others, which are in point-to-point calls meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -46,7 +46,7 @@ pub(super) fn late_partners(
     if !is_known || in_calls <= LOOKED_AT * all {
         return Vec::new();
     }
-    let errors = clock_errors_ns(trace, clock);
+    let errors = clock.errors_ns(trace);
     let mut exchanges = Exchanges::new(trace, partners);
     let mut sums: HashMap<(usize, usize), (f64, Off)> = HashMap::new();
     let mut add = |exchanges: &Exchanges| {

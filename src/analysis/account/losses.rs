@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use mpitrace_statistics::names::names;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::late::Late;
 use super::{Account, LatePartner, OperationAccount, RankAccount, RankPart};
+use crate::reasons::{Because, alone};
 
 /// Time that was lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -61,29 +62,6 @@ pub enum Kind {
     Tracer,
 }
 
-/// Why a rank is late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Because {
-    /// It was on its processor, and computed or was in MPI calls that are not recorded.
-    OnProcessor,
-    /// It was off its processor: something else ran there.
-    Preempted,
-    /// It was off its processor: it slept.
-    Asleep,
-    /// It was off its processor: the quota of its control group held it.
-    Throttled,
-    /// It was off its processor, for a reason that is not known.
-    OffProcessor,
-    /// It was longer than the others in point-to-point calls that can wait.
-    PointToPoint,
-    /// It was longer than the others in point-to-point and other MPI calls that are not recorded.
-    OtherMpi,
-    /// It left its recorded call before later than the others left theirs, and was on its processor.
-    EarlierCall,
-    /// It was on its processor, and in none of these calls.
-    Computing,
-}
-
 names!(Kind {
     LateRank => "late-rank",
     Interrupted => "interrupted",
@@ -92,42 +70,6 @@ names!(Kind {
     Outliers => "outliers",
     Tracer => "tracer",
 });
-
-impl Because {
-    /// Its name in outputs; `None`: the reason is not known.
-    pub fn name(self) -> Option<&'static str> {
-        match self {
-            Because::OnProcessor | Because::OffProcessor => None,
-            Because::Preempted => Some("preempted"),
-            Because::Asleep => Some("asleep"),
-            Because::Throttled => Some("throttled"),
-            Because::PointToPoint => Some("point-to-point"),
-            Because::OtherMpi => Some("other_mpi"),
-            Because::EarlierCall => Some("earlier_call"),
-            Because::Computing => Some("computing"),
-        }
-    }
-
-    /// True: the rank was off its processor.
-    pub fn is_off(self) -> bool {
-        matches!(self, Because::Preempted | Because::Asleep | Because::Throttled | Because::OffProcessor)
-    }
-}
-
-impl Serialize for Because {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.name().serialize(serializer)
-    }
-}
-
-/// A rank is the one that others wait for, or the one to which something happens, if it has this share of the time.
-pub const ALONE: f64 = 2.0 / 3.0;
-
-/// The index of the one that has [`ALONE`] of all.
-pub fn alone(times: &[f64]) -> Option<usize> {
-    let all: f64 = times.iter().sum();
-    times.iter().position(|&own| own > 0.0 && own >= ALONE * all)
-}
 
 /// `in_turns`: where no rank of an operation is alone late, one loss is of all ranks; so is one outside of collective calls
 /// that no rank has alone.

@@ -5,16 +5,13 @@ use mpitrace_trace::clock::{Clock, RankClock};
 use mpitrace_trace::operations::Operation;
 use mpitrace_trace::reader::{Column, Cursor, Part, Trace};
 
-use super::off::{Gap, Off};
 use super::parts::OffProcessor;
-use super::rank::init_thread;
+use crate::reasons::{Gap, Off};
 
 /// The counter of time in calls that are not recorded.
 const OTHER_MPI: &str = "p2p-time";
 /// Behind a region the next call is looked for behind so many others.
 const REGIONS: u32 = 64;
-/// Ticks at which the error of a rank's clock is looked at.
-const LOOKS: usize = 33;
 
 pub(crate) struct Member<'a> {
     /// Index of its part.
@@ -100,7 +97,7 @@ impl<'a> Member<'a> {
         let other_mpi = part.counters().iter().find(is_time).and_then(|entry| part.counter_column(entry));
         let (runs, has_regions) = (runs(part), part.operations().iter().any(OperationEntry::is_region));
         let point_to_point = part.waits_are_stamped().then(|| part.p2p_column());
-        let error_ns = error(part, clock);
+        let error_ns = clock.largest_error_ns(part);
         Member { index, place, part, clock, requests, other_mpi, point_to_point, runs, has_regions, error_ns }
     }
 
@@ -373,9 +370,41 @@ fn runs(part: &Part) -> Vec<Run> {
     part.runs().iter().map(run).collect()
 }
 
-/// The largest error that the rank's clock states, of some ticks over its calls, ns; 0 where it states none.
-pub(super) fn error(part: &Part, clock: &RankClock) -> f64 {
-    let step = part.records().div_ceil(LOOKS).max(1);
-    let looked_at = (0..part.records()).step_by(step).map(|record| part.times_of(record).0);
-    looked_at.filter_map(|enter| clock.error_ns(enter)).fold(0.0, f64::max)
+/// The index of the thread that called MPI_Init; where that is not known the process' first one, unless there is none.
+pub(super) fn init_thread(part: &Part) -> u32 {
+    if let Some((thread, _)) = part.init_thread() {
+        return thread;
+    }
+    let pid = part.info().pid;
+    part.threads().iter().position(|thread| thread.tid == pid).unwrap_or(0) as u32
+}
+
+/// The ranks that take part, by their ranks in the communicator; and the place of the root among them ([`places`]).
+pub(super) fn members<'a>(
+    trace: &'a Trace,
+    clock: &'a Clock,
+    operation: &Operation,
+    row: usize,
+) -> (Vec<Member<'a>>, Option<Option<usize>>) {
+    let (places, root) = places(trace, operation, row);
+    (Member::at_places(trace, clock, operation, places), root)
+}
+
+/// The places of an operation's parts, by their ranks in the communicator; and the place of the root among these, if there
+/// is one. `None` in its place: an intercommunicator, whose groups wait for each other in other ways.
+pub(crate) fn places(trace: &Trace, operation: &Operation, row: usize) -> (Vec<usize>, Option<Option<usize>>) {
+    let mut is_intercommunicator = false;
+    let mut ranked = Vec::with_capacity(operation.parts.len());
+    for (place, (&index, record)) in operation.parts.iter().zip(operation.records(row).iter()).enumerate() {
+        let part = &trace.parts[index];
+        let called = part.operations()[(part.operation_of(record as usize) & OPERATION_MASK) as usize];
+        let communicator = &part.communicators()[called.communicator as usize];
+        is_intercommunicator |= communicator.flags & communicator_flags::INTER != 0;
+        ranked.push((communicator.rank, place));
+    }
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let root =
+        operation.key.root.and_then(|root| ranked.iter().position(|&(rank, _)| i64::from(rank) == i64::from(root)));
+    let places = ranked.into_iter().map(|(_, place)| place).collect();
+    (places, (!is_intercommunicator).then_some(root))
 }

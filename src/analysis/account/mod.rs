@@ -9,10 +9,10 @@ mod calls;
 mod estimate;
 pub(crate) mod exchanges;
 mod late;
+mod late_messages;
 mod late_partner;
 mod losses;
 pub(crate) mod member;
-mod off;
 pub(crate) mod operation;
 mod partner;
 mod parts;
@@ -29,10 +29,9 @@ pub(crate) mod walk;
 pub use calls::{CallAccount, CallAccounts, Spent, for_each_call};
 pub use estimate::Estimate;
 pub use late::Late;
+pub use late_messages::LateMessages;
 pub use late_partner::LatePartner;
-pub use losses::{ALONE, Because, Kind, Loss, alone};
-pub(crate) use off::Gap;
-pub use off::Off;
+pub use losses::{Kind, Loss};
 pub use operation::{Excess, OperationAccount};
 pub use partner::PartnerAccount;
 pub use parts::{OffProcessor, Parts};
@@ -46,13 +45,8 @@ use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 
-use crate::messages::{LateMessages, MessageWait, Messages};
-
-/// The error of the clock of each part: no difference between its times and another rank's is known better than the sum of
-/// the two, ns. 0 where the clock states none.
-pub fn clock_errors_ns(trace: &Trace, clock: &Clock) -> Vec<f64> {
-    trace.parts.iter().enumerate().map(|(index, part)| member::error(part, clock.of_part(index))).collect()
-}
+use crate::messages::{MessageWait, Messages};
+pub use crate::reasons::{ALONE, Because, Off, alone};
 
 /// The account of a run.
 #[derive(Clone, Debug, Default)]

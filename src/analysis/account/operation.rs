@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use mpitrace_format::layout::{OPERATION_MASK, communicator_flags};
 use mpitrace_statistics::categories::{Category, NotFinite, Rule};
 use mpitrace_statistics::median;
 use mpitrace_statistics::parallel;
@@ -13,7 +12,6 @@ use mpitrace_trace::run_time::RunTime;
 
 use super::estimate::Estimate;
 use super::late::Late;
-use super::member::Member;
 use super::parts::Parts;
 use super::walk::Walk;
 
@@ -267,34 +265,4 @@ pub(super) fn categories(
         categories.extend(rule.apply(&numbers, &run_times)?.categories.category);
     }
     Ok(categories)
-}
-
-/// The ranks that take part, by their ranks in the communicator; and the place of the root among them ([`places`]).
-pub(super) fn members<'a>(
-    trace: &'a Trace,
-    clock: &'a Clock,
-    operation: &Operation,
-    row: usize,
-) -> (Vec<Member<'a>>, Option<Option<usize>>) {
-    let (places, root) = places(trace, operation, row);
-    (Member::at_places(trace, clock, operation, places), root)
-}
-
-/// The places of an operation's parts, by their ranks in the communicator; and the place of the root among these, if there
-/// is one. `None` in its place: an intercommunicator, whose groups wait for each other in other ways.
-pub(crate) fn places(trace: &Trace, operation: &Operation, row: usize) -> (Vec<usize>, Option<Option<usize>>) {
-    let mut is_intercommunicator = false;
-    let mut ranked = Vec::with_capacity(operation.parts.len());
-    for (place, (&index, record)) in operation.parts.iter().zip(operation.records(row).iter()).enumerate() {
-        let part = &trace.parts[index];
-        let called = part.operations()[(part.operation_of(record as usize) & OPERATION_MASK) as usize];
-        let communicator = &part.communicators()[called.communicator as usize];
-        is_intercommunicator |= communicator.flags & communicator_flags::INTER != 0;
-        ranked.push((communicator.rank, place));
-    }
-    ranked.sort_by_key(|(rank, _)| *rank);
-    let root =
-        operation.key.root.and_then(|root| ranked.iter().position(|&(rank, _)| i64::from(rank) == i64::from(root)));
-    let places = ranked.into_iter().map(|(_, place)| place).collect();
-    (places, (!is_intercommunicator).then_some(root))
 }

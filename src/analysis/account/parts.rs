@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::off::Off;
+use crate::reasons::Off;
 
 /// Where the time of a call went on one rank, or that of several calls together; ns.
 ///

@@ -8,9 +8,10 @@ use mpitrace_trace::clock::{Clock, RankClock};
 use mpitrace_trace::reader::{Part, Trace};
 
 use super::OperationAccount;
-use super::off::Off;
+use super::member::init_thread;
 use super::parts::Parts;
 use super::rank_parts::{RankPart, RankParts};
+use crate::reasons::Off;
 
 /// The time of one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -171,15 +172,6 @@ fn account(part: &Part, clock: &RankClock, complete: Parts) -> RankAccount {
         is_timed: part.waits_are_stamped(),
         is_divided: thread.on_processor.is_some(),
     }
-}
-
-/// The index of the thread that called MPI_Init; where that is not known the process' first one, unless there is none.
-pub(super) fn init_thread(part: &Part) -> u32 {
-    if let Some((thread, _)) = part.init_thread() {
-        return thread;
-    }
-    let pid = part.info().pid;
-    part.threads().iter().position(|thread| thread.tid == pid).unwrap_or(0) as u32
 }
 
 /// Ticks of the collective calls that were not kept.

@@ -9,8 +9,8 @@ use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::{Part, Trace};
 
 use super::calls::for_each_call;
+use super::member::init_thread;
 use super::parts::Parts;
-use super::rank::init_thread;
 
 /// The time in a region, of the threads that called MPI_Init, all ranks together.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,11 +10,10 @@ use mpitrace_trace::operations::{Operation, Row, Sampled};
 use mpitrace_trace::reader::Trace;
 
 use super::late::{Late, Longer, Wait};
-use super::member::{Call, Member, Records};
-use super::off::{Gap, Off};
-use super::operation::members;
+use super::member::{Call, Member, Records, members};
 use super::parts::{OffProcessor, Parts};
 use super::waits::Order;
+use crate::reasons::{Gap, Off};
 
 /// Which ranks take part in an operation, and which wait for which.
 pub(crate) struct Walk<'a> {

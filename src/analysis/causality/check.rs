@@ -7,7 +7,7 @@ use mpitrace_trace::reader::{Part, Trace};
 
 use super::rule::Rule;
 use super::{Causality, Violation};
-use crate::account::operation::places;
+use crate::account::member::places;
 use crate::account::waits::Order;
 
 struct Member<'a> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use mpitrace_statistics::median;
 use mpitrace_statistics::parallel;
 
-use super::attribute::{Evidence, Key, Sorted, Tally};
+use super::evidence::{Evidence, Key, Sorted, Tally};
 use crate::account::walk::{Step, Walk};
 use crate::account::{Late, Parts};
 

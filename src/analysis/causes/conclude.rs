@@ -1,7 +1,8 @@
 //! Which causes have enough time to be named.
 
-use super::attribute::{Key, Table, Tally};
+use super::attribute::Table;
 use super::baseline::Baseline;
+use super::evidence::{Key, Tally};
 use super::{Cause, Causes, GroupTime, Kind, NAMED, STEADY};
 use crate::account::{Off, alone};
 use crate::diagnosis::{Diagnosis, Examined, Finding, GroupKind, Quantity};

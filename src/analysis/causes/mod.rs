@@ -24,6 +24,7 @@
 mod attribute;
 mod baseline;
 mod conclude;
+mod evidence;
 mod output;
 #[cfg(test)]
 mod tests;
@@ -160,7 +161,7 @@ impl Causes {
         counted: &[Counted],
     ) -> Causes {
         let Some(walk) = Walk::over(trace, clock, operation) else { return Causes::default() };
-        let sorted = attribute::Sorted::new(rows, groups, category);
+        let sorted = evidence::Sorted::new(rows, groups, category);
         let Some(baseline) = baseline::Baseline::new(&walk, &sorted) else { return Causes::default() };
         let ranks: Vec<u32> = walk.members.iter().map(|member| trace.parts[member.index].rank()).collect();
         let mut table = attribute::Table::new(&walk, &sorted, &baseline);

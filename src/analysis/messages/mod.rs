@@ -4,9 +4,8 @@
 //! sent, by the receives in the order in which these were posted. Of a receive from any source or with any tag the status
 //! told which message came, so the k-th send and the k-th receive of the same ranks, tag and communicator are one message.
 
-mod losses;
 mod matching;
-mod off;
+pub(crate) mod off;
 #[cfg(test)]
 mod tests;
 pub(crate) mod waits;
@@ -17,8 +16,6 @@ use mpitrace_trace::operations::Operations;
 use mpitrace_trace::partners::Partners;
 use mpitrace_trace::reader::{MessageRecord, Part, Trace};
 
-pub use losses::LateMessages;
-pub(crate) use losses::chain;
 pub use matching::Unmatched;
 pub use waits::{MessageWait, each_call};
 

@@ -10,10 +10,10 @@ use mpitrace_trace::clock::RankClock;
 use mpitrace_trace::reader::Part;
 
 use super::{MessageCall, each_call};
-use crate::account::{Gap, Off};
+use crate::reasons::{Gap, Off};
 
 /// Time off the processor between two calls.
-pub(super) struct OffBetween {
+pub(crate) struct OffBetween {
     /// The exit of the one, global time, ns.
     pub from: f64,
     /// The entry of the other. A message may have been started in between.
@@ -47,7 +47,7 @@ const APART: f64 = 2_000.0;
 const FITS_NOT: f64 = 0.1;
 
 /// The times off the processor of the thread that called MPI_Init outside of calls. `None`: the calls do not fit them.
-pub(super) fn outside_of_calls(part: &Part, clock: &RankClock, calls: &[MessageCall]) -> Option<Vec<OffBetween>> {
+pub(crate) fn outside_of_calls(part: &Part, clock: &RankClock, calls: &[MessageCall]) -> Option<Vec<OffBetween>> {
     let thread = part.init_thread().map_or(0, |(thread, _)| thread);
     // True: it is no recorded collective, in whose records what is off in it is kept.
     let mut spans: Vec<(f64, f64, bool)> = Vec::new();

@@ -10,7 +10,6 @@ use mpitrace_trace::clock::Clock;
 use mpitrace_trace::reader::Trace;
 
 use super::{MessageCall, Messages};
-use crate::account::clock_errors_ns;
 
 /// That a rank waits for another one in a message call.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +43,7 @@ impl Messages {
         if !clock.is_synchronised() {
             return vec![Vec::new(); self.calls.len()];
         }
-        let errors = clock_errors_ns(trace, clock);
+        let errors = clock.errors_ns(trace);
         let of_part = |(part, calls): (usize, &Vec<MessageCall>)| {
             each_call(calls)
                 .filter_map(|range| self.wait_of(part, range))
@@ -100,4 +99,29 @@ pub(crate) fn within(waits: &[MessageWait], from_ns: f64, until_ns: f64) -> impl
     let first = waits.partition_point(|wait| wait.left_ns <= from_ns);
     let among = waits[first..].iter().take_while(move |wait| wait.from_ns < until_ns);
     among.map(move |wait| (wait.late, wait.left_ns.min(until_ns) - wait.from_ns.max(from_ns)))
+}
+
+/// A chain of ranks that wait for each other is followed over so many of them.
+const HOPS: usize = 8;
+
+/// The ranks that made a part late between two times: for whom it waited for most of it, and so on.
+pub(crate) fn chain(waits: &[Vec<MessageWait>], mut late: usize, from_ns: f64, until_ns: f64) -> Vec<usize> {
+    let mut chain = Vec::new();
+    while chain.len() < HOPS {
+        let mut by_part: Vec<(usize, f64)> = Vec::new();
+        for (part, ns) in within(&waits[late], from_ns, until_ns) {
+            match by_part.iter_mut().find(|(known, _)| *known == part) {
+                Some((_, sum)) => *sum += ns,
+                None => by_part.push((part, ns)),
+            }
+        }
+        let most = by_part.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+        let Some((part, _)) = most.filter(|(_, ns)| 2.0 * ns > until_ns - from_ns) else { break };
+        if chain.contains(&part) {
+            break;
+        }
+        chain.push(part);
+        late = part;
+    }
+    chain
 }

@@ -7,8 +7,8 @@ use mpitrace_trace::reader::Trace;
 
 use crate::account::walk::{Step, Walk};
 use crate::account::{Account, Because, Kind, Loss};
-use crate::messages::waits::within;
-use crate::messages::{self, MessageWait};
+use crate::messages::MessageWait;
+use crate::messages::waits::{self, within};
 
 /// A rank in the chain from a loss to where it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -64,7 +64,7 @@ impl Origins {
                     .max_by(|one, other| one.1.total_cmp(&other.1));
                 let mut chain: Vec<usize> = longest.map(|(other, _)| other).into_iter().collect();
                 if let Some(&other) = chain.first() {
-                    chain.extend(messages::chain(&self.waits, other, left[part][0], step.call(at).enter));
+                    chain.extend(waits::chain(&self.waits, other, left[part][0], step.call(at).enter));
                 }
                 *self.chains_of_messages.entry((lane, chain)).or_default() += late.point_to_point_ns;
             }

@@ -4,6 +4,7 @@
 //! docs/statistics.md has the formulas and where they come from; tests/reference/ the values of SciPy that they are
 //! held against.
 
+mod box_plot;
 mod independence;
 mod mode_places;
 mod modes;
@@ -23,10 +24,11 @@ use crate::estimators::{
 pub const CONFIDENCE: f64 = 0.95;
 
 pub use {
+    box_plot::BoxPlot,
     independence::{LjungBox, are_dependent, dependence_lasts, ljung_box},
     modes::{Mode, modes},
     outliers::{Above, Outliers, tukey_fences},
     periodicity::{Period, period},
-    sample::{BoxPlot, Sample},
+    sample::Sample,
     summary::{Description, IntervalNs, OutlierPeriod, Quantile, Series, Summary, Wanted},
 };

@@ -1,31 +1,13 @@
 //! A series, sorted, and the numbers that need no more than that.
 
 use crate::parallel;
-use serde::Serialize;
 
-use super::outliers::{self, tukey_fences};
 use super::{Interval, Moments, interval_ranks, median_of, moments, quantile, sort};
 
 /// Values in ascending order, all of them finite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     sorted: Vec<f64>,
-}
-
-/// The numbers of a box plot (Tukey 1977), in the unit of the values.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct BoxPlot {
-    /// First quartile, median and third quartile.
-    #[serde(rename = "quartiles_ns")]
-    pub quartiles: [f64; 3],
-    /// Q1 - 1.5 IQR and Q3 + 1.5 IQR.
-    #[serde(rename = "fences_ns")]
-    pub fences: [f64; 2],
-    /// The lowest and the highest value within the fences.
-    #[serde(rename = "whiskers_ns")]
-    pub whiskers: [f64; 2],
-    /// How many values lie below the lower and above the upper fence.
-    pub outside: [usize; 2],
 }
 
 impl Sample {
@@ -142,18 +124,6 @@ impl Sample {
             sum >= half
         });
         middle.map(|(distance, _)| *distance)
-    }
-
-    /// The numbers of a box plot.
-    pub fn box_plot(&self) -> Option<BoxPlot> {
-        let quartiles = [self.quantile(0.25)?, self.quantile(0.5)?, self.quantile(0.75)?];
-        let fences = outliers::fences([quartiles[0], quartiles[2]]);
-        let [lower, upper] = tukey_fences(self)?;
-        let below = self.sorted.partition_point(|&value| value < lower);
-        let within = self.sorted.partition_point(|&value| value <= upper);
-        // The quartiles lie within the fences, and so does some value.
-        let whiskers = [*self.sorted.get(below)?, *self.sorted.get(within.checked_sub(1)?)?];
-        Some(BoxPlot { quartiles, fences, whiskers, outside: [below, self.len() - within] })
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod asymmetry;
 mod curve;
+mod errors;
 mod joint;
 mod leaders;
 mod linear;

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::communicators::Communicator;
 use super::complete::Completeness;
 use super::cursor::ABSENT;
-use super::matching::{FirstCall, Found, Whole};
+use super::found::{FirstCall, Found, Whole};
 use super::rows::{Numbers, Row, Rows};
 use super::{NO_RECORD, Operation};
 use crate::reader::{Part, Trace};

@@ -4,11 +4,13 @@
 //! call on it on every other. What the ranks passed there makes the operation; the calls of one operation, counted from
 //! the start of the program, are its repetitions.
 
+mod all;
 mod calls;
 mod communicators;
 mod complete;
 mod cursor;
 mod finish;
+mod found;
 mod matching;
 mod mismatch;
 mod records;
@@ -160,7 +162,7 @@ pub struct Operation {
 impl Operations {
     /// Matches the calls of a trace.
     pub fn new(trace: &Trace) -> Operations {
-        matching::operations(trace)
+        all::operations(trace)
     }
 }
 

@@ -4,7 +4,8 @@ use mpitrace_format::layout::OPERATION_MASK;
 
 use super::NO_RECORD;
 use super::cursor::{ABSENT, Cursor, NextCalls};
-use super::matching::{Matching, Whole};
+use super::found::Whole;
+use super::matching::Matching;
 
 /// Calls that are looked at together: their positions and operations stay in the processor's nearer caches, and their
 /// distance from the first fits into 16 bits.

@@ -9,15 +9,6 @@ use mpitrace_statistics::parallel;
 
 use super::part::Part;
 
-/// Where a block lies, and which records are in it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BlockPlace {
-    /// Bytes from the start of the file.
-    pub start: usize,
-    /// Records of the part before it.
-    pub first: usize,
-}
-
 /// The records of a block.
 #[derive(Clone, Debug)]
 pub struct Records<'p> {

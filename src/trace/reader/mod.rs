@@ -5,6 +5,7 @@
 //! parts are used, and the trace counts as incomplete.
 
 mod blocks;
+mod decoded;
 mod messages;
 mod opening;
 mod part;
@@ -23,7 +24,7 @@ use std::path::{Path, PathBuf};
 use mpitrace_format::TraceError;
 use mpitrace_format::layout::{FileHeader, state};
 
-use values::Budget;
+use decoded::Budget;
 
 pub use blocks::Records;
 pub use messages::MessageRecord;

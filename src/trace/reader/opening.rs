@@ -14,10 +14,9 @@ use mpitrace_format::packed::{Block, BlockHeader, Numbering};
 use mpitrace_format::{TraceError, file, part};
 use mpitrace_statistics::parallel;
 
-use super::blocks::BlockPlace;
+use super::decoded::{Budget, Decoded};
 use super::messages;
-use super::part::Part;
-use super::values::{Budget, Decoded};
+use super::part::{BlockPlace, MOST_SECTIONS, Part};
 
 /// From so many parts on, whole parts are shared out among the processors.
 const SHARED_OUT: usize = 256;
@@ -25,9 +24,6 @@ const SHARED_OUT: usize = 256;
 const CHECKED_AT_ONCE: usize = 4 << 20;
 
 const BEYOND_THE_FILE: &str = "ends beyond the end of the file";
-
-/// No part has more sections: one of each kind. Each of them could be the whole part.
-pub(super) const MOST_SECTIONS: usize = 32;
 
 /// The sections that are read, with the size of their elements; true: every part has it.
 const SECTIONS: [(u32, usize, bool); 18] = [

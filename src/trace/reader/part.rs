@@ -9,9 +9,19 @@ use mpitrace_format::layout::*;
 use mpitrace_format::packed::Numbering;
 use mpitrace_format::{metadata, strings};
 
-use super::blocks::BlockPlace;
-use super::opening::MOST_SECTIONS;
-use super::values::Decoded;
+use super::decoded::Decoded;
+
+/// No part has more sections: one of each kind. Each of them could be the whole part.
+pub(super) const MOST_SECTIONS: usize = 32;
+
+/// Where a block lies, and which records are in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockPlace {
+    /// Bytes from the start of the file.
+    pub start: usize,
+    /// Records of the part before it.
+    pub first: usize,
+}
 
 /// The record of one rank.
 #[derive(Debug)]

@@ -2,60 +2,15 @@
 //! trace, beyond it those of each part that were asked for last. So records are best asked for in about their order.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+#[cfg(test)]
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use mpitrace_format::layout::{ALGORITHM, CounterEntry, P2P, P2P_PARTNER, REQUEST_COLUMNS, TRUE_COLUMNS, WAITED_FOR};
 use mpitrace_format::packed::column;
 
+use super::decoded::{Decoded, HELD, Values};
 use super::part::Part;
-
-/// Decoded values of a trace are kept up to so many bytes.
-const MOST_KEPT: u64 = 2 << 30;
-/// So many blocks of a part are held beyond that.
-const HELD: usize = 64;
-
-/// Bytes of decoded values that may still be kept of a trace.
-#[derive(Clone, Debug)]
-pub(super) struct Budget(Arc<AtomicU64>);
-
-impl Default for Budget {
-    fn default() -> Budget {
-        Budget(Arc::new(AtomicU64::new(MOST_KEPT)))
-    }
-}
-
-impl Budget {
-    fn take(&self, bytes: u64) -> bool {
-        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
-    }
-}
-
-type Values = Vec<u64>;
-
-/// The blocks of one column, each decoded when it is first asked for.
-type ColumnBlocks = Box<[OnceLock<Arc<Values>>]>;
-
-/// A decoded block with the number of its column and its own.
-type HeldBlock = (u32, usize, Arc<Values>);
-
-/// The decoded blocks of a part. Of the times entries are followed by exits.
-#[derive(Debug)]
-pub(super) struct Decoded {
-    /// By the place of a column among the part's, then by block.
-    kept: Box<[OnceLock<ColumnBlocks>]>,
-    budget: Budget,
-    /// The blocks that found no room: the column and the number of each.
-    held: OnceLock<Box<[Mutex<HeldBlock>]>>,
-}
-
-impl Decoded {
-    /// The decoded blocks of a part with so many columns.
-    pub fn new(columns: usize, budget: &Budget) -> Decoded {
-        let kept = (0..columns).map(|_| OnceLock::new()).collect();
-        Decoded { kept, budget: budget.clone(), held: OnceLock::new() }
-    }
-}
 
 /// Which of [`REQUEST_COLUMNS`] holds the ticks spent in Wait calls.
 const WAIT: usize = 2;

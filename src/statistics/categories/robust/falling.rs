@@ -4,7 +4,7 @@
 //! Dykstra, 1988). Neighbouring ones that differ by no more than noise are made one, the most alike first (Schell and
 //! Singh, 1997).
 
-use super::jump::{HIGHEST, PER_WINDOW, of_difference, of_mean, tails};
+use super::jump::{HIGHEST, PER_WINDOW, of_difference, of_mean, sums, tails};
 use super::memory;
 use super::spread::student;
 use crate::estimators::distributions::normal_quantile;
@@ -237,17 +237,6 @@ impl Noise {
 fn mean_square(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value * value, count + 1.0));
     sum / count
-}
-
-/// The sums of the values before each, and of all.
-pub fn sums(values: &[f64]) -> Vec<f64> {
-    let mut sum = 0.0;
-    let mut sums = vec![0.0];
-    sums.extend(values.iter().map(|value| {
-        sum += value;
-        sum
-    }));
-    sums
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 //! Segmenting time series via self-normalisation, 2022), in windows of many lengths (Eichinger and Kirch, A MOSUM
 //! procedure for the estimation of multiple random change points, 2018).
 
-use super::falling::sums;
 use super::memory;
 use super::spread::student;
 use crate::estimators::distributions::normal_quantile;
@@ -229,6 +228,17 @@ pub fn of_mean(phi: f64, count: f64) -> f64 {
 /// are few. In a short series the model of the noise, which all values have part in, adds to them.
 fn degrees(count: f64, window: f64) -> f64 {
     (PER_WINDOW * count / window).max(BY_MODEL / count).max(6.0).min(count - 3.0).max(3.0)
+}
+
+/// The sums of the values before each, and of all.
+pub fn sums(values: &[f64]) -> Vec<f64> {
+    let mut sum = 0.0;
+    let mut sums = vec![0.0];
+    sums.extend(values.iter().map(|value| {
+        sum += value;
+        sum
+    }));
+    sums
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::falling::sums;
+use super::jump::sums;
 use super::jump::{Change, Noise};
 use super::spread::Spread;
 use super::unique::middle;

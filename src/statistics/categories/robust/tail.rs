@@ -3,7 +3,7 @@
 //! The longest of many ranks has a longer tail than its middle shows: an exponential one, as the largest of many values
 //! of most distributions has (Gumbel, 1958), and on logarithms Pareto's.
 
-use super::falling::sums;
+use super::jump::sums;
 use super::spread::{FALSE_SHARE, Spread};
 
 /// The longest tail that one of these uppermost shares of the values shows is taken.

@@ -1,6 +1,7 @@
 //! The test of a slow beginning: a warm-up is something that only the beginning does.
 
-use super::falling::{Level, falling, sums};
+use super::falling::{Level, falling};
+use super::jump::sums;
 use super::jump::{HIGHEST, of_mean};
 use super::spread::Spread;
 use super::trellis;

@@ -7,10 +7,11 @@ use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::CallSite;
 use mpitrace_trace::reader::Trace;
 
-use super::off::{OffBetween, outside_of_calls};
-use super::waits::within;
-use super::{MessageWait, Messages};
-use crate::account::{Gap, Off, RankAccount, RankPart};
+use super::{RankAccount, RankPart};
+use crate::messages::off::{OffBetween, outside_of_calls};
+use crate::messages::waits::{chain, within};
+use crate::messages::{MessageWait, Messages};
+use crate::reasons::{Gap, Off};
 
 /// Time that ranks wait in message calls for one that is late.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,31 +38,6 @@ pub struct LateMessages {
 /// Waiting for a rank, and how long which chains of parts made it late, ns.
 #[derive(Default)]
 struct Sum(LateMessages, HashMap<Vec<usize>, f64>);
-
-/// A chain of ranks that wait for each other is followed over so many of them.
-const HOPS: usize = 8;
-
-/// The ranks that made a part late between two times: for whom it waited for most of it, and so on.
-pub(crate) fn chain(waits: &[Vec<MessageWait>], mut late: usize, from_ns: f64, until_ns: f64) -> Vec<usize> {
-    let mut chain = Vec::new();
-    while chain.len() < HOPS {
-        let mut by_part: Vec<(usize, f64)> = Vec::new();
-        for (part, ns) in within(&waits[late], from_ns, until_ns) {
-            match by_part.iter_mut().find(|(known, _)| *known == part) {
-                Some((_, sum)) => *sum += ns,
-                None => by_part.push((part, ns)),
-            }
-        }
-        let most = by_part.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
-        let Some((part, _)) = most.filter(|(_, ns)| 2.0 * ns > until_ns - from_ns) else { break };
-        if chain.contains(&part) {
-            break;
-        }
-        chain.push(part);
-        late = part;
-    }
-    chain
-}
 
 impl Messages {
     /// The waits, by late rank and place. `ranks`: the account of each part.

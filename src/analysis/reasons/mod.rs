@@ -1,10 +1,32 @@
-//! Time off the processor, by reason.
+//! Why a rank is late or off its processor: facts of a rank, under the account and the messages.
 
 use std::ops::AddAssign;
 
 use mpitrace_format::layout::{InterruptionEntry, off_reason};
+use serde::{Serialize, Serializer};
 
-use super::losses::Because;
+/// Why a rank is late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Because {
+    /// It was on its processor, and computed or was in MPI calls that are not recorded.
+    OnProcessor,
+    /// It was off its processor: something else ran there.
+    Preempted,
+    /// It was off its processor: it slept.
+    Asleep,
+    /// It was off its processor: the quota of its control group held it.
+    Throttled,
+    /// It was off its processor, for a reason that is not known.
+    OffProcessor,
+    /// It was longer than the others in point-to-point calls that can wait.
+    PointToPoint,
+    /// It was longer than the others in point-to-point and other MPI calls that are not recorded.
+    OtherMpi,
+    /// It left its recorded call before later than the others left theirs, and was on its processor.
+    EarlierCall,
+    /// It was on its processor, and in none of these calls.
+    Computing,
+}
 
 /// Time off the processor, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,7 +48,7 @@ impl Off {
     }
 
     /// The sums of a thread, by [`off_reason`].
-    pub(super) fn of_reasons(ns: [u64; off_reason::COUNT]) -> Off {
+    pub(crate) fn of_reasons(ns: [u64; off_reason::COUNT]) -> Off {
         let ns = ns.map(|ns| ns as f64);
         Off {
             preempted: ns[off_reason::PREEMPTED],
@@ -52,7 +74,7 @@ impl Off {
     }
 
     /// These less those of another time, none of them below 0.
-    pub(super) fn without(self, other: Off) -> Off {
+    pub(crate) fn without(self, other: Off) -> Off {
         self.each(other, |own, other| (own - other).max(0.0))
     }
 
@@ -115,6 +137,42 @@ impl AddAssign for Off {
     fn add_assign(&mut self, other: Off) {
         *self = self.each(other, |own, other| own + other);
     }
+}
+
+impl Because {
+    /// Its name in outputs; `None`: the reason is not known.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Because::OnProcessor | Because::OffProcessor => None,
+            Because::Preempted => Some("preempted"),
+            Because::Asleep => Some("asleep"),
+            Because::Throttled => Some("throttled"),
+            Because::PointToPoint => Some("point-to-point"),
+            Because::OtherMpi => Some("other_mpi"),
+            Because::EarlierCall => Some("earlier_call"),
+            Because::Computing => Some("computing"),
+        }
+    }
+
+    /// True: the rank was off its processor.
+    pub fn is_off(self) -> bool {
+        matches!(self, Because::Preempted | Because::Asleep | Because::Throttled | Because::OffProcessor)
+    }
+}
+
+impl Serialize for Because {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.name().serialize(serializer)
+    }
+}
+
+/// A rank is the one that others wait for, or the one to which something happens, if it has this share of the time.
+pub const ALONE: f64 = 2.0 / 3.0;
+
+/// The index of the one that has [`ALONE`] of all.
+pub fn alone(times: &[f64]) -> Option<usize> {
+    let all: f64 = times.iter().sum();
+    times.iter().position(|&own| own > 0.0 && own >= ALONE * all)
 }
 
 #[cfg(test)]
