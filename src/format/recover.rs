@@ -214,7 +214,10 @@ pub fn publish(contents: &[part::Content<'_>], world_size: u32, output: &Path) -
 }
 
 /// Writes the parts, their table and the header.
-pub(crate) fn write_parts(trace: &File, contents: &[part::Content<'_>], world_size: u32) -> std::io::Result<()> {
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_parts(trace: &File, contents: &[part::Content<'_>], world_size: u32) -> std::io::Result<()> {
     let job = contents.first().map_or([0; 16], |content| content.rank.job);
     let parts = contents.len() as u32;
     let complete = parts == world_size && contents.iter().all(|content| !content.incomplete);

@@ -10,8 +10,12 @@
 //! looks at one node, and makes a [`Summary`] of each; those of all nodes add up.
 
 pub mod calls;
+mod copy;
+#[cfg(test)]
+mod copy_tests;
 mod knot;
 pub mod look;
+mod moved;
 mod movement;
 mod observer;
 pub mod place;
@@ -31,7 +35,9 @@ pub mod verdict;
 mod verdict_tests;
 mod waits;
 
+pub use copy::{Copied, copy};
 pub use look::{Job, Look, with_records};
+pub use moved::{Moved, moved};
 pub use observer::Observer;
 pub use process_end::ProcessEnd;
 pub use snapshot::{Snapshot, State};

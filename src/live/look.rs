@@ -1,18 +1,20 @@
 //! A look at a running job: its segments, copied and opened as a trace of the last calls.
 
 use std::collections::{BTreeMap, HashMap};
-use std::os::fd::AsRawFd;
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
 
 use mpitrace_format::TraceError;
 use mpitrace_format::layout::{NO_RANK, ThreadEntry};
-use mpitrace_format::live::copy::Copied;
 use mpitrace_format::live::{self, Holder, Segment};
-use mpitrace_format::metadata;
+use mpitrace_format::part::Content;
+use mpitrace_format::{metadata, recover};
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 
+use super::copy::{Copied, copy};
 use super::place::{self, Seen};
 use super::process::Process;
 use super::snapshot::Snapshot;
@@ -116,7 +118,7 @@ impl Job {
 
     /// The value of this name in the run metadata of its lowest rank here.
     pub fn metadata(&self, name: &str) -> Option<String> {
-        let copied = self.segments.first()?.copy(0).ok()?;
+        let copied = copy(self.segments.first()?, 0).ok()?;
         let content = copied.content().ok()?;
         let known = metadata::decode(content.metadata)?;
         metadata::get(&known, name).filter(|value| *value != metadata::UNKNOWN).map(str::to_owned)
@@ -139,7 +141,7 @@ impl Look {
     pub fn new(job: Option<&Job>, records: u64) -> Result<Look, TraceError> {
         let mut unreadable = Vec::new();
         let copy = |segment: &Segment| {
-            let copied = segment.copy(records).map_err(|error| unreadable.push(error.to_string())).ok()?;
+            let copied = copy(segment, records).map_err(|error| unreadable.push(error.to_string())).ok()?;
             let tids = copied.content().ok().map(|content| tids(content.threads)).unwrap_or_default();
             let seen = match pid_of(segment) {
                 // It cannot be looked at, but the kernel says that it lives.
@@ -161,7 +163,7 @@ impl Look {
             }
         }
         let name = Path::new("the copies of the live records");
-        let file = live::in_memory(&contents).map_err(|error| TraceError::io(name, error))?;
+        let file = in_memory(&contents).map_err(|error| TraceError::io(name, error))?;
         let trace = if contents.is_empty() {
             Trace { parts: Vec::new(), world_size: 0, complete: false, missing: Vec::new(), problems: Vec::new() }
         } else {
@@ -193,4 +195,21 @@ impl Look {
         }
         snapshot
     }
+}
+
+/// Writes a trace of these parts into memory of this process. The file has no name but that of its descriptor.
+fn in_memory(contents: &[Content<'_>]) -> std::io::Result<File> {
+    // Not by the C library's function: glibc before 2.27 lacks it.
+    // SAFETY: the name is a C string; the descriptor that comes back has no other owner.
+    let file = unsafe {
+        let descriptor = libc::syscall(libc::SYS_memfd_create, c"mpitrace-look".as_ptr(), libc::MFD_CLOEXEC);
+        if descriptor < 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        File::from_raw_fd(descriptor as i32)
+    };
+    if let Some(first) = contents.first() {
+        recover::write_parts(&file, contents, first.rank.world_size)?;
+    }
+    Ok(file)
 }

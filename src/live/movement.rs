@@ -5,9 +5,8 @@
 
 use std::collections::HashMap;
 
-use mpitrace_format::live::mix;
-
 use super::look::Look;
+use super::moved::mix;
 use super::place::Seen;
 use super::snapshot::{RankNow, Snapshot, State};
 

@@ -8,13 +8,13 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use mpitrace_format::layout::{communicator_flags as flags, partner};
-use mpitrace_format::live::mix;
 use mpitrace_trace::operations::{self, DESCRIBED, Mismatch, Origin};
 use mpitrace_trace::partners::{Member, Partners};
 use serde::{Deserialize, Serialize};
 
 use super::calls::{self, Position, Sums, Table};
 use super::look::Look;
+use super::moved::mix;
 use super::place;
 use super::ranks::Ranks;
 use super::snapshot::{CommunicatorNow, Partner, RankNow, Snapshot};

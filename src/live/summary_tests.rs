@@ -13,8 +13,9 @@ use super::movement::Movement;
 use super::place::Seen;
 use super::process::Process;
 use super::snapshot::{Partner, Snapshot};
-use super::stragglers::{Stragglers, Waits};
+use super::stragglers::Stragglers;
 use super::summary::Summary;
+use super::waits::Waits;
 
 /// When the ranks are looked at.
 const NOW: u64 = 60_000_000_000;

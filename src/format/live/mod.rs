@@ -2,16 +2,12 @@
 //!
 //! A segment is read by pread, never mapped: the file may be cut short at any time, which would end a process that has
 //! it mapped with SIGBUS. No lock is taken; what may change meanwhile is read under the words that
-//! `interpose/src/record/publication.rs` describes ([`copy`]).
+//! `interpose/src/record/publication.rs` describes (`src/live/copy.rs`).
 
-pub mod copy;
-#[cfg(test)]
-mod copy_tests;
-mod movement;
 pub mod now;
 
 use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -19,10 +15,7 @@ use bytemuck::Zeroable;
 use mpitrace_platform::node_files;
 
 use crate::layout::{RankHeader, SegmentHeader};
-use crate::part::Content;
-use crate::{TraceError, recover, segment};
-
-pub use movement::{Moved, mix};
+use crate::{TraceError, segment};
 
 /// The segment of a process, living or not.
 #[derive(Debug)]
@@ -35,7 +28,8 @@ pub struct Segment {
     pub run: u32,
     /// The process that holds the file's lock, as this process numbers it.
     pub holder: Holder,
-    pub(crate) file: File,
+    /// It, open for reading.
+    pub file: File,
 }
 
 /// Which process holds the lock of a segment.
@@ -88,7 +82,10 @@ impl Segment {
 }
 
 /// The checked header.
-fn read_header(path: &Path, file: &File) -> Result<SegmentHeader, TraceError> {
+///
+/// # Errors
+/// The file is no segment.
+pub fn read_header(path: &Path, file: &File) -> Result<SegmentHeader, TraceError> {
     let mut header = SegmentHeader::zeroed();
     file.read_exact_at(bytemuck::bytes_of_mut(&mut header), 0)
         .map_err(|_| TraceError::damaged(path, "is too short to be a segment"))?;
@@ -109,24 +106,4 @@ fn holder(file: &File) -> Holder {
         (true, Ok(pid)) if pid > 0 => Holder::Process(pid),
         (true, _) => Holder::Unseen,
     }
-}
-
-/// Writes a trace of these parts into memory of this process. The file has no name but that of its descriptor.
-///
-/// # Errors
-/// There is no memory for it.
-pub fn in_memory(contents: &[Content<'_>]) -> std::io::Result<File> {
-    // Not by the C library's function: glibc before 2.27 lacks it.
-    // SAFETY: the name is a C string; the descriptor that comes back has no other owner.
-    let file = unsafe {
-        let descriptor = libc::syscall(libc::SYS_memfd_create, c"mpitrace-look".as_ptr(), libc::MFD_CLOEXEC);
-        if descriptor < 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-        File::from_raw_fd(descriptor as i32)
-    };
-    if let Some(first) = contents.first() {
-        recover::write_parts(&file, contents, first.rank.world_size)?;
-    }
-    Ok(file)
 }

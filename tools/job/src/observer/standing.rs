@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use mpitrace_format::layout::NO_RANK;
-use mpitrace_format::live::{Moved, Segment};
+use mpitrace_format::live::Segment;
 use mpitrace_format::metadata::{self, Metadata};
 use mpitrace_live::process::Process;
+use mpitrace_live::{Moved, copy, moved};
 use mpitrace_words::stack::Stack;
 
 use crate::stacks::{Capture, Namer, Why};
@@ -91,18 +92,18 @@ impl Standing {
     }
 
     pub fn metadata(&self) -> Option<Metadata> {
-        let copied = self.segment.copy(0).ok()?;
+        let copied = copy(&self.segment, 0).ok()?;
         metadata::decode(copied.content().ok()?.metadata)
     }
 
     /// Its threads, its rank and its run, where these are known.
     pub fn moved(&self) -> Option<Moved> {
-        self.segment.moved().ok()
+        moved(&self.segment).ok()
     }
 
     /// The stacks or why there are none, where the rank has not moved since they were asked for. Its process has ended.
     pub fn last(&mut self) -> Option<Result<Capture, Why>> {
-        let number = self.segment.moved().ok()?.number;
+        let number = moved(&self.segment).ok()?.number;
         self.capture.take().filter(|_| number == self.number)
     }
 }

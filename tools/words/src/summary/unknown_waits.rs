@@ -1,6 +1,5 @@
 //! Waits that are too short to be known: they count as communication.
 
-use mpitrace_analysis::account::clock_errors_ns;
 use mpitrace_show::text;
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::reader::Trace;
@@ -11,7 +10,7 @@ const SHORT_NS: f64 = 1000.0;
 /// The length below which no wait of one rank for another is known, ns: the sum of the two largest errors of the ranks'
 /// clocks. `None`: the errors are not known, or there is one rank.
 pub fn below_ns(trace: &Trace, clock: &Clock) -> Option<f64> {
-    let mut errors = clock_errors_ns(trace, clock);
+    let mut errors = clock.errors_ns(trace);
     errors.sort_by(f64::total_cmp);
     let states_errors = clock.curves.iter().all(|curve| curve.states_error);
     match errors[..] {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace_analysis::account::{Account, Because, Kind, Late, LatePartner, Off, RankAccount, RankPart, alone};
+use mpitrace_analysis::account::{
+    Account, Because, Kind, Late, LateMessages, LatePartner, Off, RankAccount, RankPart, alone,
+};
 use mpitrace_analysis::causes::{self, Cause, Causes};
 use mpitrace_analysis::diagnosis::GroupKind;
-use mpitrace_analysis::messages::LateMessages;
 use mpitrace_show::text;
 use mpitrace_statistics::median;
 use mpitrace_trace::undone::Undone;

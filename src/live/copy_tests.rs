@@ -8,8 +8,10 @@ use bytemuck::Zeroable;
 use memmap2::{MmapMut, MmapOptions};
 use mpitrace_platform::node_files;
 
-use super::{Holder, Segment, segments};
-use crate::layout::*;
+use mpitrace_format::layout::*;
+use mpitrace_format::live::{Holder, Segment, segments};
+
+use super::copy::copy;
 
 const RECORDS: u64 = 64;
 const CHUNKS: u64 = 4;
@@ -134,7 +136,7 @@ fn uid() -> u32 {
 
 /// The ticks at the entries and the positions in a copy of so many records, by tick.
 fn calls(segment: &Segment, records: u64) -> Vec<(u64, u64)> {
-    let copied = segment.copy(records).unwrap();
+    let copied = copy(&segment, records).unwrap();
     let content = copied.content().unwrap();
     let mut calls: Vec<(u64, u64)> = Vec::new();
     for rows in content.records_in_memory() {
@@ -159,7 +161,7 @@ fn a_copy_has_the_last_records_and_ends_where_they_do() {
     assert_eq!(calls(&segment, 1000), all);
     assert_eq!(calls(&segment, 0), all[all.len() - 10..], "the chunk that is filled now");
     assert_eq!(calls(&segment, RECORDS + 1), all[all.len() - 10 - RECORDS as usize..]);
-    let copied = segment.copy(RECORDS + 1).unwrap();
+    let copied = copy(&segment, RECORDS + 1).unwrap();
     assert_eq!(copied.left_out, 2 * RECORDS);
     let rank = copied.content().unwrap().rank;
     assert!(rank.last_anchor.tick > 0, "the present");
@@ -197,7 +199,7 @@ fn a_file_that_is_cut_short_is_an_error() {
     file.set_len(CHUNKS_AT + 100).unwrap();
     assert_eq!(calls(&segment, 1000), [], "the chunk does not reach so far");
     file.set_len(100).unwrap();
-    let error = segment.copy(1000).unwrap_err().to_string();
+    let error = copy(&segment, 1000).unwrap_err().to_string();
     assert!(error.ends_with("is too short to be a segment"), "{error}");
     assert!(segments(std::slice::from_ref(&written.folder), uid()).is_empty());
 }
@@ -218,6 +220,6 @@ fn a_damaged_header_claims_no_memory() {
         change(&mut header);
         std::os::unix::fs::FileExt::write_all_at(&file, bytemuck::bytes_of(&header), 0).unwrap();
         // Whatever comes out, it does not panic and does not take the machine's memory.
-        let _ = segment.copy(1000).map(|copied| copied.content().map(|content| content.records()));
+        let _ = copy(&segment, 1000).map(|copied| copied.content().map(|content| content.records()));
     }
 }
