@@ -40,3 +40,20 @@ fn no_crate_has_a_circle_of_files() {
     assert!(files > 700, "{files} files were found");
     assert!(circles.is_empty(), "circles of files:\n{}", circles.join("\n"));
 }
+
+#[test]
+fn a_circle_is_found_through_names_that_are_passed_on() {
+    let folder = std::env::temp_dir().join(format!("mpitrace-circles-{}", std::process::id()));
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    fs::create_dir_all(folder.join("inner")).unwrap();
+    write("lib.rs", "mod inner;\nmod outer;\npub use inner::Second;\n");
+    write("inner/mod.rs", "mod one;\nmod two;\npub use one::First;\npub use two::{Other, Second};\n");
+    write("inner/one.rs", "use super::Other;\npub struct First(Other);\n");
+    write("inner/two.rs", "pub struct Other;\npub struct Second;\n");
+    write("outer.rs", "use crate::{Second, inner};\nfn one(_: inner::First, _: Second) {}\n");
+    let found = || circle(&Modules::read(&folder).arrows()).map(|way| way.join(" -> "));
+    assert_eq!(found(), None);
+    write("inner/two.rs", "pub struct Other;\npub struct Second;\nfn first(_: crate::inner::First) {}\n");
+    assert_eq!(found().as_deref(), Some("inner::one -> inner::two -> inner::one"));
+    fs::remove_dir_all(&folder).unwrap();
+}
