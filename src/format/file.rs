@@ -126,9 +126,16 @@ pub fn parts(file: &File, parts: u32) -> io::Result<Vec<PartHeader>> {
 
 /// The token of the run that the trace is of; `None`: the file cannot be read.
 pub fn job(path: &Path) -> Option<[u8; 16]> {
+    header(path).map(|header| header.job)
+}
+
+/// The header of a trace; `None`: the file cannot be read, or is none.
+pub fn header(path: &Path) -> Option<FileHeader> {
     let mut header = FileHeader::zeroed();
-    File::open(path).ok()?.read_exact_at(bytemuck::bytes_of_mut(&mut header), 0).ok()?;
-    Some(header.job)
+    // Not blocking: a pipe without a writer would hold us here.
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
+    file.read_exact_at(bytemuck::bytes_of_mut(&mut header), 0).ok()?;
+    (header.magic == FILE_MAGIC).then_some(header)
 }
 
 /// Writes the file's header.

@@ -17,6 +17,7 @@ mod requests;
 mod source;
 #[cfg(test)]
 mod tests;
+pub mod trace_files;
 mod traced;
 mod untraced;
 mod warnings;

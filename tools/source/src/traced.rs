@@ -16,6 +16,7 @@ use mpitrace_trace::run_time::RunTime;
 
 use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};
 use super::members::{MemberColumn, MemberTimes, Rows};
+use crate::trace_files;
 
 /// A trace, matched and with its clocks.
 #[derive(Debug)]
@@ -32,11 +33,12 @@ pub struct Traced {
 }
 
 impl Traced {
-    /// Opens the trace.
+    /// Opens the trace: its file, or those that stand for it ([`trace_files::named`]).
     pub fn open(files: &[PathBuf]) -> Result<Traced> {
-        let trace = Trace::open(files)?;
+        let files = trace_files::named(files)?;
+        let trace = Trace::open(&files)?;
         let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-        Ok(Traced { trace, operations, clock, files: files.to_vec(), accounts: Mutex::default() })
+        Ok(Traced { trace, operations, clock, files, accounts: Mutex::default() })
     }
 
     /// The samples beside it, where the run has taken some.

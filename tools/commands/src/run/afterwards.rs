@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use mpitrace_analysis::account::Account;
 use mpitrace_show::output::Style;
+use mpitrace_source::trace_files;
 use mpitrace_statistics::categories::Rule;
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
@@ -19,10 +20,12 @@ use crate::jobs::{self, Row};
 const MOST_CALLS: u64 = 10_000_000;
 
 pub fn summarize(traces: &[PathBuf]) {
-    let [path] = traces else { return };
-    let name = file_here(path);
+    // Ranks that could not write together have left a file each.
+    let runs = trace_files::by_run(traces.iter().cloned());
+    let [files] = &runs[..] else { return };
+    let name = files.iter().map(|file| file_here(file)).collect::<Vec<_>>().join(" ");
     // A trace that cannot be read is no reason for another exit code than the job's.
-    let Ok(trace) = Trace::open(&[path]) else { return };
+    let Ok(trace) = Trace::open(files) else { return };
     if trace.records() > MOST_CALLS {
         eprintln!("mpitrace: `mpitrace summary {name}` shows where the time went");
         return;
@@ -30,8 +33,11 @@ pub fn summarize(traces: &[PathBuf]) {
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
     let account = Account::new(&trace, &clock, &operations, Rule::default());
     let summary = Summary::of_account(&account, &trace, &operations, &clock, &name);
-    jobs::keep(path, &Row::new(path, &trace, &account, &summary));
-    let summary = summary.with_processes(&trace, traces);
+    // `jobs` reads the files of a run together.
+    if let [path] = &files[..] {
+        jobs::keep(path, &Row::new(path, &trace, &account, &summary));
+    }
+    let summary = summary.with_processes(&trace, files);
     let stderr = io::stderr();
     let _ = summary.write(&mut stderr.lock(), Style::for_stream(&stderr));
 }

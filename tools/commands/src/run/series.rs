@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use mpitrace_job::process::{self, NOT_STARTED};
 use mpitrace_show::text::count;
+use mpitrace_source::trace_files;
 
 use super::plan::{Planned, labelled, letter, plan};
 
@@ -66,10 +67,10 @@ fn say(done: &[Done], planned: usize, name: &Path, jobs: usize) {
     if name.to_string_lossy().contains('%') {
         return;
     }
-    if let Some(without) = list(&|done| (!done.trace.exists()).then(|| done.label.clone())) {
+    if let Some(without) = list(&|done| (!trace_files::exists(&done.trace)).then(|| done.label.clone())) {
         eprintln!("mpitrace: runs without a trace: {without}");
     }
-    let traces: Vec<&Done> = done.iter().filter(|done| done.trace.exists()).collect();
+    let traces: Vec<&Done> = done.iter().filter(|done| trace_files::exists(&done.trace)).collect();
     let Some(first) = traces.first() else {
         return;
     };

@@ -7,10 +7,12 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use mpitrace_trace::reader::Trace;
 
+use crate::trace_files;
+
 /// The files of a command that reads traces only.
 #[derive(Debug, Args)]
 pub struct TraceInput {
-    /// The trace; all files if one run left several
+    /// The trace, or its folder; all files if one run left several
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 }
@@ -21,14 +23,14 @@ impl TraceInput {
     /// # Errors
     /// A file that is not a trace or cannot be read; the message names it.
     pub fn open(&self) -> Result<Trace> {
-        Ok(Trace::open(&self.files)?)
+        Ok(Trace::open(&trace_files::named(&self.files)?)?)
     }
 }
 
 /// The files of a command that reads run times, traced or not.
 #[derive(Debug, Args)]
 pub struct Input {
-    /// The trace; all files if one run left several. With --from the files of another tool, each by itself
+    /// The trace, or its folder; all files if one run left several. With --from the files of another tool, each by itself
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// The kind of the files.
