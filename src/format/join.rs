@@ -21,6 +21,7 @@ use bytemuck::{Pod, Zeroable};
 use crate::file;
 use crate::layout::*;
 use crate::part::copy;
+use crate::token;
 
 /// How long a name that is taken, but leads to no file, is tried again: a network file system may remember old names
 /// for half a minute.
@@ -242,7 +243,10 @@ impl Stored {
     /// process, or is damaged in one of them. Where others can write to the folder they can guess names and tokens;
     /// whatever owners a file system shows, it shows the same one for all that a user makes.
     fn is_foreign_to(&self, other: &Stored) -> io::Result<bool> {
-        if self.header.job != other.header.job || self.header.world_size != other.header.world_size {
+        if self.header.world_size != other.header.world_size {
+            return Ok(true);
+        }
+        if self.header.job != other.header.job && !self.joins(other)? && !other.joins(self)? {
             return Ok(true);
         }
         if self.file.metadata()?.uid() != other.file.metadata()?.uid() {
@@ -255,6 +259,23 @@ impl Stored {
             {
                 return Ok(true);
             }
+        }
+        Ok(false)
+    }
+
+    /// True if no rank of it had agreed on the token of the run, which is that of the other ([`token::joins`]).
+    fn joins(&self, other: &Stored) -> io::Result<bool> {
+        if !token::may_join(self.header.job, other.header.job) {
+            return Ok(false);
+        }
+        for entry in &other.parts {
+            let Some(of_run) = other.part(entry)?.filter(|part| part.rank.job == other.header.job) else { continue };
+            for entry in &self.parts {
+                if !self.part(entry)?.is_some_and(|part| token::joins(&part.rank, &of_run.rank)) {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
         }
         Ok(false)
     }
@@ -303,6 +324,7 @@ impl Stored {
     /// Adds the parts that are not there, behind those that are: what the header says is true at any time. All of it is
     /// on disk when this returns.
     fn add(&mut self, other: &Stored) -> io::Result<()> {
+        let job = if self.joins(other)? { other.header.job } else { self.header.job };
         let known = self.ranks();
         let old = self.parts.len();
         let mut end = self.header.length;
@@ -324,7 +346,7 @@ impl Stored {
         self.file.sync_data()?;
         let parts = self.parts.len() as u32;
         let complete = parts == self.header.world_size && self.is_whole()?;
-        let header = FileHeader { parts, length: end, complete: complete.into(), ..self.header };
+        let header = FileHeader { job, parts, length: end, complete: complete.into(), ..self.header };
         file::write_checked_header(&self.file, &header)?;
         self.header = read_at(&self.file, 0)?;
         file::settle(self.file.try_clone()?)

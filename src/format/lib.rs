@@ -26,6 +26,7 @@ pub mod segment;
 pub mod settings;
 pub mod strings;
 pub mod ticks;
+pub mod token;
 
 use std::path::PathBuf;
 

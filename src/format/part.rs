@@ -18,6 +18,8 @@ pub struct Content<'a> {
     pub rank: RankHeader,
     /// True if the rank did not reach Finalize, or records of it were lost.
     pub incomplete: bool,
+    /// The records of it that were lost.
+    pub lost: LostRecords,
     /// The bytes of the run metadata ([`crate::metadata::encode`]).
     pub metadata: &'a [u8],
     /// The string area.
@@ -259,6 +261,10 @@ impl Content<'_> {
         if self.times.threads.is_empty() { &[] } else { bytes }
     }
 
+    fn lost(&self) -> &[u8] {
+        if self.lost.are_any() { bytemuck::bytes_of(&self.lost) } else { &[] }
+    }
+
     /// Kind, element size and bytes of each table; those of the second half only where they are not empty.
     fn tables<'s>(&'s self, columns: &'s [StoredColumn]) -> Vec<(u32, usize, &'s [u8])> {
         let mut tables = vec![
@@ -278,6 +284,7 @@ impl Content<'_> {
             (section::PARTNERS, size_of::<PartnerEntry>(), bytemuck::cast_slice(&self.partners)),
             (section::MESSAGES, size_of::<MessageEntry>(), self.messages),
             (section::RANK_TIMES, size_of::<RankTimes>(), self.of_threads(bytemuck::bytes_of(&self.times.rank))),
+            (section::LOST, size_of::<LostRecords>(), self.lost()),
             (section::THREAD_TIMES, size_of::<ThreadTimes>(), bytemuck::cast_slice(&self.times.threads)),
             (
                 section::FINALIZE_TIMES,

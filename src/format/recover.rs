@@ -12,7 +12,7 @@ use crate::join::Joined;
 use crate::layout::*;
 use crate::live::{self, Holder, Segment};
 use crate::metadata::{self, Metadata};
-use crate::{TraceError, file, join, part, segment};
+use crate::{TraceError, file, join, part, segment, token};
 
 /// A segment, in most cases of a process that has ended.
 #[derive(Debug)]
@@ -80,8 +80,18 @@ pub fn segments(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>, 
             Err(error) => return Err(TraceError::io(folder, error)),
         }
     }
+    adopt(&mut found);
     sort(&mut found, |leftover| (leftover.rank.job, leftover.rank.rank.into(), leftover.modified));
     Ok(found)
+}
+
+/// Gives ranks that were killed before they agreed on the run's token that of the others.
+fn adopt(found: &mut [Leftover]) {
+    for index in 0..found.len() {
+        let rank = found[index].rank;
+        let adopter = found.iter().find(|other| token::joins(&rank, &other.rank)).map(|other| other.rank.job);
+        found[index].rank.job = adopter.unwrap_or(rank.job);
+    }
 }
 
 /// The jobs that leftovers are of, the one last written to first.
@@ -154,7 +164,13 @@ fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError
             Ok(content) if contents.first().is_some_and(|one| one.rank.world_size != content.rank.world_size) => {
                 damaged.push(TraceError::damaged(&leftover.path, "has another size of MPI_COMM_WORLD than the others"));
             }
-            Ok(content) => contents.push(content),
+            Ok(content) => {
+                let missing = leftover.block_files().iter().filter(|path| !path.exists()).count();
+                if content.lost.block_files as usize > missing {
+                    damaged.push(leftover.unused_blocks());
+                }
+                contents.push(content);
+            }
             Err(error) => damaged.push(error),
         }
     }
@@ -164,6 +180,7 @@ fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError
     let all_metadata: Vec<Option<Vec<u8>>> = contents.iter().map(|content| with_added(content, leftovers)).collect();
     for (content, metadata) in contents.iter_mut().zip(&all_metadata) {
         content.metadata = metadata.as_deref().unwrap_or(content.metadata);
+        content.rank.job = leftovers[0].rank.job;
     }
     let missing = leftovers.iter().flat_map(|leftover| leftover.block_files()).filter(|path| !path.exists()).collect();
     let joined = publish(&contents, world_size, output).map_err(|error| TraceError::io(output, error))?;
@@ -257,6 +274,13 @@ impl Leftover {
     /// Records that were written to a file cannot be read: it stays where it is, as a damaged segment does.
     fn unreadable(&self, why: &TraceError) -> TraceError {
         TraceError::damaged(&self.path, format!("has a block file that cannot be read: {why}"))
+    }
+
+    /// Some of what was written to a file cannot be used now: it stays where it is.
+    fn unused_blocks(&self) -> TraceError {
+        let what = "lacks tables that records in its block files refer to, for which the folder had no room: those \
+                    records are not in the trace";
+        TraceError::damaged(&self.path, what)
     }
 
     /// The files that its records were written to, if any were.
@@ -382,6 +406,25 @@ mod tests {
         assert_eq!(found(Some(uid)), std::slice::from_ref(&own));
         assert_eq!(found(Some(uid + 1)), Vec::<PathBuf>::new(), "it has the name, not the owner");
         assert_eq!(found(None).len(), 2);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_rank_that_had_not_agreed_on_a_token_is_of_the_job_of_the_others() {
+        let folder = std::env::temp_dir().join(format!("mpitrace-adopt-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let agreed = token::of_one_run(5, 1000, 77);
+        let with_token = |rank, token| {
+            let mut leftover = leftover(&folder, 0, rank, 100 + u64::from(rank));
+            leftover.rank.job = token;
+            leftover
+        };
+        let others = [(1, token::before_agreement(5)), (0, agreed), (2, agreed), (3, token::before_agreement(6))];
+        let mut found: Vec<Leftover> = others.into_iter().map(|(rank, token)| with_token(rank, token)).collect();
+        adopt(&mut found);
+        let ranks: Vec<Vec<u32>> =
+            by_job(found).iter().map(|job| job.iter().map(|leftover| leftover.rank.rank).collect()).collect();
+        assert!(ranks.contains(&vec![0, 1, 2]) && ranks.contains(&vec![3]), "{ranks:?}");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -61,6 +61,10 @@ pub fn copy(segment: &Segment, records: u64) -> Result<Copied, TraceError> {
     let header = read_header(&segment.path, &segment.file)?;
     let mut copied = layout.header(&header);
     copied.rank.last_anchor = anchor;
+    // What lies in private memory is as lost to this process as it is after a kill. The tables begin with the same
+    // entries, but for these two.
+    copied.private_from = header.private_from;
+    [table::CHUNKS, table::LONG_CALLS].iter().for_each(|table| copied.private_from[*table] = 0);
     let long_calls = header.long_calls.used.min(header.long_calls.capacity).saturating_sub(LONG_CALLS);
     copied.strings = image.table::<u8>(&table(segment, &header.strings, 0).map_err(io)?);
     copied.communicators = image.table::<CommunicatorEntry>(&table(segment, &header.communicators, 0).map_err(io)?);

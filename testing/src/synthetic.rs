@@ -510,6 +510,7 @@ impl SyntheticRank {
             blocks: self.blocks(&rows),
             messages: bytemuck::cast_slice(&self.messages),
             message_blocks: self.message_blocks(),
+            lost: LostRecords::default(),
         }
     }
 }

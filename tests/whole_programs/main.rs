@@ -5,6 +5,7 @@
 //! with `NOTHING_SKIPPED=1` in the environment, as tests/run.sh sets it on Debian, it fails instead, unless it is the
 //! machine that forbids it.
 
+mod above_limits;
 mod account;
 mod algorithms;
 mod analysis;
@@ -153,6 +154,7 @@ fn main() {
         ("export", export::TESTS),
         ("schemas", schemas::TESTS),
         ("benchmarks", benchmarks::TESTS),
+        ("above_limits", above_limits::TESTS),
         ("account", account::TESTS),
         ("algorithms", algorithms::TESTS),
         ("analysis", analysis::TESTS),

@@ -189,9 +189,11 @@ impl OwnFile {
         }
     }
 
-    /// Takes memory for a range. False where there is none, or the file is gone.
+    /// Takes memory for a range. False where its folder has no room for it, or the file is gone.
     pub fn allocate(&mut self, offset: u64, length: u64) -> bool {
-        self.current().is_ok_and(|file| system::allocate(&**file, offset, length))
+        self.current().is_ok()
+            && self.has_room(length)
+            && self.current().is_ok_and(|file| system::allocate(&**file, offset, length))
     }
 
     /// Gives the memory of a range of whole pages back, where its folder can do that.
@@ -209,6 +211,12 @@ impl OwnFile {
         let left = |size: u64| if shared { (size / 8).max(LEFT_TO_OTHERS) } else { 0 };
         let room = self.ours().ok().and_then(system::room);
         room.is_none_or(|(size, free)| free >= length + left(size))
+    }
+
+    /// True if its folder has room for so many bytes and as many as are `left`, or a quarter of its size if that is less.
+    pub fn leaves(&self, length: u64, left: u64) -> bool {
+        let room = self.ours().ok().and_then(system::room);
+        room.is_none_or(|(size, free)| free >= length + left.min(size / 4))
     }
 
     /// Its bytes, if it is this user's. The names of files that ranks share can be guessed, and a page of another user's

@@ -199,7 +199,7 @@ mod tests {
 
     use super::*;
     use bytemuck::Zeroable;
-    use mpitrace_format::layout::{PartHeader, RankHeader};
+    use mpitrace_format::layout::{LostRecords, PartHeader, RankHeader};
     use mpitrace_format::packed::{Numbering, Rows};
     use mpitrace_format::part::{Blocks, Times};
 
@@ -232,6 +232,7 @@ mod tests {
             blocks,
             messages: &[],
             message_blocks: Blocks::default(),
+            lost: LostRecords::default(),
         }
     }
 

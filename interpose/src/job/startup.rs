@@ -6,6 +6,7 @@ use std::sync::{Mutex, OnceLock};
 
 use bytemuck::Zeroable;
 use mpitrace_format::layout::{NO_RANK, RankHeader, RankTimes, keeps, live_columns, rank_times_flags, state};
+use mpitrace_format::token;
 
 use crate::base::allocator::{self, Held};
 use crate::base::{first_on_node, kernel, log, mode, own_file, preloaded, system, unwinder};
@@ -77,15 +78,11 @@ pub struct Identity {
 /// The run's token where the ranks cannot be asked: what the launcher gives them in common, or one of this process
 /// alone.
 pub fn token(job_key: u64, world_size: u32) -> [u8; 16] {
-    let mut token = [0; 16];
     if world_size > 1 {
-        token[..8].copy_from_slice(&job_key.to_le_bytes());
-    } else {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        token[..8].copy_from_slice(&(now.as_nanos() as u64).to_le_bytes());
-        token[8..].copy_from_slice(&(job_key ^ u64::from(std::process::id()) << 32).to_le_bytes());
+        return token::before_agreement(job_key);
     }
-    token
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    token::of_one_run(job_key, now.as_nanos() as u64, std::process::id())
 }
 
 /// Makes the run, its trace buffer and its registry. `None` where the run exists already, and where there

@@ -6,8 +6,13 @@ use std::sync::atomic::Ordering;
 use mpitrace_format::layout::chunk_flags;
 
 use crate::base::log;
+use crate::base::own_file::OwnFile;
 use crate::record::layout::{CHUNKS, ENTRY_SIZES, chunks_at_once, range_of};
 use crate::record::trace_buffer::{IN_PRIVATE_MEMORY, State, TraceBuffer};
+
+/// Chunks leave this much room in the folder to tables, of all ranks there, but no more than a quarter of the folder: a
+/// record whose operation found no room is lost in a kill, wherever it lies itself.
+const LEFT_TO_TABLES: u64 = 1 << 20;
 
 /// Columns that most chunks use where one does.
 const AHEAD: [u32; 3] = [chunk_flags::EXTENDED, chunk_flags::WAITED, chunk_flags::ALGORITHM];
@@ -78,9 +83,8 @@ impl TraceBuffer {
                 continue;
             }
             let (start, length) = self.place_of(chunk, flag);
-            if state.file.as_mut().is_some_and(|file| !file.allocate(start, length))
-                || !self.memory.touch(start, length)
-            {
+            let has_room = |file: &mut OwnFile| file.leaves(length, LEFT_TO_TABLES) && file.allocate(start, length);
+            if state.file.as_mut().is_some_and(|file| !has_room(file)) || !self.memory.touch(start, length) {
                 return;
             }
             state.extended[index] |= flag;
@@ -109,25 +113,36 @@ impl TraceBuffer {
         (header.records_offset + chunk * header.chunk_bytes + offset, length)
     }
 
-    /// Gives a range, of whole pages, memory: in the file (0), else private in its place (`chunk_flags::PRIVATE`). `None`:
-    /// there is none.
-    pub(super) fn give_memory(&self, state: &mut State, offset: u64, length: u64) -> Option<u32> {
-        let private = match state.file.as_mut().map(|file| file.allocate(offset, length)) {
-            None | Some(true) => 0,
-            Some(false) => {
-                if !self.memory.replace(offset, length) {
-                    return None;
-                }
-                if !IN_PRIVATE_MEMORY.swap(true, Ordering::Relaxed) {
-                    log::warn_on_node(
-                        "room",
-                        "no room left for the trace buffer: further records are lost if the program is killed \
-                         (MPITRACE_SEGMENT_DIR names another folder)",
-                    );
-                }
-                chunk_flags::PRIVATE
-            }
-        };
-        self.memory.touch(offset, length).then_some(private)
+    /// Gives a range of a chunk, of whole pages, memory: in the file (0), else private in its place
+    /// (`chunk_flags::PRIVATE`). `None`: there is none. Tables may grow by [`LEFT_TO_TABLES`] yet.
+    fn give_memory(&self, state: &mut State, offset: u64, length: u64) -> Option<u32> {
+        if state.file.is_none() {
+            return self.memory.touch(offset, length).then_some(0);
+        }
+        let leaves_room = state.file.as_ref().is_some_and(|file| file.leaves(length, LEFT_TO_TABLES));
+        if leaves_room && self.give_file_memory(state, offset, length) {
+            return Some(0);
+        }
+        self.give_private_memory(offset, length).then_some(chunk_flags::PRIVATE)
+    }
+
+    /// Gives a range memory in the file; false: it has none.
+    pub(super) fn give_file_memory(&self, state: &mut State, offset: u64, length: u64) -> bool {
+        state.file.as_mut().is_some_and(|file| file.allocate(offset, length)) && self.memory.touch(offset, length)
+    }
+
+    /// Puts private memory in the place of a range, for which the folder has no room; false: there is none.
+    pub(super) fn give_private_memory(&self, offset: u64, length: u64) -> bool {
+        if !self.memory.replace(offset, length) {
+            return false;
+        }
+        if !IN_PRIVATE_MEMORY.swap(true, Ordering::Relaxed) {
+            log::warn_on_node(
+                "room",
+                "no room left for the trace buffer: further records are lost if the program is killed \
+                 (MPITRACE_SEGMENT_DIR names another folder)",
+            );
+        }
+        self.memory.touch(offset, length)
     }
 }

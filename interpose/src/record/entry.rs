@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use mpitrace_format::layout::{
     AwaitedMessage, BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, FinalizeTimes, LongCallEntry,
     MessageEntry, OperationEntry, ProcessorTime, RankHeader, RankTimes, Region, SegmentHeader, ThreadEntry,
-    ThreadTimes,
+    ThreadTimes, table,
 };
 
 use crate::base::memory::Mapping;
@@ -115,7 +115,8 @@ fields! {
     Region { ; used_word: AtomicU64 = used }
     SegmentHeader {
         rank set_rank: RankHeader, metadata set_metadata: u32, run set_run: u32, blocks set_blocks: [u32; BLOCK_FILES],
-        times set_times: RankTimes, finalize set_finalize: FinalizeTimes;
+        times set_times: RankTimes, finalize set_finalize: FinalizeTimes,
+        private_from set_private_from: [u64; table::COUNT];
     }
 }
 

@@ -5,21 +5,11 @@ use mpitrace_format::layout::*;
 use mpitrace_format::strings;
 
 /// The tables, and the chunks' entries.
-pub const REGIONS: usize = 14;
-pub const STRINGS: usize = 0;
-pub const COMMUNICATORS: usize = 1;
-pub const OPERATIONS: usize = 2;
-pub const THREADS: usize = 3;
-pub const COUNTERS: usize = 4;
-pub const SYNCS: usize = 5;
-pub const PROBES: usize = 6;
-pub const INTERRUPTIONS: usize = 7;
-pub const LONG_CALLS: usize = 8;
-pub const HISTOGRAMS: usize = 9;
-pub const THREAD_TIMES: usize = 10;
-pub const PARTNERS: usize = 11;
-pub const MESSAGE_CALLS: usize = 12;
-pub const CHUNKS: usize = 13;
+pub const REGIONS: usize = table::COUNT;
+pub use mpitrace_format::layout::table::{
+    CHUNKS, COMMUNICATORS, COUNTERS, HISTOGRAMS, INTERRUPTIONS, LONG_CALLS, MESSAGES as MESSAGE_CALLS, OPERATIONS,
+    PARTNERS, PROBES, STRINGS, SYNCS, THREAD_TIMES, THREADS,
+};
 
 /// How many entries (bytes, for strings) each table can hold: address space only.
 pub const CAPACITIES: [u64; CHUNKS] = [

@@ -103,20 +103,51 @@ impl TraceBuffer {
         (enough && self.reserve(&mut state, table, (used + more) * ENTRY_SIZES[table] as u64)).then_some(used)
     }
 
-    /// Gives the first `bytes` of a table memory.
+    /// Gives each table that any rank uses its first page, while the folder has room: a record whose operation lies in
+    /// private memory is lost in a kill.
+    pub(super) fn reserve_first_pages(&self) {
+        let mut state = self.lock();
+        for table in [STRINGS, COMMUNICATORS, OPERATIONS, THREADS, THREAD_TIMES, CHUNKS] {
+            let (offset, length) = (self.layout.regions[table].offset, PAGE.min(self.length_of(table)));
+            if !self.give_file_memory(&mut state, offset, length) {
+                break;
+            }
+            state.reserved[table] = length;
+        }
+    }
+
+    /// Bytes of a table, of whole pages.
+    fn length_of(&self, table: usize) -> u64 {
+        round_up(self.layout.regions[table].capacity * ENTRY_SIZES[table] as u64, PAGE)
+    }
+
+    /// Gives the first `bytes` of a table memory: from the first that the folder has no room for on private memory, which
+    /// the header says. Where it has no room for a whole step it may have it for what is needed.
     pub(super) fn reserve(&self, state: &mut State, table: usize, bytes: u64) -> bool {
         if bytes <= state.reserved[table] {
             return true;
         }
-        let Region { offset, capacity, .. } = self.layout.regions[table];
-        let whole = round_up(capacity * ENTRY_SIZES[table] as u64, PAGE);
-        let target = round_up(bytes, STEP).min(whole);
+        let Region { offset, .. } = self.layout.regions[table];
         let from = state.reserved[table];
-        let given = errno::kept(|| self.give_memory(state, offset + from, target - from)).is_some();
-        if given {
-            state.reserved[table] = target;
-        }
-        given
+        let [step, least] = [STEP, PAGE].map(|step| round_up(bytes, step).min(self.length_of(table)));
+        let mut private_from = self.header.private_from();
+        let target = errno::kept(|| {
+            if state.file.is_none() {
+                return self.memory.touch(offset + from, step - from).then_some(step);
+            }
+            let given =
+                |target: &u64| private_from[table] == 0 && self.give_file_memory(state, offset + from, target - from);
+            if let Some(target) = [step, least].into_iter().find(given) {
+                return Some(target);
+            }
+            if private_from[table] == 0 {
+                private_from[table] = 1 + from;
+                self.header.set_private_from(private_from);
+            }
+            self.give_private_memory(offset + from, step - from).then_some(step)
+        });
+        state.reserved[table] = target.unwrap_or(from);
+        target.is_some()
     }
 
     pub fn entry<T: Listed>(&self, number: u64) -> Entry<T> {

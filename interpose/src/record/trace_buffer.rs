@@ -139,8 +139,7 @@ impl TraceBuffer {
         let full = AtomicBool::new(chunks == 0);
         let sample = Sample::new(layout.header.rank.keeps == keeps::SAMPLE);
         let buffer = TraceBuffer { memory, path, layout, header, tables, state, full, rows: Rows::new(), sample };
-        // A record whose operation lies in private memory is lost in a kill. So these come before what may take all room.
-        buffer.reserve(&mut buffer.lock(), OPERATIONS, 1);
+        buffer.reserve_first_pages();
         Some(buffer)
     }
 

@@ -60,7 +60,15 @@ pub fn begin(number: usize, inside: bool) -> Option<()> {
         let (name, known) = regions.get_mut(number)?;
         let found = match known {
             Some(found) => *found,
-            None => *known.insert(operation(name)?),
+            None => match operation(name) {
+                Some(found) => *known.insert(found),
+                None => {
+                    // There is no room for another name.
+                    let entry = thread::current()?.entry();
+                    entry.set_untracked(entry.untracked() + 1);
+                    return None;
+                }
+            },
         };
         // Regions' counts are changed under the lock only.
         let repetition = found.operation.calls();

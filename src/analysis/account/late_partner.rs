@@ -41,7 +41,7 @@ pub(super) fn late_partners(
 ) -> Vec<LatePartner> {
     let in_calls: f64 = ranks.iter().map(|rank| rank.parts[RankPart::PointToPoint]).sum();
     let all: f64 = ranks.iter().map(|rank| rank.wall_ns).sum();
-    let lacks = |part: &Part| part.dropped() > 0 || part.paused() > 0 || !part.waits_are_stamped();
+    let lacks = |part: &Part| part.lacks_calls() || !part.waits_are_stamped();
     let is_known = !messages::are_recorded(trace) && clock.is_synchronised() && !trace.parts.iter().any(lacks);
     if !is_known || in_calls <= LOOKED_AT * all {
         return Vec::new();

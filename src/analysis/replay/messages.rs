@@ -80,7 +80,7 @@ pub(super) fn gains(
     let replay = Replay::new(trace, clock, operations, &messages);
     let refused = match () {
         () if !trace.complete => Some("the trace is not complete"),
-        () if trace.parts.iter().any(|part| part.dropped() > 0 || part.paused() > 0) => Some("not all calls are kept"),
+        () if trace.parts.iter().any(|part| part.lacks_calls()) => Some("not all calls are kept"),
         () if !messages.unmatched.is_empty() => Some("not all messages are known"),
         () if 2 * MODELS * replay.calls.len() * lanes.len() > MOST => Some("too many calls"),
         () => None,

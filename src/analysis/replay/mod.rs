@@ -108,7 +108,7 @@ fn is_between(loss: &Loss) -> bool {
 fn refusal(trace: &Trace, account: &Account, operations: &Operations) -> Option<&'static str> {
     let members: usize = account.operations.iter().map(|operation| operation.ranks.len()).sum();
     let threads = |part: &Part| part.runs().iter().filter(|run| run.count > 0).map(|run| run.thread).max() > Some(0);
-    let not_kept = |part: &Part| part.dropped() > 0 || part.paused() > 0;
+    let not_kept = Part::lacks_calls;
     let one_sided = account.rank_parts()[RankPart::OneSided];
     match () {
         () if !trace.complete => Some("the trace is not complete"),

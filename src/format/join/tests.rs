@@ -9,6 +9,7 @@ fn content(job: u8, rank: u32, pid: u32, metadata: &[u8]) -> Content<'_> {
     Content {
         rank,
         incomplete: true,
+        lost: LostRecords::default(),
         metadata,
         strings: &[],
         communicators: &[],
@@ -182,6 +183,39 @@ fn what_a_killed_process_was_joining_is_joined_by_a_later_one() {
     assert_eq!(publish(&own, &output, "x").unwrap().parts, 4);
     assert_eq!(ranks(&output), [0, 1, 2, 3]);
     assert_eq!(folder.names(), ["a.mpitrace", "a.n2-8.0.joining.mpitrace", "a.n3-9.0.joining.mpitrace"]);
+}
+
+/// A job that is killed while its ranks agree on its token leaves nodes with the one and nodes with the other.
+#[test]
+fn ranks_that_had_not_agreed_on_the_token_are_joined_with_those_that_had() {
+    let folder = Folder::new("agreed");
+    let (key, now) = (0x1234_5678_9abc_def0, 1 << 60);
+    let (before, agreed) = (token::before_agreement(key), token::of_one_run(key, now, 99));
+    let write = |path: &Path, job: [u8; 16], ranks: &[u32], at: u64| {
+        let of_rank = |&rank: &u32| {
+            let mut content = content(0, rank, 100 + rank, &[]);
+            (content.rank.job, content.rank.state) = (job, state::STARTING);
+            content.rank.first_anchor.realtime_ns = at + u64::from(rank);
+            content
+        };
+        let contents: Vec<Content<'_>> = ranks.iter().map(of_rank).collect();
+        crate::recover::write_parts(&File::create_new(path).unwrap(), &contents, WORLD).unwrap();
+    };
+    let nodes = [(agreed, &[0, 1][..]), (before, &[2]), (before, &[3, 4, 5])];
+    for (number, order) in [[0, 1, 2], [1, 0, 2], [2, 1, 0]].into_iter().enumerate() {
+        let output = folder.path(&format!("{number}.mpitrace"));
+        for node in order {
+            let own = folder.path("own");
+            write(&own, nodes[node].0, nodes[node].1, now);
+            assert_eq!(publish(&own, &output, "x").unwrap().path, output);
+        }
+        let stored = Stored::open(&output).unwrap();
+        assert_eq!((stored.header.job, stored.parts.len()), (agreed, 6));
+        // A job of another day that the launcher calls the same.
+        let own = folder.path("own");
+        write(&own, before, &[9], now / 2);
+        assert_eq!(publish(&own, &output, "x").unwrap().path, folder.path(&format!("{number}.2.mpitrace")));
+    }
 }
 
 /// The numbers of a header are those of whoever wrote the file.

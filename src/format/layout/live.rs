@@ -133,4 +133,44 @@ pub struct SegmentHeader {
     pub times: RankTimes,
     /// How long MPI_Finalize took.
     pub finalize: FinalizeTimes,
+    /// Of each table, by [`table`], 1 + the first of its bytes that lies in private memory, since the folder had no room
+    /// for it: from there on all of it is lost with the process, and the file has zeros in its place. 0: none of it does.
+    pub private_from: [u64; table::COUNT],
+}
+
+// It has memory wherever there is a segment.
+const _: () = assert!(size_of::<SegmentHeader>() as u64 <= super::PAGE);
+
+/// The tables of a segment: indices into [`SegmentHeader::private_from`].
+pub mod table {
+    /// The string area.
+    pub const STRINGS: usize = 0;
+    /// [`super::super::CommunicatorEntry`]s.
+    pub const COMMUNICATORS: usize = 1;
+    /// [`super::super::OperationEntry`]s.
+    pub const OPERATIONS: usize = 2;
+    /// [`super::super::ThreadEntry`]s.
+    pub const THREADS: usize = 3;
+    /// [`super::super::CounterEntry`]s.
+    pub const COUNTERS: usize = 4;
+    /// [`super::super::SyncEntry`]s.
+    pub const SYNCS: usize = 5;
+    /// [`super::super::ProbeEntry`]s.
+    pub const PROBES: usize = 6;
+    /// [`super::super::InterruptionEntry`]s.
+    pub const INTERRUPTIONS: usize = 7;
+    /// [`super::LongCallEntry`]s.
+    pub const LONG_CALLS: usize = 8;
+    /// [`super::super::Buckets`].
+    pub const HISTOGRAMS: usize = 9;
+    /// [`super::super::ThreadTimes`].
+    pub const THREAD_TIMES: usize = 10;
+    /// [`super::super::PartnerEntry`]s.
+    pub const PARTNERS: usize = 11;
+    /// [`super::super::MessageEntry`]s.
+    pub const MESSAGES: usize = 12;
+    /// [`super::ChunkEntry`]s.
+    pub const CHUNKS: usize = 13;
+    /// How many there are.
+    pub const COUNT: usize = 14;
 }

@@ -53,6 +53,33 @@ pub mod section {
     pub const MESSAGES: u32 = 17;
     /// The records of message calls: blocks, as those of [`BLOCKS`].
     pub const MESSAGE_BLOCKS: u32 = 18;
+    /// [`super::LostRecords`], one; not where none were lost.
+    pub const LOST: u32 = 19;
+}
+
+/// The records of a killed process that could not be recovered: where the folder of the segment had no room, they or what
+/// they refer to lay in private memory, which went with the process.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct LostRecords {
+    /// Records whose operation, or its communicator, was lost, so that no table counts their calls.
+    pub without_operation: u64,
+    /// Records that were lost for another reason and are counted: their thread, the name of their function or another
+    /// record of their block was lost.
+    pub others: u64,
+    /// The same of message calls, for both reasons.
+    pub messages: u64,
+    /// Chunks that lay in private memory. How many records they had is not known.
+    pub chunks: u32,
+    /// Block files that do not exist, or have blocks that cannot be used.
+    pub block_files: u32,
+}
+
+impl LostRecords {
+    /// True if there are any.
+    pub fn are_any(&self) -> bool {
+        *self != LostRecords::default()
+    }
 }
 
 /// One section of a part.

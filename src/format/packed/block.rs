@@ -122,6 +122,20 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// Leaves those records for which `keep` is true.
+    pub fn retain(&mut self, keep: &[bool]) {
+        fn retain<T>(values: &mut Vec<T>, keep: &[bool]) {
+            let mut keep = keep.iter();
+            values.retain(|_| keep.next() == Some(&true));
+        }
+        let others = self.others.iter_mut().map(|(_, values)| values);
+        [&mut self.enter, &mut self.exit, &mut self.position, &mut self.repetition]
+            .into_iter()
+            .chain(others)
+            .for_each(|values| retain(values, keep));
+        retain(&mut self.operation, keep);
+    }
+
     /// The block of these records. Every operation is one of `numbering`.
     pub fn pack(&self, numbering: &Numbering, draw: u64, thread: u32) -> Vec<u8> {
         let columns = self.others.iter().fold(ALWAYS, |columns, (number, _)| columns | 1 << number);

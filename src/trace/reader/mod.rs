@@ -119,6 +119,11 @@ impl Trace {
         self.parts.iter().any(|part| calls(part) > part.header.records)
     }
 
+    /// Calls whose records were lost when their process was killed, on all ranks ([`Part::lost`]).
+    pub fn lost(&self) -> u64 {
+        self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.lost()))
+    }
+
     /// Calls not kept since the arrays were full, on all ranks.
     pub fn dropped(&self) -> u64 {
         self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.dropped()))

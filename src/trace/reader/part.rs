@@ -62,14 +62,40 @@ impl Part {
         self.header.records as usize
     }
 
-    /// Calls not kept since the arrays were full: those counted, less those kept and those made while paused; and those
-    /// that could not be counted since the tables were full.
+    /// Calls not kept since the arrays were full: those counted, less those kept, those made while paused and those that
+    /// were lost; and those that could not be counted since the tables were full.
     pub fn dropped(&self) -> u64 {
-        let calls = self.operations().iter().fold(0u64, |sum, operation| sum.saturating_add(operation.calls));
         let untracked = self.threads().iter().fold(0u64, |sum, thread| sum.saturating_add(thread.untracked));
+        self.counted_only().saturating_sub(self.lost_of_counted()).saturating_add(untracked)
+    }
+
+    /// Calls whose records were lost when the process was killed: those in memory for which the folder of the segment had
+    /// no room.
+    pub fn lost(&self) -> u64 {
+        self.lost_of_counted().saturating_add(self.lost_records().without_operation)
+    }
+
+    /// The records that were lost, as far as that is known.
+    pub fn lost_records(&self) -> LostRecords {
+        self.table(section::LOST).first().copied().unwrap_or_default()
+    }
+
+    /// True if the rank has not kept all of the calls that it made, or has lost some.
+    pub fn lacks_calls(&self) -> bool {
+        self.dropped() > 0 || self.paused() > 0 || self.lost() > 0
+    }
+
+    /// Calls that were counted without a record that is here.
+    fn counted_only(&self) -> u64 {
+        let calls = self.operations().iter().fold(0u64, |sum, operation| sum.saturating_add(operation.calls));
         let failed = self.threads().iter().fold(0u64, |sum, thread| sum.saturating_add(thread.failed_in_place));
-        let kept_back = self.paused().saturating_add(failed);
-        calls.saturating_sub(self.header.records).saturating_sub(kept_back).saturating_add(untracked)
+        calls.saturating_sub(self.header.records).saturating_sub(self.paused().saturating_add(failed))
+    }
+
+    /// Those of them that were lost: the arrays have counted what they have not kept.
+    fn lost_of_counted(&self) -> u64 {
+        let timed = self.operations().iter().fold(0u64, |sum, operation| sum.saturating_add(operation.timed));
+        if self.lost_records().are_any() { self.counted_only().saturating_sub(timed) } else { 0 }
     }
 
     /// Calls made while the program had paused recording.

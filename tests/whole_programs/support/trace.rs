@@ -17,6 +17,7 @@ pub struct Info {
     pub ranks: u64,
     pub records: u64,
     pub dropped: u64,
+    pub lost: u64,
     pub failed: u64,
     pub complete: bool,
     /// Ranks that left nothing in the trace.

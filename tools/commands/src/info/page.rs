@@ -215,6 +215,7 @@ fn records(facts: &Facts) -> String {
             facts.dropped,
             if facts.settings.keeps == "sample" { "not in the sample" } else { "dropped: the arrays were full" },
         ),
+        (facts.lost, "lost with a process that was killed: no room in the folder of the records"),
         (facts.paused, "not kept while paused"),
         (facts.failed, "failed"),
         (facts.perturbed, "perturbed by the tracer"),

@@ -7,8 +7,8 @@ use std::os::unix::fs::FileExt;
 
 use mpitrace_format::file;
 use mpitrace_format::layout::{
-    COLUMNS, CommunicatorEntry, FileHeader, NO_ROOT, OperationEntry, PartEntry, ProbeEntry, RankHeader, SyncEntry,
-    TRUE_COLUMNS, ThreadEntry, communicator_flags,
+    COLUMNS, CommunicatorEntry, FileHeader, LostRecords, NO_ROOT, OperationEntry, PartEntry, ProbeEntry, RankHeader,
+    SyncEntry, TRUE_COLUMNS, ThreadEntry, communicator_flags,
 };
 use mpitrace_format::live_records::stored_columns;
 use mpitrace_format::packed::{Numbering, Rows, column};
@@ -344,6 +344,7 @@ impl Recorded {
             blocks,
             messages: &[],
             message_blocks: Blocks::default(),
+            lost: LostRecords::default(),
         }
     }
 }

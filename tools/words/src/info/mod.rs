@@ -33,6 +33,8 @@ pub struct Facts {
     pub world_size: u32,
     pub records: u64,
     pub dropped: u64,
+    /// Calls whose records went with a process that was killed.
+    pub lost: u64,
     pub paused: u64,
     pub failed: u64,
     pub perturbed: u64,
@@ -207,6 +209,7 @@ impl Facts {
             world_size: trace.world_size,
             records: trace.records(),
             dropped: trace.dropped(),
+            lost: trace.lost(),
             paused: sum(|thread| thread.paused),
             failed: sum(|thread| thread.failed),
             perturbed: trace.parts.iter().map(Part::delayed).sum(),
