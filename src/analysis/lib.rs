@@ -17,3 +17,4 @@ pub mod jobs;
 pub mod messages;
 mod reasons;
 pub mod replay;
+pub mod run;

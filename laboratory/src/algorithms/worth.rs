@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use mpitrace_analysis::account::Account;
 use mpitrace_source::{Source, Traced};
 use mpitrace_statistics::categories::Rule;
 use mpitrace_statistics::median;
@@ -39,8 +38,8 @@ pub struct Worth {
 }
 
 /// The time of all ranks together and of the longest one, ns.
-pub fn wall_ns(Traced { trace, operations, clock, .. }: &Traced) -> [f64; 2] {
-    let ranks = Account::of_operations(trace, clock, operations, Vec::new()).ranks;
+pub fn wall_ns(traced: &Traced) -> [f64; 2] {
+    let ranks = traced.run.account_of(Vec::new()).ranks;
     let each = || ranks.iter().map(|rank| rank.wall_ns);
     [each().sum(), each().fold(0.0, f64::max)]
 }
@@ -52,7 +51,7 @@ pub fn worth(source: &Source, traced: &Traced, least_share: f64) -> Vec<Worth> {
     let mut found: Vec<Worth> = Vec::new();
     for description in source.operations() {
         let number = description.operation;
-        let operation = &traced.operations.operations[number];
+        let operation = &traced.run.operations.operations[number];
         let Some((collective, bytes)) = Collective::named(&description.function).zip(description.bytes) else {
             continue;
         };
@@ -67,8 +66,8 @@ pub fn worth(source: &Source, traced: &Traced, least_share: f64) -> Vec<Worth> {
         if share < least_share {
             continue;
         }
-        let members = &traced.operations.communicators[operation.key.communicator].members;
-        let world_ranks: Vec<u32> = members.iter().map(|&(part, _)| traced.trace.parts[part].rank()).collect();
+        let members = &traced.run.operations.communicators[operation.key.communicator].members;
+        let world_ranks: Vec<u32> = members.iter().map(|&(part, _)| traced.run.trace.parts[part].rank()).collect();
         let Some(delays_ns) = delays(source, number, &world_ranks) else { continue };
         let root = description.root.unwrap_or(0);
         let ranks = description.ranks;

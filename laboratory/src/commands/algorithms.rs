@@ -9,6 +9,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, value_parser};
+use mpitrace_analysis::run::Run;
 use mpitrace_commands::{shuffled, traces_of};
 use mpitrace_format::algorithms::collective_of;
 use mpitrace_format::metadata;
@@ -155,7 +156,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(is_slower)))
 }
 
-fn check_library(Traced { trace, .. }: &Traced) -> Result<()> {
+fn check_library(Traced { run: Run { trace, .. }, .. }: &Traced) -> Result<()> {
     let metadata = trace.parts.first().map(|part| part.metadata()).unwrap_or_default();
     let library = metadata::get(&metadata, "library").unwrap_or(metadata::UNKNOWN);
     let name = library.lines().next().unwrap_or_default().trim();
@@ -164,7 +165,7 @@ fn check_library(Traced { trace, .. }: &Traced) -> Result<()> {
 }
 
 /// The place of the traced program in the command.
-fn program(words: &[OsString], Traced { trace, .. }: &Traced) -> Result<usize> {
+fn program(words: &[OsString], Traced { run: Run { trace, .. }, .. }: &Traced) -> Result<usize> {
     let launcher = launcher::find(words).context("the command has no launcher of MPI programs")?;
     let traced = command(trace);
     let file = |word: &OsStr| Path::new(word).file_name().map(OsStr::to_owned);

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
+use mpitrace_analysis::run::Run;
 use mpitrace_commands::exit_code;
 use mpitrace_commands::selection::{LeftOut, Selection, Wanted};
 use mpitrace_format::layout::OPERATION_MASK;
@@ -206,7 +207,7 @@ impl Applied {
 
 /// Leaves out what the benchmark of today does not count.
 fn leave_out_uncounted(source: &Source, number: usize, scheme: SchemeName, selection: &mut Selection<'_>) {
-    let Some(Traced { trace, operations, clock, .. }) =
+    let Some(Traced { run: Run { trace, operations, clock, .. }, .. }) =
         source.traced().filter(|_| matches!(scheme, SchemeName::Imb | SchemeName::Osu))
     else {
         return;
@@ -338,10 +339,10 @@ fn root_member(source: &Source, number: usize) -> usize {
 /// The member that has this rank in the operation's communicator. Members come in the order of their world ranks, which
 /// need not be that of their ranks in the communicator.
 fn traced_member(traced: &Traced, number: usize, root: i32) -> Option<usize> {
-    let operation = &traced.operations.operations[number];
+    let operation = &traced.run.operations.operations[number];
     let records = operation.records(operation.complete_rows().next()?);
     operation.parts.iter().zip(records.iter()).position(|(&part, record)| {
-        let part = &traced.trace.parts[part];
+        let part = &traced.run.trace.parts[part];
         let entry = &part.operations()[(part.operation_of(record as usize) & OPERATION_MASK) as usize];
         i64::from(part.communicators()[entry.communicator as usize].rank) == i64::from(root)
     })

@@ -114,7 +114,7 @@ struct WindowFacts {
 
 impl<'s> Checked<'s> {
     fn new(source: &'s Source, traced: &Traced, number: usize) -> Self {
-        let observed = Observed::new(&traced.trace, &traced.operations, &traced.clock, number);
+        let observed = Observed::new(&traced.run.trace, &traced.run.operations, &traced.run.clock, number);
         let description = &source.operations()[number];
         Checked {
             description,
@@ -149,7 +149,7 @@ impl<'s> Checked<'s> {
 
 impl BarrierFacts {
     fn new(traced: &Traced, number: usize) -> Option<BarrierFacts> {
-        let barriers = Barriers::new(&traced.trace, &traced.clock, &traced.operations, number)?;
+        let barriers = Barriers::new(&traced.run.trace, &traced.run.clock, &traced.run.operations, number)?;
         let found: Vec<Bounds> = barriers.bounds().map(|(_, bounds)| bounds).collect();
         let middle = |of: fn(&Bounds) -> f64| median(&mut found.iter().map(of).collect::<Vec<_>>());
         let count = |is_one: fn(&Verdict) -> bool| found.iter().filter(|bounds| is_one(&bounds.verdict)).count();

@@ -71,50 +71,81 @@ names!(Kind {
     Tracer => "tracer",
 });
 
-/// `in_turns`: where no rank of an operation is alone late, one loss is of all ranks; so is one outside of collective calls
-/// that no rank has alone.
+/// The lists that a loss is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listed {
+    /// In the list of single losses, and in the one that joins those of ranks that are late in turns.
+    Both,
+    /// Its rank is late in turns with others: it is joined with theirs in the other list.
+    Single,
+    /// All ranks that are late in turns.
+    InTurns,
+}
+
+impl Listed {
+    /// True: the list has it.
+    pub(crate) fn is_in(self, in_turns: bool) -> bool {
+        match self {
+            Listed::Both => true,
+            Listed::Single => !in_turns,
+            Listed::InTurns => in_turns,
+        }
+    }
+}
+
+type InLists = Vec<(Loss, Listed)>;
+
+/// The losses of one of the two lists.
 pub(super) fn listed(account: &Account, in_turns: bool) -> Vec<Loss> {
-    let mut losses = Vec::new();
+    let made = all(account).into_iter().filter(|(_, listed)| listed.is_in(in_turns));
+    made.map(|(loss, _)| loss).collect()
+}
+
+/// All losses, the largest first, each once. Where no rank of an operation is alone late, one loss is of all ranks; so is
+/// one outside of collective calls that no rank has alone.
+pub(crate) fn all(account: &Account) -> InLists {
+    let mut made = Vec::new();
     for (operation, of) in account.operations.iter().enumerate() {
-        let mut add = |kind, rank, because, ns, repetitions| {
-            losses.push(Loss { kind, rank, because, operation: Some(operation), ns, repetitions, ..Loss::default() });
+        let mut add = |listed, kind, rank, because, ns, repetitions| {
+            let loss = Loss { kind, rank, because, operation: Some(operation), ns, repetitions, ..Loss::default() };
+            made.push((loss, listed));
         };
-        match together(of).filter(|_| in_turns) {
-            Some(late) => add(Kind::LateRank, None, late.because(), late.waiting_ns, late.repetitions),
-            None => {
-                for (&(rank, _), late) in of.ranks.iter().zip(&of.late) {
-                    let mut late_by = |because, ns| add(Kind::LateRank, Some(rank), because, ns, late.repetitions);
-                    late_by(Some(Because::OnProcessor), late.on_processor_ns);
-                    late.interrupted_by.reasons().into_iter().for_each(|(because, ns)| late_by(Some(because), ns));
-                    late_by(Some(Because::PointToPoint), late.point_to_point_ns);
-                    late_by(Some(Because::OtherMpi), late.other_mpi_ns);
-                    late_by(Some(Because::EarlierCall), late.earlier_call_ns);
-                    late_by(Some(Because::Computing), late.computing_ns);
-                    late_by(None, late.unknown_ns);
-                }
-            }
+        let together = together(of);
+        let single = if together.is_some() { Listed::Single } else { Listed::Both };
+        if let Some(late) = together {
+            add(Listed::InTurns, Kind::LateRank, None, late.because(), late.waiting_ns, late.repetitions);
+        }
+        for (&(rank, _), late) in of.ranks.iter().zip(&of.late) {
+            let mut late_by = |because, ns| add(single, Kind::LateRank, Some(rank), because, ns, late.repetitions);
+            late_by(Some(Because::OnProcessor), late.on_processor_ns);
+            late.interrupted_by.reasons().into_iter().for_each(|(because, ns)| late_by(Some(because), ns));
+            late_by(Some(Because::PointToPoint), late.point_to_point_ns);
+            late_by(Some(Because::OtherMpi), late.other_mpi_ns);
+            late_by(Some(Because::EarlierCall), late.earlier_call_ns);
+            late_by(Some(Because::Computing), late.computing_ns);
+            late_by(None, late.unknown_ns);
         }
         for &(rank, parts) in &of.ranks {
             for (because, ns) in parts.interrupted_by.reasons() {
-                add(Kind::Interrupted, Some(rank), Some(because), ns, of.repetitions);
+                add(Listed::Both, Kind::Interrupted, Some(rank), Some(because), ns, of.repetitions);
             }
         }
-        add(Kind::Warmup, None, None, of.warmup.ns, of.warmup.repetitions);
-        add(Kind::Outliers, None, None, of.outliers.ns, of.outliers.repetitions);
-        add(Kind::Tracer, None, None, of.sum().perturbed, of.repetitions);
+        add(Listed::Both, Kind::Warmup, None, None, of.warmup.ns, of.warmup.repetitions);
+        add(Listed::Both, Kind::Outliers, None, None, of.outliers.ns, of.outliers.repetitions);
+        add(Listed::Both, Kind::Tracer, None, None, of.sum().perturbed, of.repetitions);
     }
-    late_in_messages(account, in_turns, &mut losses);
-    late_partners(account, &mut losses);
+    late_in_messages(account, &mut made);
+    late_partners(account, &mut made);
     for part in [RankPart::PointToPoint, RankPart::Preempted, RankPart::Asleep, RankPart::Throttled] {
-        outside(account, part, in_turns, &mut losses);
+        outside(account, part, &mut made);
     }
-    losses.retain(|loss| loss.ns > 0.0);
-    losses.sort_by(|one, other| other.ns.total_cmp(&one.ns));
-    losses
+    made.retain(|(loss, _)| loss.ns > 0.0);
+    made.sort_by(|(one, _), (other, _)| other.ns.total_cmp(&one.ns));
+    made
 }
 
-/// Adds the time that others wait in message calls for each rank. `in_turns`: as one loss where no rank is alone late.
-fn late_in_messages(account: &Account, in_turns: bool, losses: &mut Vec<Loss>) {
+/// Adds the time that others wait in message calls for each rank, and as one loss where no rank is alone late.
+fn late_in_messages(account: &Account, made: &mut InLists) {
     let late = &account.late_messages;
     let mut by_rank: BTreeMap<u32, f64> = BTreeMap::new();
     late.iter().for_each(|late| *by_rank.entry(late.rank).or_default() += late.waiting_ns);
@@ -130,35 +161,34 @@ fn late_in_messages(account: &Account, in_turns: bool, losses: &mut Vec<Loss>) {
     };
     // A rank that waits itself passes on the delay of another one, which is late for all of them.
     let is_one = alone(&ns).is_some() || late.iter().any(|late| !late.chain.is_empty());
-    if in_turns && !is_one && !late.is_empty() {
+    let single = if is_one { Listed::Both } else { Listed::Single };
+    if !is_one && !late.is_empty() {
         let (ns, repetitions) = (ns.iter().sum(), late.iter().map(|late| late.repetitions).sum());
-        return losses.push(Loss { rank: None, because: None, repetitions, ..loss(0, Because::Computing, ns) });
+        let all = Loss { rank: None, because: None, repetitions, ..loss(0, Because::Computing, ns) };
+        made.push((all, Listed::InTurns));
     }
     for (index, late) in late.iter().enumerate() {
-        losses.push(loss(index, Because::PointToPoint, late.point_to_point_ns));
-        late.off.reasons().into_iter().for_each(|(because, ns)| losses.push(loss(index, because, ns)));
+        let mut add = |because, ns| made.push((loss(index, because, ns), single));
+        add(Because::PointToPoint, late.point_to_point_ns);
+        late.off.reasons().into_iter().for_each(|(because, ns)| add(because, ns));
         let computing = late.waiting_ns - late.point_to_point_ns - late.off.sum();
-        losses.push(loss(index, Because::Computing, computing.max(0.0)));
+        add(Because::Computing, computing.max(0.0));
     }
 }
 
 /// Adds the time in point-to-point calls while another rank was late, by that rank and its reason.
-fn late_partners(account: &Account, losses: &mut Vec<Loss>) {
+fn late_partners(account: &Account, made: &mut InLists) {
     for &LatePartner { late, rank, ns, off } in &account.late_partners {
         let reasons = off.reasons().into_iter().chain([(Because::Computing, ns - off.sum())]);
-        losses.extend(reasons.map(|(because, ns)| Loss {
-            kind: Kind::PointToPoint,
-            rank,
-            because: Some(because),
-            partner: Some(late),
-            ns,
-            ..Loss::default()
+        made.extend(reasons.map(|(because, ns)| {
+            let (because, partner) = (Some(because), Some(late));
+            (Loss { kind: Kind::PointToPoint, rank, because, partner, ns, ..Loss::default() }, Listed::Both)
         }));
     }
 }
 
 /// Adds what the ranks lost in a part of their time outside of collective calls.
-fn outside(account: &Account, part: RankPart, in_turns: bool, losses: &mut Vec<Loss>) {
+fn outside(account: &Account, part: RankPart, made: &mut InLists) {
     let (kind, because) = match part {
         RankPart::Preempted => (Kind::Interrupted, Some(Because::Preempted)),
         RankPart::Asleep => (Kind::Interrupted, Some(Because::Asleep)),
@@ -168,19 +198,24 @@ fn outside(account: &Account, part: RankPart, in_turns: bool, losses: &mut Vec<L
     let partner = |rank: Option<u32>| account.partner(rank?).filter(|_| kind == Kind::PointToPoint);
     let loss = |rank, ns| Loss { kind, rank, because, partner: partner(rank), ns, ..Loss::default() };
     let waiting = |rank: &RankAccount| if part == RankPart::PointToPoint { rank.message_waiting_ns } else { 0.0 };
-    let mut times: Vec<f64> = account.ranks.iter().map(|rank| (rank.parts[part] - waiting(rank)).max(0.0)).collect();
-    if in_turns {
-        // Where others waited for the rank because of it, it has a line already.
-        for (rank, ns) in account.ranks.iter().zip(&mut times) {
-            let waited = losses.iter().filter(|loss| loss.late() == Some(rank.rank) && loss.because == because);
-            let waited: f64 = waited.map(|loss| loss.ns).sum();
-            *ns = if because.is_some() && waited > 0.5 * *ns { 0.0 } else { *ns };
-        }
-        if alone(&times).is_none() {
-            return losses.push(loss(None, times.iter().sum()));
-        }
+    let lost = |rank: &RankAccount| (rank.parts[part] - waiting(rank)).max(0.0);
+    // Where others waited for the rank because of it, it has a line already in the list of those late in turns.
+    let has_line = |rank: &RankAccount, ns: f64| {
+        let listed = made.iter().filter(|(_, listed)| listed.is_in(true)).map(|(loss, _)| loss);
+        let waited = listed.filter(|loss| loss.late() == Some(rank.rank) && loss.because == because);
+        because.is_some() && waited.map(|loss| loss.ns).sum::<f64>() > 0.5 * ns
+    };
+    let times: Vec<f64> = account.ranks.iter().map(lost).collect();
+    let without_line = |(rank, &ns): (&RankAccount, &f64)| if has_line(rank, ns) { 0.0 } else { ns };
+    let left: Vec<f64> = account.ranks.iter().zip(&times).map(without_line).collect();
+    let is_one = alone(&left).is_some();
+    if !is_one {
+        made.push((loss(None, left.iter().sum()), Listed::InTurns));
     }
-    losses.extend(account.ranks.iter().zip(times).map(|(rank, ns)| loss(Some(rank.rank), ns)));
+    for ((rank, ns), left) in account.ranks.iter().zip(times).zip(left) {
+        let listed = if is_one && left > 0.0 { Listed::Both } else { Listed::Single };
+        made.push((loss(Some(rank.rank), ns), listed));
+    }
 }
 
 /// All waiting in an operation whose ranks are late in turns; `None`: one rank is late, or several for reasons of their own.

@@ -31,6 +31,7 @@ pub use estimate::Estimate;
 pub use late::Late;
 pub use late_messages::LateMessages;
 pub use late_partner::LatePartner;
+pub(crate) use losses::all as all_losses;
 pub use losses::{Kind, Loss};
 pub use operation::{Excess, OperationAccount};
 pub use partner::PartnerAccount;
@@ -43,10 +44,20 @@ pub use since::{WaitsSince, waits_since};
 use mpitrace_statistics::categories::Rule;
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
+use mpitrace_trace::partners::Partners;
 use mpitrace_trace::reader::Trace;
 
 use crate::messages::{MessageWait, Messages};
 pub use crate::reasons::{ALONE, Because, Off, alone};
+
+/// Results on which an account stands, and which are made once.
+#[derive(Clone, Copy)]
+pub(crate) struct Made<'a> {
+    pub partners: &'a Partners,
+    pub messages: &'a Messages,
+    /// By part.
+    pub waits: &'a [Vec<MessageWait>],
+}
 
 /// The account of a run.
 #[derive(Clone, Debug, Default)]
@@ -72,22 +83,41 @@ impl Account {
         Account::of_operations(trace, clock, operations, operations.operations.iter().map(of_operation).collect())
     }
 
-    /// The same, where the accounts of the operations are known.
+    /// The account, where those of the operations are known.
     pub fn of_operations(
         trace: &Trace,
         clock: &Clock,
         operations: &Operations,
         accounts: Vec<OperationAccount>,
     ) -> Account {
-        let messages = Messages::new(trace, clock, operations);
+        let partners = Partners::new(trace, operations);
+        let messages = Messages::of_partners(trace, clock, &partners);
         let waits = messages.waits(trace, clock);
+        Account::of_parts(
+            trace,
+            clock,
+            operations,
+            accounts,
+            &Made { partners: &partners, messages: &messages, waits: &waits },
+        )
+    }
+
+    /// The account, where also the partners, messages and waits are known.
+    pub(crate) fn of_parts(
+        trace: &Trace,
+        clock: &Clock,
+        operations: &Operations,
+        accounts: Vec<OperationAccount>,
+        made: &Made,
+    ) -> Account {
+        let &Made { messages, waits, .. } = made;
         let mut ranks = rank::accounts(trace, clock, &accounts);
-        let late_messages = messages.late_ranks(trace, clock, &waits, &ranks);
+        let late_messages = messages.late_ranks(trace, clock, waits, &ranks);
         ranks
             .iter_mut()
-            .zip(&waits)
+            .zip(waits)
             .for_each(|(rank, waits)| rank.message_waiting_ns = waits.iter().map(MessageWait::ns).sum());
-        let mut partners = partner::accounts(trace, clock, operations);
+        let mut partners = partner::accounts(trace, clock, made.partners);
         let wait = |wait: &MessageWait| partner::add_wait(&mut partners, trace, wait.part, wait.late, wait.ns());
         waits.iter().flatten().for_each(wait);
         let late_partners = late_partner::late_partners(trace, clock, operations, &mut partners, &mut ranks);

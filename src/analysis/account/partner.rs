@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use mpitrace_trace::clock::Clock;
-use mpitrace_trace::operations::Operations;
 use mpitrace_trace::partners::Partners;
 use mpitrace_trace::reader::Trace;
 
@@ -27,8 +26,7 @@ pub struct PartnerAccount {
     pub bytes: u64,
 }
 
-pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &Operations) -> Vec<PartnerAccount> {
-    let partners = Partners::new(trace, operations);
+pub(super) fn accounts(trace: &Trace, clock: &Clock, partners: &Partners) -> Vec<PartnerAccount> {
     let of_part = |(index, part): (usize, &mpitrace_trace::reader::Part)| {
         let mut accounts: BTreeMap<Option<u32>, PartnerAccount> = BTreeMap::new();
         // Others have receives only.

@@ -70,13 +70,20 @@ impl MessageCall {
 }
 
 impl Messages {
-    /// Those of a trace.
+    /// The message calls of a trace.
     pub fn new(trace: &Trace, clock: &Clock, operations: &Operations) -> Messages {
+        match are_recorded(trace) {
+            true => Messages::of_partners(trace, clock, &Partners::new(trace, operations)),
+            false => Messages::default(),
+        }
+    }
+
+    /// The message calls of a trace whose partners are known.
+    pub fn of_partners(trace: &Trace, clock: &Clock, partners: &Partners) -> Messages {
         if !are_recorded(trace) {
             return Messages::default();
         }
-        let partners = Partners::new(trace, operations);
-        let calls = |(index, part): (usize, &Part)| calls(index, part, clock, &partners);
+        let calls = |(index, part): (usize, &Part)| calls(index, part, clock, partners);
         let calls = trace.parts.iter().enumerate().map(calls).collect();
         let mut messages = Messages { calls, ..Messages::default() };
         messages.match_calls(trace);

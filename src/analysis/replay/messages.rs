@@ -69,15 +69,16 @@ pub(super) fn gains(
     operations: &Operations,
     account: &Account,
     losses: &[Loss],
+    messages: &Messages,
+    waits: &[Vec<MessageWait>],
 ) -> Vec<Option<Gain>> {
     let is_of_messages = |loss: &Loss| loss.message.is_some() && loss.rank.is_some();
     if !losses.iter().any(is_of_messages) {
         return vec![None; losses.len()];
     }
-    let messages = Messages::new(trace, clock, operations);
     let lanes: Vec<usize> = (0..losses.len()).filter(|&lane| is_of_messages(&losses[lane])).collect();
     let unknown = |why| Some(Gain { unknown: Some(why), ..Gain::default() });
-    let replay = Replay::new(trace, clock, operations, &messages);
+    let replay = Replay::new(trace, clock, operations, messages);
     let refused = match () {
         () if !trace.complete => Some("the trace is not complete"),
         () if trace.parts.iter().any(|part| part.lacks_calls()) => Some("not all calls are kept"),
@@ -88,14 +89,13 @@ pub(super) fn gains(
     if let Some(why) = refused {
         return losses.iter().map(|loss| if is_of_messages(loss) { unknown(why) } else { None }).collect();
     }
-    let waits = messages.waits(trace, clock);
-    let prompt = replay.earlier(&messages, &replay.run(&[Lane::default()]).1);
+    let prompt = replay.earlier(messages, &replay.run(&[Lane::default()]).1);
     let prompt_waits = prompt.waits(trace, clock);
     let lanes_of = |&lane: &usize| {
         let removed = |messages, waits| replay.removed(trace, messages, waits, account, &losses[lane]);
         let all = removed(&prompt, &prompt_waits);
         [
-            Lane { removed: without_noise(&removed(&messages, &waits)), wake_up: WakeUp::Stays },
+            Lane { removed: without_noise(&removed(messages, waits)), wake_up: WakeUp::Stays },
             Lane { removed: all.clone(), wake_up: WakeUp::Scales },
             Lane { removed: all, wake_up: WakeUp::Goes },
         ]

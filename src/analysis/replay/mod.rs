@@ -22,7 +22,7 @@ use crate::account::sequences::{Sequence, Sequences};
 use crate::account::waits::Order;
 use crate::account::walk::Step;
 use crate::account::{Account, Kind, Loss, RankPart};
-use crate::messages::Messages;
+use crate::messages::{MessageWait, Messages};
 use origin::Origins;
 use removal::{Removal, Repetition};
 use shifts::{Bound, Shifts, Taken};
@@ -65,17 +65,32 @@ const UNCERTAIN: f64 = 0.05;
 
 /// The gain without each of these losses.
 pub fn gains(trace: &Trace, clock: &Clock, operations: &Operations, account: &Account, losses: &[Loss]) -> Vec<Gain> {
+    let messages = Messages::new(trace, clock, operations);
+    let waits = messages.waits(trace, clock);
+    gains_of(trace, clock, operations, account, losses, &messages, &waits)
+}
+
+/// The gain without each of these losses, where the messages and their waits are known.
+pub(crate) fn gains_of(
+    trace: &Trace,
+    clock: &Clock,
+    operations: &Operations,
+    account: &Account,
+    losses: &[Loss],
+    messages: &Messages,
+    waits: &[Vec<MessageWait>],
+) -> Vec<Gain> {
     if losses.is_empty() {
         return Vec::new();
     }
     let (shifts, inexact, origins) = match refusal(trace, account, operations) {
         None => {
-            let mut replay = Replay::new(trace, clock, operations, account, losses);
+            let mut replay = Replay::new(trace, clock, operations, account, losses, waits);
             (replay.run(account), replay.inexact, replay.origins)
         }
-        Some(why) => (Err(why), None, Origins::new(losses, 0, Vec::new())),
+        Some(why) => (Err(why), None, Origins::new(losses, 0, &[])),
     };
-    let of_messages = messages::gains(trace, clock, operations, account, losses);
+    let of_messages = messages::gains(trace, clock, operations, account, losses, messages, waits);
     let seconds = |ns: f64| Some(ns.max(0.0) / 1e9);
     let gain = |lane: usize| match (&shifts, losses[lane].operation) {
         _ if of_messages[lane].is_some() => of_messages[lane].clone().unwrap_or_default(),
@@ -144,7 +159,7 @@ struct Replay<'a> {
     /// How long the longest one took, ns.
     run_ns: f64,
     likely: Shifts,
-    origins: Origins,
+    origins: Origins<'a>,
     ranks: Vec<u32>,
     /// Why only the least and the most are known.
     inexact: Option<&'static str>,
@@ -160,6 +175,7 @@ impl<'a> Replay<'a> {
         operations: &'a Operations,
         account: &Account,
         losses: &[Loss],
+        waits: &'a [Vec<MessageWait>],
     ) -> Replay<'a> {
         let begin = |(index, part): (usize, &Part)| clock.of_part(index).nanoseconds(part.info().first_anchor.tick);
         let parts = trace.parts.iter().enumerate();
@@ -183,11 +199,7 @@ impl<'a> Replay<'a> {
             ends: ends(trace, clock),
             run_ns: account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max),
             likely: Shifts::new(trace.parts.len(), losses.len()),
-            origins: Origins::new(
-                losses,
-                trace.parts.len(),
-                Messages::new(trace, clock, operations).waits(trace, clock),
-            ),
+            origins: Origins::new(losses, trace.parts.len(), waits),
             ranks: trace.parts.iter().map(Part::rank).collect(),
             inexact: None,
             exchanges: Exchanges::new(trace, &account.partners),

@@ -22,7 +22,7 @@ pub struct Origin {
 }
 
 /// Finds the origins of losses, repetition by repetition.
-pub(super) struct Origins {
+pub(super) struct Origins<'a> {
     /// The lanes of ranks that are late because of a call before: by operation and rank.
     lanes: HashMap<(usize, u32), usize>,
     /// For each part what kept it in its call before.
@@ -31,14 +31,14 @@ pub(super) struct Origins {
     found: HashMap<(usize, Origin), f64>,
     /// The same of ranks that are late because of point-to-point calls, where message calls were recorded.
     lanes_of_messages: HashMap<(usize, u32), usize>,
-    waits: Vec<Vec<MessageWait>>,
+    waits: &'a [Vec<MessageWait>],
     /// For each of these lanes how long which parts, each waiting for the next one, made the rank late, ns.
     chains_of_messages: HashMap<(usize, Vec<usize>), f64>,
 }
 
-impl Origins {
+impl<'a> Origins<'a> {
     /// Of so many parts, which waited so in message calls.
-    pub fn new(losses: &[Loss], parts: usize, waits: Vec<Vec<MessageWait>>) -> Origins {
+    pub fn new(losses: &[Loss], parts: usize, waits: &'a [Vec<MessageWait>]) -> Origins<'a> {
         let lanes = |because: Because| {
             let is_wanted = |loss: &Loss| loss.kind == Kind::LateRank && loss.because == Some(because);
             let all = losses.iter().enumerate().filter(|(_, loss)| is_wanted(loss));
@@ -64,7 +64,7 @@ impl Origins {
                     .max_by(|one, other| one.1.total_cmp(&other.1));
                 let mut chain: Vec<usize> = longest.map(|(other, _)| other).into_iter().collect();
                 if let Some(&other) = chain.first() {
-                    chain.extend(waits::chain(&self.waits, other, left[part][0], step.call(at).enter));
+                    chain.extend(waits::chain(self.waits, other, left[part][0], step.call(at).enter));
                 }
                 *self.chains_of_messages.entry((lane, chain)).or_default() += late.point_to_point_ns;
             }

@@ -16,7 +16,7 @@ pub struct MessageRows<'t> {
     clock: &'t Clock,
     operations: &'t Operations,
     /// Them, and the messages that they belong to.
-    pub messages: Messages,
+    pub messages: &'t Messages,
     /// For each part and each of its operations of message calls: the name of the function.
     pub functions: Vec<Vec<String>>,
 }
@@ -51,7 +51,7 @@ impl<'t> MessageRows<'t> {
             entries.map(|entry| part.text(entry.function).unwrap_or_default()).collect()
         };
         let functions = trace.parts.iter().map(names).collect();
-        let messages = Messages::new(trace, clock, operations);
+        let messages = calls.traced.run.messages();
         MessageRows { trace, clock, operations, messages, functions }
     }
 

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use mpitrace_analysis::account::{CallAccount, CallAccounts};
+use mpitrace_analysis::run::Run;
 use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, RunEntry, UNKNOWN_BYTES};
 use mpitrace_show::progress::Progress;
 use mpitrace_source::Traced;
@@ -91,7 +92,7 @@ pub struct Calls<'t> {
     /// The counters of the trace; a rank may lack one of them.
     pub counter_names: Vec<String>,
     parts: Vec<Columns<'t>>,
-    partners: Partners,
+    partners: &'t Partners,
     /// For each operation whether a request stands for its calls.
     has_request: Vec<bool>,
     /// For each operation whether its algorithms are seen.
@@ -116,7 +117,7 @@ struct Columns<'t> {
 
 impl<'t> Calls<'t> {
     pub fn new(traced: &'t Traced) -> Calls<'t> {
-        let Traced { trace, operations, clock, .. } = traced;
+        let Run { trace, operations, clock, .. } = &traced.run;
         let values: Vec<Vec<(String, Column)>> =
             trace.parts.iter().map(|part| part.counter_columns().collect()).collect();
         let mut counter_names: Vec<String> = Vec::new();
@@ -145,7 +146,7 @@ impl<'t> Calls<'t> {
             has_request: operations.operations.iter().map(|operation| operation.key.has_request()).collect(),
             seen: operations.operations.iter().map(|operation| Seen::new(trace, &operation.key.function)).collect(),
             operations,
-            partners: Partners::new(trace, operations),
+            partners: traced.run.partners(),
             rule: Rule::default(),
             parts: trace.parts.iter().zip(&values).map(columns).collect(),
             counter_names,

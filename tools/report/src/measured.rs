@@ -182,13 +182,13 @@ impl Greatest {
 
 /// The half width of the entries' global times over some of the repetitions: of each the rank whose is largest.
 fn clock_error(traced: &Traced, number: usize) -> Option<ClockError> {
-    let operation = &traced.operations.operations[number];
+    let operation = &traced.run.operations.operations[number];
     let step = operation.repetitions().div_ceil(ERRORS).max(1);
     let of_row = |row: usize| {
         let records = operation.records(row).iter().zip(&operation.parts);
         let errors: Option<Vec<f64>> = records
             .map(|(record, &part)| {
-                traced.clock.of_part(part).error_ns(traced.trace.parts[part].times_of(record as usize).0)
+                traced.run.clock.of_part(part).error_ns(traced.run.trace.parts[part].times_of(record as usize).0)
             })
             .collect();
         errors.map(|errors| errors.into_iter().fold(0.0, f64::max))
@@ -206,7 +206,7 @@ fn subject(source: &Source, number: usize, world_ranks: &[u32]) -> Subject {
 }
 
 fn host(traced: &Traced, rank: u32) -> Option<String> {
-    let part = traced.trace.parts.iter().find(|part| part.rank() == rank)?;
+    let part = traced.run.trace.parts.iter().find(|part| part.rank() == rank)?;
     metadata::get(&part.metadata(), "host").filter(|host| *host != UNKNOWN).map(str::to_owned)
 }
 

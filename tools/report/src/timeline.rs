@@ -2,6 +2,7 @@
 //! call by call around some repetitions.
 
 use mpitrace_analysis::account::{Spent, for_each_call};
+use mpitrace_analysis::run::Run;
 use mpitrace_format::layout::interruption_flags;
 use mpitrace_source::Traced;
 use mpitrace_statistics::order_statistics;
@@ -117,7 +118,7 @@ impl Doing {
 impl Timeline {
     /// `None`: no call was recorded whole, or times of the ranks cannot be compared.
     pub fn new(traced: &Traced) -> Option<Timeline> {
-        let Traced { trace, operations, clock, .. } = traced;
+        let Run { trace, operations, clock, .. } = &traced.run;
         if !clock.is_synchronised() {
             return None;
         }
@@ -231,7 +232,7 @@ impl Maker {
 
 /// From the first entry of any rank to the last exit, ns of global time: of the repetitions that are looked at.
 fn ends(traced: &Traced) -> Option<(f64, f64)> {
-    let Traced { trace, operations, clock, .. } = traced;
+    let Run { trace, operations, clock, .. } = &traced.run;
     let wider = |one: (f64, f64), other: (f64, f64)| (one.0.min(other.0), one.1.max(other.1));
     if operations.operations.iter().any(|operation| operation.looked_at() != (0..operation.repetition.len())) {
         let windows = operations
@@ -252,7 +253,7 @@ fn ends(traced: &Traced) -> Option<(f64, f64)> {
 /// The slowest repetition and one of median run time, of each of the operations with the most time; with the place of each
 /// part among the ranks that are shown.
 fn details(traced: &Traced, numbers: &[u32], [first_ns, last_ns]: [f64; 2]) -> Vec<(Vec<Option<usize>>, Detail)> {
-    let Traced { trace, operations, clock, .. } = traced;
+    let Run { trace, operations, clock, .. } = &traced.run;
     let looked_at = |operation: &Operation| {
         let times = operation.run_time_values(trace, clock, RunTime::Local);
         let slowest = (0..times.len()).max_by(|&one, &other| times[one].total_cmp(&times[other]));
@@ -307,7 +308,7 @@ fn place_of_median(values: &[f64]) -> Option<usize> {
 fn window(traced: &Traced, operation: &Operation, row: usize) -> (f64, f64) {
     let mut window = (f64::INFINITY, f64::NEG_INFINITY);
     for (&index, record) in operation.parts.iter().zip(operation.records(row).iter()) {
-        let (part, clock) = (&traced.trace.parts[index], traced.clock.of_part(index));
+        let (part, clock) = (&traced.run.trace.parts[index], traced.run.clock.of_part(index));
         let (enter, exit) = part.times_of(record as usize);
         window.0 = window.0.min(clock.nanoseconds(enter));
         window.1 = window.1.max(clock.nanoseconds(exit));

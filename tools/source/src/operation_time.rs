@@ -22,7 +22,7 @@ pub fn of_operation(
     rule: Rule,
     category: Option<&[Category]>,
 ) -> Option<OperationTime> {
-    let traced = source.traced().filter(|traced| !traced.operations.operations[number].key.is_region)?;
+    let traced = source.traced().filter(|traced| !traced.run.operations.operations[number].key.is_region)?;
     let parts = traced.account(number, rule, category).sum();
     Some(OperationTime { run_time_s: parts.run_time / 1e9, parts })
 }

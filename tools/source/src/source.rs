@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use anyhow::Result;
+use mpitrace_analysis::run::{Need, Run};
 use mpitrace_trace::calls::algorithms::{Algorithm, Seen};
 use mpitrace_trace::calls::whole_run::{self, AllCalls};
 use mpitrace_trace::run_time::RunTime;
@@ -12,9 +13,9 @@ use mpitrace_words::description::Description;
 use mpitrace_words::undone;
 
 use super::columns::{Counter, Ranks, RunTimes};
+use super::opened::{check_operation, warn_if_incomplete};
 use super::traced::Traced;
 use super::untraced::Untraced;
-use super::warnings::{check_operation, warn_if_incomplete};
 use crate::memory;
 use crate::options::{Format, Input};
 
@@ -35,7 +36,7 @@ enum Data {
 impl Data {
     fn descriptions(&self) -> Vec<Description> {
         match self {
-            Data::Traced(traced) => Description::all(&traced.trace, &traced.operations),
+            Data::Traced(traced) => Description::all(&traced.run.trace, &traced.run.operations),
             Data::Untraced(untraced) => untraced.descriptions(),
         }
     }
@@ -54,7 +55,7 @@ impl Source {
     /// of which is read by itself.
     pub fn read(files: &[PathBuf], from: Option<Format>) -> Result<Source> {
         let data = match from {
-            None => Data::Traced(Box::new(Traced::open(files)?)),
+            None => Data::Traced(Box::new(Traced::open(files, Need::Operations)?)),
             Some(format) => Data::Untraced(Untraced::read(files, format)?),
         };
         let operations = data.descriptions();
@@ -62,17 +63,16 @@ impl Source {
     }
 
     /// Leaves out all repetitions but those with these numbers.
-    pub fn limited_to(mut self, repetitions: Option<&Range<u64>>) -> Source {
-        if let Some(repetitions) = repetitions {
-            match &mut self.data {
-                Data::Traced(traced) => {
-                    traced.operations.operations.iter_mut().for_each(|operation| operation.limit_to(repetitions));
-                }
-                Data::Untraced(untraced) => untraced.limit_to(repetitions),
+    pub fn limited_to(self, repetitions: Option<&Range<u64>>) -> Source {
+        let Some(repetitions) = repetitions else { return self };
+        let data = match self.data {
+            Data::Traced(traced) => Data::Traced(Box::new(traced.limited_to(repetitions))),
+            Data::Untraced(mut untraced) => {
+                untraced.limit_to(repetitions);
+                Data::Untraced(untraced)
             }
-            self.operations = self.data.descriptions();
-        }
-        self
+        };
+        Source { operations: data.descriptions(), data, all_calls: OnceLock::new() }
     }
 
     /// The operations, by number.
@@ -107,8 +107,8 @@ impl Source {
     pub fn warn(&self, time: RunTime) {
         match &self.data {
             Data::Traced(traced) => {
-                warn_if_incomplete(&traced.trace);
-                for line in undone::doubtful(&traced.operations.undone(&traced.trace)) {
+                warn_if_incomplete(&traced.run.trace);
+                for line in undone::doubtful(&traced.run.operations.undone(&traced.run.trace)) {
                     eprintln!("mpitrace: {line}");
                 }
                 traced.note_on_clocks(time, "").iter().for_each(|note| eprintln!("mpitrace: {note}"));
@@ -126,7 +126,7 @@ impl Source {
     /// True if every repetition that was begun is there on every rank.
     pub fn complete(&self) -> bool {
         match &self.data {
-            Data::Traced(traced) => traced.trace.complete,
+            Data::Traced(traced) => traced.run.trace.complete,
             Data::Untraced(_) => self.operations.iter().all(|operation| operation.incomplete == 0),
         }
     }
@@ -180,14 +180,14 @@ impl Source {
     /// The operations of which not all calls were kept, with those that were not.
     pub fn all_calls(&self) -> &[AllCalls] {
         self.all_calls.get_or_init(|| match &self.data {
-            Data::Traced(traced) => whole_run::all_calls(&traced.trace, &traced.operations, &traced.clock),
+            Data::Traced(traced) => whole_run::all_calls(&traced.run.trace, &traced.run.operations, &traced.run.clock),
             Data::Untraced(_) => Vec::new(),
         })
     }
 
     /// The algorithm of each of an operation's repetitions; `None`: they are not seen.
     pub fn algorithms(&self, operation: usize) -> Option<Vec<Option<Algorithm>>> {
-        let Traced { trace, operations, .. } = self.traced()?;
+        let Run { trace, operations, .. } = &self.traced()?.run;
         let operation = &operations.operations[operation];
         Seen::new(trace, &operation.key.function).of_repetitions(trace, operation)
     }

@@ -1,44 +1,48 @@
 //! Operations of a trace: its columns are read where they lie, on all processors.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use mpitrace_analysis::account::OperationAccount;
+use mpitrace_analysis::run::{Need, Run};
 use mpitrace_format::layout::DISTURBED;
 use mpitrace_statistics::categories::{Category, Rule};
 use mpitrace_trace::calls::samples::RunSamples;
-use mpitrace_trace::clock::{Clock, RankClock};
-use mpitrace_trace::operations::{Operation, Operations};
-use mpitrace_trace::reader::{Part, Trace};
+use mpitrace_trace::clock::RankClock;
+use mpitrace_trace::operations::Operation;
+use mpitrace_trace::reader::Part;
 use mpitrace_trace::run_time::RunTime;
 
 use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};
 use super::members::{MemberColumn, MemberTimes, Rows};
-use crate::trace_files;
+use super::{opened, trace_files};
 
-/// A trace, matched and with its clocks.
+/// A run that was traced, with its files.
 #[derive(Debug)]
 pub struct Traced {
-    /// The records.
-    pub trace: Trace,
-    /// Its operations.
-    pub operations: Operations,
-    /// Its clocks.
-    pub clock: Clock,
+    /// The run.
+    pub run: Run,
     files: Vec<PathBuf>,
     /// The accounts that were asked for last, by operation, and the rule of their categories.
     accounts: Mutex<HashMap<usize, (Rule, OperationAccount)>>,
 }
 
 impl Traced {
-    /// Opens the trace: its file, or those that stand for it ([`trace_files::named`]).
-    pub fn open(files: &[PathBuf]) -> Result<Traced> {
+    /// Opens the trace, its file or those that stand for it ([`trace_files::named`]), and makes what is needed of it.
+    ///
+    /// # Errors
+    /// As of [`opened::open`].
+    pub fn open(files: &[PathBuf], need: Need) -> Result<Traced> {
         let files = trace_files::named(files)?;
-        let trace = Trace::open(&files)?;
-        let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-        Ok(Traced { trace, operations, clock, files, accounts: Mutex::default() })
+        Ok(Traced { run: opened::open(&files, need)?, files, accounts: Mutex::default() })
+    }
+
+    /// Leaves out all repetitions but those with these numbers.
+    pub(super) fn limited_to(self, repetitions: &Range<u64>) -> Traced {
+        Traced { run: self.run.limited_to(repetitions), ..self }
     }
 
     /// The samples beside it, where the run has taken some.
@@ -46,14 +50,14 @@ impl Traced {
     /// # Errors
     /// They cannot be read.
     pub fn samples(&self) -> Result<Option<RunSamples>> {
-        Ok(RunSamples::open(&self.trace, &self.files)?)
+        Ok(RunSamples::open(&self.run.trace, &self.files)?)
     }
 
     /// A note beside run times of several ranks whose clocks nothing has synchronised; `of` names them.
     pub fn note_on_clocks(&self, time: RunTime, of: &str) -> Option<String> {
-        let unsynchronised = time != RunTime::Local && !self.clock.is_synchronised();
+        let unsynchronised = time != RunTime::Local && !self.run.clock.is_synchronised();
         unsynchronised.then(|| {
-            let clocks = self.clock.domains.len();
+            let clocks = self.run.clock.domains.len();
             format!("the ranks{of} read {clocks} clocks that nothing has synchronised: only --time local is reliable")
         })
     }
@@ -65,7 +69,7 @@ impl Traced {
         if let Some((_, known)) = accounts.get(&number).filter(|(of, _)| *of == rule) {
             return known.clone();
         }
-        let (trace, clock, operation) = (&self.trace, &self.clock, self.operation(number));
+        let (trace, clock, operation) = (&self.run.trace, &self.run.clock, self.operation(number));
         let account = match category {
             Some(category) => OperationAccount::knowing(trace, clock, operation, category),
             None => OperationAccount::new(trace, clock, operation, rule),
@@ -75,11 +79,11 @@ impl Traced {
     }
 
     fn operation(&self, number: usize) -> &Operation {
-        &self.operations.operations[number]
+        &self.run.operations.operations[number]
     }
 
     fn parts(&self, number: usize) -> impl Iterator<Item = (&Part, &RankClock)> {
-        self.operation(number).parts.iter().map(|&part| (&self.trace.parts[part], self.clock.of_part(part)))
+        self.operation(number).parts.iter().map(|&part| (&self.run.trace.parts[part], self.run.clock.of_part(part)))
     }
 
     fn members(&self, number: usize) -> Vec<MemberTimes<'_>> {
@@ -91,7 +95,7 @@ impl Traced {
     }
 
     pub(super) fn run_times(&self, number: usize, time: RunTime) -> RunTimes<'_> {
-        let (repetition, run_time_ns) = self.operation(number).run_times(&self.trace, &self.clock, time);
+        let (repetition, run_time_ns) = self.operation(number).run_times(&self.run.trace, &self.run.clock, time);
         RunTimes { repetition: repetition.into(), run_time_ns }
     }
 

@@ -14,7 +14,7 @@ use mpitrace_show::destination::{Content, Destination};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
 use mpitrace_source::options::TraceInput;
-use mpitrace_source::warn_if_incomplete;
+use mpitrace_source::{open_trace, warn_if_incomplete};
 use mpitrace_synchronise::Method;
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
@@ -43,7 +43,7 @@ pub struct Arguments {
 
 impl Arguments {
     fn open(&self) -> Result<(Trace, Clock)> {
-        let trace = self.input.open()?;
+        let trace = open_trace(&self.input.files)?;
         let clock = match self.method {
             Some(method) => Clock::estimated_by(&trace, method)?,
             None => Clock::new(&trace),

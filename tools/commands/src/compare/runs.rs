@@ -4,10 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use mpitrace_analysis::account::{Account, RankPart};
+use mpitrace_analysis::account::RankPart;
 use mpitrace_source::options::{Format, canonical};
-use mpitrace_source::{RunTimes, Source, Traced};
-use mpitrace_trace::reader::Trace;
+use mpitrace_source::{RunTimes, Source};
 use mpitrace_trace::run_time::RunTime;
 
 use super::factors::{self, Recorded};
@@ -36,7 +35,7 @@ pub fn group(side: char, files: &[PathBuf], from: Option<Format>) -> Result<Vec<
             runs.push(vec![file.clone()]);
             continue;
         }
-        let trace = Trace::open(std::slice::from_ref(file))?;
+        let trace = mpitrace_source::open_trace(std::slice::from_ref(file))?;
         let ranks: Vec<u32> = trace.parts.iter().map(|part| part.rank()).collect();
         let job = trace.parts.first().map(|part| part.info().job);
         if let Some(job) = job.filter(|_| ranks.len() < trace.world_size as usize) {
@@ -79,7 +78,7 @@ impl Opened {
         let file = file.display();
         let mut notes = Vec::new();
         if let Some(traced) = self.0.traced() {
-            if !traced.trace.complete {
+            if !traced.run.trace.complete {
                 notes.push(format!("{file} is incomplete; `mpitrace info` says why"));
             }
             notes.extend(traced.note_on_clocks(time, &format!(" of {file}")));
@@ -94,7 +93,7 @@ impl Opened {
     /// Its metadata; nothing, if it was not traced.
     pub fn recorded(&self) -> Recorded {
         let Some(traced) = self.0.traced() else { return Recorded::default() };
-        let mut recorded = factors::recorded(&traced.trace);
+        let mut recorded = factors::recorded(&traced.run.trace);
         for (number, identity) in self.identities().into_iter().enumerate() {
             let algorithms = self.0.algorithms(number).unwrap_or_default();
             let names: BTreeSet<String> = algorithms.into_iter().flatten().map(|one| one.to_string()).collect();
@@ -108,14 +107,14 @@ impl Opened {
     /// The time of the longest rank, and that of a rank in MPI in the mean, ns; where only collectives are timed in those.
     /// Nothing, if it was not traced.
     pub fn whole(&self) -> Vec<(Identity, f64)> {
-        let Some(Traced { trace, operations, clock, .. }) = self.0.traced() else { return Vec::new() };
-        let ranks = Account::of_operations(trace, clock, operations, Vec::new()).ranks;
+        let Some(traced) = self.0.traced() else { return Vec::new() };
+        let ranks = traced.run.account_of(Vec::new()).ranks;
         let longest = ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
         let in_mpi: f64 = ranks.iter().map(|rank| rank.parts.sum_of(&RankPart::MPI)).sum();
         let calls = if ranks.iter().all(|rank| rank.is_timed) { identity::MPI } else { identity::COLLECTIVES };
         let times = [(identity::JOB, longest), (calls, in_mpi / ranks.len() as f64)];
         let times = times.into_iter().filter(|(_, ns)| *ns > 0.0);
-        times.map(|(name, ns)| (Identity::whole(name, trace.world_size), ns)).collect()
+        times.map(|(name, ns)| (Identity::whole(name, traced.run.trace.world_size), ns)).collect()
     }
 
     pub fn identities(&self) -> Vec<Identity> {

@@ -16,6 +16,7 @@ use anyhow::Result;
 use clap::Args;
 use mpitrace_analysis::causes::{Causes, Counted};
 use mpitrace_analysis::diagnosis::{Examination, Repetitions};
+use mpitrace_analysis::run::Run;
 use mpitrace_show::output::{JsonRows, Output};
 use mpitrace_show::progress::{self, Progress};
 use mpitrace_source::memory;
@@ -53,15 +54,15 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     source.check(arguments.operation, time)?;
     source.warn(time);
     source.warn_of_memory(arguments.operation, memory::METRICS);
-    if source.traced().is_some_and(|traced| !traced.clock.is_synchronised()) {
+    if source.traced().is_some_and(|traced| !traced.run.clock.is_synchronised()) {
         eprintln!("mpitrace: the clocks of the ranks are not synchronised: late ranks cannot be found");
     }
     let sampled = source.traced().map(Traced::samples).transpose()?.flatten();
-    let with_samples = sampled.as_ref().zip(source.traced());
+    let with_samples = sampled.as_ref().zip(source.traced().map(|traced| &traced.run));
     let progress = Progress::new(source.wanted(arguments.operation).count() as u64);
     let mut each = source.wanted(arguments.operation).map(|number| {
         let mut times = source.run_times(number, time)?;
-        if let Some((sampled, Traced { trace, operations, .. })) = with_samples {
+        if let Some((sampled, Run { trace, operations, .. })) = with_samples {
             sampled.correct(trace, &operations.operations[number], &mut times.run_time_ns);
         }
         let found = rule.apply(&times.repetition, &times.run_time_ns)?;
@@ -71,8 +72,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             Examination::new(Repetitions { run_time_ns: &times.run_time_ns, category: &categories.category });
         let examined = metrics::examined(&source, number, &examination);
         let diagnosis = examination.conclude(examined);
-        let causes = match source.traced() {
-            Some(Traced { trace, operations, clock, .. }) => {
+        let causes = match source.traced().map(|traced| &traced.run) {
+            Some(Run { trace, operations, clock, .. }) => {
                 let (operation, counted) = (&operations.operations[number], Counted::counters(&diagnosis));
                 let rows = operation.complete();
                 Causes::new(trace, clock, operation, &rows, &diagnosis.groups, &categories.category, &counted)
@@ -81,7 +82,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         };
         let algorithms = source.algorithms(number).unwrap_or_default();
         let switch = Switch::new(&algorithms, &categories.category, &times.run_time_ns);
-        let hot = with_samples.map(|(sampled, Traced { trace, operations, .. })| {
+        let hot = with_samples.map(|(sampled, Run { trace, operations, .. })| {
             samples::hot(sampled, trace, &operations.operations[number], &diagnosis.groups)
         });
         progress.step();

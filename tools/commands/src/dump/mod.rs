@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use clap::Args;
+use mpitrace_analysis::run::Need;
 use mpitrace_export::call_columns::{self, CallColumn, Kind, Value};
 use mpitrace_export::messages::{MessageRow, MessageRows};
 use mpitrace_export::rows::{Calls, Row, Selection};
@@ -43,8 +44,9 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let traced = progress::during("reading", || Traced::open(&arguments.input.files))?;
-    let trace = &traced.trace;
+    let need = if arguments.messages { Need::Messages } else { Need::Operations };
+    let traced = progress::during("reading", || Traced::open(&arguments.input.files, need))?;
+    let trace = &traced.run.trace;
     if let Some(rank) = arguments.rank {
         let known: Vec<u32> = trace.parts.iter().map(Part::rank).collect();
         ensure!(known.contains(&rank), "no rank {rank}: this trace has ranks {}", text::ranks(&known));

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use mpitrace_analysis::run::Need;
 use mpitrace_export::Format;
 use mpitrace_export::rows::Calls;
 use mpitrace_show::destination::Destination;
@@ -37,11 +38,11 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let exporter = arguments.format.exporter()?;
-    let traced = Traced::open(&arguments.input.files)?;
+    let traced = Traced::open(&arguments.input.files, Need::Operations)?;
     let calls = Calls::new(&traced).with_rule(arguments.rule.rule);
     check_operation(arguments.operation, calls.operations.operations.len())?;
     let mut destination = Destination::new(&arguments.output, output, &arguments.input.files)?;
-    warn_if_incomplete(&traced.trace);
+    warn_if_incomplete(&traced.run.trace);
     // Rows on the same terminal tell enough.
     let is_shown = arguments.output.as_os_str() == "-" && io::stdout().is_terminal();
     let calls = if is_shown { calls } else { calls.with_progress(arguments.operation) };

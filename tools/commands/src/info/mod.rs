@@ -2,6 +2,7 @@
 
 pub mod page;
 
+use mpitrace_analysis::run::Need;
 use mpitrace_words::info;
 use std::process::ExitCode;
 
@@ -10,8 +11,6 @@ use clap::Args;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
 use mpitrace_source::options::TraceInput;
-use mpitrace_trace::clock::Clock;
-use mpitrace_trace::operations::Operations;
 
 /// Show what a trace is: library, ranks, settings, operations
 ///
@@ -26,10 +25,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let facts = progress::during("reading", || {
-        let trace = arguments.input.open()?;
-        anyhow::Ok(info::Facts::new(&trace, &Operations::new(&trace), &Clock::new(&trace)))
-    })?;
+    let facts = progress::during("reading", || anyhow::Ok(info::Facts::new(&arguments.input.open(Need::Messages)?)))?;
     if arguments.json {
         output::json(output, "info", &facts)?;
     } else {

@@ -6,12 +6,10 @@ use std::path::Path;
 
 use anyhow::Result;
 use mpitrace_analysis::account::{Account, Kind, RankPart};
+use mpitrace_analysis::run::{Need, Run};
 use mpitrace_format::layout::state;
 use mpitrace_format::metadata::{self, UNKNOWN};
 use mpitrace_live::ProcessEnd;
-use mpitrace_statistics::categories::Rule;
-use mpitrace_trace::clock::Clock;
-use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 use mpitrace_words::names::{program, user_name, value_of};
 use mpitrace_words::summary::Summary;
@@ -76,15 +74,13 @@ impl Row {
     /// # Errors
     /// A file that is no trace or cannot be read.
     pub fn of_traces<P: AsRef<Path>>(paths: &[P]) -> Result<Row> {
-        let trace = Trace::open(paths)?;
-        let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-        let account = Account::new(&trace, &clock, &operations, Rule::default());
-        let summary = Summary::of_account(&account, &trace, &operations, &clock, "");
-        Ok(Row::new(paths[0].as_ref(), &trace, &account, &summary))
+        let run = mpitrace_source::open(paths, Need::Losses)?;
+        Ok(Row::new(paths[0].as_ref(), &run, &Summary::new(&run, "")))
     }
 
-    /// The row of a trace whose summary is known.
-    pub fn new(path: &Path, trace: &Trace, account: &Account, summary: &Summary) -> Row {
+    /// The row of a run whose summary is known.
+    pub fn new(path: &Path, run: &Run, summary: &Summary) -> Row {
+        let (trace, account) = (&run.trace, run.account());
         let known = trace.parts.first().map(|part| part.metadata()).unwrap_or_default();
         // Of a job whose first rank was lost with its node, any rank has the job's number.
         let value = |name: &str| {

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
-use mpitrace_analysis::account::Account;
 use mpitrace_report::detail::{Detail, SHOWN};
 use mpitrace_report::fingerprint::{Fingerprint, Overview, Report, Run};
 use mpitrace_report::measured::Measured;
@@ -200,16 +199,15 @@ fn place(arguments: &Arguments) -> Result<Place<'_>> {
 
 fn run_facts(source: &Source, name: &str) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
-    let facts = mpitrace_words::info::Facts::new(&traced.trace, &traced.operations, &traced.clock);
+    let facts = mpitrace_words::info::Facts::new(&traced.run);
     let lines = info::page::lines(&facts).into_iter().map(|(title, line)| (title.to_owned(), line));
     Run { facts: lines.collect(), factors: facts.factors, ..only_summary(source, name) }
 }
 
 fn only_summary(source: &Source, name: &str) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
-    let accounts = (0..traced.operations.operations.len()).map(|number| traced.account(number, Rule::default(), None));
-    let account = Account::of_operations(&traced.trace, &traced.clock, &traced.operations, accounts.collect());
-    let summary = Summary::of_account(&account, &traced.trace, &traced.operations, &traced.clock, name);
+    traced.run.account_knowing(|number| traced.account(number, Rule::default(), None));
+    let summary = Summary::new(&traced.run, name);
     Run { summary: summary.lines(), verdict: summary.verdict, ..Run::default() }
 }
 

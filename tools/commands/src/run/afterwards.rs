@@ -3,13 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use mpitrace_analysis::account::Account;
+use mpitrace_analysis::run::{Need, Run};
 use mpitrace_show::output::Style;
 use mpitrace_source::trace_files;
-use mpitrace_statistics::categories::Rule;
-use mpitrace_trace::clock::Clock;
-use mpitrace_trace::operations::Operations;
-use mpitrace_trace::reader::Trace;
 use mpitrace_words::names::file_here;
 use mpitrace_words::summary::Summary;
 
@@ -25,19 +21,18 @@ pub fn summarize(traces: &[PathBuf]) {
     let [files] = &runs[..] else { return };
     let name = files.iter().map(|file| file_here(file)).collect::<Vec<_>>().join(" ");
     // A trace that cannot be read is no reason for another exit code than the job's.
-    let Ok(trace) = Trace::open(files) else { return };
+    let Ok(trace) = mpitrace_source::open_trace(files) else { return };
     if trace.records() > MOST_CALLS {
         eprintln!("mpitrace: `mpitrace summary {name}` shows where the time went");
         return;
     }
-    let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-    let account = Account::new(&trace, &clock, &operations, Rule::default());
-    let summary = Summary::of_account(&account, &trace, &operations, &clock, &name);
+    let run = Run::new(trace, Need::Losses);
+    let summary = Summary::new(&run, &name);
     // `jobs` reads the files of a run together.
     if let [path] = &files[..] {
-        jobs::keep(path, &Row::new(path, &trace, &account, &summary));
+        jobs::keep(path, &Row::new(path, &run, &summary));
     }
-    let summary = summary.with_processes(&trace, files);
+    let summary = summary.with_processes(&run.trace, files);
     let stderr = io::stderr();
     let _ = summary.write(&mut stderr.lock(), Style::for_stream(&stderr));
 }

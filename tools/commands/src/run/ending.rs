@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use mpitrace_analysis::run::Need;
 use mpitrace_format::file;
 use mpitrace_format::layout::{NO_RANK, state};
 use mpitrace_format::metadata::{self, Metadata};
@@ -13,9 +14,6 @@ use mpitrace_job::process;
 use mpitrace_job::stacks::Namer;
 use mpitrace_live::ProcessEnd;
 use mpitrace_show::text;
-use mpitrace_trace::clock::Clock;
-use mpitrace_trace::operations::Operations;
-use mpitrace_trace::reader::Trace;
 use mpitrace_words::info::Facts;
 use mpitrace_words::mismatches;
 use mpitrace_words::names::file_here;
@@ -121,8 +119,8 @@ impl Ending {
     }
 
     pub fn say_where(&self, observed: &Observed) {
-        if let Ok(trace) = Trace::open(&[self.path()]) {
-            let facts = Facts::new(&trace, &Operations::new(&trace), &Clock::new(&trace));
+        if let Ok(run) = mpitrace_source::open(&[self.path()], Need::Messages) {
+            let facts = Facts::new(&run);
             let mut lines = mismatches::lines(&facts.mismatches, facts.mismatched);
             lines.extend(page::problems(&facts));
             lines.iter().take(LISTED).for_each(|line| eprintln!("mpitrace: {line}"));

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use mpitrace_format::metadata;
-use mpitrace_trace::reader::Trace;
 
 /// The exit codes of a job that MPICH 5 ends in MPI_Finalize because of a message that no rank has received: of the rank
 /// that sees it, and of one that the launcher has killed meanwhile.
@@ -12,7 +11,7 @@ const UNRECEIVED: [u8; 2] = [15, 9];
 /// The line on a job that ended with this exit code; `complete`: its ranks have written this trace, else it was
 /// recovered. `None`: there is nothing to say that other lines do not.
 pub fn line(code: u8, trace: &Path, complete: bool) -> Option<String> {
-    let factors = Trace::open(&[trace]).ok().filter(|trace| code != 0 && trace.complete == complete)?;
+    let factors = mpitrace_source::open_trace(&[trace]).ok().filter(|trace| code != 0 && trace.complete == complete)?;
     let factors = factors.parts.first()?.metadata();
     let mut library = metadata::get(&factors, "library").unwrap_or_default().split_whitespace();
     let is_mpich = library.next() == Some("MPICH") && library.last().is_some_and(|version| version.starts_with("5."));

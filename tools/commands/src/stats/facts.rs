@@ -115,7 +115,7 @@ impl Facts {
     fn notes(&self, source: &Source, number: usize) -> Vec<String> {
         let mut notes: Vec<String> = source.notes(number).to_vec();
         let mut note = |text: String| notes.push(text);
-        let traced = source.traced().map(|traced| &traced.operations.operations[number]);
+        let traced = source.traced().map(|traced| &traced.run.operations.operations[number]);
         if traced.is_some_and(|operation| operation.sampled.is_some()) {
             let of = self.operation.repetitions as u64 + self.operation.incomplete;
             note(format!("a sample: {} of {of} repetitions", self.operation.repetitions));

@@ -4,14 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use mpitrace_analysis::account::Account;
+use mpitrace_analysis::run::Need;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
 use mpitrace_source::options::TraceInput;
 use mpitrace_source::warn_if_incomplete;
-use mpitrace_statistics::categories::Rule;
-use mpitrace_trace::clock::Clock;
-use mpitrace_trace::operations::Operations;
 use mpitrace_words::description::communicator_labels;
 use mpitrace_words::summary::Summary;
 use mpitrace_words::summary::grouped::{self, By, Sort};
@@ -43,31 +40,28 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
 }
 
 fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode> {
-    let (trace, groups) = progress::during("reading", || {
-        let trace = arguments.input.open()?;
-        let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-        let account = Account::new(&trace, &clock, &operations, Rule::default());
-        let labels = communicator_labels(&trace, &operations);
-        let groups = grouped::groups(&trace, &clock, &operations, &account, &labels, by, arguments.sort);
-        anyhow::Ok((trace, groups))
+    let (run, groups) = progress::during("reading", || {
+        let run = arguments.input.open(Need::Account)?;
+        let labels = communicator_labels(&run.trace, &run.operations);
+        let groups = grouped::groups(&run, &labels, by, arguments.sort);
+        anyhow::Ok((run, groups))
     })?;
-    warn_if_incomplete(&trace);
+    warn_if_incomplete(&run.trace);
     if arguments.json {
         output::json_rows(output, "summary-by", groups.iter().map(Ok))?;
     } else {
         let style = output.style;
         grouped::write(&groups, by, arguments.sort, output, style)?;
     }
-    Ok(crate::exit::concluded(trace.complete))
+    Ok(crate::exit::concluded(run.trace.complete))
 }
 
 fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let summary = progress::during("reading", || {
-        let trace = arguments.input.open()?;
-        let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
+        let run = arguments.input.open(Need::Losses)?;
         let name = arguments.input.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ");
-        let summary = Summary::new(&trace, &operations, &clock, &name);
-        anyhow::Ok(summary.with_processes(&trace, &arguments.input.files))
+        let summary = Summary::new(&run, &name);
+        anyhow::Ok(summary.with_processes(&run.trace, &arguments.input.files))
     })?;
     if arguments.json {
         output::json(output, "summary", &summary)?;

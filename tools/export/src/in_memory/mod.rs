@@ -7,9 +7,8 @@ pub(crate) mod batches;
 use std::io;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use mpitrace_analysis::account::Account;
 use mpitrace_format::TraceError;
 use mpitrace_show::output;
 use mpitrace_source::{Categorized, Source, Traced};
@@ -42,7 +41,6 @@ impl Opened {
     /// # Errors
     /// No file; a file that is not a trace or cannot be read, which the message names.
     pub fn open(files: &[PathBuf]) -> Result<Opened> {
-        ensure!(!files.is_empty(), "no file is named");
         Ok(Opened { source: Source::read(files, None)? })
     }
 
@@ -51,8 +49,7 @@ impl Opened {
     /// # Errors
     /// None that is known: the facts are made to be serialized.
     pub fn info(&self) -> Result<String> {
-        let Traced { trace, operations, clock, .. } = self.traced()?;
-        output::json_text("info", &info::Facts::new(trace, operations, clock))
+        output::json_text("info", &info::Facts::new(&self.traced()?.run))
     }
 
     /// The operations, one a row.
@@ -91,8 +88,7 @@ impl Opened {
     /// # Errors
     /// As of [`Opened::info`].
     pub fn account(&self) -> Result<RecordBatch> {
-        let Traced { trace, operations, clock, .. } = self.traced()?;
-        batches::account(&Account::new(trace, clock, operations, Rule::default()))
+        batches::account(self.traced()?.run.account())
     }
 
     /// The calls of all operations or of one, a row each, with the columns of `export --format parquet`.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use mpitrace_trace::reader::Trace;
+use mpitrace_analysis::run::{Need, Run};
 
-use crate::trace_files;
+use crate::opened;
 
 /// The files of a command that reads traces only.
 #[derive(Debug, Args)]
@@ -18,12 +18,12 @@ pub struct TraceInput {
 }
 
 impl TraceInput {
-    /// Opens the trace.
+    /// Opens the run, and makes what is needed of it.
     ///
     /// # Errors
     /// A file that is not a trace or cannot be read; the message names it.
-    pub fn open(&self) -> Result<Trace> {
-        Ok(Trace::open(&trace_files::named(&self.files)?)?)
+    pub fn open(&self, need: Need) -> Result<Run> {
+        opened::open(&self.files, need)
     }
 }
 

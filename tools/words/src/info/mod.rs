@@ -5,6 +5,7 @@ pub mod nodes;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use mpitrace_analysis::messages::{self, Messages, Unmatched};
+use mpitrace_analysis::run::Run;
 use mpitrace_format::layout::{
     CounterEntry, RankHeader, abi, clock_source, counter_flags, counter_source, keeps, message,
 };
@@ -108,11 +109,12 @@ pub struct UnmatchedFacts {
 }
 
 impl MessageFacts {
-    fn new(trace: &Trace, operations: &Operations, clock: &Clock) -> Option<MessageFacts> {
+    fn new(run: &Run) -> Option<MessageFacts> {
+        let Run { trace, operations, .. } = run;
         if !messages::are_recorded(trace) {
             return None;
         }
-        let Messages { calls, messages, unmatched } = Messages::new(trace, clock, operations);
+        let Messages { calls, messages, unmatched } = run.messages();
         let records = calls.iter().map(Vec::len).sum();
         let made: u64 = trace.parts.iter().map(Part::message_calls).sum();
         let entries = trace.parts.iter().flat_map(Part::message_operations);
@@ -126,7 +128,7 @@ impl MessageFacts {
             records,
             dropped: made.saturating_sub(records as u64),
             folded,
-            unmatched: unmatched.into_iter().map(named).collect(),
+            unmatched: unmatched.iter().cloned().map(named).collect(),
         })
     }
 }
@@ -193,7 +195,8 @@ impl From<&CallSite> for SiteFacts {
 
 impl Facts {
     /// Collects them. What differs between ranks is that of the lowest.
-    pub fn new(trace: &Trace, operations: &Operations, clock: &Clock) -> Facts {
+    pub fn new(run: &Run) -> Facts {
+        let Run { trace, operations, clock, .. } = run;
         let first = trace.parts.first();
         let factors = first.map(built::metadata).unwrap_or_default();
         let unfinished = operations.unfinished(trace);
@@ -231,7 +234,7 @@ impl Facts {
             factors: factors.into_iter().collect(),
             operations: operation_facts(trace, operations),
             all_calls: whole_run::all_calls(trace, operations, clock),
-            messages: MessageFacts::new(trace, operations, clock),
+            messages: MessageFacts::new(run),
             undone: operations.undone(trace),
             mismatched: operations.mismatched(),
             places: WhereFacts::all(&snapshot),

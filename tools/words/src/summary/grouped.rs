@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use clap::ValueEnum;
 use mpitrace_analysis::account::{self, Account, PartnerAccount, Parts, RankPart, RankParts, RegionAccount};
 use mpitrace_analysis::messages::{Messages, each_call};
+use mpitrace_analysis::run::Run;
 use mpitrace_show::output::Style;
 use mpitrace_show::table::{Cell, Table, number, text, time};
 use mpitrace_show::text;
@@ -86,22 +87,16 @@ pub struct Group {
 }
 
 /// The rows, sorted. `labels` are the names of the communicators.
-pub fn groups(
-    trace: &Trace,
-    clock: &Clock,
-    operations: &Operations,
-    account: &Account,
-    labels: &[String],
-    by: By,
-    sort: Sort,
-) -> Vec<Group> {
+pub fn groups(run: &Run, labels: &[String], by: By, sort: Sort) -> Vec<Group> {
+    let Run { trace, operations, clock, .. } = run;
+    let account = run.account();
     let mut groups = match by {
         By::Region => of_regions(account::regions(trace, clock, operations), account.rank_ns()),
         By::Partner => of_partners(account),
         _ => {
             let mut sums = of_operations(account, operations, labels, by);
             if by == By::Site {
-                add_messages(&Messages::new(trace, clock, operations), trace, clock, &mut sums);
+                add_messages(run.messages(), trace, clock, &mut sums);
             }
             sums.groups(account.rank_ns())
         }

@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use mpitrace_analysis::account::{Account, Kind, Loss, RankAccount, RankPart};
-use mpitrace_analysis::causes::Causes;
 use mpitrace_analysis::efficiency;
-use mpitrace_analysis::replay::{self, Gain, Origin};
-use mpitrace_statistics::categories::Rule;
+use mpitrace_analysis::replay::{Gain, Origin};
+use mpitrace_analysis::run::{Losses, Run};
 use mpitrace_statistics::median;
 use mpitrace_trace::calls::whole_run;
-use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 
@@ -20,37 +18,24 @@ use crate::description::communicator_labels;
 
 const NS: f64 = 1e9;
 
-/// Losses that are listed in JSON; smaller ones are left out.
-const LISTED: usize = 50;
-
 impl Summary {
-    /// The summary of a trace; `name` is how a command line names it.
-    pub fn new(trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
-        Summary::of_account(&Account::new(trace, clock, operations, Rule::default()), trace, operations, clock, name)
-    }
-
-    /// The summary of a run whose account is known.
-    pub fn of_account(account: &Account, trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
+    /// The summary of a run; `name` is how a command line names it.
+    pub fn new(run: &Run, name: &str) -> Summary {
+        let Run { trace, operations, clock, .. } = run;
+        let account = run.account();
         let sum = account.sum();
         let rank_ns = account.rank_ns();
-        let [mut losses, mut shown] = [account.losses(false), account.losses(true)];
-        losses.truncate(LISTED);
-        shown.truncate(LISTED);
-        // What is not listed is late in turns.
-        let (listed, own) = (losses.len(), shown.iter().filter(|loss| !losses.contains(loss)).cloned());
-        let all: Vec<Loss> = losses.iter().cloned().chain(own).collect();
-        let gains = replay::gains(trace, clock, operations, account, &all);
         let mut all_calls = whole_run::all_calls(trace, operations, clock);
         all_calls.retain(|all| !all.is_region);
         let labels = communicator_labels(trace, operations);
-        let facts = |loss: &Loss| {
-            let place = all.iter().position(|other| other == loss);
-            let gain = place.map_or_else(Gain::default, |place| gains[place].clone());
+        let Losses { all, gains, single, in_turns } = run.losses();
+        let facts = |&index: &usize| {
+            let gain = gains[index].clone();
             let origin = gain.origin.iter().map(|&origin| OriginFacts::new(origin, operations)).collect();
-            LossFacts { gain, origin, ..LossFacts::new(loss.clone(), operations, account, &labels) }
+            LossFacts { gain, origin, ..LossFacts::new(all[index].clone(), operations, account, &labels) }
         };
-        let losses = all[..listed].iter().map(facts).collect();
-        let shown = shown.iter().map(facts).collect();
+        let losses = single.iter().map(facts).collect();
+        let shown = in_turns.iter().map(facts).collect();
         let longest = account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
         let mut summary = Summary {
             ranks: trace.world_size,
@@ -83,9 +68,7 @@ impl Summary {
             verdict: String::new(),
             next: None,
         };
-        let causes = |operation: usize| {
-            Causes::without_counters(trace, clock, &operations.operations[operation], Rule::default())
-        };
+        let causes = |operation: usize| run.causes(operation);
         let has_counters = trace.parts.iter().any(|part| part.counter_columns().next().is_some());
         let evidence = Evidence { account, causes: &causes, has_counters };
         let Verdict { sentence, next } = Verdict::new(&summary, &evidence, name);
