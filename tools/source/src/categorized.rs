@@ -12,11 +12,13 @@ use super::{RunTimes, Source, own_work_text};
 /// An operation's categories, by the keys of JSON.
 #[derive(Debug, Serialize)]
 pub struct Categorized<'a> {
+    /// The operation.
     #[serde(flatten)]
     pub operation: &'a Description,
     method: &'static str,
     time: RunTime,
     first_repetition: Option<u64>,
+    /// The categories, and the levels of the run time where the rule finds them.
     #[serde(flatten)]
     pub found: Found,
     #[serde(flatten)]
@@ -24,7 +26,9 @@ pub struct Categorized<'a> {
     /// The share of the run times of a non-blocking operation in which the program itself computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     own_work: Option<f64>,
+    /// The numbers of the repetitions.
     pub repetition: Vec<u64>,
+    /// The run time of each, ns.
     pub run_time_ns: Vec<f64>,
     /// The algorithm of each repetition; not there where none is seen.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,10 +57,12 @@ impl<'a> Categorized<'a> {
         })
     }
 
+    /// The share of own work as text, where it is worth a mark.
     pub fn own_work(&self) -> Option<String> {
         self.own_work.and_then(own_work_text)
     }
 
+    /// Remarks on the series, a line each.
     pub fn notes(&self) -> impl Iterator<Item = String> + use<'_> {
         self.remarks.sentences().map(|remark| format!("operation {}: {remark}", self.operation.operation))
     }

@@ -5,8 +5,6 @@
 //! One operation's columns are made at a time, each rank's by itself: memory is for what is looked at, not for the
 //! trace.
 
-#![allow(missing_docs, reason = "fields and methods whose names say it all")]
-
 mod categorized;
 mod columns;
 mod members;

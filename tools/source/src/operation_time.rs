@@ -6,10 +6,12 @@ use serde::Serialize;
 
 use super::Source;
 
+/// The time of all ranks in the calls of an operation.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct OperationTime {
     /// The sum of the four parts, s.
     run_time_s: f64,
+    /// The parts, ns.
     #[serde(flatten)]
     pub parts: Parts,
 }

@@ -138,3 +138,27 @@ fn several_files_of_another_tool_are_operations_of_their_own() {
     let told = Source::read(&[folder.path().join("a.mpitrace")], Some(Format::Csv)).unwrap_err().to_string();
     assert!(told.ends_with("a.mpitrace: is a trace: it is read without --from"), "{told}");
 }
+
+/// Each other place would have warnings of its own, or none.
+#[test]
+fn traces_are_opened_in_one_place() {
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // The trial of an MPI library reads the counters of its own trace, below this crate.
+    let expected = [tools.join("job/src/mpi/trial.rs"), tools.join("source/src/opened.rs")];
+    let (mut folders, mut found) = (vec![tools], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && name != "tests" {
+                folders.push(path);
+            } else if name.ends_with(".rs") && !name.ends_with("tests.rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let product = text.split("#[cfg(test)]").next().unwrap_or_default();
+                found.extend(product.contains("Trace::open(").then_some(path));
+            }
+        }
+    }
+    found.sort_unstable();
+    assert_eq!(found, expected);
+}
