@@ -2,33 +2,32 @@
 //! that it received has another clock.
 //!
 //! A tick is passed on before it is read. So the fastest exchange in each direction bounds the difference of the two
-//! clocks. Nothing else does: this bound is the stated error.
+//! clocks. Nothing else does: this bound is the stated error. Where a rank has no processor the exchanges end with the
+//! time for them, however few they were: the ranks have bounds from the moment at which they met.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::placement::Placement;
 use crate::base::memory::Line;
+use crate::base::system;
 use crate::record::ticks;
 
 /// The result of a test, ticks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Test {
-    /// This rank's clock and that of the rank with number 0 differ by no more.
+    /// This rank's clock is ahead of those that it was tested against by no more; `u64::MAX`: no exchange took place.
     pub bound: u64,
     /// The largest step back that this rank has seen or been seen with.
     pub step: u64,
 }
 
+const NONE: Test = Test { bound: u64::MAX, step: 0 };
+
 const ROUNDS: u64 = 100;
 /// Where they take long, since ranks share processors, fewer are enough: the ranks behind this pair are waiting.
 const ROUNDS_AT_LEAST: u64 = 10;
-const ENOUGH: Duration = Duration::from_millis(5);
-/// So long at most a rank waits in MPI_Init for the other of its pair: the test is abandoned then, and the ranks count
-/// as having clocks of their own. Both are there; with 256 ranks on two processors one exchange took more than 2 s.
-pub const PATIENCE: Duration = Duration::from_secs(20);
-/// The patience in MPI_Finalize, where the first test stays valid if this one is abandoned.
-pub const PATIENCE_AT_THE_END: Duration = Duration::from_secs(5);
+const ENOUGH: Duration = Duration::from_millis(2);
 /// Between two looks whether a rank's turn has come. Ranks that spin there take the processor from the pair that is
 /// tested: with 64 ranks on two processors each exchange took as long as 60 ranks spin.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
@@ -37,27 +36,70 @@ const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
 const SPINS: u64 = 5000;
 const SHORT: Duration = Duration::from_micros(20);
 
+/// The time that a rank has for a test. Two ranks with a processor each need .1 ms; a rank that waits for a processor
+/// beside ten busy processes gets it after 30 ms, twice for each exchange.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    pub wall: Duration,
+    /// Processor time of the thread.
+    pub processor: Duration,
+}
+
+impl Budget {
+    /// The budget of so many ranks, of which the first is compared with each other one.
+    pub fn of(ranks: u32) -> Budget {
+        let wall = Duration::from_millis(10) + ranks.saturating_sub(2) * Duration::from_millis(2);
+        Budget { wall: wall.min(Duration::from_millis(100)), processor: Duration::from_millis(5) }
+    }
+}
+
+/// The moments at which a budget is used up.
+struct Limit {
+    wall: Instant,
+    processor: u64,
+}
+
+impl Limit {
+    fn new(budget: Budget) -> Limit {
+        let processor = processor_time() + budget.processor.as_nanos() as u64;
+        Limit { wall: Instant::now() + budget.wall, processor }
+    }
+
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.wall || processor_time() >= self.processor
+    }
+}
+
+fn processor_time() -> u64 {
+    system::nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 /// Tests the clocks of this many ranks against that of rank 0 of them, on a zeroed line of a page that they share.
-/// Ranks that wait for their turn call `meanwhile` from time to time. `None`: a rank did not answer in time.
+/// Ranks that wait for their turn call `meanwhile` from time to time.
 ///
-/// The first rank does so with each other in turn. Where one of a pair does not answer in time, the others go on.
-pub fn test(line: &Line, rank: u32, size: u32, patience: Duration, meanwhile: &dyn Fn()) -> Option<Test> {
+/// The first rank does so with each other in turn. What does not fit into its budget is left out.
+pub fn test(line: &Line, rank: u32, size: u32, budget: Budget, meanwhile: &dyn Fn()) -> Test {
     let turn = &line[0];
     if rank != 0 {
         let first = first_turn(rank);
-        // Where a pair before this one does not answer, the first rank gives it up after its own patience.
-        wait_for(turn, first + 1, 2 * patience, Some(meanwhile))?;
-        return run_pair(line, false, first, patience);
+        // The first rank may come as late as its own budget allows, and sleeps meanwhile take no processor time.
+        let waits = Limit::new(Budget { wall: 2 * budget.wall, ..budget });
+        if wait_for(turn, first + 1, &waits, Some(meanwhile)).is_none() {
+            return NONE;
+        }
+        return run_pair(line, false, first, &Limit::new(budget)).0;
     }
-    let mut found = Some(Test::default());
+    let limit = Limit::new(budget);
+    let mut found = NONE;
     for other in 1..size {
-        let pair = run_pair(line, true, first_turn(other), patience);
-        if pair.is_none() {
+        let (pair, ended) = run_pair(line, true, first_turn(other), &limit);
+        if !ended {
             // The other sees that its turns are over.
             turn.store(first_turn(other + 1), Ordering::Release);
         }
-        let larger = |all: Test, pair: Test| Test { bound: all.bound.max(pair.bound), step: all.step.max(pair.step) };
-        found = found.zip(pair).map(|(all, pair)| larger(all, pair));
+        // The bound holds for all, so the widest counts.
+        found.bound = if other == 1 { pair.bound } else { found.bound.max(pair.bound) };
+        found.step = found.step.max(pair.step);
     }
     found
 }
@@ -67,8 +109,15 @@ fn first_turn(other: u32) -> u64 {
     u64::from(other) * (2 * ROUNDS + 2)
 }
 
-/// One pair: what the quicker exchange bounds, and the largest step back.
-fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Option<Test> {
+/// One pair: what the quicker exchange bounds, and the largest step back; and whether it has come to its end.
+fn run_pair(line: &Line, is_first: bool, base: u64, limit: &Limit) -> (Test, bool) {
+    let mut seen = NONE;
+    let ended = exchange(line, is_first, base, limit, &mut seen).is_some();
+    (seen, ended)
+}
+
+/// `None`: the budget is used up, or the other has given the pair up.
+fn exchange(line: &Line, is_first: bool, base: u64, limit: &Limit, seen: &mut Test) -> Option<()> {
     let [turn, tick, seen_by_first, processor, ..] = line;
     // On which of them the rank is that has had the turn, and 1 more; 0: not known yet.
     let mut placement = Placement::default();
@@ -84,7 +133,6 @@ fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Optio
     let last = base + 2 * ROUNDS + 1;
     let started = Instant::now();
     // Even turns are the first rank's to answer.
-    let mut seen = Test { bound: u64::MAX, step: 0 };
     for round in 0..ROUNDS {
         let turn_here = base + 2 * round + 1;
         if is_first {
@@ -93,10 +141,10 @@ fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Optio
             }
             part();
             hand_over(turn, tick, turn_here);
-            wait_for(turn, turn_here + 1, patience, None)?;
+            wait_for(turn, turn_here + 1, limit, None)?;
             seen.add((ticks::now(), tick.load(Ordering::Relaxed)));
         } else {
-            match wait_for(turn, turn_here, patience, None)? {
+            match wait_for(turn, turn_here, limit, None)? {
                 // The first rank takes no more exchanges.
                 now if now == last => break,
                 // It has given this pair up.
@@ -104,7 +152,9 @@ fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Optio
                 _ => seen.add((ticks::now(), tick.load(Ordering::Relaxed))),
             }
             part();
-            hand_over(turn, tick, turn_here + 1);
+            // It may have given the pair up meanwhile.
+            tick.store(ticks::now(), Ordering::Relaxed);
+            turn.compare_exchange(turn_here, turn_here + 1, Ordering::AcqRel, Ordering::Relaxed).ok()?;
         }
     }
     if is_first {
@@ -112,14 +162,14 @@ fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Optio
         seen_by_first.store(seen.step, Ordering::Relaxed);
         turn.store(last, Ordering::Release);
         // The next pair uses the same words.
-        wait_for(turn, last + 1, patience, None)?;
+        wait_for(turn, last + 1, limit, None)?;
         seen.step = 0;
     } else {
-        wait_for(turn, last, patience, None)?;
+        wait_for(turn, last, limit, None).filter(|now| *now == last)?;
         seen.step = seen.step.max(seen_by_first.load(Ordering::Relaxed));
-        turn.fetch_max(last + 1, Ordering::AcqRel);
+        turn.compare_exchange(last, last + 1, Ordering::AcqRel, Ordering::Relaxed).ok()?;
     }
-    Some(seen)
+    Some(())
 }
 
 fn hand_over(turn: &AtomicU64, tick: &AtomicU64, next: u64) {
@@ -137,19 +187,14 @@ impl Test {
     }
 }
 
-/// Waits until the turn is this one or a later one: which. `None`: the turn has not changed for so long. Spins; with
-/// something to do meanwhile, it sleeps between looks.
-fn wait_for(turn: &AtomicU64, expected: u64, patience: Duration, meanwhile: Option<&dyn Fn()>) -> Option<u64> {
-    let mut started = None;
-    let mut last = 0;
+/// Waits until the turn is this one or a later one: which. `None`: the time for it is over. Spins; with something to do
+/// meanwhile, it sleeps between looks.
+fn wait_for(turn: &AtomicU64, expected: u64, limit: &Limit, meanwhile: Option<&dyn Fn()>) -> Option<u64> {
     let mut spins = 0u64;
     loop {
         let now = turn.load(Ordering::Acquire);
         if now >= expected {
             return Some(now);
-        }
-        if now != last {
-            (started, last) = (None, now);
         }
         spins += 1;
         if meanwhile.is_some() || spins >= SPINS || spins.is_multiple_of(1000) {
@@ -162,7 +207,7 @@ fn wait_for(turn: &AtomicU64, expected: u64, patience: Duration, meanwhile: Opti
                 None if spins < SPINS => std::thread::yield_now(),
                 None => std::thread::sleep(SHORT),
             }
-            if started.get_or_insert_with(Instant::now).elapsed() >= patience {
+            if limit.is_over() {
                 return None;
             }
         }
@@ -174,33 +219,36 @@ fn wait_for(turn: &AtomicU64, expected: u64, patience: Duration, meanwhile: Opti
 mod tests {
     use super::*;
 
+    const AMPLE: Budget = Budget { wall: Duration::from_secs(60), processor: Duration::from_secs(60) };
+
     /// The results of the ranks, where one of them (if any) never answers.
-    fn found(size: u32, silent: Option<u32>) -> Vec<Option<Test>> {
+    fn found(size: u32, silent: Option<u32>, budget: Budget) -> Vec<Test> {
         let line = Line::default();
         std::thread::scope(|scope| {
             let line = &line;
             let ranks: Vec<_> = (0..size).filter(|rank| Some(*rank) != silent).collect();
-            let tested: Vec<_> = ranks
-                .into_iter()
-                .map(|rank| scope.spawn(move || test(line, rank, size, Duration::from_secs(2), &|| {})))
-                .collect();
+            let tested: Vec<_> =
+                ranks.into_iter().map(|rank| scope.spawn(move || test(line, rank, size, budget, &|| {}))).collect();
             tested.into_iter().map(|thread| thread.join().unwrap()).collect()
         })
     }
 
     #[test]
     fn ranks_of_one_clock_see_no_step() {
-        for (rank, found) in found(5, None).into_iter().enumerate() {
-            let Test { bound, step } = found.expect("a result");
+        for (rank, Test { bound, step }) in found(5, None, AMPLE).into_iter().enumerate() {
             assert!(step == 0 && bound > 0 && bound < u64::MAX, "rank {rank}: {bound} {step}");
         }
     }
 
-    /// One rank that does not come takes nothing from the ranks behind it.
+    /// Neither side of a pair waits longer than it may, and no rank sees a step where none is.
     #[test]
-    fn a_rank_that_is_silent_is_given_up_alone() {
-        let found = found(4, Some(2));
-        assert_eq!(found[0], None, "the first rank has seen that one was silent");
-        assert!(found[1].is_some() && found[2].is_some(), "{found:?}");
+    fn a_rank_that_is_silent_costs_the_budget_and_no_more() {
+        let budget = Budget { wall: Duration::from_millis(50), processor: Duration::from_millis(50) };
+        for silent in [0, 2] {
+            let found = found(4, Some(silent), budget);
+            assert!(found.iter().all(|test| test.step == 0), "{found:?}");
+            let none = if silent == 0 { 3 } else { 1 };
+            assert!(found.iter().filter(|test| test.bound == u64::MAX).count() >= none, "{found:?}");
+        }
     }
 }

@@ -3,9 +3,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use super::comparison::Test;
 use super::page::{DomainPage, When};
-use crate::mpi::collectives::Collectives;
 use crate::record::communicator::mix;
 use crate::record::trace_buffer::TraceBuffer;
 
@@ -32,12 +30,42 @@ impl Key {
     }
 }
 
+/// The page of a rank's clock, before the ranks of the world have met.
+pub struct Candidate {
+    page: Option<DomainPage>,
+    /// This rank's number among those that have the page.
+    place: u32,
+}
+
+impl Candidate {
+    /// Opens the page of the ranks with this key and this number of the run, and states this rank's tick there.
+    pub fn open(live: &TraceBuffer, key: Key, run: [u64; 2]) -> Candidate {
+        let number = mix(&[run[0], run[1], key.value])[0];
+        let folder = live.folder().filter(|_| !key.alone);
+        let page = folder.and_then(|folder| DomainPage::open(folder, number));
+        let place = page.as_ref().map_or(0, |page| {
+            page.state_tick(When::Init);
+            page.register()
+        });
+        Candidate { page, place }
+    }
+
+    /// Removes the name of the page: the ranks have met, or do not meet.
+    pub fn remove_name(&self) {
+        if let Some(page) = self.page.as_ref().filter(|_| self.place == 0) {
+            page.remove_name();
+        }
+    }
+}
+
 pub struct Domain {
     /// Empty where this rank is alone.
     shared: Option<Shared>,
     /// The lowest world rank.
     pub leader: u32,
-    pub tested: Test,
+    /// The clocks differ by no more ticks, and this rank's was seen to step back by so many.
+    pub bound: u64,
+    pub step: u64,
 }
 
 struct Shared {
@@ -48,25 +76,14 @@ struct Shared {
 }
 
 impl Domain {
-    /// All ranks of the world come here, each with its key and the same token of the run. Takes one reduction over the
-    /// world, after which all that share a page have registered there.
-    pub fn find(world: Collectives, live: &TraceBuffer, rank: u32, key: Key, token: [u8; 16]) -> Option<Domain> {
-        let token: [u64; 2] = bytemuck::cast(token);
-        let number = mix(&[token[0], token[1], key.value])[0];
-        let folder = live.folder().filter(|_| !key.alone);
-        let page = folder.and_then(|folder| DomainPage::open(folder, number));
-        let place = page.as_ref().map_or(0, DomainPage::register);
-        let all_came = world.all(true);
-        if let Some(page) = page.as_ref().filter(|_| place == 0) {
-            page.remove_name();
-        }
-        all_came?;
-        let domain = page.and_then(|page| {
+    /// The ranks of the world have met: all that share a page have registered there. No rank is asked by messages.
+    pub fn find(candidate: Candidate, rank: u32, meanwhile: &dyn Fn()) -> Domain {
+        let domain = candidate.page.and_then(|page| {
             // It stays for as long as the program runs.
             let page: &'static DomainPage = Box::leak(Box::new(page));
-            Domain::test(page, place, rank, &|| world.progress())
+            Domain::test(page, candidate.place, rank, meanwhile)
         });
-        Some(domain.unwrap_or(Domain { shared: None, leader: rank, tested: Test::default() }))
+        domain.unwrap_or(Domain { shared: None, leader: rank, bound: 0, step: 0 })
     }
 
     /// `None`: this rank is alone.
@@ -79,27 +96,42 @@ impl Domain {
         let fits = || number = Some(page.register_fitting(rank));
         let tested = page.test(When::Init, place, registered, fits, meanwhile)?;
         // A clock that was seen to step back is another one; what the test saw of it stays known.
-        let alone = Domain { shared: None, leader: rank, tested };
+        let alone = Domain { shared: None, leader: rank, bound: tested.bound, step: tested.step };
         let Some(number) = number else { return Some(alone) };
         let (ranks, leader) = page.fitting();
         if ranks < 2 {
             return None;
         }
-        Some(Domain { shared: Some(Shared { page, number, ranks }), leader, tested })
+        Some(Domain { shared: Some(Shared { page, number, ranks }), leader, ..alone })
     }
 
     pub fn page(&self) -> Option<&'static DomainPage> {
         self.shared.as_ref().map(|shared| shared.page)
     }
 
-    /// True if it has all of this many ranks: this is then known on each of them.
+    /// True if it has all of this many ranks. All ranks know it alike: where the page has all of them, all read one
+    /// outcome of the test there; where it has not, no page has.
     pub fn has_all(&self, world_size: u32) -> bool {
         self.shared.as_ref().is_some_and(|shared| shared.ranks == world_size)
     }
 
-    /// The test once more, when the program ends. `None`: it was not possible.
-    pub fn test_again(&self, meanwhile: &dyn Fn()) -> Option<Test> {
+    /// States this rank's tick, before the ranks meet at the end of the program.
+    pub fn state_tick_again(&self) {
+        if let Some(Shared { page, .. }) = &self.shared {
+            page.state_tick(When::Finalize);
+        }
+    }
+
+    /// The test once more, when the ranks have met at the end of the program: the largest step that this rank has seen.
+    /// The others are not waited for.
+    pub fn compare_again(&self, meanwhile: &dyn Fn()) -> Option<u64> {
         let Shared { page, number, ranks } = self.shared.as_ref()?;
-        page.test(When::Finalize, *number, *ranks, || {}, meanwhile)
+        Some(page.compare(When::Finalize, *number, *ranks, || {}, meanwhile))
+    }
+
+    /// The bound that this test has found; `None`: not all ranks have done so.
+    pub fn bound_again(&self) -> Option<u64> {
+        let Shared { page, ranks, .. } = self.shared.as_ref()?;
+        page.bound(When::Finalize, *ranks)
     }
 }

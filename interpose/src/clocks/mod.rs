@@ -32,6 +32,7 @@ use crate::mpi::{Comm, abi};
 use crate::record::entry::Entry;
 use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
+pub use domain::Candidate;
 use domain::{Domain, Key};
 pub use page::DomainPage;
 use peers::{Leaders, LocalClock};
@@ -67,22 +68,28 @@ pub struct Ranks<'w> {
     pub comm: &'w OnceLock<Comm>,
 }
 
-/// Finds the clock domains and synchronises them, at the end of Init. All ranks of the world come here together, with
-/// what they have agreed on. Several domains need messages: from then on the ranks have a communicator.
+/// Opens the page of this rank's clock, before the ranks of the world meet. `run` is the same on all of them, and in no
+/// other run.
+pub fn open_page(ranks: &Ranks<'_>, buffer: &TraceBuffer, run: [u64; 2]) -> Candidate {
+    Candidate::open(buffer, Key::new(buffer, ranks.rank, ranks.test_clock.0), run)
+}
+
+/// Finds the clock domains and synchronises them, at the end of Init. All ranks of the world have met, and come here
+/// with what they have agreed on. Several domains need messages: from then on the ranks have a communicator.
 pub fn start(
     ranks: &Ranks<'_>,
     buffer: &'static TraceBuffer,
     world: Collectives,
-    token: [u8; 16],
+    candidate: Candidate,
     agreed: &Parameters,
 ) -> Option<()> {
     let Parameters { how, resync_seconds, epoch, hz } = *agreed;
     let (group, text) = ranks.test_clock;
-    let domain = Domain::find(world, buffer, ranks.rank, Key::new(buffer, ranks.rank, group), token)?;
+    let domain = Domain::find(candidate, ranks.rank, &|| world.progress());
     let simulated = SimulatedClock::parse(text).filter(|_| group > 0);
     let clock = LocalClock { simulated: simulated.map(|clock| (clock, epoch, hz)) };
     let leads = domain.leader == ranks.rank;
-    let one_domain = world.all(domain.has_all(ranks.world_size))?;
+    let one_domain = domain.has_all(ranks.world_size);
     // This domain's number.
     let mut number = 0;
     let (world, leaders) = if one_domain {
@@ -105,7 +112,7 @@ pub fn start(
         if text != 0 {
             (rank.pretended, rank.pretended_epoch, rank.pretended_hz) = (text, epoch, hz);
         }
-        (rank.domain_error, rank.domain_step) = (domain.tested.bound, domain.tested.step);
+        (rank.domain_error, rank.domain_step) = (domain.bound, domain.step);
         (rank.max_ppm, rank.wander_ppb) = (how.max_ppm, how.wander_ppb);
         (rank.leader, rank.domain, rank.measured_hz) = (domain.leader, number, measured_hz);
     });
@@ -159,18 +166,21 @@ pub fn after_call(entry: Entry<CommunicatorEntry>) {
     entry.set_sync_at(next.unwrap_or(u64::MAX));
 }
 
-/// The last synchronisation, in Finalize, where all ranks of the world come together.
+/// States this rank's tick, before the ranks of the world meet in Finalize.
+pub fn before_end() {
+    if let Some(clocks) = CLOCKS.get() {
+        clocks.domain.state_tick_again();
+    }
+}
+
+/// The last synchronisation, in Finalize, where all ranks of the world have met.
 pub fn finish() -> Option<()> {
     let clocks = CLOCKS.get()?;
     if !clocks.how.method.extrapolates() {
         clocks.synchronise_last();
     }
-    if let Some(again) = clocks.domain.test_again(&|| clocks.world.progress()) {
-        // One invariant counter is as far apart on two processors at the end as at the start: the closer bound holds.
-        clocks.buffer.change_rank(|rank| {
-            rank.domain_error = rank.domain_error.min(again.bound);
-            rank.domain_step = rank.domain_step.max(again.step);
-        });
+    if let Some(step) = clocks.domain.compare_again(&|| clocks.world.progress()) {
+        clocks.buffer.change_rank(|rank| rank.domain_step = rank.domain_step.max(step));
     }
     let leading = clocks.lock()?;
     if leading.missed > 0 && leading.leaders.number == 0 {
@@ -180,4 +190,14 @@ pub fn finish() -> Option<()> {
         ));
     }
     Some(())
+}
+
+/// The error of this rank's clock, ticks, once the ranks have met again behind the last test: one invariant counter is as
+/// far apart on two processors at the end as at the start, so the closer bound holds. Where a rank has not come yet that
+/// of Init does.
+pub fn settle_error() -> Option<u64> {
+    let clocks = CLOCKS.get()?;
+    let bound = clocks.domain.bound_again()?;
+    clocks.buffer.change_rank(|rank| rank.domain_error = rank.domain_error.min(bound));
+    Some(clocks.buffer.rank().domain_error)
 }

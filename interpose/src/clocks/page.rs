@@ -9,12 +9,16 @@ use std::time::{Duration, Instant};
 use mpitrace_format::layout::PAGE;
 use mpitrace_platform::node_files;
 
-use super::comparison::{self, Test};
+use super::comparison::{self, Budget, Test};
 use crate::base::memory::{Line, SharedPages};
 use crate::base::own_file::OwnFile;
 use crate::base::pause::Pause;
 use crate::base::system;
+use crate::record::ticks;
 
+/// How long a rank waits in MPI_Init for the others to be done with the test, once each has used its time for it: then
+/// the ranks count as having clocks of their own.
+const PATIENCE_FOR_OTHERS: Duration = Duration::from_secs(20);
 /// How long a rank waits for the one that makes the page to have given it memory.
 const PATIENCE_FOR_MEMORY: Duration = Duration::from_secs(20);
 
@@ -124,31 +128,63 @@ impl DomainPage {
         ready.load(Ordering::Acquire).checked_sub(1).map(|method| method as u32)
     }
 
-    /// Tests the clocks of this many ranks. `None`: it was not possible, on all of them alike.
+    /// States this rank's tick, before the ranks meet: behind the meeting it bounds how far their clocks are apart.
+    pub fn state_tick(&self, when: When) {
+        let [.., earliest, latest] = self.results(when);
+        let now = ticks::now();
+        earliest.fetch_max(u64::MAX - now, Ordering::AcqRel);
+        latest.fetch_max(now, Ordering::AcqRel);
+    }
+
+    /// Of the ranks that have met: this rank's clock is ahead of any other's by no more than the time since the first
+    /// one stated its tick, and read less than another's before it by a step.
+    fn since_met(&self, when: When) -> Test {
+        let now = ticks::now();
+        let [.., earliest, latest] = self.results(when).each_ref().map(|word| word.load(Ordering::Acquire));
+        Test { bound: now.saturating_sub(u64::MAX - earliest), step: latest.saturating_sub(now) }
+    }
+
+    /// Arrived, outcome, bound, the complement of the earliest tick and the latest one.
+    fn results(&self, when: When) -> [&AtomicU64; 5] {
+        let [arrived, outcome, bound, earliest, latest, ..] = self.page.line(line::TESTS[when as usize].1);
+        [arrived, outcome, bound, earliest, latest]
+    }
+
+    /// Compares this rank's clock with those of so many ranks, which have met, within the time for it: the largest
+    /// step back that this rank has seen. The bounds of all are known when all have come here.
     ///
     /// `fits` is called on each rank whose clock has not been seen to step back, before the others know that it is
     /// done.
-    pub fn test(&self, when: When, number: u32, ranks: u32, fits: impl FnOnce(), meanwhile: &dyn Fn()) -> Option<Test> {
-        let (exchanges, results) = line::TESTS[when as usize];
-        let [arrived, outcome, failed, bound, ..] = self.page.line(results);
-        let patience = match when {
-            When::Init => comparison::PATIENCE,
-            When::Finalize => comparison::PATIENCE_AT_THE_END,
-        };
-        let turn = &self.page.line(exchanges)[0];
-        let found = comparison::test(self.page.line(exchanges), number, ranks, patience, meanwhile);
-        match found {
-            Some(test) => {
-                bound.fetch_max(test.bound, Ordering::AcqRel);
-                if test.step == 0 {
-                    fits();
-                }
-            }
-            None => drop(failed.fetch_add(1, Ordering::AcqRel)),
+    pub fn compare(&self, when: When, number: u32, ranks: u32, fits: impl FnOnce(), meanwhile: &dyn Fn()) -> u64 {
+        let met = self.since_met(when);
+        let [arrived, outcome, bound, ..] = self.results(when);
+        let exchanges = self.page.line(line::TESTS[when as usize].0);
+        let pair = comparison::test(exchanges, number, ranks, Budget::of(ranks), meanwhile);
+        bound.fetch_max(pair.bound.min(met.bound), Ordering::AcqRel);
+        let step = pair.step.max(met.step);
+        if step == 0 {
+            fits();
         }
         if arrived.fetch_add(1, Ordering::AcqRel) + 1 == u64::from(ranks) {
             settle(outcome, ALL_CAME);
         }
+        step
+    }
+
+    /// The bound that all ranks have found together; `None`: not all of them have done so yet.
+    pub fn bound(&self, when: When, ranks: u32) -> Option<u64> {
+        let [_, outcome, bound, ..] = self.results(when);
+        // Any two differ by no more than both do from the first.
+        let twice = if ranks > 2 { 2 } else { 1 };
+        (outcome.load(Ordering::Acquire) == ALL_CAME).then(|| bound.load(Ordering::Acquire).saturating_mul(twice))
+    }
+
+    /// As [`DomainPage::compare`] and [`DomainPage::bound`], with a wait in between. `None`: a rank did not come, on all
+    /// of them alike.
+    pub fn test(&self, when: When, number: u32, ranks: u32, fits: impl FnOnce(), meanwhile: &dyn Fn()) -> Option<Test> {
+        let step = self.compare(when, number, ranks, fits, meanwhile);
+        let [arrived, outcome, ..] = self.results(when);
+        let turn = &self.page.line(line::TESTS[when as usize].0)[0];
         // For as long as other pairs are at work.
         let at_work = || (turn.load(Ordering::Acquire), arrived.load(Ordering::Acquire));
         let mut pause = Pause::default();
@@ -158,15 +194,12 @@ impl DomainPage {
             meanwhile();
             if at_work() != seen {
                 (seen, since) = (at_work(), waited);
-            } else if waited - since > 2 * patience {
+            } else if waited - since > PATIENCE_FOR_OTHERS {
                 break;
             }
         }
-        let all_came = settle(outcome, GIVEN_UP) == ALL_CAME;
-        let test = found.filter(|_| all_came && failed.load(Ordering::Acquire) == 0)?;
-        // Any two differ by no more than both do from the first.
-        let twice = if ranks > 2 { 2 } else { 1 };
-        Some(Test { bound: bound.load(Ordering::Acquire) * twice, step: test.step })
+        settle(outcome, GIVEN_UP);
+        self.bound(when, ranks).map(|bound| Test { bound, step })
     }
 }
 
@@ -193,7 +226,6 @@ fn is_whole(file: &OwnFile) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::ticks;
 
     struct Folder(PathBuf);
 
@@ -235,6 +267,7 @@ mod tests {
         let page = DomainPage::open(&folder.0, 1).unwrap();
         let ranks = 4;
         let page = &page;
+        (0..ranks).for_each(|_| page.state_tick(When::Init));
         let found: Vec<_> = std::thread::scope(|scope| {
             let rank = |number: u32| {
                 move || {
@@ -250,6 +283,33 @@ mod tests {
         assert!(found[0].is_some_and(|(bound, step)| bound > 0 && step == 0), "{found:?}");
         assert!(found.iter().all(|test| *test == found[0]), "{found:?}");
         assert_eq!(page.fitting(), (4, 10));
+    }
+
+    /// The ranks are known to be apart by no more than the time since they met, also where they exchanged nothing.
+    #[test]
+    fn ranks_that_exchange_nothing_have_the_bound_of_their_meeting() {
+        let folder = Folder::new("met");
+        let page = DomainPage::open(&folder.0, 1).unwrap();
+        let before = ticks::now();
+        (0..2).for_each(|_| page.state_tick(When::Finalize));
+        assert_eq!(page.bound(When::Finalize, 2), None);
+        // One after the other: neither finds the other there.
+        let steps = [1, 0].map(|number| page.compare(When::Finalize, number, 2, || {}, &|| {}));
+        let bound = page.bound(When::Finalize, 2).expect("both have come");
+        assert_eq!(steps, [0, 0]);
+        assert!(bound > 0 && bound <= ticks::now() - before, "{bound}");
+    }
+
+    /// A rank that reads less than another has stated before has another clock.
+    #[test]
+    fn a_tick_that_is_stated_too_late_is_a_step() {
+        let folder = Folder::new("step");
+        let page = DomainPage::open(&folder.0, 1).unwrap();
+        page.state_tick(When::Init);
+        let [.., latest] = page.results(When::Init);
+        latest.fetch_add(1 << 50, Ordering::Relaxed);
+        let step = page.compare(When::Init, 1, 2, || panic!("it does not fit"), &|| {});
+        assert!(step > 1 << 49, "{step}");
     }
 
     /// Once a rank has given up waiting, one that comes after all does not count the test as done.

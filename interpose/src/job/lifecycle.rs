@@ -157,7 +157,16 @@ fn agree(
     together: Collectives,
     job_key: u64,
 ) -> Option<()> {
+    let ranks = Ranks {
+        rank: run.rank,
+        world_size: run.world_size,
+        test_clock: run.settings.test_clock.of_rank(run.rank),
+        comm: &world.comm,
+    };
+    // On one node the agreement is the meeting before which the page has to be there.
+    let early = world.meeting.zip(live).map(|(meeting, live)| clocks::open_page(&ranks, live, [meeting.number(), 0]));
     let agreed = Agreement::reach(together, run, job_key, live);
+    early.as_ref().inspect(|page| page.remove_name());
     if let Some(meeting) = world.meeting {
         // All ranks have opened the file, or none waits for it any more.
         if run.rank == 0 || agreed.is_none() {
@@ -181,13 +190,17 @@ fn agree(
         log::line(&format!("MPITRACE_OUTPUT is not the same on all ranks; that of rank 0 is used: {}", path.display()));
     }
     let live = live.filter(|_| agreed.all_record)?;
-    let ranks = Ranks {
-        rank: run.rank,
-        world_size: run.world_size,
-        test_clock: run.settings.test_clock.of_rank(run.rank),
-        comm: &world.comm,
+    let page = match early {
+        Some(page) => page,
+        None => {
+            let page = clocks::open_page(&ranks, live, bytemuck::cast(agreed.token));
+            let met = together.all(true);
+            page.remove_name();
+            met?;
+            page
+        }
     };
-    clocks::start(&ranks, live, together, agreed.token, &agreed.clocks)
+    clocks::start(&ranks, live, together, page, &agreed.clocks)
 }
 
 fn partly_traced(found: &Found, world_size: u32) -> String {
@@ -266,6 +279,7 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
 fn finish(run: &Run, world: &World) {
     // Where a rank still has sessions open there is more to come, and every rank writes when it ends.
     let writers = Writers::of_world(run, world);
+    clocks::before_end();
     let no_session = writers.all(!world::any_session());
     let together = no_session.is_ok();
     if !no_session.unwrap_or(!world::any_session()) {

@@ -35,7 +35,7 @@ pub fn write(run: &Run, world: &World) {
     run.live.get().inspect(|live| live.pack_all());
     let held = memory_for(run);
     let content = held.as_ref().and_then(|_| all_of(run));
-    let trace = Trace { run, world, content };
+    let mut trace = Trace { run, world, content };
     let path = path_of(&run.settings, &run.folder, run.process);
     let all = Writers::of_world(run, world);
     if all.size == 1 && run.world_size > 1 {
@@ -68,23 +68,22 @@ fn why_lost(run: &Run, world: &World) -> String {
 
 impl Trace<'_> {
     /// One of several ranks that cannot agree on anything: each takes a name of its own.
-    fn write_alone(&self, path: PathBuf, speaks: bool, files: &str) {
+    fn write_alone(&mut self, path: PathBuf, speaks: bool, files: &str) {
         if let Ok(written) = self.write_own(&path) {
             say_result(self.run, speaks, written, files);
         }
     }
 
-    fn write_own(&self, path: &Path) -> Result<Written, Lost> {
+    fn write_own(&mut self, path: &Path) -> Result<Written, Lost> {
         self.write_together(&Writers::alone(), &with_name(path, &format!("rank{}", self.run.rank)))
     }
 
     /// The file that all ranks have written together, and the remarks on it.
-    fn write_all(&self, all: &Writers, path: PathBuf) -> Result<(Written, &'static str), Lost> {
-        let path = all.agree_on(path)?;
+    fn write_all(&mut self, all: &Writers, path: PathBuf) -> Result<(Written, &'static str), Lost> {
         let mut written = self.write_together(all, &path)?;
         let mut files = "";
         if matches!(written, Written::NotShared) {
-            (written, files) = self.write_by_node(all, &path)?;
+            (written, files) = self.write_by_node(all, &all.agree_on(path)?)?;
         }
         if let (Written::Failed { all_kept, .. }, "") = (&mut written, files) {
             *all_kept = all.all(*all_kept)?;
@@ -94,7 +93,7 @@ impl Trace<'_> {
 
     /// The folder is another one on some node: a file for each node, and where not even the ranks of a node share it,
     /// for each rank.
-    fn write_by_node(&self, all: &Writers, path: &Path) -> Result<(Written, &'static str), Lost> {
+    fn write_by_node(&mut self, all: &Writers, path: &Path) -> Result<(Written, &'static str), Lost> {
         let of_rank = "; the folder is not one for all ranks: some have written a file of their own";
         if let Some(by_node) = all.of_node()? {
             let path = by_node.agree_on(with_name(path, &system::host()))?;
@@ -110,7 +109,7 @@ impl Trace<'_> {
         Ok((self.write_own(path)?, of_rank))
     }
 
-    fn write_together(&self, writers: &Writers, path: &Path) -> Result<Written, Lost> {
+    fn write_together(&mut self, writers: &Writers, path: &Path) -> Result<Written, Lost> {
         let token: String = self.world.token().iter().map(|byte| format!("{byte:02x}")).collect();
         let mut created = None;
         let mut why = None;
@@ -140,7 +139,7 @@ impl Trace<'_> {
 
     /// Writes the rank's part, once the first rank has made the file, or failed to.
     fn write_into(
-        &self,
+        &mut self,
         writers: &Writers,
         (path, token): (&Path, &str),
         created: Option<(PathBuf, OwnFile)>,
@@ -196,10 +195,14 @@ impl Trace<'_> {
     }
 
     /// Writes this rank's part, and sees it on disk.
-    fn write_part(&self, writers: &Writers, file: &mut OwnFile) -> Result<WrittenPart, Lost> {
-        let (run, content) = (self.run, self.content.as_ref());
-        let length = content.map_or(0, Content::length);
+    fn write_part(&mut self, writers: &Writers, file: &mut OwnFile) -> Result<WrittenPart, Lost> {
+        let length = self.content.as_ref().map_or(0, Content::length);
         let offset = file::parts_start(writers.size) + writers.sum_before(length)?;
+        // The ranks have met behind the last test of the clocks.
+        if let Some((content, error)) = self.content.as_mut().zip(clocks::settle_error()) {
+            content.rank.domain_error = error;
+        }
+        let (run, content) = (self.run, self.content.as_ref());
         let write = || {
             if content.is_none() && run.live.get().is_some() {
                 let error = if allocator::is_exhausted() { libc::ENOMEM } else { libc::EIO };

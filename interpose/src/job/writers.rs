@@ -8,6 +8,10 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::job::run::{Run, World};
 use crate::mpi::collectives::Collectives;
+use crate::mpi::node_meeting;
+
+/// Bytes that the first rank says at once: as many as go through shared memory in one round.
+const SAID_AT_ONCE: usize = 8 * node_meeting::WORDS;
 
 /// The ranks that write one file together.
 pub struct Writers {
@@ -83,14 +87,24 @@ impl Writers {
         }
     }
 
-    /// The first rank's path, on all ranks.
+    /// The first rank's path, on all ranks: in one broadcast where it is short.
     pub fn agree_on(&self, path: PathBuf) -> Result<PathBuf, Lost> {
         let Some(together) = self.together else { return Ok(path) };
         let mut path = path.into_os_string().into_encoded_bytes();
-        let mut length = path.len().to_le_bytes();
-        together.broadcast(&mut length).ok_or(Lost)?;
-        path.resize(usize::from_le_bytes(length), 0);
-        together.broadcast(&mut path).ok_or(Lost)?;
+        let mut first = [0; SAID_AT_ONCE];
+        let (length, beginning) = first.split_first_chunk_mut().expect("room for the length");
+        *length = path.len().to_le_bytes();
+        let short = path.len().min(beginning.len());
+        beginning[..short].copy_from_slice(&path[..short]);
+        together.broadcast(&mut first).ok_or(Lost)?;
+        let (length, beginning) = first.split_first_chunk().expect("room for the length");
+        path.resize(usize::from_le_bytes(*length), 0);
+        let short = path.len().min(beginning.len());
+        let (said, rest) = path.split_at_mut(short);
+        said.copy_from_slice(&beginning[..short]);
+        if !rest.is_empty() {
+            together.broadcast(rest).ok_or(Lost)?;
+        }
         Ok(PathBuf::from(std::ffi::OsString::from_vec(path)))
     }
 

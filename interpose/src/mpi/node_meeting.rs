@@ -54,6 +54,7 @@ mod stage {
 pub struct NodeMeeting {
     pages: SharedPages,
     path: PathBuf,
+    number: u64,
     rank: u32,
     ranks: u32,
     rounds: AtomicU32,
@@ -105,12 +106,17 @@ impl NodeMeeting {
             return None;
         };
         let (rounds, stage) = (AtomicU32::new(0), AtomicU32::new(stage::INIT));
-        let meeting = NodeMeeting { pages, path, rank, ranks, rounds, stage };
+        let meeting = NodeMeeting { pages, path, number, rank, ranks, rounds, stage };
         let process = std::process::id();
         let [number, started, ..] = meeting.of_rank(rank);
         started.store(Process::read(process).map_or(0, |own| own.started), Ordering::Relaxed);
         number.store(process.into(), Ordering::Release);
         Some(meeting)
+    }
+
+    /// The number of the run by which it was opened.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// Removes the names: all ranks that could open the file have done so.
