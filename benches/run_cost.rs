@@ -6,9 +6,7 @@
 //! minutes. `MPI` names an installation (its `bin`), or `openmpi` or `mpich` of the system. `BEFORE` names another
 //! libmpitrace.so, which is measured in the same turns.
 
-#[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
-mod binaries;
+use mpitrace_testing::binaries;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -112,9 +110,7 @@ fn main() {
         return compute(&parent);
     }
     let (pairs, busy): (usize, usize) = (number("PAIRS", "20"), number("BUSY", "0"));
-    if std::env::var_os("NO_BUILD").is_none() {
-        binaries::build();
-    }
+    binaries::build();
     let folder = std::env::temp_dir().join(format!("mpitrace-run-cost-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     let mpi = variable("MPI", "openmpi");
@@ -129,7 +125,7 @@ fn main() {
         ranks: variable("RANKS", "2"),
         seconds: variable("SECONDS", "0.2"),
     };
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/run_cost.c");
+    let source = mpitrace_testing::root().join("benches/run_cost.c");
     let compiled = Command::new(&compiler).arg("-O2").arg("-o").arg(&program.path).arg(source).status();
     if compiled.is_ok_and(|status| status.success()) {
         measure(&program, &mpi, pairs, busy);

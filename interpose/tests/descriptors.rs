@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 /// What may have a file, or the number of one.
-const OF_FILES: [&str; 2] = ["base/own_file.rs", "base/descriptor.rs"];
+const OF_FILES: [&str; 3] = ["base/own_file.rs", "base/own_socket.rs", "base/descriptor.rs"];
 
 /// What has a file, makes the number of one, or opens one for a moment by a low number: last words of a path.
 const NAMES: [&str; 10] = [

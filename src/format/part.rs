@@ -1,7 +1,7 @@
 //! Writes a rank's part of a trace: its header, a directory, tables with a checksum each, and the records in blocks.
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom};
+use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -159,15 +159,23 @@ impl Blocks {
     }
 }
 
-/// Copies a range of a file into another one.
+/// Bytes that are copied at once.
+const COPIED_AT_ONCE: usize = 1 << 18;
+
+/// Copies a range of a file into another one. Neither file's position is used: processes may share the second one.
 ///
 /// # Errors
 /// A file cannot be read or written; `UnexpectedEof`: the first one ends before.
-pub fn copy(mut from: &File, at: u64, mut to: &File, place: u64, length: u64) -> io::Result<()> {
-    from.seek(SeekFrom::Start(at))?;
-    to.seek(SeekFrom::Start(place))?;
-    let copied = io::copy(&mut io::Read::take(from, length), &mut to)?;
-    if copied == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+pub fn copy(from: &File, at: u64, to: &File, place: u64, length: u64) -> io::Result<()> {
+    let mut bytes = vec![0; length.min(COPIED_AT_ONCE as u64) as usize];
+    let mut copied = 0;
+    while copied < length {
+        let part = &mut bytes[..(length - copied).min(COPIED_AT_ONCE as u64) as usize];
+        from.read_exact_at(part, at + copied)?;
+        to.write_all_at(part, place + copied)?;
+        copied += part.len() as u64;
+    }
+    Ok(())
 }
 
 impl Content<'_> {

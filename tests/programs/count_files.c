@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -17,14 +18,13 @@
 
 enum {
     CREATE, OPEN, MKDIR, LINK, SYMLINK, RENAME, UNLINK, RMDIR, STAT, LIST, LIST_NODES, READLINK, RESIZE, SYNC, LOOK, READ,
-    WRITE
+    WRITE, FSTAT
 };
 static const char *const names[] = {"create", "open", "mkdir", "link", "symlink", "rename", "unlink", "rmdir",
                                     "stat", "list", "list-nodes", "readlink", "resize", "sync", "look",
-                                    "bytes-read", "bytes-written"};
-enum { KINDS = sizeof names / sizeof *names, FILES = 4096 };
+                                    "bytes-read", "bytes-written", "fstat"};
+enum { KINDS = sizeof names / sizeof *names };
 static unsigned long counts[KINDS];
-static unsigned char counted[FILES];
 
 static void add(int kind, unsigned long number)
 {
@@ -50,9 +50,16 @@ static int below(int folder, const char *path)
     return strncmp(whole, base, strlen(base)) == 0 && (whole[strlen(base)] == '/' || !whole[strlen(base)]);
 }
 
+/* True if a descriptor is one of a file below the folder, wherever it comes from: it may have been duplicated, or given
+ * by another process. */
 static int file(int fd)
 {
-    return fd >= 0 && fd < FILES && counted[fd];
+    char link[64], path[PATH_MAX + 1];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = syscall(SYS_readlinkat, AT_FDCWD, link, path, PATH_MAX);
+    if (length < 0) return 0;
+    path[length] = 0;
+    return *path == '/' && below(AT_FDCWD, path);
 }
 
 static int ends_in(const char *name, const char *end)
@@ -64,6 +71,8 @@ static int ends_in(const char *name, const char *end)
 static void path(int kind, int folder, const char *name)
 {
     if (!below(folder, name)) return;
+    /* Of an open file by its descriptor. */
+    if (kind == STAT && !*name) kind = FSTAT;
     if (ends_in(name, ".look")) kind = LOOK;
     if (kind == LIST && ends_in(name, "-ranks")) kind = LIST_NODES;
     add(kind, 1);
@@ -76,8 +85,10 @@ static void path(int kind, int folder, const char *name)
 
 static int opened(int fd, int folder, const char *name, int flags)
 {
-    path(flags & O_CREAT ? CREATE : OPEN, folder, name);
-    if (fd >= 0 && fd < FILES) counted[fd] = below(folder, name);
+    /* Without asking the file system: a folder is opened to be listed, or to be synchronised. */
+    struct stat found;
+    int is_folder = fd >= 0 && syscall(SYS_fstat, fd, &found) == 0 && S_ISDIR(found.st_mode);
+    path(flags & O_CREAT ? CREATE : is_folder ? LIST : OPEN, folder, name);
     return fd;
 }
 
@@ -106,13 +117,6 @@ OPENING(open64)
     }
 OPENING_AT(openat)
 OPENING_AT(openat64)
-
-int close(int fd)
-{
-    NEXT(close);
-    if (fd >= 0 && fd < FILES) counted[fd] = 0;
-    return next(fd);
-}
 
 /* A function of one path, or of two of which the second is the new name. */
 #define OF_PATH(KIND, RESULT, NAME, PARAMETERS, ARGUMENTS, FOLDER, PATH) \
@@ -147,7 +151,9 @@ OF_PATH(STAT, int, access, (const char *name, int mode), (name, mode), AT_FDCWD,
     { \
         NEXT(NAME); \
         RESULT result = next ARGUMENTS; \
-        if (file(fd) && result >= 0) add(KIND, NUMBER); \
+        int error = errno; \
+        if (result >= 0 && file(fd)) add(KIND, NUMBER); \
+        errno = error; \
         return result; \
     }
 OF_FILE(SYNC, 1, int, fsync, (int fd), (fd))

@@ -1,6 +1,6 @@
 //! Ends of programs that are not the usual ones: messages left over, ranks that have died.
 
-use crate::support::{Case, On, Outcome, Test, Trace, binaries, litter};
+use crate::support::{Case, On, Outcome, Test, Trace, binaries, build, litter};
 use std::ffi::OsString;
 use std::fs;
 
@@ -11,6 +11,7 @@ pub const TESTS: &[Test] = &[
     Test::new("with_a_message_that_no_rank_receives_is_the_same", |case| same(case, "never")).first_on(&["mpich5"]),
     Test::new("with_a_message_that_is_received_late_is_the_same", |case| same(case, "late")).on(PROGRESS),
     Test::new("by_the_library_in_mpi_finalize_is_said", by_the_library).on(On::Only(&["mpich5"])),
+    Test::new("by_a_kill_while_the_trace_is_written_loses_no_record", killed_while_written).second_tier(),
     Test::new("leaves_the_library_all_its_communicators", all_context_ids).on(On::Only(&["mpich4", "mpich5"])),
     Test::new("after_a_death_waits_for_no_dead_rank", |case| fault_tolerant(case, 3, "")).on(On::Only(&["ompi5"])),
     Test::new("after_a_death_among_six_waits_for_no_dead_rank", |case| fault_tolerant(case, 6, ""))
@@ -29,6 +30,38 @@ fn same(case: &Case, which: &str) {
     let info = traced.trace.info();
     assert_eq!((info.complete, info.only("MPI_Barrier").repetitions), (true, 1));
     assert_eq!(info.not_matched.len(), usize::from(which == "never"), "{:?}", info.not_matched);
+}
+
+/// Of four ranks, which meet in memory or by messages, one is killed where it gives or takes the descriptor of the trace,
+/// writes its part, synchronises the file or gives it its name. What each has recorded is in a trace, or in its trace
+/// buffer.
+fn killed_while_written(case: &Case) {
+    let killer = build::shared_library(case.mpi, "dies_at.c");
+    for (joint, place) in ["0", "1"]
+        .into_iter()
+        .flat_map(|joint| ["give", "take", "write", "sync", "publish"].map(|place| (joint, place)))
+    {
+        let folder = case.folder.join(format!("{place}{joint}"));
+        fs::create_dir(&folder).expect("a folder for the trace");
+        let once = case.folder.join(format!("once-{place}{joint}"));
+        let launch = case.launch(4, "repeat.c").preload(killer.clone()).set("DIES_AT", place).set("DIES_ONCE", &once);
+        let launch = launch.set("DIES_BELOW", &folder).set("MPITRACE_JOINT", joint);
+        let ended = launch.trace().set("MPITRACE_OUTPUT", folder.join("a.mpitrace")).run();
+        assert!(once.exists(), "a rank was killed at {place}: {}", ended.stderr);
+        let entries = fs::read_dir(&folder).expect("the folder").flatten().map(|entry| entry.path());
+        let mut traces: Vec<Trace> =
+            entries.filter(|path| path.extension().is_some_and(|e| e == "mpitrace")).map(Trace::new).collect();
+        traces.push(case.recover_soon());
+        let mut found = std::collections::BTreeSet::new();
+        for trace in &traces {
+            let info = trace.info();
+            assert_eq!(info.records, 10 * info.hosts.values().flatten().count() as u64, "{place}: {}", ended.stderr);
+            found.extend(info.hosts.into_values().flatten());
+        }
+        assert_eq!(found.len(), 4, "joint {joint}, killed at {place}: {found:?}\n{}", ended.stderr);
+        litter::sweep();
+        case.segments.empty();
+    }
 }
 
 /// Runs unreceived.c under these words, again where the launcher does not end: MPICH 5's did not in 2 of 900 untraced

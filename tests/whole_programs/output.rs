@@ -1,6 +1,6 @@
 //! Where the trace goes.
 
-use crate::support::{Case, On, Outcome, Test, Trace, litter};
+use crate::support::{Case, On, Outcome, Test, Trace, build, litter};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ pub const TESTS: &[Test] = &[
     Test::new("is_in_folders_that_are_made", folders),
     Test::new("has_the_rights_that_the_umask_leaves", rights),
     Test::new("in_a_folder_for_all_users_is_for_its_user_alone", for_all_users),
+    Test::new("is_opened_and_synchronised_once_for_all_ranks_of_a_node", once_for_all),
     // In the child MPI_Finalize of the other libraries fails.
     Test::new("is_not_written_by_a_child_that_was_forked_off", forked).on(On::Only(&["mpich5", "mpich5-abi"])),
 ];
@@ -53,6 +54,31 @@ fn never_overwritten(case: &Case) {
     assert_eq!(traces(&case.folder), [others[0].clone(), others[1].clone(), first]);
     for path in others {
         assert_eq!(Trace::new(path).info().records, 20);
+    }
+}
+
+/// Of four ranks the first makes the file, which all write through one descriptor, and synchronises it, and the name in the
+/// folder. So it is where the ranks meet in memory and by messages.
+fn once_for_all(case: &Case) {
+    let counter = build::shared_library(case.mpi, "count_files.c");
+    for joint in ["0", "1"] {
+        let folder = case.folder.join(format!("joint{joint}"));
+        fs::create_dir(&folder).expect("a folder for the trace");
+        let counted = case.folder.join(format!("counted{joint}"));
+        let launch = case.launch(4, "repeat.c").preload(counter.clone()).set("COUNT_BELOW", &folder);
+        let launch = launch.set("COUNT_INTO", &counted).set("MPITRACE_JOINT", joint);
+        let output = folder.join("a.mpitrace");
+        let traced = launch.trace().set("MPITRACE_OUTPUT", &output).run();
+        assert_eq!(traced.code, 0, "{}", traced.stderr);
+        let info = Trace::new(output).info();
+        assert_eq!((info.complete, info.ranks, info.records), (true, 4, 40), "{}", traced.stderr);
+        let text = fs::read_to_string(counted).expect("what the ranks have counted");
+        let sum = |kind: &str| -> u64 {
+            let words: Vec<_> = text.split_whitespace().collect();
+            let pairs = words.windows(2).filter(|pair| pair[0] == kind);
+            pairs.map(|pair| pair[1].parse::<u64>().expect("a number")).sum()
+        };
+        assert_eq!(["create", "open", "sync", "link"].map(sum), [1, 0, 2, 1], "joint {joint}: {text}");
     }
 }
 

@@ -86,6 +86,17 @@ impl OwnFile {
         Ok(OwnFile { file, path: path.to_owned(), access: flags & !MAKES, is_marked: false })
     }
 
+    /// The file that another process of the node has opened and given to this one, by a descriptor with a high number;
+    /// where the program closes that it is opened by its name, with these flags.
+    ///
+    /// # Errors
+    /// It cannot be asked what it is.
+    pub fn received(descriptor: c_int, path: &Path, access: c_int) -> io::Result<OwnFile> {
+        // SAFETY: the kernel has just made the descriptor for this process, and nothing else has it.
+        let file = Guarded::new(Arc::new(unsafe { File::from_raw_fd(descriptor) }))?;
+        Ok(OwnFile { file, path: path.to_owned(), access, is_marked: false })
+    }
+
     /// Makes an empty file that no other user may open, to be read and written.
     ///
     /// # Errors

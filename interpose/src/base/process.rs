@@ -26,6 +26,13 @@ impl Process {
         Some(Process { name: status.get(start + 1..end)?.to_owned(), state, parent, threads, started })
     }
 
+    /// How often the process' first thread has given its processor up, or was made to. `None`: the kernel does not say.
+    pub fn switches(process: u32) -> Option<u64> {
+        let status = own_file::read_text(format!("/proc/{process}/status")).ok()?;
+        let counts = status.lines().filter_map(|line| line.split_once("ctxt_switches:")?.1.trim().parse::<u64>().ok());
+        Some(counts.sum())
+    }
+
     /// The state of the process that had this number and started then (0: not known). `None`: it has ended.
     pub fn state(process: u32, started: u64) -> Option<u8> {
         match Process::read(process) {

@@ -136,8 +136,8 @@ impl DomainPage {
         latest.fetch_max(now, Ordering::AcqRel);
     }
 
-    /// Of the ranks that have met: this rank's clock is ahead of any other's by no more than the time since the first
-    /// one stated its tick, and read less than another's before it by a step.
+    /// The bound and the step of this rank's clock where the ranks have met: it is ahead of any other's by no more than the
+    /// time since the first one stated its tick; it has stepped back where another stated a later one before.
     fn since_met(&self, when: When) -> Test {
         let now = ticks::now();
         let [.., earliest, latest] = self.results(when).each_ref().map(|word| word.load(Ordering::Acquire));

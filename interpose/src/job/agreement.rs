@@ -36,7 +36,7 @@ impl Agreement {
         }
     }
 
-    /// Of the words of all ranks.
+    /// Takes it from the words of all ranks.
     fn of(words: &[[u64; Statement::WORDS]]) -> Option<Agreement> {
         let all: Vec<Statement> = words.iter().map(Statement::of_words).collect();
         let first = all.first()?;

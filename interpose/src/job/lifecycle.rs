@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::{FinalizeTimes, RankTimes, interruption_flags, state};
 
+use crate::base::prompt::Prompt;
 use crate::base::{first_on_node, log, mode, symbol, system};
 use crate::clocks::{self, Ranks};
 use crate::counters::mpi_t;
@@ -44,6 +45,7 @@ pub fn init(forward: &dyn Fn() -> c_int) -> c_int {
     if let Some((prepared, traced_ranks, starting)) = prepared
         && result == 0
     {
+        let _prompt = Prompt::begin();
         system::without_file_size_signal(|| {
             thread::catch_panic(|| start(prepared, traced_ranks, starting));
             thread::catch_panic(|| started(library))
@@ -237,6 +239,7 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
     });
     let own = |work: &dyn Fn(&Run, &World)| {
         if let Some((run, world)) = ending {
+            let _prompt = Prompt::begin();
             system::without_file_size_signal(|| {
                 thread::catch_panic(|| {
                     work(run, world);

@@ -10,6 +10,7 @@ pub mod launcher;
 mod leftovers;
 pub mod lifecycle;
 pub mod metadata;
+pub mod node_writers;
 pub mod output;
 pub mod output_name;
 pub mod run;

@@ -17,6 +17,7 @@ use crate::base::lock::lock;
 use crate::base::own_file::OwnFile;
 use crate::base::{first_on_node, log, own_file, system};
 use crate::clocks;
+use crate::job::node_writers::{NodeWriters, Rank};
 use crate::job::output_name::{make_folder_of, path_of, with_name};
 use crate::job::run::{Run, World};
 use crate::job::writers::{Lost, Writers, WrittenPart};
@@ -27,6 +28,8 @@ struct Trace<'r> {
     world: &'r World,
     /// `None`: nothing was recorded, or it cannot be read.
     content: Option<Content<'r>>,
+    /// Files that this rank has begun to write together with others: as many as those of its node have.
+    files: u32,
 }
 
 /// Writes this rank's part, together with the other ranks of the world. Where that fails on any rank there is no file,
@@ -35,7 +38,7 @@ pub fn write(run: &Run, world: &World) {
     run.live.get().inspect(|live| live.pack_all());
     let held = memory_for(run);
     let content = held.as_ref().and_then(|_| all_of(run));
-    let mut trace = Trace { run, world, content };
+    let mut trace = Trace { run, world, content, files: 0 };
     let path = path_of(&run.settings, &run.folder, run.process);
     let all = Writers::of_world(run, world);
     if all.size == 1 && run.world_size > 1 {
@@ -146,24 +149,41 @@ impl Trace<'_> {
         why: Option<(u32, io::Error)>,
     ) -> Result<Written, Lost> {
         let run = self.run;
+        let length = self.content.as_ref().map_or(0, Content::length);
+        let made = created.as_ref().map(|(_, file)| file);
+        let mut node = match writers.size {
+            1 => NodeWriters::Alone(Rank { number: run.rank, length }),
+            _ => {
+                self.files += 1;
+                let name = format!("mpitrace-{token}-{}", self.files);
+                NodeWriters::meet(&name, Rank { number: run.rank, length }, made)
+            }
+        };
         let taken = writers.agree_on(created.as_ref().map_or_else(PathBuf::new, |(taken, _)| taken.clone()))?;
         if taken.as_os_str().is_empty() {
             return Ok(Written::failed(run, path.to_owned(), why));
         }
         let partial = file::partial_name(&taken, token);
-        let opened = match created {
-            Some((_, file)) => Some(file),
-            None => writers.at_files(|| open_partial(&partial)).ok(),
+        let created = created.map(|(_, file)| file);
+        // The first rank synchronises what its node has written together with header and table.
+        let of_first_rank = created.or_else(|| node.take_up(&partial));
+        let settles = node.opens() && of_first_rank.is_none();
+        let opened = match settles {
+            true => writers.at_files(|| open_partial(&partial)).ok(),
+            false => of_first_rank,
         };
-        let all_see_it = writers.all(opened.is_some())?;
-        let Some(mut file) = opened.filter(|_| all_see_it) else {
+        let take_part = opened.is_some() || !node.opens();
+        let progress = || writers.progress();
+        let before = writers.bytes_before(take_part, || node.bytes(&partial, &progress))?;
+        let Some(before) = before else {
             if writers.rank == 0 {
                 let _ = std::fs::remove_file(&partial);
             }
             return Ok(Written::NotShared);
         };
-
-        let part = self.write_part(writers, &mut file)?;
+        let start = file::parts_start(writers.size) + before;
+        let place = (&node, start, &*partial);
+        let (part, mut file) = writers.at_files(|| self.write_part(place, (opened, settles), &progress));
         let parts = writers.gather(part)?;
         let mut published = Err(None);
         if writers.rank == 0 {
@@ -171,7 +191,7 @@ impl Trace<'_> {
                 Some(failed) => Err(Some(failed)),
                 None => writers
                     .at_files(|| {
-                        self.finish_file(&mut file, &parts)?;
+                        self.finish_file(file.as_mut().ok_or(io::ErrorKind::NotFound)?, &parts)?;
                         file::publish_by(path, &taken, token, &own_file::settle_folder)
                     })
                     .map_err(|error| Some((run.rank, error))),
@@ -188,42 +208,57 @@ impl Trace<'_> {
         }
         let records = parts.iter().map(|part| part.records).sum();
         let path = published.unwrap_or(taken);
-        if let Some(times) = self.content.as_ref().and_then(Content::finalize_times_offset) {
+        let times = self.content.as_ref().and_then(Content::finalize_times_offset);
+        if let Some((file, times)) = file.zip(times) {
             *lock(&run.unfinished) = Some((file.renamed(&path), part.offset + times));
         }
         Ok(Written::Whole { path, ranks: writers.size, records })
     }
 
-    /// Writes this rank's part, and sees it on disk.
-    fn write_part(&mut self, writers: &Writers, file: &mut OwnFile) -> Result<WrittenPart, Lost> {
-        let length = self.content.as_ref().map_or(0, Content::length);
-        let offset = file::parts_start(writers.size) + writers.sum_before(length)?;
+    /// Writes this rank's part, and leaves it to the rank that has opened the file to see it on disk. `opened`: this rank
+    /// has, and if it `settles`, it sees on disk what its node has written.
+    fn write_part(
+        &mut self,
+        (node, start, partial): (&NodeWriters, u64, &Path),
+        (opened, settles): (Option<OwnFile>, bool),
+        progress: &dyn Fn(),
+    ) -> (WrittenPart, Option<OwnFile>) {
         // The ranks have met behind the last test of the clocks.
         if let Some((content, error)) = self.content.as_mut().zip(clocks::settle_error()) {
             content.rank.domain_error = error;
         }
-        let (run, content) = (self.run, self.content.as_ref());
-        let write = || {
-            if content.is_none() && run.live.get().is_some() {
-                let error = if allocator::is_exhausted() { libc::ENOMEM } else { libc::EIO };
-                return Err(io::Error::from_raw_os_error(error));
-            }
-            system::check_size(offset + length)?;
-            if let Some(content) = content {
-                content.write_at(file.current()?, offset)?;
-                file.settle()?;
-            }
-            Ok(())
+        let (offset, given) = node.share(start, opened.as_ref(), partial, progress).unwrap_or_default();
+        let (mut file, settles) = match given.or(opened) {
+            Some(file) => (Ok(file), settles),
+            // No other rank synchronises what this one writes.
+            None => (open_partial(partial), true),
         };
-        let wrote = writers.at_files(write);
-        Ok(WrittenPart {
+        let (run, content) = (self.run, self.content.as_ref());
+        let length = content.map_or(0, Content::length);
+        let mut wrote = match (&mut file, content) {
+            _ if offset == 0 => Err(io::Error::from_raw_os_error(libc::EPIPE)),
+            (_, None) if run.live.get().is_some() => {
+                Err(io::Error::from_raw_os_error(if allocator::is_exhausted() { libc::ENOMEM } else { libc::EIO }))
+            }
+            (_, None) => Ok(()),
+            (Ok(file), Some(content)) => system::check_size(offset + length)
+                .and_then(|()| file.current())
+                .and_then(|file| content.write_at(file, offset)),
+            (Err(error), Some(_)) => Err(io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO))),
+        };
+        node.have_written(progress);
+        if settles {
+            wrote = wrote.and_then(|()| file.as_mut().map_or(Ok(()), OwnFile::settle));
+        }
+        let part = WrittenPart {
             rank: run.rank.into(),
             offset,
             length,
             records: content.map_or(0, Content::records),
             finalized: content.is_some_and(|content| content.rank.state == state::FINALIZED).into(),
             error: wrote.err().map_or(0, |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO) as u64),
-        })
+        };
+        (part, file.ok())
     }
 
     /// Writes header and table of a file whose parts are there.

@@ -120,12 +120,31 @@ impl Writers {
         Ok(if self.rank == 0 { 0 } else { sum })
     }
 
+    /// The sum of the bytes of the ranks before this one, where all `take_part`; `None`: some do not. `bytes` is asked when
+    /// all ranks have come.
+    pub fn bytes_before(&self, take_part: bool, bytes: impl FnOnce() -> u64) -> Result<Option<u64>, Lost> {
+        if let Some(Collectives::Memory(meeting)) = self.together {
+            // They have met before. Both questions go in one round.
+            let all = meeting.gather(&[take_part.into(), bytes()]).ok_or(Lost)?;
+            let sum = all[..self.rank as usize].iter().map(|[_, bytes]| bytes).sum();
+            return Ok(all.iter().all(|[takes_part, _]| *takes_part == 1).then_some(sum));
+        }
+        if self.all(take_part)? { self.sum_before(bytes()).map(Some) } else { Ok(None) }
+    }
+
     /// The parts that all ranks have written, in the order of the ranks, on the first one; on the others any of them.
     pub fn gather(&self, here: WrittenPart) -> Result<Vec<WrittenPart>, Lost> {
         let Some(together) = self.together else { return Ok(vec![here]) };
         let ranks = if self.rank == 0 { self.size as usize } else { 0 };
         let words = together.gather::<{ size_of::<WrittenPart>() / 8 }>(&bytemuck::cast(here), ranks).ok_or(Lost)?;
         Ok(words.into_iter().map(bytemuck::cast).collect())
+    }
+
+    /// Lets the library send what ranks that wait for this one need.
+    pub fn progress(&self) {
+        if let Some(together) = self.together {
+            together.progress();
+        }
     }
 
     /// Does something that may take as long as a file system needs for it.

@@ -36,10 +36,13 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 const HELPS_AFTER: Duration = Duration::from_millis(500);
 /// How long the others wait in MPI_Init for a rank that has not opened the file, of which they do not know the process.
 const PATIENCE_FOR_A_STRANGER: Duration = Duration::from_secs(60);
-/// How long they wait in MPI_Finalize, once all have come, for one that lives and does not go on: for one that sleeps
-/// or was stopped, and for one that is ready to run or in input or output.
+/// How long they wait in MPI_Finalize, once all have come, for one that lives and does not go on: for one that sleeps all
+/// the time or was stopped, and for one that moves: that is ready to run, in input or output, or wakes up now and then.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_FOR_A_BUSY_ONE: Duration = Duration::from_secs(60);
+/// Of a time between two looks no more counts as a wait: what is longer the waiting rank did not run itself, as where a
+/// machine or a whole job was suspended.
+const MOST_BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
 /// How far the program is: what a rank may be waited for.
 mod stage {
@@ -202,9 +205,10 @@ impl NodeMeeting {
     fn wait_for(&self, round: u32) -> Option<()> {
         let outcome = self.outcome();
         let mut pause = Pause::default();
-        // The ranks before this one have come. Since when that has been so, and when the rank was looked at.
+        // The ranks before this one have come. How long it has been waited for, when it was looked at, and how often it
+        // had given its processor up then.
         let mut next = 0;
-        let (mut since, mut looked) = (Duration::ZERO, Duration::ZERO);
+        let (mut waits, mut looked, mut switches) = (Duration::ZERO, Duration::ZERO, 0);
         loop {
             let found = Outcome(outcome.load(Ordering::Acquire));
             if found.complete() >= round {
@@ -214,15 +218,17 @@ impl NodeMeeting {
             let waited = pause.pause();
             while next < self.ranks && self.of_rank(next)[2].load(Ordering::Acquire) >= u64::from(round) {
                 next += 1;
-                since = waited;
+                waits = Duration::ZERO;
             }
             let stated = if next == self.ranks {
                 Outcome(round.into())
             } else if waited - looked < BETWEEN_LOOKS {
                 continue;
             } else {
+                waits += (waited - looked).min(MOST_BETWEEN_LOOKS);
                 looked = waited;
-                if self.may_come(next, waited - since) {
+                let before = std::mem::replace(&mut switches, self.switches_of(next));
+                if self.may_come(next, waits, switches != before) {
                     continue;
                 }
                 found.without(next)
@@ -231,8 +237,8 @@ impl NodeMeeting {
         }
     }
 
-    /// True if a rank for which the others have waited so long may still come.
-    fn may_come(&self, rank: u32, waited: Duration) -> bool {
+    /// True if a rank for which the others have waited so long may still come. `woke`: it has run since the last look.
+    fn may_come(&self, rank: u32, waited: Duration, woke: bool) -> bool {
         let [process, _, _, at_files, ..] = self.of_rank(rank);
         let stage = self.stage.load(Ordering::Relaxed);
         if stage == stage::INIT && waited >= HELPS_AFTER {
@@ -245,7 +251,7 @@ impl NodeMeeting {
             None => false,
             Some(_) if stage != stage::TOGETHER || at_files.load(Ordering::Acquire) != 0 => true,
             Some(b'R' | b'D') => waited < PATIENCE_FOR_A_BUSY_ONE,
-            Some(_) => waited < PATIENCE,
+            Some(_) => waited < if woke { PATIENCE_FOR_A_BUSY_ONE } else { PATIENCE },
         }
     }
 
@@ -253,6 +259,11 @@ impl NodeMeeting {
     fn state_of(&self, rank: u32) -> Option<u8> {
         let [process, started, ..] = self.of_rank(rank);
         Process::state(process.load(Ordering::Acquire) as u32, started.load(Ordering::Relaxed))
+    }
+
+    /// How often a rank's first thread has given its processor up; 0: not known.
+    fn switches_of(&self, rank: u32) -> u64 {
+        Process::switches(self.of_rank(rank)[0].load(Ordering::Acquire) as u32).unwrap_or(0)
     }
 
     fn outcome(&self) -> &AtomicU64 {
@@ -381,16 +392,33 @@ mod tests {
         let meeting = NodeMeeting::open(&folder.0, 3, 0, 1).unwrap();
         let (long, longest) = (PATIENCE_FOR_A_BUSY_ONE * 2, Duration::from_secs(1 << 30));
         meeting.finalizes();
-        assert!(meeting.may_come(0, longest));
+        assert!(meeting.may_come(0, longest, false));
         meeting.least(&[1]).unwrap();
-        assert!(meeting.may_come(0, Duration::ZERO) && !meeting.may_come(0, long));
-        meeting.at_files(|| assert!(meeting.may_come(0, longest)));
+        assert!(meeting.may_come(0, Duration::ZERO, false) && !meeting.may_come(0, long, true));
+        meeting.at_files(|| assert!(meeting.may_come(0, longest, false)));
+        // Processes that sleep: one all the time, the other wakes up now and then.
+        for (command, moves) in [("exec sleep 1000", false), ("while sleep 0.01; do :; done", true)] {
+            let mut process = std::process::Command::new("sh").arg("-c").arg(command).spawn().unwrap();
+            meeting.of_rank(0)[0].store(process.id().into(), Ordering::Relaxed);
+            meeting.of_rank(0)[1].store(0, Ordering::Relaxed);
+            let before = meeting.switches_of(0);
+            while moves && meeting.switches_of(0) == before {
+                std::thread::yield_now();
+            }
+            while !moves && meeting.may_come(0, PATIENCE, false) {
+                std::thread::yield_now();
+            }
+            assert!(meeting.may_come(0, PATIENCE / 2, false));
+            assert!(meeting.may_come(0, PATIENCE, true));
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
         meeting.stage.store(stage::INIT, Ordering::Relaxed);
         meeting.of_rank(0)[0].store(0, Ordering::Relaxed);
-        assert!(meeting.may_come(0, Duration::ZERO));
+        assert!(meeting.may_come(0, Duration::ZERO, false));
         meeting.remove_names();
         assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
         assert!(NodeMeeting::open(&folder.0, 3, 0, 1).is_none());
-        assert!(!meeting.may_come(0, Duration::ZERO), "a rank has stated that it cannot open the file");
+        assert!(!meeting.may_come(0, Duration::ZERO, false), "a rank has stated that it cannot open the file");
     }
 }
