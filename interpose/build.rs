@@ -40,5 +40,5 @@ fn main() {
         let stubs: String = symbols.enumerate().map(|(index, symbol)| format!("{index} {symbol},\n")).collect();
         format!("stubs! {{\n{stubs}}}\n")
     };
-    write("src/format/algorithms.txt", "algorithms.rs", &stubs);
+    write("src/format/facts/algorithms.txt", "algorithms.rs", &stubs);
 }

@@ -110,6 +110,11 @@ install() {
     mkdir -p "$folder"
     make -s install PREFIX="$prefix" BUILT="$built" >/dev/null
     is "version" "mpitrace $version" "$("$prefix/bin/mpitrace" --version)"
+    # Each process of a job loads it.
+    strip --strip-all -o "$work/stripped.so" "$prefix/lib/mpitrace/libmpitrace.so"
+    found=$(stat -c %s "$work/stripped.so")
+    [ "$found" -lt 4000000 ] || fail "libmpitrace.so has $found bytes without symbols: 4 MB are the limit"
+    passed=$((passed + 1))
     found=$("$prefix/bin/mpitrace" doctor --json --mpi "$prefix/lib/mpitrace/libmpitrace.so" 2>/dev/null || true)
     has "the library that belongs to the companion" "$found" "\"tracer\": \"$prefix/lib/mpitrace/libmpitrace.so\""
     for page in mpitrace mpitrace-run mpitrace-categorize; do

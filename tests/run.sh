@@ -216,6 +216,7 @@ case $tier in
         install_beside
         step "lock files" lock_files
         step "format" format
+        step "rooms" tests/lines.py
         step "clippy" clippy
         step "build" build
         step "MPI libraries and tools" installed

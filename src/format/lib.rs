@@ -1,32 +1,23 @@
 //! The trace: what a run leaves behind, live in node-local memory and afterwards in one file.
 //!
-//! [`layout`] holds the fixed structures of both, [`segment`] reads the live file of one rank, [`part`] writes a rank's
-//! part of the trace, [`mod@file`] is the frame around the parts, [`recover`] makes a trace out of the segments that a
-//! killed job left. docs/developers/trace-format.md says how the structures lie in the file.
+//! What comes in are the records, tables and texts of a process as fixed structures ([`layout`]), and the segments that
+//! processes share or that a killed job left. What goes out are the bytes of a trace ([`part`] writes a rank's part of it,
+//! [`mod@file`] the frame around the parts, [`recover`] makes one out of segments), and the checked structures that lie in
+//! these bytes. docs/developers/trace-format.md says how they lie there.
 //!
 //! The preloaded library stands on this crate: no dependency comes in that it should not carry into other people's
 //! processes.
 
-pub mod algorithms;
-pub mod amounts;
-pub mod block_file;
-pub mod decimal;
-pub mod file;
-pub mod join;
+mod facts;
 pub mod layout;
-pub mod live;
-pub mod live_records;
-pub mod metadata;
 pub mod packed;
-pub mod part;
-pub mod recover;
-pub mod running_totals;
-pub mod samples;
-pub mod segment;
-pub mod settings;
-pub mod strings;
+mod segments;
 pub mod ticks;
-pub mod token;
+mod trace;
+
+pub use facts::{algorithms, amounts, decimal, metadata, running_totals, settings, strings, token};
+pub use segments::{block_file, live, live_records, recover, segment};
+pub use trace::{file, join, part, samples};
 
 use std::path::PathBuf;
 
