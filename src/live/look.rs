@@ -68,8 +68,8 @@ pub fn with_records(folders: &[PathBuf], uid: u32) -> Vec<Job> {
     by_key.into_iter().map(job).collect()
 }
 
-/// Of several segments of one rank, as an earlier job of the same key may have left them, the one of the living process,
-/// else the youngest; and the living processes that have no rank yet.
+/// One segment of each rank: an earlier job of the same key may have left others. It is the one of the living process,
+/// else the youngest. Also the living processes that have no rank yet.
 fn one_of_each_rank(segments: Vec<Segment>) -> (Vec<Segment>, Vec<u32>) {
     let mut of_rank: BTreeMap<u32, Segment> = BTreeMap::new();
     let mut without_rank = Vec::new();

@@ -82,7 +82,7 @@ fn or_infinity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Err
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
-/// That of a known function. By its own name it is not borrowed from what is read.
+/// The name of a known function. It is not borrowed from what is read.
 type FunctionName = &'static str;
 
 /// A collective call that a rank waits in, or for whose request it waits.
@@ -156,7 +156,7 @@ pub struct CommunicatorNow {
     pub name: String,
     /// Its ranks.
     pub size: u32,
-    /// Of those that are known: world rank, and how many calls it has begun on the communicator.
+    /// The members that are known: world rank, and how many calls it has begun on the communicator.
     pub members: Vec<(u32, u64)>,
 }
 

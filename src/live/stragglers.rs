@@ -16,7 +16,7 @@ pub struct Straggler {
     pub rank: u32,
     /// By how much all other ranks together waited for it, s.
     pub waiting_s: f64,
-    /// The same of the last seconds ([`Waiting::recent_s`]).
+    /// By how much all other ranks together waited for it in the last seconds ([`Waiting::recent_s`]).
     pub recent_waiting_s: f64,
 }
 

@@ -38,7 +38,7 @@ pub struct Summary {
     pub lives: bool,
     /// The processes that have not left `MPI_Init`.
     pub starting: usize,
-    /// Those of them whose ranks are not known.
+    /// The processes of them whose ranks are not known.
     pub unplaced: usize,
     /// Files that cannot be read, and why.
     pub unreadable: Vec<String>,

@@ -203,7 +203,7 @@ impl<'s> Graph<'s> {
         reached_through(rank, |other| self.goes_on_waiting(other), |rank| self.waits_for(rank).collect())
     }
 
-    /// Those of them without which it does not go on.
+    /// The ranks without which it does not go on.
     fn needed_by(&self, rank: u32) -> BTreeSet<u32> {
         let needed = |rank: u32| self.missing_of(rank).chain(self.only_partner(rank)).collect();
         reached_through(rank, |other| self.goes_on_waiting(other), needed)
@@ -256,7 +256,7 @@ impl<'s> Graph<'s> {
         self.ranks.get(&rank).is_some_and(|rank| never_comes(rank))
     }
 
-    /// Those that have ended, else those that are stopped.
+    /// The ranks that have ended, else those that are stopped.
     fn gone(&self, ranks: &BTreeSet<u32>) -> Option<(Kind, Vec<u32>)> {
         let is = |state: State| self.those(ranks, |rank| rank.state == state);
         let dead = is(State::Dead).map(|dead| (Kind::DeadRank, dead));

@@ -15,7 +15,7 @@ struct Attributes {
     flags: u64,
     nice: i32,
     priority: u32,
-    /// Of a thread of the usual kind its slice, ns; 0: the usual one.
+    /// The slice of a thread of the usual kind, ns; 0: the usual one.
     runtime: u64,
     deadline: u64,
     period: u64,

@@ -60,7 +60,7 @@ impl Writers {
         Writers { together: None, rank: 0, size: 1 }
     }
 
-    /// Of several nodes' ranks those of this node, by shared memory; `None` where they cannot be found, on all ranks.
+    /// The ranks of this node among those of several, by shared memory; `None` where they cannot be found, on all ranks.
     pub fn of_node(&self) -> Result<Option<Writers>, Lost> {
         let Some(Collectives::Messages(comm)) = self.together else { return Ok(None) };
         let node = comm.split_by_memory(self.rank);

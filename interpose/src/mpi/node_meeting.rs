@@ -40,7 +40,7 @@ const PATIENCE_FOR_A_STRANGER: Duration = Duration::from_secs(60);
 /// the time or was stopped, and for one that moves: that is ready to run, in input or output, or wakes up now and then.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_FOR_A_BUSY_ONE: Duration = Duration::from_secs(60);
-/// Of a time between two looks no more counts as a wait: what is longer the waiting rank did not run itself, as where a
+/// No more of a time between two looks counts as a wait: in a longer one the waiting rank did not run itself, as where a
 /// machine or a whole job was suspended.
 const MOST_BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 

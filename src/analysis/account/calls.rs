@@ -100,7 +100,7 @@ struct Waits<'a> {
 }
 
 impl<'a> CallAccounts<'a> {
-    /// Those of a trace whose calls were matched.
+    /// The accounts of the calls of a trace, which were matched.
     pub fn new(trace: &'a Trace, clock: &'a Clock, operations: &'a Operations) -> CallAccounts<'a> {
         CallAccounts {
             trace,
@@ -111,8 +111,8 @@ impl<'a> CallAccounts<'a> {
         }
     }
 
-    /// That of the call with this record of a part (by its index), which belongs to this row of an operation (by its
-    /// number).
+    /// The account of the call with this record of a part (by its index), which belongs to this row of an operation (by
+    /// its number).
     pub fn of_call(&self, operation: usize, row: usize, part: usize, record: u32) -> CallAccount {
         let of = &self.operations.operations[operation];
         let waits = self.waits[operation].get_or_init(|| Waits::new(self.trace, self.clock, of));

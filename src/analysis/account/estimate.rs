@@ -24,8 +24,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of some repetitions that were chosen at random of so many (`rest`), each with its share of the sum and of the time
-    /// of all calls, which is known. `whole`: others, all of which are kept. The ratio of the sum to the time is
+    /// The estimate from repetitions that were chosen at random of so many (`rest`), each with its share of the sum and of
+    /// the time of all calls, which is known. `whole`: others, all of which are kept. The ratio of the sum to the time is
     /// estimated: its error is that of what a share differs by from the time times the ratio.
     pub(super) fn new(shares: &[(f64, f64)], whole: u64, rest: u64) -> Estimate {
         let kept = shares.len() as f64;
@@ -43,7 +43,7 @@ impl Estimate {
         estimate
     }
 
-    /// The same where of so much of the time no share is known, which was taken for this one.
+    /// The estimate where no share is known of so much of the time, which was taken for this one.
     pub(super) fn with_unknown(self, time: f64, share: f64) -> Estimate {
         Estimate { below: self.below + share * time, above: self.above + (1.0 - share) * time, ..self }
     }

@@ -29,7 +29,7 @@ pub(crate) struct Exchange {
     awaited: Range<usize>,
 }
 
-/// Those of the members of a repetition.
+/// The exchanges of the members of a repetition.
 #[derive(Debug, Default)]
 pub(crate) struct Exchanges {
     pub all: Vec<Exchange>,
@@ -40,7 +40,7 @@ pub(crate) struct Exchanges {
     senders: Vec<Vec<usize>>,
     /// For each part its time in point-to-point calls, ns, and outside of them, before calls of it alone.
     pending: Vec<(f64, Gap)>,
-    /// The same of all its calls so far.
+    /// For each part its time in point-to-point calls, ns, and outside of them, before all its calls so far.
     seen: Vec<(f64, Gap)>,
     /// For each part its time outside of calls before this call.
     gaps: Vec<Gap>,
@@ -70,7 +70,7 @@ impl Exchanges {
         &self.awaited[exchange.awaited.clone()]
     }
 
-    /// That of a part.
+    /// The exchange of a part.
     pub fn of_part(&self, part: usize) -> Option<&Exchange> {
         self.all.iter().find(|exchange| exchange.part == part)
     }

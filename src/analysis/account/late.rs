@@ -20,7 +20,8 @@ pub struct Late {
     pub interrupted_by: Off,
     /// The part for which the rank was longer than the others in point-to-point calls that can wait, ns.
     pub point_to_point_ns: f64,
-    /// The same of point-to-point and other MPI calls that are not recorded, where these are not told apart.
+    /// The part for which the rank was longer in point-to-point and other MPI calls that are not recorded, where these are
+    /// not told apart, ns.
     pub other_mpi_ns: f64,
     /// The part for which it left its recorded call before later than they left theirs, and was on its processor, ns.
     pub earlier_call_ns: f64,
@@ -137,7 +138,7 @@ impl Late {
         }
     }
 
-    /// The same for this share of the waiting.
+    /// The lateness behind this share of the waiting.
     pub(crate) fn scaled(self, share: f64) -> Late {
         let scaled = self.each(self, |ns, _| share * ns);
         Late { interrupted_by: self.interrupted_by.scaled(share), ..scaled }

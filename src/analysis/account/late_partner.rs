@@ -24,14 +24,15 @@ pub struct LatePartner {
     pub rank: Option<u32>,
     /// So long the others are in such calls before it comes, ns.
     pub ns: f64,
-    /// Of that time: the late rank was off its processor outside of calls, for longer than the others.
+    /// The part of that time in which the late rank was off its processor outside of calls, for longer than the others.
     pub off: Off,
 }
 
 /// A smaller share of the ranks' time in such calls is not looked at.
 const LOOKED_AT: f64 = 0.01;
 
-/// Those of a run, the largest first; the time of each waiting rank is added to its account, and to that of the partner.
+/// The late partners of a run, the largest first; the time of each waiting rank is added to its account, and to that of
+/// the partner.
 pub(super) fn late_partners(
     trace: &Trace,
     clock: &Clock,

@@ -23,7 +23,7 @@ pub struct Loss {
     /// The rank with which it was in most of the point-to-point calls; `None`: not known, or no single one. With a reason:
     /// the one that was late for it.
     pub partner: Option<u32>,
-    /// Of a rank for which others wait in message calls: the index in [`Account::late_messages`].
+    /// The index in [`Account::late_messages`] of a rank for which others wait in message calls.
     #[serde(skip)]
     pub message: Option<usize>,
     /// All ranks together, ns. Outputs state it in seconds.

@@ -79,7 +79,7 @@ pub(crate) struct Migrated {
 pub(crate) struct Call {
     /// Global time of the entry.
     pub enter: f64,
-    /// Of a call with a request: what its start took; else 0.
+    /// The time that the start of a call with a request took; else 0.
     pub init: f64,
     /// Global time from which on the rank could do nothing but wait: the entry of a blocking call, of another one the
     /// beginning of what was spent in waits, before its completion.
@@ -101,12 +101,12 @@ impl<'a> Member<'a> {
         Member { index, place, part, clock, requests, other_mpi, point_to_point, runs, has_regions, error_ns }
     }
 
-    /// Those of an operation, in the order of its parts.
+    /// The members of an operation, in the order of its parts.
     pub fn all(trace: &'a Trace, clock: &'a Clock, operation: &Operation) -> Vec<Member<'a>> {
         Member::at_places(trace, clock, operation, 0..operation.parts.len())
     }
 
-    /// Those of an operation at these places among its parts.
+    /// The members of an operation at these places among its parts.
     pub fn at_places(
         trace: &'a Trace,
         clock: &'a Clock,
@@ -138,7 +138,7 @@ impl<'a> Member<'a> {
         self.call_with(record, self.part.times_of(record as usize))
     }
 
-    /// The same, where its ticks are known.
+    /// The call with this record, where its ticks are known.
     pub fn call_with(&self, record: u32, (enter, exit): (u64, u64)) -> Call {
         let record = record as usize;
         let began = self.clock.nanoseconds(enter);
@@ -160,7 +160,7 @@ impl<'a> Member<'a> {
         self.off_processor_with(record, self.operation_of(record))
     }
 
-    /// The same, where its operation is known.
+    /// The time off the processor in the call with this record, where its operation is known.
     pub fn off_processor_with(&self, record: u32, operation: u32) -> OffProcessor {
         if self.is_region(operation) {
             return self.off_in_region(record).unwrap_or_default();

@@ -30,7 +30,7 @@ pub struct OperationAccount {
     pub late: Vec<Late>,
     /// Communication beyond that of the good repetitions, in the first repetition and in the warm-up.
     pub warmup: Excess,
-    /// The same in outliers.
+    /// Communication beyond that of the good repetitions, in outliers.
     pub outliers: Excess,
     /// The usual communication of each of the ranks in a repetition, ns.
     pub(crate) usual: Vec<f32>,
@@ -94,7 +94,7 @@ impl OperationAccount {
         OperationAccount::knowing(trace, clock, operation, &category.unwrap_or_default())
     }
 
-    /// The same, where the categories of the complete repetitions, by their local run times, are known.
+    /// The account where the categories of the complete repetitions, by their local run times, are known.
     pub fn knowing(trace: &Trace, clock: &Clock, operation: &Operation, category: &[Category]) -> OperationAccount {
         let rows = operation.complete();
         let walk = if operation.key.is_region { None } else { Walk::over(trace, clock, operation) };

@@ -92,7 +92,7 @@ impl Parts {
         }
     }
 
-    /// Those of so many calls like this.
+    /// The parts of so many calls like this.
     pub(super) fn scaled(self, calls: f64) -> Parts {
         Parts { interrupted_by: self.interrupted_by.scaled(calls), ..self.each(self, |ns, _| calls * ns) }
     }

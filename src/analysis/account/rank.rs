@@ -27,8 +27,8 @@ pub struct RankAccount {
     pub collectives_ns: f64,
     /// The time of the thread that called MPI_Init; these add up to `wall_ns`.
     pub parts: RankParts,
-    /// Of [`RankPart::PointToPoint`]: waiting for other ranks, ns, where message calls were recorded; else in these calls
-    /// while another rank was late ([`super::LatePartner`]).
+    /// The part of [`RankPart::PointToPoint`] that is waiting for other ranks, ns, where message calls were recorded; else
+    /// the time in these calls while another rank was late ([`super::LatePartner`]).
     pub message_waiting_ns: f64,
     /// True if calls that can wait were timed, beside collectives.
     pub is_timed: bool,
@@ -136,7 +136,7 @@ impl Thread {
     }
 }
 
-/// Those of all parts, whose operations have these accounts.
+/// The accounts of all ranks, whose operations have these accounts.
 pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &[OperationAccount]) -> Vec<RankAccount> {
     let mut complete: HashMap<u32, Parts> = HashMap::new();
     for (&(rank, parts), &beside) in operations.iter().flat_map(|of| of.ranks.iter().zip(&of.beside)) {

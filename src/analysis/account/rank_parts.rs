@@ -13,9 +13,9 @@ pub enum RankPart {
     Computing,
     /// Off its processor outside of these calls: something else ran there.
     Preempted,
-    /// The same: it slept.
+    /// Off its processor outside of these calls: it slept.
     Asleep,
-    /// The same: the processor quota of its control group held it.
+    /// Off its processor outside of these calls: the processor quota of its control group held it.
     Throttled,
     /// In collective calls: waiting for another rank.
     Waiting,
@@ -66,12 +66,12 @@ names!(RankPart {
 impl RankPart {
     /// All of them.
     pub const ALL: &'static [RankPart] = RankPart::VALUES;
-    /// Those in collective calls.
+    /// The parts in collective calls.
     pub const COLLECTIVES: [RankPart; 4] =
         [RankPart::Waiting, RankPart::Interrupted, RankPart::Perturbed, RankPart::Communication];
-    /// Those off the processor. While a rank waits in a call it may yield its processor, so this is the least.
+    /// The parts off the processor. While a rank waits in a call it may yield its processor, so this is the least.
     pub const OFF: [RankPart; 4] = [RankPart::Preempted, RankPart::Asleep, RankPart::Throttled, RankPart::Interrupted];
-    /// Those in MPI, between MPI_Init and MPI_Finalize.
+    /// The parts in MPI, between MPI_Init and MPI_Finalize.
     pub const MPI: [RankPart; 8] = [
         RankPart::Waiting,
         RankPart::Interrupted,

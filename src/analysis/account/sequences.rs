@@ -40,7 +40,7 @@ impl<'a> Sequence<'a> {
 }
 
 impl<'a> Sequences<'a> {
-    /// Those of the operations of a run that are wanted, by number; none of regions.
+    /// The sequences of the operations of a run that are wanted, by number; none of regions.
     pub fn of_run(
         trace: &'a Trace,
         clock: &'a Clock,

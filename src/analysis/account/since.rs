@@ -19,7 +19,7 @@ pub struct WaitsSince {
     pub last_ns: Option<f64>,
 }
 
-/// That of all operations; a repetition counts where its last rank left it after `since_ns`.
+/// The waiting in all operations; a repetition counts where its last rank left it after `since_ns`.
 pub fn waits_since(trace: &Trace, clock: &Clock, operations: &Operations, since_ns: f64) -> WaitsSince {
     let mut found = WaitsSince::default();
     for operation in &operations.operations {

@@ -17,7 +17,7 @@ use super::member::Call;
 pub(crate) enum Order {
     /// All for the last.
     All,
-    /// The same, as far as a rank has not left before.
+    /// All for the last, as far as a rank has not left before.
     MostlyAll,
     /// All for the root, with this place among the members.
     Root(usize),

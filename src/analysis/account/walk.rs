@@ -29,7 +29,7 @@ pub(crate) struct Walk<'a> {
 /// The usual times are found in so many repetitions at most, of all members together: memory is for these, whatever
 /// number of repetitions there is.
 const LOOKED_AT: usize = 1 << 22;
-/// Of one member at least in so many.
+/// One member in so many is looked at, at least.
 const LEAST_LOOKED_AT: usize = 1 << 12;
 
 /// Lateness is followed through so many calls that carry it on.
@@ -37,7 +37,7 @@ const HOPS: usize = 8;
 
 #[derive(Default)]
 pub(crate) struct Step<'a> {
-    /// Of each member, or of each part.
+    /// The records of each member, or of each part.
     read: Vec<Records<'a>>,
     /// The record of each member, and its operation with its flags.
     records: Vec<(u32, u32)>,
@@ -91,7 +91,7 @@ impl<'a> Walk<'a> {
         self.operation.sampled.as_ref().is_some_and(|sampled| row >= sampled.whole)
     }
 
-    /// Of each member the time in calls that took longer than any that stands for them, ns.
+    /// For each member the time in calls that took longer than any that stands for them, ns.
     pub fn longer_ns(&self, sampled: &Sampled, trace: &Trace, clock: &Clock) -> impl Iterator<Item = f64> {
         let row = self.operation.complete_rows().last().map(|row| self.records(row));
         row.into_iter().flat_map(move |row| {
@@ -240,8 +240,8 @@ impl Pair<'_, '_> {
         self.later([0, 1].map(exit))
     }
 
-    /// Of the time by which it left that call later the part by which it came to it later, and why it did: a call in which
-    /// ranks do not wait for each other carries lateness on.
+    /// The part of the time by which it left that call later that is due to its coming later, and why it came later: a
+    /// call in which ranks do not wait for each other carries lateness on.
     fn carried(&self, records: [u32; 2], left_later_ns: f64, hops: usize, read: &mut [Records]) -> (f64, Late) {
         let nothing = (0.0, Late::default());
         if left_later_ns <= 0.0 || hops == 0 {

@@ -169,8 +169,8 @@ impl Causes {
         conclude::causes(table, &baseline, &ranks, counted)
     }
 
-    /// Those that need no counter, of the local run time by this rule. Of more than 2^24 repetitions the first are looked
-    /// at.
+    /// The causes that need no counter, of the local run time by this rule. The first 2^24 repetitions are looked at, where
+    /// there are more.
     pub fn without_counters(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> Causes {
         let rows = operation.complete().truncated(MOST_AT_ONCE);
         let number: Vec<u64> = (0..rows.len()).map(|place| operation.repetition.get(rows.get(place))).collect();

@@ -35,7 +35,7 @@ pub(super) struct Contrast {
 pub(super) struct Contrasted {
     /// In standard deviations.
     pub(super) z: f64,
-    /// The same for each shift; not a number where the weights are alike.
+    /// The statistic for each shift, in standard deviations; not a number where the weights are alike.
     pub(super) shifted: Vec<f32>,
     /// The transposed innovations of the metric: a sum of weights and these is the statistic.
     pub(super) products: Vec<f32>,
@@ -43,8 +43,8 @@ pub(super) struct Contrasted {
 }
 
 impl Contrast {
-    /// Of the repetitions `rows` of all `count`, those where `member` is true against the others. So many follow one
-    /// another, then the next stretch begins.
+    /// The contrast of the repetitions `rows` of all `count`: where `member` is true against the others. `stretch`
+    /// repetitions follow one another, then the next stretch begins.
     pub(super) fn of_group(count: usize, stretch: usize, rows: &[u32], member: &[bool]) -> Contrast {
         let members = member.iter().filter(|member| **member).count() as f64;
         let others = member.len() as f64 - members;
@@ -91,7 +91,7 @@ impl Contrast {
         })
     }
 
-    /// The same with some members of the group left out: the statistic over the standard deviation of its shifts.
+    /// The contrast with some members of the group left out: the statistic over the standard deviation of its shifts.
     pub(super) fn of_remaining(&self, found: &Contrasted, left_out: &[bool]) -> Option<f64> {
         let remaining = |row: usize| self.part[row] == 1 && !left_out[row];
         let members = (0..self.part.len()).filter(|&row| remaining(row)).count() as f64;

@@ -29,8 +29,8 @@ pub struct Separated {
     /// The probability of a difference as large by chance, whatever memory the metric has, corrected for the number of
     /// all tests of the operation; 1 where it is not tested.
     pub p_corrected: f64,
-    /// Of a metric that is named: the share of the group's extra time that lies in the repetitions which it marks; of a
-    /// time no more than it is longer itself.
+    /// The share of the group's extra time that lies in the repetitions which a named metric marks; for a time no more
+    /// than it is longer itself.
     pub explained: Option<f64>,
 }
 

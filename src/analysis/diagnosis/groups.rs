@@ -40,7 +40,7 @@ impl GroupKind {
         }
     }
 
-    /// Of a mode its run time, ns.
+    /// The run time of a mode, ns.
     pub fn peak_ns(self) -> Option<f64> {
         match self {
             GroupKind::Mode(peak_ns) => Some(peak_ns),
@@ -56,7 +56,7 @@ pub struct Group {
     pub kind: GroupKind,
     /// How many.
     pub count: usize,
-    /// Those that they are compared with.
+    /// The number of repetitions that they are compared with.
     pub others: usize,
     /// The median run time, ns.
     pub median_ns: f64,

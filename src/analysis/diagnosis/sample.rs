@@ -30,7 +30,7 @@ pub(super) fn rows(count: usize) -> Option<Vec<u32>> {
     Some((0..STRETCHES).flat_map(stretch).collect())
 }
 
-/// The same groups, with their rows as places among these.
+/// The groups, with their rows as places among these.
 pub(super) fn restricted(groups: &[Group], rows: Option<&[u32]>) -> Vec<Group> {
     let Some(wanted) = rows else { return groups.to_vec() };
     let restrict = |group: &Group| {

@@ -32,7 +32,7 @@ pub struct Efficiency {
 pub struct RegionEfficiency {
     /// Its name.
     pub region: String,
-    /// Of the ranks that enter it.
+    /// The efficiency of the ranks that enter it.
     #[serde(flatten)]
     pub efficiency: Efficiency,
 }
@@ -44,7 +44,7 @@ struct Time {
     useful: f64,
 }
 
-/// Those of the time between MPI_Init and MPI_Finalize. `None`: it has no length, or no rank is useful.
+/// The efficiencies of the time between MPI_Init and MPI_Finalize. `None`: it has no length, or no rank is useful.
 pub fn whole_run(account: &Account) -> Option<Efficiency> {
     let times = account.ranks.iter().map(|rank| {
         let whole = rank.wall_ns - rank.parts.sum_of(&[RankPart::Init, RankPart::Finalize]);
@@ -53,8 +53,8 @@ pub fn whole_run(account: &Account) -> Option<Efficiency> {
     efficiency(times)
 }
 
-/// Those of each region, by name. None where ranks are in MPI for more than collective calls, since these have no times of
-/// day: then it is not known in which region they are.
+/// The efficiencies of each region, by name. None where ranks are in MPI for more than collective calls, since these have
+/// no times of day: then it is not known in which region they are.
 pub fn regions(trace: &Trace, clock: &Clock, account: &Account) -> Vec<RegionEfficiency> {
     let beside: f64 = account.ranks.iter().map(|rank| rank.parts.sum_of(&BESIDE)).sum();
     // Of a sample it is not known which calls that are not kept were in which region.

@@ -67,7 +67,7 @@ struct Observed {
 struct Known {
     /// In jobs' worth, by node.
     information: Vec<f64>,
-    /// Of the rests.
+    /// The degrees of freedom of the rests.
     freedom: f64,
 }
 

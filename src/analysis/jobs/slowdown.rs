@@ -26,7 +26,7 @@ const SIDE: usize = 5;
 /// Fewer runs are not compared.
 pub const LEAST_RUNS: usize = 2 * SIDE;
 
-/// That of one of so many programs, of whose runs the beginning and the seconds are given.
+/// The slowdown of one of so many programs, whose runs are given by their beginning and their seconds.
 pub fn slowdown(runs: &[(i64, f64)], programs: usize) -> Option<Slowdown> {
     let mut runs = runs.to_vec();
     runs.sort_by_key(|run| run.0);

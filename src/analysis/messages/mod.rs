@@ -22,9 +22,9 @@ pub use waits::{MessageWait, each_call};
 /// The message calls of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
-    /// Of each part, in the order of their entries.
+    /// The message calls of each part, in the order of their entries.
     pub calls: Vec<Vec<MessageCall>>,
-    /// Those of which both ends are known.
+    /// The messages of which both ends are known.
     pub messages: Vec<Message>,
     /// Ends whose other end is not in the trace, or not known, by rank, partner and communicator.
     pub unmatched: Vec<Unmatched>,
@@ -47,7 +47,7 @@ pub struct MessageCall {
     pub communicator: Option<usize>,
     /// The tag that came, or was asked for: then negative for any.
     pub tag: i32,
-    /// Of a call that completes a request the index of the call that started it.
+    /// The index of the call that started the request which this call completes.
     pub start: Option<u32>,
     /// Index of the message.
     pub message: Option<u32>,

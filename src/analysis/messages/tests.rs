@@ -13,7 +13,7 @@ pub(crate) fn entry(flags: u32, rank: u32, tag: i32) -> MessageEntry {
     MessageEntry { flags, partner: partner::known(0, rank), tag, ..MessageEntry::default() }
 }
 
-/// Of the ranks, in a trace.
+/// The ranks, in a trace.
 pub(crate) fn opened(ranks: &[SyntheticRank]) -> (Trace, Clock, Operations) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("messages.mpitrace");

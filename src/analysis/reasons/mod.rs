@@ -63,7 +63,7 @@ impl Off {
         self.preempted + self.asleep + self.throttled + self.unknown
     }
 
-    /// The same reasons for a time of this length.
+    /// The reasons for a time of this length, in the same shares.
     pub fn to(self, ns: f64) -> Off {
         let sum = self.sum();
         self.scaled(if sum > 0.0 { ns / sum } else { 0.0 })

@@ -126,7 +126,7 @@ fn without_noise(all: &HashMap<usize, f64>) -> HashMap<usize, f64> {
 
 struct Replay {
     calls: Vec<Call>,
-    /// Of each part, for each of its messages' calls: its place among `calls`.
+    /// For each part and each of its message calls: the place among `calls`.
     places: Vec<Vec<usize>>,
     /// The places of the calls of each part, in the order of their entries.
     of_parts: Vec<Vec<usize>>,

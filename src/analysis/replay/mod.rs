@@ -59,8 +59,8 @@ const BETWEEN: f64 = 0.01;
 const JOINT: usize = 20;
 /// The end of the unchanged replay may differ from the recorded one by this share of the run.
 const TOLERANCE: f64 = 0.001;
-/// Of so many of the repetitions it may be not known which ranks wait: along the tree of a broadcast they wait for others
-/// than the root, so that a delay is late at calls that it does not belong to.
+/// In this share of the repetitions it may be not known which ranks wait: along the tree of a broadcast they wait for
+/// others than the root, so that a delay is late at calls that it does not belong to.
 const UNCERTAIN: f64 = 0.05;
 
 /// The gain without each of these losses.

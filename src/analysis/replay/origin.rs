@@ -29,7 +29,7 @@ pub(super) struct Origins<'a> {
     kept: Vec<Origin>,
     /// For each of these lanes how long which origin made the rank late, ns.
     found: HashMap<(usize, Origin), f64>,
-    /// The same of ranks that are late because of point-to-point calls, where message calls were recorded.
+    /// The lanes of ranks that are late because of point-to-point calls, where message calls were recorded.
     lanes_of_messages: HashMap<(usize, u32), usize>,
     waits: &'a [Vec<MessageWait>],
     /// For each of these lanes how long which parts, each waiting for the next one, made the rank late, ns.
@@ -37,7 +37,7 @@ pub(super) struct Origins<'a> {
 }
 
 impl<'a> Origins<'a> {
-    /// Of so many parts, which waited so in message calls.
+    /// The origins of so many parts, which waited so in message calls.
     pub fn new(losses: &[Loss], parts: usize, waits: &'a [Vec<MessageWait>]) -> Origins<'a> {
         let lanes = |because: Because| {
             let is_wanted = |loss: &Loss| loss.kind == Kind::LateRank && loss.because == Some(because);

@@ -40,7 +40,7 @@ pub(super) struct Removal {
 struct Usual {
     sum: f64,
     squares: f64,
-    /// Of what is near the typical lateness: repetitions, the mean, and the squares of the differences from it.
+    /// The repetitions near the typical lateness, their mean, and the squares of the differences from it.
     near: f64,
     mean: f64,
     differences: f64,

@@ -43,7 +43,7 @@ pub(super) struct Shifts {
     lanes: usize,
     bound: Bound,
     of_parts: Vec<f64>,
-    /// Of the members when they leave a call.
+    /// The shifts of the members when they leave a call.
     leaving: Vec<f64>,
     other: Vec<f64>,
     /// For each lane the least shift less time of arrival.
@@ -62,7 +62,7 @@ impl Shifts {
         }
     }
 
-    /// The same so far, by another model from here on.
+    /// The shifts so far, by another model from here on.
     pub fn bounded(&self, bound: Bound) -> Shifts {
         Shifts { bound, ..self.clone() }
     }
@@ -205,7 +205,8 @@ impl Shifts {
         self.least.iter_mut().zip(shifts).for_each(|(least, shift)| *least = least.min(shift - enter));
     }
 
-    /// Of a call that waits for those that have arrived, the last one at `last`; one that ended before that has not waited.
+    /// The leaving of a call that waits for the ranks that have arrived, the last one at `last`; one that ended before that
+    /// has not waited.
     fn leave_after(&self, call: &Taken, last: f64, leaving: &mut Vec<f64>) {
         let own = &self.of_parts[call.part * self.lanes..][..self.lanes];
         if last > call.exit {

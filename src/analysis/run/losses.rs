@@ -14,9 +14,9 @@ pub struct Losses {
     pub all: Vec<Loss>,
     /// The gain without each of them.
     pub gains: Vec<Gain>,
-    /// Those of single ranks, the largest first.
+    /// The losses of single ranks, the largest first.
     pub single: Vec<usize>,
-    /// Those of single ranks, or one of all ranks where they are late in turns; the largest first.
+    /// The losses of single ranks, or one of all ranks where they are late in turns; the largest first.
     pub in_turns: Vec<usize>,
 }
 

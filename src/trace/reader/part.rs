@@ -92,7 +92,7 @@ impl Part {
         calls.saturating_sub(self.header.records).saturating_sub(self.paused().saturating_add(failed))
     }
 
-    /// Those of them that were lost: the arrays have counted what they have not kept.
+    /// The calls of them that were lost: the arrays have counted what they have not kept.
     fn lost_of_counted(&self) -> u64 {
         let timed = self.operations().iter().fold(0u64, |sum, operation| sum.saturating_add(operation.timed));
         if self.lost_records().are_any() { self.counted_only().saturating_sub(timed) } else { 0 }

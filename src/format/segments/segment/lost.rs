@@ -28,7 +28,7 @@ impl Tables<'_> {
         }
     }
 
-    /// The same of an operation of message calls.
+    /// True if an operation of message calls was lost.
     fn has_lost_message(&self, number: u32) -> bool {
         let number = (number & OPERATION_MASK) as usize;
         self.messages.get(number).is_none_or(|entry| !self.has_text(entry.function))

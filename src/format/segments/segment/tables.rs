@@ -26,7 +26,7 @@ pub(super) struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// Those of this process (`own`), or as far as another process finds them in the file.
+    /// The tables of this process (`own`), or as far as another process finds them in the file.
     pub fn find(path: &Path, bytes: &'a [u8], header: &SegmentHeader, own: bool) -> Result<Tables<'a>, TraceError> {
         let find = Find { path, bytes, header, own };
         let mut tables = Tables {
