@@ -136,7 +136,7 @@ fn uid() -> u32 {
 
 /// The ticks at the entries and the positions in a copy of so many records, by tick.
 fn calls(segment: &Segment, records: u64) -> Vec<(u64, u64)> {
-    let copied = copy(&segment, records).unwrap();
+    let copied = copy(segment, records).unwrap();
     let content = copied.content().unwrap();
     let mut calls: Vec<(u64, u64)> = Vec::new();
     for rows in content.records_in_memory() {
