@@ -70,7 +70,7 @@ pub fn copy(segment: &Segment, records: u64) -> Result<Copied, TraceError> {
     copied.communicators = image.table::<CommunicatorEntry>(&table(segment, &header.communicators, 0).map_err(io)?);
     copied.operations = image.table::<OperationEntry>(&table(segment, &header.operations, 0).map_err(io)?);
     copied.threads = image.table::<ThreadEntry>(&table(segment, &header.threads, 0).map_err(io)?);
-    copied.thread_times = image.table::<ThreadTimes>(&table(segment, &header.thread_times, 0).map_err(io)?);
+    copied.thread_times = image.table::<LiveThreadTimes>(&table(segment, &header.thread_times, 0).map_err(io)?);
     copied.partners = image.table::<PartnerEntry>(&table(segment, &header.partners, 0).map_err(io)?);
     copied.syncs = image.table::<SyncEntry>(&table(segment, &header.syncs, 0).map_err(io)?);
     copied.probes = image.table::<ProbeEntry>(&table(segment, &header.probes, 0).map_err(io)?);

@@ -1,7 +1,7 @@
 //! A look at whether a rank has moved, without a copy of its records.
 
 use mpitrace_format::TraceError;
-use mpitrace_format::layout::{CommunicatorEntry, OperationEntry, ThreadEntry, ThreadTimes};
+use mpitrace_format::layout::{CommunicatorEntry, LiveThreadTimes, OperationEntry, ThreadEntry};
 use mpitrace_format::live::{Segment, read_header};
 
 use super::copy::table;
@@ -32,8 +32,8 @@ pub fn moved(segment: &Segment) -> Result<Moved, TraceError> {
     let communicators: Vec<CommunicatorEntry> = table(segment, &header.communicators, 0).map_err(io)?;
     let operations: Vec<OperationEntry> = table(segment, &header.operations, 0).map_err(io)?;
     let threads: Vec<ThreadEntry> = table(segment, &header.threads, 0).map_err(io)?;
-    let times: Vec<ThreadTimes> = table(segment, &header.thread_times, 0).map_err(io)?;
-    let off_ns = times.iter().flat_map(|times| times.off_ns).flatten().sum();
+    let times: Vec<LiveThreadTimes> = table(segment, &header.thread_times, 0).map_err(io)?;
+    let off_ns = times.iter().flat_map(|thread| thread.times.off_ns).flatten().sum();
     let calls = communicators.iter().map(|entry| entry.calls).chain(operations.iter().map(|entry| entry.calls));
     let words = threads.iter().map(|thread| u64::from(thread.activity));
     let number = calls.chain(words).chain([header.rank.state.into()]).fold(0, mix);

@@ -33,6 +33,7 @@ mod cost;
 mod counters;
 mod counts;
 mod damage;
+mod dated_ends;
 mod death;
 mod doctor;
 mod emulated_machine;
@@ -118,6 +119,7 @@ fn main() {
         ("counters", counters::TESTS),
         ("processor_counters", processor_counters::TESTS),
         ("emulated_machine", emulated_machine::TESTS),
+        ("dated_ends", dated_ends::TESTS),
         ("endings", endings::TESTS),
         ("nfs", nfs::TESTS),
         ("cost", cost::TESTS),

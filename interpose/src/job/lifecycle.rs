@@ -319,6 +319,7 @@ pub fn abort(forward: &dyn Fn() -> c_int) -> c_int {
         && let Some(live) = run.live.get()
     {
         exit_writer::mark(run, state::ABORTED);
+        thread::current().inspect(|thread| thread.times().set_last(ticks::now(), 0));
         // Programs call it on all ranks at once: one of each node says so.
         if let Some(folder) = live.folder()
             && first_on_node::is_first("aborts")

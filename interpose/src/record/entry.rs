@@ -7,9 +7,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
-    AwaitedMessage, BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, FinalizeTimes, LongCallEntry,
-    MessageEntry, OperationEntry, ProcessorTime, RankHeader, RankTimes, Region, SegmentHeader, ThreadEntry,
-    ThreadTimes, table,
+    AwaitedMessage, BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, FinalizeTimes, LastStamp,
+    LiveThreadTimes, LongCallEntry, MessageEntry, OperationEntry, ProcessorTime, RankHeader, RankTimes, Region,
+    SegmentHeader, ThreadEntry, ThreadTimes, table,
 };
 
 use crate::base::memory::Mapping;
@@ -180,36 +180,48 @@ impl Entry<ThreadEntry> {
     }
 }
 
-impl Entry<ThreadTimes> {
+impl Entry<LiveThreadTimes> {
+    /// Begins with these sums, and without a stamp.
+    pub fn begin(self, times: ThreadTimes) {
+        self.write(LiveThreadTimes { times, ..LiveThreadTimes::default() });
+    }
+
+    /// Stores the last stamp: the thread has entered a call then ([`LastStamp::inside`]), or left it (0).
+    #[inline(always)]
+    pub fn set_last(self, tick: u64, inside: u32) {
+        // SAFETY: the place is valid (`Entry::new`); the stamp is changed by its thread alone.
+        unsafe { (*self.0.as_ptr()).last = LastStamp { tick, inside, padding: 0 } };
+    }
+
     /// Adds to the ticks of this one of [`mpitrace_format::layout::wait_class`].
     #[inline(always)]
     pub fn add_ticks(self, class: usize, ticks: u64) {
         // SAFETY: the place is valid (`Entry::new`); the sums are changed by their thread alone.
-        unsafe { (*self.0.as_ptr()).ticks[class] += ticks };
+        unsafe { (*self.0.as_ptr()).times.ticks[class] += ticks };
     }
 
     #[inline(always)]
     pub fn ticks(self, class: usize) -> u64 {
         // SAFETY: the place is valid (`Entry::new`).
-        unsafe { (*self.0.as_ptr()).ticks[class] }
+        unsafe { (*self.0.as_ptr()).times.ticks[class] }
     }
 
     /// Adds time off the processor, ns, by its place and reason.
     pub fn add_off(self, place: usize, reason: usize, ns: u64) {
         // SAFETY: the place is valid (`Entry::new`); the sums are changed by their thread alone.
-        unsafe { (*self.0.as_ptr()).off_ns[place][reason] += ns };
+        unsafe { (*self.0.as_ptr()).times.off_ns[place][reason] += ns };
     }
 
     /// Stores a message that the thread waits for.
     #[inline(always)]
     pub fn set_awaited(self, number: usize, message: AwaitedMessage) {
         // SAFETY: the place is valid (`Entry::new`); the messages are changed by their thread alone.
-        unsafe { (*self.0.as_ptr()).awaits[number] = message };
+        unsafe { (*self.0.as_ptr()).times.awaits[number] = message };
     }
 
     pub fn set_processor_time(self, reading: ProcessorTime) {
         // SAFETY: the place is valid (`Entry::new`); the reading is changed by its thread alone.
-        unsafe { (*self.0.as_ptr()).processor[1] = reading };
+        unsafe { (*self.0.as_ptr()).times.processor[1] = reading };
     }
 }
 

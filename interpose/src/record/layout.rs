@@ -58,7 +58,7 @@ macro_rules! tables {
 tables! {
     CommunicatorEntry COMMUNICATORS, OperationEntry OPERATIONS, ThreadEntry THREADS, CounterEntry COUNTERS,
     SyncEntry SYNCS, ProbeEntry PROBES, InterruptionEntry INTERRUPTIONS, LongCallEntry LONG_CALLS, Buckets HISTOGRAMS,
-    ThreadTimes THREAD_TIMES, PartnerEntry PARTNERS, MessageEntry MESSAGE_CALLS, ChunkEntry CHUNKS
+    LiveThreadTimes THREAD_TIMES, PartnerEntry PARTNERS, MessageEntry MESSAGE_CALLS, ChunkEntry CHUNKS
 }
 
 /// The header's description of each table.

@@ -247,6 +247,7 @@ impl ThreadRef {
         };
         if let Some(ticks) = ticks {
             buffer.count_unkept(operation, ticks, true);
+            self.times().set_last(place.enter().wrapping_add(ticks), 0);
         }
         place.withdraw();
         place.clear_exit();

@@ -36,15 +36,15 @@ impl TraceBuffer {
     }
 
     /// Adds a thread: its number, and the places of its entry and of its sums.
-    pub fn add_thread(&self, entry: ThreadEntry) -> Option<(u32, Entry<ThreadEntry>, Entry<ThreadTimes>)> {
+    pub fn add_thread(&self, entry: ThreadEntry) -> Option<(u32, Entry<ThreadEntry>, Entry<LiveThreadTimes>)> {
         // Both tables have as many entries.
         self.extend(THREAD_TIMES, 1)?;
         let (number, entry) = self.add(entry)?;
-        let (_, times) = self.add(ThreadTimes::default())?;
+        let (_, times) = self.add(LiveThreadTimes::default())?;
         Some((number, entry, times))
     }
 
-    pub fn thread_times(&self) -> impl Iterator<Item = Entry<ThreadTimes>> {
+    pub fn thread_times(&self) -> impl Iterator<Item = Entry<LiveThreadTimes>> {
         (0..self.tables[THREAD_TIMES].used()).map(|number| self.entry(number))
     }
 

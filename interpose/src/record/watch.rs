@@ -164,9 +164,10 @@ impl Watch {
             By::Nothing => (interruptions_by::NONE, &raw const NEVER),
         };
         watch.seen = watch.value();
+        // Also where interruptions are not seen the processor time is read now and then: it dates a rank that is killed.
+        watch.renew_at = 0;
+        watch.anchor = Reading::now();
         if said.by != interruptions_by::NONE {
-            watch.renew_at = 0;
-            watch.anchor = Reading::now();
             watch.switches = system::switches();
             watch.held = errno::kept(quota::held_ns).unwrap_or(0);
             watch.queued = errno::kept(kernel::queued_ns).unwrap_or(0);

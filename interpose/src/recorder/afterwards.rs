@@ -2,7 +2,9 @@
 
 use std::ffi::c_int;
 
-use mpitrace_format::layout::{CommunicatorEntry, INTERRUPTED, INTERRUPTED_BEFORE, activity, chunk_flags};
+use mpitrace_format::layout::{
+    CommunicatorEntry, IN_COLLECTIVE, INTERRUPTED, INTERRUPTED_BEFORE, activity, chunk_flags,
+};
 
 use crate::clocks;
 use crate::counters::per_call;
@@ -220,8 +222,15 @@ pub fn unkept(
     // While recording is paused a call has no time stamps, which are most of what it would cost.
     let now = || if paused { 0 } else { ticks::now() };
     let enter = now();
+    let stamp = |tick, inside| {
+        if !paused {
+            thread.times().set_last(tick, inside);
+        }
+    };
+    stamp(enter, if blocking { IN_COLLECTIVE } else { 0 });
     let result = thread::guarded(forward);
     let exit = now();
+    stamp(exit, 0);
     drop(within);
     let outcome = thread.outcome(result);
     if outcome != 0 {

@@ -58,6 +58,8 @@ pub enum Kind {
     Warmup,
     /// Outliers communicate for longer than the good ones.
     Outliers,
+    /// No rank of the job, or of those that a verdict names, moved any more until the job was ended.
+    Hung,
     /// The tracer delays a call.
     Tracer,
 }
@@ -68,6 +70,7 @@ names!(Kind {
     PointToPoint => "point-to-point",
     Warmup => "warmup",
     Outliers => "outliers",
+    Hung => "hung",
     Tracer => "tracer",
 });
 
@@ -139,6 +142,9 @@ pub(crate) fn all(account: &Account) -> InLists {
     for part in [RankPart::PointToPoint, RankPart::Preempted, RankPart::Asleep, RankPart::Throttled] {
         outside(account, part, &mut made);
     }
+    let hung: Vec<f64> = account.ranks.iter().map(|rank| rank.parts[RankPart::Hung]).collect();
+    let rank = alone(&hung).map(|at| account.ranks[at].rank).filter(|_| account.ranks.len() > 1);
+    made.push((Loss { kind: Kind::Hung, rank, ns: hung.iter().sum(), ..Loss::default() }, Listed::Both));
     made.retain(|(loss, _)| loss.ns > 0.0);
     made.sort_by(|(one, _), (other, _)| other.ns.total_cmp(&one.ns));
     made

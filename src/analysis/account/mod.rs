@@ -6,6 +6,9 @@
 //! account has already ([`regions`]).
 
 mod calls;
+mod ending;
+#[cfg(test)]
+mod ending_tests;
 mod estimate;
 pub(crate) mod exchanges;
 mod late;
@@ -13,6 +16,7 @@ mod late_messages;
 mod late_partner;
 mod losses;
 pub(crate) mod member;
+mod open_call;
 pub(crate) mod operation;
 mod partner;
 mod parts;
@@ -27,6 +31,7 @@ pub(crate) mod waits;
 pub(crate) mod walk;
 
 pub use calls::{CallAccount, CallAccounts, Spent, for_each_call};
+pub use ending::{HowEnded, Hung, RankEnd};
 pub use estimate::Estimate;
 pub use late::Late;
 pub use late_messages::LateMessages;
@@ -50,6 +55,11 @@ use mpitrace_trace::reader::Trace;
 use crate::messages::{MessageWait, Messages};
 pub use crate::reasons::{ALONE, Because, Off, alone};
 
+/// The accounts of the ranks alone, whose waiting in calls is not looked at. `knot`: see [`Account::with_knot`].
+pub fn ranks(trace: &Trace, clock: &Clock, operations: &Operations, knot: &[u32]) -> Vec<RankAccount> {
+    rank::accounts(trace, clock, operations, &[], knot)
+}
+
 /// Results on which an account stands, and which are made once.
 #[derive(Clone, Copy)]
 pub(crate) struct Made<'a> {
@@ -57,6 +67,8 @@ pub(crate) struct Made<'a> {
     pub messages: &'a Messages,
     /// By part.
     pub waits: &'a [Vec<MessageWait>],
+    /// The ranks that were the cause that the job did not go on; empty: none are known.
+    pub knot: &'a [u32],
 }
 
 /// The account of a run.
@@ -72,6 +84,8 @@ pub struct Account {
     pub late_messages: Vec<LateMessages>,
     /// Where they were not: ranks that come later than others, which are in point-to-point calls meanwhile.
     pub late_partners: Vec<LatePartner>,
+    /// The ranks that were the cause that the job did not go on, since whose last movement ranks hung; empty: all.
+    pub knot: Vec<u32>,
     /// The time in calls for which no repetition that is kept stands, where a sample is, ns.
     pub unseen_ns: f64,
 }
@@ -79,8 +93,14 @@ pub struct Account {
 impl Account {
     /// The account of all operations; `rule` finds their categories.
     pub fn new(trace: &Trace, clock: &Clock, operations: &Operations, rule: Rule) -> Account {
+        Account::with_knot(trace, clock, operations, rule, &[])
+    }
+
+    /// The account of a job that did not go on because of these ranks: all hung from their last movement on.
+    pub fn with_knot(trace: &Trace, clock: &Clock, operations: &Operations, rule: Rule, knot: &[u32]) -> Account {
         let of_operation = |operation| OperationAccount::new(trace, clock, operation, rule);
-        Account::of_operations(trace, clock, operations, operations.operations.iter().map(of_operation).collect())
+        let accounts = operations.operations.iter().map(of_operation).collect();
+        Account::of_operations(trace, clock, operations, accounts, knot)
     }
 
     /// The account, where those of the operations are known.
@@ -89,6 +109,7 @@ impl Account {
         clock: &Clock,
         operations: &Operations,
         accounts: Vec<OperationAccount>,
+        knot: &[u32],
     ) -> Account {
         let partners = Partners::new(trace, operations);
         let messages = Messages::of_partners(trace, clock, &partners);
@@ -98,7 +119,7 @@ impl Account {
             clock,
             operations,
             accounts,
-            &Made { partners: &partners, messages: &messages, waits: &waits },
+            &Made { partners: &partners, messages: &messages, waits: &waits, knot },
         )
     }
 
@@ -110,8 +131,8 @@ impl Account {
         accounts: Vec<OperationAccount>,
         made: &Made,
     ) -> Account {
-        let &Made { messages, waits, .. } = made;
-        let mut ranks = rank::accounts(trace, clock, &accounts);
+        let &Made { messages, waits, knot, .. } = made;
+        let mut ranks = rank::accounts(trace, clock, operations, &accounts, knot);
         let late_messages = messages.late_ranks(trace, clock, waits, &ranks);
         ranks
             .iter_mut()
@@ -123,7 +144,8 @@ impl Account {
         let late_partners = late_partner::late_partners(trace, clock, operations, &mut partners, &mut ranks);
         let unseen = operations.unseen.iter().enumerate();
         let unseen_ns = unseen.map(|(part, &ticks)| clock.of_part(part).ticks_ns(ticks as u64)).sum();
-        Account { ranks, operations: accounts, partners, late_messages, late_partners, unseen_ns }
+        let knot = knot.to_vec();
+        Account { ranks, operations: accounts, partners, late_messages, late_partners, knot, unseen_ns }
     }
 
     /// All calls of all ranks together.
@@ -144,6 +166,13 @@ impl Account {
     /// The time from `MPI_Init` to `MPI_Finalize` of all ranks together, ns.
     pub fn rank_ns(&self) -> f64 {
         self.ranks.iter().map(|rank| rank.wall_ns).sum()
+    }
+
+    /// For how long the ranks hung when they were ended, together.
+    pub fn hung(&self) -> Hung {
+        let most = self.ranks.iter().map(|rank| rank.hung.most_ns).sum();
+        let sum = |of: fn(&RankAccount) -> f64| self.ranks.iter().map(of).sum();
+        Hung { ns: sum(|rank| rank.hung.ns), least_ns: sum(|rank| rank.hung.least_ns), most_ns: most }
     }
 
     /// The parts of that time.

@@ -2,15 +2,18 @@
 
 use std::collections::HashMap;
 
-use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, interruption_flags, off_place, wait_class};
+use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, interruption_flags, off_place, state, wait_class};
 use mpitrace_statistics::parallel;
 use mpitrace_trace::clock::{Clock, RankClock};
+use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::{Part, Trace};
 
 use super::OperationAccount;
+use super::ending::{self, HowEnded, Hung, RankEnd};
 use super::member::init_thread;
+use super::open_call::{OpenCall, open_calls};
 use super::parts::Parts;
-use super::rank_parts::{RankPart, RankParts};
+use super::rank_parts::{CALLS, RankPart, RankParts};
 use crate::reasons::Off;
 
 /// The time of one rank.
@@ -18,10 +21,12 @@ use crate::reasons::Off;
 pub struct RankAccount {
     /// The world rank.
     pub rank: u32,
-    /// From MPI_Init to MPI_Finalize, ns; of a rank whose end is not known to the last that is known of it.
+    /// From MPI_Init to MPI_Finalize, ns; of a rank that did not come to its end to [`RankEnd::at_ns`].
     pub wall_ns: f64,
-    /// True if it has finished.
-    pub end_is_known: bool,
+    /// When it ended, and how that is known.
+    pub end: RankEnd,
+    /// For how long it hung then. The time is [`RankPart::Hung`] too.
+    pub hung: Hung,
     /// In collective calls, ns, also in those that were not kept and whose times were counted: when threads are in kept
     /// calls at the same time, or one call completes several requests, it counts once.
     pub collectives_ns: f64,
@@ -47,18 +52,10 @@ impl RankAccount {
     /// Between MPI_Init and MPI_Finalize and outside of MPI calls, ns.
     pub fn useful_ns(&self) -> f64 {
         self.wall_ns
-            - self.parts.sum_of(&[RankPart::Init, RankPart::Finalize, RankPart::Tracer])
+            - self.parts.sum_of(&[RankPart::Init, RankPart::Finalize, RankPart::Hung, RankPart::Tracer])
             - self.parts.sum_of(&RankPart::MPI)
     }
 }
-
-/// The parts in calls that can wait, beside collectives.
-const CALLS: [(usize, RankPart); 4] = [
-    (wait_class::POINT_TO_POINT, RankPart::PointToPoint),
-    (wait_class::ONE_SIDED, RankPart::OneSided),
-    (wait_class::IO, RankPart::Io),
-    (wait_class::OTHER_MPI, RankPart::OtherMpi),
-];
 
 /// The known times of the thread that called MPI_Init, beside its collective calls; ns.
 #[derive(Clone, Copy, Debug, Default)]
@@ -136,39 +133,92 @@ impl Thread {
     }
 }
 
-/// The accounts of all ranks, whose operations have these accounts.
-pub(super) fn accounts(trace: &Trace, clock: &Clock, operations: &[OperationAccount]) -> Vec<RankAccount> {
+/// The accounts of all ranks, whose operations have these accounts. `knot`: see [`ending::hung`].
+pub(super) fn accounts(
+    trace: &Trace,
+    clock: &Clock,
+    operations: &Operations,
+    accounts: &[OperationAccount],
+    knot: &[u32],
+) -> Vec<RankAccount> {
     let mut complete: HashMap<u32, Parts> = HashMap::new();
-    for (&(rank, parts), &beside) in operations.iter().flat_map(|of| of.ranks.iter().zip(&of.beside)) {
+    for (&(rank, parts), &beside) in accounts.iter().flat_map(|of| of.ranks.iter().zip(&of.beside)) {
         *complete.entry(rank).or_default() += parts.without(beside);
     }
     let parts = trace.parts.iter().enumerate().map(|(index, part)| (part, clock.of_part(index)));
-    parallel::map(parts.collect(), |(part, clock)| {
-        account(part, clock, complete.get(&part.rank()).copied().unwrap_or_default())
+    let ends = parallel::map(parts.clone().collect(), |(part, clock)| RankEnd::new(part, clock));
+    let hung = ending::hung(trace, clock, &ends, knot);
+    let open = open_calls(trace, operations);
+    let known = ends.into_iter().zip(hung).zip(open);
+    parallel::map(parts.zip(known).collect(), |((part, clock), ((end, hung), open))| {
+        let complete = complete.get(&part.rank()).copied().unwrap_or_default();
+        account(part, clock, complete, Ending { end, hung, open })
     })
 }
 
-fn account(part: &Part, clock: &RankClock, complete: Parts) -> RankAccount {
-    let info = part.info();
-    let finalized = part.rank_times().finalize_enter;
-    let last = part.last_tick().max(info.last_anchor.tick).max(finalized).max(info.first_anchor.tick);
-    let wall_ns = match part.finalize_times().filter(|_| finalized > 0) {
-        Some(times) => clock.duration_ns(info.first_anchor.tick, finalized) + clock.ticks_ns(times.whole),
-        None => clock.duration_ns(info.first_anchor.tick, last),
-    };
+/// How the time of a rank ended.
+#[derive(Clone, Copy, Debug)]
+struct Ending {
+    end: RankEnd,
+    hung: Hung,
+    open: Option<OpenCall>,
+}
+
+impl Ending {
+    /// Adds to the parts of a rank, which has so many ns, the time of the call that it was in up to when it hung, and
+    /// that from then on.
+    fn add_to(&mut self, parts: &mut RankParts, part: &Part, clock: &RankClock, wall_ns: &mut f64) {
+        if self.end.how == HowEnded::Finalized && part.finalize_times().is_some() {
+            return;
+        }
+        let first = part.info().first_anchor.tick;
+        let since = |tick: u64| clock.duration_ns(first, tick.max(first));
+        let left = |enter: f64, hung: f64| (*wall_ns - hung - enter).max(0.0);
+        let mut add = |of: RankPart, ns: f64| {
+            parts[of] += ns;
+            parts[RankPart::Other] -= ns;
+        };
+        add(RankPart::Hung, self.hung.ns);
+        if let Some(enter) = part.finalize_enter() {
+            add(RankPart::Finalize, left(since(enter), self.hung.ns));
+        } else if let Some(open) = self.open {
+            add(open.part, left(since(open.enter), self.hung.ns));
+        } else if part.info().state == state::STARTING && part.rank_times().init == 0 {
+            add(RankPart::Init, left(0.0, self.hung.ns));
+        }
+        // The sums prove that it lived for so long.
+        let beyond = (-parts[RankPart::Other]).max(0.0);
+        if self.end.how == HowEnded::LastStamp {
+            *wall_ns += beyond;
+            self.end.outlived(*wall_ns);
+        } else {
+            let beyond = beyond.min(self.hung.ns);
+            self.hung = self.hung.shorter(beyond);
+            parts[RankPart::Hung] -= beyond;
+        }
+        parts[RankPart::Other] = *wall_ns - (parts.sum() - parts[RankPart::Other]);
+    }
+}
+
+fn account(part: &Part, clock: &RankClock, complete: Parts, mut ending: Ending) -> RankAccount {
+    let mut wall_ns = ending.end.at_ns;
     let init_thread = init_thread(part);
     let not_kept = not_kept(part);
     let in_collectives = |thread| clock.ticks_ns(in_collectives(part, thread) + not_kept).min(wall_ns);
-    let collectives_ns = in_collectives(None);
+    let mut collectives_ns = in_collectives(None);
     let of_thread = if part.threads().len() < 2 { collectives_ns } else { in_collectives(Some(init_thread)) };
     let thread = Thread::new(part, clock);
+    let mut parts = thread.divide(wall_ns, of_thread, complete);
+    ending.add_to(&mut parts, part, clock, &mut wall_ns);
+    collectives_ns += parts.sum_of(&RankPart::COLLECTIVES) - of_thread;
     RankAccount {
         rank: part.rank(),
         wall_ns,
         collectives_ns,
-        end_is_known: !part.incomplete(),
+        end: ending.end,
+        hung: ending.hung,
         message_waiting_ns: 0.0,
-        parts: thread.divide(wall_ns, of_thread, complete),
+        parts,
         is_timed: part.waits_are_stamped(),
         is_divided: thread.on_processor.is_some(),
     }

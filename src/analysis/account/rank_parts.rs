@@ -2,6 +2,7 @@
 
 use std::ops::{AddAssign, Index, IndexMut};
 
+use mpitrace_format::layout::wait_class;
 use mpitrace_statistics::names::{Named, names};
 use serde::{Serialize, Serializer};
 
@@ -37,6 +38,9 @@ pub enum RankPart {
     Init,
     /// In MPI_Finalize.
     Finalize,
+    /// Since the last movement of any rank of the job, or of the ranks that a verdict names, until the rank was ended: in
+    /// a call of MPI or outside.
+    Hung,
     /// In the tracer, outside of all calls: its part of MPI_Init and MPI_Finalize, synchronisations, packing.
     Tracer,
     /// The rest: time off the processor for an unknown reason, and errors of the clocks. Of a trace without processor
@@ -59,6 +63,7 @@ names!(RankPart {
     OtherMpi => "other_mpi",
     Init => "init",
     Finalize => "finalize",
+    Hung => "hung",
     Tracer => "tracer",
     Other => "other",
 });
@@ -84,9 +89,17 @@ impl RankPart {
     ];
 }
 
+/// The parts in calls that can wait, beside collectives.
+pub(super) const CALLS: [(usize, RankPart); 4] = [
+    (wait_class::POINT_TO_POINT, RankPart::PointToPoint),
+    (wait_class::ONE_SIDED, RankPart::OneSided),
+    (wait_class::IO, RankPart::Io),
+    (wait_class::OTHER_MPI, RankPart::OtherMpi),
+];
+
 /// The time of a rank, or of several, in its parts, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct RankParts([f64; 16]);
+pub struct RankParts([f64; 17]);
 
 impl RankParts {
     /// Some of them together, ns.

@@ -47,7 +47,7 @@ struct Time {
 /// The efficiencies of the time between MPI_Init and MPI_Finalize. `None`: it has no length, or no rank is useful.
 pub fn whole_run(account: &Account) -> Option<Efficiency> {
     let times = account.ranks.iter().map(|rank| {
-        let whole = rank.wall_ns - rank.parts.sum_of(&[RankPart::Init, RankPart::Finalize]);
+        let whole = rank.wall_ns - rank.parts.sum_of(&[RankPart::Init, RankPart::Finalize, RankPart::Hung]);
         Time { whole, useful: rank.useful_ns() }
     });
     efficiency(times)

@@ -21,7 +21,7 @@ use crate::account::exchanges::{self, Exchanges};
 use crate::account::sequences::{Sequence, Sequences};
 use crate::account::waits::Order;
 use crate::account::walk::Step;
-use crate::account::{Account, Kind, Loss, RankPart};
+use crate::account::{Account, Kind, Loss, RankAccount, RankPart};
 use crate::messages::{MessageWait, Messages};
 use origin::Origins;
 use removal::{Removal, Repetition};
@@ -93,6 +93,7 @@ pub(crate) fn gains_of(
     let of_messages = messages::gains(trace, clock, operations, account, losses, messages, waits);
     let seconds = |ns: f64| Some(ns.max(0.0) / 1e9);
     let gain = |lane: usize| match (&shifts, losses[lane].operation) {
+        _ if losses[lane].kind == Kind::Hung => without_hanging(account),
         _ if of_messages[lane].is_some() => of_messages[lane].clone().unwrap_or_default(),
         (Err(why), _) => Gain { unknown: Some(why), ..Gain::default() },
         (_, None) if !is_between(&losses[lane]) => {
@@ -108,6 +109,13 @@ pub(crate) fn gains_of(
     };
     let chains = origins.chains(trace, account, losses);
     (0..).map(gain).zip(chains).map(|(gain, origin)| Gain { origin, ..gain }).collect()
+}
+
+/// The gain where the job had been ended as soon as its ranks hung.
+fn without_hanging(account: &Account) -> Gain {
+    let longest = |of: fn(&RankAccount) -> f64| account.ranks.iter().map(of).fold(0.0, f64::max);
+    let gain_ns = longest(|rank| rank.wall_ns) - longest(|rank| rank.wall_ns - rank.parts[RankPart::Hung]);
+    Gain { seconds: Some(gain_ns.max(0.0) / 1e9), ..Gain::default() }
 }
 
 /// True: the loss lies between the collective calls of a rank, and is known call by call.

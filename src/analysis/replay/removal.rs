@@ -186,7 +186,7 @@ impl Removal {
             (Kind::Tracer, _) => {
                 inside.extend((0..calls.len()).filter(|&at| step.is_disturbed(at)).map(|at| removed(at, beyond(at))));
             }
-            (Kind::Interrupted, None) => {}
+            (Kind::Interrupted, None) | (Kind::Hung, _) => {}
         }
     }
 }

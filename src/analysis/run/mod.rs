@@ -118,7 +118,7 @@ impl Run {
 
     /// The account of the ranks with these accounts of operations; without any it has the times of the ranks.
     pub fn account_of(&self, accounts: Vec<OperationAccount>) -> Account {
-        let made = Made { partners: self.partners(), messages: self.messages(), waits: self.waits() };
+        let made = Made { partners: self.partners(), messages: self.messages(), waits: self.waits(), knot: &[] };
         Account::of_parts(&self.trace, &self.clock, &self.operations, accounts, &made)
     }
 

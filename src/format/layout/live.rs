@@ -123,7 +123,7 @@ pub struct SegmentHeader {
     pub histograms: Region,
     /// Paths of the block files, string references, in the order in which they were written; 0: there is none.
     pub blocks: [u32; BLOCK_FILES],
-    /// [`super::ThreadTimes`], as many as threads.
+    /// [`super::LiveThreadTimes`], as many as threads.
     pub thread_times: Region,
     /// [`super::PartnerEntry`]s: all [`super::PARTNER_ENTRIES`] of them, or none.
     pub partners: Region,

@@ -55,6 +55,8 @@ pub mod section {
     pub const MESSAGE_BLOCKS: u32 = 18;
     /// [`super::LostRecords`], one; not where none were lost.
     pub const LOST: u32 = 19;
+    /// [`crate::layout::LastStamp`]s, as many as threads; not where no thread has one.
+    pub const LAST_STAMPS: u32 = 20;
 }
 
 /// The records of a killed process that could not be recovered: where the folder of the segment had no room, they or what

@@ -54,6 +54,34 @@ pub struct ThreadTimes {
     pub awaits: [AwaitedMessage; MOST_AWAITED],
 }
 
+/// The last time stamp of a thread outside of the records: at the entry or the exit of a call that can wait, or of a
+/// collective call that is not kept.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct LastStamp {
+    /// The tick; 0: there is none.
+    pub tick: u64,
+    /// 1 + the [`wait_class`] of the call that the thread is in since then, or [`IN_COLLECTIVE`]; 0: it has left it.
+    pub inside: u32,
+    /// For later versions.
+    pub padding: u32,
+}
+
+/// [`LastStamp::inside`] of a collective call that is not kept.
+pub const IN_COLLECTIVE: u32 = 1 + wait_class::COUNT as u32;
+
+/// The entry of a thread in a live segment: whole cache lines, so that two threads do not share one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct LiveThreadTimes {
+    /// The sums.
+    pub times: ThreadTimes,
+    /// The last stamp.
+    pub last: LastStamp,
+    /// Not in use.
+    pub padding: [u64; 6],
+}
+
 /// A reading of a thread's processor time (CLOCK_THREAD_CPUTIME_ID).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]

@@ -10,7 +10,7 @@ use memmap2::Mmap;
 use crate::block_file::BlockFileHeader;
 use crate::join::Joined;
 use crate::layout::*;
-use crate::live::{self, Holder, Segment};
+use crate::live::{self, Holder, Segment, now};
 use crate::metadata::{self, Metadata};
 use crate::{TraceError, file, join, part, segment, token};
 
@@ -31,6 +31,8 @@ pub struct Leftover {
     pub lives: bool,
     /// The entries that the run metadata of the rank gets in addition.
     pub added: Metadata,
+    /// When its process ended, where that was seen: of the true clock.
+    pub end: Option<Anchor>,
     /// The user that it is of.
     uid: u32,
     map: Mmap,
@@ -181,6 +183,10 @@ fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError
     for (content, metadata) in contents.iter_mut().zip(&all_metadata) {
         content.metadata = metadata.as_deref().unwrap_or(content.metadata);
         content.rank.job = leftovers[0].rank.job;
+        let of_rank = leftovers.iter().filter(|leftover| leftover.rank.rank == content.rank.rank);
+        if let Some((leftover, end)) = of_rank.filter_map(|leftover| Some((leftover, leftover.end?))).next() {
+            segment::end_at(&leftover.path, &leftover.map, content, end)?;
+        }
     }
     let missing = leftovers.iter().flat_map(|leftover| leftover.block_files()).filter(|path| !path.exists()).collect();
     let joined = publish(&contents, world_size, output).map_err(|error| TraceError::io(output, error))?;
@@ -197,11 +203,24 @@ fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError
 
 /// The run metadata of a rank with what is added to it; `None`: nothing is.
 fn with_added(content: &part::Content<'_>, leftovers: &[&Leftover]) -> Option<Vec<u8>> {
-    let mut of_rank = leftovers.iter().filter(|leftover| leftover.rank.rank == content.rank.rank);
-    let added = &of_rank.find(|leftover| !leftover.added.is_empty())?.added;
+    let of_rank = || leftovers.iter().filter(|leftover| leftover.rank.rank == content.rank.rank);
+    let added = of_rank().map(|leftover| &leftover.added).find(|added| !added.is_empty());
+    let is_dated = content.rank.state == state::FINALIZED || of_rank().any(|leftover| leftover.end.is_some());
+    let dead_by = (!is_dated).then(|| (metadata::DEAD_BY_NS.to_owned(), since_init(&content.rank).to_string()));
+    if added.is_none() && dead_by.is_none() {
+        return None;
+    }
     let mut all = metadata::decode(content.metadata).unwrap_or_default();
-    all.extend_from_slice(added);
+    all.extend(added.into_iter().flatten().cloned().chain(dead_by));
     Some(metadata::encode(&all))
+}
+
+/// The time from the entry of MPI_Init to now, ns, or more: where the machine was started again meanwhile the difference
+/// of one clock says nothing, where the time of day was set that of the other.
+fn since_init(rank: &RankHeader) -> u64 {
+    let first = rank.first_anchor;
+    let raw = now::nanoseconds(libc::CLOCK_MONOTONIC_RAW).saturating_sub(first.raw_ns);
+    raw.max(now::nanoseconds(libc::CLOCK_REALTIME).saturating_sub(first.realtime_ns))
 }
 
 /// The collective calls that a rank has begun.
@@ -343,6 +362,7 @@ fn look_at(path: &Path, uid: Option<u32>) -> Option<Leftover> {
         run,
         lives: holder != Holder::Nobody,
         added: Metadata::new(),
+        end: None,
         uid: metadata.uid(),
         map,
     })
@@ -372,6 +392,7 @@ mod tests {
             run: 0,
             lives: false,
             added: Metadata::new(),
+            end: None,
             uid: 0,
             map,
         }

@@ -94,10 +94,20 @@ pub fn read_with<'a>(
             anchor.tick = clock.local(anchor.tick);
         }
     }
-    let mut times = Times { rank: header.times, finalize: header.finalize, threads: tables.thread_times.to_vec() };
+    let of_threads = tables.thread_times.iter();
+    let mut times = Times {
+        rank: header.times,
+        finalize: header.finalize,
+        threads: of_threads.clone().map(|thread| thread.times).collect(),
+        last: of_threads.map(|thread| thread.last).collect(),
+    };
+    if times.last.iter().all(|last| last.tick == 0) {
+        times.last.clear();
+    }
     if let Some(clock) = &clock {
         let readings = times.threads.iter_mut().flat_map(|thread| &mut thread.processor);
-        for tick in readings.map(|reading| &mut reading.tick).chain([&mut times.rank.finalize_enter]) {
+        let stamps = times.last.iter_mut().map(|last| &mut last.tick).chain([&mut times.rank.finalize_enter]);
+        for tick in readings.map(|reading| &mut reading.tick).chain(stamps) {
             *tick = clock.local(*tick);
         }
     }
@@ -129,6 +139,19 @@ pub fn read_with<'a>(
         messages: bytemuck::cast_slice(tables.messages),
         message_blocks,
     })
+}
+
+/// Lets the content of a segment, which these bytes are, end with this anchor, which is of the true clock.
+///
+/// # Errors
+/// A damaged segment.
+pub fn end_at(path: &Path, bytes: &[u8], content: &mut Content<'_>, anchor: Anchor) -> Result<(), TraceError> {
+    let rank = &header(path, bytes)?.rank;
+    let text = crate::strings::text(content.strings, rank.pretended).filter(|_| rank.pretended != 0);
+    let clock = text.and_then(|text| RankClock::new(rank, &text));
+    let tick = clock.map_or(anchor.tick, |clock| clock.local(anchor.tick));
+    content.rank.last_anchor = Anchor { tick, ..anchor };
+    Ok(())
 }
 
 /// The chunks with records; what was lost of them is added to `lost`.

@@ -63,6 +63,8 @@ pub struct Times {
     pub finalize: FinalizeTimes,
     /// The times of each thread.
     pub threads: Vec<ThreadTimes>,
+    /// The last stamp of each thread; empty where no thread has one.
+    pub last: Vec<LastStamp>,
 }
 
 /// The blocks of a part, in order: in memory, and in block files.
@@ -299,6 +301,7 @@ impl Content<'_> {
                 size_of::<FinalizeTimes>(),
                 self.of_threads(bytemuck::bytes_of(&self.times.finalize)),
             ),
+            (section::LAST_STAMPS, size_of::<LastStamp>(), bytemuck::cast_slice(&self.times.last)),
         ];
         tables.extend(optional.into_iter().filter(|(_, _, bytes)| !bytes.is_empty()));
         tables

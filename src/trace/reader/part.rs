@@ -144,6 +144,11 @@ impl Part {
         self.table(section::THREAD_TIMES)
     }
 
+    /// The last stamps of the threads outside of the records, by index; none where that was not stored.
+    pub fn last_stamps(&self) -> &[LastStamp] {
+        self.table(section::LAST_STAMPS)
+    }
+
     /// True if calls that can wait had time stamps.
     pub fn waits_are_stamped(&self) -> bool {
         self.rank_times().flags & rank_times_flags::STAMPED != 0

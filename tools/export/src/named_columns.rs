@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, TimestampMillisecondArray, UInt32Array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, TimestampMillisecondArray, UInt32Array,
+};
 use arrow_schema::{Field, Schema};
 
 /// Columns with their names; of those that are to be null nowhere also that.
@@ -31,6 +33,11 @@ impl Columns {
     /// A column of numbers.
     pub fn numbers(self, name: &str, values: impl Iterator<Item = f64>) -> Columns {
         self.with(name, Float64Array::from_iter_values(values))
+    }
+
+    /// A column of truths.
+    pub fn truths(self, name: &str, values: impl Iterator<Item = bool>) -> Columns {
+        self.with(name, values.map(Some).collect::<BooleanArray>())
     }
 
     /// A column of texts that may be missing.

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock};
 
-use mpitrace_format::layout::{ThreadEntry, ThreadTimes};
+use mpitrace_format::layout::{LiveThreadTimes, ThreadEntry};
 
 use crate::base::lock::lock;
 use crate::base::{errno, system};
@@ -46,8 +46,8 @@ fn adopt() -> Option<Box<Thread>> {
     let buffer = threads.buffer;
     let added = buffer.and_then(|buffer| buffer.add_thread(ThreadEntry { tid, ..ThreadEntry::default() }));
     // More threads at once than the table holds: their calls are counted, not kept.
-    let (index, entry, times) =
-        added.unwrap_or_else(|| (0, Entry::unlisted(ThreadEntry::default()), Entry::unlisted(ThreadTimes::default())));
+    let unlisted = || (0, Entry::unlisted(ThreadEntry::default()), Entry::unlisted(LiveThreadTimes::default()));
+    let (index, entry, times) = added.unwrap_or_else(unlisted);
     Thread::new(buffer.filter(|_| added.is_some()), entry, times, index)
 }
 

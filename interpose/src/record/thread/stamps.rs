@@ -177,7 +177,7 @@ impl ThreadRef {
 
     fn clear_times(self, tick: u64) {
         let reading = self.keep_processor_time(tick);
-        self.times().write(ThreadTimes { processor: [reading; 2], ..ThreadTimes::default() });
+        self.times().begin(ThreadTimes { processor: [reading; 2], ..ThreadTimes::default() });
     }
 
     /// From now on the thread's interruptions are seen, where they can be.

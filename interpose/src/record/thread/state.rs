@@ -7,7 +7,9 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
-use mpitrace_format::layout::{DISTURBED, INNER_COUNTERS, ThreadEntry, ThreadTimes, chunk_flags, partner, wait_class};
+use mpitrace_format::layout::{
+    DISTURBED, INNER_COUNTERS, LiveThreadTimes, ThreadEntry, chunk_flags, partner, wait_class,
+};
 
 use crate::base::errno;
 use crate::record::call_cache::{Cache, Found};
@@ -62,7 +64,7 @@ pub(super) struct Thread {
     pub(super) found_last: Option<Found>,
     pub(super) cache: Cache,
     pub(super) entry: Entry<ThreadEntry>,
-    times: Entry<ThreadTimes>,
+    times: Entry<LiveThreadTimes>,
     index: u32,
 }
 
@@ -139,7 +141,7 @@ impl Thread {
     pub(super) fn new(
         buffer: Option<&'static TraceBuffer>,
         entry: Entry<ThreadEntry>,
-        times: Entry<ThreadTimes>,
+        times: Entry<LiveThreadTimes>,
         index: u32,
     ) -> Option<Box<Thread>> {
         // SAFETY: the type has a size.
@@ -226,7 +228,7 @@ impl ThreadRef {
         algorithm set_algorithm: u32;
         buffer set_buffer: Option<&'static TraceBuffer>;
         entry set_entry: Entry<ThreadEntry>;
-        times set_times: Entry<ThreadTimes>;
+        times set_times: Entry<LiveThreadTimes>;
         index set_index: u32;
         p2p_stored set_p2p_stored: u64;
         waits_taken set_waits_taken: u64;
@@ -383,12 +385,12 @@ impl ThreadRef {
     /// In a child that was forked off: what is counted for the thread goes to no entry of the trace buffer any more,
     /// which the child shares. Nothing is allocated, since the program may have an allocator of its own.
     pub fn leave_entry(self) {
-        static NOWHERE: [AtomicU64; size_of::<ThreadTimes>() / 8] = [const { AtomicU64::new(0) }; _];
+        static NOWHERE: [AtomicU64; size_of::<LiveThreadTimes>() / 8] = [const { AtomicU64::new(0) }; _];
         // SAFETY: the static is as large as the larger of both, is aligned, lasts, may change, and nothing reads it. The
         // child has one thread.
         unsafe {
             self.set_entry(Entry::new(NOWHERE.as_ptr().cast::<ThreadEntry>().cast_mut()));
-            self.set_times(Entry::new(NOWHERE.as_ptr().cast::<ThreadTimes>().cast_mut()));
+            self.set_times(Entry::new(NOWHERE.as_ptr().cast::<LiveThreadTimes>().cast_mut()));
         }
     }
 

@@ -35,7 +35,9 @@ impl Waiting {
         let class = class.filter(|_| are_stamped())?;
         thread.look_before_wait();
         thread.set_guard(here);
-        Some(Waiting { thread, class, enter: ticks::now() })
+        let enter = ticks::now();
+        thread.times().set_last(enter, 1 + class as u32);
+        Some(Waiting { thread, class, enter })
     }
 }
 
@@ -44,6 +46,7 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         let exit = ticks::now();
         self.thread.set_guard(0);
+        self.thread.times().set_last(exit, 0);
         self.thread.add_wait(self.class, exit.wrapping_sub(self.enter));
         self.thread.look_after_wait(exit);
     }

@@ -9,6 +9,7 @@ use mpitrace_format::layout::wait_class;
 
 use crate::mpi::abi;
 use crate::record::thread::{self, waits};
+use crate::record::ticks;
 use crate::recorder::Started;
 use crate::recorder::own_statuses::OwnStatuses;
 use crate::recorder::requests::array::{Array, Completed};
@@ -68,8 +69,12 @@ fn complete(forward: Forward<'_>, array: Array, means: Means) -> c_int {
     };
     let thread = thread::current().filter(|_| class.is_some());
     thread.inspect(|thread| thread.look_before_wait());
+    if let Some((thread, class)) = thread.zip(class).filter(|_| means == Means::Wait) {
+        thread.times().set_last(ticks::now(), 1 + class as u32);
+    }
     let (result, spent, tick) = thread::timed(|| forward(statuses));
     if let Some((thread, class)) = thread.zip(class) {
+        thread.times().set_last(tick, 0);
         thread.add_wait(class, spent);
         thread.look_after_wait(tick);
     }

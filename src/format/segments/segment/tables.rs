@@ -13,7 +13,7 @@ pub(super) struct Tables<'a> {
     pub communicators: &'a [CommunicatorEntry],
     pub operations: &'a [OperationEntry],
     pub threads: &'a [ThreadEntry],
-    pub thread_times: &'a [ThreadTimes],
+    pub thread_times: &'a [LiveThreadTimes],
     pub partners: &'a [PartnerEntry],
     pub messages: &'a [MessageEntry],
     pub counters: &'a [CounterEntry],

@@ -11,6 +11,7 @@ use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
 use mpitrace_trace::operations::Unfinished;
+use mpitrace_words::info::ends;
 use mpitrace_words::info::{Facts, MessageFacts, TotalFacts, UnmatchedFacts};
 use mpitrace_words::mismatches;
 use mpitrace_words::stack::Stack;
@@ -62,6 +63,10 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     lines.extend(facts.messages.iter().flat_map(messages));
     let mut add = |title, line: Option<String>| lines.extend(line.map(|line| (title, line)));
     add("started", started(facts, &factors));
+    for (line, title) in ends::lines(&facts.ends).into_iter().zip(std::iter::once("ended").chain(std::iter::repeat("")))
+    {
+        add(title, Some(line));
+    }
     add("command", factors.get("command"));
     add("launcher", factors.get("launcher"));
     add("job", job(&factors));

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::Result;
-use mpitrace_analysis::account::{Account, Kind, RankPart};
+use mpitrace_analysis::account::{Account, HowEnded, Kind, RankPart};
 use mpitrace_analysis::run::{Need, Run};
 use mpitrace_format::layout::state;
 use mpitrace_format::metadata::{self, UNKNOWN};
@@ -33,7 +33,13 @@ pub struct Row {
     pub started: Option<String>,
     /// The longest time of any rank from MPI_Init to MPI_Finalize.
     pub seconds: f64,
+    /// The end of some rank is not known: it ended later.
+    #[serde(default)]
+    pub seconds_is_bound: bool,
     pub rank_seconds: f64,
+    /// Since the last movement of any rank until the job was ended, summed over ranks.
+    #[serde(default)]
+    pub hung_s: f64,
     pub mpi_share: f64,
     pub waiting_s: f64,
     pub off_processor_s: f64,
@@ -99,7 +105,9 @@ impl Row {
             ranks: trace.world_size,
             started: value_of(&known, "start_time").and_then(|time| date::seconds(&time)).map(date::text),
             seconds: summary.seconds,
+            seconds_is_bound: account.ranks.iter().any(|rank| rank.end.how == HowEnded::LastStamp),
             rank_seconds: summary.rank_seconds,
+            hung_s: summary.parts[RankPart::Hung] / NS,
             mpi_share: summary.mpi_share.all,
             waiting_s: summary.calls.waiting / NS,
             off_processor_s: account.rank_parts().sum_of(&RankPart::OFF) / NS,
@@ -195,7 +203,9 @@ pub mod tests {
             ranks: 4,
             started: Some("2026-11-22T08:30:00Z".into()),
             seconds: 10.0,
+            seconds_is_bound: false,
             rank_seconds: 40.0,
+            hung_s: 0.0,
             mpi_share: 0.25,
             waiting_s: 4.0,
             off_processor_s: 2.0,

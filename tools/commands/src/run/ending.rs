@@ -69,6 +69,14 @@ pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>, observed: &
             Some(Err(why)) => segment.added.push((metadata::NO_STACK.to_owned(), why.text())),
             None => {}
         }
+        if let Some(seen) = end.and_then(|end| end.seen) {
+            segment.end = Some(seen.anchor);
+            segment.added.push((metadata::END_ERROR_NS.to_owned(), seen.late.as_nanos().to_string()));
+        }
+        if let Some(still) = end.and_then(|end| end.still) {
+            let numbers = [Some(still.least), still.most].into_iter().flatten().map(|time| time.as_nanos().to_string());
+            segment.added.push((metadata::STILL_NS.to_owned(), numbers.collect::<Vec<_>>().join(" ")));
+        }
         if let Some(how) = end.and_then(|end| end.how) {
             let of_job = (metadata::EXIT_CODE.to_owned(), code.to_string());
             segment.added.extend([(metadata::ENDED.to_owned(), how.to_string()), of_job]);
@@ -256,6 +264,8 @@ mod tests {
             at: at + Duration::from_millis(after),
             place: None,
             how,
+            seen: None,
+            still: None,
             capture: None,
         };
         let observed = |ends| Observed { began: true, ends, sampling: None };

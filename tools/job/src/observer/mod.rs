@@ -6,6 +6,7 @@
 //! A process that ends closes its files first: a launcher that notices ends the others, and they may be gone before it.
 //! So the order of the ends is the order in which the segments were closed, which inotify keeps.
 
+mod latency;
 pub mod metrics;
 pub mod sampling;
 pub mod standing;
@@ -19,13 +20,15 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use mpitrace_format::layout::Anchor;
 use mpitrace_format::live::{Holder, Segment};
 use mpitrace_live::ProcessEnd;
 use mpitrace_platform::node_files;
 
+use crate::observer::latency::Latency;
 use crate::observer::metrics::Metrics;
 use crate::observer::sampling::Sampling;
-use crate::observer::standing::{Standing, Standstill};
+use crate::observer::standing::{Standing, Standstill, Still};
 use crate::process;
 use crate::stacks::{Capture, Why};
 
@@ -53,8 +56,21 @@ pub struct End {
     pub place: Option<u32>,
     /// Its exit code or signal; `None`: not known.
     pub how: Option<ProcessEnd>,
+    /// When that was by the rank's own clock; `None`: not known.
+    pub seen: Option<Seen>,
+    /// For how long it had not moved then; `None`: not known.
+    pub still: Option<Still>,
     /// Its threads, where it had not moved for long, or the job was asked to end.
     pub capture: Option<Result<Capture, Why>>,
+}
+
+/// A moment at which a process was seen to have ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// By the counter of the rank and the clocks of the system.
+    pub anchor: Anchor,
+    /// It may have ended so much earlier.
+    pub late: Duration,
 }
 
 pub struct Observer {
@@ -99,6 +115,7 @@ struct Loop {
     unknown: Vec<(PathBuf, u32)>,
     running: Vec<Running>,
     closed: u32,
+    latency: Latency,
     stacks: Option<Standstill>,
     signals: Option<io::PipeReader>,
     metrics: Option<Metrics>,
@@ -111,6 +128,8 @@ struct Running {
     process: OwnedFd,
     /// When its segment was last closed, and at which place.
     closed: Option<(Instant, u32)>,
+    /// The moment of that.
+    seen: Option<Seen>,
     standing: Standing,
 }
 
@@ -143,6 +162,7 @@ impl Loop {
             unknown: Vec::new(),
             running: Vec::new(),
             closed: 0,
+            latency: Latency::new(),
             signals: stacks.as_ref().map(|_| process::hold()).transpose()?,
             stacks,
             metrics,
@@ -179,7 +199,7 @@ impl Loop {
         let first_sampled = all.len();
         all.extend(self.observed.sampling.iter().flat_map(Sampling::descriptors).map(polled));
         let pauses = [
-            self.stacks.as_ref().map(Standstill::pause),
+            Some(self.stacks.as_ref().map_or(standing::LONGEST, Standstill::pause)),
             self.observed.sampling.as_ref().map(Sampling::pause),
             self.metrics.as_ref().map(|_| metrics::PERIOD),
         ];
@@ -188,9 +208,10 @@ impl Loop {
             Some(pause) if !self.running.is_empty() => pause.as_millis() as c_int,
             _ => -1,
         };
+        self.latency.begin();
         // SAFETY: the array is as long as it says and outlives the call.
         unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, limit) };
-        let at = Instant::now();
+        let at = self.latency.end();
         // Before the ends: what has ended now has closed its segment before.
         self.take_files(at);
         self.take_stacks(all[2].revents & libc::POLLIN != 0);
@@ -201,16 +222,21 @@ impl Loop {
         let has_job_ended = all[1].revents & libc::POLLHUP != 0;
         let mut ended = all[3..first_sampled].iter().map(|polled| polled.revents & libc::POLLIN != 0);
         let Observed { ends, sampling, .. } = &mut self.observed;
+        let late = self.latency.late;
         self.running.retain_mut(|running| {
             let has_ended = ended.next().unwrap_or(false);
             if has_ended {
                 sampling.iter_mut().for_each(|sampling| sampling.see(running.pid, &running.standing));
                 let (at, place) = running.closed.map_or((at, None), |(at, place)| (at, Some(place)));
+                let seen = running.seen.unwrap_or_else(|| Seen { anchor: running.standing.anchor(), late });
+                let still = running.standing.still_at(at);
                 ends.push(End {
                     segment: running.segment.clone(),
                     at,
                     place,
                     how: end_of(&running.process, running.pid),
+                    seen: Some(seen),
+                    still,
                     capture: running.standing.last(),
                 });
             }
@@ -221,7 +247,10 @@ impl Loop {
 
     /// Takes the stacks of ranks that do not go on, or of all, before the signal that ends them is sent on.
     fn take_stacks(&mut self, is_to_end: bool) {
-        let Some(stacks) = &mut self.stacks else { return };
+        let Some(stacks) = &mut self.stacks else {
+            // When each rank moved last is known all the same.
+            return self.running.iter_mut().for_each(|running| drop(running.standing.look()));
+        };
         let mut signals = [0; 16];
         let count = match &mut self.signals {
             Some(held) if is_to_end => held.read(&mut signals).unwrap_or(0),
@@ -268,6 +297,7 @@ impl Loop {
             self.unknown.push((segment, LOOKS));
         } else if let Some(running) = self.running.iter_mut().find(|running| running.segment == segment) {
             running.closed = Some((at, self.closed));
+            running.seen = Some(Seen { anchor: running.standing.anchor(), late: self.latency.late });
             self.closed += 1;
         }
     }
@@ -280,13 +310,15 @@ impl Loop {
                     self.observed.began = true;
                     let Holder::Process(pid) = segment.holder else {
                         let at = Instant::now();
-                        self.observed.ends.push(End { segment: path, at, place: None, how: None, capture: None });
+                        let unknown =
+                            End { at, segment: path, place: None, how: None, seen: None, still: None, capture: None };
+                        self.observed.ends.push(unknown);
                         continue;
                     };
                     if let Ok(process) = open_process(pid) {
                         let standing = Standing::new(segment);
                         self.observed.sampling.iter_mut().for_each(|sampling| sampling.see(pid, &standing));
-                        self.running.push(Running { segment: path, pid, process, closed: None, standing });
+                        self.running.push(Running { segment: path, pid, process, closed: None, seen: None, standing });
                     }
                 }
                 // The number comes after the header.

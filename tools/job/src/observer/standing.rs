@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use mpitrace_format::layout::NO_RANK;
-use mpitrace_format::live::Segment;
+use mpitrace_format::layout::{Anchor, NO_RANK};
+use mpitrace_format::live::{Segment, now};
 use mpitrace_format::metadata::{self, Metadata};
 use mpitrace_live::process::Process;
 use mpitrace_live::{Moved, copy, moved};
@@ -14,10 +14,17 @@ use crate::stacks::{Capture, Namer, Why};
 /// `--stuck`, where it is not given.
 const LONG: Duration = Duration::from_secs(10);
 const SHORTEST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(2);
+pub const LONGEST: Duration = Duration::from_secs(2);
 /// A signal is not held for longer.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LISTED: usize = 12;
+
+/// For how long a rank has not moved: at least and, where that is known, at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Still {
+    pub least: Duration,
+    pub most: Option<Duration>,
+}
 
 /// When stacks are taken, and whether they are shown at once.
 pub struct Standstill {
@@ -30,6 +37,10 @@ pub struct Standing {
     /// Changes whenever the rank moves.
     number: u64,
     since: Instant,
+    /// The look before that at which it was seen to have moved; `None`: it was not seen to move.
+    unlike: Option<Instant>,
+    /// The last look; `None`: there was none.
+    looked: Option<Instant>,
     is_tried: bool,
     capture: Option<Result<Capture, Why>>,
 }
@@ -79,16 +90,33 @@ impl Standstill {
 
 impl Standing {
     pub fn new(segment: Segment) -> Standing {
-        Standing { segment, number: 0, since: Instant::now(), is_tried: false, capture: None }
+        let since = Instant::now();
+        Standing { segment, number: 0, since, unlike: None, looked: None, is_tried: false, capture: None }
     }
 
     /// Where the rank is now, and for how long it has not moved.
     pub fn look(&mut self) -> Option<(Moved, Duration)> {
         let moved = self.moved()?;
+        let now = Instant::now();
         if moved.number != self.number {
-            (self.number, self.since, self.is_tried, self.capture) = (moved.number, Instant::now(), false, None);
+            (self.number, self.since, self.is_tried, self.capture) = (moved.number, now, false, None);
+            self.unlike = self.looked;
         }
-        Some((moved, self.since.elapsed()))
+        self.looked = Some(now);
+        Some((moved, now - self.since))
+    }
+
+    /// For how long it had not moved at this time, at which its process had ended. `None`: it was not looked at before.
+    pub fn still_at(&mut self, end: Instant) -> Option<Still> {
+        self.looked?;
+        self.look()?;
+        let most = self.unlike.map(|unlike| end.saturating_duration_since(unlike));
+        Some(Still { least: end.saturating_duration_since(self.since), most })
+    }
+
+    /// The present, by the counter that the rank uses and the clocks of the system.
+    pub fn anchor(&self) -> Anchor {
+        now::anchor(self.segment.rank.clock_source)
     }
 
     pub fn metadata(&self) -> Option<Metadata> {

@@ -9,6 +9,7 @@ mod diagnose;
 mod export;
 mod files;
 mod hostile;
+mod hung;
 mod jobs;
 mod report;
 mod stats;

@@ -126,7 +126,7 @@ fn a_rank_without_an_end_spends_no_more_than_all_of_its_time_in_calls() {
     assert!(told["collectives_s"].as_f64().unwrap() <= told["rank_seconds"].as_f64().unwrap(), "{told:#}");
     assert_eq!(told["unknown_ends"], 2);
     let ran = mpitrace(&["summary", &file]);
-    assert!(ran.stdout.contains("the time of 2 ranks is up to the last known event"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("the time of 2 ranks is up to the last time stamp"), "{}", ran.stdout);
 }
 
 #[test]

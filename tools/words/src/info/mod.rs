@@ -1,5 +1,6 @@
 //! The results of `info`, as the keys of its JSON.
 
+pub mod ends;
 pub mod interruptions;
 pub mod nodes;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -24,6 +25,7 @@ use mpitrace_trace::undone::Undone;
 use serde::Serialize;
 
 use crate::description::Description;
+use crate::info::ends::EndFacts;
 use crate::info::interruptions::Interruptions;
 use crate::mismatches;
 use crate::places::{self, StuckFacts, WhereFacts};
@@ -88,6 +90,8 @@ pub struct Facts {
     pub ended_by_launcher: bool,
     /// Ranks that did not end well and are in no recorded call.
     pub outside: Vec<u32>,
+    /// Of an incomplete trace, when the time of each rank ended.
+    pub ends: Vec<EndFacts>,
 }
 
 #[derive(Debug, Serialize)]
@@ -244,6 +248,7 @@ impl Facts {
             mismatches: operations.mismatches.clone(),
             stuck: stuck.map(|stuck| StuckFacts::new(&snapshot, &stuck)),
             outside: outside(trace, &unfinished),
+            ends: ends::all(trace, clock, operations),
             unfinished,
         }
     }

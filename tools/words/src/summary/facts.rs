@@ -18,8 +18,10 @@ pub struct Summary {
     pub ranks: u32,
     /// True if every rank finished and kept all calls.
     pub complete: bool,
-    /// Ranks whose end is not known: their time is that up to the last that is known of them.
+    /// Ranks whose end is not known: their time is that up to their last time stamp.
     pub unknown_ends: usize,
+    /// These ended so much later at most, the longest of them; `null`: not known, or there is none.
+    pub unknown_s: Option<f64>,
     /// The longest time of any rank from MPI_Init to MPI_Finalize.
     pub seconds: f64,
     /// That time of all ranks.
@@ -38,6 +40,8 @@ pub struct Summary {
     #[serde(flatten)]
     pub calls: Parts,
     pub parts: RankParts,
+    /// `null`: no rank hung when the job was ended.
+    pub hung: Option<HungFacts>,
     /// True if the ranks' clocks are synchronised. Waiting is not known where they are not.
     pub synchronised: bool,
     /// The length below which waits are not known, since the clocks are not: they count as communication. `null`: the
@@ -62,6 +66,18 @@ pub struct Summary {
     pub processes: Option<Vec<OfRank>>,
     pub verdict: String,
     pub next: Option<String>,
+}
+
+/// The time since the last movement of any rank of the job, or of those of a verdict, until the job was ended; all ranks
+/// together.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct HungFacts {
+    pub seconds: f64,
+    pub least_s: f64,
+    /// `null`: not known.
+    pub most_s: Option<f64>,
+    /// The longest of any rank.
+    pub longest_s: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -208,6 +208,8 @@ pub fn write(groups: &[Group], by: By, sort: Sort, output: &mut dyn Write, style
     let titles = cells(&Group::default(), by, sort);
     let columns = titles.iter().map(|&(title, spare, _)| match by {
         By::Partner => number(title).spare(spare).optional(),
+        // Of jobs that did not end well.
+        By::Rank if title == HUNG => number(title).spare(spare).optional(),
         _ => number(title).spare(spare),
     });
     let mut table = Table::new(&[text("in")].into_iter().chain(columns).collect::<Vec<_>>());
@@ -225,6 +227,8 @@ pub fn write(groups: &[Group], by: By, sort: Sort, output: &mut dyn Write, style
     }
     Ok(())
 }
+
+const HUNG: &str = "hung";
 
 /// The cells of a row behind its name: title, order in which columns are left out, and value.
 fn cells(group: &Group, by: By, sort: Sort) -> Vec<(&'static str, u8, Cell)> {
@@ -248,6 +252,7 @@ fn cells(group: &Group, by: By, sort: Sort) -> Vec<(&'static str, u8, Cell)> {
                 ("collectives", 0, share),
                 ("waiting", 1, of(&[RankPart::Waiting])),
                 ("communicating", 5, of(&[RankPart::Communication])),
+                (HUNG, 6, if parts[RankPart::Hung] > 0.0 { of(&[RankPart::Hung]) } else { Cell::Text(String::new()) }),
                 ("others wait", 0, caused),
             ]
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mpitrace_analysis::account::{Account, Kind, Loss, RankAccount, RankPart};
+use mpitrace_analysis::account::{Account, HowEnded, Hung, Kind, Loss, RankAccount, RankPart};
 use mpitrace_analysis::efficiency;
 use mpitrace_analysis::replay::{Gain, Origin};
 use mpitrace_analysis::run::{Losses, Run};
@@ -11,7 +11,7 @@ use mpitrace_trace::calls::whole_run;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 
-use super::facts::{Efficiencies, LossFacts, OriginFacts, Sample, Share, Summary};
+use super::facts::{Efficiencies, HungFacts, LossFacts, OriginFacts, Sample, Share, Summary};
 use super::verdict::{Evidence, Verdict};
 use super::{processes, unknown_waits};
 use crate::description::communicator_labels;
@@ -40,7 +40,8 @@ impl Summary {
         let mut summary = Summary {
             ranks: trace.world_size,
             complete: trace.complete,
-            unknown_ends: account.ranks.iter().filter(|rank| !rank.end_is_known).count(),
+            unknown_ends: account.ranks.iter().filter(|rank| rank.end.how == HowEnded::LastStamp).count(),
+            unknown_s: unknown_s(account),
             seconds: longest / NS,
             rank_seconds: rank_ns / NS,
             collectives_share: Share::new(account, |rank| rank.collectives_ns),
@@ -50,6 +51,7 @@ impl Summary {
             collectives_s: sum.run_time / NS,
             calls: sum,
             parts: account.rank_parts(),
+            hung: HungFacts::new(account),
             synchronised: clock.is_synchronised(),
             unknown_waits_below_ns: unknown_waits::below_ns(trace, clock),
             efficiency: efficiency::whole_run(account)
@@ -81,6 +83,27 @@ impl Summary {
         self.processes = processes::taken(trace, files);
         self
     }
+}
+
+impl HungFacts {
+    fn new(account: &Account) -> Option<HungFacts> {
+        let Hung { ns, least_ns, most_ns } = account.hung();
+        let longest = account.ranks.iter().map(|rank| rank.hung.ns).fold(0.0, f64::max);
+        let is_known = ns > 0.0 || most_ns.is_none_or(|most| most > 0.0);
+        is_known.then(|| HungFacts {
+            seconds: ns / NS,
+            least_s: least_ns / NS,
+            most_s: most_ns.map(|ns| ns / NS),
+            longest_s: longest / NS,
+        })
+    }
+}
+
+/// How much later than it is known a rank may have ended.
+fn unknown_s(account: &Account) -> Option<f64> {
+    let unknown = account.ranks.iter().filter(|rank| rank.end.how == HowEnded::LastStamp);
+    let later = unknown.map(|rank| Some((rank.end.latest_ns? - rank.end.at_ns) / NS));
+    later.collect::<Option<Vec<f64>>>()?.into_iter().max_by(f64::total_cmp)
 }
 
 impl Share {

@@ -59,11 +59,13 @@ impl Verdict {
             Kind::Interrupted => interrupted(evidence.account),
             Kind::PointToPoint => point_to_point(evidence.account),
             Kind::Warmup | Kind::Outliers => slow(&largest, evidence),
+            Kind::Hung => format!("{}: find out where the ranks were.", hung(evidence.account)),
             Kind::Tracer => "The tracer is the largest loss: these run times are not reliable.".to_owned(),
         };
         let next = match (largest.kind, largest.operations.first()) {
             (_, Some((operation, _))) => format!("diagnose {name} --operation {operation}"),
             (Kind::PointToPoint, _) => format!("summary {name} --by partner"),
+            (Kind::Hung, _) => format!("info {name}"),
             _ => format!("summary {name} --by rank"),
         };
         Verdict { sentence, next: command(next) }
@@ -84,7 +86,8 @@ impl Largest {
         let losses = account.losses(false);
         let of_kind = |kind: Kind| {
             let mut by_operation: BTreeMap<Option<usize>, f64> = BTreeMap::new();
-            let of_kind = losses.iter().filter(|loss| loss.kind == kind);
+            let is_known = kind != Kind::Hung || account.hung().least_ns > 0.0;
+            let of_kind = losses.iter().filter(|loss| is_known && loss.kind == kind);
             of_kind.for_each(|loss| *by_operation.entry(loss.operation).or_default() += loss.ns);
             let ns = by_operation.values().sum();
             let outside = by_operation.remove(&None).unwrap_or(0.0);
@@ -94,7 +97,15 @@ impl Largest {
             operations.sort_by(|one, other| other.1.total_cmp(&one.1));
             Largest { kind, ns, operations }
         };
-        let kinds = [Kind::LateRank, Kind::Interrupted, Kind::PointToPoint, Kind::Warmup, Kind::Outliers, Kind::Tracer];
+        let kinds = [
+            Kind::LateRank,
+            Kind::Interrupted,
+            Kind::PointToPoint,
+            Kind::Warmup,
+            Kind::Outliers,
+            Kind::Hung,
+            Kind::Tracer,
+        ];
         let largest = kinds.map(of_kind).into_iter().max_by(|one, other| one.ns.total_cmp(&other.ns))?;
         // What keeps a rank from its processor and lets the others wait for it is one loss: they wait for that rank.
         let largest = match largest.kind {
@@ -296,6 +307,23 @@ fn why_late(account: &Account, most: &LatePartner) -> String {
     }
 }
 
+/// Which ranks did not move any more, and for how long.
+fn hung(account: &Account) -> String {
+    let longest = account.ranks.iter().map(|rank| rank.hung.ns).fold(0.0, f64::max);
+    unmoved(&account.knot, longest)
+}
+
+/// `Ranks 0-1 began and ended no MPI call in the last 12.0 s`: `knot` are the ranks that a verdict names; without them it
+/// is all.
+pub fn unmoved(knot: &[u32], ns: f64) -> String {
+    let time = text::time(ns);
+    match knot {
+        [] => format!("No rank began or ended an MPI call in the last {time}"),
+        [rank] => format!("Rank {rank} began and ended no MPI call in the last {time}"),
+        ranks => format!("Ranks {} began and ended no MPI call in the last {time}", text::ranks(ranks)),
+    }
+}
+
 /// Slow repetitions, and the cause of most of their loss; without one, the next step.
 fn slow(largest: &Largest, evidence: &Evidence) -> String {
     let is_warmup = largest.kind == Kind::Warmup;
@@ -355,6 +383,11 @@ fn without_loss(summary: &Summary, name: &str) -> Verdict {
         false => (summary.collectives_share.all, "collective calls"),
     };
     let computing = summary.share(summary.parts[RankPart::Computing]);
+    if summary.unknown_ends > 0 {
+        let sentence =
+            format!("No loss of {} or more was found up to the last time stamps of the ranks.", percent(WORTH));
+        return Verdict { sentence, next: Some(format!("mpitrace info {name}")) };
+    }
     let sentence = match () {
         _ if in_mpi < 5.0 * WORTH && summary.divided && computing > MOST => {
             format!("There is little to gain in {calls}: {} of the time is computing.", percent(computing))

@@ -52,7 +52,10 @@ impl Summary {
         notices.truncate(room.min(NOTICES));
         let mut room = room - notices.len();
         lines.extend(notices.into_iter().map(plain));
-        let losses = self.shown.iter().filter(|loss| loss.share >= SMALL).take(LOSSES);
+        // Of a job that moved, looks alone do not say that it hung.
+        let hung = self.hung.is_some_and(|hung| hung.least_s > 0.0);
+        let is_known = |loss: &&LossFacts| loss.loss.kind != Kind::Hung || hung;
+        let losses = self.shown.iter().filter(|loss| loss.share >= SMALL).filter(is_known).take(LOSSES);
         lines.extend(losses.map(|loss| plain(loss.line(self.calls_timed))).take_while(|line| {
             let needs = height(std::slice::from_ref(line));
             let fits = needs <= room;
@@ -89,8 +92,9 @@ impl Summary {
         let [least, most] = [share.min, share.max].map(percent);
         let range = if least == most { String::new() } else { format!(" ({least} to {most} by rank)") };
         format!(
-            "{}, {}: {} of their time in {place}{range}.",
+            "{}, {}{}: {} of their time in {place}{range}.",
             text::count(self.ranks.into(), "rank"),
+            if self.unknown_ends > 0 { "at least " } else { "" },
             seconds(self.seconds),
             percent(share.all)
         )
@@ -117,10 +121,12 @@ impl Summary {
         };
         let incomplete = match self.unknown_ends {
             0 => "This trace is incomplete.".to_owned(),
-            ranks => format!(
-                "This trace is incomplete: the time of {} is up to the last known event.",
-                text::count(ranks as u64, "rank")
-            ),
+            ranks => {
+                let longest = self.unknown_s.map(seconds);
+                let later = longest.map_or_else(String::new, |time| format!(", at most {time} before the end"));
+                let ranks = text::count(ranks as u64, "rank");
+                format!("This trace is incomplete: the time of {ranks} is up to the last time stamp{later}.")
+            }
         };
         let notices = [
             (!self.complete).then_some(incomplete),
@@ -161,6 +167,7 @@ impl Summary {
             (ns(&[RankPart::OtherMpi]), "in other MPI calls"),
             (ns(&[RankPart::Init]), "in MPI_Init"),
             (ns(&[RankPart::Finalize]), "in MPI_Finalize"),
+            (ns(&[RankPart::Hung]), "since the last movement"),
             (ns(&[RankPart::Tracer, RankPart::Perturbed]), "in the tracer"),
             (ns(&[RankPart::Other]), rest),
         ];
@@ -236,6 +243,10 @@ impl LossFacts {
                 _ => format!("{lost}: {rank} in point-to-point calls that can wait{}.", self.partner()),
             },
             Kind::Warmup => format!("{lost}: the first repetitions are slower in {place}."),
+            Kind::Hung => match self.loss.rank {
+                Some(rank) => format!("{lost}: rank {rank} hung until it was ended."),
+                None => format!("{lost}: the ranks hung until they were ended."),
+            },
             Kind::Tracer => format!("{lost}: the tracer itself delays calls in {place}."),
             Kind::Outliers => {
                 let outliers = text::count(self.loss.repetitions as u64, "outlier");

@@ -1,0 +1,80 @@
+/* ended WHAT HOW FOLDER: the ranks exchange by `collectives` or by `messages` alone for a while, and end:
+ *   finalize  by MPI_Finalize
+ *   kill      rank 1 kills itself while the others wait for it
+ *   abort     rank 1 calls MPI_Abort
+ *   exit      rank 1 exits without MPI_Finalize
+ *   moving    rank 0 kills itself while all exchange
+ *   hang      all wait for messages that nobody sends, until rank 0 kills itself
+ * Of `hang` each rank stores in FOLDER/moved.RANK when it began to wait, and rank 0 in FOLDER/killed when it did so:
+ * CLOCK_MONOTONIC_RAW, ns. */
+#include "report.h"
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *folder;
+
+static void store(const char *name, int number)
+{
+    char path[4096], text[32];
+    struct timespec now;
+    if (number < 0) snprintf(path, sizeof path, "%s/%s", folder, name);
+    else snprintf(path, sizeof path, "%s/%s.%d", folder, name, number);
+    FILE *file = fopen(path, "w");
+    if (file == NULL) abort();
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    int length = snprintf(text, sizeof text, "%lld\n", now.tv_sec * 1000000000LL + now.tv_nsec);
+    fwrite(text, 1, length, file);
+    fclose(file);
+}
+
+static void killed(int signal)
+{
+    (void)signal;
+    store("killed", -1);
+    kill(getpid(), SIGKILL);
+}
+
+static void exchange(int collectives)
+{
+    int mine = world_rank, theirs = 0;
+    int up = (world_rank + 1) % world_size, down = (world_rank + world_size - 1) % world_size;
+    if (collectives) MPI_Allreduce(&mine, &theirs, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    else MPI_Sendrecv(&mine, 1, MPI_INT, up, 1, &theirs, 1, MPI_INT, down, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argv[2];
+    int collectives = !strcmp(argv[1], "collectives"), mine = 0;
+    folder = argv[3];
+    MPI_Init(&argc, &argv);
+    world();
+    for (int i = 0; i < 100; i++) {
+        exchange(collectives);
+        if (world_rank == 1) usleep(1000);
+    }
+    if (!strcmp(how, "finalize")) {
+        MPI_Finalize();
+        return 0;
+    }
+    if (world_rank == 0 && (!strcmp(how, "hang") || !strcmp(how, "moving"))) {
+        signal(SIGALRM, killed);
+        ualarm(600000, 0);
+    }
+    if (!strcmp(how, "hang")) {
+        store("moved", world_rank);
+        MPI_Recv(&mine, 1, MPI_INT, (world_rank + 1) % world_size, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (world_rank == 1 && strcmp(how, "moving")) {
+        /* So late that the others wait. */
+        usleep(200000);
+        if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
+        if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 3);
+        if (!strcmp(how, "exit")) exit(4);
+        /* MPICH 5's MPI_Abort can return. */
+        for (;;) pause();
+    }
+    for (;;) exchange(collectives);
+}

@@ -1,0 +1,151 @@
+//! The time of ranks at every end and setting: its parts add up, none is below 0, and none is counted twice.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Case, Test, Trace, binaries, companion, litter};
+use mpitrace_analysis::account::{Account, HowEnded, RankAccount, RankPart};
+use mpitrace_statistics::categories::Rule;
+use mpitrace_trace::clock::Clock;
+use mpitrace_trace::operations::Operations;
+use mpitrace_trace::reader;
+use serde_json::Value;
+
+pub const TESTS: &[Test] = &[
+    Test::new("leave_parts_that_add_up", |case| add_up(case, "1")),
+    Test::new("with_records_of_messages_leave_parts_that_add_up", |case| add_up(case, "records")),
+    Test::new("without_stamps_of_messages_leave_parts_that_add_up", |case| add_up(case, "0")),
+    Test::new("in_a_hang_are_those_that_the_program_knows", hang),
+];
+
+const RANKS: u32 = 3;
+
+/// Runs ended.c, by `mpitrace run` or with the library alone: the trace, recovered where no rank could write it.
+fn ended(case: &Case, what: &str, how: &str, messages: &str, by_run: bool) -> Trace {
+    case.segments.empty();
+    let launch = case.launch(RANKS, "ended.c").arg(what).arg(how).arg(&case.folder);
+    if by_run {
+        let trace = Trace::new(case.folder.join(format!("{what}-{how}-{messages}.mpitrace")));
+        let _ = fs::remove_file(&trace.path);
+        let mut before: Vec<OsString> = vec!["env".into()];
+        before.push(format!("MPITRACE_SEGMENT_DIR={}", case.segments.0.display()).into());
+        before.push(format!("MPITRACE_P2P={messages}").into());
+        before.extend([
+            binaries::companion().into(),
+            "run".into(),
+            "-o".into(),
+            trace.path.clone().into(),
+            "--".into(),
+        ]);
+        let outcome = launch.run_under(&before);
+        litter::sweep();
+        // Where ranks were still ending.
+        if !trace.path.exists() {
+            println!("{what} {how} {messages}: recovered later\n{}", outcome.stderr);
+            return case.recover_soon();
+        }
+        return trace;
+    }
+    let outcome = launch.trace().set("MPITRACE_P2P", messages).run();
+    litter::sweep();
+    if outcome.trace.path.exists() { outcome.trace } else { case.recover_soon() }
+}
+
+/// The ranks of a trace, whose parts add up, also in what the companion says of it.
+#[track_caller]
+fn ranks(path: &Path, what: &str) -> Vec<RankAccount> {
+    let trace = reader::Trace::open(&[path]).expect("a trace");
+    let (clock, operations) = (Clock::new(&trace), Operations::new(&trace));
+    let account = Account::new(&trace, &clock, &operations, Rule::default());
+    for rank in &account.ranks {
+        let sum: f64 = rank.parts.sum();
+        assert!((sum / rank.wall_ns - 1.0).abs() < 1e-3, "{what}: {sum}: {rank:?}");
+        for &part in RankPart::ALL {
+            assert!(rank.parts[part] >= -1e-3 * rank.wall_ns, "{what}: {part:?} of {rank:?}");
+        }
+        assert!(rank.parts.sum_of(&RankPart::MPI) <= rank.wall_ns * 1.001, "{what}: {rank:?}");
+    }
+    let summary = companion::json(&companion::mpitrace(&["summary".as_ref(), path.as_os_str(), "--json".as_ref()]));
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let parts = summary["parts"].as_object().expect("parts");
+    let (sum, all) = (parts.values().map(number).sum::<f64>(), number(&summary["rank_seconds"]));
+    assert!((sum / all - 1.0).abs() < 1e-3, "{what}: {summary:#}");
+    for share in ["all", "min", "median", "max"] {
+        let share = number(&summary["mpi_share"][share]);
+        assert!((0.0..=1.001).contains(&share), "{what}: {summary:#}");
+    }
+    account.ranks
+}
+
+fn add_up(case: &Case, messages: &str) {
+    for what in ["collectives", "messages"] {
+        for how in ["finalize", "kill", "abort", "exit", "moving", "hang"] {
+            for by_run in [false, true] {
+                let named = format!("{what}, {how}, MPITRACE_P2P={messages}, by run: {by_run}");
+                let trace = ended(case, what, how, messages, by_run);
+                for rank in ranks(&trace.path, &named) {
+                    let expected = match (how, rank.end.how) {
+                        ("finalize", how) => how == HowEnded::Finalized,
+                        // Its process may have ended before the observer knew it.
+                        (_, HowEnded::Observed) => by_run,
+                        (_, how) => how == HowEnded::LastStamp,
+                    };
+                    assert!(expected, "{named}: {:?}", rank.end);
+                }
+            }
+        }
+    }
+}
+
+/// For how long the ranks of ended.c hung, as the program knows it, ns.
+fn known(case: &Case) -> f64 {
+    let read = |name: &str| -> f64 {
+        let text = fs::read_to_string(case.folder.join(name)).expect("a time");
+        text.trim().parse().expect("a number")
+    };
+    let moved = (0..RANKS).map(|rank| read(&format!("moved.{rank}"))).fold(0.0, f64::max);
+    read("killed") - moved
+}
+
+/// Of so many runs one is as the program knows it: it can be taken from its processor between its time stamps and those of
+/// the tracer.
+const TRIES: usize = 4;
+const CLOSE_NS: f64 = 5e6;
+
+fn hang(case: &Case) {
+    for what in ["collectives", "messages"] {
+        let tries: Vec<String> = (0..TRIES).map_while(|_| differs(case, what)).collect();
+        assert!(tries.len() < TRIES, "{what}: {tries:#?}");
+    }
+}
+
+/// The first thing that is not as the program knows it.
+fn differs(case: &Case, what: &str) -> Option<String> {
+    let trace = ended(case, what, "hang", "1", true);
+    let (found, known) = (ranks(&trace.path, what), known(case));
+    let first = &found[0];
+    let is_dated = found.iter().all(|rank| rank.end.how == HowEnded::Observed);
+    // Rank 0 was killed first.
+    let is_close = (first.hung.ns - known).abs() <= CLOSE_NS;
+    let most = first.hung.most_ns.unwrap_or(f64::INFINITY) + CLOSE_NS;
+    let holds = first.hung.least_ns - CLOSE_NS <= known && known <= most;
+    let info = companion::json(&companion::mpitrace(&["info".as_ref(), trace.path.as_os_str(), "--json".as_ref()]));
+    let ends = info["ends"].as_array().expect("ends");
+    assert_eq!(ends.len() as u32, RANKS, "{info:#}");
+    assert_eq!(ends[0]["hung_s"].as_f64(), Some(first.hung.ns / 1e9), "{info:#}");
+    let summary =
+        companion::json(&companion::mpitrace(&["summary".as_ref(), trace.path.as_os_str(), "--json".as_ref()]));
+    let losses = summary["losses"].as_array().expect("losses");
+    let loss = losses.iter().find(|loss| loss["kind"] == "hung").expect("a loss");
+    assert_eq!(loss["seconds"], summary["parts"]["hung"], "{summary:#}");
+
+    let plain = ended(case, what, "hang", "1", false);
+    let (bounded, again) = (ranks(&plain.path, what), self::known(case));
+    let most = bounded[0].hung.most_ns.unwrap_or(0.0);
+    let is_bound = bounded[0].hung.least_ns <= again && again <= most + CLOSE_NS;
+    let said = companion::mpitrace(&["summary".as_ref(), plain.path.as_os_str()]).stdout;
+    assert!(said.contains("at least") && said.contains("the time of 3 ranks is up to the last time stamp"), "{said}");
+    let is_known = is_dated && is_close && holds && is_bound;
+    (!is_known).then(|| format!("{known} ns: {found:#?}\nby the library alone {again} ns: {bounded:#?}"))
+}
