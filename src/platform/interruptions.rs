@@ -195,7 +195,7 @@ fn descriptor() -> usize {
 /// True if the kernel changes the word when this thread sleeps for a moment.
 pub fn sees_sleep(word: &AtomicU32) -> bool {
     let before = word.load(Ordering::Relaxed);
-    std::thread::sleep(std::time::Duration::from_nanos(1));
+    crate::time::sleep(std::time::Duration::from_nanos(1));
     word.load(Ordering::Relaxed) != before
 }
 

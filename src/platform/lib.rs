@@ -10,4 +10,5 @@ pub mod node_files;
 pub mod perf;
 pub mod python;
 pub mod ticks;
+pub mod time;
 pub mod tsc;

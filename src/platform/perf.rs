@@ -71,6 +71,8 @@ pub mod format {
     pub const TIME_ENABLED: u64 = 1;
     /// `PERF_FORMAT_TOTAL_TIME_RUNNING`: how long it counted.
     pub const TIME_RUNNING: u64 = 1 << 1;
+    /// `PERF_FORMAT_ID`: the kernel's number of each event, behind its count.
+    pub const ID: u64 = 1 << 2;
     /// `PERF_FORMAT_GROUP`: a leader gives the counts of its group.
     pub const GROUP: u64 = 1 << 3;
 }

@@ -1,10 +1,11 @@
 //! The methods that leave probes, out of which the clocks are found after the run: `linear` and `joint`.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mpitrace_format::layout::ProbeEntry;
 use mpitrace_format::ticks::AffineMap;
+use mpitrace_platform::time::{self, Instant};
 
 use crate::Peers;
 use crate::exchange::Exchange;
@@ -117,7 +118,7 @@ pub(crate) fn probes_over_hypercube(
                     if !again {
                         break;
                     }
-                    std::thread::sleep(pause);
+                    time::sleep(pause);
                     pause *= 2;
                     let found = probe_one(peers, other, exchanges, share(1.0));
                     if width(&found) < width(&closest) {

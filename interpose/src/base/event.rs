@@ -28,3 +28,9 @@ pub fn read(event: c_int, words: &mut [u64]) -> isize {
     // SAFETY: the kernel writes within the slice, and every word is a value.
     unsafe { libc::read(event, words.as_mut_ptr().cast(), size_of_val(words)) }
 }
+
+/// Sets the place in a file, which is none of an event, back by so many bytes. What came out of a pipe is gone.
+pub fn give_back(other: c_int, bytes: isize) {
+    // SAFETY: takes numbers.
+    unsafe { libc::lseek(other, -(bytes as libc::off_t), libc::SEEK_CUR) };
+}

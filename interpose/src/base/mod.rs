@@ -9,6 +9,7 @@ pub mod event_page;
 #[cfg(test)]
 pub mod event_page_tests;
 pub mod first_on_node;
+pub mod hash;
 pub mod kernel;
 pub mod lock;
 pub mod log;

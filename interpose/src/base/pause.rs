@@ -1,6 +1,8 @@
 //! How a rank waits for other ranks that may need its processor.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use mpitrace_platform::time::{Instant, sleep};
 
 /// After this many polls a clock is read and the processor is yielded.
 const LOOKS: u32 = 16;
@@ -42,7 +44,7 @@ impl Pause {
         }
         self.waited = self.since.get_or_insert_with(Instant::now).elapsed();
         if self.waited > self.eager {
-            std::thread::sleep((self.waited / PART).clamp(SHORTEST, LONGEST));
+            sleep((self.waited / PART).clamp(SHORTEST, LONGEST));
         } else {
             std::thread::yield_now();
         }

@@ -6,7 +6,9 @@
 //! time for them, however few they were: the ranks have bounds from the moment at which they met.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use mpitrace_platform::time::{Instant, sleep};
 
 use super::placement::Placement;
 use crate::base::memory::Line;
@@ -200,12 +202,12 @@ fn wait_for(turn: &AtomicU64, expected: u64, limit: &Limit, meanwhile: Option<&d
         if meanwhile.is_some() || spins >= SPINS || spins.is_multiple_of(1000) {
             match meanwhile {
                 Some(work) => {
-                    std::thread::sleep(BETWEEN_LOOKS);
+                    sleep(BETWEEN_LOOKS);
                     work();
                 }
                 // Two ranks may share a processor; where others want it too, only a sleep gives it to the other rank.
                 None if spins < SPINS => std::thread::yield_now(),
-                None => std::thread::sleep(SHORT),
+                None => sleep(SHORT),
             }
             if limit.is_over() {
                 return None;

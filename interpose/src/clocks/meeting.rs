@@ -10,7 +10,9 @@
 //! have come say once more that they are there, and wait for the answer to that: the first leader is there now. Either
 //! all leaders follow its plan, or all follow the one that each of them knows by itself. O(log leaders) messages each.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use mpitrace_platform::time::Instant;
 
 use super::schedule::Plan;
 
@@ -60,7 +62,7 @@ fn step(messages: &mut impl Messages, well: bool, plan: Plan, patience: Duration
     let until = Instant::now() + patience * height(rank) / height(0).max(1);
     let mut every = well;
     for child in children(rank, size) {
-        let left = until.saturating_duration_since(Instant::now()).max(LOOK);
+        let left = (until - Instant::now()).max(LOOK);
         every &= messages.receive(child, left).is_some_and(|words| words[0] == 1);
     }
     let words = if rank == 0 {

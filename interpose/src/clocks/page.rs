@@ -4,10 +4,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mpitrace_format::layout::PAGE;
 use mpitrace_platform::node_files;
+use mpitrace_platform::time::{Instant, sleep};
 
 use super::comparison::{self, Budget, Test};
 use crate::base::memory::{Line, SharedPages};
@@ -217,7 +218,7 @@ fn is_whole(file: &OwnFile) -> bool {
     loop {
         match file.length_if_own() {
             Some(length) if length >= LENGTH => return true,
-            Some(_) if started.elapsed() < PATIENCE_FOR_MEMORY => std::thread::sleep(Duration::from_micros(200)),
+            Some(_) if started.elapsed() < PATIENCE_FOR_MEMORY => sleep(Duration::from_micros(200)),
             _ => return false,
         }
     }

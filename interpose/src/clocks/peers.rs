@@ -1,10 +1,11 @@
 //! The leaders of the clock domains, and how they talk.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mpitrace_format::layout::sync_kind;
 use mpitrace_format::ticks::SimulatedClock;
+use mpitrace_platform::time::Instant;
 use mpitrace_synchronise::Peers;
 
 use super::meeting::{LONG, Messages};

@@ -1,9 +1,10 @@
 //! One synchronisation of the leaders' clocks, and the meetings at which they agree on the next while the program runs.
 
 use std::sync::MutexGuard;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mpitrace_format::layout::{ProbeEntry, SyncEntry, sync_kind};
+use mpitrace_platform::time::Instant;
 use mpitrace_synchronise::{Method, Repetitions, Synchronisation, Synchronised, synchronise};
 
 use super::meeting::{Messages, meet, went_well};

@@ -18,7 +18,8 @@ use mpitrace_format::layout::{CommunicatorEntry, NO_ROOT, UNKNOWN_BYTES, communi
 use mpitrace_format::strings;
 
 use crate::base::allocator::Held;
-use crate::identity::registry::{self, Bounds, Description, FastMap, Registry};
+use crate::base::hash::FastMap;
+use crate::identity::registry::{self, Bounds, Description, Registry};
 use crate::record::call_cache::{self, Call, Declared};
 use crate::record::communicator::{Communicator, Group, Neighbours, mix};
 use crate::record::entry::Entry;

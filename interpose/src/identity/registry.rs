@@ -1,11 +1,11 @@
 //! This rank's knowledge of operations, communicators and data types, behind one lock.
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use mpitrace_format::layout::CommunicatorEntry;
 
+use crate::base::hash::{FastMap, FastSet};
 use crate::base::lock;
 use crate::record::call_cache::{self, Declared};
 use crate::record::call_site;
@@ -13,9 +13,6 @@ use crate::record::communicator::{Communicator, Neighbours};
 use crate::record::entry::Entry;
 use crate::record::thread::ThreadRef;
 use crate::record::trace_buffer::TraceBuffer;
-
-/// A hash map that costs a multiplication a word: its keys come from the program, not from an enemy.
-pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
 
 /// Puts what a handle means into a table: what it meant before. Where the table has no memory for it, it stays for
 /// ever: MPI may still use what a request holds.
@@ -36,12 +33,12 @@ pub struct Registry {
     pub recipes: FastMap<[u64; 2], u64>,
     pub operations: FastMap<Description, u32>,
     pub bounds: Bounds,
-    pub(super) strings: HashMap<String, u32>,
+    pub(super) strings: FastMap<String, u32>,
     pub reductions: FastMap<usize, u32>,
     /// Signatures of derived types that are told apart.
-    signatures: HashSet<u32>,
+    signatures: FastSet<u32>,
     /// The neighbours of this rank in topologies, each different way once.
-    pub(super) neighbours: HashSet<&'static Neighbours>,
+    pub(super) neighbours: FastSet<&'static Neighbours>,
 }
 
 /// Freed and folded communicators: what keeps the tables within their bounds.
@@ -145,10 +142,10 @@ impl Registry {
             recipes: FastMap::default(),
             operations: FastMap::default(),
             bounds: Bounds::default(),
-            strings: HashMap::new(),
+            strings: FastMap::default(),
             reductions: FastMap::default(),
-            signatures: HashSet::new(),
-            neighbours: HashSet::new(),
+            signatures: FastSet::default(),
+            neighbours: FastSet::default(),
         }
     }
 
@@ -169,32 +166,5 @@ impl Registry {
             self.strings.insert(text.to_owned(), reference);
         }
         reference
-    }
-}
-
-/// See [`FastMap`].
-#[derive(Default)]
-pub struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(byte.into());
-        }
-    }
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(word.into());
-    }
-    fn write_i32(&mut self, word: i32) {
-        self.write_u64(word as u32 as u64);
-    }
-    fn write_usize(&mut self, word: usize) {
-        self.write_u64(word as u64);
-    }
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(26) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }

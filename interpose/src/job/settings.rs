@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use mpitrace_format::settings::{is_removed, removed as why_removed};
 use mpitrace_format::ticks::Groups;
+use mpitrace_platform::time::time_of_day;
 use mpitrace_synchronise::{Method, Synchronisation};
 
 use crate::record::watch::means;
@@ -98,7 +99,7 @@ impl Settings {
             run: 0,
             verbose: 1,
             warnings: Vec::new(),
-            started: SystemTime::now(),
+            started: time_of_day(),
         };
         let (mut of_observer, mut capacity) = (false, None);
         for (name, given) in variables.filter(|(_, value)| !value.is_empty()) {

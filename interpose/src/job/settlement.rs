@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use mpitrace_platform::time::{Instant, sleep};
 
 use crate::base::own_file;
 use crate::record::ticks;
@@ -36,7 +38,7 @@ pub fn settle(link: &Path, answer: &str, owner: Option<u32>) -> Option<(String, 
         if started.elapsed() > PATIENCE_FOR_AN_ANSWER {
             return None;
         }
-        std::thread::sleep(Duration::from_millis(10));
+        sleep(Duration::from_millis(10));
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Mutex, OnceLock};
 use bytemuck::Zeroable;
 use mpitrace_format::layout::{NO_RANK, RankHeader, RankTimes, keeps, live_columns, rank_times_flags, state};
 use mpitrace_format::token;
+use mpitrace_platform::time::time_of_day;
 
 use crate::base::allocator::{self, Held};
 use crate::base::{first_on_node, kernel, log, mode, own_file, preloaded, system, unwinder};
@@ -81,7 +82,7 @@ pub fn token(job_key: u64, world_size: u32) -> [u8; 16] {
     if world_size > 1 {
         return token::before_agreement(job_key);
     }
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let now = time_of_day().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     token::of_one_run(job_key, now.as_nanos() as u64, std::process::id())
 }
 

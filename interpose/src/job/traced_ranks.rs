@@ -19,11 +19,13 @@
 
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mpitrace_format::layout::RankHeader;
 use mpitrace_platform::node_files;
+use mpitrace_platform::time::{Instant, sleep};
 
+use crate::base::hash::FastMap;
 use crate::base::own_file::OwnFile;
 use crate::base::{kernel, own_file, system};
 use crate::job::launcher::{Job, Nodes};
@@ -142,7 +144,7 @@ impl TracedRanks {
                 } else if let Some(answer) = read(&link, self.owner) {
                     break answer;
                 } else {
-                    std::thread::sleep(Duration::from_millis(1));
+                    sleep(Duration::from_millis(1));
                     continue;
                 };
                 let (settled, first) = settle(&link, &answer, self.owner).unwrap_or_else(|| (BEYOND.to_owned(), false));
@@ -202,7 +204,7 @@ impl TracedRanks {
             if let Some(answer) = read(&node_link, self.owner) {
                 return answer;
             }
-            std::thread::sleep(Duration::from_millis(1));
+            sleep(Duration::from_millis(1));
         }
         // The rank that asks for this node is late. What is settled now it will read too.
         self.make_answers(job_link);
@@ -254,7 +256,7 @@ impl TracedRanks {
                 // Where there is an answer this one does not count.
                 break (self.some(), sum);
             }
-            std::thread::sleep(pause);
+            sleep(pause);
             // A network file system may show an old listing of a folder for half a minute. A change by this rank makes
             // it read the folder again.
             pause = (2 * pause).min(Duration::from_millis(100));
@@ -320,7 +322,7 @@ fn kernel() -> u64 {
 /// The sum of the ranks that the files in a folder state: each node has one `NAME.COUNT`, or several, of which the
 /// largest counts.
 fn sum_of(folder: &Path) -> u32 {
-    let mut nodes = std::collections::HashMap::new();
+    let mut nodes = FastMap::default();
     for name in own_file::names_in(folder).unwrap_or_default() {
         let name = name.to_string_lossy();
         if let Some((node, count)) = name.rsplit_once('.')

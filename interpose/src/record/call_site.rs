@@ -6,7 +6,6 @@
 //! by the MPI library itself, which is Fortran's way, the unwinder is asked each time for the first frame outside of it.
 //! A place is named when it is met first, under a lock; after that it is found in a table without one.
 
-use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex};
@@ -15,6 +14,7 @@ use mpitrace_format::layout::PYTHON_SITE;
 use mpitrace_platform::python::Place;
 
 use super::python;
+use crate::base::hash::FastMap;
 use crate::base::lock::lock;
 use crate::base::{symbol, unwind};
 
@@ -51,7 +51,7 @@ const SCRIPT: Number = Number::MAX - 1;
 #[derive(Default)]
 struct Sites {
     /// By return address, or by the key of an instruction of Python.
-    known: HashMap<u64, Number>,
+    known: FastMap<u64, Number>,
     texts: Vec<String>,
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::{Anchor, clock_source};
 use mpitrace_format::live::now::anchor_by;
+use mpitrace_platform::time::sleep;
 use mpitrace_platform::tsc;
 
 use crate::base::processor;
@@ -100,7 +101,7 @@ pub fn roughly_hz() -> f64 {
         0 => *MEASURED.get_or_init(|| {
             let before = first_anchor();
             let passed = nanoseconds(libc::CLOCK_MONOTONIC_RAW).wrapping_sub(before.raw_ns);
-            std::thread::sleep(std::time::Duration::from_nanos(FAR.saturating_sub(passed)));
+            sleep(std::time::Duration::from_nanos(FAR.saturating_sub(passed)));
             let after = anchor();
             (after.tick - before.tick) as f64 * 1e9 / (after.raw_ns - before.raw_ns).max(1) as f64
         }),

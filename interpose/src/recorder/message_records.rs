@@ -10,8 +10,9 @@ use std::sync::{Mutex, PoisonError};
 
 use mpitrace_format::layout::{MOST_MESSAGES, MessageEntry, message, partner, stored_bytes};
 
+use crate::base::hash::FastMap;
 use crate::base::{mode, program};
-use crate::identity::registry::{self, FastMap};
+use crate::identity::registry;
 use crate::mpi::{self, abi};
 use crate::record::thread::messages::{KnownMessage, MessageKey};
 use crate::record::thread::{self, ThreadRef, attention};

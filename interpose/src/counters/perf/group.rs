@@ -44,9 +44,9 @@ pub enum Quality {
 pub struct Group {
     /// Empty where nothing could be opened.
     pub(super) descriptors: Vec<c_int>,
-    /// The kernel's number of each event.
-    ids: Vec<Option<u64>>,
-    /// The leader's descriptor was found to be the program's: it is not touched again.
+    /// The kernel's number of each event; fewer where it does not tell one.
+    ids: Vec<u64>,
+    /// The leader's descriptor was found to be closed or the program's: it is not touched again.
     lost: Cell<bool>,
     /// One for each descriptor, or none at all.
     pub(super) pages: Vec<MappedPage>,
@@ -58,14 +58,10 @@ impl Group {
     pub fn open(events: &[(usize, &Event)]) -> (Group, Vec<Note>) {
         let opened = opening::open(&Kernel, events);
         let hardware = events.first().is_some_and(|(_, event)| event.is_hardware());
-        let ids = opened.descriptors.iter().map(|&event| event::id(event)).collect();
-        let mut group = Group {
-            descriptors: opened.descriptors,
-            ids,
-            lost: Cell::new(false),
-            pages: Vec::new(),
-            columns: opened.columns,
-        };
+        let ids: Vec<u64> = opened.descriptors.iter().map_while(|&event| event::id(event)).collect();
+        let lost = Cell::new(ids.len() < opened.descriptors.len());
+        let mut group =
+            Group { descriptors: opened.descriptors, ids, lost, pages: Vec::new(), columns: opened.columns };
         if hardware {
             // The page of a software event has no counter behind it, and its offset is not kept up to date.
             group.pages = group.descriptors.iter().map_while(|&event| MappedPage::new(event).ok()).collect();
@@ -85,25 +81,9 @@ impl Group {
         self.columns.iter().map(|column| column.event)
     }
 
-    /// Looks whether the descriptor that is read is still this group's, with a system call; not where pages are read.
-    /// To be called before a call, whose counts it is not to be among.
-    #[inline(always)]
-    pub fn look(&self) {
-        if !self.descriptors.is_empty() && self.pages.is_empty() {
-            self.ask_whose_it_is();
-        }
-    }
-
-    #[inline(never)]
-    fn ask_whose_it_is(&self) {
-        if !self.lost.get() {
-            self.lost.set(!self.is_ours(0));
-        }
-    }
-
     /// The descriptor with this place is still that of our event.
     fn is_ours(&self, place: usize) -> bool {
-        self.ids[place].is_some() && event::id(self.descriptors[place]) == self.ids[place]
+        self.ids.get(place).is_some_and(|id| event::id(self.descriptors[place]) == Some(*id))
     }
 
     /// Stores the times and counts in `words`, which are as many as [`Group::words`] says.
@@ -136,11 +116,8 @@ impl Group {
         else {
             return;
         };
-        if !self.pages.is_empty() {
-            // One of them does not tell.
-            self.ask_whose_it_is();
-        }
-        let Some(reading) = (!self.lost.get()).then(|| system::read(leader)).flatten() else {
+        let Some(reading) = (!self.lost.get()).then(|| system::read(leader, Some(&self.ids))).flatten() else {
+            self.lost.set(true);
             times.fill(UNREADABLE);
             return;
         };
@@ -225,7 +202,7 @@ mod tests {
         let columns = vec![column(2, 0, None), column(0, 0, Some((1, false))), column(1, 0, Some((1, true)))];
         std::mem::ManuallyDrop::new(Group {
             descriptors: vec![-1, -1],
-            ids: vec![None; 2],
+            ids: Vec::new(),
             lost: Cell::new(false),
             pages: Vec::new(),
             columns,

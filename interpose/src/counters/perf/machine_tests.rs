@@ -55,7 +55,7 @@ impl Group {
 
     /// How long it was to count and how long it counted since it was opened, ns; `None` where nothing is open.
     fn times(&self) -> Option<(u64, u64)> {
-        let reading = system::read(*self.descriptors.first()?)?;
+        let reading = system::read(*self.descriptors.first()?, None)?;
         Some((reading.enabled, reading.running))
     }
 }
@@ -267,6 +267,30 @@ fn a_program_that_closes_all_it_has_open_loses_counts_and_no_data() {
     assert_eq!((counters.difference(&before, &after, &mut values), values), (Quality::Silent, [9; 2]));
     drop(counters);
     assert!(of_program.iter().all(|file| file.metadata().is_ok()), "the program's files are open");
+}
+
+/// Without a reading in between the descriptor is not known to be closed: what the one reading takes from the file of the
+/// program is given back.
+#[test]
+fn a_file_that_gets_the_number_of_an_event_is_read_once_and_set_back() {
+    let _alone = alone();
+    let (counters, notes) = Counters::open(&events(&["task-clock", "faults"]));
+    let Some(&leader) = counters.software.descriptors.first() else {
+        return eprintln!("skipped: {}", said(&notes));
+    };
+    let (mut before, mut after, mut values) = (vec![0; counters.words()], vec![0; counters.words()], [9; 2]);
+    let mut text = std::fs::File::open("/proc/self/maps").unwrap();
+    for _ in 0..2 {
+        counters.read_before(&mut before);
+        // SAFETY: the number is that of an event of this test.
+        assert_eq!(unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&text), leader) }, leader);
+        counters.read_after(&mut after);
+        assert_eq!(std::io::Seek::stream_position(&mut text).unwrap(), 0, "the program's file is where it was");
+        assert_eq!((counters.difference(&before, &after, &mut values), values), (Quality::Silent, [9; 2]));
+    }
+    drop(counters);
+    // SAFETY: takes a number, of a file of this test.
+    assert_eq!(unsafe { libc::close(leader) }, 0, "it was left open");
 }
 
 /// How many files a process may have open; those tests that fill them allow no more than 4096.

@@ -54,15 +54,13 @@ impl Counters {
     }
 
     /// Reads all counters before a call into `reading`, which has [`Counters::words`] words; else it is left as it is.
-    /// At most two system calls a group. To be called on the thread that opened them.
+    /// At most one system call a group. To be called on the thread that opened them.
     ///
     /// Hardware events come last here and first after the call, so that they do not count the other group's system
     /// call.
     #[inline(always)]
     pub fn read_before(&self, reading: &mut [u64]) {
         if let Some((hardware, software)) = self.parts(reading) {
-            self.software.look();
-            self.hardware.look();
             self.software.read_into(software);
             self.hardware.read_into(hardware);
         }

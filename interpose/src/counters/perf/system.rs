@@ -1,17 +1,20 @@
 //! The system calls of perf_event, as a trait, so that what is decided by their answers can be tried without a PMU.
 
 use std::ffi::c_int;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mpitrace_platform::perf::{self, Attributes, SOFTWARE, flag, format};
+use mpitrace_platform::time::Instant;
 
 use crate::base::{descriptor, event, own_file};
 use crate::counters::perf::event::Encoding;
 
-/// A leader gives the counts of its group, with the times.
-const READ_FORMAT: u64 = format::TIME_ENABLED | format::TIME_RUNNING | format::GROUP;
+/// A leader gives the counts of its group, with the times, and with the number of each event.
+const READ_FORMAT: u64 = format::TIME_ENABLED | format::TIME_RUNNING | format::ID | format::GROUP;
 /// How many words such a reading has before the counts: their number, time enabled and time running.
 const HEAD: usize = 3;
+/// How many words it has of each event: its count and its number.
+const OF_EVENT: usize = 2;
 /// The most events of a group, so that a reading fits on the stack; processors have about 8 counters.
 pub const MOST: usize = 32;
 
@@ -74,7 +77,7 @@ impl System for Kernel {
     fn runs(&self, leader: c_int) -> bool {
         let begin = Instant::now();
         loop {
-            match read(leader) {
+            match read(leader, None) {
                 Some(reading) if reading.running > 0 => return true,
                 None => return false,
                 Some(_) if begin.elapsed() > TURN => return false,
@@ -97,13 +100,26 @@ impl System for Kernel {
     }
 }
 
-/// Reads a group in one system call; `None`: the descriptor is none of a group any more.
-pub fn read(leader: c_int) -> Option<Reading> {
-    let mut words = [0u64; HEAD + MOST];
+/// Reads a group in one system call. `None`: the descriptor is not of a group with events of these numbers, if they are
+/// given. The program has closed it then; where a file of its own has it that can be positioned, what was read is given
+/// back.
+pub fn read(leader: c_int, ids: Option<&[u64]>) -> Option<Reading> {
+    let mut words = [0u64; HEAD + OF_EVENT * MOST];
     let bytes = event::read(leader, &mut words);
-    let [members, enabled, running, ref counts @ ..] = words;
-    let expected = (HEAD as u64).wrapping_add(members).wrapping_mul(size_of::<u64>() as u64);
-    (bytes > 0 && bytes as u64 == expected).then_some(Reading { enabled, running, counts: *counts })
+    let [members, enabled, running, ref events @ ..] = words;
+    let mut reading = Reading { enabled, running, counts: [0; MOST] };
+    let expected =
+        members.wrapping_mul(OF_EVENT as u64).wrapping_add(HEAD as u64).wrapping_mul(size_of::<u64>() as u64);
+    let mut is_ours = bytes > 0 && bytes as u64 == expected && ids.is_none_or(|ids| ids.len() as u64 == members);
+    let events = events.chunks_exact(OF_EVENT).take(members.min(MOST as u64) as usize);
+    for (place, (event, count)) in events.zip(&mut reading.counts).enumerate() {
+        *count = event[0];
+        is_ours &= ids.is_none_or(|ids| ids.get(place) == Some(&event[1]));
+    }
+    if !is_ours && bytes > 0 {
+        event::give_back(leader, bytes);
+    }
+    is_ours.then_some(reading)
 }
 
 fn number_in(path: &str) -> Option<i32> {

@@ -3,11 +3,11 @@
 //! An object that was linked with -Bsymbolic, by link-time optimisation, or with these functions hidden has no relocation
 //! for them.
 
-use std::collections::HashMap;
 use std::ffi::CStr;
 
 use mpitrace_format::algorithms::functions;
 
+use crate::base::hash::FastMap;
 use crate::base::symbol;
 
 const DT_PLTRELSZ: i64 = 2;
@@ -19,7 +19,7 @@ const DT_JMPREL: i64 = 23;
 
 /// For each function whether another object has a relocation by its symbol.
 pub fn find() -> Vec<bool> {
-    let index: HashMap<&[u8], usize> =
+    let index: FastMap<&[u8], usize> =
         functions().iter().enumerate().map(|(index, function)| (function.symbol.as_bytes(), index)).collect();
     let mut found = vec![false; functions().len()];
     let ours = symbol::object_of(find as *const () as usize);
