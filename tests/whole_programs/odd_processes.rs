@@ -27,6 +27,7 @@ pub const TESTS: &[Test] = &[
         .on(WITHOUT_DESCRIPTORS),
     Test::new("that_close_all_descriptors_in_finalize_keep_their_files", in_finalize).on(CLOSES_IN_FINALIZE),
     Test::new("without_standard_descriptors_are_traced", no_standard_descriptors),
+    Test::new("without_a_standard_error_get_no_lines_into_their_files", number_two),
     Test::new("whose_working_folder_vanishes_are_traced", vanishing).second_tier(),
     Test::new("that_close_and_open_their_library_again_run_on", reopened).on(ALONE),
     Test::new("with_a_profiler_s_timer_are_traced", profiled),
@@ -122,6 +123,17 @@ fn no_standard_descriptors(case: &Case) {
         assert_eq!(sums(result(&format!("traced.{rank}"))), plain, "rank {rank}");
     }
     traced.trace.info().assert_is(&calls(2));
+}
+
+fn number_two(case: &Case) {
+    let closed: Vec<OsString> =
+        ["sh", "-c", "exec \"$@\" 2>&-", "sh"].iter().map(|&word| OsString::from(word)).collect();
+    let launch = || case.launch(1, "number_two.c").arg(case.folder.join("mine")).behind(&closed);
+    let plain = launch().run();
+    assert_eq!(plain.stdout, "4 bytes\n", "exit code {}", plain.code);
+    let traced = launch().trace().run();
+    traced.same_as(&plain);
+    assert_eq!(traced.trace.info().records, 100);
 }
 
 fn vanishing(case: &Case) {

@@ -1,7 +1,7 @@
 //! The few lines that the tracer says, on the standard error of one rank.
 
 use std::io;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use mpitrace_format::layout::NO_RANK;
 
@@ -43,9 +43,27 @@ fn at_level(level: u8, text: &str) {
     }
 }
 
+/// The process was started without a standard error: what has its number is a file of the program.
+static IS_MISSING: AtomicBool = AtomicBool::new(false);
+
+/// Looks when the library is loaded, before the program opens anything.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK: extern "C" fn() = {
+    extern "C" fn look() {
+        // SAFETY: takes numbers, and changes nothing.
+        let is_open = errno::kept(|| unsafe { libc::fcntl(libc::STDERR_FILENO, libc::F_GETFD) } >= 0);
+        IS_MISSING.store(!is_open, Ordering::Relaxed);
+    }
+    look
+};
+
 /// Writes to the standard error in one piece, so that lines of several ranks do not mix. Where that cannot be written to
 /// the text is lost.
 fn write(mut text: &[u8]) {
+    if IS_MISSING.load(Ordering::Relaxed) {
+        return;
+    }
     while !text.is_empty() {
         // SAFETY: the bytes are the slice's.
         let written = unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
