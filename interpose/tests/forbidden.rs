@@ -6,10 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-/// What may have a file, or the number of one.
+/// Files of the library that may have an open file, or the number of one.
 const OF_FILES: [&str; 3] = ["base/own_file.rs", "base/own_socket.rs", "base/descriptor.rs"];
 
-/// What has a file, makes the number of one, or opens one for a moment by a low number: last words of a path.
+/// Names that have a file, make the number of one, or open one for a moment by a low number: last words of a path.
 const NAMES: [&str; 10] = [
     "File",
     "OpenOptions",
@@ -22,12 +22,12 @@ const NAMES: [&str; 10] = [
     "read_dir",
     "read_to_string",
 ];
-/// The same, with the word before.
+/// Functions that open, close or copy one: the last two words of a path.
 const PATHS: [&str; 8] =
     ["fs::read", "fs::write", "fs::copy", "libc::open", "libc::openat", "libc::close", "libc::dup", "libc::dup2"];
 
-/// Of std, what panics or ends the process where the system refuses a call, a text is not UTF-8 or nobody reads the
-/// standard error: with what is used instead. Last words of a path, and such with the word before.
+/// Functions of std that panic or end the process where the system refuses a call, a text is not UTF-8 or nobody reads the
+/// standard error, each with what is used instead. Last words of a path, and such with the word before.
 const PANICS: [(&str, &str); 17] = [
     ("thread::sleep", "mpitrace_platform::time::sleep"),
     ("thread::spawn", "base::system::start_thread"),
@@ -74,7 +74,7 @@ fn has_a_file(name: &str) -> bool {
     NAMES.contains(&last.as_str()) && with_before != "Kind::File" || PATHS.contains(&with_before.as_str())
 }
 
-/// What is used instead of a function that panics.
+/// The name of ours that is used instead of a function that panics.
 fn instead_of(name: &str, line: &str) -> Option<&'static str> {
     let [last, with_before] = ends(name);
     let known = PANICS.iter().find(|(panics, _)| last == *panics || with_before == *panics);
@@ -125,7 +125,7 @@ fn panics(name: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// What `look` finds in all files but these.
+/// Uses that `look` finds in all files but these.
 fn found(but: &[&str], look: fn(&str, &str) -> Vec<String>) -> Vec<String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut all = Vec::new();

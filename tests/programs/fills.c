@@ -3,7 +3,8 @@
  *   fsize   the process may not make a file of more bytes from now on: the MPI library may need larger ones before
  *   memory  so many bytes are allocated, which is reported
  *   space   nothing; the address space in use goes to stderr, bytes
- *   death   rank NUMBER ends by SIGKILL when all its calls have returned */
+ *   death   rank NUMBER ends by SIGKILL when all its calls have returned
+ *   abort, exit, return, segv   so does that rank end, with code 7 where it has one; the others wait for it */
 #include "report.h"
 
 #include <signal.h>
@@ -41,6 +42,14 @@ int main(int argc, char **argv)
     }
     MPI_Allreduce(&sum, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     if (!strcmp(what, "death") && world_rank == (int)number) kill(getpid(), SIGKILL);
+    if (!strcmp(what, "abort") || !strcmp(what, "exit") || !strcmp(what, "return") || !strcmp(what, "segv")) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (world_rank != (int)number) MPI_Barrier(MPI_COMM_WORLD);
+        if (!strcmp(what, "abort")) MPI_Abort(MPI_COMM_WORLD, 7);
+        if (!strcmp(what, "exit")) exit(7);
+        if (!strcmp(what, "return")) return 7;
+        *(volatile int *)8 = 1;
+    }
     report("%.17g %.17g, %s", sum, out, memory ? "with memory" : "without");
     free(memory);
     MPI_Finalize();

@@ -12,6 +12,7 @@ use std::process::Command;
 pub const TESTS: &[Test] = &[
     Test::new("on_the_size_of_files_keep_what_fits", file_size),
     Test::new("on_open_files_lose_nothing", open_files),
+    Test::new("on_open_files_that_the_program_has_used_up_lose_nothing", no_descriptors),
     Test::new("on_address_space_leave_the_program_its_own", address_space),
     Test::new("on_data_end_the_recording_and_not_the_program", data).on(On::Only(&["ompi4", "mpich4"])),
     Test::new("of_the_tracer_s_memory_at_any_request_end_no_program", each_request)
@@ -19,6 +20,7 @@ pub const TESTS: &[Test] = &[
         .second_tier(),
     Test::new("of_the_tracer_s_memory_end_no_rank", requests_of_ranks).second_tier(),
     Test::new("on_perf_events_by_seccomp_are_said", seccomp),
+    Test::new("on_system_calls_by_seccomp_end_no_tracing", own_calls),
     Test::new("on_perf_events_by_paranoid_are_said", paranoid),
     Test::new("of_a_timer_every_300_us_lose_nothing", signals),
     mounted("on_live_records_are_said_by_the_rank_that_meets_them", half_way_of_one_rank),
@@ -44,7 +46,7 @@ const CALLS: u64 = 50_000;
 const RECORDS: u64 = 2 * (CALLS + 1);
 
 /// Shell commands before the job, in a mount namespace of its own. `$0` is the argument.
-fn in_namespace(commands: &str, argument: &Path) -> Vec<OsString> {
+pub fn in_namespace(commands: &str, argument: &Path) -> Vec<OsString> {
     let script = format!("{commands} && exec \"$@\"");
     let mut words: Vec<OsString> = vec!["unshare".into(), "--mount".into()];
     // SAFETY: geteuid takes nothing and cannot fail.
@@ -55,7 +57,7 @@ fn in_namespace(commands: &str, argument: &Path) -> Vec<OsString> {
     words
 }
 
-fn mounts_permitted() -> Result<(), String> {
+pub fn mounts_permitted() -> Result<(), String> {
     let words = in_namespace("mount -t tmpfs none \"$0\"", Path::new("/mnt"));
     let tried = Command::new(&words[0]).args(&words[1..]).arg("true").output();
     match tried {
@@ -120,6 +122,28 @@ fn open_files(case: &Case) {
     let traced = launch().set("MPITRACE_EVENTS", "task-clock,page-faults").trace().run();
     traced.same_as(&plain);
     assert_eq!(traced.trace.info().records, 2002, "{}", traced.stderr);
+}
+
+/// From some moment on the program holds all descriptors that it may have: the trace, and where the records do not all
+/// fit into memory their block file, is written by one that was kept for it.
+fn no_descriptors(case: &Case) {
+    let shell = ["sh", "-c", "ulimit -n 512 && exec \"$@\"", "sh"].map(OsString::from);
+    for (when, capacity) in [("last", "0"), ("first", "4096")] {
+        let launch = || {
+            let launch = case.launch(2, "holds_descriptors.c").arg(when).arg("20000").behind(&shell);
+            if capacity == "0" { launch } else { launch.set("MPITRACE_CAPACITY", capacity) }
+        };
+        let plain = launch().run();
+        if plain.code != 0 {
+            // The library needs one itself.
+            continue;
+        }
+        let traced = launch().trace().run();
+        traced.same_as(&plain);
+        assert_said(&traced, WRITTEN, &[]);
+        let info = traced.trace.info();
+        assert_eq!((info.records, info.complete), (2 * 20_001, true), "{when}\n{}", traced.stderr);
+    }
 }
 
 /// Whoever limits it has measured what the program needs: the tracer takes a part of what is left, in which fewer
@@ -187,8 +211,8 @@ fn requests_of_ranks(case: &Case) {
 }
 
 fn seccomp(case: &Case) {
-    let filter = build::program(case.mpi, "without_perf.c");
-    let launch = || case.launch(2, "repeat.c").behind(&[filter.clone().into()]);
+    let filter = build::program(case.mpi, "without_calls.c");
+    let launch = || case.launch(2, "repeat.c").behind(&[filter.clone().into(), "perf_event_open".into()]);
     let plain = launch().run();
     let traced = launch().set("MPITRACE_EVENTS", "task-clock,messages").trace().run();
     traced.same_as(&plain);
@@ -197,6 +221,50 @@ fn seccomp(case: &Case) {
     assert_eq!((info.records, info.complete), (20, true));
     assert!(info.counters_limited["task-clock"].contains("seccomp"), "{:?}", info.counters_limited);
     assert!(info.counters.iter().any(|name| name.contains("messages")), "{:?}", info.counters);
+}
+
+/// System calls that only the traced run makes, as the page on limits has them: without any of them nothing is lost but
+/// what one line says, and no panic ends the tracing.
+const OWN_CALLS: [&str; 15] = [
+    "clock_gettime",
+    "clock_nanosleep",
+    "fallocate",
+    "fstatfs",
+    "fsync",
+    "getcwd",
+    "getppid",
+    "getrusage",
+    "linkat",
+    "memfd_create",
+    "perf_event_open",
+    "pwrite64",
+    "rt_sigpending",
+    "rt_sigtimedwait",
+    "statx",
+];
+
+fn own_calls(case: &Case) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/what-cannot-be-traced.md");
+    let page = fs::read_to_string(page).expect("the page on limits");
+    let filter = build::program(case.mpi, "without_calls.c");
+    for call in OWN_CALLS {
+        assert!(page.contains(&format!("`{call}`")), "the page names {call}");
+        let launch = || case.launch(2, "repeat.c").behind(&[filter.clone().into(), call.into()]);
+        let plain = launch().run();
+        if plain.code != 0 {
+            // The library itself cannot do without it.
+            continue;
+        }
+        let traced = launch().trace().run();
+        traced.same_as(&plain);
+        assert!(!traced.stderr.contains("internal error"), "without {call}: {}", traced.stderr);
+        if traced.trace.path.exists() {
+            assert_eq!(traced.trace.info().records, 20, "without {call}: {}", traced.stderr);
+        } else {
+            assert_eq!(traced.lines_with(NOT_WRITTEN).len(), 1, "without {call}: {}", traced.stderr);
+            assert_eq!(case.recover().info().records, 20, "without {call}");
+        }
+    }
 }
 
 /// An event of the kernel, for a process without the rights that root has, where a normal user may not have it.

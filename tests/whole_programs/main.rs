@@ -57,6 +57,7 @@ mod odd_processes;
 mod output;
 mod partners;
 mod preload;
+mod private_memory;
 mod process_state;
 mod processes;
 mod processor_counters;
@@ -134,6 +135,7 @@ fn main() {
         ("interruptions", interruptions::TESTS),
         ("capacity", capacity::TESTS),
         ("limits", limits::TESTS),
+        ("private_memory", private_memory::TESTS),
         ("bounds", bounds::TESTS),
         ("death", death::TESTS),
         ("broken", broken::TESTS),

@@ -4,6 +4,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::base::descriptor;
 use crate::base::own_file::OwnFile;
 use crate::base::system;
 
@@ -22,7 +23,8 @@ pub fn is_first(subject: &str) -> bool {
         key => key,
     };
     let name = format!("mpitrace-{}-{key:016x}-{subject}", system::user());
-    let taken = SocketAddr::from_abstract_name(name).and_then(|name| UnixDatagram::bind_addr(&name));
+    let taken = SocketAddr::from_abstract_name(name)
+        .and_then(|name| descriptor::with_reserve(|| UnixDatagram::bind_addr(&name)));
     match taken {
         Err(error) => error.kind() != std::io::ErrorKind::AddrInUse,
         Ok(held) => {

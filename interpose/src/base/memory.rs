@@ -1,6 +1,7 @@
 //! Memory for the trace buffer: a file that is allocated before it is touched, mapped, and locked as long as its
 //! process lives; or private memory. And the pages that ranks of a node share.
 
+use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr::NonNull;
@@ -98,6 +99,27 @@ impl Mapping {
     pub fn copy(&self, from: u64, to: u64, length: u64) {
         // SAFETY: both ranges lie within the mapping; what is stored there are numbers, for which all bits are a value.
         unsafe { self.range(from, length).copy_to(self.range(to, length), length as usize) };
+    }
+
+    /// Writes a range that has memory to the same place of a file. What other threads store there meanwhile is written
+    /// as it was before or after.
+    pub fn write_to(&self, file: &OwnFile, offset: u64, length: u64) -> io::Result<()> {
+        let (memory, mut written) = (self.range(offset, length), 0);
+        let file = file.ours()?.as_raw_fd();
+        while written < length {
+            let (from, place) = (memory.wrapping_add(written as usize).cast(), offset + written);
+            let left = (length - written) as usize;
+            // SAFETY: the kernel checks the addresses, and changes nothing there.
+            match unsafe { libc::pwrite(file, from, left, place as libc::off_t) } {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                count if count > 0 => written += count as u64,
+                _ => match io::Error::last_os_error() {
+                    error if error.kind() == io::ErrorKind::Interrupted => {}
+                    error => return Err(error),
+                },
+            }
+        }
+        Ok(())
     }
 
     /// Copies `count` values out of a range that has memory, and that belongs to the caller at this moment.

@@ -3,7 +3,7 @@
 //! The program may close any descriptor at any time, and a file of its own may get the number. So each of ours lies high
 //! and is marked close-on-exec, and is used, written, cut and closed only after fstat(2) has said that it is ours still.
 //! What has become another's is left alone, and ours is opened again by its name. No other file of this library has a
-//! `File` or the number of one (`tests/descriptors.rs`).
+//! `File` or the number of one (`tests/forbidden.rs`).
 
 use std::borrow::Borrow;
 use std::ffi::{CStr, CString, OsStr, OsString, c_int};
@@ -16,7 +16,8 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::base::{descriptor, system};
+use crate::base::descriptor::{self, Identity};
+use crate::base::system;
 
 /// A file by a descriptor that the program may have closed since.
 #[derive(Debug)]
@@ -26,20 +27,16 @@ struct Guarded<F: Borrow<File>> {
     identity: Identity,
 }
 
-/// Device and number of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity(u64, u64);
-
 impl<F: Borrow<File>> Guarded<F> {
     fn new(file: F) -> io::Result<Guarded<F>> {
         let file = ManuallyDrop::new(file);
         // Without an identity it cannot be known whose it is: then it is left alone.
-        let identity = identity((*file).borrow())?;
+        let identity = descriptor::identity((*file).borrow().as_raw_fd())?;
         Ok(Guarded { file, identity })
     }
 
     fn is_ours(&self) -> bool {
-        identity((*self.file).borrow()).is_ok_and(|found| found == self.identity)
+        descriptor::identity((*self.file).borrow().as_raw_fd()).is_ok_and(|found| found == self.identity)
     }
 
     /// `EBADF`: the program has closed the descriptor, or a file of its own has it.
@@ -54,12 +51,9 @@ impl<F: Borrow<File>> Drop for Guarded<F> {
         if self.is_ours() {
             // SAFETY: nothing uses the field any more.
             unsafe { ManuallyDrop::drop(&mut self.file) };
+            descriptor::renew();
         }
     }
-}
-
-fn identity(file: &File) -> io::Result<Identity> {
-    file.metadata().map(|found| Identity(found.dev(), found.ino()))
 }
 
 /// A file of the tracer.
@@ -193,10 +187,13 @@ impl OwnFile {
         mpitrace_format::file::synchronise(file)?;
         // Closing one of two descriptors asks the file system as closing the only one does.
         match descriptor::duplicate(file.as_raw_fd()) {
-            Some(second) if !descriptor::close(second) => Err(io::Error::last_os_error())
+            Some(second) => {
+                let closed = if descriptor::close(second) { Ok(()) } else { Err(io::Error::last_os_error()) };
+                descriptor::renew();
                 // Linux has closed it then.
-                .or_else(|error| if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) }),
-            _ => Ok(()),
+                closed.or_else(|error| if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) })
+            }
+            None => Ok(()),
         }
     }
 
@@ -246,18 +243,18 @@ fn c_string(path: &Path) -> io::Result<CString> {
 }
 
 fn open(path: &CStr, flags: c_int, mode: u32) -> io::Result<File> {
-    loop {
-        // SAFETY: the path is a C string that outlives the call.
-        let opened = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, mode) };
-        if opened >= 0 {
-            // SAFETY: the descriptor has just been made, and nothing else has it.
-            return Ok(high(unsafe { File::from_raw_fd(opened) }));
+    let opened = descriptor::with_reserve(|| {
+        loop {
+            // SAFETY: the path is a C string that outlives the call.
+            let opened = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, mode) };
+            let error = io::Error::last_os_error();
+            if opened >= 0 || error.kind() != io::ErrorKind::Interrupted {
+                return if opened >= 0 { Ok(opened) } else { Err(error) };
+            }
         }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
+    })?;
+    // SAFETY: the descriptor has just been made, and nothing else has it.
+    Ok(high(unsafe { File::from_raw_fd(opened) }))
 }
 
 fn high(file: File) -> File {
@@ -345,9 +342,10 @@ pub fn settle_folder(folder: &Path) -> io::Result<()> {
 
 /// Has the kernel make room for descriptors with high numbers. In a process with threads it waits for all processors
 /// before it uses the larger table (about 10 ms on two of them), and MPI libraries start threads in MPI_Init: so this
-/// is done before.
+/// is done before. And takes a reserve of them, for the trace.
 pub fn make_room() {
     drop(open_to_read(c"/dev/null"));
+    descriptor::reserve();
 }
 
 #[cfg(test)]

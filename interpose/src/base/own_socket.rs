@@ -7,7 +7,9 @@
 use std::ffi::c_int;
 use std::io;
 use std::mem::{MaybeUninit, offset_of};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use mpitrace_platform::time::Instant;
 
 use crate::base::{descriptor, system};
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mpitrace_format::layout::{FinalizeTimes, RankTimes, interruption_flags, state};
 
 use crate::base::prompt::Prompt;
-use crate::base::{first_on_node, log, mode, symbol, system};
+use crate::base::{descriptor, first_on_node, log, mode, symbol, system};
 use crate::clocks::{self, Ranks};
 use crate::counters::mpi_t;
 use crate::identity::{communicator_table, datatype};
@@ -18,7 +18,7 @@ use crate::job::starting::Starting;
 use crate::job::startup::{self, Identity, Prepared};
 use crate::job::traced_ranks::{Answer, Found, TracedRanks};
 use crate::job::writers::Writers;
-use crate::job::{exit_writer, output, output_name};
+use crate::job::{exit_writer, kept, output, output_name};
 use crate::mpi::collectives::Collectives;
 use crate::mpi::{Comm, abi, world};
 use crate::record::trace_buffer::TraceBuffer;
@@ -275,7 +275,15 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
     if !world::any_session() {
         symbol::forget();
     }
-    own(&|run, _| output::add_finalize_times(run, FinalizeTimes { whole: ticks::now().wrapping_sub(enter), library }));
+    own(&|run, _| {
+        output::add_finalize_times(run, FinalizeTimes { whole: ticks::now().wrapping_sub(enter), library });
+        if run.ended.load(Ordering::Acquire) {
+            if run.live.get().is_some_and(|live| live.give_back_all()) {
+                kept::remove_copy();
+            }
+            descriptor::give_up_reserve();
+        }
+    });
     result
 }
 
@@ -312,7 +320,7 @@ fn finish(run: &Run, world: &World) {
     }
 }
 
-/// `MPI_Abort`: the records lie safe already; the other ranks may be dead before they know.
+/// `MPI_Abort`: the records lie safe already, or are copied.
 pub fn abort(forward: &dyn Fn() -> c_int) -> c_int {
     if mode::is_on()
         && let Some(run) = run::own()
@@ -320,15 +328,12 @@ pub fn abort(forward: &dyn Fn() -> c_int) -> c_int {
     {
         exit_writer::mark(run, state::ABORTED);
         thread::current().inspect(|thread| thread.times().set_last(ticks::now(), 0));
-        // Programs call it on all ranks at once: one of each node says so.
-        if let Some(folder) = live.folder()
-            && first_on_node::is_first("aborts")
-        {
-            log::warn(&format!(
-                "MPI_Abort: the records are kept: on each node `mpitrace recover {} -o FILE` makes a trace from them",
-                folder.display()
-            ));
-        }
+        system::without_file_size_signal(|| {
+            thread::catch_panic(|| {
+                kept::at_abort(run, live);
+                Some(())
+            })
+        });
     }
     forward()
 }

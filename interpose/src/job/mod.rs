@@ -6,6 +6,7 @@
 
 pub mod agreement;
 pub mod exit_writer;
+pub mod kept;
 pub mod launcher;
 mod leftovers;
 pub mod lifecycle;

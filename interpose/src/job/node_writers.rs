@@ -8,7 +8,9 @@
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use mpitrace_platform::time::Instant;
 
 use crate::base::own_file::OwnFile;
 use crate::base::own_socket::{OwnSocket, Received};

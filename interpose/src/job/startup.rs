@@ -16,7 +16,7 @@ use crate::counters::{kinds, message_counters};
 use crate::identity::registry;
 use crate::job::run::{RUN, Run, World};
 use crate::job::settings::{PointToPoint, Settings};
-use crate::job::{leftovers, metadata, output_name};
+use crate::job::{kept, leftovers, metadata, output_name};
 use crate::mpi::{self, abi};
 use crate::record::thread::{self, messages, partners, waits};
 use crate::record::trace_buffer::{self, TraceBuffer};
@@ -172,6 +172,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         call_site::start();
     }
     stop_in_children();
+    kept::at_exit();
     watch::choose(run.settings.interruptions);
     quota::find(Path::new("/"));
     thread::start(live);

@@ -106,6 +106,27 @@ impl TraceBuffer {
         }
     }
 
+    /// Gives the memory of a buffer that was removed back, but for the page of its header, and closes its files: what the
+    /// program does behind MPI_Finalize may take long. A store that comes nevertheless goes to private memory. False: it
+    /// was not removed.
+    pub fn give_back_all(&self) -> bool {
+        if !self.removed.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut state = self.lock();
+        state.spill = None;
+        (0..state.given).for_each(|chunk| self.give_back(&mut state, chunk));
+        for (region, reserved) in self.layout.regions.iter().zip(state.reserved) {
+            if self.memory.replace(region.offset, reserved)
+                && let Some(file) = &mut state.file
+            {
+                file.release(region.offset, reserved);
+            }
+        }
+        state.file = None;
+        true
+    }
+
     /// Where the columns of a chunk lie that are used with a flag: offset and bytes.
     fn place_of(&self, chunk: u64, flag: u32) -> (u64, u64) {
         let header = &self.layout.header;

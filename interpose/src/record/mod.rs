@@ -13,6 +13,7 @@ pub mod call_site;
 pub mod chunk;
 mod chunk_memory;
 pub mod communicator;
+mod copy;
 pub mod drawn;
 pub mod entry;
 pub mod histograms;

@@ -36,9 +36,11 @@ pub struct TraceBuffer {
     /// The header in the mapping. Its fields are reached one by one: the companion reads them at any time.
     pub header: Entry<SegmentHeader>,
     pub(super) tables: [Entry<Region>; REGIONS],
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
     /// Nothing more can be drawn: looked at before the lock is taken.
     pub(super) full: AtomicBool,
+    /// Its files have no names any more.
+    pub(super) removed: AtomicBool,
     pub(super) rows: Box<Rows>,
     pub(super) sample: Sample,
 }
@@ -138,7 +140,8 @@ impl TraceBuffer {
         let state = Mutex::new(State { file, filled, of_thread, extended, ..State::default() });
         let full = AtomicBool::new(chunks == 0);
         let sample = Sample::new(layout.header.rank.keeps == keeps::SAMPLE);
-        let buffer = TraceBuffer { memory, path, layout, header, tables, state, full, rows: Rows::new(), sample };
+        let (removed, rows) = (AtomicBool::new(false), Rows::new());
+        let buffer = TraceBuffer { memory, path, layout, header, tables, state, full, removed, rows, sample };
         buffer.reserve_first_pages();
         Some(buffer)
     }
@@ -146,6 +149,11 @@ impl TraceBuffer {
     /// The folder that it lies in; `None`: private memory.
     pub fn folder(&self) -> Option<&Path> {
         self.path.as_deref().and_then(Path::parent)
+    }
+
+    /// Bytes of all of it, of which most have no memory.
+    pub fn length(&self) -> u64 {
+        self.layout.length
     }
 
     /// True if all of it lies in the folder, so that it survives the process.
@@ -223,6 +231,7 @@ impl TraceBuffer {
         if let Some(path) = &self.path {
             let _ = std::fs::remove_file(path);
         }
+        self.removed.store(true, Ordering::Relaxed);
     }
 
     /// Draws a chunk for a thread that has filled the one before (if any). `None`: the arrays are full.

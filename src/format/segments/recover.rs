@@ -157,9 +157,11 @@ fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError
     let mut damaged = Vec::new();
     for leftover in leftovers {
         match leftover.content() {
-            // A copy of the same rank's segment, from another folder: it may have been made before the end.
+            // A copy of the same rank's segment, from another folder: it may have been made before the end, or have what
+            // lay in private memory.
             Ok(content) if contents.last().is_some_and(|last| last.rank.rank == content.rank.rank) => {
-                if let Some(last) = contents.last_mut().filter(|last| calls_of(last) < calls_of(&content)) {
+                let kept = |content: &part::Content<'_>| (calls_of(content), content.records());
+                if let Some(last) = contents.last_mut().filter(|last| kept(last) < kept(&content)) {
                     *last = content;
                 }
             }
