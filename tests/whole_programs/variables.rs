@@ -18,6 +18,10 @@ pub const TESTS: &[Test] = &[
         "mpich5-abi",
         "impi-abi",
     ])),
+    Test::new("leave_the_programs_own_use_of_the_tools_interface_as_it_is", own_use)
+        // MPICH 5's library of the standard ABI fails in MPI_Finalize behind nested uses.
+        .on(On::Only(&["ompi4", "ompi5", "mpich5", "impi"]))
+        .first_on(&["ompi4", "mpich5"]),
     Test::new("that_choose_algorithms_are_in_the_header", algorithms).on(On::Only(&["ompi5", "mpich4", "mpich5-abi"])),
 ];
 
@@ -138,6 +142,19 @@ fn too_many(case: &Case) {
     for row in calls(&rows, 0, "MPI_Allreduce") {
         assert_eq!(values(row, &["mock_calls", "mock_bytes", "messages-sent"]), [2, 1000, 0].map(Some), "{row:?}");
         assert!(row.counters["page-faults"].is_some());
+    }
+}
+
+/// What MPI_T gives the program is the same without the tracer, with it, and while it reads variables itself.
+fn own_use(case: &Case) {
+    for first in [&[][..], &["first"]] {
+        let launch = || first.iter().fold(case.launch(1, "own_tools_interface.c"), |launch, &word| launch.arg(word));
+        let plain = launch().run();
+        assert!(plain.code == 0 && plain.stdout.lines().count() > 20, "{}{}", plain.stdout, plain.stderr);
+        launch().trace().run().same_as(&plain);
+        let reading = launch().trace().set("MPITRACE_PVARS", "*").run();
+        reading.same_as(&plain);
+        assert!(reading.trace.info().records >= 13, "{}", reading.stderr);
     }
 }
 

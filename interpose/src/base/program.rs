@@ -1,7 +1,7 @@
 //! The program's memory behind its arguments: handles, counts, statuses and texts.
 //!
 //! The addresses are those that the program has passed to an MPI function. The MPI standard says what lies there, and
-//! the library reads or has just written the same bytes: nothing here is looked at that the library would not look at.
+//! the library reads or writes the same bytes: nothing here is touched that the library would not touch.
 //! A wrong address is the program's fault with the tracer as without it. That is the one thing that makes these
 //! functions sound, so they take an address for one purpose only: an argument of the call that is being forwarded.
 
@@ -20,6 +20,12 @@ pub fn element<T: AnyBitPattern>(array: usize, index: usize) -> T {
 #[inline(always)]
 pub fn int(place: usize) -> c_int {
     element(place, 0)
+}
+
+/// Stores what the call returns through an argument.
+pub fn set_int(place: usize, value: c_int) {
+    // SAFETY: the argument is the address of an int that the call sets (see above).
+    unsafe { std::ptr::with_exposed_provenance_mut::<c_int>(place).write(value) };
 }
 
 /// A text that the call has accepted.

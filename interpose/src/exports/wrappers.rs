@@ -20,6 +20,7 @@ mod generated {
     use crate::base::symbol::Symbol;
     use crate::base::width::{Int, Large};
     use crate::counters::message_counters;
+    use crate::counters::mpi_t::of_program as tools_interface;
     use crate::exports::error_handlers::{self, Hidden};
     use crate::exports::{communicators, files, windows};
     use crate::identity::datatype;

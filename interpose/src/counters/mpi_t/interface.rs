@@ -4,6 +4,7 @@
 //! `mpi.h` and has a variable of every class and type: what stands here wrongly gives wrong values there.
 
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use mpitrace_format::layout::abi as family;
 use mpitrace_platform::mpi_t::{self, FirstValues, TYPES, Type, Value};
@@ -121,7 +122,17 @@ pub fn begin() -> bool {
     // The level in force: Open MPI would raise the program's own to the one that is asked for here.
     let required = mpi::thread_level().unwrap_or_default() as usize;
     // SAFETY: int MPI_T_init_thread(int, int *).
-    mpi::int(|provided| unsafe { init_thread(required, provided) }).is_some()
+    let begun = mpi::int(|provided| unsafe { init_thread(required, provided) }).is_some();
+    HELD.fetch_add(u32::from(begun), Ordering::AcqRel);
+    begun
+}
+
+/// The uses that the tracer has begun and not ended.
+static HELD: AtomicU32 = AtomicU32::new(0);
+
+/// True from [`begin`] to [`end`].
+pub fn is_held() -> bool {
+    HELD.load(Ordering::Acquire) > 0
 }
 
 /// Ends the use of the interface before MPI_Finalize, where the library keeps parts open for it: Open MPI, which may not be
@@ -131,6 +142,7 @@ pub fn end() {
     if abi::get().family == family::OPENMPI {
         // SAFETY: int MPI_T_finalize(void).
         unsafe { finalize() };
+        HELD.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

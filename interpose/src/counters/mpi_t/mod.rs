@@ -7,6 +7,7 @@ mod choice;
 pub mod control;
 mod interface;
 mod kinds;
+pub mod of_program;
 mod openmpi;
 mod planning;
 
