@@ -8,6 +8,7 @@
  *   middle    rank 1 leaves out one of many broadcasts
  *   kept      a communicator is never freed
  *   committed   each rank frees two of five types, one in MPI_Finalize; the sixth one cannot be freed
+ *   callbacks   a communicator, a window, a file and a type are freed in delete callbacks, and another communicator is not
  *   send      rank 1 receives two of three messages of rank 0
  *   receive   rank 1 begins three receives of two messages of rank 0
  *   any       rank 1 begins three receives of any rank of two messages of rank 0
@@ -391,6 +392,49 @@ static void committed(void)
     if (MPI_Type_create_f90_real(6, 30, &real) == MPI_SUCCESS) MPI_Type_commit(&real);
 }
 
+static int free_in_callback(MPI_Comm comm, int key, void *object, void *kind)
+{
+    (void)comm, (void)key;
+    switch (*(char *)kind) {
+    case 'c': return MPI_Comm_free(object);
+    case 'w': return MPI_Win_free(object);
+    case 'f': return MPI_File_close(object);
+    default: return MPI_Type_free(object);
+    }
+}
+
+/* What is freed while a communicator is: each object is an attribute of it. */
+static void callbacks(void)
+{
+    static int memory[2];
+    MPI_Comm holder, dup, kept;
+    MPI_Win window;
+    MPI_File file;
+    MPI_Datatype type;
+    void *objects[] = {&dup, &window, &file, &type};
+    MPI_Comm_dup(MPI_COMM_WORLD, &holder);
+    MPI_Comm_dup(holder, &dup);
+    MPI_Comm_dup(holder, &kept);
+    MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, holder, &window);
+    MPI_File_open(holder, "undone.callbacks", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+    MPI_Type_contiguous(3, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    for (int k = 0; k < 4; k++) {
+        int key;
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_in_callback, &key, (void *)&"cwft"[k]);
+        MPI_Comm_set_attr(holder, key, objects[k]);
+        MPI_Comm_free_keyval(&key);
+    }
+    for (int k = 0; k < 3; k++) MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, dup);
+    MPI_Win_fence(0, window);
+    MPI_Comm_free(&holder);
+    /* Handles that may be those of the freed ones. */
+    MPI_Comm_dup(kept, &dup);
+    MPI_Barrier(dup);
+    MPI_Comm_free(&dup);
+    CHECK(type == MPI_DATATYPE_NULL && window == MPI_WIN_NULL && file == MPI_FILE_NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "legal";
@@ -416,6 +460,7 @@ int main(int argc, char **argv)
     }
     if (!strcmp(how, "kept")) kept();
     if (!strcmp(how, "committed")) committed();
+    if (!strcmp(how, "callbacks")) callbacks();
     if (!strcmp(how, "send")) left(3, 2, 0);
     if (!strcmp(how, "receive")) left(2, 3, 0);
     if (!strcmp(how, "any")) left(2, 3, MPI_ANY_SOURCE);

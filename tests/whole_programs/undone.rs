@@ -174,6 +174,7 @@ fn never_freed(case: &Case) {
     let all = [
         ("kept", "1 communicator never freed"),
         ("committed", "6 data types never freed"),
+        ("callbacks", "1 communicator never freed"),
         ("requests", "5 requests never completed"),
     ];
     for (how, what) in all {

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 
+use mpitrace_format::layout::communicator_flags as flags;
+
 use crate::base::program;
 use crate::identity::communicator_table::{add, group_and_members, group_here, identified};
 use crate::identity::registry::{self, Registry};
@@ -204,6 +206,9 @@ pub fn freed(message: Message<'_>, forward: Forward<'_>, comm: usize) -> c_int {
 }
 
 /// A call that frees what it is on: the handle may come back as another one.
+///
+/// Inside another call, as of a delete callback of the program, it is not recorded, but what it frees is gone all the
+/// same.
 pub fn freeing(message: Message<'_>, forward: Forward<'_>, handle: usize) -> c_int {
     let removed = Cell::new(None);
     // Before the call: behind it the handle may be another thread's new one. But after its operation was looked up.
@@ -214,15 +219,19 @@ pub fn freeing(message: Message<'_>, forward: Forward<'_>, handle: usize) -> c_i
         }));
         forward()
     };
-    recorder::managed(message, &forward, &|result| {
+    let finish = |result| {
         let known = removed.take()?;
         let mut registry = registry::lock()?;
         match result {
-            0 => registry.retire(known),
+            0 => {
+                known.entry().set_flags(known.entry().flags() | flags::FREED);
+                registry.retire(known);
+            }
             _ => drop(registry.communicators.insert(handle, known)),
         }
         None
-    })
+    };
+    recorder::managed(message, &forward, &finish)
 }
 
 pub fn named(forward: Forward<'_>, comm: usize, name: usize) -> c_int {

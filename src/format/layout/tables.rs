@@ -72,6 +72,8 @@ pub mod communicator_flags {
     pub const FILE: u32 = 64;
     /// This rank is in the group of an intercommunicator whose first rank has the lower rank of the world.
     pub const FIRST: u32 = 128;
+    /// The program has freed or closed it, also in a delete callback, where the call is not recorded.
+    pub const FREED: u32 = 256;
 }
 
 /// One operation as one rank sees it.

@@ -192,8 +192,11 @@ fn has_ended_well(trace: &Trace) -> bool {
     trace.complete && trace.parts.iter().all(|part| part.info().state == state::FINALIZED && !has_session(part))
 }
 
-/// True if the rank has freed it.
+/// True if the rank has freed it: its entry says so, or, in traces without that flag, a call is recorded.
 fn is_freed(&(part, communicator): &Member) -> bool {
+    if part.communicators()[communicator].flags & flags::FREED != 0 {
+        return true;
+    }
     const FREEING: [&str; 4] = ["MPI_Comm_free", "MPI_Comm_disconnect", "MPI_Win_free", "MPI_File_close"];
     let mut of_it = part.operations().iter().filter(|entry| entry.communicator as usize == communicator);
     of_it.any(|entry| entry.calls > 0 && part.text(entry.function).is_some_and(|name| FREEING.contains(&&*name)))

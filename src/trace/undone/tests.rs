@@ -185,10 +185,12 @@ fn the_call_that_was_left_out_is_found_by_the_later_ones() {
 fn what_was_never_freed_is_counted() {
     let mut ranks: Vec<SyntheticRank> = (0..2).map(|rank| SyntheticRank::new(rank, 2).stamped()).collect();
     for (number, rank) in (0u32..).zip(&mut ranks) {
-        let made = [5, 6, 7, 8, 9].map(|key| rank.communicator(key, 2, number, None));
+        let made = [5, 6, 7, 8, 9, 10].map(|key| rank.communicator(key, 2, number, None));
         rank.is_of(made[2], communicator_flags::WINDOW, 0);
         rank.is_of(made[3], communicator_flags::FILE, 0);
         rank.flag_communicator(made[4], communicator_flags::INTER);
+        // In a delete callback.
+        rank.flag_communicator(made[5], communicator_flags::FREED);
         // The first one by both, the second one by one of them.
         let free = rank.operation("MPI_Comm_free", made[0], 0);
         rank.call(free, 10, 15);
