@@ -1,7 +1,7 @@
 //! Communicators of every origin are told apart, and have the same number on all their ranks.
 
 use crate::support::want::{NUMBERED, WORLD};
-use crate::support::{Case, On, Test, Trace, Want, tracer, want};
+use crate::support::{Case, On, Test, Trace, Want, binaries, tracer, want};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,7 +16,10 @@ pub const TESTS: &[Test] = &[
     Test::new("of_idup_are_told_apart_when_its_variable_is_gone", |case| any_order(case, "gone")),
     Test::new("of_idup_keep_a_name_from_before_their_first_use", named_idup),
     Test::new("made_of_one_of_idup_are_the_same_on_all_ranks", made_of_idup),
-    Test::new("with_a_spawned_world_are_traced_on_both_sides", spawned).on(SPAWNING),
+    Test::new("with_a_spawned_world_are_traced_on_both_sides", |case| spawned(case, false)).on(SPAWNING),
+    Test::new("with_a_spawned_world_are_traced_on_both_sides_under_run", |case| spawned(case, true))
+        .on(SPAWNING)
+        .first_on(&["ompi5"]),
 ];
 
 fn every_origin(case: &Case) {
@@ -93,16 +96,18 @@ fn made_of_idup(case: &Case) {
 }
 
 /// The spawned ranks get their environment from the launcher, and write a trace of their own.
-fn spawned(case: &Case) {
+fn spawned(case: &Case, under_run: bool) {
     let variable = |name: &str, value: &Path| OsString::from(format!("{name}={}", value.display()));
     let launch = |number: u32| {
         let path = case.folder.join(format!("spawned{number}.mpitrace"));
-        let before = [
-            OsString::from("env"),
-            variable("LD_PRELOAD", &tracer()),
-            variable("MPITRACE_OUTPUT", &path),
-            variable("MPITRACE_SEGMENT_DIR", &case.segments.0),
-        ];
+        let mut before = vec![OsString::from("env"), variable("MPITRACE_SEGMENT_DIR", &case.segments.0)];
+        if under_run {
+            before.push(binaries::companion().into());
+            before.extend(["run", "-o"].map(OsString::from));
+            before.extend([path.clone().into(), "--".into()]);
+        } else {
+            before.extend([variable("LD_PRELOAD", &tracer()), variable("MPITRACE_OUTPUT", &path)]);
+        }
         (case.launch(2, "spawned.c").run_under(&before), [path.clone(), path.with_extension("2.mpitrace")])
     };
     let (mut outcome, mut paths) = launch(0);

@@ -8,8 +8,11 @@ use std::process::{Command, Stdio};
 /// The families of launchers, by the options with which they set a variable of the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
-    /// `-x NAME=VALUE`: Open MPI and PRRTE.
+    /// `-x NAME=VALUE`: Open MPI.
     OpenMpi,
+    /// The same: PRRTE, which Open MPI has from its version 5 on. The options are for the ranks that it starts itself;
+    /// those that are spawned have its own environment.
+    Prrte,
     /// `-genv NAME VALUE`: MPICH's Hydra and gforker, Intel MPI, MVAPICH.
     Hydra,
     /// `--export=ALL,NAME=VALUE`: Slurm.
@@ -25,7 +28,7 @@ const ENDINGS: [&str; 4] = ["openmpi", "mpich", "hydra", "gforker"];
 const ANSWERS: [(&str, Flavour); 7] = [
     ("Open MPI", Flavour::OpenMpi),
     ("OpenRTE", Flavour::OpenMpi),
-    ("PRRTE", Flavour::OpenMpi),
+    ("PRRTE", Flavour::Prrte),
     ("Spectrum MPI", Flavour::OpenMpi),
     ("HYDRA", Flavour::Hydra),
     ("Intel(R) MPI", Flavour::Hydra),
@@ -49,7 +52,8 @@ pub fn find(command: &[OsString]) -> Option<usize> {
 pub fn ask(launcher: &OsStr) -> io::Result<Option<Flavour>> {
     match Path::new(launcher).file_name().and_then(OsStr::to_str) {
         Some("srun") => return Ok(Some(Flavour::Slurm)),
-        Some("orterun" | "prterun" | "prun") => return Ok(Some(Flavour::OpenMpi)),
+        Some("orterun") => return Ok(Some(Flavour::OpenMpi)),
+        Some("prterun" | "prun") => return Ok(Some(Flavour::Prrte)),
         _ => {}
     }
     let answer = Command::new(launcher).arg("--version").stdin(Stdio::null()).output()?;
@@ -58,7 +62,9 @@ pub fn ask(launcher: &OsStr) -> io::Result<Option<Flavour>> {
 }
 
 fn of_answer(answer: &str) -> Option<Flavour> {
-    ANSWERS.iter().find(|(part, _)| answer.contains(part)).map(|&(_, flavour)| flavour)
+    let &(_, flavour) = ANSWERS.iter().find(|(part, _)| answer.contains(part))?;
+    let version = answer.split_once("(Open MPI) ").and_then(|(_, rest)| rest.split('.').next()?.parse::<u32>().ok());
+    Some(if version.is_some_and(|version| version >= 5) { Flavour::Prrte } else { flavour })
 }
 
 #[cfg(test)]
@@ -85,8 +91,9 @@ mod tests {
     fn answers_of_real_launchers() {
         let cases = [
             ("mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/", Some(Flavour::OpenMpi)),
-            ("mpirun (Open MPI) 5.0.11\n", Some(Flavour::OpenMpi)),
-            ("prterun (PRRTE) 3.0.7\n", Some(Flavour::OpenMpi)),
+            ("mpirun (Open MPI) 4.1.4\n", Some(Flavour::OpenMpi)),
+            ("mpirun (Open MPI) 5.0.11\n", Some(Flavour::Prrte)),
+            ("prterun (PRRTE) 3.0.7\n", Some(Flavour::Prrte)),
             ("HYDRA build details:\n    Version:  4.0.2\n", Some(Flavour::Hydra)),
             ("Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 20260929\n", Some(Flavour::Hydra)),
             ("invalid mpiexec argument --version\nUsage: mpiexec ... -genv name value\\\n", Some(Flavour::Hydra)),

@@ -13,14 +13,20 @@ use super::{Flavour, PRELOAD, Tracer, slurm};
 pub fn job(command: &[OsString], launcher: Option<(usize, Flavour)>, tracer: &Tracer) -> Job {
     match launcher {
         Some((word, Flavour::OpenMpi)) => options(command, word, |context, _| open_mpi(context, tracer)),
+        Some((word, Flavour::Prrte)) => {
+            let job = options(command, word, |context, _| open_mpi(context, tracer));
+            Job { environment: environment(tracer), ..job }
+        }
         Some((word, Flavour::Hydra)) => options(command, word, |context, first| hydra(context, first, tracer)),
         Some((word, Flavour::Slurm)) => slurm::job(command, word, tracer),
-        None => {
-            let mut environment = tracer.variables.clone();
-            environment.push((PRELOAD.into(), tracer.preload()));
-            Job { command: command.to_vec(), environment, note: None }
-        }
+        None => Job { command: command.to_vec(), environment: environment(tracer), note: None },
     }
+}
+
+fn environment(tracer: &Tracer) -> Vec<(OsString, OsString)> {
+    let mut environment = tracer.variables.clone();
+    environment.push((PRELOAD.into(), tracer.preload()));
+    environment
 }
 
 /// Open MPI 4 takes `-x` for the context in which it stands, Open MPI 5 for all; of a name that is given twice the
@@ -119,6 +125,17 @@ mod tests {
         assert_eq!(rewritten("mpirun ./a", Flavour::OpenMpi, Some("/e.so")), expected);
         let expected = "mpirun -x MPITRACE_OUTPUT=/o -x LD_PRELOAD=/lib/t.so:/e.so ./a";
         assert_eq!(rewritten("mpirun -x LD_PRELOAD ./a", Flavour::OpenMpi, Some("/e.so")), expected);
+    }
+
+    /// Ranks that are spawned have the environment of the launcher.
+    #[test]
+    fn prrte_gets_options_and_an_environment() {
+        let words = words("mpirun -x LD_PRELOAD=/u.so -np 2 ./a");
+        let job = job(&words, Some((0, Flavour::Prrte)), &tracer(Some("/e.so")));
+        let expected = "mpirun -x MPITRACE_OUTPUT=/o -x LD_PRELOAD=/lib/t.so:/u.so -np 2 ./a";
+        assert_eq!(job.command.join(OsStr::new(" ")).to_str(), Some(expected));
+        let expected = [("MPITRACE_OUTPUT", "/o"), ("LD_PRELOAD", "/lib/t.so:/e.so")];
+        assert_eq!(job.environment, expected.map(|(name, value)| (name.into(), value.into())));
     }
 
     #[test]
