@@ -8,6 +8,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+/// One library of each kind.
+const LOOKED_UP: On = On::Only(&["ompi4", "mpich4", "ompi5", "mpich5-abi", "impi"]);
+
 pub const TESTS: &[Test] = &[
     Test::new("into_what_is_no_mpi_program_is_silent", not_mpi).on(On::Any),
     Test::new("into_programs_of_thirty_kinds_makes_no_difference", thirty_kinds).on(On::Any).second_tier(),
@@ -22,6 +25,8 @@ pub const TESTS: &[Test] = &[
         .on(On::Only(&["mpich5-abi", "impi-abi"])),
     Test::new("beside_another_tool_lets_both_see_each_call_once", another_tool),
     Test::new("above_a_tool_passes_all_words_of_pcontrol_on", words_of_pcontrol),
+    Test::new("traces_functions_that_the_program_looks_up_by_a_handle", by_handle).on(LOOKED_UP),
+    Test::new("beside_a_tool_that_looks_functions_up_by_a_handle_gives_both_all_calls", tool_by_handle).on(LOOKED_UP),
     Test::new("into_a_plugin_over_a_library_of_another_name_traces_it", library_of_another_name)
         .on(On::Only(&["mpich4"])),
     Test::new("with_its_files_closed_keeps_out_of_the_program_s", closed_files),
@@ -295,6 +300,41 @@ fn library_of_another_name(case: &Case) {
     let traced = launch().trace().run();
     traced.same_as(&plain);
     traced.trace.info().assert_is(&[want("MPI_Allreduce", WORLD, 2).of(4, "MPI_INT").by("MPI_SUM").times(5)]);
+}
+
+/// Functions of MPI that the program looks up by a handle are traced, and all else that `dlsym` gives is the same.
+fn by_handle(case: &Case) {
+    let host = case.folder.join("by_handle");
+    let built =
+        Command::new("cc").args(["-Wall", "-Werror", "-o"]).arg(&host).arg(build::source("by_handle.c")).status();
+    assert!(built.expect("a compiler").success());
+    let plugin = build::shared_library(case.mpi, "by_handle_plugin.c");
+    for scope in ["local", "global"] {
+        let launch = || case.launch(2, host.to_str().expect("a plain path")).arg(&plugin).arg(scope);
+        let plain = launch().run();
+        assert!(plain.code == 0 && plain.stdout.contains("ok"), "{}{}", plain.stdout, plain.stderr);
+        let traced = launch().trace().run();
+        assert_eq!(sorted(&traced.stdout), sorted(&plain.stdout), "{scope}: {}", traced.stderr);
+        assert_eq!(traced.code, 0);
+        let reduce = want("MPI_Allreduce", WORLD, 2).of(4, "MPI_INT").by("MPI_SUM").times(5);
+        traced.trace.info().assert_is(&[want("MPI_Barrier", WORLD, 2).times(50), reduce]);
+    }
+}
+
+/// A tool that asks a handle of the library for what it forwards to, above and below the tracer: each sees every call
+/// once.
+fn tool_by_handle(case: &Case) {
+    let tool = build::shared_library(case.mpi, "handle_tool.c");
+    let plain = case.launch(2, "repeat.c").preload(tool.clone()).run();
+    assert!(plain.code == 0 && plain.stdout.contains("the tool saw"), "{}{}", plain.stdout, plain.stderr);
+    for above in [true, false] {
+        let launch = case.launch(2, "repeat.c");
+        let launch = if above { launch.trace().preload(tool.clone()) } else { launch.preload(tool.clone()).trace() };
+        let both = launch.run();
+        assert_eq!((both.code, sorted(&both.stdout)), (0, sorted(&plain.stdout)), "above: {above}\n{}", both.stderr);
+        let seen = format!("the tool saw {}", both.trace.info().only("MPI_Allreduce").repetitions);
+        assert_eq!(both.stdout.lines().filter(|line| *line == seen).count(), 2, "{}", both.stdout);
+    }
 }
 
 /// A descriptor that the program closes may have been the tracer's; one that it opens then is not.

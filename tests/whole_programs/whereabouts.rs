@@ -191,6 +191,11 @@ fn without(case: &Case) {
     let finished = mpitrace(&words[3..]);
     assert_eq!((finished.code, finished.stderr.lines().count()), (3, 1), "{}", finished.stderr);
     assert!(finished.stderr.contains("no rank entered MPI_Init"), "{}", finished.stderr);
+    // The tracer does not come through a script that preloads something else.
+    let script = ["env", "LD_PRELOAD="].map(OsString::from);
+    let replaced = case.launch(2, "repeat.c").behind(&script).run_under(&under_run(case, &output));
+    assert_eq!(replaced.code, 0, "{}", replaced.stderr);
+    assert_eq!(replaced.lines_with("a script that sets LD_PRELOAD anew").len(), 1, "{}", replaced.stderr);
 }
 
 fn listed(case: &Case) {

@@ -11,6 +11,7 @@ pub mod event_page_tests;
 pub mod first_on_node;
 pub mod hash;
 pub mod kernel;
+pub mod loader;
 pub mod lock;
 pub mod log;
 pub mod memory;

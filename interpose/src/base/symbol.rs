@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use crate::base::errno;
+use crate::base::{errno, loader};
 
 /// An MPI function as a library below this one defines it.
 ///
@@ -120,9 +120,8 @@ impl Symbol {
 
 /// The next definition of `name` in the search order behind this library, else one in an MPI library that was loaded
 /// with `dlopen`. Never through RTLD_DEFAULT, which would find ourselves.
-fn next_definition(name: &CStr) -> *mut c_void {
-    // SAFETY: `name` is a C string.
-    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+pub fn next_definition(name: &CStr) -> *mut c_void {
+    let found = loader::look_up(libc::RTLD_NEXT, name);
     if !found.is_null() {
         return found;
     }
@@ -254,6 +253,14 @@ pub fn object_of(address: usize) -> Option<usize> {
     information(address).map(|info| info.dli_fbase.addr())
 }
 
+/// This library's own definition.
+pub fn in_this_library(name: &CStr) -> Option<*mut c_void> {
+    let this = information(in_this_library as *const () as usize)?;
+    // SAFETY: the loader's name of an object that stays: this library is not unloaded.
+    let found = look_up_in(unsafe { CStr::from_ptr(this.dli_fname) }, name);
+    (!found.is_null() && object_of(found.addr()) == Some(this.dli_fbase.addr())).then_some(found)
+}
+
 /// Looks a symbol up in an object that is loaded already, and what it depends on.
 pub fn look_up_in(path: &CStr, name: &CStr) -> *mut c_void {
     look_up_by(path.as_ptr(), name)
@@ -265,8 +272,7 @@ fn look_up_by(path: *const c_char, name: &CStr) -> *mut c_void {
     if handle.is_null() {
         return handle;
     }
-    // SAFETY: the handle is valid, `name` is a C string.
-    let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    let found = loader::look_up(handle, name);
     // SAFETY: releases the reference that dlopen has just taken.
     unsafe { libc::dlclose(handle) };
     found

@@ -9,7 +9,7 @@ use std::arch::global_asm;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::base::symbol;
+use crate::base::{loader, symbol};
 
 /// The code of a function: a jump to what was found, else to what is found now. At most three arguments are kept.
 #[cfg(target_arch = "x86_64")]
@@ -113,8 +113,7 @@ fn look_up(index: usize) -> *mut u8 {
     let library = unsafe { libc::dlopen(c"libgcc_s.so.1".as_ptr(), libc::RTLD_LAZY) };
     let mut found = symbol::data(name);
     if found.is_null() && !library.is_null() {
-        // SAFETY: the handle is valid, `name` is a C string.
-        found = unsafe { libc::dlsym(library, name.as_ptr()) };
+        found = loader::look_up(library, name);
     }
     FUNCTIONS[index].store(found.cast(), Ordering::Relaxed);
     found.cast()

@@ -5,6 +5,7 @@
 //! the program has called.
 
 mod communicators;
+mod dlsym;
 pub mod error_handlers;
 mod files;
 mod roth;
