@@ -2,7 +2,7 @@
 # Installs the MPI libraries and the tools that the tests need. Can be run again at any time: what is there is kept.
 #
 #   Debian packages   Open MPI 4, MPICH 4, Fortran, OTF2, Chromium, Slurm, two allocators, and not for the first tier
-#                     LAMMPS and CP2K; need root or sudo
+#                     applications (tests/whole_programs/applications.rs), some 1 GB; need root or sudo
 #   PyPI wheels       MPICH 5, Open MPI 5 and Intel MPI, each in a virtual environment below target/mpi
 #   mpi4py            beside each of them, and for the libraries that have no wheel of their own; its test-suite
 #   libclang          a PyPI wheel as well: reads their headers
@@ -46,7 +46,10 @@ debian_packages() {
     wanted="$wanted chromium slurm-wlm munge procps bindfs sshfs fuse3 libfuse3-dev openssh-sftp-server"
     # Other allocators, and the system calls of a process; for the second tier applications.
     wanted="$wanted libjemalloc2 libtcmalloc-minimal4 strace"
-    [ "$1" = first ] || wanted="$wanted lammps cp2k"
+    if [ "$1" != first ]; then
+        wanted="$wanted lammps cp2k hpcc scalapack-mpi-test mumps-test nwchem-openmpi"
+        wanted="$wanted python3-mpi4py python3-h5py-mpi python3-petsc4py"
+    fi
     # The headers of Python are for mpi4py on the standard ABI, of which there is no wheel.
     case $(command -v python3 || echo /usr/bin/python3) in
         /usr/bin/python3) wanted="$wanted python3 python3-venv python3-dev" ;;
