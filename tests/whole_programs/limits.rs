@@ -355,7 +355,7 @@ fn half_way_and_killed(case: &Case) {
 fn small_and_killed(case: &Case) {
     let folder = case.folder.join("small");
     fs::create_dir(&folder).expect("a folder");
-    for size in ["1m", "500k", "300k"] {
+    for size in ["1m", "500k", "400k"] {
         let recovered = case.folder.join(format!("recovered-{size}.mpitrace"));
         let commands = format!(
             "mount -t tmpfs -o size={size} none \"$0\"; \"$@\"; code=$?; '{}' recover \"$0\" -o '{}'; exit $code; :",
