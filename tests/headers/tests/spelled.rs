@@ -25,7 +25,7 @@ const FOLDERS: [&str; 10] = [
 ];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 25] = [
+const ALLOWED: [(&str, &str); 27] = [
     ("src/functions/function.rs", "the reduction to which both groups bring the same amount"),
     ("src/trace/undone/mod.rs", "the functions that free a communicator, a window or a file"),
     ("src/trace/reader/mod.rs", "messages: where a rank ended"),
@@ -49,6 +49,8 @@ const ALLOWED: [(&str, &str); 25] = [
     ("interpose/src/mpi/constructor.rs", "a function of MPI that the tracer itself calls"),
     ("interpose/src/mpi/mod.rs", "the functions of MPI that the tracer itself calls"),
     ("interpose/src/job/metadata.rs", "finds the MPI library by a function that each has"),
+    ("tools/words/src/info/ends.rs", "messages: when ranks ended"),
+    ("interpose/src/job/kept.rs", "messages: what keeps the records"),
     ("interpose/src/job/lifecycle.rs", "messages: MPI_Abort and what is to be done"),
     ("interpose/src/job/sessions.rs", "messages: calls after MPI_Finalize"),
 ];
