@@ -36,6 +36,11 @@ fn ranks(seen: bool) -> [SyntheticRank; 2] {
     })
 }
 
+/// The text of a command in one line.
+fn said(words: &[&str]) -> String {
+    mpitrace(words).stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The row of `jobs`, with an index of the test's own.
 fn row(folder: &Folder, file: &str) -> serde_json::Value {
     let mut command = command(&["jobs", "--json", file]);
@@ -56,11 +61,14 @@ fn the_time_since_the_last_movement_is_a_loss_and_leads_to_info() {
     let loss = &told["losses"][0];
     assert_eq!((&loss["kind"], loss["seconds"].as_f64()), (&"hung".into(), told["parts"]["hung"].as_f64()));
     assert!(near(&loss["gain_s"], 9.0), "{loss:#}");
-    let said = mpitrace(&["summary", &file]).stdout;
-    assert!(said.starts_with("2 ranks, 10.0 s: "), "{said}");
-    assert!(said.contains("90.0 % since the last movement"), "{said}");
-    assert!(said.contains("began and ended no MPI call in the last 9.00 s: find out where the ranks were."), "{said}");
-    assert!(said.contains(&format!("Next: mpitrace info {file}")), "{said}");
+    let summary = said(&["summary", &file]);
+    assert!(summary.starts_with("2 ranks, 10.0 s: "), "{summary}");
+    assert!(summary.contains("90.0 % since the last movement"), "{summary}");
+    assert!(
+        summary.contains("No rank began or ended an MPI call in the last 9.00 s: find out where the ranks were."),
+        "{summary}"
+    );
+    assert!(summary.contains(&format!("Next: mpitrace info {file}")), "{summary}");
     let table = mpitrace(&["summary", &file, "--by", "rank"]).stdout;
     assert!(table.lines().next().unwrap().contains("hung"), "{table}");
 
@@ -69,7 +77,7 @@ fn the_time_since_the_last_movement_is_a_loss_and_leads_to_info() {
     assert_eq!(end["how"], "observed");
     assert!(near(&end["at_s"], 10.0) && near(&end["earliest_s"], 9.998) && near(&end["hung_s"], 9.0), "{end:#}");
     assert!(near(&end["hung_least_s"], 8.498) && near(&end["hung_most_s"], 9.0), "{end:#}");
-    let page = mpitrace(&["info", &file]).stdout;
+    let page = said(&["info", &file]);
     assert!(page.contains("ranks 0-1: seen 10.0 s after the entry of MPI_Init, at most 2.00 ms late"), "{page}");
     let row = &row(&folder, &file);
     assert!(near(&row["hung_s"], 18.0) && row["seconds_is_bound"] == false, "{row:#}");
@@ -85,11 +93,11 @@ fn an_end_that_nobody_saw_is_a_bound() {
     assert!((told["unknown_s"].as_f64().unwrap() - 11.001).abs() < 1e-6, "{told:#}");
     let most = told["hung"]["most_s"].as_f64().unwrap();
     assert!((21.9..22.1).contains(&most), "from 1 s to 12 s on each: {told:#}");
-    let said = mpitrace(&["summary", &file]).stdout;
-    assert!(said.starts_with("2 ranks, at least 1.00 s: "), "{said}");
+    let summary = said(&["summary", &file]);
+    assert!(summary.starts_with("2 ranks, at least 1.00 s: "), "{summary}");
     let bound = "the time of 2 ranks is up to the last time stamp, at most 11.0 s before the end";
-    assert!(said.contains(bound), "{said}");
-    let page = mpitrace(&["info", &file]).stdout;
+    assert!(summary.contains(bound), "{summary}");
+    let page = said(&["info", &file]);
     assert!(page.contains("not seen: the last time stamp is "), "{page}");
     let row = &row(&folder, &file);
     assert!(row["seconds_is_bound"] == true, "{row:#}");
