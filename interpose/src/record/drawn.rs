@@ -55,3 +55,49 @@ impl Drawn {
         is_current || is_spilled
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Barrier, Mutex};
+
+    use bytemuck::Zeroable;
+    use mpitrace_format::layout::{NOT_RETURNED, RankHeader, live_columns};
+
+    use super::*;
+
+    /// One thread finds a call complete while another one draws the call's chunk again: the chunk is empty then, or the
+    /// call is stored in it, before it was emptied.
+    #[test]
+    fn nothing_is_stored_in_a_chunk_that_is_drawn_again() {
+        const TURNS: usize = 2000;
+        let rank = RankHeader { capacity: 16, ..RankHeader::zeroed() };
+        let buffer = TraceBuffer::create(&[], "", rank, &live_columns(0)).unwrap();
+        let mut chunk = buffer.draw(0, None).unwrap();
+        let (meet, call) = (Barrier::new(2), Mutex::new(None));
+        let mut late = 0;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..TURNS {
+                    meet.wait();
+                    let (place, drawn): (Place, Drawn) = call.lock().unwrap().take().unwrap();
+                    while drawn.is_current() {
+                        drawn.while_current(|| assert!(place.set_exit(place.enter(), 777).is_none()));
+                    }
+                    meet.wait();
+                }
+            });
+            for _ in 0..TURNS {
+                // SAFETY: the chunk has 16 records, and this thread has drawn it.
+                let place = unsafe { Place::new(chunk.columns, 3) };
+                *call.lock().unwrap() = Some((place, Drawn::now(buffer, chunk.number)));
+                meet.wait();
+                chunk = buffer.draw_again(chunk.number, 0);
+                meet.wait();
+                // SAFETY: as above.
+                let place = unsafe { Place::new(chunk.columns, 3) };
+                late += usize::from(place.duration() != NOT_RETURNED);
+            }
+        });
+        assert_eq!(late, 0, "of {TURNS} calls were stored among the records of another draw");
+    }
+}

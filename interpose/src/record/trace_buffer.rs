@@ -280,6 +280,14 @@ impl TraceBuffer {
         self.clear_extended(state, index);
     }
 
+    /// Draws a chunk again whose records are of no interest.
+    #[cfg(test)]
+    pub(super) fn draw_again(&self, chunk: u32, thread: u32) -> NewChunk {
+        let mut state = self.lock();
+        self.empty(&state, chunk.into());
+        self.begin_chunk(&mut state, chunk.into(), thread, false)
+    }
+
     /// Clears the entries and the exits of a chunk from this record on, its counters, and the columns with these flags.
     pub(super) fn clear(&self, chunk: u32, first: usize, extended: u32) {
         let (header, start) = (&self.layout.header, self.start_of(chunk));
