@@ -294,7 +294,7 @@ fn many_nodes() {
         }
         println!("{job:?}, {nodes} nodes");
         let mut reader = std::process::Command::new(std::env::current_exe().unwrap());
-        reader.args(["--exact", "--ignored", "--nocapture", "live::summary_tests::many_nodes"]);
+        reader.args(["--exact", "--ignored", "--nocapture", "summary_tests::many_nodes"]);
         assert!(reader.env("SUMMARIES", folder.path()).status().unwrap().success());
     }
 }
