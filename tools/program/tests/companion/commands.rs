@@ -221,7 +221,7 @@ fn wrong_usage_ends_with_2_and_prints_nothing_but_a_line() {
     let text = folder.file("text", b"This is no trace, but it is long enough to be one: sixty-four bytes, and more.");
     let cases: [(&[&str], &str); 8] = [
         (&["info", "/nonexistent.mpitrace"], "/nonexistent.mpitrace: No such file"),
-        (&["info", "/"], "is not a file"),
+        (&["info", "/"], "no trace is in this folder"),
         (&["dump", &text], "is not a trace of mpitrace"),
         (&["dump", "--operation", "2", &trace], "no operation 2: there are operations 0 to 1"),
         (&["dump", "--rank", "2", &trace], "no rank 2: this trace has ranks 0-1"),
