@@ -81,7 +81,7 @@ fn killed_with(
     fs::create_dir(&folder).expect("a folder for the counts");
     let launch = case.launch(ranks, "above_limits.c").arg(&folder).arg(after.to_string());
     let launch = kinds.iter().fold(launch, |launch, kind| launch.arg(*kind));
-    let launch = settings.iter().fold(launch, |launch, (name, value)| launch.set(*name, *value));
+    let launch = settings.iter().fold(launch, |launch, (name, value)| launch.set(name, *value));
     let traced = launch.trace().run();
     litter::sweep();
     assert!(!traced.trace.path.exists(), "the ranks were killed\n{}", traced.stderr);

@@ -105,7 +105,6 @@ const SCALAPACK: Application = Application {
     outputs: &[(STDOUT, Compared::Columns("WALL", &[8, 9, 10]))],
     least: 2,
     called: ("MPI_Bcast", 10),
-    ..PLAIN
 };
 
 const MUMPS: Application = Application {
@@ -126,7 +125,6 @@ const HPCC: Application = Application {
     outputs: &[("hpccoutf.txt", Compared::By(verdicts))],
     least: 5,
     called: ("MPI_Allreduce", 100),
-    ..PLAIN
 };
 
 /// Global Arrays over ARMCI: one-sided calls, and ranks that poll.

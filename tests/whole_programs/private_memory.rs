@@ -62,7 +62,7 @@ fn under_run(case: &Case) {
     let folder = case.folder.join("small");
     fs::create_dir_all(&folder).expect("a folder");
     let output = case.folder.join("run.mpitrace");
-    let commands = format!("export MPITRACE_SEGMENT_DIR=\"$0\"; mount -t tmpfs -o size=2m none \"$0\"");
+    let commands = "export MPITRACE_SEGMENT_DIR=\"$0\"; mount -t tmpfs -o size=2m none \"$0\"".to_owned();
     let mut words = in_namespace(&commands, &folder);
     words.extend([binaries::companion().into(), "run".into(), "-o".into(), output.clone().into(), "--".into()]);
     let launch = case.launch(2, "fills.c").arg(CALLS.to_string()).arg("0").arg("abort").arg("0");
