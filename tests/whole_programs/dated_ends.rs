@@ -62,7 +62,7 @@ fn ranks(path: &Path, what: &str) -> Vec<RankAccount> {
         let sum: f64 = rank.parts.sum();
         assert!((sum / rank.wall_ns - 1.0).abs() < 1e-3, "{what}: {sum}: {rank:?}");
         for &part in RankPart::ALL {
-            assert!(rank.parts[part] >= -1e-3 * rank.wall_ns, "{what}: {part:?} of {rank:?}");
+            assert!(rank.parts[part] >= -1e-2 * rank.wall_ns, "{what}: {part:?} of {rank:?}");
         }
         assert!(rank.parts.sum_of(&RankPart::MPI) <= rank.wall_ns * 1.001, "{what}: {rank:?}");
     }

@@ -43,14 +43,15 @@ impl Library {
         Err(error.strip_prefix(&path).unwrap_or(&error).to_owned())
     }
 
-    /// The library's own symbol of this name, whatever is preloaded.
+    /// The library's own symbol of this name. A tracer that is preloaded gives its wrapper in place of a function whose
+    /// name begins with `MPI_`, so that the library's own is had by its name with `PMPI_`.
     pub fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: the handle is valid, the name a C string.
         let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
         (!address.is_null()).then_some(address)
     }
 
-    /// The library's own function of this name.
+    /// The function of this name by the library's handle: see [`Library::symbol`].
     ///
     /// # Safety
     /// `F` is the function's type: an `extern "C"` function pointer.
@@ -80,6 +81,15 @@ impl Library {
         let result = unsafe { get(text.as_mut_ptr().cast(), &raw mut length) };
         (result == 0).then(|| text_of(&text))
     }
+}
+
+/// The address at which the object of a function was loaded; 0: it is of none.
+pub fn object_of(function: *const c_void) -> usize {
+    // SAFETY: the structure is made of addresses, for which 0 is a value.
+    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: the loader looks the address up, and fills the structure, which outlives the call.
+    let known = unsafe { libc::dladdr(function, &raw mut found) };
+    if known == 0 { 0 } else { found.dli_fbase.addr() }
 }
 
 pub fn text_of(bytes: &[u8]) -> String {

@@ -222,13 +222,6 @@ fn a_segment_with_a_column_of_no_width_stays() {
 fn a_segment_whose_indices_lead_nowhere_stays() {
     assert_is_left(
         |bytes, header| {
-            let at = header.records_offset + header.columns[4].offset;
-            put(bytes, at as usize, &OPERATION_MASK);
-        },
-        "a call without an operation",
-    );
-    assert_is_left(
-        |bytes, header| {
             let mut header = header;
             header.columns[0].on_demand = 16;
             put(bytes, 0, &header);
@@ -242,13 +235,26 @@ fn a_segment_whose_indices_lead_nowhere_stays() {
         },
         "an operation without a communicator",
     );
-    assert_is_left(
-        |bytes, header| {
-            let at = header.chunks.offset as usize + std::mem::offset_of!(ChunkEntry, thread);
-            put(bytes, at, &99u32);
-        },
-        "records without a thread",
-    );
+}
+
+/// A record that cannot be read is counted as lost, and all others of its rank are in the trace.
+#[test]
+fn a_call_without_an_operation_is_lost_alone() {
+    let (ran, info, stays) = recovered(|bytes, header| {
+        let at = header.records_offset + header.columns[4].offset;
+        put(bytes, at as usize, &OPERATION_MASK);
+    });
+    assert_is_lost(&recovered(|_, _| {}), &(ran, info, stays), 1);
+}
+
+/// So many records more than of the sound segment are lost, and no other one.
+fn assert_is_lost(sound: &(Ran, serde_json::Value, bool), found: &(Ran, serde_json::Value, bool), records: u64) {
+    let number = |info: &serde_json::Value, key: &str| info[key].as_u64().expect("a number");
+    let (ran, info, stays) = found;
+    assert_eq!((&info["missing"], *stays), (&serde_json::json!([2]), false), "{}", ran.stderr);
+    let counts = |info: &serde_json::Value| (number(info, "lost"), number(info, "records"));
+    let (lost, kept) = counts(&sound.1);
+    assert_eq!(counts(info), (lost + records, kept - records), "{}", ran.stderr);
 }
 
 /// Which of the two is right is not known: neither is lost.
