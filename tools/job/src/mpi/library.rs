@@ -43,15 +43,14 @@ impl Library {
         Err(error.strip_prefix(&path).unwrap_or(&error).to_owned())
     }
 
-    /// The library's own symbol of this name. A tracer that is preloaded gives its wrapper in place of a function whose
-    /// name begins with `MPI_`, so that the library's own is had by its name with `PMPI_`.
+    /// The library's own symbol of this name, whatever is preloaded.
     pub fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: the handle is valid, the name a C string.
-        let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
+        let address = unsafe { own_dlsym()(self.handle, name.as_ptr()) };
         (!address.is_null()).then_some(address)
     }
 
-    /// The function of this name by the library's handle: see [`Library::symbol`].
+    /// The library's own function of this name.
     ///
     /// # Safety
     /// `F` is the function's type: an `extern "C"` function pointer.
@@ -83,13 +82,22 @@ impl Library {
     }
 }
 
-/// The address at which the object of a function was loaded; 0: it is of none.
-pub fn object_of(function: *const c_void) -> usize {
-    // SAFETY: the structure is made of addresses, for which 0 is a value.
-    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: the loader looks the address up, and fills the structure, which outlives the call.
-    let known = unsafe { libc::dladdr(function, &raw mut found) };
-    if known == 0 { 0 } else { found.dli_fbase.addr() }
+type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+
+/// The `dlsym` of the C library: that of a preloaded tracer gives wrappers in place of the library's functions.
+fn own_dlsym() -> Dlsym {
+    let versions = [c"GLIBC_2.34", c"GLIBC_2.17", c"GLIBC_2.2.5"];
+    let libraries = [c"libc.so.6", c"libdl.so.2"];
+    let found = libraries.iter().find_map(|library| {
+        // SAFETY: the name is a C string; a library that is not loaded already stays so.
+        let handle = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        let versions = versions.iter().filter(|_| !handle.is_null());
+        // SAFETY: the handle is valid, and both names are C strings.
+        let mut found = versions.map(|version| unsafe { libc::dlvsym(handle, c"dlsym".as_ptr(), version.as_ptr()) });
+        found.find(|address| !address.is_null())
+    });
+    // SAFETY: this is the function's type.
+    found.map_or(libc::dlsym, |address| unsafe { as_function(address) })
 }
 
 pub fn text_of(bytes: &[u8]) -> String {

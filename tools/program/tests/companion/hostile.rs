@@ -244,17 +244,11 @@ fn a_call_without_an_operation_is_lost_alone() {
         let at = header.records_offset + header.columns[4].offset;
         put(bytes, at as usize, &OPERATION_MASK);
     });
-    assert_is_lost(&recovered(|_, _| {}), &(ran, info, stays), 1);
-}
-
-/// So many records more than of the sound segment are lost, and no other one.
-fn assert_is_lost(sound: &(Ran, serde_json::Value, bool), found: &(Ran, serde_json::Value, bool), records: u64) {
+    assert_eq!((&info["missing"], stays), (&serde_json::json!([2]), false), "{}", ran.stderr);
+    let (_, sound, _) = recovered(|_, _| {});
     let number = |info: &serde_json::Value, key: &str| info[key].as_u64().expect("a number");
-    let (ran, info, stays) = found;
-    assert_eq!((&info["missing"], *stays), (&serde_json::json!([2]), false), "{}", ran.stderr);
-    let counts = |info: &serde_json::Value| (number(info, "lost"), number(info, "records"));
-    let (lost, kept) = counts(&sound.1);
-    assert_eq!(counts(info), (lost + records, kept - records), "{}", ran.stderr);
+    assert_eq!((number(&sound, "lost"), number(&info, "records")), (0, number(&sound, "records") - 1));
+    assert!(number(&info, "lost") > 0, "{info:#}");
 }
 
 /// Which of the two is right is not known: neither is lost.
