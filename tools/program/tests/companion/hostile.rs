@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use mpitrace_format::layout::{ChunkEntry, ColumnEntry, OPERATION_MASK, OperationEntry, RankHeader, SegmentHeader};
+use mpitrace_format::layout::{ColumnEntry, OPERATION_MASK, OperationEntry, RankHeader, SegmentHeader};
 use mpitrace_platform::node_files;
 use mpitrace_testing::synthetic::SyntheticRank;
 
