@@ -61,8 +61,11 @@ fn ranks(path: &Path, what: &str) -> Vec<RankAccount> {
     for rank in &account.ranks {
         let sum: f64 = rank.parts.sum();
         assert!((sum / rank.wall_ns - 1.0).abs() < 1e-3, "{what}: {sum}: {rank:?}");
-        for &part in RankPart::ALL {
-            assert!(rank.parts[part] >= -1e-2 * rank.wall_ns, "{what}: {part:?} of {rank:?}");
+        // Of a run that ended well the rest is below 0 where the parts that were measured overlap: up to 1.5 % of runs of
+        // half a second on a busy machine, whose interruptions at the entry of MPI_Finalize lie in two of them.
+        let is_rest = |part: RankPart| part == RankPart::Other && rank.end.how == HowEnded::Finalized;
+        for &part in RankPart::ALL.iter().filter(|&&part| !is_rest(part)) {
+            assert!(rank.parts[part] >= -1e-3 * rank.wall_ns, "{what}: {part:?} of {rank:?}");
         }
         assert!(rank.parts.sum_of(&RankPart::MPI) <= rank.wall_ns * 1.001, "{what}: {rank:?}");
     }
@@ -126,8 +129,9 @@ fn differs(case: &Case, what: &str) -> Option<String> {
     let (found, known) = (ranks(&trace.path, what), known(case));
     let first = &found[0];
     let is_dated = found.iter().all(|rank| rank.end.how == HowEnded::Observed);
-    // Rank 0 was killed first.
-    let is_close = (first.hung.ns - known).abs() <= CLOSE_NS;
+    // Rank 0 was killed first, and may have been seen late.
+    let late_ns = first.end.at_ns - first.end.earliest_ns;
+    let is_close = (first.hung.ns - known).abs() <= CLOSE_NS + late_ns;
     let most = first.hung.most_ns.unwrap_or(f64::INFINITY) + CLOSE_NS;
     let holds = first.hung.least_ns - CLOSE_NS <= known && known <= most;
     let info = companion::json(&companion::mpitrace(&["info".as_ref(), trace.path.as_os_str(), "--json".as_ref()]));
