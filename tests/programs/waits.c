@@ -8,7 +8,8 @@
  *   alone       in MPI_Recv, without any collective;
  *   thread      in MPI_Recv on a second thread, with a barrier behind all.
  * Each rank writes to FILE-RANK what it knows of the calls that can wait: how many it made and how long they took, ns, the
- * same of those for a collective, and how often it slept in them. */
+ * same of those for a collective, how often it slept in them, and for how long (ns) it was ready to run from the stamp
+ * before such a call to the stamp behind it, and had no processor. */
 #define _GNU_SOURCE
 #include "report.h"
 
@@ -21,16 +22,30 @@ enum { TURNS = 10 };
 
 static int calls, of_collectives, slept;
 static double spent, spent_for_collectives;
+static unsigned long long had_no_processor;
 static volatile sig_atomic_t inside;
 
-#define TIMED(count, sum, call)        \
-    do {                               \
-        double before = MPI_Wtime();   \
-        inside = 1;                    \
-        call;                          \
-        inside = 0;                    \
-        sum += MPI_Wtime() - before;   \
-        count++;                       \
+/* The time for which this thread was ready to run and had no processor, ns: 0 where the kernel does not tell it. */
+static unsigned long long ready_ns(void)
+{
+    unsigned long long ran, ready = 0;
+    FILE *file = fopen("/proc/thread-self/schedstat", "r");
+    if (!file) return 0;
+    if (fscanf(file, "%llu %llu", &ran, &ready) != 2) ready = 0;
+    fclose(file);
+    return ready;
+}
+
+#define TIMED(count, sum, call)                     \
+    do {                                            \
+        unsigned long long ready = ready_ns();      \
+        double before = MPI_Wtime();                \
+        inside = 1;                                 \
+        call;                                       \
+        inside = 0;                                 \
+        sum += MPI_Wtime() - before;                \
+        had_no_processor += ready_ns() - ready;     \
+        count++;                                    \
     } while (0)
 #define WAITS(call) TIMED(calls, spent, call)
 
@@ -117,7 +132,8 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s-%d", argv[2], world_rank);
     FILE *file = fopen(path, "w");
     CHECK(file);
-    fprintf(file, "%d %.0f %d %.0f %d\n", calls, spent * 1e9, of_collectives, spent_for_collectives * 1e9, slept);
+    fprintf(file, "%d %.0f %d %.0f %d %llu\n", calls, spent * 1e9, of_collectives, spent_for_collectives * 1e9, slept,
+            had_no_processor);
     CHECK(fclose(file) == 0);
     MPI_Finalize();
     return 0;
