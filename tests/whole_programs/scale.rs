@@ -51,7 +51,8 @@ impl Counts {
 
 /// One rank of a world of so many, with the tracer and without; and what the tracer did with files, kind by kind.
 fn one_rank(case: &Case, ranks: u32, rank: u32) -> (Counts, Counts, String) {
-    let shared = case.folder.join(format!("shared{ranks}-{rank}"));
+    // Names of one length: a path that is too long for one broadcast takes a second one.
+    let shared = case.folder.join(format!("shared{ranks:06}-{rank}"));
     fs::create_dir(&shared).expect("a folder for the trace");
     let files = case.folder.join(format!("files{ranks}-{rank}"));
     let launch = || {
@@ -132,10 +133,7 @@ fn init_and_finalize(case: &Case) {
     let many = one_rank(case, MANY, 0);
     for phase in ["init", "finalize"] {
         for what in ["collective", "made", "translated", "grouped"] {
-            let (few, many) = (few.0.get(phase, what), many.0.get(phase, what));
-            // One more collective call of MPI_Finalize was counted among 100 times as many ranks: 8 in place of 7.
-            let most = few + u64::from(phase == "finalize" && what == "collective");
-            assert!((few..=most).contains(&many), "{what} in {phase}: {few} and {many}");
+            assert_eq!(few.0.get(phase, what), many.0.get(phase, what), "{what} in {phase}");
         }
     }
     assert!(many.0.get("init", "collective") > 0, "all ranks are known to be traced");
