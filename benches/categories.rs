@@ -4,7 +4,8 @@
 //!
 //! `TRIALS` (200): series of each kind and length, of the seeds 0, 1, 2 and so on. `FAMILY` (reporting): `tuning` for
 //! the series that the methods were tuned on. `LONGEST` (10000000): repetitions of the longest series that is timed; 0
-//! times none. `HALF` (unseen): of `-- flagged`, `tuning` for the pairs of noise and outliers that the rule was tuned on.
+//! times none. `HALF` (unseen): of `-- flagged`, `tuning` for the pairs of noise and outliers that the rule was tuned
+//! on.
 
 mod series;
 
@@ -291,8 +292,8 @@ const SHAPES: [(&str, Shape); 6] = [
     ("x1.3 from 300 to 600", |i| if (300..600).contains(&i) { 1.3 } else { 1.0 }),
 ];
 
-/// Prints how much of the outliers is noise: of independent values, each the largest of so many ranks, to which 60 us are
-/// added in one of 97 repetitions.
+/// Prints how much of the outliers is noise: of independent values, each the largest of so many ranks, to which 60 us
+/// are added in one of 97 repetitions.
 fn flagged(trials: u64) {
     println!("\noutliers of noise, and one of 97 repetitions of 25 us that takes 60 us longer; wanted: noise <= 3 %");
     println!("{:22} {:>6} {:>10} {:>8} {:>8}", "series", "n", "outliers", "noise, %", "recall");

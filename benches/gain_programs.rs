@@ -1,11 +1,12 @@
 //! Gains predicted from traces of real jobs, against the same job without the delay:
 //! `cargo bench --bench gain_programs`.
 //!
-//! Programs (benches/gain_programs.c), of which rank 1 is delayed by sleeping or by a loop, run untraced with and without the
-//! delay and traced with it, in turn. Of those with messages alone all messages are recorded. The prediction is the gain
-//! without all that makes rank 1 late, the truth the difference of the untraced runs. Computing and delays of `sleep` are
-//! sleeps, so that other load of the machine matters little. `MPICC` and `MPIRUN` name compiler and launcher, with its
-//! options, `TURNS` (7) how often, `STEPS` (40) and `DELAY_US` (20000) are the programs'; `PROGRAMS` names some of them.
+//! Programs (benches/gain_programs.c), of which rank 1 is delayed by sleeping or by a loop, run untraced with and
+//! without the delay and traced with it, in turn. Of those with messages alone all messages are recorded. The
+//! prediction is the gain without all that makes rank 1 late, the truth the difference of the untraced runs. Computing
+//! and delays of `sleep` are sleeps, so that other load of the machine matters little. `MPICC` and `MPIRUN` name
+//! compiler and launcher, with its options, `TURNS` (7) how often, `STEPS` (40) and `DELAY_US` (20000) are the
+//! programs'; `PROGRAMS` names some of them.
 
 use mpitrace_testing::binaries;
 
@@ -91,8 +92,8 @@ fn run(program: &Path, [name, us, delay]: [&str; 3], trace: Option<&Path>) -> f6
     text.trim().parse().unwrap_or_else(|_| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The gain without all that makes rank 1 late, or without what others wait for it in point-to-point calls, where that is
-/// more, the least and the most; seconds.
+/// The gain without all that makes rank 1 late, or without what others wait for it in point-to-point calls, where that
+/// is more, the least and the most; seconds.
 fn predicted(trace: &Path) -> Result<[f64; 3], &'static str> {
     let trace = Trace::open(&[trace]).expect("a trace");
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));

@@ -3,8 +3,8 @@
 //! order in which they were made.
 //!
 //! A gate takes twice `SIDE` (10) runs that follow each other and shares them out at random, as `mpitrace gate` does.
-//! `GATES` (10000). `SHRINK` (1): the logarithms of the runs are moved towards their median by this divisor, for runs that
-//! scatter as a quieter machine's would, with the same tails.
+//! `GATES` (10000). `SHRINK` (1): the logarithms of the runs are moved towards their median by this divisor, for runs
+//! that scatter as a quieter machine's would, with the same tails.
 
 use mpitrace_statistics::comparison::{Decision, gate};
 use mpitrace_statistics::median;

@@ -1,10 +1,10 @@
 //! The time that the tracer adds to MPI_Init of a small job on several nodes: `cargo bench --bench init_cost`.
 //!
 //! A job of two ranks on each of three virtual nodes (tests/cluster/cluster.sh), started by `srun`: without the tracer,
-//! without synchronisation, and with it, in turn, `RUNS` (15) times. A run's time is that of the rank that took longest;
-//! what is shown are medians and quartiles. `MPICC` names the compiler, `PMI` the interface of `srun` (pmix; pmi2 for
-//! MPICH). `BEFORE` names another libmpitrace.so, which is measured in the same turns. Needs root and what that script
-//! needs.
+//! without synchronisation, and with it, in turn, `RUNS` (15) times. A run's time is that of the rank that took
+//! longest; what is shown are medians and quartiles. `MPICC` names the compiler, `PMI` the interface of `srun` (pmix;
+//! pmi2 for MPICH). `BEFORE` names another libmpitrace.so, which is measured in the same turns. Needs root and what
+//! that script needs.
 
 use mpitrace_testing::binaries;
 

@@ -1,8 +1,8 @@
 //! The cost of the preloaded library for a process that never calls MPI: `cargo bench --bench load_cost`.
 //!
-//! `/bin/true` with an empty library preloaded and with the tracer, in turn, `RUNS` (2000) times: the time from its start
-//! to its end. Memory is what a process has of its own (`Anonymous` in /proc/self/smaps_rollup of `cat`): pages of files
-//! are shared by all processes of the node.
+//! `/bin/true` with an empty library preloaded and with the tracer, in turn, `RUNS` (2000) times: the time from its
+//! start to its end. Memory is what a process has of its own (`Anonymous` in /proc/self/smaps_rollup of `cat`): pages
+//! of files are shared by all processes of the node.
 
 use mpitrace_testing::binaries;
 

@@ -1,12 +1,12 @@
 //! How much longer the tracer makes the run times that a benchmark measures (after Roth 2018, figures 4.2 and 4.6):
 //! `cargo bench --bench perturbation`.
 //!
-//! A program that measures as ReproMPI does (benches/perturbation.c, 2 ranks) runs untraced twice, and traced in several
-//! ways, in turn. Of each run there are the median and the 95th percentile of the run times. A row has the differences to
-//! the first untraced run of the same turn: the median of the turns and its interval of 95 %. The second untraced run
-//! shows what differs without any tracer, the wrapper written by hand (benches/prototype.c, MPI_Allreduce alone) the
-//! least that a tracer can do. `MPICC` and `MPIRUN` name compiler and launcher, with its options, `TURNS` (15)
-//! how often.
+//! A program that measures as ReproMPI does (benches/perturbation.c, 2 ranks) runs untraced twice, and traced in
+//! several ways, in turn. Of each run there are the median and the 95th percentile of the run times. A row has the
+//! differences to the first untraced run of the same turn: the median of the turns and its interval of 95 %. The second
+//! untraced run shows what differs without any tracer, the wrapper written by hand (benches/prototype.c, MPI_Allreduce
+//! alone) the least that a tracer can do. `MPICC` and `MPIRUN` name compiler and launcher, with its options, `TURNS`
+//! (15) how often.
 
 use mpitrace_testing::binaries;
 

@@ -1,10 +1,10 @@
 //! The time that the tracer adds to a run on one node: `cargo bench --bench run_cost`.
 //!
-//! Two ranks (`RANKS`) that compute for `SECONDS` (0.2) of processor time, without the tracer and with it in turns, `PAIRS`
-//! (20) times. Shown are medians of the command's time, and of MPI_Init and MPI_Finalize of the rank that took longest;
-//! what is added is the median of the pairs' differences. `BUSY` (0) processes compute meanwhile, each for at most ten
-//! minutes. `MPI` names an installation (its `bin`), or `openmpi` or `mpich` of the system. `BEFORE` names another
-//! libmpitrace.so, which is measured in the same turns.
+//! Two ranks (`RANKS`) that compute for `SECONDS` (0.2) of processor time, without the tracer and with it in turns,
+//! `PAIRS` (20) times. Shown are medians of the command's time, and of MPI_Init and MPI_Finalize of the rank that took
+//! longest; what is added is the median of the pairs' differences. `BUSY` (0) processes compute meanwhile, each for at
+//! most ten minutes. `MPI` names an installation (its `bin`), or `openmpi` or `mpich` of the system. `BEFORE` names
+//! another libmpitrace.so, which is measured in the same turns.
 
 use mpitrace_testing::binaries;
 

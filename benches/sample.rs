@@ -1,12 +1,12 @@
 //! Samples in fixed memory: `cargo bench --bench sample -- [--traces N] [--calls N] [--seed N]`.
 //!
-//! Of each family so many (100) synthetic traces of 4 to 12 ranks are made twice, with the same times: with a record for
-//! each call, and with a sample of 1 in 32. Waiting and time as the full record has them are compared with the estimates
-//! of the sample and their intervals; the medians of single calls, from histograms, with the exact ones.
+//! Of each family so many (100) synthetic traces of 4 to 12 ranks are made twice, with the same times: with a record
+//! for each call, and with a sample of 1 in 32. Waiting and time as the full record has them are compared with the
+//! estimates of the sample and their intervals; the medians of single calls, from histograms, with the exact ones.
 //!
-//! Then a program makes so many calls (10^8) on MPI_COMM_SELF (benches/spill.c, twice), a hundredth of them, and both with
-//! a record of each in arrays of 2^16: ns a call, and resident memory beyond the shorter run. `MPICC` and `MPIRUN` name
-//! compiler and launcher.
+//! Then a program makes so many calls (10^8) on MPI_COMM_SELF (benches/spill.c, twice), a hundredth of them, and both
+//! with a record of each in arrays of 2^16: ns a call, and resident memory beyond the shorter run. `MPICC` and `MPIRUN`
+//! name compiler and launcher.
 
 use mpitrace_testing::binaries;
 

@@ -1,8 +1,8 @@
 //! The cost of `mpitrace run --sample` to the ranks: `cargo bench --bench sample_cost`.
 //!
 //! Two ranks do a fixed amount of work. Runs without and with samples take turns (`ROUNDS`, 10, pairs, for each of
-//! `RATES`); shown are the quartiles of the ratios of processor time in each pair, and the time that a sample costs by them.
-//! `MPICC` and `MPIRUN` name compiler and launcher, with its options.
+//! `RATES`); shown are the quartiles of the ratios of processor time in each pair, and the time that a sample costs by
+//! them. `MPICC` and `MPIRUN` name compiler and launcher, with its options.
 
 use mpitrace_testing::binaries;
 

@@ -1,13 +1,13 @@
 //! How often a slow node is named among the nodes of simulated jobs, after how many of its jobs, and how often another
 //! one is: `cargo bench --bench slow_nodes`.
 //!
-//! Jobs of twelve programs, each on 4 to 16 random nodes of 64. The time for which a node computes in a job is a product:
-//! of the imbalance of the node's ranks in the program (10 %), of the job (5 %, Student's t of 3 degrees), of the node
-//! (1 %), and of the node in this job (`NOISE`, 2 %, of the same distribution). One node is 5 % slower than the middle of
-//! all. The nodes are looked at after each job.
+//! Jobs of twelve programs, each on 4 to 16 random nodes of 64. The time for which a node computes in a job is a
+//! product: of the imbalance of the node's ranks in the program (10 %), of the job (5 %, Student's t of 3 degrees), of
+//! the node (1 %), and of the node in this job (`NOISE`, 2 %, of the same distribution). One node is 5 % slower than
+//! the middle of all. The nodes are looked at after each job.
 //!
-//! `SIMULATIONS` (100) of `JOBS` (500) jobs; `SLOW` (0.05); `NOISE` (0.02); `PROGRAMS` (12), each with one number of nodes
-//! and, with `SIZES` more than 1, with so many, of which each has an imbalance of its own.
+//! `SIMULATIONS` (100) of `JOBS` (500) jobs; `SLOW` (0.05); `NOISE` (0.02); `PROGRAMS` (12), each with one number of
+//! nodes and, with `SIZES` more than 1, with so many, of which each has an imbalance of its own.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -3,8 +3,9 @@
 //! Two ranks make twice `CALLS` (10^6) calls each, untraced, traced with arrays for all of them, and with arrays for
 //! 2^16, so that most are written out while they run, in turn, `TURNS` (3) times. What is shown of each are medians: ns
 //! per call of the first loop, resident memory of rank 0 behind it and the most up to its end, seconds of MPI_Finalize,
-//! pauses above 5 us in the second loop, and bytes per call in the trace. With more than 10^7 calls (`CALLS=100000000`) the arrays for all of them are left out. `MPICC` and `MPIRUN`
-//! name compiler and launcher, with its options, `FOLDER` where the traces go.
+//! pauses above 5 us in the second loop, and bytes per call in the trace. With more than 10^7 calls (`CALLS=100000000`)
+//! the arrays for all of them are left out. `MPICC` and `MPIRUN` name compiler and launcher, with its options, `FOLDER`
+//! where the traces go.
 
 use mpitrace_testing::binaries;
 

@@ -1,9 +1,9 @@
 //! The cost of the companion's work on a large trace, against the least that it can be:
 //! `cargo bench --bench trace_speed`.
 //!
-//! Writes a trace of two ranks and three operations, one of which has half of all calls, into a temporary folder (`TMPDIR`
-//! names another place), and measures all in one run: each row is the fastest of `ROUNDS`. `RECORDS`: of both ranks.
-//! Then traces with many communicators, operations and ranks (`RANKS`).
+//! Writes a trace of two ranks and three operations, one of which has half of all calls, into a temporary folder
+//! (`TMPDIR` names another place), and measures all in one run: each row is the fastest of `ROUNDS`. `RECORDS`: of both
+//! ranks. Then traces with many communicators, operations and ranks (`RANKS`).
 //!
 //! The memory of a row is the most that was resident during it (VmHWM, reset before). Of the trace's own pages, which
 //! the system can take back at any time, is told apart what was resident at its end.

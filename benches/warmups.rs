@@ -1,9 +1,9 @@
 //! How often `robust` finds where a warm-up of many shapes ends, and how often it finds one where there is none, beside
 //! PELT on ranks and the method of Barrett et al. (2017), on the same series: `cargo bench --bench warmups`.
 //!
-//! `TRIALS` (4): series of each noise and shape. `LENGTHS` (100,1000). `HALF` (unseen): `tuning` for the generators that
-//! the rule was tuned on. The unseen ones were looked at once, for docs/developers/measurements/warmups.txt. `LEVELS`: so
-//! many series of each kind of levels that come and go, and nothing else, from seed `FIRST` (0) on.
+//! `TRIALS` (4): series of each noise and shape. `LENGTHS` (100,1000). `HALF` (unseen): `tuning` for the generators
+//! that the rule was tuned on. The unseen ones were looked at once, for docs/developers/measurements/warmups.txt.
+//! `LEVELS`: so many series of each kind of levels that come and go, and nothing else, from seed `FIRST` (0) on.
 
 #[allow(dead_code)] // Shared with other benchmarks.
 mod series;
@@ -128,8 +128,8 @@ fn false_ends(noises: &[Process], length: usize, trials: u64) -> Counts {
     counts
 }
 
-/// Levels that come and go: with three changes or more, which it counts, and with one or two, where the run times do not
-/// show what they are.
+/// Levels that come and go: with three changes or more, which it counts, and with one or two, where the run times do
+/// not show what they are.
 fn come_and_go(length: usize, seeds: Range<u64>, belongs: &impl Fn(&str) -> bool) -> Counts {
     let [mut several, mut few] = <[Counts; 2]>::default();
     for (noisy, plain) in levels(1.0).iter().zip(&levels(0.0)).filter(|(noisy, _)| belongs(noisy.name)) {

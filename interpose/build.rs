@@ -1,8 +1,8 @@
-//! Gives the preloaded library a SONAME that no other library has, and writes its wrappers from the table and its stubs from
-//! the list of algorithms.
+//! Gives the preloaded library a SONAME that no other library has, and writes its wrappers from the table and its stubs
+//! from the list of algorithms.
 //!
-//! Extrae's and IBM's tracers are called `libmpitrace.so`, and the loader takes a library with the SONAME that a program
-//! needs for the one that it needs.
+//! Extrae's and IBM's tracers are called `libmpitrace.so`, and the loader takes a library with the SONAME that a
+//! program needs for the one that it needs.
 
 #[path = "../src/functions/build/functions.rs"]
 mod functions;

@@ -1,7 +1,7 @@
 //! Other methods that find the end of a warm-up, for comparison.
 
-/// The division of a series of so many values with the least cost, where each change costs `penalty` (Killick, Fearnhead
-/// and Eckley, 2012, PELT). `cost`: of the values from one place to another, at least `shortest` apart.
+/// The division of a series of so many values with the least cost, where each change costs `penalty` (Killick,
+/// Fearnhead and Eckley, 2012, PELT). `cost`: of the values from one place to another, at least `shortest` apart.
 fn pelt(count: usize, shortest: usize, penalty: f64, cost: impl Fn(usize, usize) -> f64) -> Vec<usize> {
     let mut least = vec![f64::INFINITY; count + 1];
     let mut last = vec![0; count + 1];

@@ -1,6 +1,6 @@
 //! Noise as the longest of many ranks has it, and skewed noise, with outliers whose places are known: how much of what
-//! robust flags is noise. A seed that was chosen before the rule was changed divides the pairs of noise and outliers into
-//! a half that the rule was tuned on and one that was looked at once, for the documentation.
+//! robust flags is noise. A seed that was chosen before the rule was changed divides the pairs of noise and outliers
+//! into a half that the rule was tuned on and one that was looked at once, for the documentation.
 
 use std::rc::Rc;
 

@@ -120,8 +120,8 @@ pub fn noises() -> Vec<Process> {
     all
 }
 
-/// Levels that come and go, each for 50 to 500 repetitions or so, with so many times their noise: with 0 times of it the
-/// levels themselves.
+/// Levels that come and go, each for 50 to 500 repetitions or so, with so many times their noise: with 0 times of it
+/// the levels themselves.
 pub fn levels(noise: f64) -> Vec<Process> {
     let levels_of = |name, levels, least, most, sigma: f64| levels_of(name, levels, least, most, noise * sigma);
     let geometric = |name, levels, mean| geometric(name, levels, mean, noise * 0.03);

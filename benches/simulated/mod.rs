@@ -1,5 +1,5 @@
-//! The common part of the benchmarks of the clocks: a program of two ranks, launched with a simulated clock, on one node or on
-//! two.
+//! The common part of the benchmarks of the clocks: a program of two ranks, launched with a simulated clock, on one
+//! node or on two.
 
 use mpitrace_testing::binaries;
 mod nodes;

@@ -1,7 +1,7 @@
 //! Families of series, around 1000 ns.
 //!
-//! There are two sets. Constants of the analysis were chosen on [`TUNING`] alone; what the benchmark prints by default is
-//! of [`REPORTED`], whose distributions, dependences and parameters are others.
+//! There are two sets. Constants of the analysis were chosen on [`TUNING`] alone; what the benchmark prints by default
+//! is of [`REPORTED`], whose distributions, dependences and parameters are others.
 
 use mpitrace_testing::Random;
 

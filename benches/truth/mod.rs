@@ -29,7 +29,8 @@ pub fn autoregressive(random: &mut Random, coefficients: &[f64], n: usize) -> Ve
     z
 }
 
-/// Fractionally integrated noise, (1 - L)^-d e, from its moving average of 2000 terms; of variance 1 as that of all terms.
+/// Fractionally integrated noise, (1 - L)^-d e, from its moving average of 2000 terms; of variance 1 as that of all
+/// terms.
 pub fn long_memory(random: &mut Random, d: f64, n: usize) -> Vec<f64> {
     const TERMS: usize = 2000;
     let mut weights = vec![1.0];

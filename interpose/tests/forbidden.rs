@@ -1,8 +1,8 @@
-//! What no file of the preloaded library uses, since it runs in the processes of others.
+//! Names that no file of the preloaded library uses, since it runs in the processes of others.
 //!
-//! One file opens, uses and closes files: all others go through it. A program may close a descriptor of ours at any time,
-//! and a file of its own get the number. And functions of std that panic, or end the process, where the system refuses
-//! something have others in their place.
+//! One file opens, uses and closes files: all others go through it. A program may close a descriptor of ours at any
+//! time, and a file of its own get the number. And functions of std that panic, or end the process, where the system
+//! refuses something have others in their place.
 
 use std::path::{Path, PathBuf};
 
@@ -26,8 +26,8 @@ const NAMES: [&str; 10] = [
 const PATHS: [&str; 8] =
     ["fs::read", "fs::write", "fs::copy", "libc::open", "libc::openat", "libc::close", "libc::dup", "libc::dup2"];
 
-/// Functions of std that panic or end the process where the system refuses a call, a text is not UTF-8 or nobody reads the
-/// standard error, each with what is used instead. Last words of a path, and such with the word before.
+/// Functions of std that panic or end the process where the system refuses a call, a text is not UTF-8 or nobody reads
+/// the standard error, each with what is used instead. Last words of a path, and such with the word before.
 const PANICS: [(&str, &str); 17] = [
     ("thread::sleep", "mpitrace_platform::time::sleep"),
     ("thread::spawn", "base::system::start_thread"),

@@ -64,9 +64,9 @@ impl<'a> Barriers<'a> {
         (!barriers.is_empty()).then_some(Barriers { trace, clock, operation, barriers })
     }
 
-    /// The bounds of the work around each complete repetition that has a barrier before and one behind it, with one other
-    /// call at most between them on the communicator; its place among the complete ones with them. Of a barrier, those of
-    /// the work between it and the next one, two calls at most.
+    /// The bounds of the work around each complete repetition that has a barrier before and one behind it, with one
+    /// other call at most between them on the communicator; its place among the complete ones with them. Of a barrier,
+    /// those of the work between it and the next one, two calls at most.
     pub fn bounds(&self) -> impl Iterator<Item = (usize, Bounds)> + '_ {
         self.operation.complete_rows().enumerate().filter_map(|(place, row)| {
             let position = position(self.trace, self.operation, row);

@@ -1,5 +1,5 @@
-//! Which repetitions the releases of today count: the Intel MPI Benchmarks (2018 and later) and the OSU Micro-Benchmarks add
-//! up the times of calls with barriers between them.
+//! Which repetitions the releases of today count: the Intel MPI Benchmarks (2018 and later) and the OSU
+//! Micro-Benchmarks add up the times of calls with barriers between them.
 
 use std::ops::Range;
 
@@ -19,8 +19,8 @@ pub fn last_loop(observed: &Observed) -> usize {
     observed.barriers.iter().rposition(|barriers| Some(barriers) != last).unwrap_or(0)
 }
 
-/// The rows that OSU counts, by its command line: the last of its last loop. `of_barriers`: its loop of barriers has one
-/// more behind it.
+/// The rows that OSU counts, by its command line: the last of its last loop. `of_barriers`: its loop of barriers has
+/// one more behind it.
 pub fn by_osu(observed: &Observed, command: &str, of_barriers: bool) -> Range<usize> {
     let end = observed.barriers.len().saturating_sub(usize::from(of_barriers));
     let begin = last_loop(observed).min(end);

@@ -24,8 +24,8 @@ pub struct Enough {
 const MOST: u64 = 1 << 40;
 
 /// The interval of the mean by Student's t, as MPIBlib's stopping rule takes it (Lastovetsky et al. 2008, 3): values
-/// are measured until t(n - 1) s / sqrt(n) is below the half width wished for. `effective` is
-/// their effective sample size ([`mpitrace_statistics::dependence`]); n / effective times as many are needed as of independent ones.
+/// are measured until t(n - 1) s / sqrt(n) is below the half width wished for. `effective` is their effective sample
+/// size ([`mpitrace_statistics::dependence`]); n / effective times as many are needed as of independent ones.
 pub fn mean(values: &[f64], effective: f64, wish: Wish) -> Option<Enough> {
     let moments = moments(values)?;
     if values.len() < 2 || moments.mean == 0.0 || !moments.mean.is_finite() {

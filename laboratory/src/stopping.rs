@@ -2,8 +2,8 @@
 //!
 //! The rule is that of MPIBlib [Lastovetsky2008, 3]: a least and a largest number of repetitions and an error, until
 //! the interval is narrower than the error. The interval is that of the median of the steady repetitions, those after
-//! the warm-up, for repetitions that may depend on each other ([`Intervals`]), in place of Student's of the mean; and the
-//! warm-up must be over ([`Robust`]). Outliers count: without those of a long tail the median would be of another
+//! the warm-up, for repetitions that may depend on each other ([`Intervals`]), in place of Student's of the mean; and
+//! the warm-up must be over ([`Robust`]). Outliers count: without those of a long tail the median would be of another
 //! distribution, a few percent lower.
 //!
 //! The rule looks at a few numbers of repetitions only ([`Rule::look`]), each a quarter larger than the one before. All
@@ -39,8 +39,8 @@ impl Default for Rule {
     }
 }
 
-/// Levels that come and go are known from so many of them: the interval does not hold for levels that last longer, and of
-/// a single one nothing shows that there are others.
+/// Levels that come and go are known from so many of them: the interval does not hold for levels that last longer, and
+/// of a single one nothing shows that there are others.
 const FEWEST_LEVELS: usize = 10;
 
 /// The decision of the rule.

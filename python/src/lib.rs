@@ -1,7 +1,7 @@
 //! The part of the Python package `mpitrace` that is Rust: a trace as JSON and as streams of Arrow record batches.
 //!
-//! Each function is one of the companion's library (`tools/export/src/in_memory/`), so both print the same numbers. The Python
-//! part (`mpitrace/`) makes dictionaries and tables of what comes from here.
+//! Each function is one of the companion's library (`tools/export/src/in_memory/`), so both print the same numbers. The
+//! Python part (`mpitrace/`) makes dictionaries and tables of what comes from here.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,9 +1,9 @@
 //! The trace: what a run leaves behind, live in node-local memory and afterwards in one file.
 //!
 //! What comes in are the records, tables and texts of a process as fixed structures ([`layout`]), and the segments that
-//! processes share or that a killed job left. What goes out are the bytes of a trace ([`part`] writes a rank's part of it,
-//! [`mod@file`] the frame around the parts, [`recover`] makes one out of segments), and the checked structures that lie in
-//! these bytes. docs/developers/trace-format.md says how they lie there.
+//! processes share or that a killed job left. What goes out are the bytes of a trace ([`part`] writes a rank's part of
+//! it, [`mod@file`] the frame around the parts, [`recover`] makes one out of segments), and the checked structures that
+//! lie in these bytes. docs/developers/trace-format.md says how they lie there.
 //!
 //! The preloaded library stands on this crate: no dependency comes in that it should not carry into other people's
 //! processes.

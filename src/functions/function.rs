@@ -104,8 +104,8 @@ impl Function {
         !is_exchange && self.pattern != Pattern::Neighbourhood
     }
 
-    /// True if the two groups of an intercommunicator may pass different amounts and types: where each sends to the other
-    /// one, or reduces blocks for its own ranks.
+    /// True if the two groups of an intercommunicator may pass different amounts and types: where each sends to the
+    /// other one, or reduces blocks for its own ranks.
     #[must_use]
     pub fn groups_differ(&self) -> bool {
         let is_of_blocks = self.size == Size::Block && self.blocking != "MPI_Allreduce";

@@ -2,7 +2,8 @@
 //!
 //! MPI wants equal types on all ranks (MPI 4.1, section 3.3.1); programs mix the names that C and Fortran have for one
 //! type of the machine, and these go together everywhere. So types are told apart by kind and width only, and what has
-//! neither is not compared: MPI_BYTE and MPI_PACKED, pairs of values (MPI_2INT is two MPI_INT), logical types, MPI_WCHAR.
+//! neither is not compared: MPI_BYTE and MPI_PACKED, pairs of values (MPI_2INT is two MPI_INT), logical types,
+//! MPI_WCHAR.
 //!
 //! Derived types are told apart by the sequence of such types. Their name in a trace has the code of it.
 

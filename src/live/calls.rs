@@ -1,7 +1,7 @@
 //! The calls of the ranks of one or more nodes, in short.
 //!
-//! Calls on communicators whose ranks are all on one node are analysed there. Of the others there is an entry for each of
-//! some positions, the same ones on all nodes: what was called there by which ranks, and how long they were in it.
+//! Calls on communicators whose ranks are all on one node are analysed there. Of the others there is an entry for each
+//! of some positions, the same ones on all nodes: what was called there by which ranks, and how long they were in it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -28,8 +28,8 @@ const LAST: u64 = 8;
 /// Up to so many earlier positions are kept: multiples of a power of 2. Nodes that look at different times have some of
 /// them in common, as long as they have the same calls.
 const EARLIER: u64 = 32;
-/// So many times the shortest time of any rank in a call is not taken for waiting: the rank that comes last is in it for
-/// about the shortest time, and leaves no earlier than others by more than that.
+/// So many times the shortest time of any rank in a call is not taken for waiting: the rank that comes last is in it
+/// for about the shortest time, and leaves no earlier than others by more than that.
 const SHORTEST: u64 = 2;
 
 /// The calls of some ranks at one position of a communicator.
@@ -146,8 +146,8 @@ impl Position {
         is_complete.then(|| (*called, &table[called]))
     }
 
-    /// The rank that all others waited for in a call of so many ranks, and how long at least, ns. No clocks are compared.
-    /// `None`: it is not known.
+    /// The rank that all others waited for in a call of so many ranks, and how long at least, ns. No clocks are
+    /// compared. `None`: it is not known.
     pub(super) fn late(&self, size: u32, table: &Table) -> Option<(u32, u64)> {
         let (_, called) = self.complete(size, table)?;
         let waits_for_all = Function::named(called.function()).is_some_and(|of| of.pattern == Pattern::AllToAll);

@@ -1,7 +1,7 @@
 //! A copy of a segment whose process goes on recording: its tables and the last records of each thread.
 //!
-//! The copy is a segment again, laid out again, that [`mpitrace_format::segment::read`] reads like any other. What the process may
-//! change meanwhile is copied in this order:
+//! The copy is a segment again, laid out again, that [`mpitrace_format::segment::read`] reads like any other. What the
+//! process may change meanwhile is copied in this order:
 //!
 //! 1. the table of chunks, then the chunks. Of each chunk: the ticks at the entries, the other columns, the ticks at
 //!    the entries again, the number of its draw. A record counts if its tick is the same both times, a chunk if its

@@ -16,8 +16,8 @@ pub fn reached_through(rank: u32, is_passed: impl Fn(u32) -> bool, ways: impl Fn
     reached
 }
 
-/// The knot in which the first of these ranks are held that are held at all: from each of its ranks all others of it can
-/// be reached, and no others. `ways`: for which of the ranks that are held a rank waits; none where it may go on.
+/// The knot in which the first of these ranks are held that are held at all: from each of its ranks all others of it
+/// can be reached, and no others. `ways`: for which of the ranks that are held a rank waits; none where it may go on.
 /// `waits_for`: all for which it waits, those included.
 pub fn knot(
     mut held: BTreeSet<u32>,

@@ -1,8 +1,8 @@
 //! Where the ranks of a job are, and why it does not go on.
 //!
-//! What comes in are the segments of processes that run, and what the kernel tells of these processes; or the trace that
-//! a dead job left. What goes out is a [`Snapshot`], plain data that says where each rank is, a [`Stuck`] that says why
-//! none of them goes on, and a [`Summary`] that adds up what the nodes of a job have seen.
+//! What comes in are the segments of processes that run, and what the kernel tells of these processes; or the trace
+//! that a dead job left. What goes out is a [`Snapshot`], plain data that says where each rank is, a [`Stuck`] that
+//! says why none of them goes on, and a [`Summary`] that adds up what the nodes of a job have seen.
 //!
 //! [`look`] copies the segments of a running job and opens them as a trace of the last calls, so that all analysis of
 //! traces holds for them. [`place`] says where each rank is, of a running job and of the trace that a dead one left,

@@ -24,8 +24,8 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Looks at this time, s. `None`: the job has no records here, or none any more. The processes are those of the ranks
-    /// that live.
+    /// Looks at this time, s. `None`: the job has no records here, or none any more. The processes are those of the
+    /// ranks that live.
     ///
     /// # Errors
     /// There is no memory for a look.

@@ -21,8 +21,8 @@ fn snapshot_of_trace(name: &str, ranks: &[SyntheticRank]) -> Snapshot {
     snapshot(&trace, &Operations::new(&trace), &Clock::new(&trace), &[])
 }
 
-/// Rank 0 has started an Ibarrier on another communicator and is in `function`, with this mark at its request; rank 1 is
-/// in a Barrier of the world; rank 2 computes. None has come to the call of another.
+/// Rank 0 has started an Ibarrier on another communicator and is in `function`, with this mark at its request; rank 1
+/// is in a Barrier of the world; rank 2 computes. None has come to the call of another.
 fn with_one_outstanding(function: &str, mark: u64) -> Vec<SyntheticRank> {
     let mut ranks: Vec<SyntheticRank> = (0..3).map(|rank| SyntheticRank::new(rank, 3)).collect();
     for (number, rank) in (0u32..).zip(&mut ranks) {

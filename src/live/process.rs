@@ -44,8 +44,8 @@ pub struct Process {
 pub struct Task {
     /// The kernel's number of the thread, as this process numbers it.
     pub tid: u32,
-    /// One of the letters of proc(5): `R` on a processor or ready for one, `S` and `D` waiting, `T` stopped, `t` stopped
-    /// by a debugger, `Z` ended.
+    /// One of the letters of proc(5): `R` on a processor or ready for one, `S` and `D` waiting, `T` stopped, `t`
+    /// stopped by a debugger, `Z` ended.
     pub state: char,
     /// The function of the kernel that it waits in, where the kernel says it.
     pub waits_in: Option<String>,

@@ -72,7 +72,8 @@ pub struct RankNow {
     /// The end of its process, as `mpitrace run` saw it; `None`: not known.
     #[serde(skip)]
     pub ended: Option<ProcessEnd>,
-    /// The stacks of its threads: functions, the outermost first, or why there are none. Empty: they were not asked for.
+    /// The stacks of its threads: functions, the outermost first, or why there are none. Empty: they were not asked
+    /// for.
     #[serde(skip)]
     pub stacks: Vec<Result<Vec<String>, String>>,
 }
@@ -103,8 +104,8 @@ fn known_function<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<F
     Ok(of_all.or_else(|| Some(Function::named(&name?)?.name)))
 }
 
-/// A message that a rank waits for, or for whose request. One that is neither received nor sent is none: the rank waits in
-/// a call on a window for its other ranks.
+/// A message that a rank waits for, or for whose request. One that is neither received nor sent is none: the rank waits
+/// in a call on a window for its other ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct MessageWait {
     /// With which rank.
@@ -242,15 +243,15 @@ impl RankNow {
 const NOT_OWN: u32 = 124;
 
 impl Snapshot {
-    /// True if the MPI library ended this rank. It has died inside a call of MPI, by an exit code or, where the launcher's
-    /// exit code is not that of its signal, on its way out after the launcher was told.
+    /// True if the MPI library ended this rank. It has died inside a call of MPI, by an exit code or, where the
+    /// launcher's exit code is not that of its signal, on its way out after the launcher was told.
     pub fn was_ended_by_library(&self, rank: &RankNow) -> bool {
         let is_code = matches!(rank.ended, Some(ProcessEnd::Code(_)));
         rank.has_died() && rank.is_in_mpi() && (is_code || self.has_own_exit_code())
     }
 
-    /// The exit code with which the launcher ended the job though no rank had died: it killed all of them. MPICH's does so
-    /// when the MPI library of a rank aborts. The ranks that were in MPI then.
+    /// The exit code with which the launcher ended the job though no rank had died: it killed all of them. MPICH's does
+    /// so when the MPI library of a rank aborts. The ranks that were in MPI then.
     pub fn ended_by_launcher(&self) -> Option<(u32, Vec<u32>)> {
         let was_killed = |rank: &RankNow| rank.ended == Some(ProcessEnd::Signal(libc::SIGKILL));
         let in_mpi: Vec<u32> = self.ranks.iter().filter(|rank| rank.is_in_mpi()).map(|rank| rank.rank).collect();

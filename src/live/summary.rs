@@ -1,8 +1,8 @@
 //! The state of a job on one or more nodes at one moment, in few bytes: ranks at the same place together.
 //!
-//! A node makes one of its own look ([`super::Observer`]), and one that passes on those of others adds them up. What the
-//! verdict needs is exact; times are rounded in large jobs, so that they are equal. Of the calls of ranks on different
-//! nodes some are compared ([`super::calls`]).
+//! A node makes one of its own look ([`super::Observer`]), and one that passes on those of others adds them up. What
+//! the verdict needs is exact; times are rounded in large jobs, so that they are equal. Of the calls of ranks on
+//! different nodes some are compared ([`super::calls`]).
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -250,8 +250,8 @@ impl Summary {
         self.sent.extend(other.sent.into_iter().take(SENDERS.saturating_sub(self.sent.len())));
     }
 
-    /// The calls of ranks on several nodes in which all waited for one rank: the communicator's number, the position, that
-    /// rank, and how long all others together waited at least, ns.
+    /// The calls of ranks on several nodes in which all waited for one rank: the communicator's number, the position,
+    /// that rank, and how long all others together waited at least, ns.
     pub(super) fn late(&self) -> impl Iterator<Item = (usize, u64, u32, u64)> + '_ {
         self.communicators.iter().flat_map(move |(&number, of)| {
             let late = move |(&sequence, position): (&u64, &Position)| {

@@ -66,8 +66,8 @@ fn ranks(numbers: &[u32]) -> Vec<SyntheticRank> {
     numbers.iter().map(|&number| rank(number)).collect()
 }
 
-/// Ranks 0 and 1 are in an Allreduce and a Bcast at one place of the world, 2 waits for an Ibarrier of "other", where ranks
-/// are in reverse order, 3 computes, 4 waits there for a message of 5, which has sent it 3, and 5 for any.
+/// Ranks 0 and 1 are in an Allreduce and a Bcast at one place of the world, 2 waits for an Ibarrier of "other", where
+/// ranks are in reverse order, 3 computes, 4 waits there for a message of 5, which has sent it 3, and 5 for any.
 fn rank(number: u32) -> SyntheticRank {
     let mut rank = SyntheticRank::new(number, 6).stamped();
     rank.header.state = state::RUNNING;

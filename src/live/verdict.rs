@@ -1,14 +1,14 @@
 //! Why a job does not go on: a function of a snapshot alone.
 //!
-//! A rank that is inside a collective call waits for the members of the communicator that have not begun theirs, one
-//! in a point-to-point call for the other ranks of its messages. From each rank that has waited for long enough these
-//! ways are followed to the ranks at their ends, which are the cause: one that has ended, was stopped, waits in a circle,
-//! loops, sleeps, or is in a point-to-point call of which the other rank is not known. As long as one of the ranks at the
-//! ends moves there is no verdict: the others may be waiting for it. Only where ranks wait for each other and for no
-//! other one (`knot`) others may move.
+//! A rank that is inside a collective call waits for the members of the communicator that have not begun theirs, one in
+//! a point-to-point call for the other ranks of its messages. From each rank that has waited for long enough these ways
+//! are followed to the ranks at their ends, which are the cause: one that has ended, was stopped, waits in a circle,
+//! loops, sleeps, or is in a point-to-point call of which the other rank is not known. As long as one of the ranks at
+//! the ends moves there is no verdict: the others may be waiting for it. Only where ranks wait for each other and for
+//! no other one (`knot`) others may move.
 //!
-//! A call for several messages lists those that are complete already too, so that any one of its partners may be the one
-//! that it waits for: whether it returns with one of them or with all, it is held only if all of its partners are.
+//! A call for several messages lists those that are complete already too, so that any one of its partners may be the
+//! one that it waits for: whether it returns with one of them or with all, it is held only if all of its partners are.
 
 use mpitrace_functions::{Function, Pattern};
 use mpitrace_statistics::names::names;

@@ -162,8 +162,8 @@ fn a_rank_in_a_receive_is_no_cause_while_others_are_not_seen() {
 fn two_communicators_in_another_order_make_a_cycle() {
     let two = job(vec![inside(0, WORLD, 7), inside(1, OTHER, 3)], &[8, 7], &[3, 4]);
     assert_found(&two, Kind::Cycle, &[0, 1], Some((WORLD, 7)));
-    // Rank 2 waits for the cycle and is not of it. While rank 3 moves, it may be what rank 0 alone waits for, as the root
-    // of a broadcast.
+    // Rank 2 waits for the cycle and is not of it. While rank 3 moves, it may be what rank 0 alone waits for, as the
+    // root of a broadcast.
     let four = |three| {
         job(vec![inside(0, WORLD, 7), inside(1, OTHER, 3), inside(2, WORLD, 7), three], &[8, 7, 8, 7], &[3, 4, 4, 4])
     };
@@ -272,8 +272,8 @@ fn a_rank_that_died_is_the_cause_and_not_one_that_was_killed_after_it() {
     }
 }
 
-/// MPICH's launcher kills all ranks when one of them aborts, and ends with the error's class; in its library's way out a
-/// rank may crash.
+/// MPICH's launcher kills all ranks when one of them aborts, and ends with the error's class; in its library's way out
+/// a rank may crash.
 #[test]
 fn a_job_that_the_launcher_ended_did_not_wait() {
     let of = |exit_code: Option<u32>, ends: [&str; 2]| {

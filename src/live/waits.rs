@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::look::Look;
 
-/// The waiting that the looks of nodes have seen so far, in calls all of whose ranks are on one node. Repetitions that came
-/// and went between two looks are not in it.
+/// The waiting that the looks of nodes have seen so far, in calls all of whose ranks are on one node. Repetitions that
+/// came and went between two looks are not in it.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Waits {
     /// Waiting for each rank, ns.

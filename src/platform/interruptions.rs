@@ -1,8 +1,8 @@
 //! How a thread learns, without a system call, that the kernel has taken its processor away: a word in memory that the
 //! kernel changes then.
 //!
-//! Two mechanisms give such a word. [`EventPage`] is the page of an event of perf that counts nothing: the kernel writes
-//! to it each time the thread is scheduled in (linux/perf_event.h, `perf_event_mmap_page`). [`Sequence`] is the
+//! Two mechanisms give such a word. [`EventPage`] is the page of an event of perf that counts nothing: the kernel
+//! writes to it each time the thread is scheduled in (linux/perf_event.h, `perf_event_mmap_page`). [`Sequence`] is the
 //! descriptor of a restartable sequence that is never executed (rseq(2)): the kernel takes its address away when it
 //! looks at it after a preemption, a migration or a signal.
 
@@ -21,8 +21,8 @@ const PER_SWITCH: u32 = 2;
 pub struct EventPage(pub MappedPage);
 
 impl EventPage {
-    /// Opens the event for the calling thread and maps its page. The event's descriptor is closed again; the kernel goes
-    /// on writing to the page.
+    /// Opens the event for the calling thread and maps its page. The event's descriptor is closed again; the kernel
+    /// goes on writing to the page.
     ///
     /// # Errors
     /// The number of errno.h of the system call that failed: perf_event_open is forbidden, or the user's processes have

@@ -131,8 +131,8 @@ impl Layout {
         word(memory, frame, self.code)
     }
 
-    /// The difference between instructions. Code may lie where other code has lain: so there is what the table of lines is
-    /// made of, too, by its ends and length.
+    /// The difference between instructions. Code may lie where other code has lain: so there is what the table of lines
+    /// is made of, too, by its ends and length.
     pub fn instruction(&self, memory: &impl Memory, frame: u64, code: u64) -> Option<[u64; 7]> {
         let [file, _, table] = self.names;
         let table = word(memory, code, table)?;
@@ -221,8 +221,8 @@ fn by_ranges(table: &[u8], first: i64, byte: u64) -> Option<i64> {
     None
 }
 
-/// The line of an instruction. An entry begins with a byte whose highest bit is set: the kind of the entry, and how many
-/// instructions it is of.
+/// The line of an instruction. An entry begins with a byte whose highest bit is set: the kind of the entry, and how
+/// many instructions it is of.
 fn by_locations(table: &[u8], first: i64, instruction: u64) -> Option<i64> {
     let (mut line, mut at) = (first, 0);
     let mut rest = table;

@@ -1,5 +1,5 @@
-//! Clocks and sleep without a panic: std's end the thread where the system refuses a call, as filters of system calls do
-//! (seccomp(2)), and a library in the process of a program must not.
+//! Clocks and sleep without a panic: std's end the thread where the system refuses a call, as filters of system calls
+//! do (seccomp(2)), and a library in the process of a program must not.
 
 use std::ops::{Add, Sub};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Instant(Duration);
 
 impl Instant {
-    /// The present. Where the system refuses to tell it, each call is a millisecond later than the one before: what waits
-    /// for a time comes to an end.
+    /// The present. Where the system refuses to tell it, each call is a millisecond later than the one before: what
+    /// waits for a time comes to an end.
     pub fn now() -> Instant {
         static ASKED: AtomicU64 = AtomicU64::new(0);
         let told = read(libc::CLOCK_MONOTONIC);

@@ -1,8 +1,8 @@
 //! The statistics of run times: categories of repetitions, descriptions of a series, comparisons of two sets of runs.
 //!
-//! What comes in are numbers: run times in nanoseconds in the order in which they were measured, or one average for each
-//! run. What goes out are numbers and verdicts on them: categories, quantiles with intervals, modes, periods, effects,
-//! decisions. No trace, no clock and no MPI is known here.
+//! What comes in are numbers: run times in nanoseconds in the order in which they were measured, or one average for
+//! each run. What goes out are numbers and verdicts on them: categories, quantiles with intervals, modes, periods,
+//! effects, decisions. No trace, no clock and no MPI is known here.
 //!
 //! docs/statistics.md has the formulas and where they come from; tests/reference/ has the values of SciPy, NumPy and
 //! statsmodels that they are held against. No thread is started for series shorter than [`parallel::LEAST`].

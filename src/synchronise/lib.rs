@@ -132,8 +132,8 @@ mod tests {
         }
     }
 
-    /// Runs a method on threads, the time of rank r being over when it has asked `asks(r)` times: the most messages that
-    /// any rank has sent, and what each has found.
+    /// Runs a method on threads, the time of rank r being over when it has asked `asks(r)` times: the most messages
+    /// that any rank has sent, and what each has found.
     fn run(method: Method, size: usize, asks: impl Fn(usize) -> u32) -> (usize, Vec<Synchronised>) {
         let mut ranks: Vec<Rank> = (0..size)
             .map(|rank| {

@@ -23,7 +23,8 @@ pub(crate) fn offsets_in_turn(peers: &mut impl Peers, count: u32, time: Range<f6
     exchange::skampi(&found).map_or(AffineMap::IDENTITY, |offset| AffineMap::with_offset(offset.at, -offset.difference))
 }
 
-/// Where ranks have their turns with the root one after the other: the share of the time at the end of this rank's turn.
+/// Where ranks have their turns with the root one after the other: the share of the time at the end of this rank's
+/// turn.
 pub(crate) fn turn(peers: &impl Peers) -> f64 {
     peers.rank() as f64 / (peers.size() - 1).max(1) as f64
 }

@@ -1,7 +1,7 @@
 //! Exchanges between a client and a server, as both sides make them.
 //!
-//! The client decides how many exchanges there are: each of its messages says whether another one follows. So both sides
-//! agree also where the time is over ([`Peers::is_late`]) and there are fewer than planned.
+//! The client decides how many exchanges there are: each of its messages says whether another one follows. So both
+//! sides agree also where the time is over ([`Peers::is_late`]) and there are fewer than planned.
 
 use mpitrace_format::ticks::AffineMap;
 
@@ -29,7 +29,8 @@ pub(crate) struct Series {
     pub is_last: bool,
 }
 
-/// As a client: so many exchanges with a server, or fewer, but at least one, where more than `share` of the time is over.
+/// As a client: so many exchanges with a server, or fewer, but at least one, where more than `share` of the time is
+/// over.
 pub(crate) fn ping(peers: &mut impl Peers, server: usize, count: u32, share: f64) -> Series {
     let mut exchanges = Vec::with_capacity((count + WARM_UP) as usize);
     let mut says = GOES_ON;

@@ -31,8 +31,8 @@ pub(crate) fn probes_in_turn(peers: &mut impl Peers, exchanges: u32) -> Vec<Prob
 #[derive(Clone, Debug, Default)]
 pub struct Widths(BTreeMap<u32, u64>);
 
-/// When probes are repeated. Before the first repetition there is a sleep of 1 ms, which doubles: so ranks that shared a
-/// processor get one each where there is another.
+/// When probes are repeated. Before the first repetition there is a sleep of 1 ms, which doubles: so ranks that shared
+/// a processor get one each where there is another.
 #[derive(Clone, Debug)]
 pub struct Repetitions {
     widths: Widths,
@@ -311,8 +311,8 @@ mod tests {
     fn repetitions_end_also_where_the_other_asks_for_more() {
         let (to, _there) = channel();
         let (_here, from) = channel();
-        // One answer, since the question says that no other follows, the reading, then questions with 5 of them to warm up
-        // and what they have found.
+        // One answer, since the question says that no other follows, the reading, then questions with 5 of them to warm
+        // up and what they have found.
         let once = 2 + (EXCHANGES as usize + 5) + 1;
         let mut lower = Asked { simulated: Simulated { rank: 0, now: Cell::new(0), sent: 0, takes: quick, to, from } };
         let how = Repetitions::at_the_end(Widths::default());

@@ -1,8 +1,9 @@
 //! What happened in a run: its calls matched into operations and their repetitions, on one clock for all ranks.
 //!
-//! What comes in are the files that the preloaded library wrote, whole, damaged or of a job that was killed, and run times
-//! that other tools wrote as text ([`import`]). What goes out are repetitions with their times in nanoseconds, and the
-//! facts that the trace states beside them: call sites, partners, algorithms, samples, and what the program left undone.
+//! What comes in are the files that the preloaded library wrote, whole, damaged or of a job that was killed, and run
+//! times that other tools wrote as text ([`import`]). What goes out are repetitions with their times in nanoseconds,
+//! and the facts that the trace states beside them: call sites, partners, algorithms, samples, and what the program
+//! left undone.
 //!
 //! No conclusion is drawn here: where the time went is for `mpitrace_analysis`. A datum goes one way:
 //!

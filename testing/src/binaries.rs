@@ -26,8 +26,8 @@ pub fn companion() -> PathBuf {
 }
 
 /// Builds both, with the profile of this test: `cargo test` itself builds no library that is only preloaded. Takes a
-/// moment where nothing has changed, and shares every dependency with the tests. The first tier does without Parquet and
-/// Arrow, which take a third of the time.
+/// moment where nothing has changed, and shares every dependency with the tests. The first tier does without Parquet
+/// and Arrow, which take a third of the time.
 #[allow(unexpected_cfgs, reason = "benchmarks of crates without this feature build all")]
 pub fn build() {
     let folder = BINARIES.file_name().and_then(|name| name.to_str()).expect("a profile");

@@ -1,7 +1,7 @@
 //! The files of a crate and the arrows between them: which file uses which, as its `use` lines and paths say.
 //!
-//! A `mod.rs` (and `lib.rs`) gathers what lies in its folder: paths into it that begin with a module of the folder are no
-//! arrows, and a name that it passes on by `pub use` is that of the file that has it.
+//! A `mod.rs` (and `lib.rs`) gathers what lies in its folder: paths into it that begin with a module of the folder are
+//! no arrows, and a name that it passes on by `pub use` is that of the file that has it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,5 @@
-//! Families of simulated programs in which one rank is delayed. `random` makes the program, `noise` its single times: the
-//! same program runs again with another noise.
+//! Families of simulated programs in which one rank is delayed. `random` makes the program, `noise` its single times:
+//! the same program runs again with another noise.
 
 use crate::Random;
 use crate::simulator::{Action, Program, noisy};

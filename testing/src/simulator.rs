@@ -1,5 +1,6 @@
-//! Programs that run in a model of a machine: ranks that compute, call collectives and send messages, and delays that can
-//! be taken out. What a delay costs the job is the difference of two runs, so that it is known without any analysis.
+//! Programs that run in a model of a machine: ranks that compute, call collectives and send messages, and delays that
+//! can be taken out. What a delay costs the job is the difference of two runs, so that it is known without any
+//! analysis.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 

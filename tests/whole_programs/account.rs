@@ -55,8 +55,8 @@ fn parts(case: &Case, what: &str, stamps: &str) -> (std::path::PathBuf, Vec<[f64
     (traced.trace.path, (0..3).map(read).collect())
 }
 
-/// Of so many runs one is as the program knows it: a busy machine can disturb what lies between the program's clocks and
-/// those of the account.
+/// Of so many runs one is as the program knows it: a busy machine can disturb what lies between the program's clocks
+/// and those of the account.
 const TRIES: usize = 3;
 
 fn known(case: &Case) {

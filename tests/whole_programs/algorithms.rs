@@ -1,5 +1,5 @@
-//! The algorithm of each collective: what Open MPI was told to take, what its decision functions take, and libraries whose
-//! functions cannot be seen.
+//! The algorithm of each collective: what Open MPI was told to take, what its decision functions take, and libraries
+//! whose functions cannot be seen.
 
 use crate::support::{Case, On, Test, binaries, build, companion};
 use serde_json::Value;
@@ -263,8 +263,8 @@ fn benchmark(case: &Case, trace: &Path, options: &[&str]) -> Vec<OsString> {
     words
 }
 
-/// A megabyte goes through a chain of the ranks in pieces of 512 bytes: whatever else the library has is several times as
-/// fast.
+/// A megabyte goes through a chain of the ranks in pieces of 512 bytes: whatever else the library has is several times
+/// as fast.
 fn bad_default(case: &Case) {
     let broadcasts = |repetitions: &str| {
         let launch = case.launch(4, "broadcasts.c").arg(repetitions).arg("1048576");

@@ -1,5 +1,5 @@
-//! Applications as Debian ships them: their results and exit codes are the same with and without the tracer, and the trace
-//! has as many calls of each function as an independent counter in front of the tracer counts.
+//! Applications as Debian ships them: their results and exit codes are the same with and without the tracer, and the
+//! trace has as many calls of each function as an independent counter in front of the tracer counts.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -119,8 +119,8 @@ fn on_another_node(case: &Case) {
     looks.iter().for_each(|look| assert_missing(look, &finished));
 }
 
-/// A rank on each node, of which all but the first wait for a message of that one, which is in a Barrier: `watch` starts
-/// itself on 8 nodes, and by way of them on the others.
+/// A rank on each node, of which all but the first wait for a message of that one, which is in a Barrier: `watch`
+/// starts itself on 8 nodes, and by way of them on the others.
 fn on_16_nodes(case: &Case) {
     let text = "srun --mpi=$3 -N16 --ntasks-per-node=1 env LD_PRELOAD=\"$2\" MPITRACE_SEGMENT_DIR=/dev/shm \
              MPITRACE_OUTPUT=lost.mpitrace \"$0\" recv &

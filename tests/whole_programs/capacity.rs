@@ -80,9 +80,9 @@ fn assert_is_sample(trace: &Trace, most: u64) {
     }
 }
 
-/// Runs sampled.c with these variables until the waiting lies in the interval that `summary` states, which has 99 %: a few
-/// tries. The ranks' own readings lie some 50 ns beside those of the tracer, between which they may be interrupted, and
-/// what they waited in Ibarriers is in the interval only.
+/// Runs sampled.c with these variables until the waiting lies in the interval that `summary` states, which has 99 %: a
+/// few tries. The ranks' own readings lie some 50 ns beside those of the tracer, between which they may be interrupted,
+/// and what they waited in Ibarriers is in the interval only.
 #[track_caller]
 fn assert_waiting(case: &Case, variables: &[(&str, &str)]) -> Trace {
     let mut seen = Vec::new();

@@ -183,8 +183,8 @@ fn failed_on_one(case: &Case) {
     assert!(allreduce.all(|operation| operation.incomplete == 0), "{:#?}", info.operations);
 }
 
-/// No rank waits for the message that it sends then, which is received in the end: MPICH 5 ends a program that frees the
-/// communicator of a message that is not, and UCX below it says so of each.
+/// No rank waits for the message that it sends then, which is received in the end: MPICH 5 ends a program that frees
+/// the communicator of a message that is not, and UCX below it says so of each.
 fn late_to_a_meeting(case: &Case) {
     let plain = case.launch(2, "counts.c").run();
     let late = build::shared_library(case.mpi, "late_return.c");

@@ -1,5 +1,5 @@
-//! Jobs on virtual nodes whose shared folder is a network file system, or one that is full: the trace is one whole file, or
-//! nothing is lost and one line says so.
+//! Jobs on virtual nodes whose shared folder is a network file system, or one that is full: the trace is one whole
+//! file, or nothing is lost and one line says so.
 
 use crate::cluster::{
     BETWEEN_NODES, assert_nothing_left, assert_one_trace, assert_same, permitted, run_on, script, srun, test, traces,
@@ -91,7 +91,8 @@ fn quota_at_close() -> PathBuf {
     BUILT.get_or_init(build).clone()
 }
 
-/// The limit is between the parts of the first node's ranks and those of the last one's: so only some ranks learn of it.
+/// The limit is between the parts of the first node's ranks and those of the last one's: so only some ranks learn of
+/// it.
 fn full_at_close(case: &Case) {
     let plain = untraced(case, &srun(case, &[]));
     let free = run_on(case, &[], &srun(case, &[]), launch(case));

@@ -83,7 +83,8 @@ fn second_step(case: &Case) {
     assert_nothing_left(case);
 }
 
-/// The world that is spawned gets its environment from the launcher, and writes a trace of its own, with the next number.
+/// The world that is spawned gets its environment from the launcher, and writes a trace of its own, with the next
+/// number.
 ///
 /// In a batch job MPICH 5's hydra ends with a failed assertion there, and Open MPI 5's launcher with "invalid pointer",
 /// without the tracer too; Open MPI has no option that reaches ranks which are spawned on another node.

@@ -94,8 +94,8 @@ fn and_copy(case: &Case, launcher: &[OsString]) -> Vec<OsString> {
     [words(&["bash", "-c", &line, "run"]), launcher.to_vec()].concat()
 }
 
-/// Nothing proves that the ranks of the other nodes are traced: each rank writes a file, and the files are of one node's
-/// ranks each.
+/// Nothing proves that the ranks of the other nodes are traced: each rank writes a file, and the files are of one
+/// node's ranks each.
 fn not_shared(case: &Case) {
     let plain = untraced(case, &srun(case, &[]));
     let launch = case.launch(6, "counts.c").behind(&first(OWN_FOLDER)).trace();

@@ -61,8 +61,8 @@ fn ranks(path: &Path, what: &str) -> Vec<RankAccount> {
     for rank in &account.ranks {
         let sum: f64 = rank.parts.sum();
         assert!((sum / rank.wall_ns - 1.0).abs() < 1e-3, "{what}: {sum}: {rank:?}");
-        // Of a run that ended well the rest is below 0 where the parts that were measured overlap: up to 1.5 % of runs of
-        // half a second on a busy machine, whose interruptions at the entry of MPI_Finalize lie in two of them.
+        // Of a run that ended well the rest is below 0 where the parts that were measured overlap: up to 1.5 % of runs
+        // of half a second on a busy machine, whose interruptions at the entry of MPI_Finalize lie in two of them.
         let is_rest = |part: RankPart| part == RankPart::Other && rank.end.how == HowEnded::Finalized;
         for &part in RankPart::ALL.iter().filter(|&&part| !is_rest(part)) {
             assert!(rank.parts[part] >= -1e-3 * rank.wall_ns, "{what}: {part:?} of {rank:?}");
@@ -111,8 +111,8 @@ fn known(case: &Case) -> f64 {
     read("killed") - moved
 }
 
-/// Of so many runs one is as the program knows it: it can be taken from its processor between its time stamps and those of
-/// the tracer.
+/// Of so many runs one is as the program knows it: it can be taken from its processor between its time stamps and those
+/// of the tracer.
 const TRIES: usize = 4;
 const CLOSE_NS: f64 = 5e6;
 

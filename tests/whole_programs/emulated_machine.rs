@@ -84,7 +84,8 @@ fn lacking(case: &Case) {
 
 /// Six of the same kind, which differ by whom they count, and the counter for cycles are what it has.
 fn too_many(case: &Case) {
-    // Instructions retired and cycles by their raw codes, with the program, the kernel and both: all count something else.
+    // Instructions retired and cycles by their raw codes, with the program, the kernel and both: all count something
+    // else.
     let events = ["instructions", "r8:u", "r8:k", "r11:u", "r11:k", "r8", "instructions:u", "instructions:k", "r11"];
     let outcome = run(on_mock(case, &events.join(","), TURNS));
     let info = outcome.trace.info();
@@ -120,7 +121,8 @@ fn shared(case: &Case) {
         .filter_map(|row| row.counters.get("instructions:u").copied().flatten())
         .map(|value| value as f64 / of_loop)
         .collect();
-    // A call in which the event never had a counter has no value. The others are estimates of what is the same each time.
+    // A call in which the event never had a counter has no value. The others are estimates of what is the same each
+    // time.
     assert!(values.len() > 20, "{values:?}");
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     assert!((0.9..1.1).contains(&mean) && values.iter().all(|value| (0.5..2.0).contains(value)), "{mean}: {values:?}");

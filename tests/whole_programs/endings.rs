@@ -32,9 +32,9 @@ fn same(case: &Case, which: &str) {
     assert_eq!(info.not_matched.len(), usize::from(which == "never"), "{:?}", info.not_matched);
 }
 
-/// Of four ranks, which meet in memory or by messages, one is killed where it gives or takes the descriptor of the trace,
-/// writes its part, synchronises the file or gives it its name. What each has recorded is in a trace, or in its trace
-/// buffer.
+/// Of four ranks, which meet in memory or by messages, one is killed where it gives or takes the descriptor of the
+/// trace, writes its part, synchronises the file or gives it its name. What each has recorded is in a trace, or in its
+/// trace buffer.
 fn killed_while_written(case: &Case) {
     let killer = build::shared_library(case.mpi, "dies_at.c");
     for (joint, place) in ["0", "1"]

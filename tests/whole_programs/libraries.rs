@@ -48,8 +48,8 @@ impl Compiler {
 pub const NAMES: [&str; 9] =
     ["ompi4", "mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi", "ompi6", "ompi6-abi"];
 
-/// Combinations that no installation brings onto Debian 12: tests/systems/run.sh has them, in a system of their own. Elsewhere
-/// no test is for them.
+/// Combinations that no installation brings onto Debian 12: tests/systems/run.sh has them, in a system of their own.
+/// Elsewhere no test is for them.
 pub const OF_OTHER_SYSTEMS: [&str; 2] = ["ompi6", "ompi6-abi"];
 
 impl Mpi {

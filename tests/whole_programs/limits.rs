@@ -350,8 +350,8 @@ fn half_way_and_killed(case: &Case) {
     assert!(made.contains(&(info.records + info.lost)), "{} and {}", info.records, info.lost);
 }
 
-/// Where the segments hardly find room, the blocks lie beside the trace, and none is lost for want of tables. What lies in
-/// private memory is counted; `recover` also works while the folder is full.
+/// Where the segments hardly find room, the blocks lie beside the trace, and none is lost for want of tables. What lies
+/// in private memory is counted; `recover` also works while the folder is full.
 fn small_and_killed(case: &Case) {
     let folder = case.folder.join("small");
     fs::create_dir(&folder).expect("a folder");

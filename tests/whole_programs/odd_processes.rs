@@ -1,5 +1,6 @@
 //! Programs that do with their process what few do: children of every kind, a daemon, descriptors closed, a working
-//! folder that is gone, a library closed and opened again, a profiler's timer. Results are the same, and no call is lost.
+//! folder that is gone, a library closed and opened again, a profiler's timer. Results are the same, and no call is
+//! lost.
 
 use crate::support::want::WORLD;
 use crate::support::{Case, On, Outcome, Test, Trace, Want, build, want};
@@ -15,7 +16,7 @@ const ALONE: On = On::Only(&["ompi4", "mpich4", "mpich5", "mpich5-abi", "ompi5"]
 /// Those that then come to an end, without the tracer: Open MPI waits for ever in MPI_Finalize.
 const WITHOUT_DESCRIPTORS: On = On::Only(&["mpich4", "mpich5", "mpich5-abi"]);
 
-/// Those that come to an end, without the tracer, where that is done in MPI_Finalize: MPICH 4 aborts.
+/// The libraries that come to an end, without the tracer, where that is done in MPI_Finalize: MPICH 4 aborts.
 const CLOSES_IN_FINALIZE: On = On::Only(&["mpich5", "mpich5-abi", "impi", "impi-abi"]);
 
 pub const TESTS: &[Test] = &[

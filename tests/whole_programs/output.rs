@@ -57,8 +57,8 @@ fn never_overwritten(case: &Case) {
     }
 }
 
-/// Of four ranks the first makes the file, which all write through one descriptor, and synchronises it, and the name in the
-/// folder. So it is where the ranks meet in memory and by messages.
+/// Of four ranks the first makes the file, which all write through one descriptor, and synchronises it, and the name in
+/// the folder. So it is where the ranks meet in memory and by messages.
 fn once_for_all(case: &Case) {
     let counter = build::shared_library(case.mpi, "count_files.c");
     for joint in ["0", "1"] {

@@ -383,8 +383,8 @@ fn namesake(case: &Case) {
     assert!(both.trace.info().complete);
 }
 
-/// The loader looks for what a program needs by name: among the names and SONAMEs of what is loaded, preloaded libraries
-/// first.
+/// The loader looks for what a program needs by name: among the names and SONAMEs of what is loaded, preloaded
+/// libraries first.
 fn linked_namesake(case: &Case) {
     let other = case.folder.join("libmpitrace.so");
     fs::copy(build::shared_library(case.mpi, "other_tool.c"), &other).expect("another tool's library");

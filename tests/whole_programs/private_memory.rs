@@ -21,9 +21,9 @@ const fn mounted(name: &'static str, run: fn(&Case)) -> Test {
 
 /// Calls of rank 0 on MPI_COMM_SELF, whose records take more than the folder has.
 const CALLS: u64 = 150_000;
-/// Those, one on the world, and the first barrier.
+/// All calls of rank 0: one on the world and the first barrier beside them.
 const OF_RANK_0: u64 = CALLS + 2;
-/// Those of rank 1, the last of which does not return.
+/// The calls of rank 1, the last of which does not return.
 const OF_RANK_1: u64 = 3;
 
 /// Rank 0 fills a folder of 2 MiB and ends; then what is left there, and in the folder of the trace, which has so much

@@ -66,8 +66,8 @@ fn least(rows: &[Row], rank: u64, bytes: u64, name: &str) -> (u64, u64) {
     values.min().unwrap_or_else(|| panic!("no calls of {bytes} bytes on rank {rank}"))
 }
 
-/// By how much the larger calls exceed the smaller ones on a rank, each by its least value, and by how many instructions
-/// the loop does.
+/// By how much the larger calls exceed the smaller ones on a rank, each by its least value, and by how many
+/// instructions the loop does.
 #[track_caller]
 pub fn excess(rows: &[Row], rank: u64, name: &str, turns: u64) -> (u64, u64) {
     let ((few, of_few), (many, of_many)) = (least(rows, rank, FEW, name), least(rows, rank, MANY, name));
@@ -95,8 +95,8 @@ fn migrates(case: &Case) {
     assert_exact(&run(launch), "instructions:u");
 }
 
-/// The work of a call beside the operator varies with the moment at which the other rank comes: by the least of a thousand
-/// it is the same for either size.
+/// The work of a call beside the operator varies with the moment at which the other rank comes: by the least of a
+/// thousand it is the same for either size.
 fn one_percent(case: &Case) {
     const TURNS: u64 = 10_000;
     const REPETITIONS: u64 = 1000;

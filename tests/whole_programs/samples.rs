@@ -119,7 +119,8 @@ fn count(case: &Case, output: &Path, texts: &[&str]) -> f64 {
     found
 }
 
-/// By the processor time of hot.c: 120 calls of 4 ms in slow code, as many of 0.5 ms in the other one, on each of two ranks.
+/// By the processor time of hot.c: 120 calls of 4 ms in slow code, as many of 0.5 ms in the other one, on each of two
+/// ranks.
 fn assert_sampled(case: &Case, output: &Path, slow: &str) {
     let [slow, fast] = [slow, "add (hot.c:"].map(|code| count(case, output, &["work (hot.c:", code]));
     let of = |ms: f64| 2.0 * 120.0 * ms / 1000.0 * HZ;

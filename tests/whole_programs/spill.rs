@@ -1,4 +1,5 @@
-//! Full chunks are packed and written out: runs of any length are one trace, with a bounded number of records in memory.
+//! Full chunks are packed and written out: runs of any length are one trace, with a bounded number of records in
+//! memory.
 
 use std::path::Path;
 

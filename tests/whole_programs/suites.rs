@@ -1,5 +1,5 @@
-//! MPICH's own test suite, where `MPICH_TESTS` names its folder `test/mpi`: each of its programs is run without and with
-//! the tracer in turn, and prints the same and ends with the same exit code.
+//! MPICH's own test suite, where `MPICH_TESTS` names its folder `test/mpi`: each of its programs is run without and
+//! with the tracer in turn, and prints the same and ends with the same exit code.
 //!
 //! The suite is configured and built for the library, out of its own folder, in `target/tests/mpich-suite`. A program
 //! whose results differ between two runs without the tracer is run again: what the tracer gives must be one of those.

@@ -1,5 +1,5 @@
-//! Programs that end by themselves and are wrong all the same: `info` and `summary` state calls that not all ranks made,
-//! requests that were never complete and data types that differ, and nothing of a program that is right.
+//! Programs that end by themselves and are wrong all the same: `info` and `summary` state calls that not all ranks
+//! made, requests that were never complete and data types that differ, and nothing of a program that is right.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Descriptors of the tracer as numbers. The program may close any of them at any time, and a file of its own may get the
-//! number: so they lie high, are marked close-on-exec, and are asked for their identity before they are used
+//! Descriptors of the tracer as numbers. The program may close any of them at any time, and a file of its own may get
+//! the number: so they lie high, are marked close-on-exec, and are asked for their identity before they are used
 //! ([`crate::base::own_file`], [`crate::base::event`]). And the program may have as many open as it may have: so a few
 //! are kept in reserve for the trace.
 
@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::base::lock::lock;
 use crate::base::system;
 
-/// From this number on, where the process may have so many, lie those of the tracer. What a program opens gets the lowest
-/// numbers that are free.
+/// From this number on, where the process may have so many, lie those of the tracer. What a program opens gets the
+/// lowest numbers that are free.
 const HIGH: u64 = 4096;
 
 fn lowest() -> c_int {
@@ -124,7 +124,7 @@ fn release() -> bool {
 /// Does what takes a descriptor, where there is none with one of the reserve.
 ///
 /// # Errors
-/// Those of `work`.
+/// An error of `work`.
 pub fn with_reserve<T>(work: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let is_used_up = |error: &io::Error| matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE));
     let mut done = work();

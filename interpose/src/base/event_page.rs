@@ -66,8 +66,8 @@ pub struct PageReading {
     pub times: u64,
 }
 
-/// The count of the calling thread's event and its times; `None`: they have to be asked of the kernel, as where the group
-/// has ever had to wait for a counter, so that its times differ.
+/// The count of the calling thread's event and its times; `None`: they have to be asked of the kernel, as where the
+/// group has ever had to wait for a counter, so that its times differ.
 #[inline(always)]
 pub fn read(page: &Page, instructions: &impl Instructions) -> Option<PageReading> {
     at_rest::<true>(page, instructions)

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// `void *dlsym(void *, const char *)`.
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 
-/// The versions that `dlsym` has in the C libraries. The first one is in all: looking for one that is not there allocates.
+/// The versions that `dlsym` has in the C libraries. The first one is in all: looking for one that is not there
+/// allocates.
 #[cfg(target_arch = "x86_64")]
 const VERSIONS: [&CStr; 2] = [c"GLIBC_2.2.5", c"GLIBC_2.34"];
 #[cfg(target_arch = "aarch64")]

@@ -58,8 +58,8 @@ static LOOK: extern "C" fn() = {
     look
 };
 
-/// Writes to the standard error in one piece, so that lines of several ranks do not mix. Where that cannot be written to
-/// the text is lost.
+/// Writes to the standard error in one piece, so that lines of several ranks do not mix. Where that cannot be written
+/// to the text is lost.
 fn write(mut text: &[u8]) {
     if IS_MISSING.load(Ordering::Relaxed) {
         return;

@@ -1,9 +1,9 @@
 //! Files that the tracer opens in the process of a program.
 //!
-//! The program may close any descriptor at any time, and a file of its own may get the number. So each of ours lies high
-//! and is marked close-on-exec, and is used, written, cut and closed only after fstat(2) has said that it is ours still.
-//! What has become another's is left alone, and ours is opened again by its name. No other file of this library has a
-//! `File` or the number of one (`tests/forbidden.rs`).
+//! The program may close any descriptor at any time, and a file of its own may get the number. So each of ours lies
+//! high and is marked close-on-exec, and is used, written, cut and closed only after fstat(2) has said that it is ours
+//! still. What has become another's is left alone, and ours is opened again by its name. No other file of this library
+//! has a `File` or the number of one (`tests/forbidden.rs`).
 
 use std::borrow::Borrow;
 use std::ffi::{CStr, CString, OsStr, OsString, c_int};
@@ -212,8 +212,8 @@ impl OwnFile {
     }
 
     /// True if its folder has room for so many bytes. The folder that MPI libraries make their shared memory in keeps
-    /// enough room for them: some of them touch it without having taken memory for it, and SIGBUS ends the program where
-    /// there is none.
+    /// enough room for them: some of them touch it without having taken memory for it, and SIGBUS ends the program
+    /// where there is none.
     pub fn has_room(&self, length: u64) -> bool {
         let shared = self.path.parent() == Some(Path::new("/dev/shm"));
         let left = |size: u64| if shared { (size / 8).max(LEFT_TO_OTHERS) } else { 0 };
@@ -221,14 +221,15 @@ impl OwnFile {
         room.is_none_or(|(size, free)| free >= length + left(size))
     }
 
-    /// True if its folder has room for so many bytes and as many as are `left`, or a quarter of its size if that is less.
+    /// True if its folder has room for so many bytes and as many as are `left`, or a quarter of its size if that is
+    /// less.
     pub fn leaves(&self, length: u64, left: u64) -> bool {
         let room = self.ours().ok().and_then(system::room);
         room.is_none_or(|(size, free)| free >= length + left.min(size / 4))
     }
 
-    /// Its bytes, if it is this user's. The names of files that ranks share can be guessed, and a page of another user's
-    /// file may vanish, which would end the program with SIGBUS.
+    /// Its bytes, if it is this user's. The names of files that ranks share can be guessed, and a page of another
+    /// user's file may vanish, which would end the program with SIGBUS.
     pub fn length_if_own(&self) -> Option<u64> {
         let found = self.metadata().ok()?;
         (found.uid() == system::user() && found.is_file()).then_some(found.len())

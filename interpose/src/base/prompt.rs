@@ -1,8 +1,10 @@
-//! A thread that waits for other ranks gets its processor promptly when they have come, also where others compute on it.
+//! A thread that waits for other ranks gets its processor promptly when they have come, also where others compute on
+//! it.
 //!
-//! A thread that becomes ready to run waits behind those that compute until their slices are over: beside ten of them 30
-//! ms, for each time that ranks wait for each other. From Linux 6.12 on a thread may have a shorter slice (sched(7)): it
-//! gets no more of the processor, but gets it earlier. Only the tracer's own work in MPI_Init and MPI_Finalize has one.
+//! A thread that becomes ready to run waits behind those that compute until their slices are over: beside ten of them
+//! 30 ms, for each time that ranks wait for each other. From Linux 6.12 on a thread may have a shorter slice
+//! (sched(7)): it gets no more of the processor, but gets it earlier. Only the tracer's own work in MPI_Init and
+//! MPI_Finalize has one.
 
 use std::mem::MaybeUninit;
 

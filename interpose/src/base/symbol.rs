@@ -46,8 +46,8 @@ const ABSENT: *mut c_void = std::ptr::without_provenance_mut(1);
 pub const PLACE_OF_ADDRESS: usize = std::mem::offset_of!(Symbol, address);
 
 impl Symbol {
-    /// A function that has not been looked for yet. Its name is stated where it is looked for: an address here would have
-    /// the loader write to each symbol in every process.
+    /// A function that has not been looked for yet. Its name is stated where it is looked for: an address here would
+    /// have the loader write to each symbol in every process.
     pub const fn new() -> Symbol {
         Symbol {
             address: AtomicPtr::new(std::ptr::null_mut()),
@@ -138,8 +138,8 @@ fn in_any_object(name: &CStr) -> *mut c_void {
 /// A data symbol of the MPI library, such as the objects behind Open MPI's predefined handles. The program may hold a
 /// copy (copy relocation), which is then the one that counts.
 pub fn data(name: &CStr) -> *mut c_void {
-    // By a handle of the program and of all that it can see, which no file's name gives: with RTLD_DEFAULT the loader would
-    // keep the library, since this one has found something in it, when the program closes it.
+    // By a handle of the program and of all that it can see, which no file's name gives: with RTLD_DEFAULT the loader
+    // would keep the library, since this one has found something in it, when the program closes it.
     let found = look_up_by(std::ptr::null(), name);
     if found.is_null() { next_definition(name) } else { found }
 }

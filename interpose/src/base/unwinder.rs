@@ -108,8 +108,8 @@ extern "C" fn find(index: usize) -> *mut u8 {
 
 fn look_up(index: usize) -> *mut u8 {
     let Ok(name) = CStr::from_bytes_with_nul(NAMES[index].as_bytes()) else { return std::ptr::null_mut() };
-    // SAFETY: a library that ends nothing and starts nothing when it is loaded. It is never closed: the program may close
-    // what has brought it along.
+    // SAFETY: a library that ends nothing and starts nothing when it is loaded. It is never closed: the program may
+    // close what has brought it along.
     let library = unsafe { libc::dlopen(c"libgcc_s.so.1".as_ptr(), libc::RTLD_LAZY) };
     let mut found = symbol::data(name);
     if found.is_null() && !library.is_null() {

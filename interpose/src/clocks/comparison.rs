@@ -49,7 +49,7 @@ pub struct Budget {
 
 impl Budget {
     /// The budget of so many ranks, of which the first is compared with each other one.
-    pub fn of(ranks: u32) -> Budget {
+    pub fn for_ranks(ranks: u32) -> Budget {
         let wall = Duration::from_millis(10) + ranks.saturating_sub(2) * Duration::from_millis(2);
         Budget { wall: wall.min(Duration::from_millis(100)), processor: Duration::from_millis(5) }
     }

@@ -192,9 +192,9 @@ pub fn finish() -> Option<()> {
     Some(())
 }
 
-/// The error of this rank's clock, ticks, once the ranks have met again behind the last test: one invariant counter is as
-/// far apart on two processors at the end as at the start, so the closer bound holds. Where a rank has not come yet that
-/// of Init does.
+/// The error of this rank's clock, ticks, once the ranks have met again behind the last test: one invariant counter is
+/// as far apart on two processors at the end as at the start, so the closer bound holds. Where a rank has not come yet
+/// that of Init does.
 pub fn settle_error() -> Option<u64> {
     let clocks = CLOCKS.get()?;
     let bound = clocks.domain.bound_again()?;

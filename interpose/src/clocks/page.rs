@@ -137,8 +137,8 @@ impl DomainPage {
         latest.fetch_max(now, Ordering::AcqRel);
     }
 
-    /// The bound and the step of this rank's clock where the ranks have met: it is ahead of any other's by no more than the
-    /// time since the first one stated its tick; it has stepped back where another stated a later one before.
+    /// The bound and the step of this rank's clock where the ranks have met: it is ahead of any other's by no more than
+    /// the time since the first one stated its tick; it has stepped back where another stated a later one before.
     fn since_met(&self, when: When) -> Test {
         let now = ticks::now();
         let [.., earliest, latest] = self.results(when).each_ref().map(|word| word.load(Ordering::Acquire));
@@ -160,7 +160,7 @@ impl DomainPage {
         let met = self.since_met(when);
         let [arrived, outcome, bound, ..] = self.results(when);
         let exchanges = self.page.line(line::TESTS[when as usize].0);
-        let pair = comparison::test(exchanges, number, ranks, Budget::of(ranks), meanwhile);
+        let pair = comparison::test(exchanges, number, ranks, Budget::for_ranks(ranks), meanwhile);
         bound.fetch_max(pair.bound.min(met.bound), Ordering::AcqRel);
         let step = pair.step.max(met.step);
         if step == 0 {
@@ -180,8 +180,8 @@ impl DomainPage {
         (outcome.load(Ordering::Acquire) == ALL_CAME).then(|| bound.load(Ordering::Acquire).saturating_mul(twice))
     }
 
-    /// As [`DomainPage::compare`] and [`DomainPage::bound`], with a wait in between. `None`: a rank did not come, on all
-    /// of them alike.
+    /// As [`DomainPage::compare`] and [`DomainPage::bound`], with a wait in between. `None`: a rank did not come, on
+    /// all of them alike.
     pub fn test(&self, when: When, number: u32, ranks: u32, fits: impl FnOnce(), meanwhile: &dyn Fn()) -> Option<Test> {
         let step = self.compare(when, number, ranks, fits, meanwhile);
         let [arrived, outcome, ..] = self.results(when);

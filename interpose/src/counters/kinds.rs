@@ -13,9 +13,9 @@ use crate::identity::registry;
 use crate::record::entry::Entry;
 use crate::record::trace_buffer::TraceBuffer;
 
-/// The list, in the order of the columns. Before a call they are read from the last to the first, after it from the first
-/// to the last, so that events hold nothing of the other readings. Messages are first, as they are taken by column, and
-/// user counters last, as their columns get memory on demand.
+/// The list, in the order of the columns. Before a call they are read from the last to the first, after it from the
+/// first to the last, so that events hold nothing of the other readings. Messages are first, as they are taken by
+/// column, and user counters last, as their columns get memory on demand.
 static KINDS: [&dyn Kind; 4] = [&MessageCounters, &Events, &Pvars, &UserCounters];
 
 pub struct Planned([Plan; KINDS.len()]);
@@ -73,8 +73,8 @@ fn enter(buffer: &TraceBuffer, counter: &Counter, column: usize) -> Option<Entry
 
 static COLUMNS: OnceLock<[usize; KINDS.len()]> = OnceLock::new();
 
-/// The counters that are read around a call, opened for the calling thread, each kind with its first column. The last are
-/// the user counters.
+/// The counters that are read around a call, opened for the calling thread, each kind with its first column. The last
+/// are the user counters.
 pub fn open() -> Vec<(Box<dyn Source>, usize)> {
     let columns = COLUMNS.get().into_iter().flatten();
     KINDS.iter().zip(columns).filter_map(|(kind, &column)| Some((kind.open()?, column))).collect()

@@ -1,5 +1,6 @@
-//! Calls between the collectives: how many messages and bytes this rank has sent and received, and the time that a thread
-//! has spent in calls that can wait ([`waits`]). There are totals, and what has come together since they were taken last.
+//! Calls between the collectives: how many messages and bytes this rank has sent and received, and the time that a
+//! thread has spent in calls that can wait ([`waits`]). There are totals, and what has come together since they were
+//! taken last.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
@@ -135,8 +136,8 @@ impl Kind for MessageCounters {
     }
 }
 
-/// Takes what has come together, and gives it to `store` by column. Also where a call is not kept: then nothing looks at
-/// the values.
+/// Takes what has come together, and gives it to `store` by column. Also where a call is not kept: then nothing looks
+/// at the values.
 pub fn take(mut store: impl FnMut(usize, u64)) {
     for (column, &number) in planned().iter().enumerate() {
         store(column, if number == TIME { take_time() } else { take_count(number) });

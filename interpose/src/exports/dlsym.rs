@@ -5,8 +5,8 @@
 //! address who asks for RTLD_NEXT and RTLD_DEFAULT.
 //!
 //! A wrapper takes the place of a function only where it would forward to that very function. Another tool that has a
-//! definition of its own behind this library, and asks the handle for what it forwards to, gets the library's: else both
-//! would call each other without end.
+//! definition of its own behind this library, and asks the handle for what it forwards to, gets the library's: else
+//! both would call each other without end.
 
 use std::ffi::{CStr, c_char, c_void};
 

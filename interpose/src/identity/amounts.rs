@@ -1,7 +1,7 @@
 //! This rank's share of the sums by which ranks find out whether the amounts fit that they pass to v- and w-variants
-//! ([`mpitrace_format::amounts`]): computed from the arguments of each call, without MPI. In sums a rank has a number of
-//! its own: its rank, or on an intercommunicator, for the ranks of one group, the rank and [`OTHER_GROUP`].
-//! The functions are out of line: a dozen wrappers call each, in two widths.
+//! ([`mpitrace_format::amounts`]): computed from the arguments of each call, without MPI. In sums a rank has a number
+//! of its own: its rank, or on an intercommunicator, for the ranks of one group, the rank and [`OTHER_GROUP`]. The
+//! functions are out of line: a dozen wrappers call each, in two widths.
 
 use mpitrace_format::amounts::{among, receiver, sender};
 use mpitrace_format::layout::unknown;

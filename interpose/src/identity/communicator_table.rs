@@ -38,7 +38,8 @@ pub fn end_of_world() {
     }
 }
 
-/// The communicator behind a handle; a provisional one where its creation was not seen, before MPI may be asked about it.
+/// The communicator behind a handle; a provisional one where its creation was not seen, before MPI may be asked about
+/// it.
 pub fn known_or_provisional(registry: &mut Registry, handle: usize) -> Option<&'static Communicator> {
     if let Some(known) = registry.communicators.get(&handle) {
         return Some(known);

@@ -11,8 +11,8 @@ use crate::mpi::{self, abi, constructor};
 use crate::record::call_cache::{self, KnownType};
 use crate::record::thread::{self, ThreadRef};
 
-/// Asks MPI about a data type. The handle must be known to be one; of a derived one that the program may use from now on
-/// its signature is looked up.
+/// Asks MPI about a data type. The handle must be known to be one; of a derived one that the program may use from now
+/// on its signature is looked up.
 fn ask(registry: &mut Registry, handle: usize, predefined: bool, is_new: bool) -> Option<Datatype> {
     let size = mpi::size_of_type(handle)?;
     let name = if predefined { mpi::name_of_type(handle) } else { None };

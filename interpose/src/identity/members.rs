@@ -49,8 +49,8 @@ fn world_rank(translated: c_int) -> u64 {
     u64::try_from(translated).unwrap_or(u64::MAX)
 }
 
-/// The world ranks of all `size` ranks of a group, negative for those of other worlds. `part` gives a part of the world,
-/// `translate` the ranks in it of some of the group's ranks.
+/// The world ranks of all `size` ranks of a group, negative for those of other worlds. `part` gives a part of the
+/// world, `translate` the ranks in it of some of the group's ranks.
 fn world_ranks<G>(
     size: u32,
     world: &G,

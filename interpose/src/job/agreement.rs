@@ -31,13 +31,13 @@ impl Agreement {
             records: live.is_some().into(),
         };
         match world {
-            Collectives::Memory(meeting) => Agreement::of(&meeting.gather(&here.to_words())?),
+            Collectives::Memory(meeting) => Agreement::between(&meeting.gather(&here.to_words())?),
             Collectives::Messages(_) => Agreement::by_messages(world, here),
         }
     }
 
     /// Takes it from the words of all ranks.
-    fn of(words: &[[u64; Statement::WORDS]]) -> Option<Agreement> {
+    fn between(words: &[[u64; Statement::WORDS]]) -> Option<Agreement> {
         let all: Vec<Statement> = words.iter().map(Statement::of_words).collect();
         let first = all.first()?;
         Some(Agreement {
@@ -58,7 +58,7 @@ impl Agreement {
         // A number beside its complement, whose least is the complement of the most.
         let [least, complement, records] = world.least(&[pattern, !pattern, here.records as i64])?;
         let same_output = least == !complement;
-        let agreed = Agreement::of(&[Statement { records: records as u64, ..first }.to_words()])?;
+        let agreed = Agreement::between(&[Statement { records: records as u64, ..first }.to_words()])?;
         Some(Agreement { same_output, ..agreed })
     }
 }

@@ -1,4 +1,5 @@
-//! The end of a rank without MPI_Finalize, where code of the tracer still runs: MPI_Abort, `exit`, the return from `main`.
+//! The end of a rank without MPI_Finalize, where code of the tracer still runs: MPI_Abort, `exit`, the return from
+//! `main`.
 //!
 //! Records in the folder of the segment outlive the process. Those for which it had no room lie in private memory: they
 //! are copied to the folder of the trace, and are counted where that takes no copy.

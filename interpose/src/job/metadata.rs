@@ -210,8 +210,8 @@ fn processors(cpuinfo: &str) -> Option<String> {
     (!threads.is_empty()).then(|| known + &count(threads.len(), "hardware thread"))
 }
 
-/// The network devices that are up, fast ones first by name, with their rates where they state them; the MPI library's own
-/// word where it gives one.
+/// The network devices that are up, fast ones first by name, with their rates where they state them; the MPI library's
+/// own word where it gives one.
 fn network(version: &str) -> Option<String> {
     if let Some(device) = line_of(version, &["MPICH Device:"]) {
         return Some(device);

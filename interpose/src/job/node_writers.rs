@@ -1,6 +1,7 @@
-//! The ranks of a node that write one trace: one of them opens the file and synchronises it, and gives it to the others,
-//! which write their parts through it. So a file system is asked to open and to synchronise it once for each node, not
-//! once for each rank, and the parts of a node lie next to each other. Each rank writes from where its records lie.
+//! The ranks of a node that write one trace: one of them opens the file and synchronises it, and gives it to the
+//! others, which write their parts through it. So a file system is asked to open and to synchronise it once for each
+//! node, not once for each rank, and the parts of a node lie next to each other. Each rank writes from where its
+//! records lie.
 //!
 //! They find each other by a name in the kernel. Which of them gives the file is the one that comes first. Where a rank
 //! cannot take part it opens the file itself, as a node of its own.
@@ -74,14 +75,15 @@ impl NodeWriters {
         made
     }
 
-    /// Bytes of the ranks for which this one gives the file, once all ranks of the node have come. A rank that cannot be
-    /// taken up, as where the one that gives has no more descriptors, is alone. While this waits it calls `meanwhile`.
+    /// Bytes of the ranks for which this one gives the file, once all ranks of the node have come. A rank that cannot
+    /// be taken up, as where the one that gives has no more descriptors, is alone. While this waits it calls
+    /// `meanwhile`.
     pub fn bytes(&mut self, partial: &Path, meanwhile: &dyn Fn()) -> u64 {
         self.take_up(partial);
         match self {
             NodeWriters::Alone(here) => here.length,
             NodeWriters::Gives { here, name, takers } => {
-                // Those that still wait to be taken up see that nobody does.
+                // Ranks that still wait to be taken up see that no rank gives them the file.
                 *name = None;
                 takers.sort_unstable_by_key(|(rank, _)| rank.number);
                 takers.retain(|(_, link)| link.send(&[TAKEN_UP], None).is_ok());
@@ -98,8 +100,8 @@ impl NodeWriters {
         }
     }
 
-    /// Where this rank's part lies, and the file, if another rank has opened it. The parts of this node begin at `start`,
-    /// in the order of the ranks.
+    /// Where this rank's part lies, and the file, if another rank has opened it. The parts of this node begin at
+    /// `start`, in the order of the ranks.
     ///
     /// # Errors
     /// The rank that opens the file has ended.
@@ -147,7 +149,7 @@ impl NodeWriters {
     }
 }
 
-/// What is said in a message of one byte.
+/// The contents of a message of one byte.
 const TAKEN_UP: u8 = 1;
 const WRITTEN: u8 = 2;
 

@@ -215,8 +215,8 @@ impl Trace<'_> {
         Ok(Written::Whole { path, ranks: writers.size, records })
     }
 
-    /// Writes this rank's part, and leaves it to the rank that has opened the file to see it on disk. `opened`: this rank
-    /// has, and if it `settles`, it sees on disk what its node has written.
+    /// Writes this rank's part, and leaves it to the rank that has opened the file to see it on disk. `opened`: this
+    /// rank has, and if it `settles`, it sees on disk what its node has written.
     fn write_part(
         &mut self,
         (node, start, partial): (&NodeWriters, u64, &Path),
@@ -281,8 +281,8 @@ impl Trace<'_> {
     }
 }
 
-/// Sets the memory aside that reading and writing the records takes. `None`: there is none, or recording has ended for want
-/// of it, and the records are left for `mpitrace recover`.
+/// Sets the memory aside that reading and writing the records takes. `None`: there is none, or recording has ended for
+/// want of it, and the records are left for `mpitrace recover`.
 pub fn memory_for(run: &Run) -> Option<Held> {
     Held::bytes(run.live.get().map_or(1, |live| live.reading_takes()))
 }

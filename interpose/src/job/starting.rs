@@ -1,5 +1,5 @@
-//! Shows other processes that this one is inside `MPI_Init`: a segment of a header alone, which has no rank yet. By these
-//! files the ranks of a job are counted ([`crate::job::traced_ranks`]). The trace buffer takes its place.
+//! Shows other processes that this one is inside `MPI_Init`: a segment of a header alone, which has no rank yet. By
+//! these files the ranks of a job are counted ([`crate::job::traced_ranks`]). The trace buffer takes its place.
 
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;

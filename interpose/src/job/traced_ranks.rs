@@ -301,8 +301,8 @@ impl TracedRanks {
         }
     }
 
-    /// Traced ranks that have announced themselves in the same folder as this one, under names that begin so; 0: this one
-    /// has not.
+    /// Traced ranks that have announced themselves in the same folder as this one, under names that begin so; 0: this
+    /// one has not.
     fn count_here(&self, beginning: &str) -> u32 {
         self.here.as_ref().map_or(0, |here| starting::count(here, self.job.key, self.owner, beginning))
     }

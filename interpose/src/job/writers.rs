@@ -60,7 +60,8 @@ impl Writers {
         Writers { together: None, rank: 0, size: 1 }
     }
 
-    /// The ranks of this node among those of several, by shared memory; `None` where they cannot be found, on all ranks.
+    /// The ranks of this node among those of several, by shared memory; `None` where they cannot be found, on all
+    /// ranks.
     pub fn of_node(&self) -> Result<Option<Writers>, Lost> {
         let Some(Collectives::Messages(comm)) = self.together else { return Ok(None) };
         let node = comm.split_by_memory(self.rank);
@@ -120,8 +121,8 @@ impl Writers {
         Ok(if self.rank == 0 { 0 } else { sum })
     }
 
-    /// The sum of the bytes of the ranks before this one, where all `take_part`; `None`: some do not. `bytes` is asked when
-    /// all ranks have come.
+    /// The sum of the bytes of the ranks before this one, where all `take_part`; `None`: some do not. `bytes` is asked
+    /// when all ranks have come.
     pub fn bytes_before(&self, take_part: bool, bytes: impl FnOnce() -> u64) -> Result<Option<u64>, Lost> {
         if let Some(Collectives::Memory(meeting)) = self.together {
             // They have met before. Both questions go in one round.

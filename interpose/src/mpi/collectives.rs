@@ -101,8 +101,8 @@ fn completed<T: Pod>(mut values: Vec<T>, begin: impl FnOnce(usize, usize) -> boo
     }
 }
 
-/// A function that reduces: where the values and the result lie, how many and of which type, by which operator, on which
-/// communicator, with the request at this address.
+/// A function that reduces: where the values and the result lie, how many and of which type, by which operator, on
+/// which communicator, with the request at this address.
 type Reduction = unsafe fn(usize, usize, usize, usize, usize, usize, usize) -> bool;
 
 static FAILED: AtomicBool = AtomicBool::new(false);

@@ -80,8 +80,8 @@ impl Comm {
             let (mut ranks, mut weights) = (counts.map(|count| vec![0; count]), counts.map(|count| vec![0; count]));
             let place = |array: &mut Vec<c_int>| array.as_mut_ptr().expose_provenance();
             let ([from, to], [from_weights, to_weights]) = (ranks.each_mut().map(place), weights.each_mut().map(place));
-            // SAFETY: int MPI_Dist_graph_neighbors(MPI_Comm, int, int[], int[], int, int[], int[]); the arrays have room
-            // for so many.
+            // SAFETY: int MPI_Dist_graph_neighbors(MPI_Comm, int, int[], int[], int, int[], int[]); the arrays have
+            // room for so many.
             let found =
                 unsafe { dist_graph_neighbors(self.0, counts[0], from, from_weights, counts[1], to, to_weights) };
             return found.then_some(ranks);
@@ -108,9 +108,9 @@ impl Comm {
         handle(|place| unsafe { comm_split_type(self.0, kind, key as usize, abi.info_null, place) }).map(Comm)
     }
 
-    /// The requests that calls share which are complete at their start: of a barrier, of a message to no rank and of one
-    /// from no rank. Two of each are under way at once, and complete when this returns. To be asked of a communicator of
-    /// this rank alone. `None`: each call has a request of its own, or it has failed.
+    /// The requests that calls share which are complete at their start: of a barrier, of a message to no rank and of
+    /// one from no rank. Two of each are under way at once, and complete when this returns. To be asked of a
+    /// communicator of this rank alone. `None`: each call has a request of its own, or it has failed.
     pub fn complete_requests(self) -> [Option<usize>; 3] {
         let (comm, byte, none) = (self.0, abi::get().byte, abi::get().proc_null as usize);
         // SAFETY: int MPI_Ibarrier(MPI_Comm, MPI_Request *).

@@ -30,15 +30,15 @@ impl Drop for Component {
     fn drop(&mut self) {
         if self.is_derived {
             let mut handle = self.handle;
-            // SAFETY: int MPI_Type_free(MPI_Datatype *); the reference is this one's, and a handle of 4 bytes lies in the
-            // first ones of the word.
+            // SAFETY: int MPI_Type_free(MPI_Datatype *); the reference is this one's, and a handle of 4 bytes lies in
+            // the first ones of the word.
             unsafe { type_free((&raw mut handle).expose_provenance()) };
         }
     }
 }
 
-/// The types that a derived type was made of, in order: several of a structure, else one. `None`: it is not known, or it
-/// was not made of others. The handle is that of a type that the program may use.
+/// The types that a derived type was made of, in order: several of a structure, else one. `None`: it is not known, or
+/// it was not made of others. The handle is that of a type that the program may use.
 pub fn components(datatype: usize) -> Option<Vec<Component>> {
     let [integers, addresses, types] = envelope(datatype)?;
     if types == 0 || types > MOST_TYPES || integers > MOST_NUMBERS || addresses > MOST_NUMBERS {
@@ -53,8 +53,8 @@ pub fn components(datatype: usize) -> Option<Vec<Component>> {
     let mut displacements = vec![0usize; addresses.max(1)];
     let mut handles = vec![0usize; types];
     let first = handles.as_mut_ptr().expose_provenance();
-    // SAFETY: int MPI_Type_get_contents(MPI_Datatype, int, int, int, int *, MPI_Aint *, MPI_Datatype *); the arrays have
-    // room for as many elements, and a handle is a word at most.
+    // SAFETY: int MPI_Type_get_contents(MPI_Datatype, int, int, int, int *, MPI_Aint *, MPI_Datatype *); the arrays
+    // have room for as many elements, and a handle is a word at most.
     let well = unsafe {
         let displacements = displacements.as_mut_ptr().expose_provenance();
         let blocks = blocks.as_mut_ptr().expose_provenance();

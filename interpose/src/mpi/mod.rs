@@ -150,8 +150,8 @@ impl Group {
         let ranks: [c_int; MOST] = std::array::from_fn(|rank| rank as c_int);
         let mut translated = [-1 as c_int; MOST];
         let (from, to) = (ranks.as_ptr().expose_provenance(), translated.as_mut_ptr().expose_provenance());
-        // SAFETY: int MPI_Group_translate_ranks(MPI_Group, int, const int *, MPI_Group, int *); both arrays have at least
-        // as many elements.
+        // SAFETY: int MPI_Group_translate_ranks(MPI_Group, int, const int *, MPI_Group, int *); both arrays have at
+        // least as many elements.
         let well = unsafe { group_translate_ranks(group, size, from, world.0, to) };
         well.then(|| translated.into_iter().take(size).map(|rank| rank as u32))
     }

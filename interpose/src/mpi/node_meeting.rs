@@ -36,12 +36,13 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 const HELPS_AFTER: Duration = Duration::from_millis(500);
 /// How long the others wait in MPI_Init for a rank that has not opened the file, of which they do not know the process.
 const PATIENCE_FOR_A_STRANGER: Duration = Duration::from_secs(60);
-/// How long they wait in MPI_Finalize, once all have come, for one that lives and does not go on: for one that sleeps all
-/// the time or was stopped, and for one that moves: that is ready to run, in input or output, or wakes up now and then.
+/// How long they wait in MPI_Finalize, once all have come, for one that lives and does not go on: for one that sleeps
+/// all the time or was stopped, and for one that moves: that is ready to run, in input or output, or wakes up now and
+/// then.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_FOR_A_BUSY_ONE: Duration = Duration::from_secs(60);
-/// No more of a time between two looks counts as a wait: in a longer one the waiting rank did not run itself, as where a
-/// machine or a whole job was suspended.
+/// No more of a time between two looks counts as a wait: in a longer one the waiting rank did not run itself, as where
+/// a machine or a whole job was suspended.
 const MOST_BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
 /// How far the program is: what a rank may be waited for.

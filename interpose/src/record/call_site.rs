@@ -3,8 +3,8 @@
 //!
 //! The wrapper's frame has one size, so the return address always lies equally far from where the wrapper stands. The
 //! unwinder finds out how far, once for each wrapper (some us); after that it is one load. Where the wrapper was called
-//! by the MPI library itself, which is Fortran's way, the unwinder is asked each time for the first frame outside of it.
-//! A place is named when it is met first, under a lock; after that it is found in a table without one.
+//! by the MPI library itself, which is Fortran's way, the unwinder is asked each time for the first frame outside of
+//! it. A place is named when it is met first, under a lock; after that it is found in a table without one.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};

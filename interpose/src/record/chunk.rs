@@ -69,7 +69,8 @@ impl Columns {
     }
 
     /// Where a column starts of which not every call has a value. They are `LIVE_COLUMNS`, the counters,
-    /// `LIVE_REQUEST_COLUMNS`, the counters of code inside the stack, `WAIT_COLUMNS` and that of algorithms, in that order.
+    /// `LIVE_REQUEST_COLUMNS`, the counters of code inside the stack, `WAIT_COLUMNS` and that of algorithms, in that
+    /// order.
     fn column<T>(&self, number: usize) -> *mut T {
         self.enter.wrapping_byte_add(self.header().columns[number].offset as usize).cast()
     }
@@ -119,8 +120,8 @@ impl Place {
 
     #[inline(always)]
     fn value<T>(&self, column: *mut T) -> &Cell<T> {
-        // SAFETY: the record lies in the chunk (`new`), whose columns are aligned and stay mapped. A column has the type
-        // that its name asks for, and memory: one thread at a time stores to a record.
+        // SAFETY: the record lies in the chunk (`new`), whose columns are aligned and stay mapped. A column has the
+        // type that its name asks for, and memory: one thread at a time stores to a record.
         unsafe { &*column.add(self.record).cast() }
     }
 

@@ -91,8 +91,8 @@ impl TraceBuffer {
         }
     }
 
-    /// Gives the memory of a chunk back, whose records count no more. A thread that stores there nevertheless does so in
-    /// private memory.
+    /// Gives the memory of a chunk back, whose records count no more. A thread that stores there nevertheless does so
+    /// in private memory.
     pub(super) fn give_back(&self, state: &mut State, chunk: u64) {
         // Private memory counts against the program's limits: only what the chunk has used is replaced.
         let used = state.extended[chunk as usize];
@@ -106,9 +106,9 @@ impl TraceBuffer {
         }
     }
 
-    /// Gives the memory of a buffer that was removed back, but for the page of its header, and closes its files: what the
-    /// program does behind MPI_Finalize may take long. A store that comes nevertheless goes to private memory. False: it
-    /// was not removed.
+    /// Gives the memory of a buffer that was removed back, but for the page of its header, and closes its files: what
+    /// the program does behind MPI_Finalize may take long. A store that comes nevertheless goes to private memory.
+    /// False: it was not removed.
     pub fn give_back_all(&self) -> bool {
         if !self.removed.load(Ordering::Relaxed) {
             return false;

@@ -54,8 +54,9 @@ pub struct Group {
     pub is_first: bool,
 }
 
-/// The neighbours of a rank in a topology by their weights in sums ([`mpitrace_format::amounts`]), in the order of their
-/// blocks; 0 where there is none (MPI_PROC_NULL). Several edges between two ranks weigh the same: their sum counts.
+/// The neighbours of a rank in a topology by their weights in sums ([`mpitrace_format::amounts`]), in the order of
+/// their blocks; 0 where there is none (MPI_PROC_NULL). Several edges between two ranks weigh the same: their sum
+/// counts.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Neighbours {
     /// The ranks that it receives from, as senders.

@@ -152,8 +152,8 @@ impl Entry<OperationEntry> {
 impl Entry<MessageEntry> {
     /// Counts a call: how many came before. Threads may make calls of one operation at once.
     pub fn count(self) -> u64 {
-        // SAFETY: the place is valid (`Entry::new`) and aligned; the count is changed in this way only while the program
-        // runs.
+        // SAFETY: the place is valid (`Entry::new`) and aligned; the count is changed in this way only while the
+        // program runs.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).calls) }.fetch_add(1, Ordering::Relaxed)
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! There are [`MOST_HISTOGRAMS`], in the trace buffer, so that they survive the process. The first operations of which
 //! a call is not kept get one each. Later ones get one when they were called often; until then they share the first
-//! histogram, as do those for which none is left. Memory is taken with the first call in a row of a histogram, which is a
-//! power of two; all other calls only add to it. Where none is left the call is in no bucket, and counted all the same.
+//! histogram, as do those for which none is left. Memory is taken with the first call in a row of a histogram, which is
+//! a power of two; all other calls only add to it. Where none is left the call is in no bucket, and counted all the
+//! same.
 //!
 //! Under `ring` and in a sample a record is counted when its place is needed: that adds some ns a record to the drawing
 //! of a chunk, and nothing to a call.
@@ -93,8 +94,8 @@ impl TraceBuffer {
         }
     }
 
-    /// The histogram that an operation gets: one of its own, or the one that it shares with others. The caller holds the
-    /// lock.
+    /// The histogram that an operation gets: one of its own, or the one that it shares with others. The caller holds
+    /// the lock.
     #[cold]
     #[inline(never)]
     fn histogram_of(&self, operation: Entry<OperationEntry>) -> u32 {
@@ -128,8 +129,8 @@ impl TraceBuffer {
         let place = self.layout.regions[HISTOGRAMS].offset + u64::from(place - 1) * size_of::<Buckets>() as u64;
         let calls = std::mem::offset_of!(Buckets, calls) + 8 * (bucket % ROW);
         let word = self.memory.range(place + calls as u64, 8).cast();
-        // SAFETY: the word lies in the buffer, which stays mapped, on a multiple of 8; a row that has a place has memory.
-        // Words of rows are used in this way only.
+        // SAFETY: the word lies in the buffer, which stays mapped, on a multiple of 8; a row that has a place has
+        // memory. Words of rows are used in this way only.
         Some(unsafe { AtomicU64::from_ptr(word) })
     }
 

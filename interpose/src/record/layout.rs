@@ -101,9 +101,9 @@ pub fn chunks_at_once(header: &SegmentHeader) -> u64 {
     MEMORY_STEP.div_ceil(header.chunk_records)
 }
 
-/// Records of a chunk: a 64th of the capacity, never more than 1024, so that a thousand threads get one each of the usual
-/// capacity. Each chunk that is packed costs some us, so they are not smaller. A sample has few, whose columns take whole
-/// pages.
+/// Records of a chunk: a 64th of the capacity, never more than 1024, so that a thousand threads get one each of the
+/// usual capacity. Each chunk that is packed costs some us, so they are not smaller. A sample has few, whose columns
+/// take whole pages.
 fn chunk_records(capacity: u64, keeps: u32) -> u64 {
     let chunks = if keeps == keeps::SAMPLE { 4 } else { 64 };
     (capacity / chunks).next_power_of_two().clamp(16, 1024)

@@ -35,8 +35,8 @@ impl TraceBuffer {
     }
 
     /// Writes the records that are in memory to the block file in the segment's folder, and gives the memory of each
-    /// chunk back when its block counts. To be called when nothing is recorded any more. The records stay where they are
-    /// if they are few, or if the file takes no more.
+    /// chunk back when its block counts. To be called when nothing is recorded any more. The records stay where they
+    /// are if they are few, or if the file takes no more.
     ///
     /// A block is not put in the place of its chunk: a kill would leave neither.
     pub fn pack_all(&self) {

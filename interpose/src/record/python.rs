@@ -1,9 +1,9 @@
 //! The frames of a Python script that makes a call by mpi4py.
 //!
 //! mpi4py gives up the interpreter's lock before it calls MPI, so that nothing of the interpreter may be called or
-//! changed here: its structures are read. A thread alone changes its frames, and this one is in a call; a frame keeps its
-//! code alive, and a code's names and lines never change. Only `PyGILState_GetThisThreadState` is called, which reads a
-//! variable of the thread's own in each version.
+//! changed here: its structures are read. A thread alone changes its frames, and this one is in a call; a frame keeps
+//! its code alive, and a code's names and lines never change. Only `PyGILState_GetThisThreadState` is called, which
+//! reads a variable of the thread's own in each version.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;

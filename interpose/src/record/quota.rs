@@ -1,5 +1,5 @@
-//! The processor quota of a control group (cgroups(7), `cpu.max` and `cpu.cfs_quota_us`): the kernel counts for how long
-//! it has held the threads of the group.
+//! The processor quota of a control group (cgroups(7), `cpu.max` and `cpu.cfs_quota_us`): the kernel counts for how
+//! long it has held the threads of the group.
 
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
@@ -17,8 +17,8 @@ pub fn find(root: &Path) {
     STATISTICS.get_or_init(|| groups(root).into_iter().filter_map(name).collect());
 }
 
-/// For how long the groups' threads have been held so far, all processors together, ns; `None`: no group has a quota. It
-/// allocates no memory.
+/// For how long the groups' threads have been held so far, all processors together, ns; `None`: no group has a quota.
+/// It allocates no memory.
 pub fn held_ns() -> Option<u64> {
     let files = STATISTICS.get().filter(|files| !files.is_empty())?;
     Some(files.iter().map(|file| read(file)).sum())

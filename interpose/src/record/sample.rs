@@ -38,8 +38,8 @@ impl TraceBuffer {
         self.sample.beyond.store(bytes, Ordering::Relaxed);
     }
 
-    /// Begins the sample where block files are large enough for that: the chunks with the first records, which go to the
-    /// block files as well, are its own.
+    /// Begins the sample where block files are large enough for that: the chunks with the first records, which go to
+    /// the block files as well, are its own.
     pub(super) fn begin_sample_if_large(&self, state: &mut State) -> bool {
         let bytes = state.spill.as_ref().map_or(0, |spill| spill.bytes());
         if bytes <= self.sample.beyond.load(Ordering::Relaxed) {
@@ -64,8 +64,8 @@ impl TraceBuffer {
         true
     }
 
-    /// A chunk for a thread that has none with room: an empty one, else its own ones with the records that stay. `None`:
-    /// it has none.
+    /// A chunk for a thread that has none with room: an empty one, else its own ones with the records that stay.
+    /// `None`: it has none.
     pub(super) fn draw_of_sample(&self, state: &mut State, thread: u32) -> Option<NewChunk> {
         if thread & MESSAGES != 0 {
             return None;
@@ -215,15 +215,15 @@ impl TraceBuffer {
 }
 
 impl ThreadRef {
-    /// True if the record of a call that begins is to stay: it has this number on its communicator, that of its position
-    /// or, of a region, of its repetition. All that is not looked at when it has returned is looked at so.
+    /// True if the record of a call that begins is to stay: it has this number on its communicator, that of its
+    /// position or, of a region, of its repetition. All that is not looked at when it has returned is looked at so.
     pub fn is_to_stay(self, communicator: Entry<CommunicatorEntry>, number: u64) -> bool {
         self.attention() & attention::IN_SAMPLE == 0
             || self.buffer().is_none_or(|buffer| level(communicator.key(), number as u32) >= buffer.sample.level())
     }
 
-    /// A call on this communicator that has returned well, the thread's last record: in a sample where it does not stay it
-    /// is counted, and its place is the next one's.
+    /// A call on this communicator that has returned well, the thread's last record: in a sample where it does not stay
+    /// it is counted, and its place is the next one's.
     #[inline(always)]
     pub fn settle(self, operation: Entry<OperationEntry>, communicator: Entry<CommunicatorEntry>) {
         if self.attention() & attention::IN_SAMPLE != 0 {

@@ -4,8 +4,8 @@
 //! That happens on the thread that needs the chunk, between two of its calls, the next of which counts as delayed by
 //! the tracer. No helper thread is needed, which would take a processor from the program.
 //!
-//! A block is whole before its chunk is withdrawn: a kill loses nothing, and what is then in both is known by the number
-//! of the draw. A child that was forked off has the same mapping and the same descriptor: it writes nothing.
+//! A block is whole before its chunk is withdrawn: a kill loses nothing, and what is then in both is known by the
+//! number of the draw. A child that was forked off has the same mapping and the same descriptor: it writes nothing.
 
 use std::io;
 use std::path::PathBuf;

@@ -121,8 +121,8 @@ impl TraceBuffer {
         round_up(self.layout.regions[table].capacity * ENTRY_SIZES[table] as u64, PAGE)
     }
 
-    /// Gives the first `bytes` of a table memory: from the first that the folder has no room for on private memory, which
-    /// the header says. Where it has no room for a whole step it may have it for what is needed.
+    /// Gives the first `bytes` of a table memory: from the first that the folder has no room for on private memory,
+    /// which the header says. Where it has no room for a whole step it may have it for what is needed.
     pub(super) fn reserve(&self, state: &mut State, table: usize, bytes: u64) -> bool {
         if bytes <= state.reserved[table] {
             return true;

@@ -45,7 +45,8 @@ pub fn set_hz(hz: f64) {
 /// The word of a thread that is not watched.
 static NEVER: AtomicU32 = AtomicU32::new(0);
 
-/// By how much the two clocks may run apart before that was measured: they were 15 to 73 ppm apart on a virtual machine.
+/// By how much the two clocks may run apart before that was measured: they were 15 to 73 ppm apart on a virtual
+/// machine.
 const FIRST_RATE: f64 = 100e-6;
 
 /// A quota holds a thread for longer: from a few ms to most of a period, which is 100 ms where nothing else was set.
@@ -164,7 +165,8 @@ impl Watch {
             By::Nothing => (interruptions_by::NONE, &raw const NEVER),
         };
         watch.seen = watch.value();
-        // Also where interruptions are not seen the processor time is read now and then: it dates a rank that is killed.
+        // Also where interruptions are not seen the processor time is read now and then: it dates a rank that is
+        // killed.
         watch.renew_at = 0;
         watch.anchor = Reading::now();
         if said.by != interruptions_by::NONE {
@@ -302,8 +304,9 @@ impl Watch {
     }
 
     /// The thread ends. Its page stays mapped until another thread takes its state: to unmap it now would keep other
-    /// threads that end from theirs. glibc gives the stack of each back to the system, which UCX does within a spin lock
-    /// of its own: of a thousand threads at once 500 waited to unmap while 200 spun, for minutes on two processors.
+    /// threads that end from theirs. glibc gives the stack of each back to the system, which UCX does within a spin
+    /// lock of its own: of a thousand threads at once 500 waited to unmap while 200 spun, for minutes on two
+    /// processors.
     pub fn close(&mut self) {
         match &self.by {
             By::Sequence(sequence) => sequence.disarm(),

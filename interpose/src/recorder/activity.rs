@@ -2,7 +2,8 @@
 //! returned.
 //!
 //! It is always on, so that a job that hangs can be looked at. On the way of a call lie a few loads and two stores, and
-//! the time stamps of those that can wait. A call that is left by `longjmp` leaves its word there until the next call of the thread.
+//! the time stamps of those that can wait. A call that is left by `longjmp` leaves its word there until the next call
+//! of the thread.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -78,8 +79,8 @@ impl Activity {
         })
     }
 
-    /// Runs `call`, the function, from a wrapper that stands at `here`: where message calls are recorded between two time
-    /// stamps.
+    /// Runs `call`, the function, from a wrapper that stands at `here`: where message calls are recorded between two
+    /// time stamps.
     #[inline(always)]
     pub fn kept(&self, here: usize, call: impl FnOnce() -> c_int) -> c_int {
         if messages::are_kept() { self.kept_aside(here, call) } else { call() }

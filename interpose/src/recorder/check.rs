@@ -1,9 +1,10 @@
 //! `MPITRACE_CHECK=1`: each collective is compared, before it is entered, with that of the first rank of its node that
 //! came to this place of the communicator. So the last rank that comes says what does not fit before the job hangs.
 //!
-//! Each place has a line of the page that the ranks of a node share, by a hash of the communicator's key and the sequence
-//! number. Whoever finds another call's there takes it: then later ones of that call are not compared. No rank waits for
-//! another: what a rank is storing at this moment is not compared either. A check word says if a line is whole.
+//! Each place has a line of the page that the ranks of a node share, by a hash of the communicator's key and the
+//! sequence number. Whoever finds another call's there takes it: then later ones of that call are not compared. No rank
+//! waits for another: what a rank is storing at this moment is not compared either. A check word says if a line is
+//! whole.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

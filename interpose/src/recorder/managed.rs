@@ -12,8 +12,9 @@ use crate::record::ticks;
 use crate::recorder::afterwards::{afterwards, made_nothing, synchronise};
 use crate::recorder::{begin, uncaught};
 
-/// Forwards and records a blocking call of the program's own. `finish` gets its result after the second time stamp, with or without a record, and gives the communicator that the call has made, where
-/// there is one: a call on [`handle::of_new`] is on that. `forward` and `finish` are called once.
+/// Forwards and records a blocking call of the program's own. `finish` gets its result after the second time stamp,
+/// with or without a record, and gives the communicator that the call has made, where there is one: a call on
+/// [`handle::of_new`] is on that. `forward` and `finish` are called once.
 #[inline(never)]
 pub fn managed(
     message: &dyn Fn(ThreadRef) -> Call,

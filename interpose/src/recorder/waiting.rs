@@ -180,8 +180,8 @@ fn receive_and_keep(
     message_records::receive(thread, &forward, message, status)
 }
 
-/// A call on a window that waits for its other ranks. Of a lock it is not known which rank has it, and libraries wait for
-/// it in any call up to the one that gives it up.
+/// A call on a window that waits for its other ranks. Of a lock it is not known which rank has it, and libraries wait
+/// for it in any call up to the one that gives it up.
 #[inline(always)]
 pub fn on_window(here: usize, forward: impl Fn() -> c_int, win: usize) -> c_int {
     await_window(here, win);

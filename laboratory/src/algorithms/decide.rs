@@ -3,12 +3,12 @@
 use mpitrace_statistics::comparison::{Alternative, Comparison, Run, Settings, Test, measure, test};
 use mpitrace_statistics::median;
 
-/// The chance that any of the operations of a program gets an algorithm by mistake is at most a thousandth: the level of
-/// `compare`, 0.05, divided by this. A rule stays in a file for years, and each wrong one costs trust.
+/// The chance that any of the operations of a program gets an algorithm by mistake is at most a thousandth: the level
+/// of `compare`, 0.05, divided by this. A rule stays in a file for years, and each wrong one costs trust.
 pub(super) const PARTS_OF_LEVEL: usize = 50;
 
-/// A difference below this share is not worth a rule, and an algorithm that is slower than the fastest one by less is as
-/// good as that.
+/// A difference below this share is not worth a rule, and an algorithm that is slower than the fastest one by less is
+/// as good as that.
 pub const LEAST_DIFFERENCE: f64 = 0.05;
 
 /// The fewest launches, and the fewest runs of the program, with which the test can find anything.
@@ -39,9 +39,9 @@ pub struct Better {
 /// For each operation the fastest algorithm of those that are proven to be faster than the library's own choice, which
 /// is the first one; `None`: none is.
 ///
-/// In a launch all algorithms take turns, so that what slows the launch slows all of them: each median is held against the
-/// geometric mean of its launch. Then the test of `compare` decides, by permutation of the launches, for all operations
-/// and algorithms together.
+/// In a launch all algorithms take turns, so that what slows the launch slows all of them: each median is held against
+/// the geometric mean of its launch. Then the test of `compare` decides, by permutation of the launches, for all
+/// operations and algorithms together.
 pub fn decide(operations: &[Vec<Measured>]) -> Vec<Option<Better>> {
     let settings = Settings { test: Test::Permutation, alternative: Alternative::Greater, pairs: PARTS_OF_LEVEL };
     let mut comparisons: Vec<(usize, usize, Comparison)> = Vec::new();

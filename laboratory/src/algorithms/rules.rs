@@ -1,4 +1,5 @@
-//! The rules file of Open MPI's tuned component (coll_tuned_dynamic_file.c of versions 4 to 6, the format without JSON).
+//! The rules file of Open MPI's tuned component (coll_tuned_dynamic_file.c of versions 4 to 6, the format without
+//! JSON).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

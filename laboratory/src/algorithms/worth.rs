@@ -44,8 +44,8 @@ pub fn wall_ns(traced: &Traced) -> [f64; 2] {
     [each().sum(), each().fold(0.0, f64::max)]
 }
 
-/// The operations that take at least this share of the ranks' time, those that take the most first. Of those for which one
-/// rule would hold, as they differ in the root or in the communicator alone, the one that takes the most.
+/// The operations that take at least this share of the ranks' time, those that take the most first. Of those for which
+/// one rule would hold, as they differ in the root or in the communicator alone, the one that takes the most.
 pub fn worth(source: &Source, traced: &Traced, least_share: f64) -> Vec<Worth> {
     let [all, _] = wall_ns(traced);
     let mut found: Vec<Worth> = Vec::new();

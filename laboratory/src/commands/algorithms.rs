@@ -31,9 +31,9 @@ use crate::synchronisation_check::command;
 /// Find algorithms of Open MPI that are faster for a program, and prove it
 ///
 /// The operations of FILE that take the most time are replayed under each algorithm of the component `tuned`, with the
-/// arrival pattern of their ranks. An algorithm that is proven to be faster than the library's own choice by 5 % or more
-/// gets a rule. Then the program runs with and without these rules, in random order, and a last line says if the whole
-/// program became faster. The output folder gets the rules (rules.conf) and all traces.
+/// arrival pattern of their ranks. An algorithm that is proven to be faster than the library's own choice by 5 % or
+/// more gets a rule. Then the program runs with and without these rules, in random order, and a last line says if the
+/// whole program became faster. The output folder gets the rules (rules.conf) and all traces.
 ///
 /// Exit code 1: the program is slower with the rules.
 #[derive(Debug, Args)]

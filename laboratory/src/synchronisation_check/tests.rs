@@ -9,8 +9,8 @@ use mpitrace_trace::reader::Trace;
 
 const RANKS: u32 = 4;
 
-/// The ranks' actions before a repetition that they may enter at `free[rank]`: the barriers' entries and exits, and when
-/// they enter.
+/// The ranks' actions before a repetition that they may enter at `free[rank]`: the barriers' entries and exits, and
+/// when they enter.
 type Step<'s> = dyn FnMut(u64, &[u64]) -> (Vec<Vec<(u64, u64)>>, Vec<u64>) + 's;
 
 fn benchmark(name: &str, step: &mut Step<'_>) -> SynchronisationCheck {

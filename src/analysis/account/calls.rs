@@ -16,8 +16,8 @@ use crate::reasons::Gap;
 /// The account of one call on one rank. `None`: not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CallAccount {
-    /// Waiting for a rank that had not entered the call yet, ns. Known in complete repetitions, of functions of which it
-    /// is known which ranks wait for which.
+    /// Waiting for a rank that had not entered the call yet, ns. Known in complete repetitions, of functions of which
+    /// it is known which ranks wait for which.
     pub waiting_ns: Option<f64>,
     /// Off the processor in the call, beside the waiting: the least that it can have been, ns.
     pub interrupted_ns: Option<f64>,

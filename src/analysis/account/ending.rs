@@ -1,7 +1,7 @@
 //! When the time of each rank ended, and since when no rank had moved.
 //!
-//! A rank moves when it begins or ends a call of MPI. From the last movement of any rank of the job on, or of those that a
-//! verdict names, until it ended a rank hung.
+//! A rank moves when it begins or ends a call of MPI. From the last movement of any rank of the job on, or of those
+//! that a verdict names, until it ended a rank hung.
 
 use mpitrace_format::layout::{Anchor, state};
 use mpitrace_format::metadata;
@@ -103,8 +103,8 @@ impl RankEnd {
         }
     }
 
-    /// Its process was seen to end then, so much late at most. Its last stamp is of `moved`, and it had not moved for at
-    /// least and at most so long.
+    /// Its process was seen to end then, so much late at most. Its last stamp is of `moved`, and it had not moved for
+    /// at least and at most so long.
     fn observed(at_ns: f64, error: f64, moved: f64, still: Option<(f64, Option<f64>)>) -> RankEnd {
         // Without looks it may have moved until the end, in calls without a stamp.
         let (least, most) = still.unwrap_or((0.0, None));

@@ -275,7 +275,8 @@ proptest! {
     }
 }
 
-/// Two ranks wait for each other from 10 ms on, two others send messages until they are ended at 1 s: the first two hung.
+/// Two ranks wait for each other from 10 ms on, two others send messages until they are ended at 1 s: the first two
+/// hung.
 #[test]
 fn of_a_verdict_the_last_movement_of_its_ranks_counts() {
     let seen = End::Seen { late: 0, looks: 1_000_000 };

@@ -4,8 +4,8 @@ use std::ops::AddAssign;
 
 use mpitrace_statistics::estimators::student_quantile;
 
-/// The probability with which a sum lies in its interval, at least: with few repetitions, some of which are outliers, the
-/// t distribution promises more than it keeps.
+/// The probability with which a sum lies in its interval, at least: with few repetitions, some of which are outliers,
+/// the t distribution promises more than it keeps.
 const PROBABILITY: f64 = 0.99;
 
 /// The error of a sum that a sample of repetitions stands for.
@@ -24,9 +24,9 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The estimate from repetitions that were chosen at random of so many (`rest`), each with its share of the sum and of
-    /// the time of all calls, which is known. `whole`: others, all of which are kept. The ratio of the sum to the time is
-    /// estimated: its error is that of what a share differs by from the time times the ratio.
+    /// The estimate from repetitions that were chosen at random of so many (`rest`), each with its share of the sum and
+    /// of the time of all calls, which is known. `whole`: others, all of which are kept. The ratio of the sum to the
+    /// time is estimated: its error is that of what a share differs by from the time times the ratio.
     pub(super) fn new(shares: &[(f64, f64)], whole: u64, rest: u64) -> Estimate {
         let kept = shares.len() as f64;
         let sums = shares.iter().fold((0.0, 0.0), |sums, (part, time)| (sums.0 + part, sums.1 + time));

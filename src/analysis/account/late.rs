@@ -13,15 +13,15 @@ const WORTH: f64 = 0.2;
 pub struct Late {
     /// All their waiting, ns.
     pub waiting_ns: f64,
-    /// The part for which the rank was off its processor for longer than the others since its last call, or in that call,
-    /// ns.
+    /// The part for which the rank was off its processor for longer than the others since its last call, or in that
+    /// call, ns.
     pub interrupted_ns: f64,
     /// The reasons of that part.
     pub interrupted_by: Off,
     /// The part for which the rank was longer than the others in point-to-point calls that can wait, ns.
     pub point_to_point_ns: f64,
-    /// The part for which the rank was longer in point-to-point and other MPI calls that are not recorded, where these are
-    /// not told apart, ns.
+    /// The part for which the rank was longer in point-to-point and other MPI calls that are not recorded, where these
+    /// are not told apart, ns.
     pub other_mpi_ns: f64,
     /// The part for which it left its recorded call before later than they left theirs, and was on its processor, ns.
     pub earlier_call_ns: f64,
@@ -58,10 +58,10 @@ pub(super) enum Longer {
 }
 
 impl Late {
-    /// The time that other ranks waited for one call of a rank that spent this time before it, and was that much longer than
-    /// they in other MPI calls. While it waits in these it may yield its processor: as in a call, what
-    /// may be either is taken for the waiting. What a rank was late already when it left its call before is due to that
-    /// call, in which it was off its processor for `off_in_previous`.
+    /// The time that other ranks waited for one call of a rank that spent this time before it, and was that much longer
+    /// than they in other MPI calls. While it waits in these it may yield its processor: as in a call, what may be
+    /// either is taken for the waiting. What a rank was late already when it left its call before is due to that call,
+    /// in which it was off its processor for `off_in_previous`.
     pub(super) fn new(
         before: Option<Gap>,
         longer: Option<Longer>,

@@ -110,8 +110,8 @@ fn longer_off(ranks: &[RankAccount], part: usize) -> Off {
     gap(&ranks[part]).off_beyond(Gap { off, worked_ns: usual(|other| other.worked_ns) })
 }
 
-/// The time off the processor of a late rank until it came to the call in which another one waits for it, beyond that of
-/// the other one before that call.
+/// The time off the processor of a late rank until it came to the call in which another one waits for it, beyond that
+/// of the other one before that call.
 fn beyond(late: &[OffBetween], other: &[OffBetween], wait: &MessageWait) -> Off {
     let first = late.partition_point(|between| between.until <= wait.from_ns);
     let until = late[first..].iter().take_while(|between| between.from < wait.until_ns);

@@ -20,8 +20,8 @@ pub struct Loss {
     pub because: Option<Because>,
     /// The operation's number; `None`: outside of collective calls.
     pub operation: Option<usize>,
-    /// The rank with which it was in most of the point-to-point calls; `None`: not known, or no single one. With a reason:
-    /// the one that was late for it.
+    /// The rank with which it was in most of the point-to-point calls; `None`: not known, or no single one. With a
+    /// reason: the one that was late for it.
     pub partner: Option<u32>,
     /// The index in [`Account::late_messages`] of a rank for which others wait in message calls.
     #[serde(skip)]
@@ -104,8 +104,8 @@ pub(super) fn listed(account: &Account, in_turns: bool) -> Vec<Loss> {
     made.map(|(loss, _)| loss).collect()
 }
 
-/// All losses, the largest first, each once. Where no rank of an operation is alone late, one loss is of all ranks; so is
-/// one outside of collective calls that no rank has alone.
+/// All losses, the largest first, each once. Where no rank of an operation is alone late, one loss is of all ranks; so
+/// is one outside of collective calls that no rank has alone.
 pub(crate) fn all(account: &Account) -> InLists {
     let mut made = Vec::new();
     for (operation, of) in account.operations.iter().enumerate() {
@@ -224,7 +224,8 @@ fn outside(account: &Account, part: RankPart, made: &mut InLists) {
     }
 }
 
-/// All waiting in an operation whose ranks are late in turns; `None`: one rank is late, or several for reasons of their own.
+/// All waiting in an operation whose ranks are late in turns; `None`: one rank is late, or several for reasons of their
+/// own.
 fn together(of: &OperationAccount) -> Option<Late> {
     let waiting: Vec<f64> = of.late.iter().map(|late| late.waiting_ns).collect();
     if alone(&waiting).is_some() || Late::differ(&of.late) {

@@ -172,8 +172,8 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// The time off the processor in a region: that of the calls in it and between these. Of that before its first call,
-    /// and before the next call after it, any part may lie in it.
+    /// The time off the processor in a region: that of the calls in it and between these. Of that before its first
+    /// call, and before the next call after it, any part may lie in it.
     fn off_in_region(&self, record: u32) -> Option<OffProcessor> {
         let run = self.run(record).filter(|run| run.is_watched)?;
         let (_, end) = self.part.times_of(record as usize);
@@ -252,8 +252,8 @@ impl<'a> Member<'a> {
         self.off_processor_with(previous, records.operation(previous)).known()
     }
 
-    /// The communicator's key and the sequence number of a call, the same on all its ranks; of a communicator of one rank, in
-    /// whose calls no rank waits, that of all such calls. `None`: not known.
+    /// The communicator's key and the sequence number of a call, the same on all its ranks; of a communicator of one
+    /// rank, in whose calls no rank waits, that of all such calls. `None`: not known.
     pub(super) fn place_of_call(&self, record: u32, records: &mut Records) -> Option<([u64; 2], u64)> {
         let operation = (records.operation(record) & OPERATION_MASK) as usize;
         let of = self.part.communicators().get(self.part.operations()[operation].communicator as usize)?;
@@ -310,8 +310,8 @@ impl<'a> Member<'a> {
         Some(self.point_to_point?.map_or(0.0, |column| self.clock.ticks_ns(column.get(record as usize))))
     }
 
-    /// Time in point-to-point and other MPI calls that are not recorded, since the thread's kept call before, ns; `None`:
-    /// not counted.
+    /// Time in point-to-point and other MPI calls that are not recorded, since the thread's kept call before, ns;
+    /// `None`: not counted.
     pub fn other_mpi_before(&self, record: u32) -> Option<f64> {
         let value = self.other_mpi?.get(record as usize);
         (value != NO_VALUE).then_some(value as f64)
@@ -390,8 +390,8 @@ pub(super) fn members<'a>(
     (Member::at_places(trace, clock, operation, places), root)
 }
 
-/// The places of an operation's parts, by their ranks in the communicator; and the place of the root among these, if there
-/// is one. `None` in its place: an intercommunicator, whose groups wait for each other in other ways.
+/// The places of an operation's parts, by their ranks in the communicator; and the place of the root among these, if
+/// there is one. `None` in its place: an intercommunicator, whose groups wait for each other in other ways.
 pub(crate) fn places(trace: &Trace, operation: &Operation, row: usize) -> (Vec<usize>, Option<Option<usize>>) {
     let mut is_intercommunicator = false;
     let mut ranked = Vec::with_capacity(operation.parts.len());

@@ -182,14 +182,14 @@ impl Account {
         sum
     }
 
-    /// The rank with which this rank was in most of its point-to-point calls that can wait; `None`: no single one, or not
-    /// known.
+    /// The rank with which this rank was in most of its point-to-point calls that can wait; `None`: no single one, or
+    /// not known.
     pub fn partner(&self, rank: u32) -> Option<u32> {
         partner::of_most(&self.partners, rank)
     }
 
-    /// The losses, the largest first. `in_turns`: where the ranks are late in turns, the operation has one loss for all of
-    /// them, without a rank.
+    /// The losses, the largest first. `in_turns`: where the ranks are late in turns, the operation has one loss for all
+    /// of them, without a rank.
     pub fn losses(&self, in_turns: bool) -> Vec<Loss> {
         losses::listed(self, in_turns)
     }

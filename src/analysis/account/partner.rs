@@ -15,8 +15,8 @@ pub struct PartnerAccount {
     pub partner: Option<u32>,
     /// In point-to-point calls that can wait, all threads together, ns.
     pub ns: f64,
-    /// The part of this time that is waiting for the partner, ns. Where message calls were not recorded, as far as it was
-    /// late for exchanges between two collective calls.
+    /// The part of this time that is waiting for the partner, ns. Where message calls were not recorded, as far as it
+    /// was late for exchanges between two collective calls.
     pub waiting_ns: f64,
     /// Such calls.
     pub calls: u64,

@@ -53,8 +53,8 @@ impl OffProcessor {
 }
 
 impl Parts {
-    /// The parts of one call. `waiting` of the `run_time` is no more than that; what the tracer has delayed comes out of
-    /// `communication` later ([`Parts::perturb`]).
+    /// The parts of one call. `waiting` of the `run_time` is no more than that; what the tracer has delayed comes out
+    /// of `communication` later ([`Parts::perturb`]).
     pub fn of_call(run_time: f64, waiting: Option<f64>, off: OffProcessor) -> Parts {
         let run_time = run_time.max(0.0);
         let waits = waiting.unwrap_or(0.0).clamp(0.0, run_time);

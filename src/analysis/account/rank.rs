@@ -32,8 +32,8 @@ pub struct RankAccount {
     pub collectives_ns: f64,
     /// The time of the thread that called MPI_Init; these add up to `wall_ns`.
     pub parts: RankParts,
-    /// The part of [`RankPart::PointToPoint`] that is waiting for other ranks, ns, where message calls were recorded; else
-    /// the time in these calls while another rank was late ([`super::LatePartner`]).
+    /// The part of [`RankPart::PointToPoint`] that is waiting for other ranks, ns, where message calls were recorded;
+    /// else the time in these calls while another rank was late ([`super::LatePartner`]).
     pub message_waiting_ns: f64,
     /// True if calls that can wait were timed, beside collectives.
     pub is_timed: bool,
@@ -229,8 +229,8 @@ fn not_kept(part: &Part) -> u64 {
     part.operations().iter().filter(|entry| !entry.is_region()).fold(0, |sum, entry| sum.saturating_add(entry.ticks))
 }
 
-/// Ticks at which this thread, or at least one thread, was in a kept collective call, or in a call that started, tested or
-/// waited for one.
+/// Ticks at which this thread, or at least one thread, was in a kept collective call, or in a call that started, tested
+/// or waited for one.
 fn in_collectives(part: &Part, thread: Option<u32>) -> u64 {
     let mut union = Union::default();
     if for_each_span(part, thread, |begin, end| union.add(begin, end)) {

@@ -9,8 +9,8 @@ use serde::{Serialize, Serializer};
 /// A part of the time of a rank: of its thread that called MPI_Init.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RankPart {
-    /// On its processor outside of the calls below, by the thread's processor time. Calls that are not timed count here:
-    /// those that start or test requests, all of point-to-point where its times were not asked for.
+    /// On its processor outside of the calls below, by the thread's processor time. Calls that are not timed count
+    /// here: those that start or test requests, all of point-to-point where its times were not asked for.
     Computing,
     /// Off its processor outside of these calls: something else ran there.
     Preempted,
@@ -38,8 +38,8 @@ pub enum RankPart {
     Init,
     /// In MPI_Finalize.
     Finalize,
-    /// Since the last movement of any rank of the job, or of the ranks that a verdict names, until the rank was ended: in
-    /// a call of MPI or outside.
+    /// Since the last movement of any rank of the job, or of the ranks that a verdict names, until the rank was ended:
+    /// in a call of MPI or outside.
     Hung,
     /// In the tracer, outside of all calls: its part of MPI_Init and MPI_Finalize, synchronisations, packing.
     Tracer,

@@ -1,5 +1,5 @@
-//! The account of the program's regions: a region is a label over the time of a rank, so a region within another one counts
-//! in both.
+//! The account of the program's regions: a region is a label over the time of a rank, so a region within another one
+//! counts in both.
 
 use std::collections::HashMap;
 

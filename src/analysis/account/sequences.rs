@@ -63,8 +63,8 @@ impl<'a> Sequences<'a> {
         sequences
     }
 
-    /// The index of the operation whose repetition at its place comes next. `None`: at the end, or the calls of two ranks
-    /// have no common order.
+    /// The index of the operation whose repetition at its place comes next. `None`: at the end, or the calls of two
+    /// ranks have no common order.
     pub fn pop(&mut self) -> Option<usize> {
         self.ready.pop().map(|slot| slot as usize)
     }

@@ -173,7 +173,8 @@ fn interruptions_the_tracer_and_slow_repetitions_are_taken_apart() {
     close(of(Kind::Interrupted), 7800.0, Some(0));
     close(of(Kind::Tracer), 1500.0, None);
     close(of(Kind::Warmup), 10_000.0, None);
-    // Rank 1 in 100 and 300, whole; rank 0 beyond what it was off its processor; the undisturbed rank in 200, both in 350.
+    // Rank 1 in 100 and 300, whole; rank 0 beyond what it was off its processor; the undisturbed rank in 200, both in
+    // 350.
     close(of(Kind::Outliers), 8000.0 + 200.0 + 1500.0 + 3000.0, None);
 }
 
@@ -302,7 +303,8 @@ fn the_categories_of_very_many_repetitions_are_found_stretch_by_stretch() {
     }
 }
 
-/// A region is a label over time. In each step rank 1 computes for longer in one, and all then reduce within another one.
+/// A region is a label over time. In each step rank 1 computes for longer in one, and all then reduce within another
+/// one.
 #[test]
 fn a_region_of_the_program_is_charged_nowhere() {
     let ranks = |with_regions: bool| {
@@ -491,8 +493,8 @@ fn the_partner_of_a_rank_is_a_rank_of_the_world() {
     assert_eq!(times, expected);
 }
 
-/// Rank 0 waits for rank 1 in point-to-point calls before each reduction of both: rank 1 computes for longer, and sleeps in
-/// every fourth one, before a call of its own. Then rank 1 waits before MPI_Finalize.
+/// Rank 0 waits for rank 1 in point-to-point calls before each reduction of both: rank 1 computes for longer, and
+/// sleeps in every fourth one, before a call of its own. Then rank 1 waits before MPI_Finalize.
 #[test]
 fn who_is_late_for_point_to_point_calls_is_known_between_collective_ones() {
     let mut ranks: Vec<SyntheticRank> = world(2).into_iter().map(SyntheticRank::stamped).collect();
@@ -533,8 +535,8 @@ fn who_is_late_for_point_to_point_calls_is_known_between_collective_ones() {
     assert_eq!(in_calls, account.rank_parts()[RankPart::PointToPoint]);
 }
 
-/// Rank 1 sleeps and computes for longer before it comes to a call in which rank 0 does not wait for it, and to one of each
-/// rank alone: what rank 0 waits in the next one is due to that, not to these calls.
+/// Rank 1 sleeps and computes for longer before it comes to a call in which rank 0 does not wait for it, and to one of
+/// each rank alone: what rank 0 waits in the next one is due to that, not to these calls.
 #[test]
 fn lateness_is_charged_where_it_began_not_to_calls_that_carry_it_on() {
     for hops in 1..3 {

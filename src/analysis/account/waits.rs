@@ -4,8 +4,8 @@
 //! Broadcast, Early Reduce and Early Scan): of an all-to-all operation every rank waits for the last one to enter; of a
 //! one-to-all operation every rank waits for the root; of an all-to-one operation the root waits for the last of the
 //! others; of a prefix operation every rank waits for the last of the lower ranks. Of what makes communicators, windows
-//! and files, and of collective file access, no rank has to wait, and most libraries make all of them wait for the last:
-//! a rank that left after that one's entry counts as having waited, one that left before it does not.
+//! and files, and of collective file access, no rank has to wait, and most libraries make all of them wait for the
+//! last: a rank that left after that one's entry counts as having waited, one that left before it does not.
 
 use mpitrace_functions::{Function, Pattern};
 use mpitrace_trace::operations::Operation;
@@ -56,8 +56,8 @@ impl Order {
         if wait > error && !left_before { wait } else { 0.0 }
     }
 
-    /// For each member the one that it waits for, and that one's entry; out of the entries of all, in the order of their
-    /// ranks in the communicator. Itself: for none.
+    /// For each member the one that it waits for, and that one's entry; out of the entries of all, in the order of
+    /// their ranks in the communicator. Itself: for none.
     pub fn awaited(self, entries: &[f64], awaited: &mut Vec<(usize, f64)>) {
         awaited.clear();
         let itself = |member: usize| (member, entries[member]);

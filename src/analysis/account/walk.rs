@@ -275,8 +275,8 @@ impl Pair<'_, '_> {
     }
 }
 
-/// By how much a member was longer than the others, in the median, in other MPI calls before a call; `None` where that is
-/// not counted on all.
+/// By how much a member was longer than the others, in the median, in other MPI calls before a call; `None` where that
+/// is not counted on all.
 fn longer_in_calls<'m, 'a: 'm>(
     late: &Member,
     record: u32,

@@ -149,7 +149,8 @@ impl Random {
     }
 }
 
-/// True if rank `i` holds, when it leaves, data that rank `j` has brought. As the functions are described, pair by pair.
+/// True if rank `i` holds, when it leaves, data that rank `j` has brought. As the functions are described, pair by
+/// pair.
 fn holds(function: &str, root: usize, bytes: &[u64], i: usize, j: usize) -> bool {
     let (mine, theirs) = (bytes[i] > 0, bytes[j] > 0);
     i != j

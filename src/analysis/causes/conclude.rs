@@ -70,8 +70,8 @@ impl Cause {
     }
 }
 
-/// The rank that alone carries a difference of the sum over all ranks: the only one that is named with it; else, where none
-/// is, as its own test has less power than that of the sum, the only one that differs about as clearly.
+/// The rank that alone carries a difference of the sum over all ranks: the only one that is named with it; else, where
+/// none is, as its own test has less power than that of the sum, the only one that differs about as clearly.
 fn carrier(diagnosis: &Diagnosis, finding: &Finding) -> Option<u32> {
     if !finding.ranks.is_empty() {
         return (finding.ranks.len() == 1).then(|| finding.ranks[0]);

@@ -1,6 +1,6 @@
-//! Why repetitions are slow, by what the trace has as evidence: for each slow repetition, which ranks waited for which rank
-//! and why that one was late, which ranks were off their processors or were moved, what the tracer delayed; then which
-//! counters differ ([`crate::diagnosis`]). Each cause has its time, so that causes can be ranked.
+//! Why repetitions are slow, by what the trace has as evidence: for each slow repetition, which ranks waited for which
+//! rank and why that one was late, which ranks were off their processors or were moved, what the tracer delayed; then
+//! which counters differ ([`crate::diagnosis`]). Each cause has its time, so that causes can be ranked.
 //!
 //! A slow repetition is compared with the repetitions of the fastest mode of substance, by what is usual in these. What
 //! is usual is not lost, except to a rank that is always late, or always off its processor: that is a cause as well
@@ -138,8 +138,8 @@ names!(Kind {
 });
 
 impl Cause {
-    /// Of a late rank the reason with the largest part, of one that was off its processor the reason with the most time;
-    /// `None`: not known, or of neither.
+    /// For a late rank the reason with the largest part, for one that was off its processor the reason with the most
+    /// time; `None`: not known, or the cause is neither.
     pub fn because(&self) -> Option<Because> {
         match &self.late {
             Some(late) => late.because(),
@@ -149,8 +149,8 @@ impl Cause {
 }
 
 impl Causes {
-    /// The causes of an operation's slow repetitions. `groups` are those of the diagnosis; `category` has one for each of
-    /// these complete repetitions, in their order; `counted` are the counters that differ significantly.
+    /// The causes of an operation's slow repetitions. `groups` are those of the diagnosis; `category` has one for each
+    /// of these complete repetitions, in their order; `counted` are the counters that differ significantly.
     pub fn new(
         trace: &Trace,
         clock: &Clock,
@@ -169,8 +169,8 @@ impl Causes {
         conclude::causes(table, &baseline, &ranks, counted)
     }
 
-    /// The causes that need no counter, of the local run time by this rule. The first 2^24 repetitions are looked at, where
-    /// there are more.
+    /// The causes that need no counter, of the local run time by this rule. The first 2^24 repetitions are looked at,
+    /// where there are more.
     pub fn without_counters(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> Causes {
         let rows = operation.complete().truncated(MOST_AT_ONCE);
         let number: Vec<u64> = (0..rows.len()).map(|place| operation.repetition.get(rows.get(place))).collect();

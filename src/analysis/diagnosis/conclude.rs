@@ -12,7 +12,8 @@ use super::significance::corrected;
 
 /// The p-value that counts as found: this or less, after the correction for the number of tests.
 pub const LEVEL: f64 = 0.05;
-/// Cliff's delta from which on a difference is named. Below, one of several causes marks less than a tenth of the group.
+/// Cliff's delta from which on a difference is named. Below, one of several causes marks less than a tenth of the
+/// group.
 pub const NOTICEABLE: f64 = 0.1;
 
 /// All that is known about an operation's slow repetitions.

@@ -1,9 +1,10 @@
 //! Does a metric differ between repetitions by more than it does between any others?
 //!
-//! The repetitions are given weights c_t: those of a group against those that it is compared with. The statistic is the sum of c_t and the metric, both whitened by the metric's own
-//! model ([`super::whiten`]), over its standard deviation. It is held against two distributions: the normal one, and
-//! that of the same weights shifted along the series, its end joined to its start (Lotwick and Silverman 1982). A shift keeps all that the two series have of their
-//! own, whatever it is, and takes away what they have in common (Harris 2020). The larger of the two p-values counts.
+//! The repetitions are given weights c_t: those of a group against those that it is compared with. The statistic is the
+//! sum of c_t and the metric, both whitened by the metric's own model ([`super::whiten`]), over its standard deviation.
+//! It is held against two distributions: the normal one, and that of the same weights shifted along the series, its end
+//! joined to its start (Lotwick and Silverman 1982). A shift keeps all that the two series have of their own, whatever
+//! it is, and takes away what they have in common (Harris 2020). The larger of the two p-values counts.
 
 use mpitrace_statistics::median;
 use statrs::distribution::{ContinuousCDF, Normal};

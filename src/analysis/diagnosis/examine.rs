@@ -77,8 +77,8 @@ impl<'r> Examination<'r> {
         &self.groups
     }
 
-    /// The places of the repetitions in which metrics are looked at, ascending; `None`: all. Of more than 131072 these are
-    /// a sample: stretches of repetitions in a row, from all along the series.
+    /// The places of the repetitions in which metrics are looked at, ascending; `None`: all. Of more than 131072 these
+    /// are a sample: stretches of repetitions in a row, from all along the series.
     pub fn rows(&self) -> Option<&[u32]> {
         self.rows.as_deref()
     }

@@ -17,8 +17,8 @@ pub struct Separation {
     pub above_zero: f64,
     /// ... and of the others.
     pub above_zero_others: f64,
-    /// Cliff's delta (1993), 2 U / (n m) - 1 by the U of Mann and Whitney (1947): -1 and 1 where the two do not overlap, 0
-    /// where they do not differ.
+    /// Cliff's delta (1993), 2 U / (n m) - 1 by the U of Mann and Whitney (1947): -1 and 1 where the two do not
+    /// overlap, 0 where they do not differ.
     pub delta: f64,
 }
 

@@ -1,10 +1,9 @@
-//! The efficiencies by which centres compare programs: those of POP (Wagner et al. 2017), which TALP states of a running
-//! job (López et al. 2021).
+//! The efficiencies by which centres compare programs: those of POP (Wagner et al. 2017), which TALP states of a
+//! running job (López et al. 2021).
 //!
-//! A rank is useful outside of MPI. Of ranks that take T and are useful for u each:
-//! parallel efficiency = mean(u) / T = load balance x communication efficiency, load balance = mean(u) / max(u),
-//! communication efficiency = max(u) / T. The run is that from the exit of MPI_Init to the entry of MPI_Finalize, as TALP
-//! has it.
+//! A rank is useful outside of MPI. Of ranks that take T and are useful for u each: parallel efficiency = mean(u) / T =
+//! load balance x communication efficiency, load balance = mean(u) / max(u), communication efficiency = max(u) / T. The
+//! run is that from the exit of MPI_Init to the entry of MPI_Finalize, as TALP has it.
 
 use std::collections::BTreeMap;
 
@@ -53,8 +52,8 @@ pub fn whole_run(account: &Account) -> Option<Efficiency> {
     efficiency(times)
 }
 
-/// The efficiencies of each region, by name. None where ranks are in MPI for more than collective calls, since these have
-/// no times of day: then it is not known in which region they are.
+/// The efficiencies of each region, by name. None where ranks are in MPI for more than collective calls, since these
+/// have no times of day: then it is not known in which region they are.
 pub fn regions(trace: &Trace, clock: &Clock, account: &Account) -> Vec<RegionEfficiency> {
     let beside: f64 = account.ranks.iter().map(|rank| rank.parts.sum_of(&BESIDE)).sum();
     // Of a sample it is not known which calls that are not kept were in which region.
@@ -87,8 +86,8 @@ fn efficiency(times: impl Iterator<Item = Time>) -> Option<Efficiency> {
     parallel.is_finite().then_some(Efficiency { parallel, load_balance, communication })
 }
 
-/// How long a rank was in each of its regions, and there outside of collective calls: of one with a request the start and
-/// the wait count, each where it was. A region within itself counts once.
+/// How long a rank was in each of its regions, and there outside of collective calls: of one with a request the start
+/// and the wait count, each where it was. A region within itself counts once.
 fn times_in_regions(part: &Part, clock: &RankClock) -> BTreeMap<String, Time> {
     let entries = part.operations();
     if !entries.iter().any(|entry| entry.is_region()) {
@@ -162,8 +161,8 @@ mod tests {
         (folder, trace)
     }
 
-    /// Two ranks take 100 us: 10 times 4 and 8 us in a region, within which 1 us is a barrier, and a reduction until the
-    /// 10 us are over.
+    /// Two ranks take 100 us: 10 times 4 and 8 us in a region, within which 1 us is a barrier, and a reduction until
+    /// the 10 us are over.
     #[test]
     fn they_are_those_of_a_computation_by_hand() {
         let ranks = [0u64, 1].map(|number| {

@@ -1,9 +1,9 @@
 //! Which node is slow, from the times for which the ranks on it computed in many jobs.
 //!
-//! The logarithm of such a time is the sum of a term of the job, one of the position in its program, one of the node, and
-//! a rest. The terms are fitted together, with less weight for large rests (Huber 1981, 7), so that a node is compared
-//! with other nodes in the same jobs, and with those that had the same ranks of the same program in other jobs. Nodes of
-//! one kind differ, too: a node is slow if it lies outside of what differs between the others.
+//! The logarithm of such a time is the sum of a term of the job, one of the position in its program, one of the node,
+//! and a rest. The terms are fitted together, with less weight for large rests (Huber 1981, 7), so that a node is
+//! compared with other nodes in the same jobs, and with those that had the same ranks of the same program in other
+//! jobs. Nodes of one kind differ, too: a node is slow if it lies outside of what differs between the others.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use super::{LEAST, LEVEL};
 
-/// The mean time for which the ranks on a node computed in a job. Nodes and positions are numbered from 0; a position is
-/// the same where the same ranks of the same program with as many ranks were.
+/// The mean time for which the ranks on a node computed in a job. Nodes and positions are numbered from 0; a position
+/// is the same where the same ranks of the same program with as many ranks were.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeOfJob {
     /// The node.

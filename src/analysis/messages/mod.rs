@@ -1,8 +1,9 @@
 //! Message calls that were recorded, and the messages that they belong to.
 //!
 //! Messages of one rank to another one, with one tag on one communicator, are received in the order in which they were
-//! sent, by the receives in the order in which these were posted. Of a receive from any source or with any tag the status
-//! told which message came, so the k-th send and the k-th receive of the same ranks, tag and communicator are one message.
+//! sent, by the receives in the order in which these were posted. Of a receive from any source or with any tag the
+//! status told which message came, so the k-th send and the k-th receive of the same ranks, tag and communicator are
+//! one message.
 
 mod matching;
 pub(crate) mod off;

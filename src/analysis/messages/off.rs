@@ -1,8 +1,8 @@
 //! When a rank was off its processor between message calls.
 //!
 //! The tracer looks at the entry and at the exit of each call that can wait, and keeps how long the thread was off its
-//! processor since it looked before, not when. So each of these times is that of the first look that is not too early for
-//! it and before which there is room for it.
+//! processor since it looked before, not when. So each of these times is that of the first look that is not too early
+//! for it and before which there is room for it.
 
 use mpitrace_format::layout::interruption_flags::{BETWEEN, WAITING};
 use mpitrace_format::layout::message;

@@ -106,8 +106,8 @@ fn a_trace_without_records_of_messages_has_none() {
     assert!(messages.calls.is_empty() && messages.unmatched.is_empty());
 }
 
-/// Rank 1 computes before it sends the even ones, and sleeps before the odd ones, which it sends to another place: why it is
-/// late is known of each, though the whole run has as much of both.
+/// Rank 1 computes before it sends the even ones, and sleeps before the odd ones, which it sends to another place: why
+/// it is late is known of each, though the whole run has as much of both.
 #[test]
 fn a_late_sender_has_the_reason_of_the_time_before_its_message() {
     use mpitrace_format::layout::{InterruptionEntry, interruption_flags as flags};

@@ -1,7 +1,7 @@
 //! For whom a rank waits in message calls: late senders and late receivers [Boehme2016].
 //!
-//! A call that receives waits until the message is being sent, one that sends until its receive is posted, if it has not
-//! returned before. A call for several messages waits for the last of them.
+//! A call that receives waits until the message is being sent, one that sends until its receive is posted, if it has
+//! not returned before. A call for several messages waits for the last of them.
 
 use std::ops::Range;
 

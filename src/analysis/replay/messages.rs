@@ -1,13 +1,13 @@
 //! The gain without a delay for which ranks wait in message calls: the run is replayed message by message.
 //!
-//! All entries and exits of calls are gone through in the order of their times. A rank leaves a call at
-//! `max(own, awaited) + w + c`. The transfer `c` stays. The late wake-up `w` of a rank that had to wait is what a call takes
-//! longer than those of the same kind that take least: a rank that yields its processor while it waits gets it back late.
-//! A receive waits for the call that sends, a send for the receive if that was posted while it lasted, a collective for
-//! those that its pattern names.
+//! All entries and exits of calls are gone through in the order of their times. A rank leaves a call at `max(own,
+//! awaited) + w + c`. The transfer `c` stays. The late wake-up `w` of a rank that had to wait is what a call takes
+//! longer than those of the same kind that take least: a rank that yields its processor while it waits gets it back
+//! late. A receive waits for the call that sends, a send for the receive if that was posted while it lasted, a
+//! collective for those that its pattern names.
 //!
-//! A rank that wakes up late waits for less time in its next call. So a rank is late by as much as others wait for it in a
-//! replay in which none wakes up late.
+//! A rank that wakes up late waits for less time in its next call. So a rank is late by as much as others wait for it
+//! in a replay in which none wakes up late.
 
 use std::collections::HashMap;
 

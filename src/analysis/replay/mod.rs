@@ -1,9 +1,9 @@
 //! The time by which a job would be shorter without a loss: the run is replayed without it.
 //!
 //! Between its calls a rank takes as long as it took, and each call as long as it took from the last arrival of those
-//! that its pattern makes it wait for. One pass over the repetitions serves all losses: it carries by how much each rank
-//! would be earlier without each of them. Where it is not known for which ranks a call waits, two further models give the
-//! least and the most.
+//! that its pattern makes it wait for. One pass over the repetitions serves all losses: it carries by how much each
+//! rank would be earlier without each of them. Where it is not known for which ranks a call waits, two further models
+//! give the least and the most.
 
 mod messages;
 mod origin;
@@ -44,8 +44,8 @@ pub struct Gain {
     /// Why it is not known.
     #[serde(rename = "gain_unknown", skip_serializing_if = "Option::is_none")]
     pub unknown: Option<&'static str>,
-    /// From the rank that is late to where that begins. An end without a rank: it is not known. Outputs have it with call
-    /// sites.
+    /// From the rank that is late to where that begins. An end without a rank: it is not known. Outputs have it with
+    /// call sites.
     #[serde(skip)]
     pub origin: Vec<Origin>,
 }
@@ -54,8 +54,8 @@ pub struct Gain {
 const MOST_MEMBERS: usize = 1 << 20;
 /// So much of the ranks' time may lie in calls in which they wait for others that are not known.
 const BETWEEN: f64 = 0.01;
-/// Where more of it lies in point-to-point calls, at least so many repetitions have to be of all ranks: between two of them
-/// it is known how long a rank waited, and not when.
+/// Where more of it lies in point-to-point calls, at least so many repetitions have to be of all ranks: between two of
+/// them it is known how long a rank waited, and not when.
 const JOINT: usize = 20;
 /// The end of the unchanged replay may differ from the recorded one by this share of the run.
 const TOLERANCE: f64 = 0.001;

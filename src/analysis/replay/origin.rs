@@ -98,8 +98,8 @@ impl<'a> Origins<'a> {
         walk.members.iter().zip(kept).for_each(|(member, kept)| self.kept[member.index] = kept);
     }
 
-    /// The chain of each loss: the rank that is late, and where that begins. Its end is unknown if no origin has more than
-    /// half of the time.
+    /// The chain of each loss: the rank that is late, and where that begins. Its end is unknown if no origin has more
+    /// than half of the time.
     pub fn chains(&self, trace: &Trace, account: &Account, losses: &[Loss]) -> Vec<Vec<Origin>> {
         let chain = |(lane, loss): (usize, &Loss)| {
             if loss.kind != Kind::LateRank || loss.rank.is_none() {
@@ -128,8 +128,8 @@ impl<'a> Origins<'a> {
     }
 }
 
-/// The chain of a rank that others wait for in message calls: where it waits itself it goes on to the rank that it waits
-/// for.
+/// The chain of a rank that others wait for in message calls: where it waits itself it goes on to the rank that it
+/// waits for.
 fn through_messages(account: &Account, late: Origin, ranks: &[u32]) -> Vec<Origin> {
     if late.because != Some(Because::PointToPoint) {
         return vec![late];

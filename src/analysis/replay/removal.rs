@@ -34,8 +34,8 @@ pub(super) struct Removal {
     usual: Usual,
 }
 
-/// How long a rank usually is late. It is late by a delay and by noise, and the noise would be left without the delay. The
-/// noise is taken to be that of another rank: how its time before the call varies from repetition to repetition.
+/// How long a rank usually is late. It is late by a delay and by noise, and the noise would be left without the delay.
+/// The noise is taken to be that of another rank: how its time before the call varies from repetition to repetition.
 #[derive(Default)]
 struct Usual {
     sum: f64,

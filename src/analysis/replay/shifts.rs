@@ -108,8 +108,8 @@ impl Shifts {
         self.leaving = leaving;
     }
 
-    /// In the likely model a rank leaves its point-to-point calls when all that it waited for have come. The least one has
-    /// no waiting there, and in the most each has waited for all.
+    /// In the likely model a rank leaves its point-to-point calls when all that it waited for have come. The least one
+    /// has no waiting there, and in the most each has waited for all.
     fn exchange(&mut self, exchanges: &Exchanges) {
         if exchanges.all.is_empty() || self.bound == Bound::Least {
             return;
@@ -205,8 +205,8 @@ impl Shifts {
         self.least.iter_mut().zip(shifts).for_each(|(least, shift)| *least = least.min(shift - enter));
     }
 
-    /// The leaving of a call that waits for the ranks that have arrived, the last one at `last`; one that ended before that
-    /// has not waited.
+    /// The leaving of a call that waits for the ranks that have arrived, the last one at `last`; one that ended before
+    /// that has not waited.
     fn leave_after(&self, call: &Taken, last: f64, leaving: &mut Vec<f64>) {
         let own = &self.of_parts[call.part * self.lanes..][..self.lanes];
         if last > call.exit {

@@ -151,8 +151,8 @@ fn a_loss_begins_where_the_chain_of_waits_does() {
     assert_eq!(chain, [(Some(1), Some(Because::EarlierCall)), (Some(2), Some(Because::Computing))]);
 }
 
-/// The truth of programs whose ranks exchange messages between their calls, and the gain without what waits for the delayed
-/// rank.
+/// The truth of programs whose ranks exchange messages between their calls, and the gain without what waits for the
+/// delayed rank.
 fn of_exchange(delayed: &Delayed) -> Option<(f64, Gain)> {
     let truth = (delayed.program.run(true).end - delayed.program.run(false).end) / 1e9;
     let awaits = |loss: &Loss| loss.kind == Kind::PointToPoint && loss.partner == Some(delayed.rank as u32);
@@ -338,8 +338,8 @@ fn a_delay_in_a_pipeline_costs_what_the_job_takes_longer() {
     }
 }
 
-/// A rank that waits yields its processor, and gets it back late: what it waits in its next call is less by that, while the
-/// job takes as long as rank 1 does.
+/// A rank that waits yields its processor, and gets it back late: what it waits in its next call is less by that, while
+/// the job takes as long as rank 1 does.
 #[test]
 fn late_wake_ups_are_no_part_of_the_work() {
     let (with, ranks) = pipeline(200, 900_000, WakeUp(600_000.0, false), 5);

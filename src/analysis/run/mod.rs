@@ -1,8 +1,8 @@
 //! An opened run: a trace with what is made of it, each part once.
 //!
-//! What a command needs is named when the run is opened, and is made then: operations and clocks beside each other, then
-//! what stands on them. What was not named is made when it is first asked for. No part keeps something for each call, but
-//! messages, whose calls are as many as were recorded.
+//! What a command needs is named when the run is opened, and is made then: operations and clocks beside each other,
+//! then what stands on them. What was not named is made when it is first asked for. No part keeps something for each
+//! call, but messages, whose calls are as many as were recorded.
 
 mod losses;
 #[cfg(test)]
@@ -80,7 +80,7 @@ impl Run {
         }
     }
 
-    /// Leaves out all repetitions but those with these numbers. What was made of the others is made anew.
+    /// Leaves out all repetitions but those with these numbers. Results that included the others are computed again.
     pub fn limited_to(self, repetitions: &Range<u64>) -> Run {
         let Run { trace, mut operations, clock, .. } = self;
         operations.operations.iter_mut().for_each(|operation| operation.limit_to(repetitions));

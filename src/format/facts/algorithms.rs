@@ -1,7 +1,7 @@
 //! The algorithms of collectives, as far as they can be seen: Open MPI has each in a function of its own.
 //!
-//! A record has the numbers of two of these functions: in the lower 16 bits that of the first one that the call entered,
-//! above them that of the next one, 0 where it entered none.
+//! A record has the numbers of two of these functions: in the lower 16 bits that of the first one that the call
+//! entered, above them that of the next one, 0 where it entered none.
 
 use std::fmt;
 use std::sync::LazyLock;

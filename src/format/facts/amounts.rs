@@ -1,9 +1,9 @@
-//! The arithmetic by which ranks find out afterwards whether the amounts fit that they passed to the v- and w-variants of
-//! collectives, and in which call they do not.
+//! The arithmetic by which ranks find out afterwards whether the amounts fit that they passed to the v- and w-variants
+//! of collectives, and in which call they do not.
 //!
 //! A rank adds to two sums of a communicator what it sends in each call, with weights, and takes away what it receives.
-//! Amounts that fit cancel out in the sums over all ranks. The sums differ by factors for each call: where one call does not fit,
-//! only its factors have the ratio of the two sums.
+//! Amounts that fit cancel out in the sums over all ranks. The sums differ by factors for each call: where one call
+//! does not fit, only its factors have the ratio of the two sums.
 
 /// The weight of a rank as a sender.
 #[inline(always)]

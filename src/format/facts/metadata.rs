@@ -17,11 +17,12 @@ pub const ENDED: &str = "ended";
 /// moment.
 pub const END_ERROR_NS: &str = "end_error_ns";
 
-/// For how long the rank had begun and ended no call of MPI when `mpitrace run` saw its process end: at least and, behind
-/// a blank and where it is known, at most so many ns.
+/// For how long the rank had begun and ended no call of MPI when `mpitrace run` saw its process end: at least and,
+/// behind a blank and where it is known, at most so many ns.
 pub const STILL_NS: &str = "still_ns";
 
-/// Where its end was not seen: the time from the entry of MPI_Init to when the rank's process was found to have ended, ns.
+/// Where its end was not seen: the time from the entry of MPI_Init to when the rank's process was found to have ended,
+/// ns.
 pub const DEAD_BY_NS: &str = "dead_by_ns";
 
 /// The exit code of the launcher, on each rank that has [`ENDED`].

@@ -15,8 +15,8 @@ const REMOVED: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// Why a setting has no effect, as the second half of a sentence that begins with its name. `None`: the name is not that
-/// of a removed setting, or its value asks for what happens anyway.
+/// Why a setting has no effect, as the second half of a sentence that begins with its name. `None`: the name is not
+/// that of a removed setting, or its value asks for what happens anyway.
 pub fn removed(name: &str, value: &str) -> Option<&'static str> {
     let found = REMOVED.into_iter().find(|(removed, ..)| *removed == name);
     found.filter(|(_, harmless, _)| *harmless != value.trim()).map(|(_, _, why)| why)

@@ -1,7 +1,7 @@
 //! The token of a run, by which its ranks know each other's records.
 //!
-//! At first a rank has what the launcher gives all of them in common. Then they agree on one that no other run has, made
-//! by rank 0. A job that is killed in between leaves ranks with the one and ranks with the other.
+//! At first a rank has what the launcher gives all of them in common. Then they agree on one that no other run has,
+//! made by rank 0. A job that is killed in between leaves ranks with the one and ranks with the other.
 
 use crate::layout::{RankHeader, state};
 
@@ -18,8 +18,8 @@ pub fn of_one_run(job_key: u64, now_ns: u64, process: u32) -> [u8; 16] {
 /// Ranks of one job enter MPI_Init within this time, ns: half an hour.
 const START: u64 = 1_800_000_000_000;
 
-/// True if a rank with a token of its own is one of the run that another rank is of: it has not come to agree on the token,
-/// has recorded nothing, and has begun about when the other has. The launcher may call a later job the same.
+/// True if a rank with a token of its own is one of the run that another rank is of: it has not come to agree on the
+/// token, has recorded nothing, and has begun about when the other has. The launcher may call a later job the same.
 pub fn joins(rank: &RankHeader, other: &RankHeader) -> bool {
     may_join(rank.job, other.job)
         && rank.state == state::STARTING

@@ -52,9 +52,9 @@ pub const ALGORITHM: &str = "algorithm";
 /// The columns of a chunk that not every record uses.
 pub const COLUMNS_ON_DEMAND: usize = LIVE_REQUEST_COLUMNS.len() + INNER_COUNTERS + WAIT_COLUMNS.len() + 1;
 
-/// The columns of a chunk of a live segment, their places left open: those that every record has, so many counters, those
-/// of requests, the counters of code inside the stack, whose number is not known beforehand, those of waits and that of
-/// algorithms.
+/// The columns of a chunk of a live segment, their places left open: those that every record has, so many counters,
+/// those of requests, the counters of code inside the stack, whose number is not known beforehand, those of waits and
+/// that of algorithms.
 pub fn live_columns(counters: usize) -> Vec<ColumnEntry> {
     let column = |name: &str, element_size, on_demand| ColumnEntry {
         name: name_bytes(name),

@@ -15,8 +15,8 @@ pub struct InterruptionEntry {
     pub off_ns: u64,
     /// `off_ns` may be wrong by so much, ns.
     pub error_ns: u64,
-    /// Time on the clock over which `off_ns` was measured, ns. It begins before the call, and no other interruption lies
-    /// in it.
+    /// Time on the clock over which `off_ns` was measured, ns. It begins before the call, and no other interruption
+    /// lies in it.
     pub elapsed_ns: u64,
     /// Index of the thread.
     pub thread: u32,
@@ -45,8 +45,8 @@ pub struct InterruptionEntry {
 }
 
 impl InterruptionEntry {
-    /// `off_ns` by [`super::off_reason`]. Where the time in which the thread was ready to run is not known, what no quota
-    /// has held is divided by the numbers of switches.
+    /// `off_ns` by [`super::off_reason`]. Where the time in which the thread was ready to run is not known, what no
+    /// quota has held is divided by the numbers of switches.
     pub fn off_by_reason(&self) -> [u64; super::off_reason::COUNT] {
         if self.flags & interruption_flags::REASON == 0 || self.switches == 0 {
             return [0, 0, 0, self.off_ns];

@@ -133,8 +133,9 @@ pub struct SegmentHeader {
     pub times: RankTimes,
     /// How long MPI_Finalize took.
     pub finalize: FinalizeTimes,
-    /// Of each table, by [`table`], 1 + the first of its bytes that lies in private memory, since the folder had no room
-    /// for it: from there on all of it is lost with the process, and the file has zeros in its place. 0: none of it does.
+    /// Of each table, by [`table`], 1 + the first of its bytes that lies in private memory, since the folder had no
+    /// room for it: from there on all of it is lost with the process, and the file has zeros in its place. 0: none of
+    /// it does.
     pub private_from: [u64; table::COUNT],
 }
 

@@ -60,8 +60,8 @@ pub struct PartnerEntry {
     /// [`partner::UNKNOWN`] also what makes the counts of the rank uncertain: cancelled messages and calls that failed.
     /// With [`partner::NONE`] the requests that were made less those that were found complete or freed, modulo 2^64.
     pub receives: u64,
-    /// The function with which the rank has first sent it a message, a [`crate::strings`] reference, with a blank and the
-    /// call site behind it where these were asked for; 0: not known.
+    /// The function with which the rank has first sent it a message, a [`crate::strings`] reference, with a blank and
+    /// the call site behind it where these were asked for; 0: not known.
     pub sent_by: u32,
     /// The function of the first receive, a string reference.
     pub received_by: u32,

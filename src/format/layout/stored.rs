@@ -59,8 +59,8 @@ pub mod section {
     pub const LAST_STAMPS: u32 = 20;
 }
 
-/// The records of a killed process that could not be recovered: where the folder of the segment had no room, they or what
-/// they refer to lay in private memory, which went with the process.
+/// The records of a killed process that could not be recovered: where the folder of the segment had no room, they or
+/// what they refer to lay in private memory, which went with the process.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct LostRecords {
@@ -69,7 +69,7 @@ pub struct LostRecords {
     /// Records that were lost for another reason and are counted: their thread, the name of their function or another
     /// record of their block was lost.
     pub others: u64,
-    /// The same of message calls, for both reasons.
+    /// Records of message calls that were lost, for both reasons.
     pub messages: u64,
     /// Chunks that lay in private memory. How many records they had is not known.
     pub chunks: u32,
@@ -166,8 +166,8 @@ pub struct PartEntry {
     pub padding: u32,
 }
 
-/// Sums over the parts that a trace has so far, where ranks add their parts one after the other. It lies where the entry
-/// of the next part will be ([`crate::running_totals`]).
+/// Sums over the parts that a trace has so far, where ranks add their parts one after the other. It lies where the
+/// entry of the next part will be ([`crate::running_totals`]).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct RunningTotals {

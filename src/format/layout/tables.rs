@@ -138,8 +138,8 @@ pub mod activity {
         (word & KINDS, word & NAMES)
     }
 
-    /// The word of a thread that enters a call, by the one before: five bits count such calls. So a thread that makes one
-    /// call after the other can be seen to move, even if it is found in the same function each time.
+    /// The word of a thread that enters a call, by the one before: five bits count such calls. So a thread that makes
+    /// one call after the other can be seen to move, even if it is found in the same function each time.
     #[inline(always)]
     pub const fn next(before: u32, word: u32) -> u32 {
         (before.wrapping_add(1 << COUNTS.trailing_zeros()) & COUNTS) | word
@@ -166,8 +166,8 @@ pub struct ThreadEntry {
     pub tid: u32,
     /// How interruptions of the thread are known: one of [`super::interruptions_by`].
     pub interruptions_by: u16,
-    /// Why interruptions are not known by the page of an event: the error number of the system call that failed; 0: they
-    /// are, or it was not tried.
+    /// Why interruptions are not known by the page of an event: the error number of the system call that failed; 0:
+    /// they are, or it was not tried.
     pub without_page: u16,
     /// Calls not kept because the program had paused recording.
     pub paused: u64,

@@ -1,6 +1,6 @@
 //! A block file of a rank: the blocks of full chunks that were written out while the program ran, in the order in which
-//! this happened. It lies in the segment's folder or beside the trace until that is written, and takes the blocks as they
-//! are.
+//! this happened. It lies in the segment's folder or beside the trace until that is written, and takes the blocks as
+//! they are.
 //!
 //! A block counts if it is whole, by its checksum, and all those before it are.
 

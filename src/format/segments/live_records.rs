@@ -2,8 +2,8 @@
 //!
 //! A live record has 24 bytes. Its duration is 32 bits wide; a longer call has an entry of its own. Of position and
 //! repetition it has the lower half. The upper one follows from the counts that the tables have when the chunk is read:
-//! fewer than 2^32 calls may have been made since. In a sample, of which records may be older, it follows from the record
-//! behind it: records and chunks are read from the last to the first.
+//! fewer than 2^32 calls may have been made since. In a sample, of which records may be older, it follows from the
+//! record behind it: records and chunks are read from the last to the first.
 
 use crate::layout::*;
 use crate::packed::{Rows, column};

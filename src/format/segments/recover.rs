@@ -157,8 +157,8 @@ fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError
     let mut damaged = Vec::new();
     for leftover in leftovers {
         match leftover.content() {
-            // A copy of the same rank's segment, from another folder: it may have been made before the end, or have what
-            // lay in private memory.
+            // A copy of the same rank's segment, from another folder: it may have been made before the end, or have
+            // what lay in private memory.
             Ok(content) if contents.last().is_some_and(|last| last.rank.rank == content.rank.rank) => {
                 let kept = |content: &part::Content<'_>| (calls_of(content), content.records());
                 if let Some(last) = contents.last_mut().filter(|last| kept(last) < kept(&content)) {
@@ -217,8 +217,8 @@ fn with_added(content: &part::Content<'_>, leftovers: &[&Leftover]) -> Option<Ve
     Some(metadata::encode(&all))
 }
 
-/// The time from the entry of MPI_Init to now, ns, or more: where the machine was started again meanwhile the difference
-/// of one clock says nothing, where the time of day was set that of the other.
+/// The time from the entry of MPI_Init to now, ns, or more: where the machine was started again meanwhile the
+/// difference of one clock says nothing, where the time of day was set that of the other.
 fn since_init(rank: &RankHeader) -> u64 {
     let first = rank.first_anchor;
     let raw = now::nanoseconds(libc::CLOCK_MONOTONIC_RAW).saturating_sub(first.raw_ns);
@@ -352,9 +352,8 @@ fn look_at(path: &Path, uid: Option<u32>) -> Option<Leftover> {
     let Segment { path, rank, run, holder, file } = Segment::open(path, uid)?;
     let metadata = file.metadata().ok()?;
     // A file that another user cuts short while it is mapped would end this process with SIGBUS, and a traced program
-    // looks for leftovers too.
-    // SAFETY: read-only and private to this process. Nothing is looked at before it is known that the process that wrote
-    // the segment has ended.
+    // looks for leftovers too. SAFETY: read-only and private to this process. Nothing is looked at before it is known
+    // that the process that wrote the segment has ended.
     let map = unsafe { Mmap::map(&file) }.ok()?;
     Some(Leftover {
         path,

@@ -22,8 +22,8 @@ pub struct SimulatedClock {
     pub step_at_s: f64,
 }
 
-/// 1 - cos(2 pi x) = 2 sin(pi x)^2, within 1e-10. Of the system's mathematical library nothing else is needed here: every
-/// process that the tracer is preloaded into would load it.
+/// 1 - cos(2 pi x) = 2 sin(pi x)^2, within 1e-10. Of the system's mathematical library nothing else is needed here:
+/// every process that the tracer is preloaded into would load it.
 fn one_less_cosine(turns: f64) -> f64 {
     let angle = PI * (turns - turns.round());
     // The series of the sine: an angle of at most pi/2 needs eight terms.

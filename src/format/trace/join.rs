@@ -29,8 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The shortest and the longest pause between two attempts.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(200)];
 
-/// Nothing takes longer between two writes: a file that is being joined and was not written for so long has been left by
-/// a process that was killed.
+/// Nothing takes longer between two writes: a file that is being joined and was not written for so long has been left
+/// by a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(600);
 
 /// Bytes of two parts that are held in memory to be compared.
@@ -195,9 +195,10 @@ fn merge(mut own: Stored, mut other: Stored) -> io::Result<Stored> {
 }
 
 impl Stored {
-    /// Reads the frame of a trace. What is no trace, or none that a reader takes, is an error of the kind `InvalidData`: a
-    /// process removes its records when they are in a trace. So that a link is never written through, it is an error too.
-    /// A file that lacks nothing but the last bytes behind its last section counts as if it had them.
+    /// Reads the frame of a trace. What is no trace, or none that a reader takes, is an error of the kind
+    /// `InvalidData`: a process removes its records when they are in a trace. So that a link is never written through,
+    /// it is an error too. A file that lacks nothing but the last bytes behind its last section counts as if it had
+    /// them.
     fn open(path: &Path) -> io::Result<Stored> {
         let invalid = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
         let file =

@@ -228,8 +228,8 @@ impl Content<'_> {
         let mut start = bytemuck::bytes_of(&header).to_vec();
         start.extend_from_slice(bytemuck::cast_slice(&directory));
         file.write_all_at(&start, offset)?;
-        // The last page is written to its end, so that a part is never cut short by a sparse tail: from the last section
-        // with bytes on, since an empty one behind it may begin where the page ends.
+        // The last page is written to its end, so that a part is never cut short by a sparse tail: from the last
+        // section with bytes on, since an empty one behind it may begin where the page ends.
         let ends = directory.iter().filter(|entry| entry.count > 0).map(SectionEntry::end);
         let written = ends.fold(start.len() as u64, u64::max);
         file.write_all_at(&vec![0; (length - written) as usize], offset + written)

@@ -1,8 +1,8 @@
 //! The findings of the observer of `mpitrace run` on a node: which code ran at which time on its ranks, and which
 //! processes took their processors. A file beside the trace, which is not changed.
 //!
-//! Texts, stacks (each a frame on top of another stack), the samples of each thread, the processes of each rank. Numbers are varints, as in
-//! [`crate::metadata`]. docs/developers/trace-format.md has all bytes.
+//! Texts, stacks (each a frame on top of another stack), the samples of each thread, the processes of each rank.
+//! Numbers are varints, as in [`crate::metadata`]. docs/developers/trace-format.md has all bytes.
 
 use std::ffi::OsString;
 use std::fs;

@@ -2,8 +2,8 @@
 
 use crate::line::Line;
 
-/// An array with the `Function` of each form. A collective has three, others that are recorded have one, and of the other
-/// kinds nothing is recorded.
+/// An array with the `Function` of each form. A collective has three, others that are recorded have one, and of the
+/// other kinds nothing is recorded.
 pub fn of_line(line: &Line) -> String {
     let forms = match line.kind.as_str() {
         "collective" => vec![

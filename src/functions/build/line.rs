@@ -12,7 +12,7 @@ pub struct Line {
     pub started: String,
     /// The parameters under the names that the table gives them, which say what each one is.
     pub parameters: Vec<String>,
-    /// Of a `nonblocking` the function that does the same and blocks.
+    /// The blocking function that does the same as a `nonblocking` one.
     pub blocking: String,
     /// The function that is called in a library that lacks this one.
     pub other: Call,

@@ -56,8 +56,8 @@ pub fn share(length: usize) -> usize {
     length.div_ceil(processors()).max(LEAST)
 }
 
-/// How many processors this process may use. Asked once: the system's answer comes from files of its control groups, 10 us
-/// each time, and a trace of 10^5 ranks asks 10^5 times.
+/// How many processors this process may use. Asked once: the system's answer comes from files of its control groups, 10
+/// us each time, and a trace of 10^5 ranks asks 10^5 times.
 pub fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))

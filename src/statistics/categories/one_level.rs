@@ -43,8 +43,8 @@ const FEWEST: usize = 4;
 /// They take so many times the level, ...
 const RATIO: f64 = 4.0;
 /// ... and are, on logarithms, so many times as far above it as the fastest twentieth are below it. With these two no
-/// stationary noise of benches/series is said not to be one level (docs/developers/measurements.md); with 3 and 10 one in
-/// 700 series of Pareto's distribution is.
+/// stationary noise of benches/series is said not to be one level (docs/developers/measurements.md); with 3 and 10 one
+/// in 700 series of Pareto's distribution is.
 const SKEW: f64 = 8.0;
 /// A time that is no more than so many steps of the clock above the level may be on it.
 const STEPS: f64 = 2.0;

@@ -10,8 +10,8 @@ pub const POWER: f64 = 0.8;
 /// The smallest difference of B from A, as a share of A, that the test finds at the level of 0.05 in 8 of 10
 /// experiments with as many runs that scatter as these do; the level is divided by the number of operations that are
 /// tested. On logarithms (t at 1 - alpha / 2 + t at the power) times the standard error: Chow, Shao, Wang, "Sample size
-/// calculations in clinical research", 3.2.1, with Student's t for the variances of the samples. The rank-sum test needs
-/// pi / 3 as many runs for the same (Lehmann, "Nonparametrics", 2.4).
+/// calculations in clinical research", 3.2.1, with Student's t for the variances of the samples. The rank-sum test
+/// needs pi / 3 as many runs for the same (Lehmann, "Nonparametrics", 2.4).
 ///
 /// `None` with less than two runs on a side, where no run differs from another, and where a run takes no time.
 pub fn detectable(a: &[f64], b: &[f64], test: Test, alternative: Alternative, operations: usize) -> Option<f64> {

@@ -4,9 +4,9 @@ use super::compared::{levels_by_chance, permutation_suffices};
 use super::rank_sum::smallest_p;
 use super::{Alternative, SIGNIFICANCE, Test, permutation};
 
-/// The smallest number of runs on each side with which the test can reach 0.05 for one of `operations` operations of one
-/// of `pairs` pairs of sides. The rank-sum test cannot come below 1 in C(2n, n) orders, whatever the run times are, and
-/// the test of permutation not below that for all operations together; Welch's needs a variance on each side.
+/// The smallest number of runs on each side with which the test can reach 0.05 for one of `operations` operations of
+/// one of `pairs` pairs of sides. The rank-sum test cannot come below 1 in C(2n, n) orders, whatever the run times are,
+/// and the test of permutation not below that for all operations together; Welch's needs a variance on each side.
 pub fn runs_needed(test: Test, alternative: Alternative, operations: usize, pairs: usize) -> usize {
     (2..).find(|&runs| enough_runs(test, alternative, [runs; 2], operations, pairs)).unwrap_or(usize::MAX)
 }

@@ -1,11 +1,11 @@
 //! The permutation test: the runs change sides in all ways, or in 2000 of them, and a difference is held against those
 //! that then come out. It keeps its level whatever the distribution of the runs, for all operations together.
 //!
-//! The statistic is the larger one of two Student's t of the logarithms: of all runs, and of the runs without the slowest
-//! quarter of each side, so that neither a single disturbed run hides a difference nor is efficiency lost where none is
-//! disturbed. A run changes sides with all its operations, and each operation is held against the largest statistic of
-//! any (Westfall and Young 1993, 2.6): operations that depend on each other cost nothing, and few runs suffice for many
-//! operations.
+//! The statistic is the larger one of two Student's t of the logarithms: of all runs, and of the runs without the
+//! slowest quarter of each side, so that neither a single disturbed run hides a difference nor is efficiency lost where
+//! none is disturbed. A run changes sides with all its operations, and each operation is held against the largest
+//! statistic of any (Westfall and Young 1993, 2.6): operations that depend on each other cost nothing, and few runs
+//! suffice for many operations.
 
 use super::effect::both_logarithms;
 use super::{Alternative, SIGNIFICANCE};

@@ -36,8 +36,8 @@ pub(super) fn error_of([(error_a, a), (error_b, b)]: [(f64, f64); 2]) -> (f64, f
     (squared.sqrt(), squared * squared / (error_a * error_a / (a - 1.0) + error_b * error_b / (b - 1.0)))
 }
 
-/// Tests A against B (Welch 1947), with an interval of this confidence. `None` for less than two runs on a side, and where neither side scatters: no t
-/// exists.
+/// Tests A against B (Welch 1947), with an interval of this confidence. `None` for less than two runs on a side, and
+/// where neither side scatters: no t exists.
 pub fn welch(a: &[f64], b: &[f64], alternative: Alternative, confidence: f64) -> Option<Welch> {
     let (error, freedom) = error(a, b)?;
     let difference = mean(b) - mean(a);

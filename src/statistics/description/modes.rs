@@ -75,14 +75,14 @@ const OWN_COUNT: f64 = 20.0;
 /// sorted.
 ///
 /// The density is that of a Gaussian kernel (on the logarithms, where all values are positive: the noise of run times
-/// grows with them) with Silverman's (1986, equation 3.31) bandwidth 0.9 sigma n^(-1/5). Its sigma and its n are
-/// those of the largest mode: the length of its shortest half over 1.349, so that modes far apart do not widen it; at
-/// first that of the shortest fifth of all values. Two maxima are two modes if the valley between them is below 3/4 of
-/// the lower one, by more than sqrt(2 ln n) standard errors. Each holds 1.8 % of the values and 5 of them, most of them
-/// as close together as the values of the narrowest half are (three times as far apart in a mode of 12.5 %): what is
-/// strewn further are outliers, and counts to the mode that is nearest. Clusters of at least 10 % of the values and 20 of
-/// them are looked at one by one, if nothing lies between them over a factor of 1.25 and 4 standard deviations of either
-/// (by their shortest halves, on the logarithms).
+/// grows with them) with Silverman's (1986, equation 3.31) bandwidth 0.9 sigma n^(-1/5). Its sigma and its n are those
+/// of the largest mode: the length of its shortest half over 1.349, so that modes far apart do not widen it; at first
+/// that of the shortest fifth of all values. Two maxima are two modes if the valley between them is below 3/4 of the
+/// lower one, by more than sqrt(2 ln n) standard errors. Each holds 1.8 % of the values and 5 of them, most of them as
+/// close together as the values of the narrowest half are (three times as far apart in a mode of 12.5 %): what is
+/// strewn further are outliers, and counts to the mode that is nearest. Clusters of at least 10 % of the values and 20
+/// of them are looked at one by one, if nothing lies between them over a factor of 1.25 and 4 standard deviations of
+/// either (by their shortest halves, on the logarithms).
 pub fn modes(values: &[f64], sample: &Sample) -> Vec<Mode> {
     let Some(ranges) = ranges(sample) else { return Vec::new() };
     let ends: Vec<f64> = ranges[..ranges.len() - 1].iter().map(|range| range.end).collect();

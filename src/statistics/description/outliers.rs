@@ -96,8 +96,8 @@ fn spread_out(sorted: &[f64], step: f64) -> (f64, f64) {
     (centre, solve(&within, 0.0, last - first))
 }
 
-/// Values that differ by less than this share of the larger quartile are one value: where a clock ticks coarsely many lie
-/// on a fence, and multiples of a tick computed in floating point differ by some 1e-16 of themselves.
+/// Values that differ by less than this share of the larger quartile are one value: where a clock ticks coarsely many
+/// lie on a fence, and multiples of a tick computed in floating point differ by some 1e-16 of themselves.
 const ROUNDING: f64 = 1e-9;
 
 /// Q1 - 1.5 IQR and Q3 + 1.5 IQR, both moved outwards by what rounding can do: a value on a fence is within.

@@ -114,9 +114,9 @@ fn refine(times: &[f64], span: f64, length: f64, tried: &mut u32) -> (f64, f64) 
     (1.0 / best.0, best.1)
 }
 
-/// Where the events are in a period, as points on the unit circle, for one frequency after the other at equal distances.
-/// From one to the next each event turns by the same angle: a multiplication in the place of a sine and a cosine, which
-/// took 54 % of the time of `mpitrace report`. After 20 000 of them a strength is off by less than 10^-9.
+/// Where the events are in a period, as points on the unit circle, for one frequency after the other at equal
+/// distances. From one to the next each event turns by the same angle: a multiplication in the place of a sine and a
+/// cosine, which took 54 % of the time of `mpitrace report`. After 20 000 of them a strength is off by less than 10^-9.
 struct Turns {
     cosine: Vec<f64>,
     sine: Vec<f64>,

@@ -76,8 +76,8 @@ impl Sample {
         moments(&self.sorted)
     }
 
-    /// The empirical distribution function as at most `points` steps (value, share of the values that are not above it): as
-    /// exact as a picture so wide can show. The lowest and the highest value are always among them.
+    /// The empirical distribution function as at most `points` steps (value, share of the values that are not above
+    /// it): as exact as a picture so wide can show. The lowest and the highest value are always among them.
     pub fn distribution(&self, points: usize) -> Vec<(f64, f64)> {
         let sorted = self.sorted();
         let n = sorted.len();

@@ -33,11 +33,11 @@ pub struct Intervals<'v> {
 const FEWEST: f64 = 4.0;
 /// A quantile beyond which less than so many independent values lie has none either, ...
 const FEWEST_BEYOND: f64 = 3.0;
-/// ... nor one beyond the quartiles with less than so many: values may be further from the median for some time, now above
-/// it and now below, and fewer do not show it.
+/// ... nor one beyond the quartiles with less than so many: values may be further from the median for some time, now
+/// above it and now below, and fewer do not show it.
 const FEWEST_FAR: f64 = 30.0;
-/// For the same reason the correlation of a series "beyond this quantile" is taken for no shorter than this share of the
-/// series: ten cosines.
+/// For the same reason the correlation of a series "beyond this quantile" is taken for no shorter than this share of
+/// the series: ten cosines.
 const FAR_SHARE: f64 = 1.0 / 80.0;
 /// A share beyond the quartiles is taken as no better known than by so many times the number of independent distances
 /// from the median. Where the spread lasts, a series that has seen little of it shows little dependence beyond a
@@ -49,8 +49,9 @@ const LONGEST_DISTANCE: f64 = 3.0;
 /// equal parts of it more: of a distribution without variance it holds a constant share, however many values there are.
 const LARGEST: f64 = 0.25;
 const LARGEST_PARTS: f64 = 8.0;
-/// Nor where the largest 20, 40, 80 ... values, up to a tenth of all, fall off with an exponent below 2 (Hill 1975), each time:
-/// of such a distribution there is no variance. Twice at least: 4 % of outliers are the largest 20 of 400 too.
+/// Nor where the largest 20, 40, 80 ... values, up to a tenth of all, fall off with an exponent below 2 (Hill 1975),
+/// each time: of such a distribution there is no variance. Twice at least: 4 % of outliers are the largest 20 of 400
+/// too.
 const TAIL_EXPONENT: f64 = 2.0;
 const TAIL_LEAST: usize = 20;
 const TAIL_SHARE: usize = 10;

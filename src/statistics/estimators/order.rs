@@ -52,7 +52,8 @@ pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     Some(lower + (upper - lower) * (place - below as f64))
 }
 
-/// The ranks of values, from 1, those of equal ones being their mean, and the sum of t^3 - t over groups of t equal ones.
+/// The ranks of values, from 1, those of equal ones being their mean, and the sum of t^3 - t over groups of t equal
+/// ones.
 pub fn ranks(values: &[f64]) -> (Vec<f64>, f64) {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|&one, &other| values[one].total_cmp(&values[other]));

@@ -5,8 +5,8 @@ use crate::parallel;
 
 /// So many values of a column say between which two of its values an order statistic lies.
 const LOOKED_AT: usize = 1 << 12;
-/// How far from its place among these the two are taken: a fraction found by chance is within six standard deviations of
-/// the true one, of 0.5 / sqrt(4096) at most.
+/// How far from its place among these the two are taken: a fraction found by chance is within six standard deviations
+/// of the true one, of 0.5 / sqrt(4096) at most.
 const APART: usize = 6 * (LOOKED_AT / 128);
 /// Values that stay in the processor's cache.
 const CACHED: usize = 1 << 10;
@@ -20,8 +20,8 @@ pub fn median_of(values: &[f64]) -> Option<f64> {
 
 /// The values that have these places, ascending and counted from 0, in the order of [`f64::total_cmp`].
 ///
-/// Two values between which they lie are taken from a few of the column; then one pass counts those below and keeps those
-/// between the two, a tenth or so. Where the few mislead all values are kept.
+/// Two values between which they lie are taken from a few of the column; then one pass counts those below and keeps
+/// those between the two, a tenth or so. Where the few mislead all values are kept.
 ///
 /// # Panics
 /// There must be so many values.

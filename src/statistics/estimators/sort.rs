@@ -20,8 +20,8 @@ pub(super) fn of_key(key: i64) -> f64 {
     f64::from_bits(turned(key) as u64)
 }
 
-/// Gives the bits of a value the order of integers, or turns them back: the bits of negative numbers, but the sign, count
-/// backwards.
+/// Gives the bits of a value the order of integers, or turns them back: the bits of negative numbers, but the sign,
+/// count backwards.
 fn turned(bits: i64) -> i64 {
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
@@ -33,8 +33,8 @@ fn turn(bits: &mut [i64]) {
     });
 }
 
-/// Each half of the processors sorts one half of the values. To divide the values takes one processor far less time than
-/// to sort them.
+/// Each half of the processors sorts one half of the values. To divide the values takes one processor far less time
+/// than to sort them.
 fn sort_shared(bits: &mut [i64], processors: usize) {
     if processors < 2 || bits.len() <= parallel::LEAST {
         return bits.sort_unstable();

@@ -35,10 +35,10 @@ pub fn student_quantile(freedom: f64, p: f64) -> Option<f64> {
     Some(f64::midpoint(low, high))
 }
 
-/// The ends of the interval of a mean by Student's t, `half` being the quantile times the standard error: mean - half and
-/// mean + half. Where the lower one is below 0 and `least`, the least of the values, is not, they are those on a scale of
-/// logarithms by the delta method (the standard error of ln mean is that of the mean over the mean): mean exp(-half /
-/// mean) and mean exp(half / mean).
+/// The ends of the interval of a mean by Student's t, `half` being the quantile times the standard error: mean - half
+/// and mean + half. Where the lower one is below 0 and `least`, the least of the values, is not, they are those on a
+/// scale of logarithms by the delta method (the standard error of ln mean is that of the mean over the mean): mean
+/// exp(-half / mean) and mean exp(half / mean).
 pub fn ends_of_mean(mean: f64, half: f64, least: f64) -> [f64; 2] {
     let ends = [mean - half, mean + half];
     if ends[0] >= 0.0 || least < 0.0 {

@@ -1,7 +1,7 @@
 //! The compilers and options by which the program and the MPI library were built, read from their files after the run.
 //!
-//! DWARF names both (DW_AT_producer), the section `.comment` the compiler alone. Open MPI's library is often stripped of
-//! both: its program `ompi_info` has them among its texts.
+//! DWARF names both (DW_AT_producer), the section `.comment` the compiler alone. Open MPI's library is often stripped
+//! of both: its program `ompi_info` has them among its texts.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! The samples of a run: in which repetition of which operation each of them fell, and which code runs in slow repetitions
-//! and not in the good ones.
+//! The samples of a run: in which repetition of which operation each of them fell, and which code runs in slow
+//! repetitions and not in the good ones.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -60,8 +60,8 @@ impl RunSamples {
         Ok((!all.threads.is_empty() || !all.samples.preempted.is_empty()).then_some(all))
     }
 
-    /// The samples in these calls of an operation, or also before them, since the thread's call before: the place of the
-    /// repetition among `rows`, the thread's number and the sample's.
+    /// The samples in these calls of an operation, or also before them, since the thread's call before: the place of
+    /// the repetition among `rows`, the thread's number and the sample's.
     pub fn in_calls<'s>(
         &'s self,
         trace: &'s Trace,
@@ -99,9 +99,9 @@ impl RunSamples {
         found
     }
 
-    /// Takes the cost of samples, some us each, off the run times (ns) of the complete repetitions of an operation, so that
-    /// short ones with a sample are no outliers. The cost is estimated from the repetitions with one sample, beside the one
-    /// before. A repetition that is not much longer than it has the run time of the one before.
+    /// Takes the cost of samples, some us each, off the run times (ns) of the complete repetitions of an operation, so
+    /// that short ones with a sample are no outliers. The cost is estimated from the repetitions with one sample,
+    /// beside the one before. A repetition that is not much longer than it has the run time of the one before.
     pub fn correct(&self, trace: &Trace, operation: &Operation, run_time_ns: &mut [f64]) {
         let rows: Vec<usize> = operation.complete_rows().collect();
         let mut samples = vec![0u32; rows.len()];
@@ -119,9 +119,9 @@ impl RunSamples {
         }
     }
 
-    /// The code that runs in a group of repetitions for a larger share of the time than in others: the largest difference
-    /// first. `found`: as of [`RunSamples::in_repetitions`]; `is_member` says of a repetition whether it is of the group,
-    /// of the others, or (`None`) of neither.
+    /// The code that runs in a group of repetitions for a larger share of the time than in others: the largest
+    /// difference first. `found`: as of [`RunSamples::in_repetitions`]; `is_member` says of a repetition whether it is
+    /// of the group, of the others, or (`None`) of neither.
     pub fn contrast(&self, found: &[(u32, u32)], is_member: impl Fn(u32) -> Option<bool>) -> Contrast {
         let mut features = Features::default();
         let mut units: Vec<(bool, Vec<usize>)> = Vec::new();
@@ -264,8 +264,8 @@ impl Counts {
     }
 }
 
-/// The differences that chance does not explain: repetitions change sides, with all their samples, and each difference is
-/// held against the largest one of any frame (Westfall and Young 1993).
+/// The differences that chance does not explain: repetitions change sides, with all their samples, and each difference
+/// is held against the largest one of any frame (Westfall and Young 1993).
 fn contrast(units: &[(bool, Vec<usize>)], features: &Features) -> Contrast {
     let observed = Counts::new(units, |number| units[number].0, features);
     let samples = observed.samples.map(|count| count as usize);

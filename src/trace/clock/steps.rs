@@ -10,9 +10,9 @@ const SMALLEST_NS: f64 = 200.0;
 const REACH: usize = 4;
 
 /// Marks intervals in which an offset changes faster than any clock may run, or at a rate that the intervals beside it
-/// do not have and that no clock wanders to: whatever the offsets are within `bounds`, ns, one pair for each measurement.
-/// On a busy machine the middle of two bounds is off by anything up to half of their distance, and by another part of it
-/// at each synchronisation. A smaller step cannot be told from drift.
+/// do not have and that no clock wanders to: whatever the offsets are within `bounds`, ns, one pair for each
+/// measurement. On a busy machine the middle of two bounds is off by anything up to half of their distance, and by
+/// another part of it at each synchronisation. A smaller step cannot be told from drift.
 ///
 /// The rate beside an interval is first that of its neighbour, then also that from further measurements to it: bounds
 /// that happen to be wide beside a step do not hide it.

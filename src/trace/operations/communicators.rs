@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::reader::Trace;
 
-/// A communicator of the traced program, or one of its windows or files, whose calls have sequence numbers of their own.
+/// A communicator of the traced program, or one of its windows or files, whose calls have sequence numbers of their
+/// own.
 #[derive(Debug)]
 pub struct Communicator {
     /// Its number within the trace.
     pub id: usize,
-    /// `MPI_COMM_WORLD`, `MPI_COMM_SELF`, the name that the program gave it, `comm-N`, or `folded`. Of a window `window of
-    /// X`, where X is the communicator that it was made of, of a file the name with which it was opened.
+    /// `MPI_COMM_WORLD`, `MPI_COMM_SELF`, the name that the program gave it, `comm-N`, or `folded`. Of a window `window
+    /// of X`, where X is the communicator that it was made of, of a file the name with which it was opened.
     pub name: String,
     /// Not one communicator: the calls of all ranks on those that have no entry of their own, beyond a bound. Calls in
     /// one repetition need not belong together, and no repetition is complete.

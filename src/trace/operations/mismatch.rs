@@ -3,8 +3,8 @@
 //! MPI 4.1, section 6.2.2 (type matching: amounts are equal) and the arguments that each function wants to be identical
 //! on all ranks: root and reduction operator. Amounts are compared where one rank's call says what all others have to
 //! pass ([`Function::amounts_agree`]): not over neighbourhoods, and on intercommunicators within each group where the
-//! two may pass different amounts. Of the v-variants the amounts are those of one rank alone; only of Scatterv the root has stored the
-//! sum of what all get. Data types are compared by their signatures, where these are known
+//! two may pass different amounts. Of the v-variants the amounts are those of one rank alone; only of Scatterv the root
+//! has stored the sum of what all get. Data types are compared by their signatures, where these are known
 //! ([`mpitrace_functions::types`]).
 
 use std::collections::BTreeMap;

@@ -139,7 +139,8 @@ pub struct Operation {
     pub key: OperationKey,
     /// Indices of the parts whose ranks take part, in the order of their ranks.
     pub parts: Vec<usize>,
-    /// The entries of it, ascending: the part and the index among the part's operations. Empty where all calls were kept.
+    /// The entries of it, ascending: the part and the index among the part's operations. Empty where all calls were
+    /// kept.
     pub entries: Vec<(u32, u32)>,
     /// The ranks that its communicator has; more than `parts` where a part is missing.
     pub size: u32,

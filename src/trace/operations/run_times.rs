@@ -50,8 +50,8 @@ impl Operation {
         values
     }
 
-    /// Ticks at the entries and at the exits of a member, of whose part this is, in some of the complete repetitions: in
-    /// those at these places.
+    /// Ticks at the entries and at the exits of a member, of whose part this is, in some of the complete repetitions:
+    /// in those at these places.
     pub fn ticks_of(
         &self,
         member: usize,

@@ -22,7 +22,8 @@ pub(super) struct Stretch<'a> {
     pub matching: Matching<'a>,
     /// For each operation found: the repetitions that all members kept.
     pub whole: Vec<Whole>,
-    /// Positions at which a member has no record, or the calls may not belong together; what the others called there, and their records.
+    /// Positions at which a member has no record, or the calls may not belong together; what the others called there,
+    /// and their records.
     pub gaps: Vec<u64>,
     pub beside_gaps: Vec<u32>,
     /// For each operation of the first member the tuple that it last was in, with its operation: seldom another one.

@@ -84,8 +84,8 @@ mod tests {
     use super::*;
     use mpitrace_testing::synthetic::{self, SyntheticRank};
 
-    /// Four ranks: the world, its ranks in reverse order, one of ranks 1 and 3, an intercommunicator of ranks {2, 0} and
-    /// {1, 3}, one with another world, one that was never identified, and the folded one.
+    /// Four ranks: the world, its ranks in reverse order, one of ranks 1 and 3, an intercommunicator of ranks {2, 0}
+    /// and {1, 3}, one with another world, one that was never identified, and the folded one.
     #[test]
     fn a_rank_of_a_communicator_is_a_rank_of_the_world_where_the_trace_says_which() {
         let mut ranks: Vec<SyntheticRank> = (0..4).map(|rank| SyntheticRank::new(rank, 4)).collect();

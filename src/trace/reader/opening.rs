@@ -90,7 +90,8 @@ fn map_file(path: &Path) -> Result<(Arc<Mmap>, FileHeader, Vec<PartEntry>), Trac
     Ok((map, header, entries))
 }
 
-/// The header and the whole parts of a file, of which there may be none; what is wrong with the others goes to `problems`.
+/// The header and the whole parts of a file, of which there may be none; what is wrong with the others goes to
+/// `problems`.
 pub(super) fn open_file(
     path: &Path,
     budget: &Budget,

@@ -62,15 +62,15 @@ impl Part {
         self.header.records as usize
     }
 
-    /// Calls not kept since the arrays were full: those counted, less those kept, those made while paused and those that
-    /// were lost; and those that could not be counted since the tables were full.
+    /// Calls not kept since the arrays were full: those counted, less those kept, those made while paused and those
+    /// that were lost; and those that could not be counted since the tables were full.
     pub fn dropped(&self) -> u64 {
         let untracked = self.threads().iter().fold(0u64, |sum, thread| sum.saturating_add(thread.untracked));
         self.counted_only().saturating_sub(self.lost_of_counted()).saturating_add(untracked)
     }
 
-    /// Calls whose records were lost when the process was killed: those in memory for which the folder of the segment had
-    /// no room.
+    /// Calls whose records were lost when the process was killed: those in memory for which the folder of the segment
+    /// had no room.
     pub fn lost(&self) -> u64 {
         self.lost_of_counted().saturating_add(self.lost_records().without_operation)
     }
@@ -154,8 +154,8 @@ impl Part {
         self.rank_times().flags & rank_times_flags::STAMPED != 0
     }
 
-    /// The messages that a thread waits for in the call that it is in: by the index of the thread. None where it is in no
-    /// call that waits for messages, or has not stored yet for which.
+    /// The messages that a thread waits for in the call that it is in: by the index of the thread. None where it is in
+    /// no call that waits for messages, or has not stored yet for which.
     pub fn awaited(&self, thread: usize) -> &[AwaitedMessage] {
         let (Some(entry), Some(times)) = (self.threads().get(thread), self.thread_times().get(thread)) else {
             return &[];
@@ -201,8 +201,8 @@ impl Part {
         self.table(section::PROBES)
     }
 
-    /// The interruptions that have an entry, in the order of their records; those before a call come before those in it.
-    /// The last ones may have no record ([`NO_RECORD`]).
+    /// The interruptions that have an entry, in the order of their records; those before a call come before those in
+    /// it. The last ones may have no record ([`NO_RECORD`]).
     pub fn interruptions(&self) -> &[InterruptionEntry] {
         self.table(section::INTERRUPTIONS)
     }
@@ -212,8 +212,8 @@ impl Part {
         self.table(section::HISTOGRAMS)
     }
 
-    /// The interruptions in a call, and before it since its thread's kept call before; none has an entry where the table
-    /// was full ([`ThreadEntry::unlisted`]), while the flags of `operation` are always there.
+    /// The interruptions in a call, and before it since its thread's kept call before; none has an entry where the
+    /// table was full ([`ThreadEntry::unlisted`]), while the flags of `operation` are always there.
     pub fn interruptions_of(&self, record: u32) -> &[InterruptionEntry] {
         let all = self.interruptions();
         let first = all.partition_point(|entry| entry.record < u64::from(record));

@@ -108,7 +108,8 @@ impl Part {
         self.column(P2P, 0)
     }
 
-    /// The partner with the most of these ticks, one of [`mpitrace_format::layout::partner`]; `None`: no record has any.
+    /// The partner with the most of these ticks, one of [`mpitrace_format::layout::partner`]; `None`: no record has
+    /// any.
     pub fn p2p_partner_column(&self) -> Option<Column<'_>> {
         self.column(P2P_PARTNER, 0)
     }

@@ -1,5 +1,5 @@
-//! Amounts and data types of v- and w-variants and over neighbourhoods that do not fit, by the sums of each rank over its
-//! calls ([`mpitrace_format::amounts`]).
+//! Amounts and data types of v- and w-variants and over neighbourhoods that do not fit, by the sums of each rank over
+//! its calls ([`mpitrace_format::amounts`]).
 
 use std::collections::BTreeMap;
 

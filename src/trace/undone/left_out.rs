@@ -1,9 +1,9 @@
 //! A call that a rank has left out in the middle of a job, or has made in addition: all its later calls on the
 //! communicator are matched one off.
 //!
-//! MPI matches calls by their position, so that only what no longer fits shows it: the calls of most ranks and the later
-//! ones of this rank are the same again if they are moved by one place. Said only where the calls cannot belong together
-//! as they are: of a communicator with a mismatch, or on which the ranks' counts differ by one at the end.
+//! MPI matches calls by their position, so that only what no longer fits shows it: the calls of most ranks and the
+//! later ones of this rank are the same again if they are moved by one place. Said only where the calls cannot belong
+//! together as they are: of a communicator with a mismatch, or on which the ranks' counts differ by one at the end.
 
 use std::collections::{BTreeMap, HashMap};
 

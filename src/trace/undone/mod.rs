@@ -1,10 +1,10 @@
 //! Defects of a program that ended by itself: collective calls that not all ranks made, requests that were never
 //! found complete, and messages without a receive.
 //!
-//! Each rank counts its calls on each communicator, kept or not, so that the counts of its members agree at the end. They
-//! need not where the MPI library refused calls or calls could not be counted, on intercommunicators, on which the ranks
-//! of another world call too, and where ranks had sessions, in which calls may follow MPI_Finalize. Nothing is said of
-//! these.
+//! Each rank counts its calls on each communicator, kept or not, so that the counts of its members agree at the end.
+//! They need not where the MPI library refused calls or calls could not be counted, on intercommunicators, on which the
+//! ranks of another world call too, and where ranks had sessions, in which calls may follow MPI_Finalize. Nothing is
+//! said of these.
 
 mod alone;
 mod amounts;
@@ -56,8 +56,8 @@ pub struct Undone {
     pub never_freed: NeverFreed,
 }
 
-/// Communicators, windows, files, data types and requests that some rank has not freed, closed or completed when all had
-/// come to `MPI_Finalize`.
+/// Communicators, windows, files, data types and requests that some rank has not freed, closed or completed when all
+/// had come to `MPI_Finalize`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NeverFreed {
     /// Not those with ranks of another group, which may be the library's own.

@@ -2,8 +2,8 @@
 //!
 //! Each rank counts the messages that it has sent to each rank of a communicator and the receives that it has begun, of
 //! each rank and of any. When a program has ended well each message has one receive. Nothing is said of ranks whose
-//! counts are uncertain: of partners beyond the bound of the table, of failed calls and cancelled messages. Two errors that
-//! cancel out, as of two tags, are not seen.
+//! counts are uncertain: of partners beyond the bound of the table, of failed calls and cancelled messages. Two errors
+//! that cancel out, as of two tags, are not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -19,8 +19,8 @@ fn undone(name: &str, ranks: &[SyntheticRank]) -> (Vec<NotCalled>, Vec<NotComple
     (not_called, not_completed)
 }
 
-/// Three ranks that make five Barriers; rank 0 then makes no call and the others a Reduce, the operation 1. `change` has
-/// the last word on each rank, after its calls.
+/// Three ranks that make five Barriers; rank 0 then makes no call and the others a Reduce, the operation 1. `change`
+/// has the last word on each rank, after its calls.
 fn without_the_last_of_rank_0(change: impl Fn(&mut SyntheticRank, u32)) -> Vec<SyntheticRank> {
     let mut ranks: Vec<SyntheticRank> = (0..3).map(|rank| SyntheticRank::new(rank, 3)).collect();
     for (number, rank) in (0u32..).zip(&mut ranks) {

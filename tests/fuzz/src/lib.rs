@@ -1,4 +1,5 @@
-//! The common part of the targets: they read hostile files as the companion does, and look at all that it would look at.
+//! The common part of the targets: they read hostile files as the companion does, and look at all that it would look
+//! at.
 //!
 //! A target fails where the code under it panics, overflows, allocates more than libFuzzer's limits, takes longer than
 //! its time limit, or breaks a promise that is asserted here.

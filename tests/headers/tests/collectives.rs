@@ -8,8 +8,8 @@ use crate::header::Header;
 
 /// Every function that is one of the standard's collectives, in the header of a library that has all of MPI-5.0.
 ///
-/// A function that a header declares in three forms, `MPI_X`, `MPI_IX` and `MPI_X_init`, is a collective or sends or receives a
-/// message. The latter name the other end.
+/// A function that a header declares in three forms, `MPI_X`, `MPI_IX` and `MPI_X_init`, is a collective or sends or
+/// receives a message. The latter name the other end.
 pub fn of_the_standard(header: &Header) -> BTreeSet<String> {
     let names: BTreeSet<&str> = header.functions.keys().map(String::as_str).collect();
     let mut collectives = BTreeSet::new();
@@ -34,8 +34,8 @@ pub fn of_the_table(lines: &[Line]) -> BTreeSet<String> {
     names(lines.iter().filter(|line| line.is_collective()))
 }
 
-/// The other collective calls of the standard, as its text has them: "collective" in the description of each in MPI-5.0,
-/// by chapter.
+/// The other collective calls of the standard, as its text has them: "collective" in the description of each in
+/// MPI-5.0, by chapter.
 const OTHERS: &[&str] = &[
     // 7, groups, contexts, communicators.
     "Comm_dup Comm_dup_with_info Comm_idup Comm_idup_with_info Comm_create Comm_create_group Comm_split Comm_split_type",

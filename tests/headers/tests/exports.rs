@@ -9,7 +9,8 @@ use object::{Object, ObjectSymbol};
 /// The functions that a program or mpi4py calls before it decides what else to call: the library at hand answers.
 pub const NEVER: [&str; 2] = ["MPI_Get_version", "MPI_Abi_get_version"];
 
-/// Our own functions, which programs may look up, the stubs of algorithms, and what gives programs wrappers by a handle.
+/// Our own functions, which programs may look up, the stubs of algorithms, and what gives programs wrappers by a
+/// handle.
 const OWN: [&str; 5] = ["mpitrace_", "roth_", "ompi_coll_", "mca_coll_", "dlsym"];
 
 /// The names that this library defines for others.

@@ -94,7 +94,8 @@ fn compile(mpi: &Mpi, name: &str, compiler: &Compiler, options: &[&str]) -> Path
     command.args(&before[1..]).args(options).arg("-o").arg(&unfinished).arg(&source).args(after).current_dir(&folder);
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
-    // The first one stays: a rank of another test may run it already, and would lose its file and with it the source lines.
+    // The first one stays: a rank of another test may run it already, and would lose its file and with it the source
+    // lines.
     match fs::hard_link(&unfinished, &program) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => panic!("{}: {error}", program.display()),
         _ => fs::remove_file(&unfinished).expect("the name that the compiler wrote"),

@@ -12,8 +12,9 @@ use std::time::Duration;
 /// No launch of a test takes longer, unless the test says so; most take less than two seconds.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// The lines of launchers that now and then fail by themselves, before they start a rank; they are tried again. The first:
-/// PMIx looks through the network's interfaces while the machine changes them (lfortran issue 8610 has the same).
+/// The lines of launchers that now and then fail by themselves, before they start a rank; they are tried again. The
+/// first: PMIx looks through the network's interfaces while the machine changes them (lfortran issue 8610 has the
+/// same).
 const LAUNCHER_FAILED: [&str; 1] = ["The PMIx server's listener thread failed to start"];
 /// So often.
 const TRIES: u32 = 3;

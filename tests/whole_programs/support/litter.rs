@@ -1,5 +1,5 @@
-//! MPI libraries leave their shared memory in /dev/shm when a rank is killed: 2 MiB or more each time, where a container
-//! has 64 MiB in all. The tests that kill ranks clean up after them.
+//! MPI libraries leave their shared memory in /dev/shm when a rank is killed: 2 MiB or more each time, where a
+//! container has 64 MiB in all. The tests that kill ranks clean up after them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -19,9 +19,9 @@ static MACHINE: RwLock<()> = RwLock::new(());
 /// How long each trial took, s, and how much processor time the machine's programs had that it started, s.
 static SECONDS: Mutex<Vec<(f64, f64, String)>> = Mutex::new(Vec::new());
 
-/// The libraries with their shares of the first tier's tests, the most first: the launchers of MPICH start and end a job of
-/// two ranks in 0.2 s, that of Open MPI 4 in 1 s, and those of Open MPI 5 and Intel in 2 s. A test that may run on any
-/// runs on the first one.
+/// The libraries with their shares of the first tier's tests, the most first: the launchers of MPICH start and end a
+/// job of two ranks in 0.2 s, that of Open MPI 4 in 1 s, and those of Open MPI 5 and Intel in 2 s. A test that may run
+/// on any runs on the first one.
 const SHARES: [(&str, usize); 7] =
     [("mpich4", 6), ("mpich5", 6), ("mpich5-abi", 4), ("ompi4", 2), ("ompi5", 1), ("impi", 1), ("impi-abi", 1)];
 
@@ -197,8 +197,8 @@ fn children_s() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-/// How long each trial that passed took, the slowest first, into target/tests/seconds.txt; behind it the processor time,
-/// which is that of the trial alone with `--test-threads 1`.
+/// How long each trial that passed took, the slowest first, into target/tests/seconds.txt; behind it the processor
+/// time, which is that of the trial alone with `--test-threads 1`.
 pub fn write_seconds() {
     let mut seconds = SECONDS.lock().unwrap_or_else(PoisonError::into_inner);
     seconds.sort_by(|a, b| b.0.total_cmp(&a.0));

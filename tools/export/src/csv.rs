@@ -1,5 +1,5 @@
-//! Four columns, the long form (Roth 2021, 3.4): iteration id, MPI rank, metric name, value. The metrics are the run time,
-//! what is known of its account, and the counters.
+//! Four columns, the long form (Roth 2021, 3.4): iteration id, MPI rank, metric name, value. The metrics are the run
+//! time, what is known of its account, and the counters.
 //!
 //! One operation a file, as the rows do not name it. Repetitions that a rank lacks are left out: a reader that takes
 //! the maximum over the ranks would take it over too few.

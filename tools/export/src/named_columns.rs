@@ -10,6 +10,7 @@ use arrow_array::{
 use arrow_schema::{Field, Schema};
 
 /// Columns with their names; of those that are to be null nowhere also that.
+#[derive(Default)]
 pub struct Columns(Vec<(Field, ArrayRef)>);
 
 impl Columns {
@@ -25,19 +26,19 @@ impl Columns {
     }
 
     /// A column that has none.
-    pub fn with(mut self, name: &str, column: impl Array + 'static) -> Columns {
+    pub fn required(mut self, name: &str, column: impl Array + 'static) -> Columns {
         self.0.push((Field::new(name, column.data_type().clone(), false), Arc::new(column)));
         self
     }
 
     /// A column of numbers.
     pub fn numbers(self, name: &str, values: impl Iterator<Item = f64>) -> Columns {
-        self.with(name, Float64Array::from_iter_values(values))
+        self.required(name, Float64Array::from_iter_values(values))
     }
 
     /// A column of truths.
     pub fn truths(self, name: &str, values: impl Iterator<Item = bool>) -> Columns {
-        self.with(name, values.map(Some).collect::<BooleanArray>())
+        self.required(name, values.map(Some).collect::<BooleanArray>())
     }
 
     /// A column of texts that may be missing.
@@ -52,7 +53,7 @@ impl Columns {
 
     /// A column of whole numbers.
     pub fn counts(self, name: &str, values: impl Iterator<Item = u32>) -> Columns {
-        self.with(name, UInt32Array::from_iter_values(values))
+        self.required(name, UInt32Array::from_iter_values(values))
     }
 
     /// A column of whole numbers that may be missing.

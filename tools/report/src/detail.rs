@@ -28,9 +28,9 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// For each of so many operations, in a trace with so many counters. A point takes some 40 bytes as values, and 22 in
-    /// each of its plots, which are two by each of three definitions of the run time; a counter adds 24 bytes of values
-    /// and as many plots.
+    /// For each of so many operations, in a trace with so many counters. A point takes some 40 bytes as values, and 22
+    /// in each of its plots, which are two by each of three definitions of the run time; a counter adds 24 bytes of
+    /// values and as many plots.
     pub fn new(operations: usize, counters: usize, every_number: bool) -> Detail {
         let share = (FULL / operations.max(1) as f64).min(1.0);
         let of = |full: usize, least: usize| ((full as f64 * share) as usize).max(least);

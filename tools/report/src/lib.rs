@@ -1,8 +1,8 @@
-//! The fingerprint of a micro-benchmark (thesis, section 4.7: MPI-MiBFi), and the ways to look at it. In come the run times
-//! and counters of a source. Out go a [`page`], static [`pictures`], or lines in the [`terminal`].
+//! The fingerprint of a micro-benchmark (thesis, section 4.7: MPI-MiBFi), and the ways to look at it. In come the run
+//! times and counters of a source. Out go a [`page`], static [`pictures`], or lines in the [`terminal`].
 //!
-//! [`measured`] takes what a source has measured, and [`make`] makes a [`fingerprint::Report`] of it. All else only draws:
-//! every number comes out of [`make`].
+//! [`measured`] takes what a source has measured, and [`make`] makes a [`fingerprint::Report`] of it. All else only
+//! draws: every number comes out of [`make`].
 
 #![allow(missing_docs, reason = "fields and methods whose names say it all")]
 

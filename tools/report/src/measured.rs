@@ -61,8 +61,8 @@ impl<'a> Measured<'a> {
         })
     }
 
-    /// Adds what is known by the ranks' stamps. They are read once, some repetitions at a time: their columns would take
-    /// as much memory as all run times.
+    /// Adds what is known by the ranks' stamps. They are read once, some repetitions at a time: their columns would
+    /// take as much memory as all run times.
     fn look_at_stamps(&mut self, ranks: &Ranks, cells: (usize, usize)) {
         let count = self.repetition.len();
         let map = HeatMaker::new(&ranks.numbers, &self.repetition, cells);
@@ -122,8 +122,8 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// Columns of some repetitions: run times by the definitions that compare ranks, the first entry, and who was longest in
-/// the call and came last.
+/// Columns of some repetitions: run times by the definitions that compare ranks, the first entry, and who was longest
+/// in the call and came last.
 type Stretch<'c> = ((&'c mut [f64], &'c mut [f64], &'c mut [f64]), (&'c mut [u32], &'c mut [u32]));
 
 /// The times of the ranks in some repetitions.

@@ -158,8 +158,8 @@ struct Maker {
 }
 
 impl Maker {
-    /// A call: it waits first, and when in the rest of it the rank was off its processor is not known. Between its start
-    /// and the call that completes it a request is not the rank's business.
+    /// A call: it waits first, and when in the rest of it the rank was off its processor is not known. Between its
+    /// start and the call that completes it a request is not the rank's business.
     fn call(&mut self, spent: &Spent) {
         let Spent { part: index, waits_from_ns: begin, may_wait_ns: took, .. } = *spent;
         self.span(index, spent.enter_ns, spent.init_ns, Doing::Communicating);
@@ -250,8 +250,8 @@ fn ends(traced: &Traced) -> Option<(f64, f64)> {
     trace.parts.iter().enumerate().filter_map(of_part).reduce(wider)
 }
 
-/// The slowest repetition and one of median run time, of each of the operations with the most time; with the place of each
-/// part among the ranks that are shown.
+/// The slowest repetition and one of median run time, of each of the operations with the most time; with the place of
+/// each part among the ranks that are shown.
 fn details(traced: &Traced, numbers: &[u32], [first_ns, last_ns]: [f64; 2]) -> Vec<(Vec<Option<usize>>, Detail)> {
     let Run { trace, operations, clock, .. } = &traced.run;
     let looked_at = |operation: &Operation| {

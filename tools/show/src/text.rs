@@ -209,7 +209,8 @@ fn broken(word: &str, width: usize) -> Vec<String> {
     pieces
 }
 
-/// The place of the text: behind a title that two blanks set off, else behind the blanks before it, at least two columns.
+/// The place of the text: behind a title that two blanks set off, else behind the blanks before it, at least two
+/// columns.
 fn indent(text: &str) -> usize {
     const WIDEST: usize = 16;
     let behind = text.trim_start();

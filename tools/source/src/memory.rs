@@ -5,7 +5,8 @@ use std::path::Path;
 
 use mpitrace_show::text;
 
-/// Bytes that each repetition of the largest operation takes, measured with two ranks (docs/developers/measurements.md).
+/// Bytes that each repetition of the largest operation takes, measured with two ranks
+/// (docs/developers/measurements.md).
 #[derive(Clone, Copy, Debug)]
 pub struct Need(u64);
 

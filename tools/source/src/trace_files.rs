@@ -9,8 +9,8 @@ use mpitrace_format::file;
 
 const ENDING: &str = "mpitrace";
 
-/// The files that are meant: a folder stands for the trace in it, the name of a trace that is not there for the files that
-/// were written in its place.
+/// The files that are meant: a folder stands for the trace in it, the name of a trace that is not there for the files
+/// that were written in its place.
 ///
 /// # Errors
 /// A folder that cannot be read, or has no trace, or those of several runs; files of several runs in the place of one.

@@ -62,8 +62,8 @@ impl Traced {
         })
     }
 
-    /// Where the ranks' time in an operation went. `category`: those of the local run times by this rule, where they are
-    /// known.
+    /// Where the ranks' time in an operation went. `category`: those of the local run times by this rule, where they
+    /// are known.
     pub fn account(&self, number: usize, rule: Rule, category: Option<&[Category]>) -> OperationAccount {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = accounts.get(&number).filter(|(of, _)| *of == rule) {
@@ -139,7 +139,8 @@ impl Traced {
     }
 }
 
-/// The costs of the requests of a non-blocking operation (Hoefler et al. 2010, 2: overhead = init + sum of test + wait).
+/// The costs of the requests of a non-blocking operation (Hoefler et al. 2010, 2: overhead = init + sum of test +
+/// wait).
 fn requests<'s>(rows: &Arc<Rows<'s>>, parts: &[(&'s Part, &'s RankClock)]) -> Vec<Counter<'s>> {
     let times = |part: &'s Part, clock: &'s RankClock, index: usize| {
         let column = part.request_columns()?[index];

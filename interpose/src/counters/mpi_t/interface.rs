@@ -135,9 +135,9 @@ pub fn is_held() -> bool {
     HELD.load(Ordering::Acquire) > 0
 }
 
-/// Ends the use of the interface before MPI_Finalize, where the library keeps parts open for it: Open MPI, which may not be
-/// left with that until after MPI_Finalize (versions 4.1.4 and 5 remove their shared memory a second time then). In
-/// MPICH, which keeps nothing open, MPI_T_finalize before MPI_Finalize crashes some versions.
+/// Ends the use of the interface before MPI_Finalize, where the library keeps parts open for it: Open MPI, which may
+/// not be left with that until after MPI_Finalize (versions 4.1.4 and 5 remove their shared memory a second time then).
+/// In MPICH, which keeps nothing open, MPI_T_finalize before MPI_Finalize crashes some versions.
 pub fn end() {
     if abi::get().family == family::OPENMPI {
         // SAFETY: int MPI_T_finalize(void).

@@ -1,7 +1,8 @@
 //! Performance variables of the MPI library (MPI_T), read around each call.
 //!
-//! [`Pvars`] is the kind of counters: at Init `planning` binds and starts what was asked for; a reading takes no lock and
-//! allocates nothing of ours. Variables of communicators are those of MPI_COMM_WORLD. [`control`] reads control variables.
+//! [`Pvars`] is the kind of counters: at Init `planning` binds and starts what was asked for; a reading takes no lock
+//! and allocates nothing of ours. Variables of communicators are those of MPI_COMM_WORLD. [`control`] reads control
+//! variables.
 
 mod choice;
 pub mod control;

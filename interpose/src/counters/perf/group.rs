@@ -250,8 +250,8 @@ mod tests {
     }
 
     proptest! {
-        /// Counts begin anywhere, also short of the largest number. What was counted for a part of the time is scaled up,
-        /// never down, and exactly in 128 bits.
+        /// Counts begin anywhere, also short of the largest number. What was counted for a part of the time is scaled
+        /// up, never down, and exactly in 128 bits.
         #[test]
         fn what_was_counted_is_scaled_as_in_128_bits(
             begin: [u64; 4], count in 0..1u64 << 62, other in 0..1u64 << 62, running in 0..1u64 << 60, not in 0..1u64 << 60,

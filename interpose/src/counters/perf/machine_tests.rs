@@ -28,8 +28,8 @@ impl Counters {
         self.words() == 0
     }
 
-    /// How many system calls a reading after a call takes, unless the hardware group shares its counters with others and the
-    /// processor's clock is not the kernel's: then one more.
+    /// How many system calls a reading after a call takes, unless the hardware group shares its counters with others
+    /// and the processor's clock is not the kernel's: then one more.
     fn system_calls(&self) -> usize {
         let hardware = self.hardware.words() != 0 && !self.hardware.is_read_by_pages();
         usize::from(hardware) + usize::from(self.software.words() != 0)
@@ -269,8 +269,8 @@ fn a_program_that_closes_all_it_has_open_loses_counts_and_no_data() {
     assert!(of_program.iter().all(|file| file.metadata().is_ok()), "the program's files are open");
 }
 
-/// Without a reading in between the descriptor is not known to be closed: what the one reading takes from the file of the
-/// program is given back.
+/// Without a reading in between the descriptor is not known to be closed: what the one reading takes from the file of
+/// the program is given back.
 #[test]
 fn a_file_that_gets_the_number_of_an_event_is_read_once_and_set_back() {
     let _alone = alone();

@@ -386,8 +386,8 @@ impl ThreadRef {
     /// which the child shares. Nothing is allocated, since the program may have an allocator of its own.
     pub fn leave_entry(self) {
         static NOWHERE: [AtomicU64; size_of::<LiveThreadTimes>() / 8] = [const { AtomicU64::new(0) }; _];
-        // SAFETY: the static is as large as the larger of both, is aligned, lasts, may change, and nothing reads it. The
-        // child has one thread.
+        // SAFETY: the static is as large as the larger of both, is aligned, lasts, may change, and nothing reads it.
+        // The child has one thread.
         unsafe {
             self.set_entry(Entry::new(NOWHERE.as_ptr().cast::<ThreadEntry>().cast_mut()));
             self.set_times(Entry::new(NOWHERE.as_ptr().cast::<LiveThreadTimes>().cast_mut()));

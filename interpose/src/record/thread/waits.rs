@@ -64,7 +64,8 @@ impl ThreadRef {
     }
 
     /// Stores, in the record of a collective that is about to begin, the time in point-to-point calls since the one
-    /// before, and the partner with the most of it. What a record holds that was taken back stays in it for the next one.
+    /// before, and the partner with the most of it. What a record holds that was taken back stays in it for the next
+    /// one.
     #[inline(never)]
     pub fn store_p2p(self, record: Record) {
         self.set_attention(self.attention() & !attention::WAITED);

@@ -1,9 +1,9 @@
 //! Which algorithm the MPI library takes for a collective.
 //!
 //! Open MPI has each algorithm in a function of its own, and calls most of them by their symbols. This library exports
-//! the same names (`src/format/facts/algorithms.txt`): stubs that note their number with the thread and go on to the library's
-//! function ([`stubs`]). Not every build calls them so: [`references`] finds out, and a collective is stated to be seen
-//! only where all calls come by here.
+//! the same names (`src/format/facts/algorithms.txt`): stubs that note their number with the thread and go on to the
+//! library's function ([`stubs`]). Not every build calls them so: [`references`] finds out, and a collective is stated
+//! to be seen only where all calls come by here.
 
 mod references;
 mod stubs;

@@ -1,7 +1,7 @@
 //! Which of the functions that are algorithms the loaded objects reach by their symbols, and so through this library.
 //!
-//! An object that was linked with -Bsymbolic, by link-time optimisation, or with these functions hidden has no relocation
-//! for them.
+//! An object that was linked with -Bsymbolic, by link-time optimisation, or with these functions hidden has no
+//! relocation for them.
 
 use std::ffi::CStr;
 
@@ -68,7 +68,8 @@ impl Object {
                 let number = (entry.r_info >> 32) as usize;
                 if number != 0 {
                     let symbol = self.symbols + number * size_of::<libc::Elf64_Sym>();
-                    // SAFETY: a relocation's number is one of the table of symbols, and a symbol's name in that of names.
+                    // SAFETY: a relocation's number is one of the table of symbols, and a symbol's name in that of
+                    // names.
                     visit(unsafe {
                         let symbol = std::ptr::with_exposed_provenance::<libc::Elf64_Sym>(symbol).read();
                         let name = std::ptr::with_exposed_provenance(self.names + symbol.st_name as usize);

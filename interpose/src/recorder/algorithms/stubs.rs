@@ -1,8 +1,9 @@
 //! A stub for each function that is an algorithm. It changes no register that holds an argument, nor the stack: the
-//! functions differ in theirs. Only r11 (arm64: x9 to x11, x16, x17) changes, which holds nothing where a function begins.
+//! functions differ in theirs. Only r11 (arm64: x9 to x11, x16, x17) changes, which holds nothing where a function
+//! begins.
 //!
-//! The first one in a call sets [`attention::ALGORITHM`] and the lower half of the thread's word, the next one the upper
-//! half. On a thread without a state there is no call to note it for.
+//! The first one in a call sets [`attention::ALGORITHM`] and the lower half of the thread's word, the next one the
+//! upper half. On a thread without a state there is no call to note it for.
 
 use crate::base::symbol::{PLACE_OF_ADDRESS, Symbol};
 use crate::record::thread::{PLACE_OF_ALGORITHM, PLACE_OF_ATTENTION, attention};

@@ -58,9 +58,9 @@ impl Array {
         abi::get().read(self.requests + place * abi::get().handle_size)
     }
 
-    /// Calls `found` for each request that the call has found complete: its place among the requests, and the address of
-    /// its status, which is MPI_STATUS_IGNORE where there are none. MPI_UNDEFINED is negative, in place of an index or a
-    /// count.
+    /// Calls `found` for each request that the call has found complete: its place among the requests, and the address
+    /// of its status, which is MPI_STATUS_IGNORE where there are none. MPI_UNDEFINED is negative, in place of an index
+    /// or a count.
     pub fn each_completed(&self, mut found: impl FnMut(usize, usize)) {
         let ignored = self.statuses == abi::get().status_ignore;
         let status =

@@ -104,8 +104,8 @@ fn complete(forward: Forward<'_>, array: Array, means: Means) -> c_int {
     result
 }
 
-/// The requests of an array that are followed, taken out of the table for as long as the call lasts: when it returns the
-/// library may have given the handle of a complete one to another thread.
+/// The requests of an array that are followed, taken out of the table for as long as the call lasts: when it returns
+/// the library may have given the handle of a complete one to another thread.
 struct Followed(Few<ClaimedRequest<Request>>);
 
 impl Followed {

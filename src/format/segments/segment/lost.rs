@@ -43,8 +43,8 @@ impl Tables<'_> {
         (thread & !MESSAGES) as usize >= self.threads.len()
     }
 
-    /// Which records of a chunk of this thread can be read, by their operations; `None`: all. Those that cannot are added
-    /// to `lost`.
+    /// Which records of a chunk of this thread can be read, by their operations; `None`: all. Those that cannot are
+    /// added to `lost`.
     pub(super) fn readable(&self, operations: &[u64], thread: u32, lost: &mut LostRecords) -> Option<Vec<bool>> {
         let numbers = || operations.iter().map(|&number| number as u32);
         let is_lost = self.has_lost_thread(thread);
@@ -104,8 +104,8 @@ pub(super) fn add(sum: &mut LostRecords, more: &LostRecords) {
     sum.block_files += more.block_files;
 }
 
-/// The place of a record among those of its chunk that are `readable`; `None`: it is not. Behind the last record there is
-/// none that is not.
+/// The place of a record among those of its chunk that are `readable`; `None`: it is not. Behind the last record there
+/// is none that is not.
 pub(super) fn place_among(readable: Option<&[bool]>, record: usize) -> Option<u64> {
     let Some(readable) = readable else { return Some(record as u64) };
     match readable.get(record) {

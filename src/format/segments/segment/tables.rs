@@ -66,8 +66,8 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    /// Leaves out the operations behind the first whose communicator is lost, and those of messages behind the first whose
-    /// communicator or start is: no reader takes an entry that leads nowhere.
+    /// Leaves out the operations behind the first whose communicator is lost, and those of messages behind the first
+    /// whose communicator or start is: no reader takes an entry that leads nowhere.
     fn leave_out_what_leads_nowhere(&mut self) {
         let (communicators, messages) = (self.communicators.len(), self.messages.len());
         let lost = self.operations.iter().position(|entry| entry.communicator as usize >= communicators);

@@ -11,8 +11,8 @@ const SEEN: f64 = 0.75;
 /// Scores are those beside the level behind the end that they lead to: so often they are computed again.
 const TURNS: usize = 4;
 
-/// Where the warm-up of these values ends. `tick`: of the clock, on their scale. `least`: the smallest standard deviation
-/// that can be known. The longest warm-up that a view of the values in blocks shows is taken.
+/// Where the warm-up of these values ends. `tick`: of the clock, on their scale. `least`: the smallest standard
+/// deviation that can be known. The longest warm-up that a view of the values in blocks shows is taken.
 pub fn end(values: &[f64], tick: f64, least: f64) -> Option<usize> {
     let mut wider: Vec<(usize, Vec<f64>)> = Vec::new();
     for width in widths(values.len()).into_iter().rev() {

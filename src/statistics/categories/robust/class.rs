@@ -1,6 +1,7 @@
 //! The behaviour of an operation over time.
 
-/// The behaviour of an operation over its repetitions (after Barrett et al., Virtual Machine Warmup Blows Hot and Cold, 2017).
+/// The behaviour of an operation over its repetitions (after Barrett et al., Virtual Machine Warmup Blows Hot and Cold,
+/// 2017).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// One level from beginning to end.

@@ -187,8 +187,8 @@ impl Noise {
 }
 
 /// So many standard deviations of a normal distribution, in those of the difference of the means of `a` and `b` values
-/// of this skew and excess: skewed noise and noise with tails makes it wider (Cornish and Fisher, 1938). The cumulants of
-/// a mean follow from those of the values.
+/// of this skew and excess: skewed noise and noise with tails makes it wider (Cornish and Fisher, 1938). The cumulants
+/// of a mean follow from those of the values.
 pub fn tails(z: f64, [skew, excess]: [f64; 2], a: f64, b: f64) -> f64 {
     let spread = 1.0 / a + 1.0 / b;
     let skew = skew * (1.0 / (a * a) - 1.0 / (b * b)) / spread.powf(1.5);

@@ -191,8 +191,8 @@ impl Robust {
         is_warmup.then_some(end)
     }
 
-    /// Leaves out the changes, smallest first, that are too small to matter. `slowest`: of the level of a warm-up, how slow
-    /// it begins.
+    /// Leaves out the changes, smallest first, that are too small to matter. `slowest`: of the level of a warm-up, how
+    /// slow it begins.
     fn leave_out_small(&self, y: &[f64], changes: &mut Vec<usize>, levels: &mut Vec<f64>, slowest: Option<f64>) {
         let smallest = SMALLEST_CHANGE.ln_1p();
         let warmup = slowest.and(changes.first().copied());

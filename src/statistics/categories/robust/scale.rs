@@ -17,8 +17,8 @@ pub fn relative(run_time_ns: &[f64], median_ns: f64) -> Vec<f64> {
     run_time_ns.iter().map(|x| x / unit).collect()
 }
 
-/// The clock's tick, in ns, on that scale: of the fast repetitions, where a tick is the largest relative difference, and
-/// downwards, since 0.9 is farther from 1 than 1.1 is.
+/// The clock's tick, in ns, on that scale: of the fast repetitions, where a tick is the largest relative difference,
+/// and downwards, since 0.9 is farther from 1 than 1.1 is.
 pub fn tick(tick_ns: f64, run_time_ns: &[f64], median_ns: f64) -> f64 {
     if tick_ns == 0.0 {
         return 0.0;

@@ -232,8 +232,8 @@ impl Around {
         (0..self.places.len().saturating_sub(1)).any(|index| short(index) && between(index))
     }
 
-    /// True if the values next behind this place are often quicker than any other. They scatter more, as do those before
-    /// it. `before`: how many these are.
+    /// True if the values next behind this place are often quicker than any other. They scatter more, as do those
+    /// before it. `before`: how many these are.
     fn scatters_behind(&self, at: usize, before: usize) -> bool {
         let reach = before.max(BESIDE);
         let quick = self.quick.iter().filter(|&&place| place >= at && place < at + reach).count();

@@ -13,16 +13,17 @@ const FEWEST: [usize; 2] = [6, 24];
 /// A series with fewer values does not show how heavy the tail is: half as many false outliers are expected in it.
 const SHORT: usize = 200;
 
-/// Above this residual are the outliers, of which 3 % are expected to be noise, half as many of a short series. `least`,
-/// `tick` and `nearest`: as of [`Spread::beyond`], whose outliers are those that may be some. Sorts the residuals.
+/// Above this residual are the outliers, of which 3 % are expected to be noise, half as many of a short series.
+/// `least`, `tick` and `nearest`: as of [`Spread::beyond`], whose outliers are those that may be some. Sorts the
+/// residuals.
 pub fn highest(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> f64 {
     let spread = Spread::beyond(residuals, least, tick, nearest);
     let count = residuals.len();
     let false_share = if count < SHORT { FALSE_SHARE / 2.0 } else { FALSE_SHARE };
     let fewest = (count / 3).clamp(FEWEST[0], FEWEST[1]);
     let sums = sums(residuals);
-    // By the uppermost share of the values below so many outliers. The mean excess of m values over the next one is known
-    // as well as 2 m squares show a variance, so the chance of an excess of t times it is (1 + t / m)^-m.
+    // By the uppermost share of the values below so many outliers. The mean excess of m values over the next one is
+    // known as well as 2 m squares show a variance, so the chance of an excess of t times it is (1 + t / m)^-m.
     let by = |outliers: usize, share: f64| {
         let end = count - outliers;
         let many = ((end as f64 * share) as usize).max(fewest);
@@ -44,8 +45,8 @@ pub fn highest(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> f6
 mod tests {
     use super::highest;
 
-    /// Noise that is the largest of so many of these values, and 60 series of 1000 each of which has 10 larger ones: the
-    /// share of noise among those above the fence, and that of the larger ones which are above it.
+    /// Noise that is the largest of so many of these values, and 60 series of 1000 each of which has 10 larger ones:
+    /// the share of noise among those above the fence, and that of the larger ones which are above it.
     fn shares(ranks: usize, one: impl Fn(&mut fastrand::Rng) -> f64, larger: f64) -> [f64; 2] {
         let mut random = fastrand::Rng::with_seed(9);
         let (mut noise, mut right) = (0, 0);

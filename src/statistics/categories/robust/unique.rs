@@ -196,8 +196,8 @@ pub fn is_burst(length: usize, end: usize, fall: f64, excess: impl Fn(usize) -> 
     share.powf(end as f64) >= CHANCE / 2.0 || (alike * end.min(PHASES)) as f64 >= CHANCE * length as f64
 }
 
-/// True if the level of blocks of this width rises again, other than once and to stay. `fall`: by how much it fell at `end`; `least`: the smallest
-/// standard deviation that can be known; `single`: it fell at once.
+/// True if the level of blocks of this width rises again, other than once and to stay. `fall`: by how much it fell at
+/// `end`; `least`: the smallest standard deviation that can be known; `single`: it fell at once.
 pub fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64, least: f64, single: bool) -> bool {
     let length = (LASTS / width).max(FEWEST).min(values.len() / 8).max(3);
     let [near, far] = [1, (NEAR / width).max(2)].map(|lag| trellis::deviation_up_to(values, least, lag));

@@ -1,5 +1,5 @@
-//! The cost of a non-blocking operation for its caller (Hoefler et al. 2010: the time spent in the start, the tests and the
-//! wait), and how much of it was hidden.
+//! The cost of a non-blocking operation for its caller (Hoefler et al. 2010: the time spent in the start, the tests and
+//! the wait), and how much of it was hidden.
 
 /// The overheads of an operation's repetitions, the largest of all ranks; ns. Ranks are added one by one.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,8 +61,8 @@ impl Overheads {
     }
 }
 
-/// The share of a blocking call's time that a caller of the non-blocking one has for its own work: max(0, 1 - overhead /
-/// blocking), the overhead being t_init + sum t_test + t_wait. `None` where no blocking time is known.
+/// The share of a blocking call's time that a caller of the non-blocking one has for its own work: max(0, 1 - overhead
+/// / blocking), the overhead being t_init + sum t_test + t_wait. `None` where no blocking time is known.
 ///
 /// So the OSU micro-benchmarks count it (util/osu_util_mpi.c), with t_overall - t_compute for the overhead, and for the
 /// blocking time that of the operation where nothing is computed.

@@ -104,8 +104,8 @@ impl Opened {
         recorded
     }
 
-    /// The time of the longest rank, and that of a rank in MPI in the mean, ns; where only collectives are timed in those.
-    /// Nothing, if it was not traced.
+    /// The time of the longest rank, and that of a rank in MPI in the mean, ns; where only collectives are timed in
+    /// those. Nothing, if it was not traced.
     pub fn whole(&self) -> Vec<(Identity, f64)> {
         let Some(traced) = self.0.traced() else { return Vec::new() };
         let ranks = traced.run.account_of(Vec::new()).ranks;

@@ -4,8 +4,8 @@ use mpitrace_analysis::diagnosis::{Examination, Examined, Metric, Quantity};
 use mpitrace_source::{Counter, Kind, Ranks, Source};
 use rayon::prelude::*;
 
-/// Holds all counters and timers of an operation against its run times: each rank's, and their sum. A column is in memory
-/// as long as it is looked at, one for each processor.
+/// Holds all counters and timers of an operation against its run times: each rank's, and their sum. A column is in
+/// memory as long as it is looked at, one for each processor.
 pub fn examined(source: &Source, operation: usize, examination: &Examination<'_>) -> Vec<Examined> {
     let ranks = source.ranks(operation);
     let counters = source.counters(operation);

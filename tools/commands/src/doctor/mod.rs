@@ -22,8 +22,8 @@ use mpitrace_show::output::{self, Output};
 /// will not work; the first line says why.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// List the variables of the libraries' tool information interface (MPI_T) instead; with a part of a name those that
-    /// have it
+    /// List the variables of the libraries' tool information interface (MPI_T) instead; with a part of a name those
+    /// that have it
     #[arg(long, value_name = "PART", num_args = 0..=1, default_missing_value = "")]
     variables: Option<String>,
     /// The MPI library [default: all that mpicc, mpirun, LD_LIBRARY_PATH and the loader find]

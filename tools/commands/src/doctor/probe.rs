@@ -1,5 +1,5 @@
-//! The hidden command that `doctor` and `overhead` start this program as: loads an MPI library, and asks it or makes calls
-//! of it.
+//! The hidden command that `doctor` and `overhead` start this program as: loads an MPI library, and asks it or makes
+//! calls of it.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -23,7 +23,8 @@ use result::Outcome;
 ///
 /// The baseline's folder has a file `command`: the command line that runs it, a word a line, or all of it on one line
 /// without quotes. Then runs of both alternate in random order. Or it has traces of earlier runs (`mpitrace run --runs
-/// 10 -o DIR/x.mpitrace`), with which the runs are compared; what else has changed since then on the machine counts, too.
+/// 10 -o DIR/x.mpitrace`), with which the runs are compared; what else has changed since then on the machine counts,
+/// too.
 ///
 /// The time of the whole job decides. Exit code 0: passed; 1: slower; 3: not decided, since a difference of 5 % might
 /// not have been seen: make more runs. The output folder gets the traces, summary.md, junit.xml, bmf.json (Bencher's

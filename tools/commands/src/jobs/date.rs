@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Weekday};
 
-/// The seconds since 1970 of `2026-11-22T09:30:00+0100`, of `2026-11-22T09:30:00Z`, or of the beginning of `2026-11-22`.
+/// The seconds since 1970 of `2026-11-22T09:30:00+0100`, of `2026-11-22T09:30:00Z`, or of the beginning of
+/// `2026-11-22`.
 pub fn seconds(text: &str) -> Option<i64> {
     let zoned = DateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%#z").map(|moment| moment.timestamp());
     let time = || NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S");

@@ -18,7 +18,8 @@ const MODEL: [&str; 2] = ["model name", "Model"];
 pub struct Machine {
     /// As the system names it.
     pub processor: Option<String>,
-    /// The share of all processors' time that other programs and the hypervisor used; null where the system does not say.
+    /// The share of all processors' time that other programs and the hypervisor used; null where the system does not
+    /// say.
     pub others_share: Option<f64>,
 }
 

@@ -86,8 +86,8 @@ pub fn described(job: &[Leftover]) -> String {
     format!("{} ({}, {ranks}, written {written} ago)", name(job), text::shortened(&text::printable(&command), 40))
 }
 
-/// A fact of the run metadata of a job, by its processes that have ended: of one that runs no more than the header can be
-/// read in this way.
+/// A fact of the run metadata of a job, by its processes that have ended: of one that runs no more than the header can
+/// be read in this way.
 pub fn recorded(job: &[Leftover], name: &str) -> Option<String> {
     let known = |leftover: &Leftover| {
         let content = (!leftover.lives).then(|| leftover.content())?;

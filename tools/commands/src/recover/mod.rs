@@ -35,8 +35,8 @@ pub struct Arguments {
     /// The trace to write, or to add the ranks of this node to
     #[arg(short, long, value_name = "FILE", required_unless_present = "list")]
     output: Option<PathBuf>,
-    /// Only this job: its number in the batch system, or as --list names it; all: each, with a number in the name of all
-    /// traces but the first
+    /// Only this job: its number in the batch system, or as --list names it; all: each, with a number in the name of
+    /// all traces but the first
     #[arg(long, value_name = "ID")]
     job: Option<String>,
     /// Show what is there and remove nothing; also of jobs that still run

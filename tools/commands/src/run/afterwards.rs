@@ -11,8 +11,8 @@ use mpitrace_words::summary::Summary;
 
 use crate::jobs::{self, Row};
 
-/// The summary of a trace with more calls takes seconds, and up to 70 bytes of memory a call; `mpitrace summary` is named
-/// in its place.
+/// The summary of a trace with more calls takes seconds, and up to 70 bytes of memory a call; `mpitrace summary` is
+/// named in its place.
 const MOST_CALLS: u64 = 10_000_000;
 
 pub fn summarize(traces: &[PathBuf]) {

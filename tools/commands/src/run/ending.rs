@@ -145,8 +145,8 @@ impl Ending {
         }
     }
 
-    /// Which rank has ended first, and how. Of a job that was aborted the launcher may end the others first: a rank that
-    /// ended by itself is named before those that were killed.
+    /// Which rank has ended first, and how. Of a job that was aborted the launcher may end the others first: a rank
+    /// that ended by itself is named before those that were killed.
     fn first(&self, observed: &Observed) -> Option<String> {
         let aborted = self.dead.iter().filter(|dead| dead.state == state::ABORTED).map(|dead| dead.rank);
         let aborted: Vec<u32> = aborted.collect();

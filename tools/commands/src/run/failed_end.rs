@@ -4,8 +4,8 @@ use std::path::Path;
 
 use mpitrace_format::metadata;
 
-/// The exit codes of a job that MPICH 5 ends in MPI_Finalize because of a message that no rank has received: of the rank
-/// that sees it, and of one that the launcher has killed meanwhile.
+/// The exit codes of a job that MPICH 5 ends in MPI_Finalize because of a message that no rank has received: of the
+/// rank that sees it, and of one that the launcher has killed meanwhile.
 const UNRECEIVED: [u8; 2] = [15, 9];
 
 /// The line on a job that ended with this exit code; `complete`: its ranks have written this trace, else it was

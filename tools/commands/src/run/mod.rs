@@ -32,10 +32,11 @@ const PREFIX: &str = "MPITRACE_";
 ///
 /// Other commands may come before the launcher (timeout 60 mpirun ...). All MPITRACE_ variables of the environment
 /// reach the ranks: MPITRACE_CALLSITE=1 adds the source line of each call, MPITRACE_P2P=records a record of each
-/// message, MPITRACE_PROCESSES=1 the processes on the ranks' processors. An option takes precedence over its variable. A program without a launcher is traced itself. The
-/// exit code is the job's. When the job has ended, a summary of its trace is printed on stderr (see `mpitrace summary`;
-/// not with --verbose 0). If the job does not end normally, the records on this node are recovered at once (see
-/// `mpitrace recover`), and the last lines say which rank ended first and where the others were.
+/// message, MPITRACE_PROCESSES=1 the processes on the ranks' processors. An option takes precedence over its variable.
+/// A program without a launcher is traced itself. The exit code is the job's. When the job has ended, a summary of its
+/// trace is printed on stderr (see `mpitrace summary`; not with --verbose 0). If the job does not end normally, the
+/// records on this node are recovered at once (see `mpitrace recover`), and the last lines say which rank ended first
+/// and where the others were.
 ///
 /// With --runs the job is run N times into N traces: -o x.mpitrace gives x.1.mpitrace, x.2.mpitrace and so on. Several
 /// jobs, with --and between their commands, run in turn, or with --shuffle in random order: x.a.1.mpitrace,
@@ -57,8 +58,8 @@ pub struct Arguments {
     /// Rewrite a file DIR/*.prom every 5 s while the job runs: its ranks on this node as OpenMetrics text
     #[arg(long, value_name = "DIR")]
     metrics: Option<PathBuf>,
-    /// Print the stacks of ranks that begin and end no MPI call for S seconds, once. Without it the stacks of ranks that
-    /// do not move for 10 s are kept for the trace alone
+    /// Print the stacks of ranks that begin and end no MPI call for S seconds, once. Without it the stacks of ranks
+    /// that do not move for 10 s are kept for the trace alone
     #[arg(long, value_name = "S", value_parser = stuck)]
     stuck: Option<Duration>,
     /// The job's stdout goes to stderr: stdout has other data.

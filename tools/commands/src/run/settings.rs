@@ -20,12 +20,12 @@ pub const PROCESSES: &str = "MPITRACE_PROCESSES";
 const EVENTS: &str = "MPITRACE_EVENTS";
 const CLOCK: &str = "MPITRACE_CLOCKSYNC";
 
-/// The settings that are given as options. The name of an argument is the variable that it sets; docs/launching.md lists
-/// them.
+/// The settings that are given as options. The name of an argument is the variable that it sets; docs/launching.md
+/// lists them.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Settings {
-    /// The trace to write; %h host, %p process of rank 0, %j job, %s step, %a array index, %r restarts, %t start time, %d
-    /// date, %u user, %x program [MPITRACE_OUTPUT]
+    /// The trace to write; %h host, %p process of rank 0, %j job, %s step, %a array index, %r restarts, %t start time,
+    /// %d date, %u user, %x program [MPITRACE_OUTPUT]
     #[arg(id = OUTPUT, short = 'o', long = "output", value_name = "FILE")]
     output: Option<OsString>,
     /// Counters to read with each call, comma separated: instructions,cache-misses,... [MPITRACE_EVENTS]

@@ -17,8 +17,8 @@ pub struct RankFacts {
     /// In how many of them it entered last; `None` without time stamps.
     pub last_in: Option<usize>,
     pub last_out: Option<usize>,
-    /// How much later than the first one it left in the mean, ns, without the repetitions in which that is beyond Tukey's
-    /// upper fence (Hunold & Carpen-Amarie 2016, figure 10).
+    /// How much later than the first one it left in the mean, ns, without the repetitions in which that is beyond
+    /// Tukey's upper fence (Hunold & Carpen-Amarie 2016, figure 10).
     pub exit_after_first_ns: Option<f64>,
     pub exit_after_first_interval_ns: Option<[f64; 2]>,
 }

@@ -139,7 +139,8 @@ fn once(watcher: &mut Watcher) -> Result<Option<Seen>> {
             None => watcher.may_be_stuck(&seen.view.snapshot),
             Some(_) => watcher.taken.are_asked_for(),
         };
-        // Another second, since looks are not taken at the moment. Stacks of other nodes take as long as the first look.
+        // Another second, since looks are not taken at the moment. Stacks of other nodes take as long as the first
+        // look.
         let longer = if seen.stuck.is_some() { PATIENCE } else { 2 * INTERVAL };
         if !may_be_stuck || watcher.seconds() > watcher.stuck_s + longer.as_secs_f64() {
             return Ok(Some(seen));

@@ -23,9 +23,9 @@ pub fn operations(operations: &[Description]) -> Result<RecordBatch> {
     let some_strings = |of: fn(&Description) -> Option<&str>| operations.iter().map(of).collect::<StringArray>();
     let counts = |of: fn(&Description) -> u64| UInt64Array::from_iter_values(operations.iter().map(of));
     Columns::new()
-        .with("operation", UInt32Array::from_iter_values(operations.iter().map(|of| of.operation as u32)))
-        .with("function", strings(|of| &of.function))
-        .with("communicator", strings(|of| &of.communicator))
+        .required("operation", UInt32Array::from_iter_values(operations.iter().map(|of| of.operation as u32)))
+        .required("function", strings(|of| &of.function))
+        .required("communicator", strings(|of| &of.communicator))
         .optional(
             "communicator_id",
             UInt32Array::from_iter(operations.iter().map(|of| Some(of.communicator_id? as u32))),
@@ -34,9 +34,9 @@ pub fn operations(operations: &[Description]) -> Result<RecordBatch> {
         .optional("root", Int32Array::from_iter(operations.iter().map(|of| of.root)))
         .optional("datatype", some_strings(|of| of.datatype.as_deref()))
         .optional("reduction", some_strings(|of| of.reduction.as_deref()))
-        .with("ranks", UInt32Array::from_iter_values(operations.iter().map(|of| of.ranks)))
-        .with("repetitions", counts(|of| of.repetitions as u64))
-        .with("incomplete", counts(|of| of.incomplete))
+        .required("ranks", UInt32Array::from_iter_values(operations.iter().map(|of| of.ranks)))
+        .required("repetitions", counts(|of| of.repetitions as u64))
+        .required("incomplete", counts(|of| of.incomplete))
         .batch(HashMap::new())
 }
 
@@ -44,11 +44,11 @@ pub fn operations(operations: &[Description]) -> Result<RecordBatch> {
 pub fn repetitions(categorized: &Categorized, times: [Vec<f64>; 3], perturbed: Vec<bool>) -> Result<RecordBatch> {
     let [local, global, last] = times;
     of_repetitions(categorized)
-        .with("local_ns", Float64Array::from(local))
-        .with("global_ns", Float64Array::from(global))
-        .with("last_ns", Float64Array::from(last))
-        .with("perturbed", BooleanArray::from(perturbed))
-        .with("category", categories_column(categorized)?)
+        .required("local_ns", Float64Array::from(local))
+        .required("global_ns", Float64Array::from(global))
+        .required("last_ns", Float64Array::from(last))
+        .required("perturbed", BooleanArray::from(perturbed))
+        .required("category", categories_column(categorized)?)
         .batch(HashMap::new())
 }
 
@@ -61,7 +61,7 @@ pub fn categories(categorized: &Categorized) -> Result<RecordBatch> {
     }
     of_repetitions(categorized)
         .numbers("run_time_ns", categorized.run_time_ns.iter().copied())
-        .with("category", categories_column(categorized)?)
+        .required("category", categories_column(categorized)?)
         .batch(HashMap::from([(METADATA.to_owned(), rest.to_string())]))
 }
 
@@ -69,8 +69,8 @@ fn of_repetitions(categorized: &Categorized) -> Columns {
     let numbers = &categorized.repetition;
     let operation = categorized.operation.operation as u32;
     Columns::new()
-        .with("operation", UInt32Array::from_value(operation, numbers.len()))
-        .with("repetition", UInt64Array::from_iter_values(numbers.iter().copied()))
+        .required("operation", UInt32Array::from_value(operation, numbers.len()))
+        .required("repetition", UInt64Array::from_iter_values(numbers.iter().copied()))
 }
 
 fn categories_column(categorized: &Categorized) -> Result<DictionaryArray<arrow_array::types::Int32Type>> {
@@ -93,9 +93,9 @@ pub fn account(account: &Account) -> Result<RecordBatch> {
     let parts = |of: fn(&Parts) -> f64| rows.iter().map(move |(_, _, _, parts, _)| of(parts));
     let most = rows.iter().map(|(_, _, _, parts, _)| parts.known_most());
     Columns::new()
-        .with("operation", UInt32Array::from_iter_values(rows.iter().map(|row| row.0)))
-        .with("rank", UInt32Array::from_iter_values(rows.iter().map(|row| row.1)))
-        .with("repetitions", UInt64Array::from_iter_values(rows.iter().map(|row| row.2)))
+        .required("operation", UInt32Array::from_iter_values(rows.iter().map(|row| row.0)))
+        .required("rank", UInt32Array::from_iter_values(rows.iter().map(|row| row.1)))
+        .required("repetitions", UInt64Array::from_iter_values(rows.iter().map(|row| row.2)))
         .numbers("run_time_ns", parts(|parts| parts.run_time))
         .numbers("waiting_ns", parts(|parts| parts.waiting))
         .numbers("interrupted_ns", parts(|parts| parts.interrupted))

@@ -23,8 +23,8 @@ pub struct FlushCallbacks {
     pub after: Option<unsafe extern "C" fn(*mut c_void, u8, u64) -> u64>,
 }
 
-/// The function that the library calls instead of printing an error. The last argument is a `va_list`, a pointer on the machines
-/// that we run on, and not looked at.
+/// The function that the library calls instead of printing an error. The last argument is a `va_list`, a pointer on the
+/// machines that we run on, and not looked at.
 type OnError =
     unsafe extern "C" fn(*mut c_void, *const c_char, u64, *const c_char, Code, *const c_char, *mut c_void) -> Code;
 

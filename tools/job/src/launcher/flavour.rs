@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 pub enum Flavour {
     /// `-x NAME=VALUE`: Open MPI.
     OpenMpi,
-    /// The same: PRRTE, which Open MPI has from its version 5 on. The options are for the ranks that it starts itself;
-    /// those that are spawned have its own environment.
+    /// `-x NAME=VALUE` of PRRTE, which Open MPI has from its version 5 on. The options are for the ranks that it starts
+    /// itself; ranks that are spawned have its own environment.
     Prrte,
     /// `-genv NAME VALUE`: MPICH's Hydra and gforker, Intel MPI, MVAPICH.
     Hydra,

@@ -36,8 +36,8 @@ pub fn about(path: &Path) -> Result<Ending<About>> {
     child::<About>(&[], path, &[], &[], folder.path(), LIMIT)
 }
 
-/// Asks the library and writes what it answers to a file after each step. (MPI_T is asked after MPI_Init: MPI_Init after
-/// it ends Open MPI 4.1.4 with a segmentation fault.)
+/// Asks the library and writes what it answers to a file after each step. (MPI_T is asked after MPI_Init: MPI_Init
+/// after it ends Open MPI 4.1.4 with a segmentation fault.)
 pub fn ask(path: &Path, answer: &Path) -> Result<()> {
     let write = |about: &About| -> Result<()> {
         fs::write(answer, serde_json::to_vec(about)?).with_context(|| answer.display().to_string())

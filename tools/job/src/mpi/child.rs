@@ -60,8 +60,8 @@ pub fn child<T: DeserializeOwned>(
     Ok(Ending { answer, failure, stderr })
 }
 
-/// Runs a command in a folder, to which its output goes: why it did not end as it should, in one line, and what it wrote
-/// to standard error.
+/// Runs a command in a folder, to which its output goes: why it did not end as it should, in one line, and what it
+/// wrote to standard error.
 fn run(
     line: &[OsString],
     variables: &[(OsString, OsString)],

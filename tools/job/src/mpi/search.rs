@@ -19,8 +19,8 @@ const LAUNCHERS: [&str; 5] = ["mpirun", "mpiexec", "mpiexec.hydra", "mpirun.open
 const NAMES: [&str; 3] = ["libmpi", "libmpich", "libmpi_abi"];
 const CRAY: [&str; 5] = ["libmpi_cray", "libmpi_gnu", "libmpi_intel", "libmpi_aocc", "libmpi_nvidia"];
 
-/// The library that is asked for, else all that are found, the one that belongs to the first launcher on the PATH first:
-/// absolute, under the names that programs ask for (`libmpi.so.40`).
+/// The library that is asked for, else all that are found, the one that belongs to the first launcher on the PATH
+/// first: absolute, under the names that programs ask for (`libmpi.so.40`).
 pub fn libraries(asked_for: Option<&Path>) -> Result<Vec<PathBuf>> {
     let Some(path) = asked_for else { return Ok(search()) };
     ensure!(path.is_file(), "{}: no such library", path.display());

@@ -1,7 +1,7 @@
 //! How late an event is seen by a thread that polls.
 //!
-//! An event comes after the poll before returned without it. Where this poll had to wait for it, it came while it waited,
-//! and what lay between is the time for which the thread was ready to run without a processor.
+//! An event comes after the poll before returned without it. Where this poll had to wait for it, it came while it
+//! waited, and what lay between is the time for which the thread was ready to run without a processor.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Observes the ranks of a job on this node while it runs: which of them end, in which order and how.
 //!
-//! It sleeps until a segment is made or closed, or a process of the job ends, and looks every second or two whether a rank
-//! has moved. Nothing is asked of the ranks.
+//! It sleeps until a segment is made or closed, or a process of the job ends, and looks every second or two whether a
+//! rank has moved. Nothing is asked of the ranks.
 //!
 //! A process that ends closes its files first: a launcher that notices ends the others, and they may be gone before it.
 //! So the order of the ends is the order in which the segments were closed, which inotify keeps.

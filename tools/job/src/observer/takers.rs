@@ -1,9 +1,9 @@
-//! The processes that ran on the processors of this node's ranks while these were ready to run (`MPITRACE_PROCESSES`), by
-//! what /proc shows once a second. Nothing is asked of a rank.
+//! The processes that ran on the processors of this node's ranks while these were ready to run (`MPITRACE_PROCESSES`),
+//! by what /proc shows once a second. Nothing is asked of a rank.
 //!
-//! A task is taken to have run on the processor on which it was at both ends of a second. The kernel states for how long a
-//! rank's thread was ready without a processor (schedstat); this time is shared out to the tasks that ran there, by their
-//! processor time. A process that runs for less than two seconds is not seen at both ends.
+//! A task is taken to have run on the processor on which it was at both ends of a second. The kernel states for how
+//! long a rank's thread was ready without a processor (schedstat); this time is shared out to the tasks that ran there,
+//! by their processor time. A process that runs for less than two seconds is not seen at both ends.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

@@ -116,8 +116,8 @@ fn copy(memory: Memory, sp: u64, maps: &[Map]) -> Result<Vec<u8>, Why> {
     memory.read(sp, (end - sp).min(LONGEST) as usize).ok_or(Why::Unreadable)
 }
 
-/// Stops the thread, copies it and lets it go on. In a thread of its own: what that has not let go, the kernel does when
-/// it ends.
+/// Stops the thread, copies it and lets it go on. In a thread of its own: what that has not let go, the kernel does
+/// when it ends.
 fn stopped(memory: Memory, tid: u32, maps: &[Map]) -> Result<Thread, Why> {
     std::thread::scope(|scope| {
         let tracer = scope.spawn(|| {

@@ -1,5 +1,5 @@
-//! Samples of a thread of another process, as the kernel takes them: a clock of its processor time that runs in software,
-//! with the registers and the upper part of the user stack (perf_event_open(2)).
+//! Samples of a thread of another process, as the kernel takes them: a clock of its processor time that runs in
+//! software, with the registers and the upper part of the user stack (perf_event_open(2)).
 //!
 //! The kernel writes them to a buffer that is mapped here; nothing is added to the other process. Where samples of the
 //! kernel are not allowed there are none for that time. The thread's context switches say how long it was on a
@@ -32,8 +32,8 @@ struct Attributes {
 const CPU_CLOCK: u64 = 0;
 const PAGE_FAULTS: u64 = 2;
 
-/// The registers of a sample, without flags and segments, and which of them are frame pointer, stack pointer and program
-/// counter.
+/// The registers of a sample, without flags and segments, and which of them are frame pointer, stack pointer and
+/// program counter.
 #[cfg(target_arch = "aarch64")]
 const REGISTERS: (u64, [usize; 3]) = ((1 << 33) - 1, [29, 31, 32]);
 #[cfg(not(target_arch = "aarch64"))]
@@ -41,7 +41,8 @@ const REGISTERS: (u64, [usize; 3]) = (0xff << 16 | 0x1ff, [6, 7, 8]);
 
 /// `PERF_SAMPLE_IDENTIFIER`, `IP`, `TIME`, `REGS_USER` and `STACK_USER`.
 const CONTENT: u64 = 1 << 16 | 1 | 1 << 2 | 1 << 12 | 1 << 13;
-/// Bits of the flags that `perf` does not name: mmap, freq, watermark, sample_id_all, mmap2, use_clockid, context_switch.
+/// Bits of the flags that `perf` does not name: mmap, freq, watermark, sample_id_all, mmap2, use_clockid,
+/// context_switch.
 const MAPS: u64 = 1 << 8 | 1 << 23;
 const FREQUENCY: u64 = 1 << 10;
 const WATERMARK: u64 = 1 << 14;

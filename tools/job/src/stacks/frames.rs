@@ -15,8 +15,8 @@ const TRACER: [&str; 1] = ["libmpitrace"];
 /// Libraries of the system.
 const SYSTEM: [&str; 4] = ["libc.so", "libc-", "libpthread", "ld-linux"];
 
-/// The frames of the program, the outermost first, up to the function of MPI or of the system that it calls. `sites` are
-/// the innermost first. In place of the interpreter's frames there are Python's own.
+/// The frames of the program, the outermost first, up to the function of MPI or of the system that it calls. `sites`
+/// are the innermost first. In place of the interpreter's frames there are Python's own.
 pub fn shown(sites: Vec<Arc<Site>>, python: &[String], program: &str) -> Vec<String> {
     let outermost_first: Vec<&Site> = sites.iter().rev().map(Arc::as_ref).collect();
     let mut rest = &outermost_first[..];
@@ -53,8 +53,8 @@ pub fn shown(sites: Vec<Arc<Site>>, python: &[String], program: &str) -> Vec<Str
 /// The interpreter of Python in a sample, and the functions of Python that are not known.
 pub const PYTHON_FRAME: &str = "[python]";
 
-/// The frames of a place in a sample, the outermost first, and whether a stack begins with them. None of the tracer, and
-/// of what calls `main`.
+/// The frames of a place in a sample, the outermost first, and whether a stack begins with them. None of the tracer,
+/// and of what calls `main`.
 pub fn sampled(site: &Site) -> (bool, Vec<String>) {
     let is_main = symbols(site).any(|name| name == "main");
     if is_in(site, &TRACER) || !is_main && symbols(site).any(|name| BEFORE.contains(&name)) {

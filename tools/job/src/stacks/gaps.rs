@@ -1,8 +1,8 @@
 //! The samples that are missing while a thread was in the kernel, where these are not allowed.
 //!
-//! The clock of an event runs while its thread is on a processor. It is stopped with the thread, with what is left of its
-//! period, and goes on with it. So the time of each sample is known from the one before it and the context switches: one
-//! that has not come fell into the kernel.
+//! The clock of an event runs while its thread is on a processor. It is stopped with the thread, with what is left of
+//! its period, and goes on with it. So the time of each sample is known from the one before it and the context
+//! switches: one that has not come fell into the kernel.
 
 /// Samples come some us late; a gap that is shorter by this share of the period is still one.
 const EARLY: f64 = 0.25;

@@ -73,12 +73,13 @@ impl Interpreter {
         })
     }
 
-    /// The function of Python that the interpreter's loop runs in a sample, as `Solver.step (solver.py)`, by an address in
-    /// the loop and the bytes of the loop's frame. `None`: it is not known, or the address is not in the loop.
+    /// The function of Python that the interpreter's loop runs in a sample, as `Solver.step (solver.py)`, by an address
+    /// in the loop and the bytes of the loop's frame. `None`: it is not known, or the address is not in the loop.
     ///
-    /// The loop of 3.11 keeps the address of the function's first instruction in its frame, and code is seldom freed: it
-    /// can be read after the sample was taken. Callers in Python are not in the frame. Until the loop has begun the word
-    /// is an older one; then no register points into that code. `registers`: those of the loop, if it has called nothing.
+    /// The loop of 3.11 keeps the address of the function's first instruction in its frame, and code is seldom freed:
+    /// it can be read after the sample was taken. Callers in Python are not in the frame. Until the loop has begun the
+    /// word is an older one; then no register points into that code. `registers`: those of the loop, if it has called
+    /// nothing.
     pub fn function(&mut self, address: u64, frame: &[u8], registers: Option<&[u8]>) -> Option<Arc<str>> {
         if self.minor != 11 || !self.evaluate.contains(&address) {
             return None;

@@ -16,7 +16,8 @@ use super::python::Interpreter;
 use super::root_of;
 use super::unwind::{Place, Stacks, Unwind};
 
-/// No more samples of a thread are held, 16 bytes each: of a longer run every second one is left out, then every fourth.
+/// No more samples of a thread are held, 16 bytes each: of a longer run every second one is left out, then every
+/// fourth.
 const MOST_SAMPLES: usize = 1 << 20;
 /// No more different stacks: what is called deeper counts for its caller.
 const MOST_STACKS: usize = 1 << 20;

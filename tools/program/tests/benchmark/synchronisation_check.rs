@@ -78,8 +78,8 @@ fn barriers_around_the_work_bound_it_without_a_clock() {
             mpitrace(&["benchmark", "synchronisation", "--json", "--operation", operation, &folder.trace(&ranks)]);
         ran.json()[0]["barrier_bounds"].clone()
     };
-    // The last call has no barrier behind it, nor has the last barrier. Bounds of a barrier are those of the work behind
-    // it.
+    // The last call has no barrier behind it, nor has the last barrier. Bounds of a barrier are those of the work
+    // behind it.
     let expected = json!({
         "repetitions": 19, "lower_ns": 9940.0, "global_ns": 9940.0, "upper_ns": 10_060.0, "contradicted": 0,
         "contradicted_with_errors": 0

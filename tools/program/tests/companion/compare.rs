@@ -283,7 +283,8 @@ fn parts_of_one_run_are_one_run() {
     assert_eq!((&one["b"]["runs"], &one["b"]["repetitions"]), (&json!(1), &json!(39)), "{}", ran.stderr);
 }
 
-/// Values that are the same within each side and differ between them are listed; those that each run has of its own are not.
+/// Values that are the same within each side and differ between them are listed; those that each run has of its own are
+/// not.
 #[test]
 fn recorded_differences_and_what_could_have_been_seen_are_said() {
     let folder = Folder::new();

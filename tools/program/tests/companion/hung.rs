@@ -1,4 +1,5 @@
-//! The sentences about a job that hung and was ended: that no rank moved, for how long, and never more than all of its time.
+//! The sentences about a job that hung and was ended: that no rank moved, for how long, and never more than all of its
+//! time.
 
 use crate::support::{Folder, command, mpitrace};
 use mpitrace_format::layout::{Anchor, LastStamp, activity, state, wait_class};
@@ -7,8 +8,8 @@ use mpitrace_testing::synthetic::SyntheticRank;
 
 const MS: u64 = 1_000_000;
 
-/// Two ranks make calls for 1 s, of which they are in messages for 400 ms, and wait for messages from then on until they
-/// are ended at 10 s. `seen`: `mpitrace run` saw it; else they were found ended at 12 s.
+/// Two ranks make calls for 1 s, of which they are in messages for 400 ms, and wait for messages from then on until
+/// they are ended at 10 s. `seen`: `mpitrace run` saw it; else they were found ended at 12 s.
 fn ranks(seen: bool) -> [SyntheticRank; 2] {
     [0, 1].map(|number| {
         let mut rank = SyntheticRank::new(number, 2).stamped();

@@ -328,8 +328,8 @@ fn a_region_has_the_time_off_the_processor_in_it() {
     assert!((rows[0]["off_processor_s"].as_f64().unwrap() - expected).abs() < 1e-6, "{expected} {rows:#}");
 }
 
-/// The region lies around two calls. Every tenth time rank 0 is off its processor in the second one, for all of the time
-/// by which the region is longer.
+/// The region lies around two calls. Every tenth time rank 0 is off its processor in the second one, for all of the
+/// time by which the region is longer.
 #[test]
 fn a_slow_region_has_the_interruptions_of_the_calls_in_it_as_a_cause() {
     let mut ranks = pair();

@@ -82,8 +82,8 @@ pub fn by_size(title: impl Into<String>, (label, kind): (&str, Kind), lines: &[L
     Some(plot)
 }
 
-/// The medians of a run's good repetitions over message sizes: a line for all operations that differ in nothing else, of
-/// those with the most time. `None`: no operation has several sizes.
+/// The medians of a run's good repetitions over message sizes: a line for all operations that differ in nothing else,
+/// of those with the most time. `None`: no operation has several sizes.
 pub fn of_operations(overview: &[Overview]) -> Option<Plot> {
     // With the time of the operations.
     let mut found: Vec<(f64, Line)> = Vec::new();
@@ -113,8 +113,8 @@ pub fn of_operations(overview: &[Overview]) -> Option<Plot> {
     by_size(title, ("median of the good repetitions", Kind::Time), &lines)
 }
 
-/// Sets of values against the normal distribution: the quantile that belongs to a value, and the value, both in standard
-/// deviations.
+/// Sets of values against the normal distribution: the quantile that belongs to a value, and the value, both in
+/// standard deviations.
 pub fn against_normal(title: impl Into<String>, of: &str, sets: Vec<(Set, Vec<(f64, f64)>)>) -> Option<Plot> {
     let (low, high) = extent(sets.iter().flat_map(|(_, points)| points).flat_map(|&(x, y)| [x, y]))?;
     let range = (low - 0.3, high + 0.3);

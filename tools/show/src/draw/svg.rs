@@ -6,8 +6,8 @@ use super::picture::SMALL;
 use super::png;
 use super::scene::{Anchor, Area, Colour, INK, Item, Scene, Stroke};
 
-/// The text of the file. Fonts are named, not embedded: the first that a reader has is taken. `prefix` distinguishes the
-/// names in it from those of other pictures in the same document.
+/// The text of the file. Fonts are named, not embedded: the first that a reader has is taken. `prefix` distinguishes
+/// the names in it from those of other pictures in the same document.
 ///
 /// Marks are in a group that is clipped to the axes. Each carries the number of its layer as `data-layer`, and the name
 /// as its class.

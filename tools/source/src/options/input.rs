@@ -30,7 +30,8 @@ impl TraceInput {
 /// The files of a command that reads run times, traced or not.
 #[derive(Debug, Args)]
 pub struct Input {
-    /// The trace, or its folder; all files if one run left several. With --from the files of another tool, each by itself
+    /// The trace, or its folder; all files if one run left several. With --from the files of another tool, each by
+    /// itself
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// The kind of the files.

@@ -90,7 +90,7 @@ pub struct Facts {
     pub ended_by_launcher: bool,
     /// Ranks that did not end well and are in no recorded call.
     pub outside: Vec<u32>,
-    /// Of an incomplete trace, when the time of each rank ended.
+    /// When the time of each rank ended, in an incomplete trace.
     pub ends: Vec<EndFacts>,
 }
 

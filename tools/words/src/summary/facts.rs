@@ -26,8 +26,8 @@ pub struct Summary {
     pub seconds: f64,
     /// That time of all ranks.
     pub rank_seconds: f64,
-    /// The share of that time that the ranks spend in collective calls, as far as it is known also of calls that were not
-    /// kept.
+    /// The share of that time that the ranks spend in collective calls, as far as it is known also of calls that were
+    /// not kept.
     pub collectives_share: Share,
     /// The share of all MPI calls that are timed, without MPI_Init and MPI_Finalize.
     pub mpi_share: Share,
@@ -59,8 +59,8 @@ pub struct Summary {
     pub undone: Undone,
     /// `null`: the trace holds no sample. Of one, the times above are estimates for all calls.
     pub sample: Option<Sample>,
-    /// Operations of which not all calls were kept, with those that were not. Without a sample the times above are of kept
-    /// calls, but for `collectives_share`.
+    /// Operations of which not all calls were kept, with those that were not. Without a sample the times above are of
+    /// kept calls, but for `collectives_share`.
     pub all_calls: Vec<AllCalls>,
     /// For each rank the processes that took its processor; `null`: not looked at.
     pub processes: Option<Vec<OfRank>>,
@@ -68,8 +68,8 @@ pub struct Summary {
     pub next: Option<String>,
 }
 
-/// The time since the last movement of any rank of the job, or of those of a verdict, until the job was ended; all ranks
-/// together.
+/// The time since the last movement of any rank of the job, or of those of a verdict, until the job was ended; all
+/// ranks together.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct HungFacts {
     pub seconds: f64,
@@ -110,8 +110,8 @@ pub struct Share {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct LossFacts {
-    /// The reason why the rank was late is `null` where it is not known, and between computing and other MPI calls, which
-    /// takes `MPITRACE_EVENTS=p2p-time` to tell apart.
+    /// The reason why the rank was late is `null` where it is not known, and between computing and other MPI calls,
+    /// which takes `MPITRACE_EVENTS=p2p-time` to tell apart.
     #[serde(flatten)]
     pub loss: Loss,
     /// The late rank was on its processor, and computed or was in other MPI calls.

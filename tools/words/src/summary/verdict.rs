@@ -257,8 +257,8 @@ fn interrupted(account: &Account) -> String {
     format!("{whose} {was} for {} in all: {advice}{}.", text::time(ns), also.unwrap_or_default())
 }
 
-/// The rank that the others wait for in point-to-point calls, where it is late for most of the time in these; else the rank
-/// that is in them for longest.
+/// The rank that the others wait for in point-to-point calls, where it is late for most of the time in these; else the
+/// rank that is in them for longest.
 fn point_to_point(account: &Account) -> String {
     let all = account.rank_parts()[RankPart::PointToPoint];
     let known: Vec<f64> = account.late_partners.iter().map(|late| late.ns).collect();
@@ -313,8 +313,8 @@ fn hung(account: &Account) -> String {
     unmoved(&account.knot, longest)
 }
 
-/// `Ranks 0-1 began and ended no MPI call in the last 12.0 s`: `knot` are the ranks that a verdict names; without them it
-/// is all.
+/// `Ranks 0-1 began and ended no MPI call in the last 12.0 s`: `knot` are the ranks that a verdict names; without them
+/// it is all.
 pub fn unmoved(knot: &[u32], ns: f64) -> String {
     let time = text::time(ns);
     match knot {
@@ -410,8 +410,8 @@ mod tests {
 
     use super::*;
 
-    /// Ranks 0 and 1 of a second each: rank 0 is in point-to-point calls for 400 ms, for 350 of which rank 1 was late, and
-    /// off its processor for so many of those; so long they compute.
+    /// Ranks 0 and 1 of a second each: rank 0 is in point-to-point calls for 400 ms, for 350 of which rank 1 was late,
+    /// and off its processor for so many of those; so long they compute.
     fn sentence(late_ms: f64, asleep_ms: f64, computing_ms: [f64; 2]) -> String {
         let rank = |(rank, ms): (u32, f64)| {
             let mut parts = RankParts::default();
