@@ -329,7 +329,7 @@ fn flagged(trials: u64) {
     }
 }
 
-/// The same of the pairs of noise and outliers of one half.
+/// Prints the shares of noise among the flagged repetitions for the pairs of noise and outliers of one half.
 fn flagged_of_pairs(trials: u64, half: &str) {
     println!("\nnoise with outliers, the {half} half; wanted: noise <= 3 % of the flagged ones");
     println!("{:22} {:>16} {:>6} {:>10} {:>8} {:>8}", "noise", "outliers", "n", "flagged", "noise, %", "recall");

@@ -1,2 +1,3 @@
-//! Measurements of mpitrace. Each is a program of its own: `cargo bench --bench NAME`. What it prints goes into
-//! docs/developers/measurements/ by `tests/measure.sh`.
+//! Measurements of mpitrace, each a program of its own: `cargo bench --bench NAME`. What comes in are programs, traces
+//! and random numbers that the measurement makes. What goes out is a table, which `tests/measure.sh` puts into
+//! docs/developers/measurements/.

@@ -17,7 +17,7 @@ use series::{Process, baselines};
 
 /// The penalties of PELT on ranks, in ln n: the least is the one in use, the others lower the rate of false warm-ups.
 const PELT: [f64; 8] = [3.0, 8.0, 14.0, 20.0, 32.0, 48.0, 64.0, 96.0];
-/// Those of Barrett's method: the published one first.
+/// The penalties of Barrett's method: the published one first.
 const BARRETT: [f64; 3] = [15.0, 30.0, 45.0];
 /// Methods compared.
 const METHODS: usize = 1 + PELT.len() + BARRETT.len();

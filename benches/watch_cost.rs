@@ -160,7 +160,7 @@ fn calls(trace: &Path) -> Vec<(u64, f64)> {
     (0..part.records()).filter(|&record| operation(record) == most).map(call).collect()
 }
 
-/// Of the calls that began in a window.
+/// The figures of the calls that began in a window.
 fn figures(calls: &[(u64, f64)], (from, to): (u64, u64)) -> [f64; SHOWN.len()] {
     let mut values: Vec<f64> =
         calls.iter().filter(|(began, _)| (from..to).contains(began)).map(|(_, run_time)| *run_time).collect();

@@ -23,7 +23,7 @@ fn disturbed(random: &mut Random, share: f64) -> f64 {
     0.02 * random.normal() + if is_disturbed { (2.0 + 48.0 * random.uniform()).ln() } else { 0.0 }
 }
 
-/// Those of a table of one operation. Constants were chosen on the first four.
+/// The scatters in the table of one operation. Constants were chosen on the first four.
 const SCATTERS: [Scatter; 10] = [
     NORMAL,
     ("5 % disturbed", |random| disturbed(random, 0.05)),

@@ -1,6 +1,7 @@
-//! `mpitrace benchmark`: commands that serve research on benchmarks.
+//! `mpitrace benchmark`: commands that serve research on benchmarks. What comes in are traces and run times that other
+//! tools have measured. What goes out are tables and JSON of how exact a way to measure is.
 //!
-//! The formulas by which benchmarks process their times ([`schemes`]), how they synchronise their ranks
+//! The crate has the formulas by which benchmarks process their times ([`schemes`]), how they synchronise their ranks
 //! ([`synchronisation_check`]), what two barriers prove of the time between them ([`barrier_bounds`]), the metrics by
 //! which a warm-up was looked for ([`metrics`]), how many repetitions and runs are enough ([`enough`]), and which of
 //! the MPI library's algorithms are faster for a program ([`algorithms`]). Traces are read and shown by the library of

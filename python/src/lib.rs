@@ -1,4 +1,5 @@
-//! The part of the Python package `mpitrace` that is Rust: a trace as JSON and as streams of Arrow record batches.
+//! The part of the Python package `mpitrace` that is Rust. What comes in are the paths of traces. What goes out are
+//! JSON and streams of Arrow record batches.
 //!
 //! Each function is one of the companion's library (`tools/export/src/in_memory/`), so both print the same numbers. The
 //! Python part (`mpitrace/`) makes dictionaries and tables of what comes from here.

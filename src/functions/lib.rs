@@ -1,7 +1,8 @@
-//! What is known of each MPI function that the preloaded library stands in front of.
+//! The MPI functions that the preloaded library stands in front of, and what is known of each.
 //!
-//! The functions are declared in `functions.table`, a line each; the head of that file explains the words of a line.
-//! The build script reads it. In goes the name of a function, out comes its [`Function`].
+//! What comes in is `functions.table`, which the build script reads and whose head explains the words of a line, and
+//! the name of a function. What goes out is its [`Function`]: form, pattern of communication, rule for the message
+//! size.
 
 mod function;
 mod lookup;

@@ -1,7 +1,8 @@
 //! Facts about MPI libraries and machines that the preloaded library and the companion share, each stated once.
 //!
-//! Plain data, and system calls where a fact has to be asked for. How an address is looked up differs between the two
-//! users (in the process itself, in a loaded library), so that stays with them.
+//! What comes in are names, numbers and addresses of a library or a kernel. What goes out is plain data, by system
+//! calls where a fact has to be asked for. How an address is looked up differs between the two users (in the process
+//! itself, in a loaded library), so that stays with them.
 
 pub mod abi;
 pub mod interruptions;

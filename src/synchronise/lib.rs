@@ -1,7 +1,9 @@
 //! The synchronisation of clocks, as one rank runs it together with the others.
 //!
-//! The methods stand on [`Peers`] alone: MPI in the traced program, threads in the tests. [`Method`] has their names,
-//! [`Exchange`] what a single ping-pong tells, [`synchronise()`] runs one.
+//! What comes in are readings of the local clock and messages of the others, by [`Peers`] alone: MPI in the traced
+//! program, threads in the tests. What goes out is a map from the local clock to the reference clock, or probes of
+//! pairs of clocks for the analysis. [`Method`] has the methods' names, [`Exchange`] what a single ping-pong tells,
+//! [`synchronise()`] runs one.
 
 mod drifts;
 mod exchange;

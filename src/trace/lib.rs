@@ -1,4 +1,4 @@
-//! What happened in a run: its calls matched into operations and their repetitions, on one clock for all ranks.
+//! The events of a run: its calls matched into operations and their repetitions, on one clock for all ranks.
 //!
 //! What comes in are the files that the preloaded library wrote, whole, damaged or of a job that was killed, and run
 //! times that other tools wrote as text ([`import`]). What goes out are repetitions with their times in nanoseconds,

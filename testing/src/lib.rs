@@ -1,5 +1,6 @@
-//! For tests and measurements: traces of programs that never ran, and random numbers that are the same everywhere. No
-//! crate that ships depends on it.
+//! For tests and measurements: traces of programs that never ran, and random numbers that are the same everywhere. What
+//! comes in are the calls of such a program and seeds. What goes out are trace files, programs and numbers; no crate
+//! that ships depends on it.
 
 pub mod binaries;
 pub mod invented;

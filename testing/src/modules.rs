@@ -136,7 +136,7 @@ fn read_file(path: &Path, module: &str, gathers: bool) -> Module {
     found
 }
 
-/// What stands between a word and the next semicolon.
+/// The texts between each place of a word and the next semicolon.
 fn statements<'c>(code: &'c str, word: &'c str) -> impl Iterator<Item = &'c str> {
     code.split(word).skip(1).filter_map(|rest| rest.split_once(';')).map(|(tree, _)| tree)
 }

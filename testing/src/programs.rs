@@ -87,7 +87,7 @@ pub fn halo(random: &mut Random, noise: &mut Random) -> Delayed {
     exchanging(random, noise, 1)
 }
 
-/// The same, and they meet after two to five such steps.
+/// All compute and exchange messages with their neighbours in a ring, two to five times before they meet.
 pub fn several_halos(random: &mut Random, noise: &mut Random) -> Delayed {
     let steps = 2 + (random.uniform() * 4.0) as usize;
     exchanging(random, noise, steps)

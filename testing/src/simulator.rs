@@ -14,7 +14,7 @@ use crate::synthetic::SyntheticRank;
 pub enum Action {
     /// It computes for so long, and is delayed for so long, which can be taken out.
     Compute(f64, f64),
-    /// The same, and the delay is time off the processor.
+    /// It computes for so long, and is off its processor for so long, which can be taken out.
     Sleep(f64, f64),
     /// It enters a call of this operation (index into [`Program::operations`]).
     Enter(usize),

@@ -34,7 +34,7 @@ pub struct SyntheticRank {
     position: Vec<u64>,
     repetition: Vec<u64>,
     operation: Vec<u32>,
-    /// Of the request of each call, zeros where it has none.
+    /// Values of the request of each call, zeros where it has none.
     requests: Vec<SyntheticRequest>,
     /// Ticks in point-to-point calls before each call.
     point_to_point: Vec<u64>,
@@ -113,7 +113,7 @@ impl SyntheticRank {
         new
     }
 
-    /// The same, whose calls that can wait had time stamps.
+    /// A rank as before whose calls that can wait had time stamps.
     pub fn stamped(mut self) -> SyntheticRank {
         self.times.rank.flags |= rank_times_flags::STAMPED;
         self.times.threads = vec![ThreadTimes::default()];
@@ -240,7 +240,7 @@ impl SyntheticRank {
         (last.tick, last.raw_ns) = (last.tick.max(exit), last.raw_ns.max(exit));
     }
 
-    /// The same of a non-blocking operation: from its start to its completion.
+    /// A kept call of a non-blocking operation: from its start to its completion, in ticks.
     pub fn call_with_request(&mut self, operation: u32, enter: u64, exit: u64, request: SyntheticRequest) {
         self.header.columns = (COLUMNS.len() + REQUEST_COLUMNS.len()) as u32;
         self.call(operation, enter, exit);
@@ -310,7 +310,7 @@ impl SyntheticRank {
         self.count(operation);
     }
 
-    /// The same, which took so many ticks: counted in the histogram of its operation.
+    /// A call not kept that took so many ticks: counted in the histogram of its operation.
     pub fn timed_call(&mut self, operation: u32, ticks: u64) {
         self.count(operation);
         let entry = &mut self.operations[operation as usize];

@@ -52,7 +52,7 @@ const TUNED: [(&str, &[&str]); 14] = [
     ("scatter", &["basic_linear", "binomial", "linear_nb"]),
 ];
 
-/// Those of a library.
+/// Collectives with the algorithms that a library has for them.
 fn tuned(library: &str) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut all: Vec<_> = TUNED.iter().map(|(collective, names)| (*collective, names.to_vec())).collect();
     for (collective, names) in &mut all {

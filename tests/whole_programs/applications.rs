@@ -54,7 +54,7 @@ struct Application {
     called: (&'static str, u64),
 }
 
-/// What is compared of a text.
+/// The part of a text that is compared.
 enum Compared {
     /// All lines but those with one of these words.
     Without(&'static [&'static str]),
@@ -64,7 +64,7 @@ enum Compared {
     Unordered,
     /// The lines with this word, without these columns, counted from 0.
     Columns(&'static str, &'static [usize]),
-    /// What this makes of it.
+    /// The lines that a function makes of it.
     By(fn(&str) -> Vec<String>),
     /// Each byte of the file.
     Bytes,
@@ -172,7 +172,7 @@ const POOL: Application = Application {
     ..PLAIN
 };
 
-/// What a run has given.
+/// The outputs of a run.
 struct Given {
     texts: Vec<Vec<String>>,
     seconds: f64,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// Seconds without movement after which there is a verdict on a broken program.
 const STUCK_S: f64 = 1.0;
-/// The same for slow programs, whose steps take a tenth of it.
+/// Seconds without movement for slow programs, whose steps take a tenth of it.
 const SLOW_STUCK_S: f64 = 2.0;
 /// A broken program has to have got a verdict by then, on however busy a machine.
 const LIMIT: Duration = Duration::from_secs(100);
@@ -115,7 +115,7 @@ pub struct Broken {
     pub which: &'static str,
     ranks: u32,
     pub live: Expected,
-    /// Of the trace that is recovered after the job was killed, or has died.
+    /// Verdict on the trace that is recovered after the job was killed, or has died.
     pub dead: Verdict,
 }
 

@@ -17,7 +17,7 @@ fn line_of(mark: &str) -> u64 {
     1 + text.lines().position(|line| line.ends_with(&format!("# {mark}"))).expect("the mark") as u64
 }
 
-/// Those of a program that is run by itself, and by mpi4py.
+/// Call sites in a Python program that is run by itself, and by mpi4py.
 fn python(case: &Case) {
     let launch = || case.launch(2, "places.py").trace().set("MPITRACE_CALLSITE", "1");
     for outcome in [launch().run(), launch().by_module("mpi4py").run()] {

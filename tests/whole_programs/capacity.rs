@@ -59,7 +59,7 @@ fn requests(case: &Case) {
 /// Turns of sampled.c.
 const TURNS: u64 = 3000;
 
-/// That every call of sampled.c is counted, and that all ranks have kept the same ones: so many records at most.
+/// Asserts that every call of sampled.c is counted, and that all ranks kept the same ones: so many records at most.
 #[track_caller]
 fn assert_is_sample(trace: &Trace, most: u64) {
     let info = trace.info();

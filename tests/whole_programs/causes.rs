@@ -119,7 +119,7 @@ struct Witness {
 #[derive(Clone, Debug)]
 struct Named {
     kind: String,
-    /// Of a rank that was off its processor: why.
+    /// Why a rank was off its processor.
     because: Option<String>,
     rank: Option<u32>,
     ns: f64,

@@ -127,7 +127,7 @@ pub fn run_on(case: &Case, cluster: &[OsString], launcher: &[OsString], launch: 
     launch.run_by(&[&before, cluster, &script[..], launcher].concat())
 }
 
-/// The same without the tracer. On a busy machine Open MPI 4 fails to connect between the nodes at times.
+/// Runs a program without the tracer. On a busy machine Open MPI 4 fails to connect between the nodes at times.
 pub fn untraced(case: &Case, launcher: &[OsString]) -> Outcome {
     let mut outcome = run(case, launcher, false);
     for _ in 0..2 {

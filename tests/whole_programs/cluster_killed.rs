@@ -29,7 +29,7 @@ fn kill(case: &Case, how: &str, launcher: &[OsString]) -> (Outcome, Trace) {
     kill_on(case, &case.folder, &[], how, launcher)
 }
 
-/// The same with the trace in this folder, on a cluster with these variables.
+/// Runs endless.c as [`kill`], with the trace in this folder, on a cluster with these variables.
 fn kill_on(case: &Case, folder: &Path, variables: &[OsString], how: &str, launcher: &[OsString]) -> (Outcome, Trace) {
     let trace = folder.join("recovered.mpitrace");
     let companion = binaries::companion();

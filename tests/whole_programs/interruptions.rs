@@ -48,7 +48,7 @@ fn mechanism_of(trace: &Trace) -> u16 {
 /// The settings under which the mechanism that they name works here, with the mechanism.
 const MECHANISMS: [(&str, u16); 2] = [("page", interruptions_by::EVENT_PAGE), ("rseq", interruptions_by::RSEQ)];
 
-/// Those behind the first record of rank 1 and up to its last, between which lies the program's own count.
+/// Interruptions behind the first record of rank 1 and up to its last, between which lies the program's own count.
 fn behind_the_first(part: &Part) -> Vec<InterruptionEntry> {
     part.interruptions().iter().filter(|entry| (1..NO_RECORD).contains(&entry.record)).copied().collect()
 }

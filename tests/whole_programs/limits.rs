@@ -42,7 +42,7 @@ const fn mounted(name: &'static str, run: fn(&Case)) -> Test {
 
 /// Calls on each rank: their records take more than the first two steps in which memory is taken.
 const CALLS: u64 = 50_000;
-/// Those, and one on the world, on two ranks.
+/// Records of two ranks, each of which makes [`CALLS`] and one call on the world.
 const RECORDS: u64 = 2 * (CALLS + 1);
 
 /// Shell commands before the job, in a mount namespace of its own. `$0` is the argument.

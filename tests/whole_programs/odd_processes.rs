@@ -11,9 +11,9 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Those that start without a launcher.
+/// Libraries whose programs start without a launcher.
 const ALONE: On = On::Only(&["ompi4", "mpich4", "mpich5", "mpich5-abi", "ompi5"]);
-/// Those that then come to an end, without the tracer: Open MPI waits for ever in MPI_Finalize.
+/// Libraries whose programs end without descriptors and without the tracer: Open MPI waits for ever in MPI_Finalize.
 const WITHOUT_DESCRIPTORS: On = On::Only(&["mpich4", "mpich5", "mpich5-abi"]);
 
 /// The libraries that come to an end, without the tracer, where that is done in MPI_Finalize: MPICH 4 aborts.

@@ -20,7 +20,7 @@ pub const TESTS: &[Test] = &[
     Test::new("are_not_those_of_receives_that_were_cancelled", cancelled),
 ];
 
-/// Those with an mpif.h of their own: that of another library has another MPI_ANY_SOURCE.
+/// Libraries with an mpif.h of their own: that of another library has another MPI_ANY_SOURCE.
 const WITH_FORTRAN: On = On::Only(&["ompi4", "mpich4"]);
 
 fn traced(case: &Case, ranks: u32, program: &str) -> Outcome {

@@ -76,7 +76,7 @@ fn under_run(case: &Case) {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// What cannot be kept is as many records as `info` calls lost.
+/// As many records cannot be kept as `info` calls lost.
 fn lost(case: &Case, how: &str, room: &str) {
     let (outcome, recovered) = ended(case, how, room);
     let info = recovered.info();

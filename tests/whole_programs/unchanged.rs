@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Those that the checkers know their way about: others fill the report with errors of their own.
+/// Libraries that the checkers know their way about: others fill the report with errors of their own.
 const EITHER: On = On::Only(&["ompi4", "mpich4"]);
 
 pub const TESTS: &[Test] = &[

@@ -144,7 +144,7 @@ fn groups(case: &Case) {
     mismatches(case, ["groups.c", "kinds"], &in_some.chain(at_call).collect::<Vec<_>>());
 }
 
-/// Of a program of four ranks these are stated: kind, communicator, position, ranks and function.
+/// Asserts which mismatches are stated of a program of four ranks: kind, communicator, position, ranks and function.
 fn mismatches(case: &Case, program: [&'static str; 2], expected: &[String]) {
     let outcome = case.launch(4, program[0]).arg(program[1]).trace().run();
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);

@@ -145,7 +145,7 @@ fn too_many(case: &Case) {
     }
 }
 
-/// What MPI_T gives the program is the same without the tracer, with it, and while it reads variables itself.
+/// MPI_T gives the program the same without the tracer, with it, and while it reads variables itself.
 fn own_use(case: &Case) {
     for first in [&[][..], &["first"]] {
         let launch = || first.iter().fold(case.launch(1, "own_tools_interface.c"), |launch, &word| launch.arg(word));

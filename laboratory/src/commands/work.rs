@@ -40,7 +40,7 @@ struct Overhead {
     operation: Description,
     /// From the start until it was found complete, ns.
     total_ns: Option<f64>,
-    /// That less the time of the work alone, ns.
+    /// `total_ns` less the time of the work alone, ns.
     overhead_by_work_ns: Option<f64>,
 }
 

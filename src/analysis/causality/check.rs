@@ -26,11 +26,11 @@ pub(super) struct Check<'a> {
     rule: Rule,
     /// By their ranks in the communicator.
     members: Vec<Member<'a>>,
-    /// Of the repetition at hand, for each member: its entry, ns, or minus infinity where it does not count; ...
+    /// Entry of each member in the repetition at hand, ns; minus infinity where it does not count.
     entries: Vec<f64>,
-    /// ... its exit, or not a number; ...
+    /// Exit of each member, ns; not a number where it does not count.
     exits: Vec<f64>,
-    /// ... and the latest entry that the exit depends on, with its member.
+    /// The latest entry that each exit depends on, ns, with its member.
     latest: Vec<(usize, f64)>,
 }
 

@@ -35,7 +35,7 @@ pub struct Causality {
     /// Exits that lie before an entry they depend on by more than the 95 % errors of both times together. An error that
     /// is not stated counts as 0.
     pub violated: u64,
-    /// The same by the plain times.
+    /// Exits that lie before such an entry by the plain times, without errors.
     pub violated_raw: u64,
     /// Where an exit lies furthest before an entry, by the plain times.
     #[serde(skip)]

@@ -25,7 +25,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Those of a diagnosis.
+    /// The counters by which a group differs, as a diagnosis found them: one for each finding.
     pub fn counters(diagnosis: &Diagnosis) -> Vec<Counted> {
         let of_finding = |finding: &Finding| {
             let examined = &diagnosis.metrics[finding.metric];
@@ -157,7 +157,7 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
 }
 
 impl Causes {
-    /// Those of a diagnosis alone, where there is no trace: what its counters explain of the groups' run times.
+    /// The causes by a diagnosis alone, where there is no trace: what its counters explain of the groups' run times.
     pub fn explained_by_counters(diagnosis: &Diagnosis) -> Causes {
         let (mut found, counted) = (Causes::default(), Counted::counters(diagnosis));
         for (index, group) in diagnosis.groups.iter().enumerate() {

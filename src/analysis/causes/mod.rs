@@ -14,10 +14,10 @@
 //!
 //! The rest of the communication beyond what is usual may have a cause on another rank, and has an upper bound there:
 //!
-//! 4. A rank that depends on one that was off its processor in the call has been held up for at most that time. The same
-//!    for one that the tracer may have delayed.
-//! 5. In the first repetition, what is left is the cost of the first call.
-//! 6. Of what is left in other groups, a counter that differs significantly has the share that its statistics state.
+//! 4. A rank that depends on one that was off its processor in the call has been held up for at most that time. The
+//! same for one that the tracer may have delayed. 5. In the first repetition, what is left is the cost of the first
+//! call. 6. Of what is left in other groups, a counter that differs significantly has the share that its statistics
+//! state.
 //!
 //! Time that no evidence explains is stated as that.
 
@@ -47,7 +47,7 @@ use serde::Serialize;
 /// The causes of an operation's slow repetitions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Causes {
-    /// Those that have enough time to be named, the most first.
+    /// The causes that have enough time to be named, the most first.
     pub causes: Vec<Cause>,
     /// The groups of slow repetitions, and the steady ones.
     #[serde(rename = "times")]
@@ -69,18 +69,18 @@ pub struct Cause {
     pub ns: f64,
     /// The most that it may be, ns.
     pub most_ns: f64,
-    /// Of the group's extra time, 0 to 1; for steady ones of all time in these calls.
+    /// Share of the group's extra time, 0 to 1; for steady ones of all time in these calls.
     pub share: f64,
     /// Repetitions in which it happens.
     pub count: usize,
     /// The part of `ns` that is communication of ranks to which it did not happen, or of which it is all that is known:
     /// what the account has as excess of the first repetitions and of outliers.
     pub communication_ns: f64,
-    /// Of a late rank: why it was late.
+    /// Why a late rank was late; `None` for other kinds.
     pub late: Option<Late>,
-    /// Of a rank that was off its processor: why, for `ns`.
+    /// Why a rank was off its processor, for `ns`.
     pub off: Off,
-    /// Of a counter: the probability of such a difference by chance, after the correction for the number of tests.
+    /// For a counter, the probability of such a difference by chance, after the correction for the number of tests.
     pub p: Option<f64>,
 }
 
@@ -91,7 +91,7 @@ pub enum Kind {
     LateRank,
     /// A rank was off its processor, in the call or before it.
     Interrupted,
-    /// The same, and it was on another processor afterwards.
+    /// A rank was off its processor, and on another one afterwards.
     Migration,
     /// The tracer itself delayed a rank.
     Perturbed,

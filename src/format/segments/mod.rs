@@ -1,4 +1,5 @@
-//! What a running process keeps in memory of its node: read while it runs, and made a trace when it was killed.
+//! Segments: memory of the node in which a running process keeps its records. They are read while it runs, and made
+//! into a trace when it was killed.
 
 pub mod block_file;
 pub mod live;

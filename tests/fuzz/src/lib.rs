@@ -1,5 +1,5 @@
 //! The common part of the targets: they read hostile files as the companion does, and look at all that it would look
-//! at.
+//! at. What comes in are bytes of the fuzzer, as seeds or changed. What goes out is nothing, or a failure.
 //!
 //! A target fails where the code under it panics, overflows, allocates more than libFuzzer's limits, takes longer than
 //! its time limit, or breaks a promise that is asserted here.

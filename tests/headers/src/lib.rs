@@ -1,7 +1,8 @@
 //! The declarations of the table of `libmpitrace.so`, as data, and the page that is made of it.
 //!
-//! A function is declared once, in `src/functions/functions.table`. The preloaded library expands it into exported
-//! functions, this crate into a list that can be held against the headers of MPI libraries. One parser reads both.
+//! What comes in is `src/functions/functions.table`, where a function is declared once. What goes out is a list that
+//! can be held against the headers of MPI libraries; the preloaded library expands the table into exported functions.
+//! One parser serves both.
 
 mod declared;
 /// The parser of the table, with which the preloaded library is built.

@@ -52,7 +52,7 @@ pub fn program(mpi: &Mpi, name: &str) -> PathBuf {
     }
 }
 
-/// The same program, built so that it checks its accesses to memory.
+/// Builds a program so that it checks its accesses to memory.
 pub fn sanitized(mpi: &Mpi, name: &str) -> PathBuf {
     compile(mpi, name, &mpi.c, &["-g", "-O1", "-pthread", "-fsanitize=address"])
 }

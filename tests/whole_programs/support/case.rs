@@ -86,8 +86,9 @@ impl<'m> Case<'m> {
         trace
     }
 
-    /// The same, where ranks may still be ending: MPICH's launcher does not wait for the last one if the code is 0, and
-    /// the first thread of a process can be gone before the others have let go of its files. `recover` waits for them.
+    /// The recovered trace where ranks may still be ending: MPICH's launcher does not wait for the last one if the code
+    /// is 0, and the first thread of a process can be gone before the others have let go of its files. `recover` waits
+    /// for them.
     pub fn recover_soon(&self) -> Trace {
         self.recovered("soon.mpitrace")
     }

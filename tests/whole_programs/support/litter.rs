@@ -27,7 +27,7 @@ pub fn sweep() {
     sweep_older(YOUNG);
 }
 
-/// The same when no job runs any more.
+/// Removes what jobs of this user have made, of whatever age: for when no job runs any more.
 pub fn sweep_all() {
     sweep_older(Duration::ZERO);
 }

@@ -101,7 +101,7 @@ fn combinations(test: &Test, libraries: &Libraries) -> Vec<&'static str> {
     }
 }
 
-/// Those of the first tier.
+/// The libraries that a test runs on in the first tier.
 fn first(test: &Test, name: &str, all: &[&'static str], libraries: &Libraries) -> Vec<&'static str> {
     match test.first {
         First::None => Vec::new(),

@@ -29,7 +29,7 @@ pub struct Info {
     pub counters_limited: BTreeMap<String, String>,
     /// Of messages and their time, by name.
     pub counter_totals: BTreeMap<String, Total>,
-    /// Those whose values are scaled up in some calls.
+    /// Counters whose values are scaled up in some calls.
     pub counters_scaled: Vec<String>,
     pub factors: BTreeMap<String, String>,
     /// The ranks of each.
@@ -42,7 +42,7 @@ pub struct Info {
     pub not_matched: Vec<serde_json::Value>,
     /// Messages whose data types differ from those of their receives, as they are in JSON.
     pub different_types: Vec<serde_json::Value>,
-    /// Those of which not all calls were kept.
+    /// Operations of which not all calls were kept.
     pub all_calls: Vec<AllCalls>,
 }
 
@@ -78,7 +78,7 @@ pub struct AllCalls {
     pub per_rank: Vec<CallsOfRank>,
 }
 
-/// The same of one rank.
+/// All calls of one rank, kept or not.
 #[derive(Deserialize, Debug)]
 pub struct CallsOfRank {
     pub calls: u64,
@@ -259,7 +259,7 @@ impl Trace {
         self.json("clock", &[])
     }
 
-    /// The same, estimated by another method than the run's.
+    /// The exit code, and what was told by another method than the run's.
     #[track_caller]
     pub fn clock_by(&self, method: &str) -> (i32, Synchronised) {
         self.json("clock", &["--method", method])

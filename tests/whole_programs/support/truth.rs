@@ -23,7 +23,7 @@ pub struct Truth {
 pub struct Compared {
     /// Calls that the program counted.
     pub returned: u64,
-    /// Of those that the trace should have, the ones that it has not.
+    /// Calls that the trace should have and has not.
     pub lost: u64,
     /// Calls that the trace has and the program did not make.
     pub invented: u64,

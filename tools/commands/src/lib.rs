@@ -1,8 +1,8 @@
-//! The commands of `mpitrace`, a folder each: its options, and what it does with them. In comes the command line of a
-//! process. Out go what the crates below make of it, on standard output or in files, messages on standard error, and an
-//! exit code.
+//! The commands of `mpitrace`, a folder each: its options, and what it does with them. What comes in is the command
+//! line of a process. What goes out is what the crates below make of it, on standard output or in files, messages on
+//! standard error, and an exit code.
 //!
-//! What is public is used by the laboratory, whose commands are `mpitrace benchmark`.
+//! The laboratory, whose commands are `mpitrace benchmark`, uses what is public.
 
 #![allow(missing_docs, reason = "fields and methods whose names say it all")]
 

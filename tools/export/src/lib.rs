@@ -1,6 +1,6 @@
-//! Ways out: the calls of a trace as other tools read them, a file or folder for each format. In come calls, with the
-//! results that belong to them. Out go files and streams in formats of other tools, and record batches in memory; Arrow
-//! and Parquet are known here alone.
+//! Ways out: the calls of a trace as other tools read them, a file or folder for each format. What comes in are calls,
+//! with the results that belong to them. What goes out are files and streams in formats of other tools, and record
+//! batches in memory; Arrow and Parquet are known here alone.
 
 #![allow(missing_docs, reason = "fields and methods whose names say it all")]
 

@@ -1,6 +1,6 @@
 //! The processes of a job: how a launcher starts them with the tracer, which MPI library they have, how they are
-//! observed while they run, and the stacks of their threads. In come command lines, process numbers and segments in
-//! memory. Out go ends, samples and stacks; the times of calls are not looked at here.
+//! observed while they run, and the stacks of their threads. What comes in are command lines, process numbers and
+//! segments in memory. What goes out are ends, samples and stacks; the times of calls are not looked at here.
 
 #![allow(missing_docs, reason = "fields and methods whose names say it all")]
 

@@ -1,4 +1,4 @@
-//! The program `mpitrace`: all of it is in the library beside this file.
+//! The program `mpitrace`: all of it is in the crates `mpitrace_commands` and `mpitrace_laboratory`.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,6 @@
-//! The fingerprint of a micro-benchmark (thesis, section 4.7: MPI-MiBFi), and the ways to look at it. In come the run
-//! times and counters of a source. Out go a [`page`], static [`pictures`], or lines in the [`terminal`].
+//! The fingerprint of a micro-benchmark (thesis, section 4.7: MPI-MiBFi), and the ways to look at it. What comes in are
+//! the run times and counters of a source. What goes out is a [`page`], static [`pictures`], or lines in the
+//! [`terminal`].
 //!
 //! [`measured`] takes what a source has measured, and [`make`] makes a [`fingerprint::Report`] of it. All else only
 //! draws: every number comes out of [`make`].

@@ -1,6 +1,6 @@
 //! How things are shown: words and numbers as people read them, tables, pictures, progress, and the files that they go
-//! to. In come numbers, names and the marks of a plot; of traces it knows nothing. Out go lines on standard output and
-//! on standard error, JSON, and files that are never half there.
+//! to. What comes in are numbers, names and the marks of a plot; of traces it knows nothing. What goes out are lines on
+//! standard output and on standard error, JSON, and files that are never half there.
 
 #![allow(missing_docs, reason = "fields and methods whose names say it all")]
 

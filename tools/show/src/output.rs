@@ -108,7 +108,7 @@ impl Output {
 
 /// A place for data, as JSON and CSV, whose lines stay as they are.
 pub trait DataSink {
-    /// It, for all that is written from now on.
+    /// The sink, for all that is written from now on.
     fn data(&mut self) -> &mut dyn Write;
 }
 

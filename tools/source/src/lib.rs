@@ -1,6 +1,6 @@
-//! Opens what the user names: traces, or run times that other tools have measured. In come files and the options that
-//! say which of their operations, repetitions and run times are meant. Out go operations with their repetitions and
-//! times behind one interface, and the warnings about what is incomplete.
+//! Opens what the user names: traces, or run times that other tools have measured. What comes in are files and the
+//! options that say which of their operations, repetitions and run times are meant. What goes out are operations with
+//! their repetitions and times behind one interface, and the warnings about what is incomplete.
 //!
 //! One operation's columns are made at a time, each rank's by itself: memory is for what is looked at, not for the
 //! trace.

@@ -1,6 +1,6 @@
 //! Facts become sentences: the summary of a run, where ranks are, calls that do not belong together, what was left
-//! undone, and the facts of `info`. In come results of the analysis. Out go the structures that JSON is made of, and
-//! lines for people; nothing is read from a file or printed here.
+//! undone, and the facts of `info`. What comes in are results of the analysis. What goes out are the structures that
+//! JSON is made of, and lines for people; nothing is read from a file or printed here.
 
 #![allow(missing_docs, reason = "fields and methods whose names say it all")]
 

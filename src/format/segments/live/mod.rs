@@ -28,7 +28,7 @@ pub struct Segment {
     pub run: u32,
     /// The process that holds the file's lock, as this process numbers it.
     pub holder: Holder,
-    /// It, open for reading.
+    /// The segment's file, open for reading.
     pub file: File,
 }
 
@@ -39,7 +39,7 @@ pub enum Holder {
     Nobody,
     /// A process that cannot be seen from here, in another namespace of process numbers.
     Unseen,
-    /// This one.
+    /// The process with this number.
     Process(u32),
 }
 

@@ -1,5 +1,5 @@
-//! What a killed process took with it: entries of tables for which the folder of the segment had no room lay in private
-//! memory, and the file has zeros in their place.
+//! Entries of tables that a killed process took with it: where the folder of the segment had no room they lay in
+//! private memory, and the file has zeros in their place.
 
 use super::tables::Tables;
 use crate::layout::*;

@@ -12,7 +12,7 @@ use super::{Seed, segment};
 /// Traces of several shapes.
 ///
 /// # Errors
-/// Those of writing to the temporary folder.
+/// The temporary folder cannot be written to.
 pub fn all() -> std::io::Result<Vec<Seed>> {
     let folder = std::env::temp_dir().join(format!("mpitrace-seeds-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;

@@ -1,4 +1,4 @@
-//! What a node writes after each look, as one line of JSON.
+//! A frame: the line of JSON that a node writes after each look.
 
 use std::collections::BTreeMap;
 

@@ -24,7 +24,7 @@ pub struct Summary {
     pub unknown_s: Option<f64>,
     /// The longest time of any rank from MPI_Init to MPI_Finalize.
     pub seconds: f64,
-    /// That time of all ranks.
+    /// The times of all ranks from MPI_Init to MPI_Finalize together, s.
     pub rank_seconds: f64,
     /// The share of that time that the ranks spend in collective calls, as far as it is known also of calls that were
     /// not kept.
