@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use mpitrace_statistics::categories::{Category, Class, Robust, RobustCategories, Roth, Rule};
 use mpitrace_statistics::median;
 use series::random::{exponential, normal};
-use series::{Kind, Process, reporting, tuning};
+use series::{NoiseKind, Process, reporting, tuning};
 
 /// Lengths of stationary series.
 const LENGTHS: [usize; 7] = [12, 23, 40, 100, 300, 1000, 3000];
@@ -252,7 +252,7 @@ fn cliffs(processes: &[Process], trials: u64) {
 fn outliers(processes: &[Process], trials: u64) {
     println!("\noutliers beyond 5 standard deviations; wanted: precision and recall >= .95 each");
     println!("{:22} {:>6} {:>22} {:>22}", "series", "n", "roth: precision recall", "robust");
-    for process in processes.iter().filter(|process| process.kind == Kind::Outliers) {
+    for process in processes.iter().filter(|process| process.kind == NoiseKind::Outliers) {
         for length in WITH_OUTLIERS {
             let mut counts = [[0_u64; 3]; 2];
             for seed in 0..trials {

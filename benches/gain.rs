@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use mpitrace_analysis::account::{Account, Because, Kind};
+use mpitrace_analysis::account::{Account, Because, LossKind};
 use mpitrace_analysis::replay::{self, Gain};
 use mpitrace_statistics::categories::Rule;
 use mpitrace_testing::Random;
@@ -113,20 +113,20 @@ fn predicted(delayed: &Delayed) -> Gain {
         // What was late in a call before is late by the same delay.
         let asleep = loss.because.is_some_and(|because| because.is_off());
         let is_earlier = loss.because == Some(Because::EarlierCall);
-        loss.kind == Kind::LateRank
+        loss.kind == LossKind::LateRank
             && loss.rank == Some(delayed.rank as u32)
             && (is_earlier || asleep == delayed.asleep)
     };
     // Of several that wait for it in point-to-point calls each waits for the same delay.
     let awaits_rank = |loss: &mpitrace_analysis::account::Loss| {
-        loss.kind == Kind::PointToPoint && loss.late() == Some(delayed.rank as u32)
+        loss.kind == LossKind::PointToPoint && loss.late() == Some(delayed.rank as u32)
     };
     let all = account.losses(false);
     // What keeps the rank from its processor is known by itself.
     let sleeps = |loss: &mpitrace_analysis::account::Loss| {
         delayed.asleep
             && loss.operation.is_none()
-            && loss.kind == Kind::Interrupted
+            && loss.kind == LossKind::Interrupted
             && loss.rank == Some(delayed.rank as u32)
     };
     let waiting = all.iter().find(|loss| awaits_rank(loss));

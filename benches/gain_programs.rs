@@ -13,7 +13,7 @@ use mpitrace_testing::binaries;
 use std::path::Path;
 use std::process::Command;
 
-use mpitrace_analysis::account::{Account, Because, Kind, Loss};
+use mpitrace_analysis::account::{Account, Because, Loss, LossKind};
 use mpitrace_analysis::replay::{self, Gain};
 use mpitrace_statistics::categories::Rule;
 use mpitrace_trace::clock::Clock;
@@ -98,7 +98,7 @@ fn predicted(trace: &Path) -> Result<[f64; 3], &'static str> {
     let trace = Trace::open(&[trace]).expect("a trace");
     let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
     let account = Account::new(&trace, &clock, &operations, Rule::default());
-    let of_kind = |kind: Kind| {
+    let of_kind = |kind: LossKind| {
         let losses = account.losses(false).into_iter().filter(move |loss| loss.kind == kind && loss.late() == Some(1));
         let mut all: Vec<Loss> = Vec::new();
         for loss in losses.filter(|loss| loss.because != Some(Because::PointToPoint)) {
@@ -110,7 +110,7 @@ fn predicted(trace: &Path) -> Result<[f64; 3], &'static str> {
         }
         all
     };
-    let kinds = [Kind::LateRank, Kind::PointToPoint].map(of_kind);
+    let kinds = [LossKind::LateRank, LossKind::PointToPoint].map(of_kind);
     let sum = |losses: &Vec<Loss>| losses.iter().map(|loss| loss.ns).sum::<f64>();
     let losses = kinds.into_iter().max_by(|one, other| sum(one).total_cmp(&sum(other))).unwrap_or_default();
     let gains = replay::gains(&trace, &clock, &operations, &account, &losses);

@@ -48,7 +48,7 @@ fn start() {
     let _ = std::fs::remove_dir_all(&scratch);
 }
 
-struct Row {
+struct InitRow {
     name: String,
     tracer: Option<PathBuf>,
     settings: &'static [&'static str],
@@ -57,7 +57,7 @@ struct Row {
 
 fn measure(scratch: &Path) {
     let runs: usize = variable("RUNS", "15").parse().expect("RUNS is a number");
-    let row = |name: &str, tracer: Option<PathBuf>, settings| Row {
+    let row = |name: &str, tracer: Option<PathBuf>, settings| InitRow {
         name: name.to_owned(),
         tracer,
         settings,
@@ -79,7 +79,7 @@ fn measure(scratch: &Path) {
     println!("| MPI_Init, {runs} runs | median | quartiles | added |");
     println!("|---|---|---|---|");
     let mut untraced = None;
-    for Row { name, milliseconds, .. } in &mut rows {
+    for InitRow { name, milliseconds, .. } in &mut rows {
         milliseconds.sort_by(f64::total_cmp);
         let at = |share: f64| milliseconds[((milliseconds.len() - 1) as f64 * share).round() as usize];
         let median = at(0.5);

@@ -180,10 +180,10 @@ fn numbers(values: &[f64]) -> impl Sized {
 
 struct Rows {
     rounds: usize,
-    rows: Vec<Row>,
+    rows: Vec<SpeedRow>,
 }
 
-struct Row {
+struct SpeedRow {
     name: &'static str,
     seconds: f64,
     /// The value that it is held against.
@@ -207,7 +207,7 @@ impl Rows {
             drop(result);
         }
         eprintln!("{name}: {seconds:.3} s");
-        self.rows.push(Row { name, seconds, against, peak: status("VmHWM:"), of_files });
+        self.rows.push(SpeedRow { name, seconds, against, peak: status("VmHWM:"), of_files });
         seconds
     }
 

@@ -4,7 +4,7 @@
 use fastrand::Rng;
 
 use super::random::{autoregressive, exponential, gamma, normal, uniform};
-use super::{Kind, Noise, Process, dependent, independent, plain};
+use super::{Noise, NoiseKind, Process, dependent, independent, plain};
 
 /// The seed of the division.
 const DIVISION: u64 = 20_261_125;
@@ -78,7 +78,7 @@ pub fn noises() -> Vec<Process> {
     all.push(daemon("daemon 1/97 x3", 97.0, 0.1, 3.0, 1));
     all.push(levels_of("levels for 5 to 50, x1.15", &[1.0, 1.15], 5.0, 50.0, 0.03));
     all.push(levels_of("three levels for 5 to 50", &[1.0, 1.15, 1.4], 5.0, 50.0, 0.03));
-    all.push(dependent("blocks of 20, x1.5", Kind::Outliers, 0.0, |length, random| {
+    all.push(dependent("blocks of 20, x1.5", NoiseKind::Outliers, 0.0, |length, random| {
         let mut x: Vec<f64> = (0..length + 20).map(|_| (0.03 * normal(random)).exp()).collect();
         for from in 0..length {
             if random.f64() < 1.0 / 700.0 {
@@ -87,7 +87,7 @@ pub fn noises() -> Vec<Process> {
         }
         x.split_off(20)
     }));
-    all.push(dependent("shots that fade", Kind::Outliers, 0.0, |length, random| {
+    all.push(dependent("shots that fade", NoiseKind::Outliers, 0.0, |length, random| {
         let mut x = vec![1.0; length + 200];
         for from in 0..length + 200 {
             if random.f64() < 1.0 / 150.0 {
@@ -106,16 +106,18 @@ pub fn noises() -> Vec<Process> {
     for (name, tick, one) in
         [("ticks 10 of 200", 0.05, 0.02), ("ticks 10 of 404", 10.0 / 404.0, 0.015), ("ticks 1 of 26", 1.0 / 26.0, 0.03)]
     {
-        let process = independent(name, Kind::Ticks, move |random| (one * normal(random)).exp());
+        let process = independent(name, NoiseKind::Ticks, move |random| (one * normal(random)).exp());
         all.push(Process { tick, ..process });
     }
     all.push(Process {
         tick: 10.0 / 150.0,
-        ..independent("ticks 10 of 150, skewed", Kind::Ticks, |random| 1.0 + 0.02 * (gamma(4.0, random) / 2.0 - 2.0))
+        ..independent("ticks 10 of 150, skewed", NoiseKind::Ticks, |random| {
+            1.0 + 0.02 * (gamma(4.0, random) / 2.0 - 2.0)
+        })
     });
     all.push(Process {
         tick: 1.0 / 20.0,
-        ..independent("ticks 1 of 20, skewed", Kind::Ticks, |random| 1.0 + 0.035 * gamma(2.0, random))
+        ..independent("ticks 1 of 20, skewed", NoiseKind::Ticks, |random| 1.0 + 0.035 * gamma(2.0, random))
     });
     all
 }
@@ -250,7 +252,7 @@ fn logarithms(
     z: impl Fn(usize, &mut Rng) -> Vec<f64> + 'static,
 ) -> Process {
     let all = move |length: usize, random: &mut Rng| z(length, random).iter().map(|z| (sigma * z).exp()).collect();
-    dependent(name, Kind::Autoregressive, correlation_time, all)
+    dependent(name, NoiseKind::Autoregressive, correlation_time, all)
 }
 
 /// A second-order autoregressive process of variance 1 that rings.
@@ -287,12 +289,12 @@ fn daemon(name: &'static str, every: f64, varies: f64, height: f64, together: us
         }
         Noise { factor, outlier }
     };
-    Process { name, kind: Kind::Outliers, correlation_time: 0.0, tick: 0.0, make: Box::new(make) }
+    Process { name, kind: NoiseKind::Outliers, correlation_time: 0.0, tick: 0.0, make: Box::new(make) }
 }
 
 /// Every so many repetitions are slow, from any on.
 fn periodic(name: &'static str, every: usize, height: f64) -> Process {
-    dependent(name, Kind::Modes, 0.0, move |length, random| {
+    dependent(name, NoiseKind::Modes, 0.0, move |length, random| {
         let phase = random.usize(0..every);
         let one = |i: usize, random: &mut Rng| if (i + phase).is_multiple_of(every) { height } else { 1.0 } * (0.02 * normal(random)).exp();
         (0..length).map(|i| one(i, random)).collect()
@@ -315,7 +317,7 @@ fn switching(
     sigma: f64,
     duration: impl Fn(&mut Rng) -> f64 + 'static,
 ) -> Process {
-    dependent(name, Kind::LongMemory, f64::INFINITY, move |length, random| {
+    dependent(name, NoiseKind::LongMemory, f64::INFINITY, move |length, random| {
         let mut level = random.usize(0..levels.len());
         let mut left = duration(random) * random.f64();
         let mut x = Vec::with_capacity(length);

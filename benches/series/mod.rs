@@ -30,7 +30,7 @@ pub struct Noise {
 
 /// The kinds of noise that a table has a row for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NoiseKind {
     /// Independent, one mode, no outliers.
     Plain,
     /// Autoregressive.
@@ -53,7 +53,7 @@ pub struct Process {
     /// In tables.
     pub name: &'static str,
     /// Which row it belongs to.
-    pub kind: Kind,
+    pub kind: NoiseKind,
     /// The sum of the correlations at all lags from 1 on: its memory, in repetitions. Infinite for long memory.
     pub correlation_time: f64,
     /// The tick of the clock, in levels; 0: none.
@@ -85,10 +85,10 @@ impl Process {
 
 /// A process of independent numbers.
 fn plain(name: &'static str, one: impl Fn(&mut Rng) -> f64 + 'static) -> Process {
-    independent(name, Kind::Plain, one)
+    independent(name, NoiseKind::Plain, one)
 }
 
-fn independent(name: &'static str, kind: Kind, one: impl Fn(&mut Rng) -> f64 + 'static) -> Process {
+fn independent(name: &'static str, kind: NoiseKind, one: impl Fn(&mut Rng) -> f64 + 'static) -> Process {
     let make = move |length: usize, random: &mut Rng| Noise {
         factor: (0..length).map(|_| one(random)).collect(),
         outlier: Vec::new(),
@@ -99,7 +99,7 @@ fn independent(name: &'static str, kind: Kind, one: impl Fn(&mut Rng) -> f64 + '
 /// A process with a memory.
 fn dependent(
     name: &'static str,
-    kind: Kind,
+    kind: NoiseKind,
     correlation_time: f64,
     all: impl Fn(usize, &mut Rng) -> Vec<f64> + 'static,
 ) -> Process {

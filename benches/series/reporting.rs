@@ -3,7 +3,7 @@
 use fastrand::Rng;
 
 use super::random::{autoregressive, exponential, gamma, laplace, normal, uniform};
-use super::{Kind, Noise, Process, dependent, independent, plain};
+use super::{Noise, NoiseKind, Process, dependent, independent, plain};
 
 /// All of them.
 pub fn processes() -> Vec<Process> {
@@ -23,22 +23,22 @@ pub fn processes() -> Vec<Process> {
         }),
     ];
     for (name, phi) in [("AR(1) .6, Laplace", 0.6), ("AR(1) .97, Laplace", 0.97)] {
-        all.push(dependent(name, Kind::Autoregressive, phi / (1.0 - phi), move |length, random| {
+        all.push(dependent(name, NoiseKind::Autoregressive, phi / (1.0 - phi), move |length, random| {
             autoregressive(length, phi, random, laplace).iter().map(|z| 1.0 + 0.06 * z).map(positive).collect()
         }));
     }
     // The sum of a persistent process and of independent noise of the same variance.
-    all.push(dependent("AR(1) .95 and white", Kind::Autoregressive, 9.5, |length, random| {
+    all.push(dependent("AR(1) .95 and white", NoiseKind::Autoregressive, 9.5, |length, random| {
         let z = autoregressive(length, 0.95, random, normal);
         z.iter().map(|z| (0.07 * z + 0.07 * normal(random)).exp()).collect()
     }));
     // Gamma marginals: each value shares a random part of the one before (Lewis, McKenzie & Hugus 1989).
-    all.push(dependent("gamma, AR .9", Kind::Autoregressive, 9.0, |length, random| {
+    all.push(dependent("gamma, AR .9", NoiseKind::Autoregressive, 9.0, |length, random| {
         let z = [(); 3].map(|()| autoregressive(length, 0.9_f64.sqrt(), random, normal));
         (0..length).map(|i| 0.85 + 0.05 * z.iter().map(|z| z[i] * z[i]).sum::<f64>()).collect()
     }));
     // 1/f^0.5 or so: autoregressive processes whose memories are 4 times as long each.
-    all.push(dependent("sum of AR(1)", Kind::LongMemory, f64::INFINITY, |length, random| {
+    all.push(dependent("sum of AR(1)", NoiseKind::LongMemory, f64::INFINITY, |length, random| {
         let mut sum = vec![0.0; length];
         let (mut memory, mut weight) = (1.0_f64, 1.0_f64);
         for _ in 0..6 {
@@ -51,7 +51,7 @@ pub fn processes() -> Vec<Process> {
         sum.iter().map(|z| (0.04 * z).exp()).collect()
     }));
     // Sources that are on and off for times of heavy tails (Willinger et al., 1997): H = (3 - 2.4) / 2 + ... = 0.8.
-    all.push(dependent("on and off, 1.4", Kind::LongMemory, f64::INFINITY, |length, random| {
+    all.push(dependent("on and off, 1.4", NoiseKind::LongMemory, f64::INFINITY, |length, random| {
         let mut sum: Vec<f64> = (0..length).map(|_| 0.5 * normal(random)).collect();
         for _ in 0..20 {
             let (mut i, mut on) = (0, random.bool());
@@ -72,11 +72,11 @@ pub fn processes() -> Vec<Process> {
         }
         sum.iter().map(|z| (0.04 * (z - 4.0)).exp()).collect()
     }));
-    all.push(independent("three modes", Kind::Modes, |random| {
+    all.push(independent("three modes", NoiseKind::Modes, |random| {
         let mode = [1.0, 1.0, 1.0, 1.15, 1.15, 1.6][random.usize(0..6)];
         mode * (1.0 + 0.02 * normal(random))
     }));
-    all.push(dependent("two modes that last 3", Kind::Modes, 1.0, |length, random| {
+    all.push(dependent("two modes that last 3", NoiseKind::Modes, 1.0, |length, random| {
         let mut slow = random.bool();
         (0..length)
             .map(|_| {
@@ -86,14 +86,14 @@ pub fn processes() -> Vec<Process> {
             .collect()
     }));
     for (name, deviation, tick) in [("tick .09, gamma", 0.08, 0.09), ("tick .05, gamma", 0.03, 0.05)] {
-        let process = independent(name, Kind::Ticks, move |random| {
+        let process = independent(name, NoiseKind::Ticks, move |random| {
             let shape = 1.0 / (deviation * deviation);
             gamma(shape, random) / shape
         });
         all.push(Process { tick, ..process });
     }
     // The usual value, or a tick or two more.
-    all.push(independent("90 % ties, upwards", Kind::Ticks, |random| {
+    all.push(independent("90 % ties, upwards", NoiseKind::Ticks, |random| {
         let more = random.f64();
         1.0 + if more < 0.9 {
             0.0
@@ -147,5 +147,5 @@ fn bursts(name: &'static str, rate: f64, mean: f64) -> Process {
         }
         Noise { factor, outlier }
     };
-    Process { name, kind: Kind::Outliers, correlation_time: 0.0, tick: 0.0, make: Box::new(make) }
+    Process { name, kind: NoiseKind::Outliers, correlation_time: 0.0, tick: 0.0, make: Box::new(make) }
 }

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 
 use super::random::{autoregressive, fractional, gamma, normal, uniform};
-use super::{Kind, Noise, Process, dependent, independent, plain};
+use super::{Noise, NoiseKind, Process, dependent, independent, plain};
 
 /// All of them.
 pub fn processes() -> Vec<Process> {
@@ -26,15 +26,15 @@ pub fn processes() -> Vec<Process> {
         ("AR(1) .98 sd .03", 0.98, 0.03),
     ] {
         let logs = move |length: usize, random: &mut Rng| autoregressive(length, phi, random, normal);
-        all.push(logarithms(name, Kind::Autoregressive, phi / (1.0 - phi), sigma, logs));
+        all.push(logarithms(name, NoiseKind::Autoregressive, phi / (1.0 - phi), sigma, logs));
     }
     for (name, d) in [("long memory .1", 0.1), ("long memory .2", 0.2), ("long memory .3", 0.3)] {
         let logs = move |length: usize, random: &mut Rng| fractional(length, d, random);
-        all.push(logarithms(name, Kind::LongMemory, f64::INFINITY, 0.05, logs));
+        all.push(logarithms(name, NoiseKind::LongMemory, f64::INFINITY, 0.05, logs));
     }
     for (name, share) in [("two modes .5", 0.5), ("two modes .2", 0.2)] {
         let one = move |random: &mut Rng| (0.03 * normal(random)).exp() * if random.f64() < share { 1.3 } else { 1.0 };
-        all.push(independent(name, Kind::Modes, one));
+        all.push(independent(name, NoiseKind::Modes, one));
     }
     for (name, sigma, tick) in [
         ("tick .067 sd .027", 0.027, 0.067),
@@ -43,10 +43,10 @@ pub fn processes() -> Vec<Process> {
         ("90 % ties", 0.02, 0.0658),
         ("99 % ties", 0.01, 0.0515),
     ] {
-        let process = independent(name, Kind::Ticks, move |random| (sigma * normal(random)).exp());
+        let process = independent(name, NoiseKind::Ticks, move |random| (sigma * normal(random)).exp());
         all.push(Process { tick, ..process });
     }
-    all.push(independent("90 % equal", Kind::Ticks, |random| {
+    all.push(independent("90 % equal", NoiseKind::Ticks, |random| {
         if random.f64() < 0.9 { 1.0 } else { (0.05 * normal(random)).exp() }
     }));
     for (name, share, cluster) in [
@@ -67,7 +67,7 @@ pub fn processes() -> Vec<Process> {
 /// exp(sigma z) of these z.
 fn logarithms(
     name: &'static str,
-    kind: Kind,
+    kind: NoiseKind,
     correlation_time: f64,
     sigma: f64,
     z: impl Fn(usize, &mut Rng) -> Vec<f64> + 'static,
@@ -93,5 +93,5 @@ fn clusters(name: &'static str, share: f64, length_of_cluster: usize) -> Process
         }
         Noise { factor, outlier }
     };
-    Process { name, kind: Kind::Outliers, correlation_time: 0.0, tick: 0.0, make: Box::new(make) }
+    Process { name, kind: NoiseKind::Outliers, correlation_time: 0.0, tick: 0.0, make: Box::new(make) }
 }

@@ -35,7 +35,7 @@ struct Benchmark {
 }
 
 /// The numbers of one run for one size.
-struct Row {
+struct SizeRow {
     /// us, as printed.
     printed: f64,
     /// us, by the same rule out of the trace.
@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
              warm-up | outliers | class | us, median of the good | its interval |\n\
              |--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|--:|--:|"
         );
-        let mut all: Vec<Vec<Row>> = SIZES.iter().map(|_| Vec::new()).collect();
+        let mut all: Vec<Vec<SizeRow>> = SIZES.iter().map(|_| Vec::new()).collect();
         for run in 0..runs {
             let trace = scratch.join(format!("{run}.mpitrace"));
             let rows = benchmark.run(&trace)?;
@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         for (bytes, rows) in SIZES.iter().zip(&all) {
-            let apart = |of: fn(&Row) -> f64| {
+            let apart = |of: fn(&SizeRow) -> f64| {
                 let values: Vec<f64> = rows.iter().map(of).collect();
                 let (least, largest) =
                     (values.iter().copied().fold(f64::INFINITY, f64::min), values.iter().copied().fold(0.0, f64::max));
@@ -180,7 +180,7 @@ fn mpirun(program: &Path) -> Command {
 
 impl Benchmark {
     /// One run: for each size what it prints and what the trace says.
-    fn run(&self, trace: &Path) -> Result<Vec<(u64, Row)>, Box<dyn Error>> {
+    fn run(&self, trace: &Path) -> Result<Vec<(u64, SizeRow)>, Box<dyn Error>> {
         let mut command = (self.command)(&self.program);
         // Launchers pass the environment on, and are no MPI programs themselves.
         command.env("LD_PRELOAD", binaries::tracer()).env("MPITRACE_OUTPUT", trace).env("MPITRACE_VERBOSE", "0");
@@ -191,7 +191,7 @@ impl Benchmark {
         }
         let trace = Trace::open(&[trace])?;
         let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
-        let of_size = |&bytes: &u64| -> Result<(u64, Row), Box<dyn Error>> {
+        let of_size = |&bytes: &u64| -> Result<(u64, SizeRow), Box<dyn Error>> {
             let printed = text.lines().filter_map(self.line).find(|(size, _)| *size == bytes);
             let (_, printed) = printed.ok_or_else(|| format!("no line of {bytes} bytes:\n{text}"))?;
             let is_it = |operation: &&Operation| {
@@ -204,7 +204,13 @@ impl Benchmark {
         SIZES.iter().map(of_size).collect()
     }
 
-    fn row(&self, printed: f64, operation: &Operation, trace: &Trace, clock: &Clock) -> Result<Row, Box<dyn Error>> {
+    fn row(
+        &self,
+        printed: f64,
+        operation: &Operation,
+        trace: &Trace,
+        clock: &Clock,
+    ) -> Result<SizeRow, Box<dyn Error>> {
         let rows: Vec<usize> = operation.complete_rows().collect();
         let of_rank = |member: usize| -> Vec<f64> {
             let part = operation.parts[member];
@@ -232,7 +238,7 @@ impl Benchmark {
         let removed = |rule: Removal| rule.apply(&longest).1;
         let middle = median(&mut longest.clone()).unwrap_or(f64::NAN);
         let count = |category| found.categories.count(category);
-        Ok(Row {
+        Ok(SizeRow {
             printed,
             traced: (self.number)(&counted) / 1e3,
             calls,
@@ -251,7 +257,7 @@ impl Benchmark {
     }
 }
 
-impl Row {
+impl SizeRow {
     fn print(&self, bytes: u64, run: usize) {
         let [tukey, mpibench, medians, early, outliers] = self.removed;
         let interval = self.interval.map_or("none".to_owned(), |[lower, upper]| format!("{lower:.2} to {upper:.2}"));

@@ -10,13 +10,13 @@
 /// A type of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Basic {
-    kind: Kind,
+    kind: ElementKind,
     /// Bytes; `None`: the Fortran compiler's options decide.
     bytes: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum ElementKind {
     /// A character, or an integer of one byte.
     Character,
     Signed,
@@ -160,7 +160,7 @@ pub fn code(name: &str) -> Option<u32> {
 /// compared.
 #[must_use]
 pub fn basic(name: &str) -> Option<Basic> {
-    use Kind::{Character, Complex, Float, Signed, Unsigned};
+    use ElementKind::{Character, Complex, Float, Signed, Unsigned};
     let (kind, bytes) = match name.strip_prefix("MPI_")? {
         "CHAR" | "CHARACTER" | "SIGNED_CHAR" | "UNSIGNED_CHAR" | "INT8_T" | "UINT8_T" | "INTEGER1" => (Character, 1),
         "SHORT" | "INT16_T" | "INTEGER2" => (Signed, 2),

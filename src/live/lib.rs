@@ -44,4 +44,4 @@ pub use snapshot::{Snapshot, State};
 pub use starting::Starting;
 pub use stragglers::{Straggler, Stragglers, Waiting};
 pub use summary::Summary;
-pub use verdict::{Kind, Stuck, verdict};
+pub use verdict::{Stuck, StuckKind, verdict};

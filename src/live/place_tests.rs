@@ -11,7 +11,7 @@ use mpitrace_trace::reader::Trace;
 
 use super::place::snapshot;
 use super::snapshot::{MessageWait, Partner, Snapshot, State, Wait};
-use super::verdict::{Kind, verdict};
+use super::verdict::{StuckKind, verdict};
 
 fn snapshot_of_trace(name: &str, ranks: &[SyntheticRank]) -> Snapshot {
     let path: PathBuf = std::env::temp_dir().join(format!("mpitrace-place-{}-{name}", std::process::id()));
@@ -53,14 +53,14 @@ fn a_rank_waits_for_a_request_in_a_wait_for_it_and_nowhere_else() {
         assert_eq!((found.ranks[0].state, &found.ranks[0].waits[..]), (State::OtherMpi, &[][..]), "{function}");
         // The others are not said to wait for each other.
         let stuck = verdict(&found, 0.0).unwrap();
-        assert_eq!((stuck.kind, &stuck.ranks[..]), (Kind::MissingRank, &[2][..]), "{function}");
+        assert_eq!((stuck.kind, &stuck.ranks[..]), (StuckKind::MissingRank, &[2][..]), "{function}");
     }
     for function in ["MPI_Wait", "MPI_Waitall", "MPI_Waitany"] {
         let found = snapshot_of_trace("waited", &with_one_outstanding(function, WAITED_FOR));
         let wait = Wait { function: Some("MPI_Ibarrier"), communicator: Some(1), sequence: Some(0) };
         assert_eq!(found.ranks[0].waits, [wait], "{function}");
         let stuck = verdict(&found, 0.0).unwrap();
-        assert_eq!((stuck.kind, &stuck.ranks[..]), (Kind::Cycle, &[0, 1][..]), "{function}");
+        assert_eq!((stuck.kind, &stuck.ranks[..]), (StuckKind::Cycle, &[0, 1][..]), "{function}");
     }
 }
 
@@ -86,7 +86,7 @@ fn how_a_rank_ended_is_known_of_a_trace() {
     assert_eq!(died, [true, false, false]);
     assert_eq!(found.exit_code, Some(2));
     let stuck = verdict(&found, 0.0).unwrap();
-    assert_eq!((stuck.kind, &stuck.ranks[..]), (Kind::DeadRank, &[0][..]));
+    assert_eq!((stuck.kind, &stuck.ranks[..]), (StuckKind::DeadRank, &[0][..]));
 }
 
 /// Rank 0 waits for a message of rank 1 on a communicator where that is rank 0, which has sent it two there.

@@ -22,7 +22,7 @@ use super::snapshot::{MessageWait, Partner, RankNow, Snapshot, State, Wait};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stuck {
     /// The kind of the cause.
-    pub kind: Kind,
+    pub kind: StuckKind,
     /// World ranks that are the cause, ascending: of a mismatch those that call something else than most ranks.
     pub ranks: Vec<u32>,
     /// Index into [`Snapshot::communicators`]: where other ranks wait for them.
@@ -35,7 +35,7 @@ pub struct Stuck {
 
 /// Kinds of causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StuckKind {
     /// A rank has not come, and does not compute: it sleeps, or is in another part of MPI.
     MissingRank,
     /// Calls that do not belong together.
@@ -52,7 +52,7 @@ pub enum Kind {
     PointToPoint,
 }
 
-names!(Kind {
+names!(StuckKind {
     MissingRank => "missing-rank",
     Mismatch => "mismatch",
     Cycle => "cycle",
@@ -73,7 +73,7 @@ pub fn verdict(snapshot: &Snapshot, stuck_s: f64) -> Option<Stuck> {
     waiting.retain(|rank| graph.partners.contains_key(rank) || calls.insert(&graph.ranks[rank].waits));
     let found = waiting.into_iter().find_map(|rank| graph.cause_of(rank)).or_else(|| graph.cause_without_collectives());
     // A rank that is not seen may be the one that the call waits for, and may be computing.
-    let found = found.filter(|stuck| stuck.kind != Kind::PointToPoint || !snapshot.has_unseen());
+    let found = found.filter(|stuck| stuck.kind != StuckKind::PointToPoint || !snapshot.has_unseen());
     with_deaths(snapshot, found)
 }
 
@@ -82,7 +82,7 @@ pub fn verdict(snapshot: &Snapshot, stuck_s: f64) -> Option<Stuck> {
 fn with_deaths(snapshot: &Snapshot, found: Option<Stuck>) -> Option<Stuck> {
     let died: Vec<u32> = snapshot.ranks.iter().filter(|rank| rank.has_died()).map(|rank| rank.rank).collect();
     let was_aborted = snapshot.ranks.iter().any(|rank| rank.state == State::Abort);
-    let is_of_its_own = |stuck: &Stuck| matches!(stuck.kind, Kind::Mismatch | Kind::Cycle);
+    let is_of_its_own = |stuck: &Stuck| matches!(stuck.kind, StuckKind::Mismatch | StuckKind::Cycle);
     if was_aborted || found.as_ref().is_some_and(is_of_its_own) {
         return found;
     }
@@ -90,7 +90,7 @@ fn with_deaths(snapshot: &Snapshot, found: Option<Stuck>) -> Option<Stuck> {
         return found.filter(|_| snapshot.ended_by_launcher().is_none());
     }
     let (communicator, sequence) = found.map_or((None, None), |found| (found.communicator, found.sequence));
-    Some(Stuck { kind: Kind::DeadRank, ranks: died, communicator, sequence, seconds: f64::INFINITY })
+    Some(Stuck { kind: StuckKind::DeadRank, ranks: died, communicator, sequence, seconds: f64::INFINITY })
 }
 
 /// True if a rank is where it makes no collective call any more.
@@ -222,23 +222,23 @@ impl<'s> Graph<'s> {
             return Some(self.stuck(kind, ranks, waiting, &reached));
         }
         if let Some(knot) = self.knot(&reached) {
-            return Some(self.stuck(Kind::Cycle, knot, waiting, &reached));
+            return Some(self.stuck(StuckKind::Cycle, knot, waiting, &reached));
         }
         // Not every function waits for all ranks that have not come: one that moves may end the circle.
         let all_stand = reached.iter().all(|&rank| self.has_stood(rank) || !self.is_alive(rank));
         if let Some(circle) = self.circle(waiting, &reached).filter(|_| all_stand) {
-            return Some(self.stuck(Kind::Cycle, circle, waiting, &reached));
+            return Some(self.stuck(StuckKind::Cycle, circle, waiting, &reached));
         }
         let waiting_there = || needed.iter().copied().chain([waiting]).filter(|&rank| self.has_stood(rank));
         let absent: BTreeSet<u32> = waiting_there().flat_map(|rank| self.missing_of(rank)).collect();
         if let Some(ranks) = self.those(&absent, never_comes) {
-            return Some(self.stuck(Kind::MissingRank, ranks, waiting, &reached));
+            return Some(self.stuck(StuckKind::MissingRank, ranks, waiting, &reached));
         }
         // Their message never comes.
         let partners = |rank: &RankNow| self.partners.get(&rank.rank);
         let is_over = |rank: &RankNow| partners(rank).is_some_and(|all| all.iter().all(|&other| self.is_over(other)));
         if let Some(ranks) = self.those(&waiting_there().collect(), is_over) {
-            return Some(self.stuck(Kind::PointToPoint, ranks, waiting, &reached));
+            return Some(self.stuck(StuckKind::PointToPoint, ranks, waiting, &reached));
         }
         if !all_stand {
             return None;
@@ -257,10 +257,10 @@ impl<'s> Graph<'s> {
     }
 
     /// The ranks that have ended, else those that are stopped.
-    fn gone(&self, ranks: &BTreeSet<u32>) -> Option<(Kind, Vec<u32>)> {
+    fn gone(&self, ranks: &BTreeSet<u32>) -> Option<(StuckKind, Vec<u32>)> {
         let is = |state: State| self.those(ranks, |rank| rank.state == state);
-        let dead = is(State::Dead).map(|dead| (Kind::DeadRank, dead));
-        dead.or_else(|| Some((Kind::StoppedRank, is(State::Stopped)?)))
+        let dead = is(State::Dead).map(|dead| (StuckKind::DeadRank, dead));
+        dead.or_else(|| Some((StuckKind::StoppedRank, is(State::Stopped)?)))
     }
 
     /// Ranks among these that wait for each other whatever all others do: each of them waits in a call that no library
@@ -278,15 +278,15 @@ impl<'s> Graph<'s> {
     }
 
     /// The cause among ranks that do not move.
-    fn cause_among(&self, ranks: &BTreeSet<u32>) -> Option<(Kind, Vec<u32>)> {
+    fn cause_among(&self, ranks: &BTreeSet<u32>) -> Option<(StuckKind, Vec<u32>)> {
         let loops = |rank: &RankNow| rank.state == State::Computing && rank.uses_processor == Some(true);
         if let Some(found) = self.those(ranks, loops) {
-            return Some((Kind::EndlessLoop, found));
+            return Some((StuckKind::EndlessLoop, found));
         }
         if let Some(found) = self.those(ranks, |rank| !rank.in_point_to_point) {
-            return Some((Kind::MissingRank, found));
+            return Some((StuckKind::MissingRank, found));
         }
-        Some((Kind::PointToPoint, self.those(ranks, |rank| rank.in_point_to_point)?))
+        Some((StuckKind::PointToPoint, self.those(ranks, |rank| rank.in_point_to_point)?))
     }
 
     fn those(&self, ranks: &BTreeSet<u32>, is: impl Fn(&RankNow) -> bool) -> Option<Vec<u32>> {
@@ -319,7 +319,7 @@ impl<'s> Graph<'s> {
         let mut ranks: Vec<u32> = others.flat_map(|call| &call.ranks).copied().collect();
         ranks.sort_unstable();
         Some(Stuck {
-            kind: Kind::Mismatch,
+            kind: StuckKind::Mismatch,
             ranks,
             communicator: Some(found.communicator_id),
             sequence: Some(found.sequence),
@@ -347,7 +347,7 @@ impl<'s> Graph<'s> {
     }
 
     /// The verdict on these ranks, at the call in which others wait for them.
-    fn stuck(&self, kind: Kind, ranks: Vec<u32>, waiting: u32, reached: &BTreeSet<u32>) -> Stuck {
+    fn stuck(&self, kind: StuckKind, ranks: Vec<u32>, waiting: u32, reached: &BTreeSet<u32>) -> Stuck {
         let places = || [waiting].into_iter().chain(reached.iter().copied());
         let call = places().find_map(|rank| self.call_that_waits(rank, &ranks));
         let place = call.or_else(|| places().find_map(|rank| self.message_that_waits(rank, &ranks)));

@@ -100,7 +100,7 @@ static LAYOUTS: [Layout; 6] = [
 
 /// The function and the line of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PythonPlace {
     /// The file of its code.
     pub file: String,
     /// The function; from 3.11 on with its class.
@@ -151,7 +151,7 @@ impl Layout {
     }
 
     /// The place of a frame. `None`: it is none of Python's.
-    pub fn place(&self, memory: &impl Memory, frame: u64) -> Option<Place> {
+    pub fn place(&self, memory: &impl Memory, frame: u64) -> Option<PythonPlace> {
         if let Some(owner) = self.owner
             && memory.read(frame.wrapping_add(owner), 1)? == [OWNED_BY_C]
         {
@@ -171,7 +171,7 @@ impl Layout {
                 by_locations(&table, first, counter.wrapping_sub(code.wrapping_add(self.instructions)) / 2)
             }
         };
-        Some(Place { file: self.text(memory, file?)?, name: self.text(memory, name?)?, line })
+        Some(PythonPlace { file: self.text(memory, file?)?, name: self.text(memory, name?)?, line })
     }
 
     /// A string of Python.

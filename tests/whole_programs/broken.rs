@@ -217,7 +217,7 @@ pub struct Look {
     job: String,
     ranks: Option<u32>,
     #[serde(rename = "where")]
-    pub places: Vec<Place>,
+    pub places: Vec<RankPlace>,
     pub mismatches: Vec<Mismatch>,
     waiting: Waiting,
     pub stuck: Option<Stuck>,
@@ -239,13 +239,13 @@ struct Straggler {
 #[derive(Deserialize, Debug)]
 pub struct Info {
     #[serde(rename = "where")]
-    pub places: Vec<Place>,
+    pub places: Vec<RankPlace>,
     pub mismatches: Vec<Mismatch>,
     pub stuck: Option<Stuck>,
 }
 
 #[derive(Deserialize, Debug)]
-pub struct Place {
+pub struct RankPlace {
     pub rank: Option<u32>,
     pub state: String,
     pub function: Option<String>,

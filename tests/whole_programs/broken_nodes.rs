@@ -39,7 +39,7 @@ pub const TESTS: &[Test] = &[
 
 /// A line of broken.sh.
 #[derive(Deserialize)]
-struct Row {
+struct BrokenRow {
     which: String,
     live: Option<Look>,
     dead: Option<Info>,
@@ -77,7 +77,7 @@ fn are_found(case: &Case, programs: &[&Broken]) {
     words.extend([tracer().into(), broken.into(), interface(case).into()]);
     words.extend(programs.iter().map(|program| program.which.into()));
     let finished = on_head(case, &words, 400);
-    let rows: Vec<Row> = values(&finished);
+    let rows: Vec<BrokenRow> = values(&finished);
     assert_eq!(rows.len(), programs.len(), "{}\n{}", finished.stdout, finished.stderr);
     for (row, program) in rows.iter().zip(programs) {
         println!("{}: {:?}", row.which, row.live);

@@ -4,7 +4,7 @@
 //! the simulated clocks are a thousand seconds apart, so that a wrong sign, a lost map or a wrong scale shows and no
 //! load of the machine does; beyond that an error may be as large as the run itself says.
 
-use crate::support::trace::{Row, Synchronised};
+use crate::support::trace::{DumpRow, Synchronised};
 use crate::support::{Case, On, Outcome, Test, build, companion};
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -139,7 +139,7 @@ fn eight_ranks(case: &Case) {
 }
 
 /// The repetitions that the tracer says it has delayed.
-fn perturbed(rows: &[Row], rank: u64) -> usize {
+fn perturbed(rows: &[DumpRow], rank: u64) -> usize {
     rows.iter().filter(|row| row.rank == rank && row.perturbed).count()
 }
 
@@ -267,7 +267,7 @@ fn exported(case: &Case) {
         let [from_ns, to_ns] = [to - 1, to].map(|at| points[at]["global_ns"].as_f64().expect("ns"));
         from_ns - (to_ns - from_ns) * read(to - 1) / (read(to) - read(to - 1))
     };
-    let rows: Vec<Row> = outcome.trace.dump(&[]).into_iter().filter(|row| row.function == "MPI_Barrier").collect();
+    let rows: Vec<DumpRow> = outcome.trace.dump(&[]).into_iter().filter(|row| row.function == "MPI_Barrier").collect();
     assert_eq!((rows.len(), outcome.stdout.lines().count()), (40, 40));
     for rank in 0..2 {
         let stamps =

@@ -1,7 +1,7 @@
 //! Counters per repetition: the kernel's, and those of code inside the stack.
 
 use crate::support::companion::{self, mpitrace};
-use crate::support::trace::Row;
+use crate::support::trace::DumpRow;
 use crate::support::{Case, On, Outcome, Test};
 
 pub const TESTS: &[Test] = &[
@@ -26,11 +26,11 @@ fn traced(case: &Case, program: &str, events: &str) -> Outcome {
 }
 
 #[track_caller]
-fn value(row: &Row, name: &str) -> u64 {
+fn value(row: &DumpRow, name: &str) -> u64 {
     row.counters.get(name).copied().flatten().unwrap_or_else(|| panic!("no {name} in {row:?}"))
 }
 
-fn of<'r>(rows: &'r [Row], function: &str) -> Vec<&'r Row> {
+fn of<'r>(rows: &'r [DumpRow], function: &str) -> Vec<&'r DumpRow> {
     rows.iter().filter(|row| row.function == function).collect()
 }
 
@@ -58,7 +58,7 @@ fn inside(case: &Case) {
     // The region is charged nowhere: the time in collective calls is that of the calls.
     let summary = mpitrace(&["summary".as_ref(), outcome.trace.path.as_os_str(), "--json".as_ref()]);
     let summary = companion::json(&summary);
-    let in_calls = |rows: &mut dyn Iterator<Item = &Row>| -> f64 {
+    let in_calls = |rows: &mut dyn Iterator<Item = &DumpRow>| -> f64 {
         rows.map(|row| 1e-9 * (row.exit_ns.unwrap_or(row.enter_ns) - row.enter_ns)).sum()
     };
     let expected = in_calls(&mut rows.iter().filter(|row| row.function.starts_with("MPI_")));
@@ -96,7 +96,7 @@ fn kernel(case: &Case) {
         assert!(row.repetition % 4 == 2 || row.repetition < 4 || faults < PAGES, "{row:?}");
     }
     for rank in 0..2 {
-        let mut of_rank: Vec<&Row> = of(&rows, "iteration").into_iter().filter(|row| row.rank == rank).collect();
+        let mut of_rank: Vec<&DumpRow> = of(&rows, "iteration").into_iter().filter(|row| row.rank == rank).collect();
         of_rank.sort_by_key(|row| row.repetition);
         for three in of_rank.windows(3) {
             // The readings of the clock lie outside of the row's time stamps, and between those of its neighbours. A

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::trace::Row;
+use crate::support::trace::DumpRow;
 use crate::support::{Case, Test};
 use mpitrace_format::layout::*;
 use mpitrace_trace::reader::{Part, Trace};
@@ -212,7 +212,7 @@ fn long(case: &Case) {
         let traced = case.launch(2, "interrupted.c").arg("long").trace().run();
         let rows = traced.trace.dump(&["--rank", "0"]);
         let of_world: Vec<_> = rows.iter().filter(|row| row.communicator == "MPI_COMM_WORLD").collect();
-        let took = |row: &Row| row.exit_ns.expect("an exit") - row.enter_ns;
+        let took = |row: &DumpRow| row.exit_ns.expect("an exit") - row.enter_ns;
         assert_eq!(of_world.len(), 10);
         assert!(took(of_world[0]) > 2.9e9, "{:?}", of_world[0]);
         assert!(of_world.windows(2).all(|pair| pair[0].exit_ns.expect("an exit") <= pair[1].enter_ns), "{rows:?}");

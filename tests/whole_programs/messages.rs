@@ -1,6 +1,6 @@
 //! Point-to-point and one-sided messages, counted between the collectives.
 
-use crate::support::trace::Row;
+use crate::support::trace::DumpRow;
 use crate::support::{Case, Test, companion};
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ const KINDS: [[u64; 8]; 7] = [
     [0, 0, 0, 0, 4, 84, 3, 100],
 ];
 
-fn rows(case: &Case, events: Option<&str>) -> Vec<Row> {
+fn rows(case: &Case, events: Option<&str>) -> Vec<DumpRow> {
     let plain = case.launch(2, "messages.c").run();
     let launch = case.launch(2, "messages.c").trace();
     let traced = match events {
@@ -41,7 +41,7 @@ fn rows(case: &Case, events: Option<&str>) -> Vec<Row> {
 }
 
 /// The barriers, with what was counted for all calls since the one before: windows are made and fenced in between.
-fn up_to_barriers(mut rows: Vec<Row>) -> Vec<Row> {
+fn up_to_barriers(mut rows: Vec<DumpRow>) -> Vec<DumpRow> {
     rows.sort_by(|a, b| (a.rank, a.enter_ns).partial_cmp(&(b.rank, b.enter_ns)).expect("times"));
     let mut since: BTreeMap<String, u64> = BTreeMap::new();
     let mut barriers = Vec::new();
@@ -114,7 +114,7 @@ fn time(case: &Case) {
     assert_eq!(traced.trace.info().counters, ["p2p-time"]);
     let rows = traced.trace.dump(&[]);
     for rank in 0..3 {
-        let mine: Vec<&Row> = rows.iter().filter(|row| row.rank == rank).collect();
+        let mine: Vec<&DumpRow> = rows.iter().filter(|row| row.rank == rank).collect();
         assert_eq!(mine.len(), 11, "rank {rank}");
         for pair in mine.windows(2) {
             let spent = pair[1].counters["p2p-time"].expect("a value");

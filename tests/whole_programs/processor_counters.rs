@@ -1,7 +1,7 @@
 //! Counters of the processor on programs that execute a known number of instructions. They run where the machine has a
 //! PMU: here if it has one, and in the emulated machine of tests/machine/.
 
-use crate::support::trace::Row;
+use crate::support::trace::DumpRow;
 use crate::support::{Case, Launch, On, Outcome, Test, build};
 use mpitrace_platform::perf::{self, Attributes, flag};
 use std::ffi::OsString;
@@ -57,7 +57,7 @@ pub fn run(launch: Launch) -> Outcome {
 
 /// The least value of a counter among the calls of this size on a rank, and how many elements its operator had in each.
 #[track_caller]
-fn least(rows: &[Row], rank: u64, bytes: u64, name: &str) -> (u64, u64) {
+fn least(rows: &[DumpRow], rank: u64, bytes: u64, name: &str) -> (u64, u64) {
     let calls = rows.iter().filter(|row| (row.rank, row.bytes) == (rank, bytes) && row.function == "MPI_Allreduce");
     let values = calls.map(|row| {
         let value = |name: &str| row.counters.get(name).copied().flatten();
@@ -69,7 +69,7 @@ fn least(rows: &[Row], rank: u64, bytes: u64, name: &str) -> (u64, u64) {
 /// By how much the larger calls exceed the smaller ones on a rank, each by its least value, and by how many
 /// instructions the loop does.
 #[track_caller]
-pub fn excess(rows: &[Row], rank: u64, name: &str, turns: u64) -> (u64, u64) {
+pub fn excess(rows: &[DumpRow], rank: u64, name: &str, turns: u64) -> (u64, u64) {
     let ((few, of_few), (many, of_many)) = (least(rows, rank, FEW, name), least(rows, rank, MANY, name));
     (many.wrapping_sub(few), (of_many - of_few) * turns * OF_A_TURN)
 }

@@ -1,6 +1,6 @@
 //! Performance variables of the MPI library per repetition, of a provider of the tests' own and of what libraries have.
 
-use crate::support::trace::Row;
+use crate::support::trace::DumpRow;
 use crate::support::{Case, On, Outcome, Test, build};
 
 pub const TESTS: &[Test] = &[
@@ -37,13 +37,13 @@ fn with_provider(case: &Case, patterns: &str) -> Outcome {
     outcome
 }
 
-fn values(row: &Row, names: &[&str]) -> Vec<Option<u64>> {
+fn values(row: &DumpRow, names: &[&str]) -> Vec<Option<u64>> {
     let value = |name: &&str| *row.counters.get(*name).unwrap_or_else(|| panic!("no {name} in {row:?}"));
     names.iter().map(value).collect()
 }
 
 /// The calls of a rank's function, in order.
-fn calls<'r>(rows: &'r [Row], rank: u64, function: &str) -> Vec<&'r Row> {
+fn calls<'r>(rows: &'r [DumpRow], rank: u64, function: &str) -> Vec<&'r DumpRow> {
     let mut calls: Vec<_> = rows.iter().filter(|row| row.rank == rank && row.function == function).collect();
     calls.sort_by(|a, b| a.enter_ns.total_cmp(&b.enter_ns));
     calls

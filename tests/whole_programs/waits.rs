@@ -1,6 +1,6 @@
 //! The sums of time of each rank, and the time in calls that can wait, against the program's own stamps.
 
-use crate::support::trace::Row;
+use crate::support::trace::DumpRow;
 use crate::support::{Case, Launch, Test, Trace as Traced};
 use mpitrace_format::layout::*;
 use mpitrace_trace::reader::{Part, Trace};
@@ -111,7 +111,7 @@ fn waits(case: &Case, all: &[&str]) {
             let (_, init) = part.init_thread().expect("the thread that called MPI_Init");
             let between = if *what == "alone" { 0 } else { init.ticks[wait_class::POINT_TO_POINT] };
             assert_eq!(in_records, between, "{what}");
-            let mine: Vec<&Row> = rows.iter().filter(|row| row.rank == u64::from(part.rank())).collect();
+            let mine: Vec<&DumpRow> = rows.iter().filter(|row| row.rank == u64::from(part.rank())).collect();
             for pair in mine.windows(2) {
                 let between = pair[1].enter_ns - pair[0].enter_ns;
                 assert!(pair[1].p2p_ns.expect("measured") <= 1.001 * between + 1000.0, "{pair:?}");

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use mpitrace_format::layout::PYTHON_SITE;
-use mpitrace_platform::python::Place;
+use mpitrace_platform::python::PythonPlace;
 
 use super::python;
 use crate::base::hash::FastMap;
@@ -154,7 +154,7 @@ fn of_module(module: Option<Module>, address: usize) -> String {
 }
 
 /// The name of a line of Python: file, function, line.
-fn of_place(place: &Place) -> String {
+fn of_place(place: &PythonPlace) -> String {
     let name = place.name.replace(' ', "_");
     format!("{} {PYTHON_SITE}{name} {:x}", place.file, place.line.unwrap_or(0).max(0))
 }

@@ -8,7 +8,7 @@
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
-use mpitrace_platform::python::{Layout, Memory, Place};
+use mpitrace_platform::python::{Layout, Memory, PythonPlace};
 
 use crate::base::symbol;
 
@@ -97,7 +97,7 @@ impl Interpreter {
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Frame {
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<PythonPlace> {
         self.layout.place(&Own, self.address)
     }
 }

@@ -23,7 +23,7 @@ pub struct Replayed {
 }
 
 /// By its number: the medians of an algorithm, and its name.
-type Found = BTreeMap<u32, (Vec<f64>, Option<String>)>;
+type MediansByAlgorithm = BTreeMap<u32, (Vec<f64>, Option<String>)>;
 
 /// Reads their traces: for each of so many operations of the plan those algorithms that all launches have measured. The
 /// run time is that from the last entry to the last exit, since the ranks enter as they do in the program.
@@ -31,7 +31,7 @@ type Found = BTreeMap<u32, (Vec<f64>, Option<String>)>;
 /// # Errors
 /// A trace that cannot be read.
 pub fn read(traces: &[PathBuf], operations: usize) -> Result<Vec<Replayed>> {
-    let mut found: Vec<Found> = vec![Found::new(); operations];
+    let mut found: Vec<MediansByAlgorithm> = vec![MediansByAlgorithm::new(); operations];
     for trace in traces {
         let source = Source::read(std::slice::from_ref(trace), None)?;
         for description in source.operations() {
@@ -49,7 +49,7 @@ pub fn read(traces: &[PathBuf], operations: usize) -> Result<Vec<Replayed>> {
             entry.1 = name.map(|name| name.to_string());
         }
     }
-    let replayed = |found: Found| {
+    let replayed = |found: MediansByAlgorithm| {
         let whole = found.into_iter().filter(|(_, (medians, _))| medians.len() == traces.len());
         let each = whole.map(|(algorithm, (medians_ns, name))| (Measured { algorithm, medians_ns }, name));
         let (measured, names): (Vec<Measured>, Vec<Option<String>>) = each.unzip();

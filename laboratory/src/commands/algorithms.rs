@@ -68,7 +68,7 @@ pub struct Arguments {
 /// The result.
 #[derive(Debug, Serialize)]
 struct Outcome {
-    rows: Vec<Row>,
+    rows: Vec<ReplayedRow>,
     /// The rules file; `None`: no algorithm is proven to be faster.
     rules: Option<PathBuf>,
     /// The variables by which the library takes them.
@@ -80,7 +80,7 @@ struct Outcome {
 
 /// An operation that was replayed.
 #[derive(Debug, Serialize)]
-struct Row {
+struct ReplayedRow {
     operation: usize,
     function: &'static str,
     bytes: u64,
@@ -131,12 +131,12 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let replayed = replay(arguments, place, &operations, &folder)?;
     let measured: Vec<_> = replayed.iter().map(|replayed| replayed.measured.clone()).collect();
     let decided = decide(&measured);
-    let rows: Vec<Row> =
-        (0..operations.len()).map(|at| Row::new(&operations[at], &replayed[at], &decided[at])).collect();
+    let rows: Vec<ReplayedRow> =
+        (0..operations.len()).map(|at| ReplayedRow::new(&operations[at], &replayed[at], &decided[at])).collect();
     let (rules, variables, program) = match decided.iter().any(Option::is_some) {
         true => {
             let file = folder.join("rules.conf");
-            let rule = |(one, row): (&Worth, &Row)| Some(one.rule(row.better.as_ref()?.number));
+            let rule = |(one, row): (&Worth, &ReplayedRow)| Some(one.rule(row.better.as_ref()?.number));
             let all: Vec<Rule> = operations.iter().zip(&rows).filter_map(rule).collect();
             fs::write(&file, rules::file(&all)).with_context(|| file.display().to_string())?;
             let variables = variables(&all, &file);
@@ -221,7 +221,13 @@ fn variables(rules: &[Rule], file: &Path) -> Vec<String> {
 }
 
 /// Runs the program with and without the rules.
-fn try_rules(arguments: &Arguments, place: usize, variables: &[String], rows: &[Row], folder: &Path) -> Result<Effect> {
+fn try_rules(
+    arguments: &Arguments,
+    place: usize,
+    variables: &[String],
+    rows: &[ReplayedRow],
+    folder: &Path,
+) -> Result<Effect> {
     let words = &arguments.command;
     let mut with = words.clone();
     let set = std::iter::once("env".into()).chain(variables.iter().map(OsString::from));
@@ -230,12 +236,12 @@ fn try_rules(arguments: &Arguments, place: usize, variables: &[String], rows: &[
     let code = shuffled(&[words, &with], arguments.runs, &name)?;
     ensure!(code == 0, "a run ended with exit code {code}: nothing is compared");
     let [without, with] = [0, 1].map(|job| traces_of(job, 2, arguments.runs, &name));
-    let wanted: Vec<effect::Wanted> = rows.iter().filter_map(Row::wanted).collect();
+    let wanted: Vec<effect::Wanted> = rows.iter().filter_map(ReplayedRow::wanted).collect();
     effect::effect(&without, &with, &wanted)
 }
 
-impl Row {
-    fn new(one: &Worth, replayed: &Replayed, decided: &Option<Better>) -> Row {
+impl ReplayedRow {
+    fn new(one: &Worth, replayed: &Replayed, decided: &Option<Better>) -> ReplayedRow {
         let name = |place: usize| replayed.names.get(place).cloned().flatten();
         let algorithm = |(place, measured): (usize, &crate::algorithms::decide::Measured)| Algorithm {
             number: measured.algorithm,
@@ -249,7 +255,7 @@ impl Row {
             interval: better.interval,
             p: better.p,
         };
-        Row {
+        ReplayedRow {
             operation: one.operation,
             function: one.collective.function,
             bytes: one.bytes,
@@ -267,7 +273,7 @@ impl Row {
     }
 
     fn words(&self) -> String {
-        let Row { operation, function, bytes, ranks, .. } = self;
+        let ReplayedRow { operation, function, bytes, ranks, .. } = self;
         let called = |name: &Option<String>, number: u32| name.clone().unwrap_or_else(|| format!("algorithm {number}"));
         let own =
             self.algorithms.first().and_then(|own| own.name.clone()).unwrap_or_else(|| "the library's own".into());

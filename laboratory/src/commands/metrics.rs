@@ -68,7 +68,7 @@ enum Format {
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct MetricRow {
     repetition: u64,
     category: &'static str,
     run_time_ns: f64,
@@ -99,7 +99,7 @@ const NUMBERS: [&str; 11] = [
     "running_median_difference_ns",
 ];
 
-impl Row {
+impl MetricRow {
     fn numbers(&self) -> [f64; NUMBERS.len()] {
         [
             self.run_time_ns,
@@ -135,7 +135,7 @@ fn write(run_times: &RunTimes<'_>, rule: &Rule, window: usize, format: Format, o
         &metrics.running_median,
     ];
     let deltas = of.map(|metric| differences(metric));
-    let rows = (0..run_times.repetition.len()).map(|row| Row {
+    let rows = (0..run_times.repetition.len()).map(|row| MetricRow {
         repetition: run_times.repetition[row],
         category: category.get(row).map_or("", |category: &Category| category.name()),
         run_time_ns: run_times.run_time_ns[row],
@@ -160,7 +160,7 @@ fn write(run_times: &RunTimes<'_>, rule: &Rule, window: usize, format: Format, o
     }
 }
 
-fn write_csv(mut rows: impl Iterator<Item = Row>, output: &mut dyn Write) -> Result<()> {
+fn write_csv(mut rows: impl Iterator<Item = MetricRow>, output: &mut dyn Write) -> Result<()> {
     writeln!(output, "repetition,category,{}", NUMBERS.join(","))?;
     rows.try_for_each(|row| {
         write!(output, "{},{}", row.repetition, row.category)?;
@@ -185,7 +185,7 @@ const TITLES: [&str; NUMBERS.len()] = [
     "d run_median",
 ];
 
-fn write_table(rows: impl Iterator<Item = Row>, output: &mut dyn Write, style: Style) -> Result<()> {
+fn write_table(rows: impl Iterator<Item = MetricRow>, output: &mut dyn Write, style: Style) -> Result<()> {
     let mut columns = vec![(number("repetition"), 0), (text("category"), 7)];
     columns.extend(TITLES.iter().zip(0..).map(|(title, order)| (number(title).spare(order), 11)));
     let mut table = Rows::begin(&columns, output, style)?;

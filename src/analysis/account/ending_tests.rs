@@ -8,7 +8,7 @@ use mpitrace_format::metadata;
 use mpitrace_testing::synthetic::{self, SyntheticRank};
 use proptest::prelude::*;
 
-use super::{Account, HowEnded, Kind, RankAccount, RankPart};
+use super::{Account, HowEnded, LossKind, RankAccount, RankPart};
 use mpitrace_statistics::categories::Rule;
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
@@ -270,7 +270,7 @@ proptest! {
             all += rank.hung.ns;
         }
         let hung: Vec<f64> =
-            account.losses(false).iter().filter(|loss| loss.kind == Kind::Hung).map(|loss| loss.ns).collect();
+            account.losses(false).iter().filter(|loss| loss.kind == LossKind::Hung).map(|loss| loss.ns).collect();
         prop_assert!((hung.iter().sum::<f64>() - all).abs() < 1.0 && hung.len() <= 1, "{:?}", hung);
     }
 }

@@ -13,7 +13,7 @@ use crate::reasons::{Because, alone};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Loss {
     /// The cause that lost it.
-    pub kind: Kind,
+    pub kind: LossKind,
     /// The world rank that caused it, or to which it happened; `None`: no single one.
     pub rank: Option<u32>,
     /// Why the rank was late, or off its processor, where that is known.
@@ -37,8 +37,8 @@ impl Loss {
     /// The world rank that others wait for; `None`: no single one, or another kind of loss.
     pub fn late(&self) -> Option<u32> {
         match self.kind {
-            Kind::LateRank => self.rank,
-            Kind::PointToPoint => self.partner.filter(|_| self.because.is_some()),
+            LossKind::LateRank => self.rank,
+            LossKind::PointToPoint => self.partner.filter(|_| self.because.is_some()),
             _ => None,
         }
     }
@@ -46,7 +46,7 @@ impl Loss {
 
 /// The causes that lose time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum LossKind {
     /// Others wait for a rank that comes late.
     #[default]
     LateRank,
@@ -64,7 +64,7 @@ pub enum Kind {
     Tracer,
 }
 
-names!(Kind {
+names!(LossKind {
     LateRank => "late-rank",
     Interrupted => "interrupted",
     PointToPoint => "point-to-point",
@@ -116,10 +116,10 @@ pub(crate) fn all(account: &Account) -> InLists {
         let together = together(of);
         let single = if together.is_some() { Listed::Single } else { Listed::Both };
         if let Some(late) = together {
-            add(Listed::InTurns, Kind::LateRank, None, late.because(), late.waiting_ns, late.repetitions);
+            add(Listed::InTurns, LossKind::LateRank, None, late.because(), late.waiting_ns, late.repetitions);
         }
         for (&(rank, _), late) in of.ranks.iter().zip(&of.late) {
-            let mut late_by = |because, ns| add(single, Kind::LateRank, Some(rank), because, ns, late.repetitions);
+            let mut late_by = |because, ns| add(single, LossKind::LateRank, Some(rank), because, ns, late.repetitions);
             late_by(Some(Because::OnProcessor), late.on_processor_ns);
             late.interrupted_by.reasons().into_iter().for_each(|(because, ns)| late_by(Some(because), ns));
             late_by(Some(Because::PointToPoint), late.point_to_point_ns);
@@ -130,12 +130,12 @@ pub(crate) fn all(account: &Account) -> InLists {
         }
         for &(rank, parts) in &of.ranks {
             for (because, ns) in parts.interrupted_by.reasons() {
-                add(Listed::Both, Kind::Interrupted, Some(rank), Some(because), ns, of.repetitions);
+                add(Listed::Both, LossKind::Interrupted, Some(rank), Some(because), ns, of.repetitions);
             }
         }
-        add(Listed::Both, Kind::Warmup, None, None, of.warmup.ns, of.warmup.repetitions);
-        add(Listed::Both, Kind::Outliers, None, None, of.outliers.ns, of.outliers.repetitions);
-        add(Listed::Both, Kind::Tracer, None, None, of.sum().perturbed, of.repetitions);
+        add(Listed::Both, LossKind::Warmup, None, None, of.warmup.ns, of.warmup.repetitions);
+        add(Listed::Both, LossKind::Outliers, None, None, of.outliers.ns, of.outliers.repetitions);
+        add(Listed::Both, LossKind::Tracer, None, None, of.sum().perturbed, of.repetitions);
     }
     late_in_messages(account, &mut made);
     late_partners(account, &mut made);
@@ -144,7 +144,7 @@ pub(crate) fn all(account: &Account) -> InLists {
     }
     let hung: Vec<f64> = account.ranks.iter().map(|rank| rank.parts[RankPart::Hung]).collect();
     let rank = alone(&hung).map(|at| account.ranks[at].rank).filter(|_| account.ranks.len() > 1);
-    made.push((Loss { kind: Kind::Hung, rank, ns: hung.iter().sum(), ..Loss::default() }, Listed::Both));
+    made.push((Loss { kind: LossKind::Hung, rank, ns: hung.iter().sum(), ..Loss::default() }, Listed::Both));
     made.retain(|(loss, _)| loss.ns > 0.0);
     made.sort_by(|(one, _), (other, _)| other.ns.total_cmp(&one.ns));
     made
@@ -157,7 +157,7 @@ fn late_in_messages(account: &Account, made: &mut InLists) {
     late.iter().for_each(|late| *by_rank.entry(late.rank).or_default() += late.waiting_ns);
     let ns: Vec<f64> = by_rank.values().copied().collect();
     let loss = |index: usize, because, ns| Loss {
-        kind: Kind::LateRank,
+        kind: LossKind::LateRank,
         rank: Some(late[index].rank),
         because: Some(because),
         message: Some(index),
@@ -188,7 +188,7 @@ fn late_partners(account: &Account, made: &mut InLists) {
         let reasons = off.reasons().into_iter().chain([(Because::Computing, ns - off.sum())]);
         made.extend(reasons.map(|(because, ns)| {
             let (because, partner) = (Some(because), Some(late));
-            (Loss { kind: Kind::PointToPoint, rank, because, partner, ns, ..Loss::default() }, Listed::Both)
+            (Loss { kind: LossKind::PointToPoint, rank, because, partner, ns, ..Loss::default() }, Listed::Both)
         }));
     }
 }
@@ -196,12 +196,12 @@ fn late_partners(account: &Account, made: &mut InLists) {
 /// Adds what the ranks lost in a part of their time outside of collective calls.
 fn outside(account: &Account, part: RankPart, made: &mut InLists) {
     let (kind, because) = match part {
-        RankPart::Preempted => (Kind::Interrupted, Some(Because::Preempted)),
-        RankPart::Asleep => (Kind::Interrupted, Some(Because::Asleep)),
-        RankPart::Throttled => (Kind::Interrupted, Some(Because::Throttled)),
-        _ => (Kind::PointToPoint, None),
+        RankPart::Preempted => (LossKind::Interrupted, Some(Because::Preempted)),
+        RankPart::Asleep => (LossKind::Interrupted, Some(Because::Asleep)),
+        RankPart::Throttled => (LossKind::Interrupted, Some(Because::Throttled)),
+        _ => (LossKind::PointToPoint, None),
     };
-    let partner = |rank: Option<u32>| account.partner(rank?).filter(|_| kind == Kind::PointToPoint);
+    let partner = |rank: Option<u32>| account.partner(rank?).filter(|_| kind == LossKind::PointToPoint);
     let loss = |rank, ns| Loss { kind, rank, because, partner: partner(rank), ns, ..Loss::default() };
     let waiting = |rank: &RankAccount| if part == RankPart::PointToPoint { rank.message_waiting_ns } else { 0.0 };
     let lost = |rank: &RankAccount| (rank.parts[part] - waiting(rank)).max(0.0);

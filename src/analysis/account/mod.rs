@@ -37,7 +37,7 @@ pub use late::Late;
 pub use late_messages::LateMessages;
 pub use late_partner::LatePartner;
 pub(crate) use losses::all as all_losses;
-pub use losses::{Kind, Loss};
+pub use losses::{Loss, LossKind};
 pub use operation::{Excess, OperationAccount};
 pub use partner::PartnerAccount;
 pub use parts::{OffProcessor, Parts};

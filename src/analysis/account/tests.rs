@@ -10,7 +10,7 @@ use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 
 use super::operation::categories;
-use super::{Account, Because, CallAccount, CallAccounts, Kind, Loss, RankPart};
+use super::{Account, Because, CallAccount, CallAccounts, Loss, LossKind, RankPart};
 
 fn world(size: u32) -> Vec<SyntheticRank> {
     let rank = |rank| {
@@ -111,7 +111,7 @@ fn what_the_others_waited_is_lost_to_the_last_rank_and_why_it_was_late_is_said()
     let account = account("late", &ranks);
     let found: Vec<Loss> = account.losses(false);
     let late = |because, ns, repetitions| Loss {
-        kind: Kind::LateRank,
+        kind: LossKind::LateRank,
         rank: Some(2),
         because: Some(because),
         operation: Some(0),
@@ -120,7 +120,7 @@ fn what_the_others_waited_is_lost_to_the_last_rank_and_why_it_was_late_is_said()
         ..Loss::default()
     };
     // 2 ranks wait 500 ns, 100 times; 40 times 300 ns of it were lost off the processor, and of the rank itself.
-    let own = Loss { kind: Kind::Interrupted, operation: None, ..late(Because::Preempted, 12_000.0, 0) };
+    let own = Loss { kind: LossKind::Interrupted, operation: None, ..late(Because::Preempted, 12_000.0, 0) };
     let expected = [late(Because::OnProcessor, 76_000.0, 100), late(Because::Preempted, 24_000.0, 100), own];
     assert_eq!(found, expected);
     // For people, it is the reason of the waiting.
@@ -170,12 +170,12 @@ fn interruptions_the_tracer_and_slow_repetitions_are_taken_apart() {
     let close = |(ns, rank): (f64, Option<u32>), expected: f64, whose| {
         assert!((ns - expected).abs() < 200.0 && rank == whose, "{found:?}: {ns} for {expected}");
     };
-    close(of(Kind::Interrupted), 7800.0, Some(0));
-    close(of(Kind::Tracer), 1500.0, None);
-    close(of(Kind::Warmup), 10_000.0, None);
+    close(of(LossKind::Interrupted), 7800.0, Some(0));
+    close(of(LossKind::Tracer), 1500.0, None);
+    close(of(LossKind::Warmup), 10_000.0, None);
     // Rank 1 in 100 and 300, whole; rank 0 beyond what it was off its processor; the undisturbed rank in 200, both in
     // 350.
-    close(of(Kind::Outliers), 8000.0 + 200.0 + 1500.0 + 3000.0, None);
+    close(of(LossKind::Outliers), 8000.0 + 200.0 + 1500.0 + 3000.0, None);
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn a_region_of_the_program_is_charged_nowhere() {
     let [with, without] = [true, false].map(|regions| account(&format!("regions-{regions}"), &ranks(regions)));
     assert_eq!(with.losses(false), with.losses(true));
     let expected = |operation| Loss {
-        kind: Kind::LateRank,
+        kind: LossKind::LateRank,
         rank: Some(1),
         because: Some(Because::OnProcessor),
         operation: Some(operation),
@@ -412,7 +412,7 @@ fn ranks_that_are_late_in_turns_have_one_loss() {
         (account.losses(false), account.losses(true))
     };
     let late = |rank, ns, repetitions| Loss {
-        kind: Kind::LateRank,
+        kind: LossKind::LateRank,
         rank,
         because: Some(Because::OnProcessor),
         operation: Some(0),
@@ -531,7 +531,7 @@ fn who_is_late_for_point_to_point_calls_is_known_between_collective_ones() {
     let of = |because| losses.iter().find(|loss| loss.late() == Some(1) && loss.because == Some(because)).unwrap().ns;
     assert_eq!((of(Because::Asleep), of(Because::Computing)), (3_000_000.0, 8_000_000.0));
     // The time that a loss with a reason has is in no other one.
-    let in_calls: f64 = losses.iter().filter(|loss| loss.kind == Kind::PointToPoint).map(|loss| loss.ns).sum();
+    let in_calls: f64 = losses.iter().filter(|loss| loss.kind == LossKind::PointToPoint).map(|loss| loss.ns).sum();
     assert_eq!(in_calls, account.rank_parts()[RankPart::PointToPoint]);
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use mpitrace_format::layout::DISTURBED;
 use mpitrace_statistics::median;
 use mpitrace_trace::clock::Clock;
-use mpitrace_trace::operations::{Operation, Row, Sampled};
+use mpitrace_trace::operations::{Operation, RepetitionRow, Sampled};
 use mpitrace_trace::reader::Trace;
 
 use super::late::{Late, Longer, Wait};
@@ -82,7 +82,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The records of a repetition.
-    pub fn records(&self, row: usize) -> Row<'_> {
+    pub fn records(&self, row: usize) -> RepetitionRow<'_> {
         self.operation.records(row)
     }
 

@@ -2,7 +2,7 @@
 
 use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, UNKNOWN_BYTES};
 use mpitrace_trace::clock::{Clock, RankClock};
-use mpitrace_trace::operations::{Operation, Row};
+use mpitrace_trace::operations::{Operation, RepetitionRow};
 use mpitrace_trace::reader::{Part, Trace};
 
 use super::rule::Rule;
@@ -99,7 +99,7 @@ impl<'a> Check<'a> {
 
     /// How many exits of the repetition at hand lie before an entry by more than both errors. Few repetitions come
     /// here: an error takes longer to find than a time.
-    fn beyond_errors(&mut self, records: Row) -> u64 {
+    fn beyond_errors(&mut self, records: RepetitionRow) -> u64 {
         for (index, member) in self.members.iter().enumerate() {
             let record = records.get(member.place) as usize;
             // A 95 % interval misses one time in twenty, which contradicts nothing: where more is proven, that counts.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use mpitrace_statistics::parallel;
 
-use super::Kind;
+use super::CauseKind;
 use super::baseline::Baseline;
 use super::evidence::{Evidence, Key, Sorted, Tally, computing_on_processor, moved};
 use crate::account::walk::{Step, Walk};
@@ -56,7 +56,7 @@ impl Table {
             let late = computing_on_processor(late);
             let (ns, count) = (late.waiting_ns, late.repetitions);
             let tally = Tally { ns, most_ns: ns, count, late, ..Tally::default() };
-            self.steady.of.insert(Key { kind: Kind::LateRank, member }, (tally, None));
+            self.steady.of.insert(Key { kind: CauseKind::LateRank, member }, (tally, None));
         }
         for &(key, tally) in &baseline.off {
             self.steady.of.insert(key, (tally, None));
@@ -104,7 +104,7 @@ impl OfGroup {
                 let late = computing_on_processor(beyond);
                 if late.waiting_ns > 0.0 {
                     let tally = Tally { ns: late.waiting_ns, late, ..Tally::default() };
-                    group.evidence.add(row, Key { kind: Kind::LateRank, member }, tally);
+                    group.evidence.add(row, Key { kind: CauseKind::LateRank, member }, tally);
                 }
             }
             group.evidence.off_processor(walk, &step, row, lost);
@@ -121,7 +121,7 @@ impl OfGroup {
         for member in (0..beyond.len()).filter(|&member| step.is_disturbed(member)) {
             let own = std::mem::take(&mut beyond[member]);
             if own > 0.0 {
-                let key = Key { kind: Kind::Perturbed, member };
+                let key = Key { kind: CauseKind::Perturbed, member };
                 self.evidence.add(row, key, Tally { ns: own, ..Tally::default() });
                 self.held_up(walk, row, beyond, (key, own), Off::default());
             }

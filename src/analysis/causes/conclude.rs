@@ -3,7 +3,7 @@
 use super::attribute::Table;
 use super::baseline::Baseline;
 use super::evidence::{Key, Tally};
-use super::{Cause, Causes, GroupTime, Kind, NAMED, STEADY};
+use super::{Cause, CauseKind, Causes, GroupTime, NAMED, STEADY};
 use crate::account::{Off, alone};
 use crate::diagnosis::{Diagnosis, Examined, Finding, GroupKind, Quantity};
 
@@ -11,7 +11,7 @@ use crate::diagnosis::{Diagnosis, Examined, Finding, GroupKind, Quantity};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
     /// The events that it counts: page faults, migrations, interruptions, or something else.
-    pub kind: Kind,
+    pub kind: CauseKind,
     /// Its name.
     pub name: String,
     /// The rank on which it differs; `None`: several.
@@ -32,10 +32,10 @@ impl Counted {
             let separated = examined.separations[finding.group].as_ref()?;
             let name = &examined.metric.name;
             let kind = match examined.metric.quantity {
-                Quantity::System if name.contains("fault") => Kind::PageFaults,
-                Quantity::System if name.contains("migration") => Kind::Migration,
-                Quantity::System => Kind::Interrupted,
-                Quantity::Counter | Quantity::Timer | Quantity::Request => Kind::Counter,
+                Quantity::System if name.contains("fault") => CauseKind::PageFaults,
+                Quantity::System if name.contains("migration") => CauseKind::Migration,
+                Quantity::System => CauseKind::Interrupted,
+                Quantity::Counter | Quantity::Timer | Quantity::Request => CauseKind::Counter,
             };
             let rank = examined.metric.rank.or_else(|| carrier(diagnosis, finding));
             let share = separated.explained.unwrap_or(0.0);
@@ -52,7 +52,7 @@ impl Counted {
 
 impl Cause {
     /// One of which nothing is known but the communication that it costs; its share is found last.
-    fn of_communication(kind: Kind, rank: Option<u32>, repetitions: GroupKind, ns: f64, count: usize) -> Cause {
+    fn of_communication(kind: CauseKind, rank: Option<u32>, repetitions: GroupKind, ns: f64, count: usize) -> Cause {
         Cause {
             kind,
             rank,
@@ -104,7 +104,7 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
         most_ns: tally.most_ns.max(tally.ns),
         share: share(tally.ns, whole),
         communication_ns: tally.communication_ns,
-        late: (key.kind == Kind::LateRank).then_some(tally.late),
+        late: (key.kind == CauseKind::LateRank).then_some(tally.late),
         off: tally.off,
         ..Cause::of_communication(key.kind, Some(ranks[key.member]), repetitions, tally.ns, tally.count)
     };
@@ -115,7 +115,7 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
         let mut rest: f64 = group.rest_ns.iter().sum();
         if repetitions == GroupKind::First {
             let rank = alone(&group.rest_ns).filter(|_| ranks.len() > 1).map(|member| ranks[member]);
-            of_group.push(Cause::of_communication(Kind::FirstCall, rank, repetitions, rest, count));
+            of_group.push(Cause::of_communication(CauseKind::FirstCall, rank, repetitions, rest, count));
             rest = 0.0;
         }
         let counters = counted.iter().filter(|counted| Some(counted.group) == index);
@@ -140,12 +140,12 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
         unsplit_ns: 0.0,
     };
     let of_steady = table.steady.into_sorted();
-    let waiting: f64 = of_steady.iter().filter(|(key, _)| key.kind == Kind::LateRank).map(|(_, of)| of.ns).sum();
+    let waiting: f64 = of_steady.iter().filter(|(key, _)| key.kind == CauseKind::LateRank).map(|(_, of)| of.ns).sum();
     let whole = found.groups.iter().map(|group| group.run_ns).sum::<f64>() + steady.run_ns;
     let (late, off): (Vec<Cause>, Vec<Cause>) = of_steady
         .into_iter()
         .map(|of| cause(GroupKind::Steady, of, whole))
-        .partition(|cause| cause.kind == Kind::LateRank);
+        .partition(|cause| cause.kind == CauseKind::LateRank);
     let (named, others): (Vec<Cause>, Vec<Cause>) =
         late.into_iter().partition(|cause| cause.ns >= one_sided(ranks.len()) * waiting);
     let all = found.groups.iter().map(|group| group.count).sum::<usize>() + steady.count;
@@ -199,7 +199,7 @@ impl Causes {
         let (named, small): (Vec<Cause>, Vec<Cause>) =
             of_group.into_iter().filter(|cause| cause.ns > 0.0).partition(|cause| cause.share >= NAMED);
         self.causes.extend(named);
-        let late = small.into_iter().filter(|cause| cause.kind == Kind::LateRank);
+        let late = small.into_iter().filter(|cause| cause.kind == CauseKind::LateRank);
         self.causes.extend(in_turns(late, whole, count).filter(|cause| cause.share >= NAMED));
         self.groups.push(times);
     }

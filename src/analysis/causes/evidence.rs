@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use mpitrace_statistics::categories::Category;
 use mpitrace_trace::operations::CompleteRows;
 
-use super::Kind;
+use super::CauseKind;
 use crate::account::walk::{Step, Walk};
 use crate::account::{Because, Late, Off};
 use crate::diagnosis::{Group, GroupKind};
@@ -44,7 +44,7 @@ impl Sorted {
 /// The kind of an event, and the index of the member to which it happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Key {
-    pub kind: Kind,
+    pub kind: CauseKind,
     pub member: usize,
 }
 
@@ -129,9 +129,9 @@ impl Evidence {
 }
 
 /// One that slept lost its time to that, wherever it woke up.
-pub(super) fn moved(migrated: bool, off: &Off) -> Kind {
+pub(super) fn moved(migrated: bool, off: &Off) -> CauseKind {
     let slept = off.largest().is_some_and(|(because, _)| because == Because::Asleep);
-    if migrated && !slept { Kind::Migration } else { Kind::Interrupted }
+    if migrated && !slept { CauseKind::Migration } else { CauseKind::Interrupted }
 }
 
 /// The waiting for a late rank less that of which it was off its processor.

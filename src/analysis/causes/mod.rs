@@ -14,10 +14,10 @@
 //!
 //! The rest of the communication beyond what is usual may have a cause on another rank, and has an upper bound there:
 //!
-//! 4. A rank that depends on one that was off its processor in the call has been held up for at most that time. The
-//! same for one that the tracer may have delayed. 5. In the first repetition, what is left is the cost of the first
-//! call. 6. Of what is left in other groups, a counter that differs significantly has the share that its statistics
-//! state.
+//! 4. A rank that depends on one that was off its processor in the call has been held up for at most that time;
+//!    likewise for one that the tracer may have delayed.
+//! 5. In the first repetition, what is left is the cost of the first call.
+//! 6. Of what is left in other groups, a counter that differs significantly has the share that its statistics state.
 //!
 //! Time that no evidence explains is stated as that.
 
@@ -58,7 +58,7 @@ pub struct Causes {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cause {
     /// The kind of the cause.
-    pub kind: Kind,
+    pub kind: CauseKind,
     /// The world rank to which it happens; `None`: no single one, as where ranks are late in turns.
     pub rank: Option<u32>,
     /// The name of a counter.
@@ -86,7 +86,7 @@ pub struct Cause {
 
 /// The kinds of causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum CauseKind {
     /// Others wait for a rank that was late for another reason than those below.
     LateRank,
     /// A rank was off its processor, in the call or before it.
@@ -127,7 +127,7 @@ pub const NAMED: f64 = 0.05;
 /// ... and, where it happens in all repetitions, of all time in these calls.
 pub const STEADY: f64 = 0.1;
 
-names!(Kind {
+names!(CauseKind {
     LateRank => "late-rank",
     Interrupted => "interrupted",
     Migration => "migration",

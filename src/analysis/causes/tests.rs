@@ -8,7 +8,7 @@ use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 use mpitrace_trace::run_time::RunTime;
 
-use super::{Cause, Causes, Counted, Kind};
+use super::{Cause, CauseKind, Causes, Counted};
 use crate::account::Because;
 use crate::diagnosis::{self, Examination, GroupKind};
 
@@ -104,7 +104,7 @@ fn causes(name: &str, ranks: &[SyntheticRank]) -> Causes {
 }
 
 /// Kind, rank and group of all causes.
-fn names(causes: &Causes) -> Vec<(Kind, Option<u32>, &'static str)> {
+fn names(causes: &Causes) -> Vec<(CauseKind, Option<u32>, &'static str)> {
     causes.causes.iter().map(|cause| (cause.kind, cause.rank, cause.repetitions.name())).collect()
 }
 
@@ -121,7 +121,7 @@ fn a_late_rank_is_named_however_often_it_is_late() {
             ..Event::default()
         };
         let found = causes(name, &run(3, late));
-        assert_eq!(names(&found), [(Kind::LateRank, Some(1), group)], "{found:?}");
+        assert_eq!(names(&found), [(CauseKind::LateRank, Some(1), group)], "{found:?}");
         let times = REPETITIONS / every;
         has(&found.causes[0], 2.0 * 500_000.0 * times as f64, times as usize);
         assert_eq!(found.causes[0].because(), Some(Because::OnProcessor));
@@ -138,7 +138,7 @@ fn the_slower_mode_is_explained_also_where_it_is_the_usual_one() {
     let found = causes("usual", &run(3, late));
     // Whatever the rule of the categories calls the slow repetitions, rank 1 has all of their time.
     assert!(!found.causes.is_empty());
-    assert!(found.causes.iter().all(|cause| (cause.kind, cause.rank) == (Kind::LateRank, Some(1))), "{found:?}");
+    assert!(found.causes.iter().all(|cause| (cause.kind, cause.rank) == (CauseKind::LateRank, Some(1))), "{found:?}");
     let all: f64 = found.causes.iter().map(|cause| cause.ns).sum();
     assert!((all / (2.0 * 500_000.0 * 300.0) - 1.0).abs() < 0.02, "{found:?}");
     assert!(found.causes.iter().any(|cause| matches!(cause.repetitions, GroupKind::Mode(_))), "{found:?}");
@@ -152,18 +152,18 @@ fn time_off_the_processor_is_named_inside_and_before_the_call() {
         _ => Event::default(),
     };
     let found = causes("off", &run(2, happens));
-    assert_eq!(names(&found), [(Kind::Interrupted, Some(1), "outlier")], "{found:?}");
+    assert_eq!(names(&found), [(CauseKind::Interrupted, Some(1), "outlier")], "{found:?}");
     // In the call it holds up the other rank for as long as itself.
     has(&found.causes[0], 5.0 * (2.0 * 4_000_000.0 + 3_000_000.0), 10);
     assert_eq!(found.causes[0].because(), Some(Because::Preempted));
     // What rank 0 was held up for.
     assert!((found.causes[0].communication_ns / (5.0 * 4_000_000.0) - 1.0).abs() < 0.01, "{found:?}");
     let moved = |rank, k: u64| Event { moved: true, ..happens(rank, k) };
-    assert_eq!(names(&causes("moved", &run(2, moved))), [(Kind::Migration, Some(1), "outlier")]);
+    assert_eq!(names(&causes("moved", &run(2, moved))), [(CauseKind::Migration, Some(1), "outlier")]);
     // It slept, wherever it woke up.
     let asleep = |rank, k: u64| Event { asleep: true, ..moved(rank, k) };
     let found = causes("asleep", &run(2, asleep));
-    assert_eq!(names(&found), [(Kind::Interrupted, Some(1), "outlier")], "{found:?}");
+    assert_eq!(names(&found), [(CauseKind::Interrupted, Some(1), "outlier")], "{found:?}");
     assert_eq!(found.causes[0].because(), Some(Because::Asleep));
 }
 
@@ -171,7 +171,7 @@ fn time_off_the_processor_is_named_inside_and_before_the_call() {
 fn ranks_that_are_late_in_turns_are_one_cause_without_a_rank() {
     let late = |rank, k: u64| Event { late: if k % 2 == u64::from(rank) { 300_000 } else { 0 }, ..Event::default() };
     let found = causes("turns", &run(2, late));
-    assert_eq!(names(&found), [(Kind::LateRank, None, "steady")], "{found:?}");
+    assert_eq!(names(&found), [(CauseKind::LateRank, None, "steady")], "{found:?}");
     has(&found.causes[0], 300_000.0 * REPETITIONS as f64, REPETITIONS as usize);
     assert!(found.causes[0].share > 0.95, "{found:?}");
     // The same where one of them is later by so little that it makes a mode of its own, which loses next to nothing.
@@ -179,11 +179,11 @@ fn ranks_that_are_late_in_turns_are_one_cause_without_a_rank() {
         late: if k % 2 == u64::from(rank) { 300_000 + 1000 * u64::from(rank) } else { 0 },
         ..Event::default()
     };
-    assert_eq!(names(&causes("modes", &run(2, late))), [(Kind::LateRank, None, "steady")]);
+    assert_eq!(names(&causes("modes", &run(2, late))), [(CauseKind::LateRank, None, "steady")]);
     // Two thirds of it, and one rank is late.
     let late = |rank, k: u64| Event { late: if (k % 10 < 7) == (rank == 1) { 300_000 } else { 0 }, ..Event::default() };
     let found = causes("most", &run(2, late));
-    assert_eq!(names(&found), [(Kind::LateRank, Some(1), "steady")], "{found:?}");
+    assert_eq!(names(&found), [(CauseKind::LateRank, Some(1), "steady")], "{found:?}");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn many_ranks_that_are_late_in_turns_in_outliers_are_one_cause() {
         ..Event::default()
     };
     let found = causes("turns-40", &run(40, late));
-    assert_eq!(names(&found), [(Kind::LateRank, None, "outlier")], "{found:?}");
+    assert_eq!(names(&found), [(CauseKind::LateRank, None, "outlier")], "{found:?}");
     assert_eq!(found.causes[0].count, 50);
     assert!(found.causes[0].share > 0.95, "{found:?}");
 }
@@ -223,9 +223,9 @@ fn causes_that_share_the_outliers_are_named_by_their_time() {
     };
     let found = causes("shared", &run(3, happens));
     let expected = [
-        (Kind::Interrupted, Some(2), "outlier"),
-        (Kind::LateRank, Some(0), "outlier"),
-        (Kind::Perturbed, Some(1), "outlier"),
+        (CauseKind::Interrupted, Some(2), "outlier"),
+        (CauseKind::LateRank, Some(0), "outlier"),
+        (CauseKind::Perturbed, Some(1), "outlier"),
     ];
     assert_eq!(names(&found), expected, "{found:?}");
     has(&found.causes[0], 5.0 * 3.0 * 3_000_000.0, 5);
@@ -242,7 +242,11 @@ fn the_first_call_has_what_no_other_cause_explains() {
         _ => Event::default(),
     };
     let found = causes("first", &run(2, happens));
-    assert_eq!(names(&found), [(Kind::FirstCall, None, "first"), (Kind::LateRank, Some(0), "first")], "{found:?}");
+    assert_eq!(
+        names(&found),
+        [(CauseKind::FirstCall, None, "first"), (CauseKind::LateRank, Some(0), "first")],
+        "{found:?}"
+    );
     has(&found.causes[0], 2.0 * 5_000_000.0, 1);
     has(&found.causes[1], 1_000_000.0, 1);
 }
@@ -270,10 +274,10 @@ fn a_rank_is_late_because_it_was_interrupted_in_the_call_before() {
         ranks
     };
     let found = causes("earlier", &ranks(false));
-    let late = found.causes.iter().find(|cause| cause.kind == Kind::LateRank).expect("a late rank");
+    let late = found.causes.iter().find(|cause| cause.kind == CauseKind::LateRank).expect("a late rank");
     assert_eq!((late.rank, late.because()), (Some(1), Some(Because::EarlierCall)), "{found:?}");
     let found = causes("earlier-off", &ranks(true));
-    assert_eq!(names(&found), [(Kind::Interrupted, Some(1), "outlier")], "{found:?}");
+    assert_eq!(names(&found), [(CauseKind::Interrupted, Some(1), "outlier")], "{found:?}");
 }
 
 #[test]
@@ -312,12 +316,18 @@ fn a_counter_has_its_share_of_what_nothing_else_explains() {
         (_, 70) => Event { longer: 2_000_000, ..Event::default() },
         _ => Event::default(),
     };
-    let counted =
-        Counted { kind: Kind::PageFaults, name: "page-faults".into(), rank: Some(1), group: 0, share: 0.9, p: 0.01 };
+    let counted = Counted {
+        kind: CauseKind::PageFaults,
+        name: "page-faults".into(),
+        rank: Some(1),
+        group: 0,
+        share: 0.9,
+        p: 0.01,
+    };
     let found = causes_with("counter", &run(2, happens), &[counted]);
     assert_eq!(
         names(&found),
-        [(Kind::LateRank, Some(0), "outlier"), (Kind::PageFaults, Some(1), "outlier")],
+        [(CauseKind::LateRank, Some(0), "outlier"), (CauseKind::PageFaults, Some(1), "outlier")],
         "{found:?}"
     );
     assert!((found.causes[1].ns / (0.9 * 5.0 * 2.0 * 2_000_000.0) - 1.0).abs() < 0.02, "{found:?}");

@@ -21,7 +21,7 @@ use crate::account::exchanges::{self, Exchanges};
 use crate::account::sequences::{Sequence, Sequences};
 use crate::account::waits::Order;
 use crate::account::walk::Step;
-use crate::account::{Account, Kind, Loss, RankAccount, RankPart};
+use crate::account::{Account, Loss, LossKind, RankAccount, RankPart};
 use crate::messages::{MessageWait, Messages};
 use origin::Origins;
 use removal::{Removal, Repetition};
@@ -93,7 +93,7 @@ pub(crate) fn gains_of(
     let of_messages = messages::gains(trace, clock, operations, account, losses, messages, waits);
     let seconds = |ns: f64| Some(ns.max(0.0) / 1e9);
     let gain = |lane: usize| match (&shifts, losses[lane].operation) {
-        _ if losses[lane].kind == Kind::Hung => without_hanging(account),
+        _ if losses[lane].kind == LossKind::Hung => without_hanging(account),
         _ if of_messages[lane].is_some() => of_messages[lane].clone().unwrap_or_default(),
         (Err(why), _) => Gain { unknown: Some(why), ..Gain::default() },
         (_, None) if !is_between(&losses[lane]) => {
@@ -121,8 +121,8 @@ fn without_hanging(account: &Account) -> Gain {
 /// True: the loss lies between the collective calls of a rank, and is known call by call.
 fn is_between(loss: &Loss) -> bool {
     match loss.kind {
-        Kind::PointToPoint => loss.because.is_some() && loss.partner.is_some(),
-        Kind::Interrupted => loss.operation.is_none() && loss.rank.is_some(),
+        LossKind::PointToPoint => loss.because.is_some() && loss.partner.is_some(),
+        LossKind::Interrupted => loss.operation.is_none() && loss.rank.is_some(),
         _ => false,
     }
 }

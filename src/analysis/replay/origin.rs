@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use mpitrace_trace::reader::Trace;
 
 use crate::account::walk::{Step, Walk};
-use crate::account::{Account, Because, Kind, Loss};
+use crate::account::{Account, Because, Loss, LossKind};
 use crate::messages::MessageWait;
 use crate::messages::waits::{self, within};
 
@@ -40,7 +40,7 @@ impl<'a> Origins<'a> {
     /// The origins of so many parts, which waited so in message calls.
     pub fn new(losses: &[Loss], parts: usize, waits: &'a [Vec<MessageWait>]) -> Origins<'a> {
         let lanes = |because: Because| {
-            let is_wanted = |loss: &Loss| loss.kind == Kind::LateRank && loss.because == Some(because);
+            let is_wanted = |loss: &Loss| loss.kind == LossKind::LateRank && loss.because == Some(because);
             let all = losses.iter().enumerate().filter(|(_, loss)| is_wanted(loss));
             all.filter_map(|(lane, loss)| Some(((loss.operation?, loss.rank?), lane))).collect()
         };
@@ -102,7 +102,7 @@ impl<'a> Origins<'a> {
     /// than half of the time.
     pub fn chains(&self, trace: &Trace, account: &Account, losses: &[Loss]) -> Vec<Vec<Origin>> {
         let chain = |(lane, loss): (usize, &Loss)| {
-            if loss.kind != Kind::LateRank || loss.rank.is_none() {
+            if loss.kind != LossKind::LateRank || loss.rank.is_none() {
                 return Vec::new();
             }
             let late = Origin { rank: loss.rank, because: loss.because, operation: loss.operation };

@@ -4,7 +4,7 @@ use super::shifts::{Removed, Taken};
 use crate::account::exchanges::{Exchange, Exchanges};
 use crate::account::waits::Order;
 use crate::account::walk::{Step, Walk};
-use crate::account::{Because, Kind, Loss, OperationAccount};
+use crate::account::{Because, Loss, LossKind, OperationAccount};
 
 #[derive(Clone, Copy)]
 pub(super) struct Repetition<'r, 'a> {
@@ -23,7 +23,7 @@ pub(super) struct Repetition<'r, 'a> {
 /// The time that is removed of the calls of an operation for one loss.
 pub(super) struct Removal {
     lane: usize,
-    kind: Kind,
+    kind: LossKind,
     because: Option<Because>,
     /// The member that the loss is of; `None`: all.
     member: Option<usize>,
@@ -112,7 +112,7 @@ impl Removal {
         let removed = |member, ns| Removed { lane, member, ns };
         let beyond = |at: usize| (step.parts[at].communication - f64::from(account.usual[at])).max(0.0);
         match (self.kind, self.member) {
-            (Kind::LateRank, Some(member)) => {
+            (LossKind::LateRank, Some(member)) => {
                 let ns = match self.because {
                     Some(because) if because.is_off() => {
                         step.gap_before(member).map_or(0.0, |gap| gap.off.due_to(because))
@@ -137,12 +137,12 @@ impl Removal {
                 let last = last.and_then(|(part, _)| calls.iter().position(|call| call.part == *part));
                 before.extend((ns > 0.0).then(|| removed(last.unwrap_or(member), ns)));
             }
-            (Kind::LateRank, None) => {
+            (LossKind::LateRank, None) => {
                 let mean = calls.iter().map(|call| call.enter).sum::<f64>() / calls.len() as f64;
                 let late = step.late.iter().map(|&(at, _)| (at, calls[at].enter - mean));
                 before.extend(late.filter(|(_, ns)| *ns > 0.0).map(|(at, ns)| removed(at, ns)));
             }
-            (Kind::PointToPoint, _) => {
+            (LossKind::PointToPoint, _) => {
                 let Some(partner) = self.partner else { return };
                 let late = calls[partner].part;
                 let arrival = |at: usize| {
@@ -162,12 +162,12 @@ impl Removal {
                 };
                 before.extend((ns > 0.0).then(|| removed(partner, ns)));
             }
-            (Kind::Interrupted, Some(member)) if self.is_outside => {
+            (LossKind::Interrupted, Some(member)) if self.is_outside => {
                 let off = step.gap_before(member).map(|gap| gap.off).zip(self.because);
                 let ns = off.map_or(0.0, |(off, because)| off.due_to(because));
                 before.extend((ns > 0.0).then(|| removed(member, ns)));
             }
-            (Kind::Interrupted, Some(member)) => {
+            (LossKind::Interrupted, Some(member)) => {
                 let Some(because) = self.because else { return };
                 let off = step.parts[member].interrupted_by.due_to(because);
                 if off > 0.0 {
@@ -176,17 +176,17 @@ impl Removal {
                     inside.extend((0..calls.len()).map(|at| removed(at, of(at))));
                 }
             }
-            (Kind::Warmup | Kind::Outliers, _) => {
+            (LossKind::Warmup | LossKind::Outliers, _) => {
                 let is_warmup = place < account.slow.warmup;
-                if account.slow.contains(place) && is_warmup == (self.kind == Kind::Warmup) {
+                if account.slow.contains(place) && is_warmup == (self.kind == LossKind::Warmup) {
                     let members = (0..calls.len()).filter(|&at| !step.is_disturbed(at));
                     inside.extend(members.map(|at| removed(at, beyond(at))));
                 }
             }
-            (Kind::Tracer, _) => {
+            (LossKind::Tracer, _) => {
                 inside.extend((0..calls.len()).filter(|&at| step.is_disturbed(at)).map(|at| removed(at, beyond(at))));
             }
-            (Kind::Interrupted, None) | (Kind::Hung, _) => {}
+            (LossKind::Interrupted, None) | (LossKind::Hung, _) => {}
         }
     }
 }

@@ -10,7 +10,7 @@ use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 
 use super::{Gain, gains};
-use crate::account::{Account, Because, Kind, Loss};
+use crate::account::{Account, Because, Loss, LossKind};
 
 /// The gains without the losses of a trace that are picked.
 fn predicted(ranks: &[SyntheticRank], picked: impl Fn(&Loss) -> bool) -> Vec<Gain> {
@@ -34,7 +34,7 @@ fn predicted_of(ranks: &[SyntheticRank], picked: impl Fn(&Account) -> Vec<Loss>)
 fn of_delay(delayed: &Delayed) -> Option<f64> {
     let is_of_rank = |loss: &Loss| {
         let is_off = loss.because.is_some_and(Because::is_off);
-        loss.kind == Kind::LateRank && loss.rank == Some(delayed.rank as u32) && is_off == delayed.asleep
+        loss.kind == LossKind::LateRank && loss.rank == Some(delayed.rank as u32) && is_off == delayed.asleep
     };
     predicted(&delayed.program.run(true).ranks, is_of_rank).iter().map(|gain| gain.seconds).sum()
 }
@@ -68,7 +68,7 @@ fn late(change: impl Fn(&mut SyntheticRank)) -> Vec<Gain> {
         (1..=50u64).for_each(|k| rank.call(operation, 1_000_000 * k - 510_000 * (1 - number), 1_000_000 * k + 10_000));
         rank
     });
-    predicted(&ranks, |loss| loss.kind == Kind::LateRank)
+    predicted(&ranks, |loss| loss.kind == LossKind::LateRank)
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_loss_begins_where_the_chain_of_waits_does() {
         rank
     });
     let (losses, gains) = predicted_of(&ranks, |account| account.losses(false));
-    let of_earlier = |loss: &&Loss| loss.kind == Kind::LateRank && loss.because == Some(Because::EarlierCall);
+    let of_earlier = |loss: &&Loss| loss.kind == LossKind::LateRank && loss.because == Some(Because::EarlierCall);
     let place = losses.iter().position(|loss| of_earlier(&loss)).unwrap();
     assert_eq!(losses[place].rank, Some(1), "{losses:?}");
     let chain: Vec<_> = gains[place].origin.iter().map(|origin| (origin.rank, origin.because)).collect();
@@ -155,7 +155,7 @@ fn a_loss_begins_where_the_chain_of_waits_does() {
 /// delayed rank.
 fn of_exchange(delayed: &Delayed) -> Option<(f64, Gain)> {
     let truth = (delayed.program.run(true).end - delayed.program.run(false).end) / 1e9;
-    let awaits = |loss: &Loss| loss.kind == Kind::PointToPoint && loss.partner == Some(delayed.rank as u32);
+    let awaits = |loss: &Loss| loss.kind == LossKind::PointToPoint && loss.partner == Some(delayed.rank as u32);
     let gain = predicted(&delayed.program.run(true).ranks, awaits).into_iter().next();
     gain.map(|gain| (truth, gain))
 }
@@ -201,7 +201,7 @@ fn waiting_before_a_call_of_one_rank_counts_before_its_next_one() {
         }
         rank
     });
-    let awaits = |loss: &Loss| loss.kind == Kind::PointToPoint && loss.partner == Some(1);
+    let awaits = |loss: &Loss| loss.kind == LossKind::PointToPoint && loss.partner == Some(1);
     let [gain] = &predicted(&ranks, awaits)[..] else { panic!("rank 0 waits") };
     assert!((gain.seconds.unwrap() - 50.0 * 500e-6).abs() < 1e-3, "{gain:?}");
 }

@@ -16,5 +16,5 @@ pub use one_level::{NotOneLevel, slow_from};
 pub use remarks::Remarks;
 pub use robust::{Class, NotFinite, Robust, RobustCategories};
 pub use roth::Roth;
-pub use rule::{Found, Levels, Rule};
+pub use rule::{Levels, Rule, RuleFindings};
 pub use slow_every::SlowEvery;

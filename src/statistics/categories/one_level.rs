@@ -110,11 +110,11 @@ fn step(mut values: Vec<f64>, high: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Found, Rule};
+    use super::super::{Rule, RuleFindings};
     use super::*;
     use mpitrace_testing::Random;
 
-    fn found(run_time_ns: &[f64]) -> (Found, Option<NotOneLevel>) {
+    fn found(run_time_ns: &[f64]) -> (RuleFindings, Option<NotOneLevel>) {
         let numbers: Vec<u64> = (0..run_time_ns.len() as u64).collect();
         let found = Rule::default().apply(&numbers, run_time_ns).unwrap();
         let not_one_level = found.remarks(&numbers, run_time_ns).not_one_level;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::one_level::not_one_level;
 use super::slow_every::slow_every;
-use super::{Found, NotOneLevel, SlowEvery};
+use super::{NotOneLevel, RuleFindings, SlowEvery};
 
 /// The remarks; `None` where there is nothing to say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -23,7 +23,7 @@ impl Remarks {
     }
 }
 
-impl Found {
+impl RuleFindings {
     /// The remarks on the repetitions and run times that the rule was applied to.
     pub fn remarks(&self, repetition: &[u64], run_time_ns: &[f64]) -> Remarks {
         let (category, levels) = (&self.categories.category, self.levels.as_ref());

@@ -24,7 +24,7 @@ pub enum Rule {
 
 /// The findings of a rule in a series of run times.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct RuleFindings {
     /// The category of each repetition.
     pub categories: Categories,
     /// The levels of the series; [`Rule::Robust`] alone finds them.
@@ -54,7 +54,7 @@ impl Levels {
 }
 
 /// With the counts of the categories; the keys of the levels only where the rule finds levels.
-impl Serialize for Found {
+impl Serialize for RuleFindings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Categories { category, warmup_end, median_ns, overlaps } = &self.categories;
         let count = |of: Category| (of.name(), self.categories.count(of));
@@ -122,19 +122,19 @@ impl Rule {
     ///
     /// # Errors
     /// A run time that is not finite, where the rule needs all of them ([`Rule::Robust`]).
-    pub fn apply(&self, repetition: &[u64], run_time_ns: &[f64]) -> Result<Found, NotFinite> {
+    pub fn apply(&self, repetition: &[u64], run_time_ns: &[f64]) -> Result<RuleFindings, NotFinite> {
         let categories = match self {
             Rule::Roth(rule) => rule.categorize(repetition, run_time_ns),
             Rule::Robust(rule) => {
                 let found = rule.categorize(repetition, run_time_ns)?;
                 let levels =
                     Levels { class: found.class, change_points: found.change_points, level_ns: found.level_ns };
-                return Ok(Found { categories: found.categories, levels: Some(levels) });
+                return Ok(RuleFindings { categories: found.categories, levels: Some(levels) });
             }
             Rule::Tukey => of_categories(tukey(run_time_ns), run_time_ns),
             Rule::None => of_categories(vec![Category::Good; run_time_ns.len()], run_time_ns),
         };
-        Ok(Found { categories, levels: None })
+        Ok(RuleFindings { categories, levels: None })
     }
 }
 

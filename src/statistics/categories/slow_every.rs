@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use mpitrace_testing::Random;
 
-    type Kind = dyn FnMut(&mut Random, usize) -> f64;
+    type NoiseOf = dyn FnMut(&mut Random, usize) -> f64;
 
     fn found(run_time_ns: &[f64]) -> Option<SlowEvery> {
         let numbers: Vec<u64> = (0..run_time_ns.len() as u64).collect();
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn slow_repetitions_without_order_have_no_period() {
-        let mut kinds: Vec<Box<Kind>> = vec![
+        let mut kinds: Vec<Box<NoiseOf>> = vec![
             Box::new(|random, _| (0.02 * random.normal()).exp()),
             Box::new(|random, _| 1.0 + random.gamma(1.0)),
             Box::new(|random, _| if random.uniform() < 0.12 { 1.3 } else { 1.0 } + 0.02 * random.normal()),

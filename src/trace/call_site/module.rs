@@ -67,11 +67,11 @@ impl Module {
 }
 
 /// The function, where DWARF names it, its file and line.
-type Place = (Option<String>, Option<String>, Option<u32>);
+type SourcePlace = (Option<String>, Option<String>, Option<u32>);
 
 impl Data {
     /// The frames of the address by DWARF, the innermost first; not empty.
-    fn frames(&self, address: u64) -> Option<Vec<Place>> {
+    fn frames(&self, address: u64) -> Option<Vec<SourcePlace>> {
         let mut read = self.lines.find_frames(address).ok()?;
         let mut frames = Vec::new();
         while let Ok(Some(frame)) = read.next() {

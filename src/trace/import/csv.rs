@@ -55,13 +55,13 @@ fn fields(line: &str) -> Result<Vec<Cow<'_, str>>, String> {
     if is_open { Err("a quoted field does not end in its line".to_owned()) } else { Ok(fields) }
 }
 
-enum Row<'r> {
+enum CsvRow<'r> {
     Titles,
     Value { repetition: u64, rank: u32, metric: &'r str, value: f64 },
 }
 
-impl<'r> Row<'r> {
-    fn new(fields: &'r [Cow<'_, str>]) -> Result<Row<'r>, String> {
+impl<'r> CsvRow<'r> {
+    fn new(fields: &'r [Cow<'_, str>]) -> Result<CsvRow<'r>, String> {
         let [repetition, rank, metric, value] = match fields {
             [repetition, rank, metric, value] => [repetition, rank, metric, value].map(AsRef::as_ref),
             [_] => return Err(format!("there is 1 column, not the four {COLUMNS}")),
@@ -70,7 +70,7 @@ impl<'r> Row<'r> {
         let is_number = |text: &str| text.parse::<f64>().is_ok();
         // Titles have no number where numbers stand: a row that is wrong in one place is not taken for titles.
         if [repetition, rank, value].iter().all(|text| !is_number(text) && !text.is_empty()) {
-            return Ok(Row::Titles);
+            return Ok(CsvRow::Titles);
         }
         if metric.is_empty() {
             return Err("the metric has no name".to_owned());
@@ -80,7 +80,7 @@ impl<'r> Row<'r> {
             return Err(format!("the run time {value} is negative"));
         }
         let (repetition, rank) = (whole(repetition, "the iteration id")?, whole(rank, "the rank")?);
-        Ok(Row::Value { repetition, rank, metric, value })
+        Ok(CsvRow::Value { repetition, rank, metric, value })
     }
 }
 
@@ -95,10 +95,10 @@ struct Metrics {
 
 impl Metrics {
     fn add(&mut self, fields: &[Cow<'_, str>], is_first: bool) -> Result<(), String> {
-        match Row::new(fields)? {
-            Row::Titles if is_first => Ok(()),
-            Row::Titles => Err("the iteration id is not a whole number from 0 on".to_owned()),
-            Row::Value { repetition, rank, metric, value } => self.push(repetition, rank, metric, value),
+        match CsvRow::new(fields)? {
+            CsvRow::Titles if is_first => Ok(()),
+            CsvRow::Titles => Err("the iteration id is not a whole number from 0 on".to_owned()),
+            CsvRow::Value { repetition, rank, metric, value } => self.push(repetition, rank, metric, value),
         }
     }
 

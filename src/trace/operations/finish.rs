@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use super::communicators::Communicator;
 use super::complete::Completeness;
 use super::cursor::ABSENT;
-use super::found::{FirstCall, Found, Whole};
-use super::rows::{Numbers, Row, Rows};
+use super::found::{FirstCall, FoundOperation, Whole};
+use super::rows::{Numbers, RepetitionRow, Rows};
 use super::{NO_RECORD, Operation};
 use crate::reader::{Part, Trace};
 
@@ -15,7 +15,7 @@ pub(super) fn finish(
     trace: &Trace,
     communicator: &Communicator,
     shares: &[HashMap<u32, BTreeSet<usize>>],
-    found: Found,
+    found: FoundOperation,
     first_mismatch: Option<u64>,
     lacks_calls: bool,
 ) -> (FirstCall, Operation) {
@@ -118,7 +118,7 @@ fn rows_by_position(parts: &[&Part], whole: &Rows, partial: &[u32]) -> Rows {
         let mut kept = parts.iter().zip(records).filter(|(_, record)| *record != NO_RECORD);
         kept.next().map(|(part, record)| part.position_of(record as usize))
     };
-    let of_row = |row: Row| position(&mut row.iter());
+    let of_row = |row: RepetitionRow| position(&mut row.iter());
     let of_partial = |row: &[u32]| position(&mut row.iter().copied());
     let mut all = Rows::new(parts.len());
     let mut partial = partial.chunks_exact(parts.len()).peekable();

@@ -7,7 +7,7 @@ use super::rows::{Numbers, Rows};
 pub(super) type FirstCall = (usize, u32, u64);
 
 /// An operation with the calls that were found to belong to it.
-pub(super) struct Found {
+pub(super) struct FoundOperation {
     pub(super) key: OperationKey,
     pub(super) first_call: FirstCall,
     /// The tuples that it consists of, and the position at which each was first seen.

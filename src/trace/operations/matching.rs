@@ -7,7 +7,7 @@ use mpitrace_functions::types;
 
 use super::communicators::Communicator;
 use super::cursor::ABSENT;
-use super::found::Found;
+use super::found::FoundOperation;
 use super::mismatch::{self, Groups};
 use super::{CallSite, OperationKey};
 use crate::reader::{Part, Trace};
@@ -16,7 +16,7 @@ use crate::reader::{Part, Trace};
 pub(super) struct Matching<'a> {
     pub(super) trace: &'a Trace,
     pub(super) communicator: &'a Communicator,
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<FoundOperation>,
     by_key: HashMap<OperationKey, usize>,
     /// The members' calls at one sequence number -> index into `found`.
     by_tuple: HashMap<Box<[u32]>, usize>,
@@ -62,7 +62,13 @@ impl<'a> Matching<'a> {
         let first_call = (self.communicator.members[first].0, tuple[first], position);
         let operation = *self.by_key.entry(key.clone()).or_insert(self.found.len());
         if operation == self.found.len() {
-            self.found.push(Found { key, first_call, tuples: Vec::new(), whole: Vec::new(), partial: Vec::new() });
+            self.found.push(FoundOperation {
+                key,
+                first_call,
+                tuples: Vec::new(),
+                whole: Vec::new(),
+                partial: Vec::new(),
+            });
         }
         let found = &mut self.found[operation];
         found.first_call = found.first_call.min(first_call);

@@ -25,7 +25,7 @@ mod unfinished;
 pub use communicators::{Communicator, Origin};
 pub use complete::CompleteRows;
 pub use mismatch::{Called, DESCRIBED, Mismatch, MismatchKind, MismatchedCall, Signature, difference};
-pub use rows::{Numbers, Row};
+pub use rows::{Numbers, RepetitionRow};
 pub use sampled::Sampled;
 pub use unfinished::Unfinished;
 
@@ -181,7 +181,7 @@ impl OperationKey {
 
 impl Operation {
     /// The records of the `row`-th repetition, one for each of `parts`.
-    pub fn records(&self, row: usize) -> Row<'_> {
+    pub fn records(&self, row: usize) -> RepetitionRow<'_> {
         self.rows.row(row)
     }
 

@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 /// The records of one repetition.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'o> {
+pub struct RepetitionRow<'o> {
     records: &'o [u32],
     /// Records after `records`.
     offset: u32,
 }
 
-impl<'o> Row<'o> {
+impl<'o> RepetitionRow<'o> {
     /// The index of the record of a member in its part, or [`super::NO_RECORD`].
     pub fn get(self, member: usize) -> u32 {
         // Only listed records can be NO_RECORD, and they have the offset 0.
@@ -65,16 +65,18 @@ impl Rows {
         self.chunks.last().map_or(0, |chunk| chunk.start + chunk.count)
     }
 
-    pub fn row(&self, row: usize) -> Row<'_> {
+    pub fn row(&self, row: usize) -> RepetitionRow<'_> {
         let chunk = match &self.chunks[..] {
             [one] => one,
             many => &many[self.chunk_with(row)],
         };
         let row = row - chunk.start;
         match &chunk.records {
-            Records::Strided(first, stride) => Row { records: first, offset: row as u32 * stride },
-            Records::Offset(first, offsets) => Row { records: first, offset: offsets[row].into() },
-            Records::Listed(all) => Row { records: &all[row * self.members..(row + 1) * self.members], offset: 0 },
+            Records::Strided(first, stride) => RepetitionRow { records: first, offset: row as u32 * stride },
+            Records::Offset(first, offsets) => RepetitionRow { records: first, offset: offsets[row].into() },
+            Records::Listed(all) => {
+                RepetitionRow { records: &all[row * self.members..(row + 1) * self.members], offset: 0 }
+            }
         }
     }
 

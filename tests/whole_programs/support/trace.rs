@@ -125,7 +125,7 @@ pub struct CallSite {
 
 /// A row of `dump`.
 #[derive(Deserialize, Debug)]
-pub struct Row {
+pub struct DumpRow {
     pub rank: u64,
     pub thread: u64,
     pub operation: u64,
@@ -242,14 +242,14 @@ impl Trace {
 
     /// Without the calls that manage handles.
     #[track_caller]
-    pub fn dump(&self, options: &[&str]) -> Vec<Row> {
+    pub fn dump(&self, options: &[&str]) -> Vec<DumpRow> {
         let mut rows = self.dump_of_all(options);
         rows.retain(|row| !is_management(&row.function));
         rows
     }
 
     #[track_caller]
-    pub fn dump_of_all(&self, options: &[&str]) -> Vec<Row> {
+    pub fn dump_of_all(&self, options: &[&str]) -> Vec<DumpRow> {
         self.json("dump", options).1
     }
 
@@ -276,7 +276,7 @@ impl Trace {
         let (operation, rank) = (operation.to_string(), rank.to_string());
         let rows = self.dump(&["--operation", &operation, "--rank", &rank]);
         let (returned, not): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.exit_ns.is_some());
-        let numbers = |rows: Vec<&Row>| rows.iter().map(|row| row.repetition).collect();
+        let numbers = |rows: Vec<&DumpRow>| rows.iter().map(|row| row.repetition).collect();
         (numbers(returned), numbers(not))
     }
 
@@ -312,7 +312,7 @@ impl Trace {
     }
 }
 
-impl Row {
+impl DumpRow {
     /// A non-blocking call was found complete, and the calls that started, tested for and waited for it lie within it.
     #[track_caller]
     pub fn assert_followed(&self) {

@@ -7,7 +7,7 @@ use mpitrace_show::output::Attribute;
 use mpitrace_show::text;
 use mpitrace_statistics::categories::Category;
 use mpitrace_trace::run_time::RunTime;
-use mpitrace_words::numbers::{self, Row};
+use mpitrace_words::numbers::{self, NumberRow};
 
 use super::fingerprint::Report;
 use super::plots::{self, View, ink};
@@ -70,12 +70,13 @@ fn counts(report: &Report, view: View, look: Look) -> String {
 /// The quantiles that matter most, with their intervals.
 fn numbers(view: View) -> Vec<String> {
     let timed = view.timed();
-    let text = |row: &Row| {
+    let text = |row: &NumberRow| {
         if row.interval.is_empty() { row.value.clone() } else { format!("{} ({})", row.value, row.interval) }
     };
     let each = numbers::rows(&timed.all).into_iter().zip(numbers::rows(&timed.good));
     let shown = each.filter(|(row, _)| ["median", "p95", "p99"].contains(&row.name.as_str()));
-    let line = |(all, good): (Row, Row)| format!("{:<8} all {:<33} good {}", all.name, text(&all), text(&good));
+    let line =
+        |(all, good): (NumberRow, NumberRow)| format!("{:<8} all {:<33} good {}", all.name, text(&all), text(&good));
     let mut lines: Vec<String> = shown.map(|pair| line(pair).trim_end().to_owned()).collect();
     lines.extend(timed.cuts.iter().map(|cut| format!("{:<8} {}", cut.method, cut.to_text())));
     lines.extend(timed.remarks.sentences());

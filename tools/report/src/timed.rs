@@ -1,6 +1,6 @@
 //! The results that are made of an operation's run times by one definition.
 
-use mpitrace_statistics::categories::{Categories, Category, Found, NotFinite, Remarks, Rule};
+use mpitrace_statistics::categories::{Categories, Category, NotFinite, Remarks, Rule, RuleFindings};
 use mpitrace_statistics::{Sample, Series, Summary, Wanted};
 use mpitrace_trace::run_time::RunTime;
 
@@ -11,7 +11,7 @@ use super::histogram::Histogram;
 /// The categories by the rule that colours, the remarks on them, and the cuts of all rules that find a warm-up, that
 /// one's first.
 fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Remarks, Vec<Cut>), NotFinite> {
-    let cut = |rule: Rule, found: &Found| Cut {
+    let cut = |rule: Rule, found: &RuleFindings| Cut {
         method: rule.name(),
         warmup_end: found.categories.warmup_end,
         class: found.levels.as_ref().map(|levels| levels.class.name().to_owned()),

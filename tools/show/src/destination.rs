@@ -17,11 +17,11 @@ use crate::output::{DataSink, Output};
 pub type Sink<'a> = dyn Write + Send + 'a;
 
 pub struct Destination<'o> {
-    place: Place,
+    place: Target,
     stdout: &'o mut Output,
 }
 
-enum Place {
+enum Target {
     Stdout,
     /// A file, or what is to become one.
     File(PathBuf),
@@ -46,39 +46,39 @@ impl<'o> Destination<'o> {
     /// The destination called `out`, which may be none of the files that are read.
     pub fn new(out: &Path, stdout: &'o mut Output, inputs: &[PathBuf]) -> Result<Destination<'o>> {
         if out.as_os_str() == "-" {
-            return Ok(Destination { place: Place::Stdout, stdout });
+            return Ok(Destination { place: Target::Stdout, stdout });
         }
         ensure!(!out.as_os_str().is_empty(), "-o is empty");
         let place = match fs::metadata(out) {
-            Ok(there) if there.is_dir() => Place::Folder(out.to_owned()),
-            Ok(there) if !there.is_file() => Place::Device(out.to_owned()),
+            Ok(there) if there.is_dir() => Target::Folder(out.to_owned()),
+            Ok(there) if !there.is_file() => Target::Device(out.to_owned()),
             Ok(there) => {
                 let same = |input: &PathBuf| {
                     fs::metadata(input).is_ok_and(|input| (input.dev(), input.ino()) == (there.dev(), there.ino()))
                 };
                 ensure!(!inputs.iter().any(same), "{}: is the trace itself; name another file", out.display());
                 // What a link leads to is replaced, not the link.
-                Place::File(fs::canonicalize(out).with_context(|| out.display().to_string())?)
+                Target::File(fs::canonicalize(out).with_context(|| out.display().to_string())?)
             }
-            Err(_) if out.as_os_str().as_encoded_bytes().ends_with(b"/") => Place::Folder(out.to_owned()),
-            Err(_) => Place::File(out.to_owned()),
+            Err(_) if out.as_os_str().as_encoded_bytes().ends_with(b"/") => Target::Folder(out.to_owned()),
+            Err(_) => Target::File(out.to_owned()),
         };
         Ok(Destination { place, stdout })
     }
 
     pub fn is_folder(&self) -> bool {
-        matches!(self.place, Place::Folder(_))
+        matches!(self.place, Target::Folder(_))
     }
 
     /// True if it is a pipe, or anything else that cannot be found again by a name of its own.
     pub fn is_pipe(&self) -> bool {
-        matches!(self.place, Place::Stdout | Place::Device(_))
+        matches!(self.place, Target::Stdout | Target::Device(_))
     }
 
     pub fn path(&self) -> &Path {
         match &self.place {
-            Place::Stdout => Path::new("-"),
-            Place::File(path) | Place::Device(path) | Place::Folder(path) => path,
+            Target::Stdout => Path::new("-"),
+            Target::File(path) | Target::Device(path) | Target::Folder(path) => path,
         }
     }
 
@@ -88,7 +88,7 @@ impl<'o> Destination<'o> {
     /// It is a folder; it is a terminal and the content no text; it cannot be written.
     pub fn stream(&mut self, content: Content, write: impl FnOnce(&mut Sink) -> Result<()>) -> Result<()> {
         match &self.place {
-            Place::Stdout => {
+            Target::Stdout => {
                 let terminal = io::stdout().is_terminal();
                 ensure!(!terminal || content == Content::Text, "this format is not for a terminal: -o FILE, or a pipe");
                 self.stdout.data();
@@ -96,13 +96,13 @@ impl<'o> Destination<'o> {
                 let written = write(&mut watched);
                 watched.failed.map_or(written, |failed| Err(failed.into()))
             }
-            Place::Device(path) => {
+            Target::Device(path) => {
                 let device = File::options().write(true).open(path);
                 let file = device.with_context(|| format!("cannot write {}", path.display()))?;
                 write_all(file, path, content, write).map(drop)
             }
-            Place::File(path) => write_file(path, content, write),
-            Place::Folder(path) => bail!("{}: is a folder, and this format makes one file", path.display()),
+            Target::File(path) => write_file(path, content, write),
+            Target::Folder(path) => bail!("{}: is a folder, and this format makes one file", path.display()),
         }
     }
 
@@ -119,9 +119,9 @@ impl<'o> Destination<'o> {
     /// There is something under its name, or under `OUT.part`; it is no folder; it cannot be written.
     pub fn folder(&self, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         let path = match &self.place {
-            Place::Folder(path) => path,
-            Place::File(path) if !path.exists() => path,
-            Place::File(path) => bail!("{}: is a file, and this format makes a folder", path.display()),
+            Target::Folder(path) => path,
+            Target::File(path) if !path.exists() => path,
+            Target::File(path) => bail!("{}: is a file, and this format makes a folder", path.display()),
             _ => bail!("this format makes a folder and cannot go into a pipe: -o FOLDER"),
         };
         let empty = fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none());

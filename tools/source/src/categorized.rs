@@ -1,7 +1,7 @@
 //! An operation with its repetitions sorted into categories.
 
 use anyhow::{Context, Result};
-use mpitrace_statistics::categories::{Found, Remarks, Rule};
+use mpitrace_statistics::categories::{Remarks, Rule, RuleFindings};
 use mpitrace_trace::calls::algorithms::Algorithm;
 use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
@@ -20,7 +20,7 @@ pub struct Categorized<'a> {
     first_repetition: Option<u64>,
     /// The categories, and the levels of the run time where the rule finds them.
     #[serde(flatten)]
-    pub found: Found,
+    pub found: RuleFindings,
     #[serde(flatten)]
     remarks: Remarks,
     /// The share of the run times of a non-blocking operation in which the program itself computed.

@@ -80,7 +80,7 @@ impl Ranks<'_> {
 
 /// The kind of a column of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// A number of something.
     Counter,
     /// A time.
@@ -95,7 +95,7 @@ pub struct Counter<'s> {
     /// Its name.
     pub name: String,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Its unit; empty where nothing tells.
     pub unit: String,
     pub(super) values: Values<'s>,

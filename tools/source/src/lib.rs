@@ -21,7 +21,7 @@ mod traced;
 mod untraced;
 
 pub use categorized::Categorized;
-pub use columns::{Counter, Kind, Ranks, RunTimes};
+pub use columns::{Counter, Ranks, RunTimes, ValueKind};
 pub use opened::{check_operation, open, open_trace, warn_if_incomplete};
 pub use requests::own_work_text;
 pub use source::Source;

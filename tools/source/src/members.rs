@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use mpitrace_format::layout::NO_VALUE;
 use mpitrace_trace::clock::RankClock;
-use mpitrace_trace::operations::{CompleteRows, Operation, Row};
+use mpitrace_trace::operations::{CompleteRows, Operation, RepetitionRow};
 use mpitrace_trace::reader::{Column, Part};
 use rayon::prelude::*;
 
@@ -25,12 +25,12 @@ impl<'s> Rows<'s> {
     }
 
     /// The records of the `index`-th of them, one for each rank.
-    pub(super) fn records(&self, index: usize) -> Row<'s> {
+    pub(super) fn records(&self, index: usize) -> RepetitionRow<'s> {
         self.operation.records(self.complete.get(index))
     }
 
     /// A value for each of them, or for those at these places, in order.
-    pub(super) fn map<T: Send>(&self, places: Option<&[u32]>, value: impl Fn(Row) -> T + Sync) -> Vec<T> {
+    pub(super) fn map<T: Send>(&self, places: Option<&[u32]>, value: impl Fn(RepetitionRow) -> T + Sync) -> Vec<T> {
         let count = places.map_or(self.complete.len(), <[u32]>::len);
         let place = |index: usize| places.map_or(index, |places| places[index] as usize);
         let indices = (0..count).into_par_iter().with_min_len(ROWS_AT_ONCE);
@@ -96,7 +96,7 @@ pub(super) enum MemberColumn<'s> {
 impl MemberColumn<'_> {
     /// The values of the `index`-th rank, in all repetitions or in those at these places.
     pub(super) fn values(&self, rows: &Rows<'_>, index: usize, places: Option<&[u32]>) -> Vec<f64> {
-        let at = |records: Row| records.get(index) as usize;
+        let at = |records: RepetitionRow| records.get(index) as usize;
         match *self {
             MemberColumn::Numbers(column) => rows.map(places, |records| match column.get(at(records)) {
                 NO_VALUE => f64::NAN,

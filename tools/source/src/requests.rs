@@ -3,7 +3,7 @@
 use mpitrace_functions::blocking_name;
 use mpitrace_trace::run_time::completion_times::{Overheads, Requests};
 
-use crate::columns::Kind;
+use crate::columns::ValueKind;
 use crate::source::Source;
 
 /// `5.2 %`, of a share of own work that is worth a mark: 1 % and more.
@@ -16,7 +16,8 @@ impl Source {
     pub fn overheads(&self, operation: usize) -> Option<Overheads> {
         blocking_name(&self.operations()[operation].function)?;
         let counters = self.counters(operation);
-        let column = |name: &str| counters.iter().find(|counter| counter.kind == Kind::Request && counter.name == name);
+        let column =
+            |name: &str| counters.iter().find(|counter| counter.kind == ValueKind::Request && counter.name == name);
         let [Some(init), Some(test), Some(wait), Some(tests)] = ["init", "test", "wait", "tests"].map(column) else {
             return None;
         };

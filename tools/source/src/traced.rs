@@ -16,7 +16,7 @@ use mpitrace_trace::operations::Operation;
 use mpitrace_trace::reader::Part;
 use mpitrace_trace::run_time::RunTime;
 
-use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};
+use super::columns::{Counter, Ranks, RunTimes, Times, ValueKind, Values};
 use super::members::{MemberColumn, MemberTimes, Rows};
 use super::{opened, trace_files};
 
@@ -116,7 +116,7 @@ impl Traced {
                 let known = counters.iter().position(|counter| counter.name == name);
                 let place = known.unwrap_or_else(|| {
                     let unit = part.text(entry.unit).unwrap_or_default();
-                    let kind = if unit == "ns" { Kind::Timer } else { Kind::Counter };
+                    let kind = if unit == "ns" { ValueKind::Timer } else { ValueKind::Counter };
                     let values = Values::Traced { rows: rows.clone(), members: vec![None; parts.len()] };
                     counters.push(Counter { name, kind, unit, values });
                     counters.len() - 1
@@ -148,7 +148,7 @@ fn requests<'s>(rows: &Arc<Rows<'s>>, parts: &[(&'s Part, &'s RankClock)]) -> Ve
     };
     let column = |(index, (name, unit)): (usize, (&str, &str))| Counter {
         name: name.to_owned(),
-        kind: Kind::Request,
+        kind: ValueKind::Request,
         unit: unit.to_owned(),
         values: Values::Traced {
             rows: rows.clone(),

@@ -9,7 +9,7 @@ use mpitrace_trace::import::{Measured, csv, reprompi};
 use mpitrace_trace::run_time::{RunTime, Span};
 use mpitrace_words::description::Description;
 
-use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};
+use super::columns::{Counter, Ranks, RunTimes, Times, ValueKind, Values};
 use crate::options::Format;
 
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl Untraced {
         counters
             .map(|counter| Counter {
                 name: counter.name.clone(),
-                kind: Kind::Counter,
+                kind: ValueKind::Counter,
                 unit: String::new(),
                 values: Values::Untraced(&counter.values),
             })

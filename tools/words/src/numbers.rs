@@ -4,7 +4,7 @@
 use mpitrace_show::text;
 use mpitrace_statistics::{Above, IntervalNs, Summary};
 
-pub struct Row {
+pub struct NumberRow {
     pub name: String,
     pub value: String,
     /// Both ends; empty where there is none.
@@ -14,9 +14,9 @@ pub struct Row {
 }
 
 /// The rows of a table, always the same ones in the same order; values are empty where there is nothing to describe.
-pub fn rows(summary: &Summary) -> Vec<Row> {
+pub fn rows(summary: &Summary) -> Vec<NumberRow> {
     let found = &summary.description;
-    let row = |name: &str, value: Option<f64>, interval: Option<IntervalNs>, how: &str| Row {
+    let row = |name: &str, value: Option<f64>, interval: Option<IntervalNs>, how: &str| NumberRow {
         name: name.to_owned(),
         value: value.map(text::time).unwrap_or_default(),
         interval: interval.map(ends).unwrap_or_default(),

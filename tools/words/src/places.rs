@@ -1,7 +1,7 @@
 //! Where the ranks of a job are and why it does not go on: as JSON and as sentences, of running jobs and of traces.
 
 use mpitrace_live::snapshot::{MessageWait, Partner, RankNow, Snapshot, State, Wait};
-use mpitrace_live::{Kind, ProcessEnd, Stuck};
+use mpitrace_live::{ProcessEnd, Stuck, StuckKind};
 use mpitrace_show::text;
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub struct WhereFacts {
 /// Why a job does not go on, by the keys of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StuckFacts {
-    pub kind: Kind,
+    pub kind: StuckKind,
     pub ranks: Vec<u32>,
     pub communicator: Option<String>,
     pub sequence: Option<u64>,
@@ -160,17 +160,17 @@ pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
     let place = if of_message { "a call for messages".to_owned() } else { place };
     let of_all = at_the_mismatch(snapshot, stuck) == stuck.ranks.len();
     let what = match stuck.kind {
-        Kind::PointToPoint if stuck.sequence.is_none() => with_ranks(snapshot, &stuck.ranks, false),
-        Kind::MissingRank if stuck.sequence.is_none() => with_ranks(snapshot, &stuck.ranks, true),
-        Kind::EndlessLoop if of_message => format!("{ranks} {is} computing all the time"),
-        Kind::MissingRank | Kind::PointToPoint => format!("{ranks} {has} not come to {place}: {}", places()),
-        Kind::Mismatch if of_all => format!("the calls of {ranks} at {place} do not belong together"),
-        Kind::Mismatch => format!("the calls of {ranks} and of the others at {place} do not belong together"),
-        Kind::Cycle if one => format!("{ranks} waits for itself: {}", places()),
-        Kind::Cycle => format!("{ranks} wait for each other: {}", places()),
-        Kind::DeadRank => format!("{ranks} {has} ended without MPI_Finalize, others wait in {place}"),
-        Kind::StoppedRank => format!("{ranks} {is} stopped, others wait in {place}"),
-        Kind::EndlessLoop => format!("{ranks} {has} not come to {place}: computing all the time"),
+        StuckKind::PointToPoint if stuck.sequence.is_none() => with_ranks(snapshot, &stuck.ranks, false),
+        StuckKind::MissingRank if stuck.sequence.is_none() => with_ranks(snapshot, &stuck.ranks, true),
+        StuckKind::EndlessLoop if of_message => format!("{ranks} {is} computing all the time"),
+        StuckKind::MissingRank | StuckKind::PointToPoint => format!("{ranks} {has} not come to {place}: {}", places()),
+        StuckKind::Mismatch if of_all => format!("the calls of {ranks} at {place} do not belong together"),
+        StuckKind::Mismatch => format!("the calls of {ranks} and of the others at {place} do not belong together"),
+        StuckKind::Cycle if one => format!("{ranks} waits for itself: {}", places()),
+        StuckKind::Cycle => format!("{ranks} wait for each other: {}", places()),
+        StuckKind::DeadRank => format!("{ranks} {has} ended without MPI_Finalize, others wait in {place}"),
+        StuckKind::StoppedRank => format!("{ranks} {is} stopped, others wait in {place}"),
+        StuckKind::EndlessLoop => format!("{ranks} {has} not come to {place}: computing all the time"),
     };
     let waiting: String = waiting.iter().map(|waiting| format!("; {waiting}")).collect();
     format!("{}: {what}{waiting}{}", stuck.kind.name(), still(stuck))
@@ -371,7 +371,7 @@ mod tests {
         Snapshot { world_size: ranks.len() as u32, ranks, communicators: vec![world], ..Snapshot::default() }
     }
 
-    fn stuck(kind: Kind, ranks: &[u32], sequence: Option<u64>) -> Stuck {
+    fn stuck(kind: StuckKind, ranks: &[u32], sequence: Option<u64>) -> Stuck {
         let communicator = sequence.map(|_| 0);
         Stuck { kind, ranks: ranks.to_vec(), communicator, sequence, seconds: f64::INFINITY }
     }
@@ -384,10 +384,14 @@ mod tests {
             rank(2, State::Computing, ""),
         ]);
         let sentences = [
-            (Kind::PointToPoint, &[0, 1][..], "point-to-point: rank 0 in MPI_Sendrecv, rank 1 in MPI_Recv"),
-            (Kind::PointToPoint, &[1], "point-to-point: rank 1 in MPI_Recv"),
-            (Kind::MissingRank, &[2], "missing-rank: rank 2 is computing"),
-            (Kind::MissingRank, &[1, 2], "missing-rank: rank 1 is in MPI_Recv (point-to-point), rank 2 is computing"),
+            (StuckKind::PointToPoint, &[0, 1][..], "point-to-point: rank 0 in MPI_Sendrecv, rank 1 in MPI_Recv"),
+            (StuckKind::PointToPoint, &[1], "point-to-point: rank 1 in MPI_Recv"),
+            (StuckKind::MissingRank, &[2], "missing-rank: rank 2 is computing"),
+            (
+                StuckKind::MissingRank,
+                &[1, 2],
+                "missing-rank: rank 1 is in MPI_Recv (point-to-point), rank 2 is computing",
+            ),
         ];
         for (kind, ranks, expected) in sentences {
             assert_eq!(sentence(&waiting, &stuck(kind, ranks, None)), expected);
@@ -408,7 +412,7 @@ mod tests {
         let zero = with(vec![message(Partner::Rank(1), 7, Some(0))], rank(0, State::OtherMpi, "MPI_Recv"));
         let one = with(vec![message(Partner::Rank(0), 8, Some(3))], rank(1, State::OtherMpi, "MPI_Recv"));
         let waiting = snapshot(vec![zero, one.clone()]);
-        let cycle = Stuck { communicator: Some(0), ..stuck(Kind::Cycle, &[0, 1], None) };
+        let cycle = Stuck { communicator: Some(0), ..stuck(StuckKind::Cycle, &[0, 1], None) };
         let expected = "cycle: ranks 0-1 wait for each other: in MPI_Recv (point-to-point); \
                         rank 0 waits for a message of rank 1 with tag 7 (0 messages from it so far); \
                         rank 1 waits for a message of rank 0 with tag 8 (3 messages from it so far)";
@@ -425,7 +429,7 @@ mod tests {
         let text = sentence(&waiting, &cycle);
         assert!(text.contains("rank 0 waits for a message of rank 1 with any tag; rank 1"), "{text}");
         let looping = snapshot(vec![rank(0, State::Computing, ""), waiting.ranks[1].clone()]);
-        let text = sentence(&looping, &Stuck { communicator: Some(0), ..stuck(Kind::EndlessLoop, &[0], None) });
+        let text = sentence(&looping, &Stuck { communicator: Some(0), ..stuck(StuckKind::EndlessLoop, &[0], None) });
         assert!(text.starts_with("endless-loop: rank 0 is computing all the time; rank 1 waits for"), "{text}");
     }
 
@@ -447,10 +451,10 @@ mod tests {
             vec![Mismatch { communicator_id: 0, communicator, sequence: 7, kind: MismatchKind::Root, calls }]
         };
         mismatched.mismatches = of(&[&[0], &[1]]);
-        let both = sentence(&mismatched, &stuck(Kind::Mismatch, &[0, 1], Some(7)));
+        let both = sentence(&mismatched, &stuck(StuckKind::Mismatch, &[0, 1], Some(7)));
         assert_eq!(both, "mismatch: the calls of ranks 0-1 at call 7 of MPI_COMM_WORLD do not belong together");
         mismatched.mismatches = of(&[&[0, 2], &[1]]);
-        let one = sentence(&mismatched, &stuck(Kind::Mismatch, &[1], Some(7)));
+        let one = sentence(&mismatched, &stuck(StuckKind::Mismatch, &[1], Some(7)));
         assert!(one.contains("of rank 1 and of the others at"), "{one}");
     }
 

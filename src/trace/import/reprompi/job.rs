@@ -6,7 +6,7 @@ use std::path::Path;
 use mpitrace_functions::{Function, Size as Bytes};
 
 use super::Settings;
-use super::titles::{Row, Size};
+use super::titles::{PrintedRow, Size};
 use crate::import::series::{self, Series};
 use crate::import::{Measured, Member, Stamps};
 
@@ -37,7 +37,7 @@ struct Sample {
 const NONE: Sample = Sample { seconds: f64::NAN, global: None, valid: false };
 
 impl Jobs {
-    pub(super) fn push(&mut self, row: &Row<'_>) -> Result<(), String> {
+    pub(super) fn push(&mut self, row: &PrintedRow<'_>) -> Result<(), String> {
         let is_last = self.jobs.get(self.last).is_some_and(|job| job.size == row.size && job.test == row.test);
         if !is_last {
             self.last = *self.places.entry((row.test.to_owned(), row.size)).or_insert_with(|| {

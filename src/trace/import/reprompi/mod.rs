@@ -10,7 +10,7 @@ use std::path::Path;
 use super::input::Lines;
 use super::{ForeignError, Measured};
 use job::Jobs;
-use titles::{Row, Titles};
+use titles::{PrintedRow, Titles};
 
 /// The settings in lines `#@name=value` before the titles.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ pub fn read(path: &Path) -> Result<Vec<Measured>, ForeignError> {
             }
         } else {
             match &titles {
-                Some(titles) => Row::new(titles, line).and_then(|row| jobs.push(&row)),
+                Some(titles) => PrintedRow::new(titles, line).and_then(|row| jobs.push(&row)),
                 // A launcher's or a library's talk.
                 None => {
                     skipped += 1;

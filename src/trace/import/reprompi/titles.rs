@@ -90,7 +90,7 @@ fn name_of(field: Field) -> &'static str {
 
 /// The content of one row. Times in seconds, as they are printed.
 #[derive(Debug)]
-pub(super) struct Row<'l> {
+pub(super) struct PrintedRow<'l> {
     pub(super) test: &'l str,
     pub(super) size: Size,
     pub(super) repetition: u64,
@@ -112,13 +112,13 @@ pub(super) enum Size {
     Bytes(u64),
 }
 
-impl<'l> Row<'l> {
-    pub(super) fn new(titles: &Titles, line: &'l str) -> Result<Row<'l>, String> {
+impl<'l> PrintedRow<'l> {
+    pub(super) fn new(titles: &Titles, line: &'l str) -> Result<PrintedRow<'l>, String> {
         let columns = line.split_ascii_whitespace().count();
         if columns != titles.fields.len() {
             return Err(format!("there are {columns} columns, the titles are {}", titles.fields.len()));
         }
-        let mut row = Row {
+        let mut row = PrintedRow {
             test: "",
             size: Size::Unknown,
             repetition: 0,

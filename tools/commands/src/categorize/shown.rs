@@ -7,13 +7,13 @@ use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::table::{Cell, Rows, Table, number, text, time};
 use mpitrace_show::text;
 use mpitrace_source::Categorized;
-use mpitrace_statistics::categories::{Category, Found, Levels};
+use mpitrace_statistics::categories::{Category, Levels, RuleFindings};
 
 const CHANGES_SHOWN: usize = 4;
 
 /// The cells of an operation's row.
 pub fn cells(of: &Categorized) -> Vec<Cell> {
-    let Found { categories, levels } = &of.found;
+    let RuleFindings { categories, levels } = &of.found;
     let count = |category: Category| categories.count(category).to_string().into();
     vec![
         of.operation.operation.to_string().into(),

@@ -10,7 +10,7 @@ use mpitrace_report::page;
 use mpitrace_report::page::figure::Figures;
 use mpitrace_report::pictures::{Format, Written};
 use mpitrace_report::plots::sets::{self, Line, Set};
-use mpitrace_show::draw::axis::Kind;
+use mpitrace_show::draw::axis::AxisKind;
 use mpitrace_show::draw::picture;
 use mpitrace_show::draw::plot::{FAR, Plot, Range};
 use mpitrace_show::draw::scene::{Area, Scene};
@@ -209,7 +209,11 @@ fn by_size(function: &str, sizes: &[Vec<OfSet>], is_normalised: bool) -> Option<
             lines[place].stars.extend((!stars.is_empty()).then_some((x, *stars)));
         }
     }
-    let y = if is_normalised { ("over the median of A", Kind::Share) } else { ("median over the runs", Kind::Time) };
+    let y = if is_normalised {
+        ("over the median of A", AxisKind::Share)
+    } else {
+        ("median over the runs", AxisKind::Time)
+    };
     sets::by_size(format!("{function} by message size"), y, &lines)
 }
 
@@ -222,7 +226,7 @@ fn by_run(sets: &[OfSet]) -> Option<Plot> {
     let points = || all.iter().flat_map(|(_, points)| points);
     let last = points().map(|(x, _)| *x).fold(1.0, f64::max);
     let y = Range::of_times("median", points().flat_map(|(_, of)| of.interval_ns.unwrap_or([of.value_ns; 2])), FAR)?;
-    let mut plot = Plot::new(title(sets), Range::new("run", (0.5, last + 0.5), Kind::Count), y);
+    let mut plot = Plot::new(title(sets), Range::new("run", (0.5, last + 0.5), AxisKind::Count), y);
     all.iter().for_each(|(name, points)| set(*name).intervals(&mut plot, points));
     Some(plot)
 }
@@ -240,7 +244,7 @@ fn medians(set: &OfSet) -> Vec<f64> {
 /// The share of the runs of each set that take no longer.
 fn distribution(sets: &[OfSet]) -> Option<Plot> {
     let x = Range::of_times("median of a run", sets.iter().flat_map(medians), FAR)?;
-    let mut plot = Plot::new(title(sets), x, Range::new("share of the runs", (0.0, 1.02), Kind::Share));
+    let mut plot = Plot::new(title(sets), x, Range::new("share of the runs", (0.0, 1.02), AxisKind::Share));
     for of_set in sets {
         let all = medians(of_set);
         let step =

@@ -1,7 +1,7 @@
 //! The forest plot: for each operation how much longer B takes than A, with its interval, on a scale of logarithms: 2
 //! and 1/2 times are as far from 1.
 
-use mpitrace_show::draw::axis::Kind;
+use mpitrace_show::draw::axis::AxisKind;
 use mpitrace_show::draw::plot::{Bar, Ink, Mark, PALETTE, Plot, Range, Shape};
 use mpitrace_show::draw::scene::FAINT;
 use mpitrace_show::text;
@@ -16,7 +16,7 @@ const SHOWN: f64 = 3.0;
 const LEAST_SHOWN: f64 = 0.05;
 
 /// A row: an operation whose effect is known. Shares.
-pub struct Row {
+pub struct ForestRow {
     name: String,
     effect: f64,
     interval: Option<[f64; 2]>,
@@ -25,12 +25,12 @@ pub struct Row {
 }
 
 /// The rows of those operations that have an effect, in their order; of several pairs with the letters of the sets.
-pub fn rows(pairs: &[Pair]) -> Vec<Row> {
+pub fn rows(pairs: &[Pair]) -> Vec<ForestRow> {
     let row = |one: &Compared| {
         let key = one.identity.key();
         let [a, b] = one.names;
         let name = if pairs.len() > 1 { format!("{key} {b}/{a}") } else { key };
-        Some(Row {
+        Some(ForestRow {
             name: text::printable(&name).into_owned(),
             effect: one.effect().filter(|effect| effect.is_finite() && *effect > -1.0)?,
             interval: one.effect_interval(),
@@ -41,7 +41,7 @@ pub fn rows(pairs: &[Pair]) -> Vec<Row> {
 }
 
 /// The range shown, as logarithms of the ratio: all effects and 0, and the intervals as far as they go.
-fn range(rows: &[Row]) -> (f64, f64) {
+fn range(rows: &[ForestRow]) -> (f64, f64) {
     let largest = rows.iter().map(|row| row.effect.ln_1p().abs()).fold(LEAST_SHOWN / SHOWN, f64::max);
     let ends = rows.iter().flat_map(|row| row.interval.unwrap_or([row.effect; 2])).map(f64::ln_1p);
     let shown = ends.filter(|end| !end.is_nan()).map(|end| end.clamp(-SHOWN * largest, SHOWN * largest));
@@ -53,10 +53,10 @@ fn range(rows: &[Row]) -> (f64, f64) {
 }
 
 /// The rows as a plot; `names`: of the two sets, if there are no more. `None`: there is no row.
-pub fn plot(rows: &[Row], [a, b]: [&str; 2]) -> Option<Plot> {
+pub fn plot(rows: &[ForestRow], [a, b]: [&str; 2]) -> Option<Plot> {
     let (low, high) = range(rows);
     let label = format!("{b} takes less | longer than {a}: time of {b} / time of {a}");
-    let x = Range { logarithmic: true, ..Range::new(label, (low.exp(), high.exp()), Kind::Share) };
+    let x = Range { logarithmic: true, ..Range::new(label, (low.exp(), high.exp()), AxisKind::Share) };
     let names = rows.iter().map(|row| row.name.clone()).collect();
     let mut plot = Plot::new(format!("{b} against {a}, with intervals of 95 %"), x, Range::of_names("", names));
     plot.add("equal", None, Ink::of_colour(FAINT), Mark::Rules { at: vec![1.0], dash: (1.0, 0.0) });
@@ -65,7 +65,7 @@ pub fn plot(rows: &[Row], [a, b]: [&str; 2]) -> Option<Plot> {
     {
         let ink = Ink::of_colour(colour);
         let of = || (0..).map(f64::from).zip(rows).filter(|(_, row)| row.found == found);
-        let bar = |(y, row): (f64, &Row)| {
+        let bar = |(y, row): (f64, &ForestRow)| {
             let [from, to] = row.interval?.map(|end| end.ln_1p().clamp(low, high).exp());
             Some(Bar { x: (from, to), y: (y - 0.04, y + 0.04) })
         };
@@ -80,8 +80,8 @@ pub fn plot(rows: &[Row], [a, b]: [&str; 2]) -> Option<Plot> {
 mod tests {
     use super::*;
 
-    fn row(name: &str, effect: f64, interval: Option<[f64; 2]>, found: bool) -> Row {
-        Row { name: name.to_owned(), effect, interval, found }
+    fn row(name: &str, effect: f64, interval: Option<[f64; 2]>, found: bool) -> ForestRow {
+        ForestRow { name: name.to_owned(), effect, interval, found }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The causes of slow repetitions, in sentences.
 
 use mpitrace_analysis::account::Because;
-use mpitrace_analysis::causes::{Cause, Causes, GroupTime, Kind, NAMED};
+use mpitrace_analysis::causes::{Cause, CauseKind, Causes, GroupTime, NAMED};
 use mpitrace_analysis::diagnosis::GroupKind;
 use mpitrace_show::text;
 use mpitrace_words::reason;
@@ -38,25 +38,25 @@ pub fn sentence(causes: &Causes, cause: &Cause) -> String {
     let rank = cause.rank.map_or_else(|| "several ranks".to_owned(), |rank| format!("rank {rank}"));
     let late = reason::late(cause.because());
     match cause.kind {
-        Kind::LateRank if cause.rank.is_none() => {
+        CauseKind::LateRank if cause.rank.is_none() => {
             format!(
                 "the ranks wait for each other in turns {place}: {lost}{}",
                 late.map(|why| format!(", mainly since the late rank {why}")).unwrap_or_default()
             )
         }
-        Kind::LateRank => {
+        CauseKind::LateRank => {
             let why = late.map(|why| format!("it {why}"));
             let why = why.as_deref().unwrap_or("whether it was on its processor is not known");
             format!("others wait for {rank} {place}: {lost}; {why}")
         }
-        Kind::Interrupted => format!("{rank} is off its processor {place}: {lost}{}", off(cause.because())),
-        Kind::Migration => format!("{rank} is off its processor and moved to another one {place}: {lost}"),
-        Kind::Perturbed => format!("the tracer itself delays {rank} {place}: {lost}"),
-        Kind::FirstCall => {
+        CauseKind::Interrupted => format!("{rank} is off its processor {place}: {lost}{}", off(cause.because())),
+        CauseKind::Migration => format!("{rank} is off its processor and moved to another one {place}: {lost}"),
+        CauseKind::Perturbed => format!("the tracer itself delays {rank} {place}: {lost}"),
+        CauseKind::FirstCall => {
             let whose = cause.rank.map_or_else(String::new, |rank| format!(", mostly on rank {rank}"));
             format!("the first call takes longer than the others{whose}: {lost}, with no other cause")
         }
-        Kind::PageFaults | Kind::Counter => {
+        CauseKind::PageFaults | CauseKind::Counter => {
             format!("{} differs on {rank} {place}: {lost}", cause.counter.as_deref().unwrap_or("a counter"))
         }
     }

@@ -1,7 +1,7 @@
 //! Counters and timers, held against the slow repetitions.
 
 use mpitrace_analysis::diagnosis::{Examination, Examined, Metric, Quantity};
-use mpitrace_source::{Counter, Kind, Ranks, Source};
+use mpitrace_source::{Counter, Ranks, Source, ValueKind};
 use rayon::prelude::*;
 
 /// Holds all counters and timers of an operation against its run times: each rank's, and their sum. A column is in
@@ -14,10 +14,10 @@ pub fn examined(source: &Source, operation: usize, examination: &Examination<'_>
 
 fn of_counter(ranks: &Ranks<'_>, counter: &Counter<'_>, examination: &Examination<'_>) -> Vec<Examined> {
     let quantity = match (counter.kind, Quantity::of_counter(&counter.name)) {
-        (Kind::Request, _) => Quantity::Request,
+        (ValueKind::Request, _) => Quantity::Request,
         (_, None) => return Vec::new(),
-        (Kind::Counter, Some(quantity)) => quantity,
-        (Kind::Timer, Some(_)) => Quantity::Timer,
+        (ValueKind::Counter, Some(quantity)) => quantity,
+        (ValueKind::Timer, Some(_)) => Quantity::Timer,
     };
     let metric =
         |rank: Option<u32>| Metric { name: counter.name.clone(), quantity, unit: counter.unit.to_string(), rank };

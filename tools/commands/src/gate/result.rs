@@ -26,13 +26,13 @@ pub struct Outcome {
     /// True if both were run here in turn.
     pub interleaved: bool,
     /// The whole job, its time in MPI, and the operations of both, by their keys.
-    pub rows: Vec<Row>,
+    pub rows: Vec<GateRow>,
     pub sentence: String,
 }
 
 /// Medians over the runs of the baseline and of now, ns, and the lowest and highest run of now.
 #[derive(Debug, Serialize)]
-pub struct Row {
+pub struct GateRow {
     pub key: String,
     pub baseline_ns: f64,
     pub now_ns: f64,
@@ -55,7 +55,7 @@ impl Outcome {
             .operations
             .iter()
             .filter_map(|one| Some([one, now.operations.iter().find(|other| other.identity == one.identity)?]));
-        let rows = whole.iter().copied().chain(operations).filter_map(Row::new).collect();
+        let rows = whole.iter().copied().chain(operations).filter_map(GateRow::new).collect();
         let mut outcome = Outcome {
             decision,
             difference: relative.map(|relative| relative.share),
@@ -98,10 +98,10 @@ fn medians(operation: &OfOperation) -> Vec<f64> {
     operation.runs.iter().map(|run| run.median_ns).collect()
 }
 
-impl Row {
-    fn new([before, now]: [&OfOperation; 2]) -> Option<Row> {
+impl GateRow {
+    fn new([before, now]: [&OfOperation; 2]) -> Option<GateRow> {
         let [mut before_ns, mut now_ns] = [before, now].map(medians);
-        Some(Row {
+        Some(GateRow {
             key: now.identity.key(),
             baseline_ns: mpitrace_statistics::median(&mut before_ns)?,
             now_ns: mpitrace_statistics::median(&mut now_ns)?,

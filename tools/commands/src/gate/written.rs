@@ -9,7 +9,7 @@ use mpitrace_show::text;
 use mpitrace_statistics::comparison::Decision;
 use serde_json::{Map, Value, json};
 
-use super::result::{Outcome, Row};
+use super::result::{GateRow, Outcome};
 use crate::compare::share::percent as signed;
 
 pub fn all(outcome: &Outcome, folder: &Path) -> Result<()> {
@@ -27,7 +27,7 @@ fn markdown(outcome: &Outcome) -> String {
     let mut lines =
         vec![format!("### mpitrace gate: {}", decision.name()), String::new(), sentence.clone(), String::new()];
     lines.extend(["| median | baseline | now | change |", "|---|--:|--:|--:|"].map(str::to_owned));
-    let row = |row: &Row| {
+    let row = |row: &GateRow| {
         let [before, now] = [row.baseline_ns, row.now_ns].map(text::time);
         format!("| {} | {before} | {now} | {} |", row.key, signed(row.difference()))
     };
@@ -60,7 +60,7 @@ fn escaped(text: &str) -> String {
 
 /// Bencher's metric format: the latency of each, ns.
 fn bencher(outcome: &Outcome) -> Value {
-    let metric = |row: &Row| {
+    let metric = |row: &GateRow| {
         let latency = json!({"value": row.now_ns, "lower_value": row.lowest_ns, "upper_value": row.highest_ns});
         (row.key.clone(), json!({"latency": latency}))
     };
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     fn outcome(decision: Decision) -> Outcome {
-        let row = Row { key: "job".into(), baseline_ns: 1e9, now_ns: 1.1e9, lowest_ns: 1e9, highest_ns: 2e9 };
+        let row = GateRow { key: "job".into(), baseline_ns: 1e9, now_ns: 1.1e9, lowest_ns: 1e9, highest_ns: 2e9 };
         Outcome {
             decision,
             difference: Some(0.1),

@@ -6,15 +6,15 @@ use mpitrace_export::parquet;
 use mpitrace_show::destination::Sink;
 
 use super::date;
-use super::row::{LargestLoss, Row};
+use super::row::{LargestLoss, RunRow};
 
 /// Writes them: the columns of the JSON, those of the largest loss each as one of its own.
-pub fn write(rows: &[Row], sink: &mut Sink) -> Result<()> {
-    let texts = |of: fn(&Row) -> Option<&str>| rows.iter().map(of);
-    let numbers = |of: fn(&Row) -> f64| rows.iter().map(of);
+pub fn write(rows: &[RunRow], sink: &mut Sink) -> Result<()> {
+    let texts = |of: fn(&RunRow) -> Option<&str>| rows.iter().map(of);
+    let numbers = |of: fn(&RunRow) -> f64| rows.iter().map(of);
     let loss = |of: fn(&LargestLoss) -> Option<f64>| rows.iter().map(move |row| of(row.largest_loss.as_ref()?));
     let words = |of: fn(&LargestLoss) -> Option<&str>| rows.iter().map(move |row| of(row.largest_loss.as_ref()?));
-    let millisecond = |row: &Row| row.started.as_deref().and_then(date::seconds).map(|seconds| 1000 * seconds);
+    let millisecond = |row: &RunRow| row.started.as_deref().and_then(date::seconds).map(|seconds| 1000 * seconds);
     let columns = Columns::new()
         .texts("file", texts(|row| Some(&row.file)))
         .texts("job", texts(|row| row.job.as_deref()))

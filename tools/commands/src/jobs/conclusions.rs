@@ -7,7 +7,7 @@ use mpitrace_show::text::{count, printable};
 use mpitrace_words::summary::percent;
 
 use super::date;
-use super::row::Row;
+use super::row::RunRow;
 
 /// A program that became slower, on so many nodes and ranks.
 pub struct SlowerProgram {
@@ -20,8 +20,8 @@ pub struct SlowerProgram {
 /// Runs of one program on as many ranks and nodes can be compared, if the ranks are shared out in the same way.
 type Size<'r> = (&'r str, u32, Vec<(u32, u32)>);
 
-fn by_size(rows: &[Row]) -> BTreeMap<Size<'_>, Vec<&Row>> {
-    let mut groups: BTreeMap<Size, Vec<&Row>> = BTreeMap::new();
+fn by_size(rows: &[RunRow]) -> BTreeMap<Size<'_>, Vec<&RunRow>> {
+    let mut groups: BTreeMap<Size, Vec<&RunRow>> = BTreeMap::new();
     // What did not finish took another time and computed something else.
     for row in rows.iter().filter(|row| row.ended == "finished") {
         let layout = row.hosts.iter().map(|host| (host.first_rank, host.ranks)).collect();
@@ -31,7 +31,7 @@ fn by_size(rows: &[Row]) -> BTreeMap<Size<'_>, Vec<&Row>> {
 }
 
 /// The nodes that are slow, the slowest first.
-pub fn slow_nodes(rows: &[Row]) -> Vec<(String, SlowNode)> {
+pub fn slow_nodes(rows: &[RunRow]) -> Vec<(String, SlowNode)> {
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
     let mut names: Vec<&str> = Vec::new();
     let mut observed: Vec<Vec<NodeOfJob>> = Vec::new();
@@ -53,12 +53,12 @@ pub fn slow_nodes(rows: &[Row]) -> Vec<(String, SlowNode)> {
     jobs::slow_nodes(&observed).into_iter().map(|slow| (names[slow.node].to_owned(), slow)).collect()
 }
 
-pub fn slower_programs(rows: &[Row]) -> Vec<SlowerProgram> {
+pub fn slower_programs(rows: &[RunRow]) -> Vec<SlowerProgram> {
     let sizes = by_size(rows);
     let questions = sizes.len();
     let mut found = Vec::new();
     for ((program, ranks, layout), rows) in sizes {
-        let began = |row: &&Row| Some((date::seconds(row.started.as_deref()?)?, row.seconds));
+        let began = |row: &&RunRow| Some((date::seconds(row.started.as_deref()?)?, row.seconds));
         let runs: Vec<(i64, f64)> = rows.iter().filter_map(began).collect();
         let of = |slowdown| SlowerProgram { program: program.to_owned(), nodes: layout.len(), ranks, slowdown };
         found.extend(jobs::slowdown(&runs, questions).map(of));
@@ -67,12 +67,12 @@ pub fn slower_programs(rows: &[Row]) -> Vec<SlowerProgram> {
 }
 
 /// How many programs, by number of ranks and layout, have enough runs to be compared.
-fn compared(rows: &[Row]) -> usize {
+fn compared(rows: &[RunRow]) -> usize {
     by_size(rows).values().filter(|rows| rows.len() >= jobs::LEAST_RUNS).count()
 }
 
 /// Both in words, a line each.
-pub fn lines(rows: &[Row]) -> Vec<String> {
+pub fn lines(rows: &[RunRow]) -> Vec<String> {
     let node = |(name, slow): (String, SlowNode)| {
         let jobs = count(slow.jobs as u64, "job");
         let name = printable(&name).into_owned();

@@ -10,15 +10,15 @@ use mpitrace_show::progress::Progress;
 use rayon::prelude::*;
 
 use super::index::{Entry, Index, Stamp};
-use super::row::Row;
+use super::row::RunRow;
 
 /// No more traces that cannot be read are named.
 const NAMED: usize = 8;
 
 /// The rows of all traces in folders and below them, and how many could not be read.
 #[derive(Default)]
-pub struct Found {
-    pub rows: Vec<Row>,
+pub struct FoundRuns {
+    pub rows: Vec<RunRow>,
     pub unreadable: usize,
 }
 
@@ -35,7 +35,7 @@ struct Seen {
 ///
 /// # Errors
 /// A folder that is named and cannot be read.
-pub fn rows(named: &[PathBuf]) -> Result<Found> {
+pub fn rows(named: &[PathBuf]) -> Result<FoundRuns> {
     let mut folders = Folders::new();
     let mut problems = Vec::new();
     for path in named {
@@ -55,16 +55,16 @@ pub fn rows(named: &[PathBuf]) -> Result<Found> {
         let mut known = Index::in_folder(&folder).read();
         for (name, seen) in traces {
             match known.remove(&*folder.join(name).to_string_lossy()).filter(|entry| entry.stamp == seen.stamp) {
-                Some(Entry { row, .. }) => rows.push(Row { file: shown(&seen.shown), ..row }),
+                Some(Entry { row, .. }) => rows.push(RunRow { file: shown(&seen.shown), ..row }),
                 None => missing.push((folder.clone(), seen)),
             }
         }
     }
     let progress = Progress::new(missing.len() as u64);
-    let computed: Vec<(PathBuf, Seen, Result<Row>)> = missing
+    let computed: Vec<(PathBuf, Seen, Result<RunRow>)> = missing
         .into_par_iter()
         .map(|(folder, seen)| {
-            let row = Row::of_traces(&[&seen.shown]);
+            let row = RunRow::of_traces(&[&seen.shown]);
             if let Ok(row) = &row {
                 remember(&folder, &seen, row);
             }
@@ -76,7 +76,7 @@ pub fn rows(named: &[PathBuf]) -> Result<Found> {
     let mut unreadable = 0;
     for (_, seen, row) in computed {
         match row {
-            Ok(row) => rows.push(Row { file: shown(&seen.shown), ..row }),
+            Ok(row) => rows.push(RunRow { file: shown(&seen.shown), ..row }),
             Err(error) => {
                 unreadable += 1;
                 let text = format!("{error:#}");
@@ -86,20 +86,20 @@ pub fn rows(named: &[PathBuf]) -> Result<Found> {
         }
     }
     say(&problems);
-    Ok(Found { rows: joined(rows), unreadable })
+    Ok(FoundRuns { rows: joined(rows), unreadable })
 }
 
 fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn remember(folder: &Path, seen: &Seen, row: &Row) {
+fn remember(folder: &Path, seen: &Seen, row: &RunRow) {
     let file = shown(&folder.join(seen.shown.file_name().unwrap_or_default()));
-    Index::in_folder(folder).add(&[Entry { stamp: seen.stamp.clone(), row: Row { file, ..row.clone() } }]);
+    Index::in_folder(folder).add(&[Entry { stamp: seen.stamp.clone(), row: RunRow { file, ..row.clone() } }]);
 }
 
 /// Keeps the row of a trace that was just written.
-pub fn keep(path: &Path, row: &Row) {
+pub fn keep(path: &Path, row: &RunRow) {
     let (Ok(path), Ok(metadata)) = (path.canonicalize(), fs::metadata(path)) else { return };
     if let Some(folder) = path.parent() {
         remember(folder, &Seen { shown: path.clone(), stamp: Stamp::new(&metadata) }, row);
@@ -143,8 +143,8 @@ fn say(problems: &[String]) {
 }
 
 /// The rows, one of each run: files that lack ranks of the same run are read together.
-fn joined(rows: Vec<Row>) -> Vec<Row> {
-    let mut of_run: HashMap<String, Vec<Row>> = HashMap::new();
+fn joined(rows: Vec<RunRow>) -> Vec<RunRow> {
+    let mut of_run: HashMap<String, Vec<RunRow>> = HashMap::new();
     let mut joined = Vec::new();
     for row in rows {
         match row.lacking.clone() {
@@ -155,7 +155,7 @@ fn joined(rows: Vec<Row>) -> Vec<Row> {
     for mut rows in of_run.into_values() {
         rows.sort_by(|one, other| one.file.cmp(&other.file));
         let files: Vec<&str> = rows.iter().map(|row| row.file.as_str()).collect();
-        match Some(&files).filter(|files| files.len() > 1).map(|files| Row::of_traces(files)) {
+        match Some(&files).filter(|files| files.len() > 1).map(|files| RunRow::of_traces(files)) {
             Some(Ok(row)) => joined.push(row),
             // The same rank in two files: they are copies, or of two attempts to recover the run.
             _ => joined.extend(rows),

@@ -11,7 +11,7 @@ use mpitrace_show::text;
 use mpitrace_words::summary::percent;
 use serde::Serialize;
 
-use super::row::Row;
+use super::row::RunRow;
 use super::{conclusions, date};
 
 /// The subject of a row.
@@ -50,7 +50,7 @@ pub struct Group {
 }
 
 impl Group {
-    fn add(&mut self, row: &Row, weight: f64) {
+    fn add(&mut self, row: &RunRow, weight: f64) {
         let time = weight * row.rank_seconds;
         self.jobs += 1;
         self.unfinished += u64::from(row.ended != "finished");
@@ -67,7 +67,7 @@ impl Group {
     }
 }
 
-pub fn groups(rows: &[Row], by: By) -> Vec<Group> {
+pub fn groups(rows: &[RunRow], by: By) -> Vec<Group> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     let unknown = || "unknown".to_owned();
     for row in rows {

@@ -14,7 +14,7 @@ use flate2::Crc;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::row::Row;
+use super::row::RunRow;
 
 /// The version of a row: one of another version is not looked at.
 const VERSION: &str = "jobs-2";
@@ -37,7 +37,7 @@ pub struct Stamp {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     pub stamp: Stamp,
-    pub row: Row,
+    pub row: RunRow,
 }
 
 impl Stamp {
@@ -116,7 +116,7 @@ pub mod tests {
     use super::*;
 
     fn entry_of(name: &str, size: u64) -> Entry {
-        let row = Row { file: name.to_owned(), seconds: size as f64, ..super::super::row::tests::row() };
+        let row = RunRow { file: name.to_owned(), seconds: size as f64, ..super::super::row::tests::row() };
         Entry { stamp: Stamp { size, modified_s: 5, modified_ns: 7 }, row }
     }
 

@@ -6,10 +6,10 @@ use mpitrace_show::openmetrics::{head, label};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::row::Row;
+use super::row::RunRow;
 
 /// A metric: its name without `mpitrace_`, its unit, its help, and its value of a run.
-type Metric = (&'static str, &'static str, &'static str, fn(&Row) -> f64);
+type Metric = (&'static str, &'static str, &'static str, fn(&RunRow) -> f64);
 
 /// Counters: each grows with every run.
 const COUNTERS: [Metric; 7] = [
@@ -24,8 +24,8 @@ const COUNTERS: [Metric; 7] = [
     }),
 ];
 
-pub fn write(rows: &[Row], output: &mut dyn Write) -> io::Result<()> {
-    let mut groups: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
+pub fn write(rows: &[RunRow], output: &mut dyn Write) -> io::Result<()> {
+    let mut groups: BTreeMap<(&str, &str), Vec<&RunRow>> = BTreeMap::new();
     for row in rows {
         let key = (row.program.as_deref().unwrap_or_default(), row.user.as_deref().unwrap_or_default());
         groups.entry(key).or_default().push(row);

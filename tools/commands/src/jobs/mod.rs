@@ -23,11 +23,11 @@ use mpitrace_show::text;
 use mpitrace_words::summary::{percent, seconds};
 
 use crate::exit::FINDING;
-use find::Found;
+use find::FoundRuns;
 use grouped::By;
 
 pub use find::keep;
-pub use row::Row;
+pub use row::RunRow;
 
 /// Show the traces of many runs as a table, one row for each run
 ///
@@ -88,7 +88,7 @@ fn since(text: &str) -> Result<i64, String> {
 
 impl Arguments {
     /// True if the row is wanted. One of which it is not known when it began is of all dates.
-    fn wants(&self, row: &Row) -> bool {
+    fn wants(&self, row: &RunRow) -> bool {
         let is_of = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
         let began = || row.started.as_deref().and_then(date::seconds);
         let is_late = self.since.is_none_or(|since| began().is_none_or(|began| began >= since));
@@ -98,7 +98,7 @@ impl Arguments {
 
 impl Sort {
     /// The larger, the later in the table; rows that are equal come by their beginning.
-    fn key(self, row: &Row) -> f64 {
+    fn key(self, row: &RunRow) -> f64 {
         let all = row.rank_seconds.max(f64::MIN_POSITIVE);
         match self {
             Sort::Started => 0.0,
@@ -113,9 +113,9 @@ impl Sort {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let Found { mut rows, unreadable } = find::rows(&arguments.paths)?;
+    let FoundRuns { mut rows, unreadable } = find::rows(&arguments.paths)?;
     rows.retain(|row| arguments.wants(row));
-    let by_time = |one: &Row, other: &Row| (&one.started, &one.file).cmp(&(&other.started, &other.file));
+    let by_time = |one: &RunRow, other: &RunRow| (&one.started, &one.file).cmp(&(&other.started, &other.file));
     rows.sort_by(|one, other| {
         arguments.sort.key(one).total_cmp(&arguments.sort.key(other)).then_with(|| by_time(one, other))
     });
@@ -134,7 +134,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     Ok(if unreadable > 0 { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 
-fn write_format(rows: &[Row], format: Format, output: &mut Output) -> Result<()> {
+fn write_format(rows: &[RunRow], format: Format, output: &mut Output) -> Result<()> {
     let mut destination = Destination::new("-".as_ref(), output, &[])?;
     match format {
         Format::Openmetrics => destination.stream(Content::Text, |sink| Ok(metrics::write(rows, sink)?)),
@@ -145,7 +145,7 @@ fn write_format(rows: &[Row], format: Format, output: &mut Output) -> Result<()>
     }
 }
 
-fn write(rows: &[Row], output: &mut Output) -> Result<()> {
+fn write(rows: &[RunRow], output: &mut Output) -> Result<()> {
     let (table, lines) = rayon::join(|| table(rows), || conclusions::lines(rows));
     let style = output.style;
     table.write(output, style)?;
@@ -155,7 +155,7 @@ fn write(rows: &[Row], output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-fn table(rows: &[Row]) -> Table<'static> {
+fn table(rows: &[RunRow]) -> Table<'static> {
     let columns = [
         text("started").optional(),
         text("job").optional(),

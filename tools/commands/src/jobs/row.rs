@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::Result;
-use mpitrace_analysis::account::{Account, HowEnded, Kind, RankPart};
+use mpitrace_analysis::account::{Account, HowEnded, LossKind, RankPart};
 use mpitrace_analysis::run::{Need, Run};
 use mpitrace_format::layout::state;
 use mpitrace_format::metadata::{self, UNKNOWN};
@@ -22,7 +22,7 @@ const NS: f64 = 1e9;
 
 /// A run, by the keys of the JSON. Times in seconds; waiting and the like are summed over ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct RunRow {
     pub file: String,
     /// The number that the batch system gave it.
     pub job: Option<String>,
@@ -74,18 +74,18 @@ pub struct Host {
     pub useful_s: f64,
 }
 
-impl Row {
+impl RunRow {
     /// The row of a trace of one file, or of the files of one run.
     ///
     /// # Errors
     /// A file that is no trace or cannot be read.
-    pub fn of_traces<P: AsRef<Path>>(paths: &[P]) -> Result<Row> {
+    pub fn of_traces<P: AsRef<Path>>(paths: &[P]) -> Result<RunRow> {
         let run = mpitrace_source::open(paths, Need::Losses)?;
-        Ok(Row::new(paths[0].as_ref(), &run, &Summary::new(&run, "")))
+        Ok(RunRow::new(paths[0].as_ref(), &run, &Summary::new(&run, "")))
     }
 
     /// The row of a run whose summary is known.
-    pub fn new(path: &Path, run: &Run, summary: &Summary) -> Row {
+    pub fn new(path: &Path, run: &Run, summary: &Summary) -> RunRow {
         let (trace, account) = (&run.trace, run.account());
         let known = trace.parts.first().map(|part| part.metadata()).unwrap_or_default();
         // Of a job whose first rank was lost with its node, any rank has the job's number.
@@ -96,7 +96,7 @@ impl Row {
         let job =
             value("job").map(|job| [Some(job), value("job_array_index")].into_iter().flatten().collect::<Vec<_>>());
         let hosts = hosts(trace, account);
-        Row {
+        RunRow {
             file: path.to_string_lossy().into_owned(),
             job: job.map(|words| words.join("_")),
             user: path.metadata().ok().map(|metadata| user_name(metadata.uid())),
@@ -144,7 +144,7 @@ impl LargestLoss {
     /// `rank 3 late (preempted), 12.3 %`.
     pub fn text(&self) -> String {
         let rank = self.rank.map_or_else(String::new, |rank| format!("rank {rank} "));
-        let kind = if self.kind == Kind::LateRank.name() { "late" } else { &self.kind };
+        let kind = if self.kind == LossKind::LateRank.name() { "late" } else { &self.kind };
         let because = mpitrace_show::text::in_brackets(self.because.as_ref());
         format!("{rank}{kind}{because}, {}", mpitrace_words::summary::percent(self.share))
     }
@@ -193,8 +193,8 @@ fn ended(trace: &Trace) -> String {
 pub mod tests {
     use super::*;
 
-    pub fn row() -> Row {
-        Row {
+    pub fn row() -> RunRow {
+        RunRow {
             file: "a.mpitrace".into(),
             job: Some("4711".into()),
             user: Some("alice".into()),

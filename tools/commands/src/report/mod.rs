@@ -54,7 +54,7 @@ pub struct Arguments {
     json: bool,
 }
 
-enum Place<'a> {
+enum ReportTarget<'a> {
     Page(&'a Path),
     Folder(&'a Path),
     Terminal,
@@ -68,12 +68,12 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     source.check(arguments.operation, time)?;
     source.warn(time);
     source.warn_of_memory(arguments.operation, memory::PAGE);
-    let report = report(&source, arguments, matches!(place, Place::Terminal))?;
+    let report = report(&source, arguments, matches!(place, ReportTarget::Terminal))?;
     match place {
-        Place::Page(path) => {
+        ReportTarget::Page(path) => {
             write_file(path, Content::Text, |file| page::write(&report, file))?;
         }
-        Place::Folder(folder) => {
+        ReportTarget::Folder(folder) => {
             let only = arguments.plot.as_deref();
             pictures::write(
                 &report,
@@ -83,11 +83,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
                 &arguments.picture.format_or(pictures::Format::default().size),
             )?;
         }
-        Place::Terminal => {
+        ReportTarget::Terminal => {
             let look = Look::of_output(output.style);
             terminal::write(&report, time, look, output)?;
         }
-        Place::Nowhere => {}
+        ReportTarget::Nowhere => {}
     }
     if arguments.json {
         output::json(output, "report", &report)?;
@@ -172,9 +172,9 @@ fn keep_longest(fingerprints: &mut Vec<Fingerprint>, overview: &mut [Overview]) 
 }
 
 /// The destination. It is checked before anything is computed.
-fn place(arguments: &Arguments) -> Result<Place<'_>> {
+fn place(arguments: &Arguments) -> Result<ReportTarget<'_>> {
     let Some(path) = arguments.output.as_deref() else {
-        return Ok(if arguments.json { Place::Nowhere } else { Place::Terminal });
+        return Ok(if arguments.json { ReportTarget::Nowhere } else { ReportTarget::Terminal });
     };
     if path.extension().is_some_and(|ending| ending == "html") {
         if let Some(option) = arguments.picture.given() {
@@ -184,7 +184,7 @@ fn place(arguments: &Arguments) -> Result<Place<'_>> {
         ensure!(!path.is_dir(), "{}: is a folder", path.display());
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         ensure!(folder.is_dir(), "{}: there is no folder {}", path.display(), folder.display());
-        return Ok(Place::Page(path));
+        return Ok(ReportTarget::Page(path));
     }
     if path.exists() && !path.is_dir() {
         bail!("{}: is a file, and pictures need a folder; a page's name ends in .html", path.display());
@@ -194,7 +194,7 @@ fn place(arguments: &Arguments) -> Result<Place<'_>> {
     {
         bail!("{}: a page's name ends in .html, and pictures need a folder", path.display());
     }
-    Ok(Place::Folder(path))
+    Ok(ReportTarget::Folder(path))
 }
 
 fn run_facts(source: &Source, name: &str) -> Run {

@@ -9,7 +9,7 @@ use mpitrace_source::trace_files;
 use mpitrace_words::names::file_here;
 use mpitrace_words::summary::Summary;
 
-use crate::jobs::{self, Row};
+use crate::jobs::{self, RunRow};
 
 /// The summary of a trace with more calls takes seconds, and up to 70 bytes of memory a call; `mpitrace summary` is
 /// named in its place.
@@ -30,7 +30,7 @@ pub fn summarize(traces: &[PathBuf]) {
     let summary = Summary::new(&run, &name);
     // `jobs` reads the files of a run together.
     if let [path] = &files[..] {
-        jobs::keep(path, &Row::new(path, &run, &summary));
+        jobs::keep(path, &RunRow::new(path, &run, &summary));
     }
     let summary = summary.with_processes(&run.trace, files);
     let stderr = io::stderr();

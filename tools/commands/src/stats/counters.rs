@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace_source::{Counter, Kind, Source};
+use mpitrace_source::{Counter, Source, ValueKind};
 use mpitrace_statistics::median;
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub fn by_name(
 ) -> BTreeMap<String, BTreeMap<&'static str, Values>> {
     let ranks = source.ranks(number).numbers.len();
     let counters = source.counters(number);
-    let counted = counters.iter().filter(|counter| counter.kind != Kind::Request);
+    let counted = counters.iter().filter(|counter| counter.kind != ValueKind::Request);
     counted.map(|counter| (counter.name.clone(), by_category(counter, ranks, selection))).collect()
 }
 

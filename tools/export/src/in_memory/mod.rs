@@ -12,7 +12,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use mpitrace_format::TraceError;
 use mpitrace_show::output;
 use mpitrace_source::{Categorized, Source, Traced};
-use mpitrace_statistics::categories::{Found, Rule};
+use mpitrace_statistics::categories::{Rule, RuleFindings};
 use mpitrace_statistics::names::Named;
 use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::info;
@@ -32,7 +32,7 @@ pub struct Opened {
 struct OfNumbers {
     method: &'static str,
     #[serde(flatten)]
-    found: Found,
+    found: RuleFindings,
 }
 
 impl Opened {

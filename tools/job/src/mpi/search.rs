@@ -28,7 +28,7 @@ pub fn libraries(asked_for: Option<&Path>) -> Result<Vec<PathBuf>> {
 }
 
 fn search() -> Vec<PathBuf> {
-    let mut found = Found::default();
+    let mut found = FoundLibraries::default();
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = Vec::new();
     // /bin is /usr/bin on most machines.
@@ -58,12 +58,12 @@ fn search() -> Vec<PathBuf> {
 }
 
 #[derive(Default)]
-struct Found {
+struct FoundLibraries {
     libraries: Vec<PathBuf>,
     known: HashSet<PathBuf>,
 }
 
-impl Found {
+impl FoundLibraries {
     fn add(&mut self, paths: Vec<PathBuf>) {
         let is_new = |path: &PathBuf| path.canonicalize().is_ok_and(|file| is_elf(&file) && self.known.insert(file));
         self.libraries.extend(paths.into_iter().filter(is_new));
@@ -199,7 +199,7 @@ mod tests {
         fs::create_dir_all(&lib).unwrap();
         fs::write(lib.join("libmpi.so.12"), b"\x7fELF and so on").unwrap();
         fs::write(lib.join("libmpi_abi.so.1"), "INPUT(libmpi.so)").unwrap();
-        let mut found = Found::default();
+        let mut found = FoundLibraries::default();
         found.add(below_prefix_of(&folder.path().join("bin/mpirun")));
         found.add(libraries_in(&lib));
         assert_eq!(found.libraries, [lib.join("libmpi.so.12")]);

@@ -14,7 +14,7 @@ use super::gaps::Gaps;
 use super::memory::{Map, Memory};
 use super::python::Interpreter;
 use super::root_of;
-use super::unwind::{Place, Stacks, Unwind};
+use super::unwind::{CodePlace, Stacks, Unwind};
 
 /// No more samples of a thread are held, 16 bytes each: of a longer run every second one is left out, then every
 /// fourth.
@@ -30,8 +30,8 @@ const OF_PYTHON: u64 = u64::MAX;
 pub struct Tree {
     files: Stacks,
     /// By number less 1.
-    nodes: Vec<(u32, Place)>,
-    numbers: HashMap<(u32, Place), u32>,
+    nodes: Vec<(u32, CodePlace)>,
+    numbers: HashMap<(u32, CodePlace), u32>,
     kernel: Arc<str>,
 }
 
@@ -66,7 +66,7 @@ impl Default for Tree {
 }
 
 impl Tree {
-    fn on(&mut self, below: u32, place: Place) -> u32 {
+    fn on(&mut self, below: u32, place: CodePlace) -> u32 {
         let (next, nodes) = (self.nodes.len() as u32 + 1, &mut self.nodes);
         if let Some(known) = self.numbers.get(&(below, place.clone())) {
             return *known;
@@ -81,7 +81,7 @@ impl Tree {
 
     /// In the kernel, where its address is known.
     fn in_kernel(&mut self, stack: u32, address: Option<u64>) -> u32 {
-        let place = |offset| Place { module: self.kernel.clone(), offset };
+        let place = |offset| CodePlace { module: self.kernel.clone(), offset };
         let (entry, inside) = (place(0), address.map(place));
         let entered = self.on(stack, entry);
         inside.map_or(entered, |inside| self.on(entered, inside))
@@ -112,7 +112,7 @@ impl Tree {
                 named.stacks.len() as u32
             })
         };
-        let is_in_kernel = |place: &Place| *place.module == *KERNEL;
+        let is_in_kernel = |place: &CodePlace| *place.module == *KERNEL;
         let kernel = match self.nodes.iter().any(|(_, place)| is_in_kernel(place) && place.offset != 0) {
             true => kernel_symbols(),
             false => Vec::new(),
@@ -243,7 +243,7 @@ impl Sampled {
                 // When the thread was started the interpreter was not there yet.
                 let python = self.python.get_or_insert_with(|| Interpreter::find(memory, &memory.maps(), root));
                 let function = python.as_mut().and_then(|python| python.function(address, frame, registers));
-                places.extend(function.map(|module| Place { module, offset: OF_PYTHON }));
+                places.extend(function.map(|module| CodePlace { module, offset: OF_PYTHON }));
             }
             places.push(place);
             registers = None;

@@ -32,7 +32,7 @@ struct Code {
 
 /// A place in the code of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct CodePlace {
     /// The file, as the process has it.
     pub module: Arc<str>,
     /// The address behind the call, as the file numbers it.
@@ -55,14 +55,20 @@ pub struct Unwind {
 
 impl Unwind {
     /// The places of a thread, the innermost first, by its registers and the bytes from the address `start` on.
-    pub fn places(&mut self, registers: Registers, start: u64, stack: &[u8]) -> Vec<Place> {
+    pub fn places(&mut self, registers: Registers, start: u64, stack: &[u8]) -> Vec<CodePlace> {
         let mut places = Vec::new();
         self.frames(registers, start, stack, |place, _, _| places.push(place));
         places
     }
 
     /// The frames, each with its address and the bytes of its frame, as far as they are known.
-    pub fn frames(&mut self, registers: Registers, start: u64, stack: &[u8], mut take: impl FnMut(Place, u64, &[u8])) {
+    pub fn frames(
+        &mut self,
+        registers: Registers,
+        start: u64,
+        stack: &[u8],
+        mut take: impl FnMut(CodePlace, u64, &[u8]),
+    ) {
         let mut read = |address: u64| {
             let first = usize::try_from(address.checked_sub(start).ok_or(())?).map_err(drop)?;
             let word = stack.get(first..).and_then(<[u8]>::first_chunk).ok_or(())?;
@@ -78,7 +84,7 @@ impl Unwind {
             };
             let module = self.modules.iter().find(|(range, _, _)| range.contains(&(behind - 1)));
             let Some((_, bias, path)) = module else { return };
-            let place = Place { module: path.clone(), offset: behind.wrapping_sub(*bias) };
+            let place = CodePlace { module: path.clone(), offset: behind.wrapping_sub(*bias) };
             let first = within(native.sp());
             let next = self.unwinder.unwind_frame(frame, &mut native, &mut self.cache, &mut read);
             take(place, behind - 1, stack.get(first..within(native.sp())).unwrap_or_default());
@@ -92,7 +98,7 @@ impl Unwind {
 
 impl Stacks {
     /// The places of a thread, the innermost first. `root` is put before the names of the files.
-    pub fn unwind(&mut self, thread: &Thread, maps: &[Map], root: &str) -> Vec<Place> {
+    pub fn unwind(&mut self, thread: &Thread, maps: &[Map], root: &str) -> Vec<CodePlace> {
         self.of_process(maps, root).places(thread.registers, thread.start, &thread.stack)
     }
 

@@ -1,6 +1,6 @@
 //! A plot within a page: its SVG, and the values that are shown under the pointer, as JSON.
 
-use mpitrace_show::draw::axis::{Axis, Kind};
+use mpitrace_show::draw::axis::{Axis, AxisKind};
 use mpitrace_show::draw::picture::{self, Frame};
 use mpitrace_show::draw::plot::{Bar, Layer, Mark, Plot};
 use mpitrace_show::draw::scene::{Area, Scene};
@@ -52,7 +52,7 @@ pub fn data(values: &Value) -> String {
     format!("<script type=\"application/json\">{}</script>", values.to_string().replace('<', "\\u003c"))
 }
 
-fn axis(label: &str, axis: &Axis, kind: Kind) -> Value {
+fn axis(label: &str, axis: &Axis, kind: AxisKind) -> Value {
     let (start, end) = axis.places;
     json!({"label": label, "kind": kind, "log": axis.logarithmic,
            "from": axis.from, "to": axis.to, "start": start, "end": end})
@@ -71,11 +71,11 @@ fn values(plot: &Plot, layer: &Layer, frame: &Frame) -> Value {
         Mark::Line { points, .. } => {
             json!({"line": [list(points.iter().map(|point| point.0)), list(points.iter().map(|point| point.1))]})
         }
-        Mark::Bars(bars) if plot.y.kind == Kind::Names && plot.x.kind == Kind::Time => {
+        Mark::Bars(bars) if plot.y.kind == AxisKind::Names && plot.x.kind == AxisKind::Time => {
             let bar = |bar: &Bar| list([bar.x.0, bar.x.1, (bar.y.0 + bar.y.1) / 2.0].into_iter());
             json!({"bars": bars.iter().map(bar).collect::<Vec<_>>(), "names": plot.y.names})
         }
-        Mark::Bars(bars) if plot.y.kind != Kind::Names => {
+        Mark::Bars(bars) if plot.y.kind != AxisKind::Names => {
             let bar = |bar: &Bar| list([bar.x.0, bar.x.1, bar.y.0, bar.y.1].into_iter());
             json!({ "bars": bars.iter().map(bar).collect::<Vec<_>>() })
         }

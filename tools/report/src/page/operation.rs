@@ -2,7 +2,7 @@
 
 use mpitrace_show::draw::svg::escaped;
 use mpitrace_show::text;
-use mpitrace_words::numbers::{self, Row};
+use mpitrace_words::numbers::{self, NumberRow};
 use serde_json::json;
 
 use super::figure::{Figures, data, short};
@@ -142,7 +142,7 @@ fn subject_facts(fingerprint: &Fingerprint) -> String {
 fn numbers_table(timed: &Timed) -> String {
     let (all, good) = (numbers::rows(&timed.all), numbers::rows(&timed.good));
     let has_intervals = all.iter().chain(&good).any(|row| !row.interval.is_empty());
-    let row = |(all, good): (Row, Row)| match has_intervals {
+    let row = |(all, good): (NumberRow, NumberRow)| match has_intervals {
         true => vec![all.name, all.value, all.interval, good.value, good.interval],
         false => vec![all.name, all.value, good.value],
     };

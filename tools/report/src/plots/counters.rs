@@ -1,6 +1,6 @@
 //! A counter against the run time (thesis, figures 4.3 and 4.13b), and along the repetitions (4.12 and 4.13a).
 
-use mpitrace_show::draw::axis::{Kind, extent, with_room};
+use mpitrace_show::draw::axis::{AxisKind, extent, with_room};
 use mpitrace_show::draw::plot::{FAR, Plot, Range};
 
 use super::view::View;
@@ -30,6 +30,6 @@ pub fn per_repetition(view: View, counter: &Counter) -> Plot {
 
 fn values(counter: &Counter) -> Option<Range> {
     let range = with_room(extent(counter.slowest.iter().copied())?, false);
-    let kind = if counter.unit == "ns" { Kind::Time } else { Kind::Count };
+    let kind = if counter.unit == "ns" { AxisKind::Time } else { AxisKind::Count };
     Some(Range::new(counter.name.clone(), range, kind))
 }

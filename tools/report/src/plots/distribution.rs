@@ -1,6 +1,6 @@
 //! How the run times are distributed: histograms, distribution function, box plot.
 
-use mpitrace_show::draw::axis::Kind;
+use mpitrace_show::draw::axis::AxisKind;
 use mpitrace_show::draw::plot::{Bar, FAR, Ink, Mark, Plot, Range};
 use mpitrace_statistics::categories::Category;
 use mpitrace_statistics::{Description, normal_quantile};
@@ -26,8 +26,8 @@ fn bars(view: View, title: &str, histogram: &Histogram) -> Plot {
         return Plot::empty(title);
     };
     let range = (histogram.from_ns, histogram.to_ns);
-    let x = Range { logarithmic: histogram.logarithmic, ..Range::new("run time", range, Kind::Time) };
-    let mut plot = Plot::new(title, x, Range::new("repetitions", (0.0, most as f64 * 1.05), Kind::Count));
+    let x = Range { logarithmic: histogram.logarithmic, ..Range::new("run time", range, AxisKind::Time) };
+    let mut plot = Plot::new(title, x, Range::new("repetitions", (0.0, most as f64 * 1.05), AxisKind::Count));
     let mut below = vec![0.0; bins.len()];
     for category in ORDER {
         let bar = |(&(from, to, counts), below): (&(f64, f64, [u64; 4]), &mut f64)| {
@@ -50,7 +50,7 @@ pub fn ecdf(view: View) -> Plot {
     let title = "Distribution function";
     let all = lines.iter().flat_map(|(ecdf, ..)| ecdf.at_ns.iter().copied());
     let Some(x) = Range::of_times("run time", all, FAR) else { return Plot::empty(title) };
-    let mut plot = Plot::new(title, x, Range::new("cumulative share", (0.0, 1.02), Kind::Share));
+    let mut plot = Plot::new(title, x, Range::new("cumulative share", (0.0, 1.02), AxisKind::Share));
     for (ecdf, name, ink, dash) in lines {
         let before = std::iter::once(&0.0).chain(&ecdf.share);
         let steps = ecdf.at_ns.iter().zip(before).zip(&ecdf.share);

@@ -1,6 +1,6 @@
 //! Ranks against repetitions, and against wall time.
 
-use mpitrace_show::draw::axis::{Kind, extent};
+use mpitrace_show::draw::axis::{AxisKind, extent};
 use mpitrace_show::draw::picture::shade;
 use mpitrace_show::draw::plot::{Bar, Image, Ink, Mark, PALETTE, Plot, Range};
 use mpitrace_show::draw::scene::{Colour, GRID, PAPER};
@@ -39,7 +39,7 @@ fn map(title: &str, heat: &Heat, values: &[Vec<f64>]) -> Plot {
     let mut edges: Vec<f64> = heat.repetitions.iter().map(|&number| number as f64).collect();
     let last = edges.len() - 1;
     edges[last] += 1.0;
-    let x = Range::new("repetition", (edges[0], edges[last]), Kind::Count);
+    let x = Range::new("repetition", (edges[0], edges[last]), AxisKind::Count);
     let mut plot = Plot::new(title, x, Range::of_names("rank", names(&heat.ranks)));
     let width = PIXELS_OF_COLUMN * last;
     let colour = |row: &[f64], pixel: usize| {
@@ -49,7 +49,7 @@ fn map(title: &str, heat: &Heat, values: &[Vec<f64>]) -> Plot {
     };
     let colour = &colour;
     let pixels = values.iter().flat_map(|row| (0..width).map(move |pixel| colour(row, pixel))).collect();
-    let values = vec![("at most", Kind::Time, values.to_vec())];
+    let values = vec![("at most", AxisKind::Time, values.to_vec())];
     plot.add(title, None, ALL, Mark::Image(Image { width, pixels, rows: plot.y.names.clone(), edges, values }));
     plot.scale = Some((low, high));
     plot
@@ -67,7 +67,7 @@ fn names(ranks: &[(u32, u32)]) -> Vec<String> {
 /// All ranks over the whole run: for each the shares of the time in which it did what.
 pub fn timeline(timeline: &Timeline) -> Plot {
     let length = timeline.to_ns - timeline.from_ns;
-    let x = Range::new("time", (0.0, length), Kind::Time);
+    let x = Range::new("time", (0.0, length), AxisKind::Time);
     let mut plot = Plot::new("Timeline of the ranks", x, Range::of_names("rank", names(&timeline.ranks)));
     let parts =
         [(COMMUNICATING, &timeline.communicating), (WAITING, &timeline.waiting), (OFF, &timeline.off_processor)];
@@ -94,7 +94,7 @@ pub fn timeline(timeline: &Timeline) -> Plot {
     let edges = (0..=width).map(|column| column as f64 / width as f64 * length).collect();
     let values = parts.iter().map(|((name, _), map)| {
         let shares = |row: &Vec<u16>| row.iter().map(|&share| f64::from(share) / 1000.0).collect();
-        (*name, Kind::Share, map.iter().map(shares).collect())
+        (*name, AxisKind::Share, map.iter().map(shares).collect())
     });
     let values = values.collect();
     plot.colours = [WAITING, OFF, COMMUNICATING, REST].map(|(name, ink)| (name, ink.colour)).into();
@@ -107,8 +107,11 @@ pub fn timeline(timeline: &Timeline) -> Plot {
 pub fn detail(detail: &Detail) -> Plot {
     let length = detail.to_ns - detail.from_ns;
     let names = names(&detail.ranks.iter().map(|&rank| (rank, rank)).collect::<Vec<_>>());
-    let mut plot =
-        Plot::new(detail.title.clone(), Range::new("time", (0.0, length), Kind::Time), Range::of_names("rank", names));
+    let mut plot = Plot::new(
+        detail.title.clone(),
+        Range::new("time", (0.0, length), AxisKind::Time),
+        Range::of_names("rank", names),
+    );
     let row = |row: usize| (row as f64 - HALF, row as f64 + HALF);
     let whole = (0..detail.ranks.len()).map(|rank| Bar { x: (0.0, length), y: row(rank) });
     let whole = Mark::Bars(whole.collect());

@@ -1,7 +1,7 @@
 //! Plots of several sets beside each other, as Hunold & Carpen-Amarie (2016) draw them: medians by message size, and
 //! values against the normal distribution.
 
-use mpitrace_show::draw::axis::{Kind, extent};
+use mpitrace_show::draw::axis::{AxisKind, extent};
 use mpitrace_show::draw::plot::{Bar, GREY, Ink, Mark, OTHERS, PALETTE, Plot, Range, Shape};
 use mpitrace_show::draw::scene::Colour;
 use mpitrace_statistics::comparison::Quantile;
@@ -58,7 +58,7 @@ pub fn size(bytes: u64) -> f64 {
 }
 
 /// Medians over message sizes. `None`: of fewer than two sizes.
-pub fn by_size(title: impl Into<String>, (label, kind): (&str, Kind), lines: &[Line]) -> Option<Plot> {
+pub fn by_size(title: impl Into<String>, (label, kind): (&str, AxisKind), lines: &[Line]) -> Option<Plot> {
     let points = || lines.iter().flat_map(|line| &line.points);
     let (first, last) = extent(points().map(|(x, _)| *x)).filter(|(first, last)| first < last)?;
     // An interval that is far wider than all values says that little is known, however wide it is.
@@ -70,7 +70,7 @@ pub fn by_size(title: impl Into<String>, (label, kind): (&str, Kind), lines: &[L
     let rows = lines.iter().rposition(|line| !line.stars.is_empty()).map_or(0, |last| last + 1);
     let range = (low / row, high * row.powi(rows as i32 + 1));
     let y = Range { logarithmic: true, ..Range::new(label, range, kind) };
-    let sizes = Range::new("message size, bytes", (first / 1.4, last * 1.4), Kind::Count);
+    let sizes = Range::new("message size, bytes", (first / 1.4, last * 1.4), AxisKind::Count);
     let mut plot = Plot::new(title, Range { logarithmic: true, ..sizes }, y);
     for (place, Line { set, points, stars }) in lines.iter().enumerate() {
         let through = points.iter().map(|(x, of)| (*x, of.value_ns)).collect();
@@ -110,7 +110,7 @@ pub fn of_operations(overview: &[Overview]) -> Option<Plot> {
     };
     let mut lines: Vec<Line> = found.into_iter().take(COLOURS.len()).map(|(_, line)| line).collect();
     lines.iter_mut().enumerate().for_each(|(place, line)| line.set.place = place);
-    by_size(title, ("median of the good repetitions", Kind::Time), &lines)
+    by_size(title, ("median of the good repetitions", AxisKind::Time), &lines)
 }
 
 /// Sets of values against the normal distribution: the quantile that belongs to a value, and the value, both in
@@ -118,8 +118,8 @@ pub fn of_operations(overview: &[Overview]) -> Option<Plot> {
 pub fn against_normal(title: impl Into<String>, of: &str, sets: Vec<(Set, Vec<(f64, f64)>)>) -> Option<Plot> {
     let (low, high) = extent(sets.iter().flat_map(|(_, points)| points).flat_map(|&(x, y)| [x, y]))?;
     let range = (low - 0.3, high + 0.3);
-    let x = Range::new("normal distribution, standard deviations", range, Kind::Share);
-    let mut plot = Plot::new(title, x, Range::new(format!("{of}, standard deviations"), range, Kind::Share));
+    let x = Range::new("normal distribution, standard deviations", range, AxisKind::Share);
+    let mut plot = Plot::new(title, x, Range::new(format!("{of}, standard deviations"), range, AxisKind::Share));
     let line = Mark::Line { points: vec![(range.0, range.0), (range.1, range.1)], width: 1.0, dash: Some((4.0, 3.0)) };
     plot.add("normal", None, Ink::of_colour(GREY), line);
     sets.into_iter().for_each(|(set, points)| set.points(&mut plot, points));

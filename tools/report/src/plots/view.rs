@@ -1,6 +1,6 @@
 //! An operation by one definition of the run time, with the inks of its categories.
 
-use mpitrace_show::draw::axis::{Kind, extent};
+use mpitrace_show::draw::axis::{AxisKind, extent};
 use mpitrace_show::draw::plot::{GREY, Ink, Mark, OTHERS, PALETTE, Plot, Range, Shape};
 use mpitrace_show::draw::scene;
 use mpitrace_show::output::Attribute;
@@ -64,7 +64,7 @@ impl<'a> View<'a> {
         let range = extent(self.repetition());
         let (low, high) = range.unwrap_or((0.0, 1.0));
         let room = (high - low) * 0.01;
-        Range::new("repetition", (low - room, high + room), Kind::Count)
+        Range::new("repetition", (low - room, high + room), AxisKind::Count)
     }
 
     /// The numbers of the repetitions that are drawn.

@@ -7,7 +7,7 @@ use crate::text::Unit;
 /// The unit of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum AxisKind {
     /// ns, labelled in the unit that suits the range.
     Time,
     /// Things: no tick between two whole numbers.
@@ -25,7 +25,7 @@ pub struct Axis {
     pub to: f64,
     /// The places of `from` and `to`.
     pub places: (f64, f64),
-    kind: Kind,
+    kind: AxisKind,
     /// True if the places are even in the logarithm of the values.
     pub logarithmic: bool,
     /// Values of one unit.
@@ -39,7 +39,7 @@ const DECADES: f64 = 8.0;
 
 impl Axis {
     /// Over `range`, from the first of the `places` to the second.
-    pub fn new(range: (f64, f64), places: (f64, f64), kind: Kind, logarithmic: bool) -> Axis {
+    pub fn new(range: (f64, f64), places: (f64, f64), kind: AxisKind, logarithmic: bool) -> Axis {
         let (mut from, mut to) = range;
         let logarithmic = logarithmic && to > 0.0;
         if logarithmic && from <= 0.0 {
@@ -50,7 +50,7 @@ impl Axis {
         }
         let most = from.abs().max(to.abs());
         let (per_unit, unit) = match (kind, Unit::for_time(most)) {
-            (Kind::Time, unit) => (unit.ns, unit.name),
+            (AxisKind::Time, unit) => (unit.ns, unit.name),
             _ => (1.0, ""),
         };
         Axis { from, to, places, kind, logarithmic, per_unit, unit }
@@ -79,7 +79,7 @@ impl Axis {
 
     /// Places with their labels, about so many.
     pub fn ticks(&self, wanted: f64) -> Vec<(f64, String)> {
-        if self.kind == Kind::Names {
+        if self.kind == AxisKind::Names {
             return Vec::new();
         }
         let (from, to) = (self.from / self.per_unit, self.to / self.per_unit);
@@ -100,7 +100,7 @@ impl Axis {
             return inside.map(|(value, digits)| tick(value, digits)).collect();
         }
         let mut step = round_step((to - from) / wanted.max(1.0));
-        if self.kind == Kind::Count && to - from >= 1.0 {
+        if self.kind == AxisKind::Count && to - from >= 1.0 {
             step = step.max(1.0);
         }
         // Steps below the precision of the numbers have no digits of their own.
@@ -158,19 +158,19 @@ mod tests {
 
     #[test]
     fn ticks_stand_at_round_numbers() {
-        let axis = Axis::new((7000.0, 14_500.0), (0.0, 300.0), Kind::Time, false);
+        let axis = Axis::new((7000.0, 14_500.0), (0.0, 300.0), AxisKind::Time, false);
         assert_eq!((labels(&axis, 5.0), axis.unit), (vec!["8".into(), "10".into(), "12".into(), "14".into()], "µs"));
         assert_eq!(axis.ticks(5.0)[0].0, 40.0);
         assert_eq!(axis.value(40.0), 8000.0);
-        let axis = Axis::new((-0.04, 0.36), (100.0, 0.0), Kind::Share, false);
+        let axis = Axis::new((-0.04, 0.36), (100.0, 0.0), AxisKind::Share, false);
         assert_eq!(labels(&axis, 5.0), ["0.0", "0.1", "0.2", "0.3"]);
-        let axis = Axis::new((0.0, 4.0), (0.0, 1.0), Kind::Count, false);
+        let axis = Axis::new((0.0, 4.0), (0.0, 1.0), AxisKind::Count, false);
         assert_eq!(labels(&axis, 40.0), ["0", "1", "2", "3", "4"]);
     }
 
     #[test]
     fn a_logarithmic_axis_counts_in_decades() {
-        let axis = Axis::new((500.0, 2e6), (0.0, 100.0), Kind::Time, true);
+        let axis = Axis::new((500.0, 2e6), (0.0, 100.0), AxisKind::Time, true);
         assert_eq!(
             (labels(&axis, 6.0), axis.unit),
             (["0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1"].map(String::from).into(), "ms")
@@ -181,8 +181,8 @@ mod tests {
 
     #[test]
     fn one_value_and_none_below_zero_have_an_axis() {
-        assert_eq!(Axis::new((5.0, 5.0), (0.0, 10.0), Kind::Count, false).place(5.0), 5.0);
-        assert!(Axis::new((0.0, 5.0), (0.0, 10.0), Kind::Time, true).place(5.0) > 9.9);
+        assert_eq!(Axis::new((5.0, 5.0), (0.0, 10.0), AxisKind::Count, false).place(5.0), 5.0);
+        assert!(Axis::new((0.0, 5.0), (0.0, 10.0), AxisKind::Time, true).place(5.0) > 9.9);
         assert_eq!(extent([f64::NAN, 3.0, 1.0]), Some((1.0, 3.0)));
         assert_eq!(extent([]), None);
     }

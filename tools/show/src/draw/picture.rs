@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::axis::{Axis, Kind};
+use super::axis::{Axis, AxisKind};
 use super::plot::{Bar, Image, Layer, Mark, Plot, Range, Shape};
 use super::scene::{Anchor, Area, Colour, FAINT, GRID, INK, Item, PAPER, Scene, Stroke, rectangle};
 use crate::text;
@@ -49,7 +49,7 @@ pub fn draw(plot: &Plot, scene: &mut Scene, area: Area) -> Option<Frame> {
     let inside = Area { left, top, width, height: area.top + area.height - BOTTOM - top };
     let ends = (inside.bottom(), inside.top);
     // The first name is at the top.
-    let up = if plot.y.kind == Kind::Names { (ends.1, ends.0) } else { ends };
+    let up = if plot.y.kind == AxisKind::Names { (ends.1, ends.0) } else { ends };
     let axis = |range: &Range, places| Axis::new(range.range, places, range.kind, range.logarithmic);
     let frame = Frame { x: axis(&plot.x, (inside.left, inside.right())), y: axis(&plot.y, up), inside };
     frame.axes(scene, plot, area.left);
@@ -120,11 +120,11 @@ impl Frame {
             scene.tick((place, bottom + 14.0), Anchor::Middle, SMALL, INK, label);
         }
         let ticks = match plot.y.kind {
-            Kind::Names => self.names(&plot.y.names, height / 16.0),
+            AxisKind::Names => self.names(&plot.y.names, height / 16.0),
             _ => self.y.ticks(height / 38.0),
         };
         for (place, label) in ticks {
-            if plot.y.kind != Kind::Names {
+            if plot.y.kind != AxisKind::Names {
                 grid.push_str(&format!("M{left:.1} {place:.1}H{right:.1}"));
             }
             scene.tick((left - 6.0, place + 3.8), Anchor::End, SMALL, INK, label);
@@ -297,7 +297,7 @@ fn scale(scene: &mut Scene, inside: Area, range: (f64, f64)) {
     let pixels = (0..SHADES).rev().map(|step| shade((step as f64 + 0.5) / SHADES as f64)).collect();
     let area = Area { left, top: inside.top, width: 10.0, height: inside.height };
     scene.items.push(Item::Image { area, width: 1, pixels, layer: usize::MAX });
-    let axis = Axis::new(range, (inside.bottom(), inside.top), Kind::Time, true);
+    let axis = Axis::new(range, (inside.bottom(), inside.top), AxisKind::Time, true);
     for (place, _) in axis.ticks(5.0) {
         let label = text::round_time(axis.value(place));
         scene.text((left + 13.0, place + 3.5), Anchor::Start, 9.5, INK, label);
@@ -310,7 +310,7 @@ mod tests {
     use crate::draw::plot::{Ink, PALETTE};
 
     fn plot(points: Vec<(f64, f64)>) -> Plot {
-        let range = |label: &str| Range::new(label, (0.0, 10.0), Kind::Count);
+        let range = |label: &str| Range::new(label, (0.0, 10.0), AxisKind::Count);
         let mut plot = Plot::new("a plot", range("x"), range("y"));
         let mark = Mark::Points { shape: Shape::Cross, points, rows: Vec::new() };
         plot.add("outlier", Some("outlier 3".into()), Ink::of_colour(PALETTE[2]), mark);

@@ -1,7 +1,7 @@
 //! A plot: marks in the coordinates of the data, with their axes. [`super::picture`] draws it into a scene,
 //! [`super::terminal`] in characters.
 
-use super::axis::Kind;
+use super::axis::AxisKind;
 use super::scene::Colour;
 use crate::output::Attribute;
 
@@ -37,9 +37,9 @@ pub struct Plot {
 pub struct Range {
     pub label: String,
     pub range: (f64, f64),
-    pub kind: Kind,
+    pub kind: AxisKind,
     pub logarithmic: bool,
-    /// The names of the values 0, 1, ... of [`Kind::Names`]; the first is at the upper end.
+    /// The names of the values 0, 1, ... of [`AxisKind::Names`]; the first is at the upper end.
     pub names: Vec<String>,
 }
 
@@ -123,8 +123,8 @@ pub struct Image {
     pub rows: Vec<String>,
     /// The edges of the columns of cells, in values of x.
     pub edges: Vec<f64>,
-    /// Name, unit of [`Kind`], and the values: for each row one for each column.
-    pub values: Vec<(&'static str, Kind, Vec<Vec<f64>>)>,
+    /// Name, unit of [`AxisKind`], and the values: for each row one for each column.
+    pub values: Vec<(&'static str, AxisKind, Vec<Vec<f64>>)>,
 }
 
 impl Plot {
@@ -162,7 +162,7 @@ impl Mark {
 }
 
 impl Range {
-    pub fn new(label: impl Into<String>, range: (f64, f64), kind: Kind) -> Range {
+    pub fn new(label: impl Into<String>, range: (f64, f64), kind: AxisKind) -> Range {
         Range { label: label.into(), range, kind, logarithmic: false, names: Vec::new() }
     }
 
@@ -172,11 +172,11 @@ impl Range {
         let (low, high) = super::axis::extent(values)?;
         let logarithmic = low > 0.0 && high / low > far;
         let range = super::axis::with_room((low, high), logarithmic);
-        Some(Range { logarithmic, ..Range::new(label, range, Kind::Time) })
+        Some(Range { logarithmic, ..Range::new(label, range, AxisKind::Time) })
     }
 
     pub fn of_names(label: &str, names: Vec<String>) -> Range {
-        Range { names: names.clone(), ..Range::new(label, (-0.5, names.len() as f64 - 0.5), Kind::Names) }
+        Range { names: names.clone(), ..Range::new(label, (-0.5, names.len() as f64 - 0.5), AxisKind::Names) }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! With colours a cell holds up to eight dots in the colour of its ink; without, it shows the ink's letter.
 
-use super::axis::{Axis, Kind};
+use super::axis::{Axis, AxisKind};
 use super::plot::{Bar, Ink, Layer, Mark, Plot, Range};
 use crate::output::{Attribute, Style};
 use crate::text;
@@ -72,7 +72,7 @@ pub fn draw(plot: &Plot, look: Look) -> Vec<String> {
         return Vec::new();
     }
     let mut title = plot.title.clone();
-    if plot.y.kind == Kind::Share {
+    if plot.y.kind == AxisKind::Share {
         title = format!("{title}: {}", plot.y.label);
     }
     let axis = |range: &Range| Axis::new(range.range, (0.0, 1.0), range.kind, range.logarithmic);
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn bars_are_coloured_and_as_long_as_the_terminal_is_wide() {
-        let across = Range::new("run time", (0.0, 60.0), Kind::Time);
+        let across = Range::new("run time", (0.0, 60.0), AxisKind::Time);
         let mut plot = Plot::new("Histogram", across, Range::default());
         let bars = |counts: &[(usize, f64)]| {
             let bar = |&(bin, count): &(usize, f64)| Bar { x: (bin as f64, bin as f64 + 1.0), y: (0.0, count) };
@@ -289,8 +289,8 @@ mod tests {
 
     #[test]
     fn lines_are_drawn_through_and_named() {
-        let share = Range::new("share", (0.0, 1.0), Kind::Share);
-        let mut plot = Plot::new("Distribution", Range::new("run time", (0.0, 10.0), Kind::Count), share);
+        let share = Range::new("share", (0.0, 1.0), AxisKind::Share);
+        let mut plot = Plot::new("Distribution", Range::new("run time", (0.0, 10.0), AxisKind::Count), share);
         plot.line("all", GOOD, vec![(0.0, 0.0), (0.0, 1.0), (10.0, 1.0)], 1.0, None);
         plot.add("points", None, OUTLIER, Mark::Points { shape: Shape::Dot, points: vec![(5.0, 0.5)], rows: vec![0] });
         let lines = draw(&plot, Look { style: Style::PLAIN, width: 80, dots: false });

@@ -12,7 +12,7 @@ use mpitrace_format::layout::{
 };
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use mpitrace_live as live;
-use mpitrace_live::{Kind, Snapshot, Stuck, place};
+use mpitrace_live::{Snapshot, Stuck, StuckKind, place};
 use mpitrace_synchronise::Method;
 use mpitrace_trace::call_site::Site;
 use mpitrace_trace::call_site::built;
@@ -257,8 +257,8 @@ impl Facts {
 /// The verdict in words. Deaths and the first mismatches have lines of their own.
 fn verdict(snapshot: &Snapshot, stuck: &Stuck, mismatches: &[Mismatch]) -> Option<String> {
     match (stuck.kind, snapshot.name(stuck.communicator), stuck.sequence) {
-        (Kind::Mismatch, Some(name), Some(sequence)) => mismatches::line_beyond(mismatches, name, sequence),
-        (Kind::DeadRank, ..) if places::deaths(snapshot).is_some() => None,
+        (StuckKind::Mismatch, Some(name), Some(sequence)) => mismatches::line_beyond(mismatches, name, sequence),
+        (StuckKind::DeadRank, ..) if places::deaths(snapshot).is_some() => None,
         _ => Some(places::sentence(snapshot, stuck)),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mpitrace_analysis::account::{Account, HowEnded, Hung, Kind, Loss, RankAccount, RankPart};
+use mpitrace_analysis::account::{Account, HowEnded, Hung, Loss, LossKind, RankAccount, RankPart};
 use mpitrace_analysis::efficiency;
 use mpitrace_analysis::replay::{Gain, Origin};
 use mpitrace_analysis::run::{Losses, Run};
@@ -133,7 +133,7 @@ impl LossFacts {
         let message = loss.message.map(|index| &account.late_messages[index]);
         let key = loss.operation.map(|operation| &operations.operations[operation].key);
         LossFacts {
-            on_processor: loss.because.filter(|_| loss.kind == Kind::LateRank).map(|because| !because.is_off()),
+            on_processor: loss.because.filter(|_| loss.kind == LossKind::LateRank).map(|because| !because.is_off()),
             function: key.map(|key| &key.function).or(message.map(|message| &message.function)).cloned(),
             communicator: key.map(|key| operations.communicators[key.communicator].name.clone()),
             label: key.map(|key| labels[key.communicator].clone()),

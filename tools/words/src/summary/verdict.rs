@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mpitrace_analysis::account::{
-    Account, Because, Kind, Late, LateMessages, LatePartner, Off, RankAccount, RankPart, alone,
+    Account, Because, Late, LateMessages, LatePartner, LossKind, Off, RankAccount, RankPart, alone,
 };
 use mpitrace_analysis::causes::{self, Cause, Causes};
 use mpitrace_analysis::diagnosis::GroupKind;
@@ -55,17 +55,17 @@ impl Verdict {
             return without_loss(summary, name);
         };
         let sentence = match largest.kind {
-            Kind::LateRank => late(evidence.account),
-            Kind::Interrupted => interrupted(evidence.account),
-            Kind::PointToPoint => point_to_point(evidence.account),
-            Kind::Warmup | Kind::Outliers => slow(&largest, evidence),
-            Kind::Hung => format!("{}: find out where the ranks were.", hung(evidence.account)),
-            Kind::Tracer => "The tracer is the largest loss: these run times are not reliable.".to_owned(),
+            LossKind::LateRank => late(evidence.account),
+            LossKind::Interrupted => interrupted(evidence.account),
+            LossKind::PointToPoint => point_to_point(evidence.account),
+            LossKind::Warmup | LossKind::Outliers => slow(&largest, evidence),
+            LossKind::Hung => format!("{}: find out where the ranks were.", hung(evidence.account)),
+            LossKind::Tracer => "The tracer is the largest loss: these run times are not reliable.".to_owned(),
         };
         let next = match (largest.kind, largest.operations.first()) {
             (_, Some((operation, _))) => format!("diagnose {name} --operation {operation}"),
-            (Kind::PointToPoint, _) => format!("summary {name} --by partner"),
-            (Kind::Hung, _) => format!("info {name}"),
+            (LossKind::PointToPoint, _) => format!("summary {name} --by partner"),
+            (LossKind::Hung, _) => format!("info {name}"),
             _ => format!("summary {name} --by rank"),
         };
         Verdict { sentence, next: command(next) }
@@ -74,7 +74,7 @@ impl Verdict {
 
 /// The kind of loss that loses most, all operations together.
 struct Largest {
-    kind: Kind,
+    kind: LossKind,
     ns: f64,
     /// The operations with their shares of it in ns, the largest first; none where most of it is outside of them.
     operations: Vec<(usize, f64)>,
@@ -84,9 +84,9 @@ impl Largest {
     /// `None`: nothing is worth a word.
     fn new(account: &Account) -> Option<Largest> {
         let losses = account.losses(false);
-        let of_kind = |kind: Kind| {
+        let of_kind = |kind: LossKind| {
             let mut by_operation: BTreeMap<Option<usize>, f64> = BTreeMap::new();
-            let is_known = kind != Kind::Hung || account.hung().least_ns > 0.0;
+            let is_known = kind != LossKind::Hung || account.hung().least_ns > 0.0;
             let of_kind = losses.iter().filter(|loss| is_known && loss.kind == kind);
             of_kind.for_each(|loss| *by_operation.entry(loss.operation).or_default() += loss.ns);
             let ns = by_operation.values().sum();
@@ -98,20 +98,20 @@ impl Largest {
             Largest { kind, ns, operations }
         };
         let kinds = [
-            Kind::LateRank,
-            Kind::Interrupted,
-            Kind::PointToPoint,
-            Kind::Warmup,
-            Kind::Outliers,
-            Kind::Hung,
-            Kind::Tracer,
+            LossKind::LateRank,
+            LossKind::Interrupted,
+            LossKind::PointToPoint,
+            LossKind::Warmup,
+            LossKind::Outliers,
+            LossKind::Hung,
+            LossKind::Tracer,
         ];
         let largest = kinds.map(of_kind).into_iter().max_by(|one, other| one.ns.total_cmp(&other.ns))?;
         // What keeps a rank from its processor and lets the others wait for it is one loss: they wait for that rank.
         let largest = match largest.kind {
-            Kind::Interrupted => {
-                let waiting = if is_off(account) { Kind::LateRank } else { Kind::PointToPoint };
-                let is_known = waiting == Kind::LateRank || is_partner_off(account);
+            LossKind::Interrupted => {
+                let waiting = if is_off(account) { LossKind::LateRank } else { LossKind::PointToPoint };
+                let is_known = waiting == LossKind::LateRank || is_partner_off(account);
                 Some(of_kind(waiting)).filter(|late| is_known && 2.0 * late.ns >= largest.ns)
             }
             _ => None,
@@ -326,17 +326,17 @@ pub fn unmoved(knot: &[u32], ns: f64) -> String {
 
 /// Slow repetitions, and the cause of most of their loss; without one, the next step.
 fn slow(largest: &Largest, evidence: &Evidence) -> String {
-    let is_warmup = largest.kind == Kind::Warmup;
+    let is_warmup = largest.kind == LossKind::Warmup;
     let is_of_loss = |cause: &Cause| match cause.repetitions {
         GroupKind::First | GroupKind::Warmup => is_warmup,
         GroupKind::Outlier => !is_warmup,
         GroupKind::Mode(_) | GroupKind::Steady => false,
     };
     // Its time in communication, which is what the loss is of, and why a rank was off its processor.
-    let mut found: Vec<(causes::Kind, Option<u32>, f64, Off)> = Vec::new();
+    let mut found: Vec<(causes::CauseKind, Option<u32>, f64, Off)> = Vec::new();
     for &(operation, _) in largest.operations.iter().filter(|(_, ns)| *ns >= LARGE * largest.ns) {
         for cause in (evidence.causes)(operation).causes.iter().filter(|cause| is_of_loss(cause)) {
-            let (kind, rank) = (cause.kind, cause.rank.filter(|_| cause.kind != causes::Kind::FirstCall));
+            let (kind, rank) = (cause.kind, cause.rank.filter(|_| cause.kind != causes::CauseKind::FirstCall));
             match found.iter_mut().find(|found| (found.0, found.1) == (kind, rank)) {
                 Some((.., ns, off)) => (*ns, *off) = (*ns + cause.communication_ns, sum(*off, cause.off)),
                 None => found.push((kind, rank, cause.communication_ns, cause.off)),
@@ -356,15 +356,15 @@ fn slow(largest: &Largest, evidence: &Evidence) -> String {
     };
     let (time, rank) = (text::time(ns), rank.map_or_else(|| "a rank".to_owned(), |rank| format!("rank {rank}")));
     match kind {
-        causes::Kind::Interrupted => {
+        causes::CauseKind::Interrupted => {
             let because = off.largest().map_or(Because::OffProcessor, |(because, _)| because);
             let (was, advice) = (reason::was(because, false), reason::advice(because));
             format!("{lost}, {time} of it since {rank} {was}: {advice}.")
         }
-        causes::Kind::Migration => {
+        causes::CauseKind::Migration => {
             format!("{lost}, {time} of it since {rank} was moved to other processors: bind the ranks.")
         }
-        causes::Kind::Perturbed => format!(
+        causes::CauseKind::Perturbed => format!(
             "{lost}, {time} of it since the tracer delayed {rank}: `MPITRACE_RESYNC` sets how often it synchronises."
         ),
         _ => format!("{lost}, {time} in the first call: call it once before timing it."),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mpitrace_analysis::account::{Because, Kind, RankPart};
+use mpitrace_analysis::account::{Because, LossKind, RankPart};
 use mpitrace_analysis::replay::Gain;
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::text;
@@ -54,7 +54,7 @@ impl Summary {
         lines.extend(notices.into_iter().map(plain));
         // Of a job that moved, looks alone do not say that it hung.
         let hung = self.hung.is_some_and(|hung| hung.least_s > 0.0);
-        let is_known = |loss: &&LossFacts| loss.loss.kind != Kind::Hung || hung;
+        let is_known = |loss: &&LossFacts| loss.loss.kind != LossKind::Hung || hung;
         let losses = self.shown.iter().filter(|loss| loss.share >= SMALL).filter(is_known).take(LOSSES);
         lines.extend(losses.map(|loss| plain(loss.line(self.calls_timed))).take_while(|line| {
             let needs = height(std::slice::from_ref(line));
@@ -220,7 +220,7 @@ impl LossFacts {
         let rank = self.loss.rank.map_or_else(|| "ranks".to_owned(), |rank| format!("rank {rank}"));
         let was = reason::was(self.loss.because.unwrap_or(Because::OffProcessor), self.loss.rank.is_none());
         let line = |place: &str| match self.loss.kind {
-            Kind::LateRank => {
+            LossKind::LateRank => {
                 let waits = self.waited_for().filter(|_| self.loss.because == Some(Because::PointToPoint));
                 let why = match waits {
                     Some(rank) => format!("waits itself for rank {rank}"),
@@ -232,23 +232,23 @@ impl LossFacts {
                 };
                 if why.is_empty() { format!("{lost}: {who}.") } else { format!("{lost}: {who}{which} {why}.") }
             }
-            Kind::Interrupted if self.loss.operation.is_some() => format!("{lost}: {rank} {was} in {place}."),
-            Kind::Interrupted if calls_timed => format!("{lost}: {rank} {was} outside of MPI calls."),
-            Kind::Interrupted => format!("{lost}: {rank} {was} outside of collective calls."),
-            Kind::PointToPoint => match (self.loss.late(), self.loss.because) {
+            LossKind::Interrupted if self.loss.operation.is_some() => format!("{lost}: {rank} {was} in {place}."),
+            LossKind::Interrupted if calls_timed => format!("{lost}: {rank} {was} outside of MPI calls."),
+            LossKind::Interrupted => format!("{lost}: {rank} {was} outside of collective calls."),
+            LossKind::PointToPoint => match (self.loss.late(), self.loss.because) {
                 (Some(late), Some(because)) => {
                     let why = if because.is_off() { reason::was(because, false) } else { "computes longer" };
                     format!("{lost}: {rank} in point-to-point calls for rank {late}, which {why}.")
                 }
                 _ => format!("{lost}: {rank} in point-to-point calls that can wait{}.", self.partner()),
             },
-            Kind::Warmup => format!("{lost}: the first repetitions are slower in {place}."),
-            Kind::Hung => match self.loss.rank {
+            LossKind::Warmup => format!("{lost}: the first repetitions are slower in {place}."),
+            LossKind::Hung => match self.loss.rank {
                 Some(rank) => format!("{lost}: rank {rank} hung until it was ended."),
                 None => format!("{lost}: the ranks hung until they were ended."),
             },
-            Kind::Tracer => format!("{lost}: the tracer itself delays calls in {place}."),
-            Kind::Outliers => {
+            LossKind::Tracer => format!("{lost}: the tracer itself delays calls in {place}."),
+            LossKind::Outliers => {
                 let outliers = text::count(self.loss.repetitions as u64, "outlier");
                 format!("{lost}: {outliers} slower than the good repetitions in {place}.")
             }
