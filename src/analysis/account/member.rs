@@ -27,20 +27,8 @@ pub(crate) struct Member<'a> {
     /// For each call the ticks in point-to-point calls that can wait since the thread's call before; `None`: they were
     /// not timed, and in it: there were none.
     point_to_point: Option<Option<Column<'a>>>,
-    runs: Vec<Run>,
-    /// Some of its records are of regions of the program.
-    has_regions: bool,
     /// No difference between its times and another rank's is known better, ns.
     pub error_ns: f64,
-}
-
-/// Records of one thread, one after the other.
-struct Run {
-    behind: u64,
-    /// Interruptions of the thread are known.
-    is_watched: bool,
-    /// It is another thread than the one that called MPI_Init.
-    is_beside: bool,
 }
 
 /// Reads what one member recorded, call after call. Each thread has its own.
@@ -95,10 +83,9 @@ impl<'a> Member<'a> {
         let requests = part.request_columns().map(|[init, test, wait, _]| [init, test, wait]);
         let is_time = |entry: &&CounterEntry| part.text(entry.name).as_deref() == Some(OTHER_MPI);
         let other_mpi = part.counters().iter().find(is_time).and_then(|entry| part.counter_column(entry));
-        let (runs, has_regions) = (runs(part), part.operations().iter().any(OperationEntry::is_region));
         let point_to_point = part.waits_are_stamped().then(|| part.p2p_column());
         let error_ns = clock.largest_error_ns(part);
-        Member { index, place, part, clock, requests, other_mpi, point_to_point, runs, has_regions, error_ns }
+        Member { index, place, part, clock, requests, other_mpi, point_to_point, error_ns }
     }
 
     /// The members of an operation, in the order of its parts.
@@ -131,7 +118,7 @@ impl<'a> Member<'a> {
 
     /// True: a record with this operation is of a region of the program.
     fn is_region(&self, operation: u32) -> bool {
-        self.has_regions && self.part.operations()[(operation & OPERATION_MASK) as usize].is_region()
+        self.part.has_regions() && self.part.operations()[(operation & OPERATION_MASK) as usize].is_region()
     }
 
     pub fn call(&self, record: u32) -> Call {
@@ -175,7 +162,7 @@ impl<'a> Member<'a> {
     /// The time off the processor in a region: that of the calls in it and between these. Of that before its first
     /// call, and before the next call after it, any part may lie in it.
     fn off_in_region(&self, record: u32) -> Option<OffProcessor> {
-        let run = self.run(record).filter(|run| run.is_watched)?;
+        let run = self.part.thread_run(record).filter(|run| run.is_watched)?;
         let (_, end) = self.part.times_of(record as usize);
         let (mut off, mut partly, mut is_first, mut regions) = (Off::default(), Off::default(), true, 0);
         for inner in record + 1..run.behind as u32 {
@@ -222,10 +209,11 @@ impl<'a> Member<'a> {
 
     /// The thread's kept call before this one; a region of the program is no call.
     pub fn previous(&self, record: u32) -> Option<u32> {
-        let run = self.runs.partition_point(|run| run.behind <= u64::from(record));
-        let first = run.checked_sub(1).map_or(0, |before| self.runs[before].behind as u32);
+        let runs = self.part.thread_runs();
+        let run = runs.partition_point(|run| run.behind <= u64::from(record));
+        let first = run.checked_sub(1).map_or(0, |before| runs[before].behind as u32);
         let mut before = (first..record).rev();
-        let previous = before.find(|&record| !self.has_regions || !self.is_region(self.operation_of(record)));
+        let previous = before.find(|&record| !self.part.has_regions() || !self.is_region(self.operation_of(record)));
         previous.filter(|&previous| !self.part.is_sample() || self.follows(previous, record))
     }
 
@@ -340,43 +328,13 @@ impl<'a> Member<'a> {
         if self.is_region(operation) {
             return false;
         }
-        self.run(record).is_some_and(|run| run.is_watched)
+        self.part.thread_run(record).is_some_and(|run| run.is_watched)
     }
 
     /// True: the call was not of the thread that called MPI_Init.
     pub(super) fn is_beside(&self, record: u32) -> bool {
-        self.run(record).is_some_and(|run| run.is_beside)
+        self.part.thread_run(record).is_some_and(|run| run.is_beside)
     }
-
-    #[inline]
-    fn run(&self, record: u32) -> Option<&Run> {
-        match &self.runs[..] {
-            [run] => Some(run),
-            runs => runs.get(runs.partition_point(|run| run.behind <= u64::from(record))),
-        }
-    }
-}
-
-fn runs(part: &Part) -> Vec<Run> {
-    let init_thread = init_thread(part);
-    let is_watched =
-        |thread: &ThreadEntry| matches!(thread.interruptions_by, interruptions_by::EVENT_PAGE | interruptions_by::RSEQ);
-    let mut behind = 0;
-    let run = |run: &RunEntry| {
-        behind += run.count;
-        let is_watched = part.threads().get(run.thread as usize).is_some_and(is_watched);
-        Run { behind, is_watched, is_beside: run.thread != init_thread }
-    };
-    part.runs().iter().map(run).collect()
-}
-
-/// The index of the thread that called MPI_Init; where that is not known the process' first one, unless there is none.
-pub(super) fn init_thread(part: &Part) -> u32 {
-    if let Some((thread, _)) = part.init_thread() {
-        return thread;
-    }
-    let pid = part.info().pid;
-    part.threads().iter().position(|thread| thread.tid == pid).unwrap_or(0) as u32
 }
 
 /// The ranks that take part, by their ranks in the communicator; and the place of the root among them ([`places`]).

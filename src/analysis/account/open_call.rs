@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use mpitrace_format::layout::{IN_COLLECTIVE, OPERATION_MASK, wait_class};
 use mpitrace_functions::Form;
 
-use super::member::init_thread;
 use super::rank_parts::{CALLS, RankPart};
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::{Part, Trace};
@@ -21,7 +20,7 @@ pub(super) struct OpenCall {
 
 /// The open call of each part of a trace, where it has one.
 pub(super) fn open_calls(trace: &Trace, operations: &Operations) -> Vec<Option<OpenCall>> {
-    let found: Vec<_> = trace.parts.iter().map(|part| found(part, init_thread(part))).collect();
+    let found: Vec<_> = trace.parts.iter().map(|part| found(part, part.main_thread())).collect();
     let mut communicators: HashMap<(usize, usize), usize> = HashMap::new();
     if found.iter().flatten().any(|(_, record)| record.is_some()) {
         for communicator in operations.communicators.iter().filter(|communicator| !communicator.folded) {

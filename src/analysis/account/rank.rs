@@ -10,7 +10,6 @@ use mpitrace_trace::reader::{Part, Trace};
 
 use super::OperationAccount;
 use super::ending::{self, HowEnded, Hung, RankEnd};
-use super::member::init_thread;
 use super::open_call::{OpenCall, open_calls};
 use super::parts::Parts;
 use super::rank_parts::{CALLS, RankPart, RankParts};
@@ -95,7 +94,7 @@ impl Thread {
                 thread.on_processor = is_known.then(|| last.ns.saturating_sub(first.ns) as f64);
             }
             None => {
-                let init_thread = init_thread(part);
+                let init_thread = part.main_thread();
                 for entry in part.interruptions().iter().filter(|entry| entry.thread == init_thread) {
                     let between = entry.flags & interruption_flags::BETWEEN != 0;
                     let place = if between { off_place::BETWEEN } else { off_place::IN_COLLECTIVE };
@@ -202,7 +201,7 @@ impl Ending {
 
 fn account(part: &Part, clock: &RankClock, complete: Parts, mut ending: Ending) -> RankAccount {
     let mut wall_ns = ending.end.at_ns;
-    let init_thread = init_thread(part);
+    let init_thread = part.main_thread();
     let not_kept = not_kept(part);
     let in_collectives = |thread| clock.ticks_ns(in_collectives(part, thread) + not_kept).min(wall_ns);
     let mut collectives_ns = in_collectives(None);

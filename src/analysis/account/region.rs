@@ -9,7 +9,6 @@ use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::{Part, Trace};
 
 use super::calls::for_each_call;
-use super::member::init_thread;
 use super::parts::Parts;
 
 /// The time in a region, of the threads that called MPI_Init, all ranks together.
@@ -129,7 +128,7 @@ fn for_each_region(part: &Part, mut each: impl FnMut(&str, u64, u64)) {
     if names.iter().all(Option::is_none) {
         return;
     }
-    let wanted = init_thread(part);
+    let wanted = part.main_thread();
     let mut behind = 0;
     for run in part.runs() {
         let records = behind..behind + run.count as usize;

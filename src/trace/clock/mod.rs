@@ -24,7 +24,7 @@ pub use solve::{Edge, least_squares};
 pub use truth::Truth;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mpitrace_format::layout::{NO_RANK, ProbeEntry, RankHeader, SyncEntry, clock_source};
 use mpitrace_format::ticks::AffineMap;
@@ -57,6 +57,8 @@ pub struct RankClock {
     period_ns: f64,
     /// By how much the clocks of the domain may differ, as they were tested, ns; `None`: they were not.
     domain_error_ns: Option<f64>,
+    /// The largest error that it states over the calls of its part, ns: found when it is first asked for.
+    largest_error_ns: OnceLock<f64>,
 }
 
 /// A method that the trace does not have what it needs for.
@@ -138,6 +140,7 @@ impl Clock {
                     zero,
                     period_ns,
                     domain_error_ns: tested.map(|ticks| ticks as f64 * period_ns),
+                    largest_error_ns: OnceLock::new(),
                 });
             }
         }
@@ -320,7 +323,13 @@ mod tests {
     #[test]
     fn differences_of_large_ticks_are_exact() {
         let curve = Arc::new(Curve::identity());
-        let clock = RankClock { curve, zero: 1 << 62, period_ns: 0.5, domain_error_ns: None };
+        let clock = RankClock {
+            curve,
+            zero: 1 << 62,
+            period_ns: 0.5,
+            domain_error_ns: None,
+            largest_error_ns: OnceLock::new(),
+        };
         assert_eq!(clock.nanoseconds((1 << 62) + 3), 1.5);
         assert_eq!(clock.nanoseconds((1 << 62) - 1), -0.5);
     }

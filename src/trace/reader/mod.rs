@@ -13,6 +13,7 @@ mod part;
 mod shapes_tests;
 #[cfg(test)]
 mod tests;
+mod thread_runs;
 #[cfg(test)]
 mod untrusted_tests;
 mod values;
@@ -29,6 +30,7 @@ use decoded::Budget;
 pub use blocks::Records;
 pub use messages::MessageRecord;
 pub use part::Part;
+pub use thread_runs::ThreadRun;
 pub use values::{Column, Cursor, Request};
 
 /// A run's trace: the parts of its ranks.

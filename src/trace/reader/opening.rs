@@ -5,7 +5,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crc32fast::Hasher;
 use memmap2::Mmap;
@@ -203,6 +203,7 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part
         blocks_end: blocks.end,
         runs: Vec::new(),
         decoded: Decoded::new(columns.len(), budget),
+        derived: OnceLock::new(),
     };
     check_indices(&part)?;
     part.numbering = Numbering::new(part.operations().iter().map(|operation| operation.communicator).collect());

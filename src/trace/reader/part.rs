@@ -1,7 +1,7 @@
 //! The record of one rank: its tables and columns, where they lie in the mapped file.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytemuck::Pod;
 use memmap2::Mmap;
@@ -10,6 +10,7 @@ use mpitrace_format::packed::Numbering;
 use mpitrace_format::{metadata, strings};
 
 use super::decoded::Decoded;
+use super::thread_runs::Derived;
 
 /// No part has more sections: one of each kind. Each of them could be the whole part.
 pub(super) const MOST_SECTIONS: usize = 32;
@@ -39,6 +40,7 @@ pub struct Part {
     pub(super) blocks_end: usize,
     pub(super) runs: Vec<RunEntry>,
     pub(super) decoded: Decoded,
+    pub(super) derived: OnceLock<Derived>,
 }
 
 impl Part {
