@@ -8,6 +8,8 @@
 //! The preloaded library stands on this crate: no dependency comes in that it should not carry into other people's
 //! processes.
 
+#![warn(unreachable_pub, clippy::missing_errors_doc)]
+
 mod facts;
 pub mod layout;
 pub mod packed;

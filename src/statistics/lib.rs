@@ -18,6 +18,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![warn(unreachable_pub, clippy::missing_errors_doc)]
+
 mod base;
 pub mod categories;
 pub mod comparison;
@@ -31,7 +33,6 @@ pub use description::{
 };
 pub use estimators::distributions::normal_quantile;
 pub use estimators::{
-    Dependence, Interval, Intervals, Moments, autocorrelation, block_means, cosine_powers, dependence,
-    dependence_of_quantile, ends_of_mean, interval_ranks, median, median_of, moments, order_statistics, quantile,
-    ranks, sort, student_quantile,
+    Dependence, Interval, Intervals, Moments, autocorrelation, dependence, dependence_of_quantile, ends_of_mean,
+    interval_ranks, median, median_of, moments, order_statistics, quantile, ranks, sort, student_quantile,
 };

@@ -42,6 +42,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![warn(unreachable_pub, clippy::missing_errors_doc)]
+
 pub mod call_site;
 pub mod calls;
 pub mod clock;

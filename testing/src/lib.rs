@@ -8,6 +8,7 @@ pub mod modules;
 pub mod programs;
 mod random;
 pub mod simulator;
+pub mod sources;
 pub mod synthetic;
 
 pub use random::Random;

@@ -1,29 +1,16 @@
 //! Crates say what they are for, and doc comments stand by themselves.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use mpitrace_testing::root;
+use mpitrace_testing::sources::rust_files;
 
 /// Beginnings of a doc comment that can only be read after the one above it.
 const LEANING: [&str; 4] = ["The same", "Those", "Of those", "That of"];
 
-/// All files of Rust below a folder, those that builds make left out.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() && name != "target" && !name.starts_with('.') && !path.is_symlink() {
-            sources(&path, found);
-        } else if name.ends_with(".rs") && path.is_file() {
-            found.push(path);
-        }
-    }
-}
-
 fn all_sources() -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    sources(root(), &mut found);
+    let found = rust_files(root());
     assert!(found.len() > 700, "{} files were found", found.len());
     found
 }

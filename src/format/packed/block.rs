@@ -54,13 +54,13 @@ const ALWAYS: u64 = (1 << column::OTHERS) - 1;
 /// How the values of a column are stored that may be stored in several ways: its first byte.
 mod scheme {
     /// [`crate::packed::frames`].
-    pub const FRAMES: u8 = 1;
+    pub(super) const FRAMES: u8 = 1;
     /// Frames of the differences from the value before, for the first from 0.
-    pub const DIFFERENCES: u8 = 2;
+    pub(super) const DIFFERENCES: u8 = 2;
     /// [`crate::packed::counted`].
-    pub const COUNTED: u8 = 3;
+    pub(super) const COUNTED: u8 = 3;
     /// A number, and [`crate::packed::frames`] of the values divided by it.
-    pub const STEPS: u8 = 4;
+    pub(super) const STEPS: u8 = 4;
 }
 
 /// Which calls are numbered together.

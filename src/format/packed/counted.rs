@@ -36,14 +36,14 @@ pub(super) struct Counts<'c> {
 
 impl<'c> Counts<'c> {
     /// `counter_of` gives for each operation what counts its calls, by this step.
-    pub fn new(counter_of: &'c [u32], step: u64) -> Self {
+    pub(super) fn new(counter_of: &'c [u32], step: u64) -> Self {
         let apart = counter_of.iter().max().map_or(0, |&highest| highest as usize + 1);
         Counts { counter_of, next: vec![0; apart + counter_of.len()], apart, some_apart: false, step }
     }
 
     /// Appends the numbers of the calls of a block; every operation is in the table. False, and nothing: they are not
     /// mostly those of the calls before.
-    pub fn put(&mut self, bytes: &mut Vec<u8>, numbers: &[u64], operations: &[u32]) -> bool {
+    pub(super) fn put(&mut self, bytes: &mut Vec<u8>, numbers: &[u64], operations: &[u32]) -> bool {
         let most = if self.step == 0 { 16 + numbers.len() / 16 } else { numbers.len() };
         let mut exceptions = Vec::new();
         let mut last = 0;
@@ -74,7 +74,7 @@ impl<'c> Counts<'c> {
     }
 
     /// Takes the numbers of the calls of a block; `None` where the bytes are no such list.
-    pub fn take(&mut self, bytes: &mut &[u8], operations: &[u32], numbers: &mut Vec<u64>) -> Option<()> {
+    pub(super) fn take(&mut self, bytes: &mut &[u8], operations: &[u32], numbers: &mut Vec<u64>) -> Option<()> {
         if let Some(first) = self.only(bytes) {
             *bytes = &[];
             numbers.extend((0..operations.len() as u64).map(|call| first + call * self.step));
@@ -125,7 +125,7 @@ impl<'c> Counts<'c> {
     }
 
     /// The number of the first call, where all others follow from it: on a rank with one communicator.
-    pub fn only(&self, bytes: &[u8]) -> Option<u64> {
+    pub(super) fn only(&self, bytes: &[u8]) -> Option<u64> {
         let mut rest = bytes;
         let one = self.apart == 1 && number::take(&mut rest)? == 1 && number::take(&mut rest)? == 0;
         let first = number::take_signed(&mut rest)? as u64;

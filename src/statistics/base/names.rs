@@ -1,6 +1,16 @@
 //! Names of the variants of an enum, in options and in outputs: stated once, in one list.
 
 /// A choice whose values have names.
+///
+/// ```
+/// use mpitrace_statistics::comparison::Test;
+/// use mpitrace_statistics::names::Named;
+///
+/// let names: Vec<&str> = Test::VALUES.iter().map(|test| test.name()).collect();
+/// assert_eq!(names, ["permutation", "wilcoxon", "welch"]);
+/// assert_eq!(Test::named("welch"), Some(Test::Welch));
+/// assert_eq!(Test::named("student"), None);
+/// ```
 pub trait Named: Copy + Sized + 'static {
     /// All values, in the order in which help lists them.
     const VALUES: &'static [Self];

@@ -9,6 +9,12 @@ use std::thread;
 pub const LEAST: usize = 1 << 16;
 
 /// Each item through `of`, in order. The caller's thread works too, so that nothing is lost where no other can be had.
+///
+/// ```
+/// use mpitrace_statistics::parallel::map;
+///
+/// assert_eq!(map(vec![1, 2, 3], |number| 10 * number), [10, 20, 30]);
+/// ```
 pub fn map<T: Send, R: Send>(items: Vec<T>, of: impl Fn(T) -> R + Sync) -> Vec<R> {
     let threads = items.len().min(processors());
     if threads < 2 {
@@ -35,7 +41,13 @@ pub fn map<T: Send, R: Send>(items: Vec<T>, of: impl Fn(T) -> R + Sync) -> Vec<R
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// A column of so many values, each from its index.
+/// A column of so many values, each from its index, from 0.
+///
+/// ```
+/// use mpitrace_statistics::parallel::filled;
+///
+/// assert_eq!(filled(4, |index| index * index), [0, 1, 4, 9]);
+/// ```
 pub fn filled<T: Clone + Default + Send>(length: usize, value: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut column = vec![T::default(); length];
     let share = share(length);
@@ -45,19 +57,40 @@ pub fn filled<T: Clone + Default + Send>(length: usize, value: impl Fn(usize) ->
     column
 }
 
-/// So many values in pieces, one for each processor, but none too small.
+/// The indices of so many values in pieces that follow each other, one for each processor, but none below [`LEAST`].
+///
+/// ```
+/// use mpitrace_statistics::parallel::{LEAST, pieces};
+///
+/// // Too few values to be worth a second thread.
+/// assert_eq!(pieces(LEAST - 1), vec![0..LEAST - 1]);
+/// let covered: usize = pieces(10 * LEAST + 1).into_iter().map(|piece| piece.len()).sum();
+/// assert_eq!(covered, 10 * LEAST + 1);
+/// ```
 pub fn pieces(length: usize) -> Vec<Range<usize>> {
     let size = share(length);
     (0..length).step_by(size).map(|from| from..length.min(from + size)).collect()
 }
 
-/// How many of so many values one processor takes.
+/// How many of so many values one processor takes: [`LEAST`] at least.
+///
+/// ```
+/// use mpitrace_statistics::parallel::{LEAST, processors, share};
+///
+/// let length = 100 * LEAST;
+/// assert!(share(length) * processors() >= length);
+/// assert!(share(LEAST) >= LEAST);
+/// ```
 pub fn share(length: usize) -> usize {
     length.div_ceil(processors()).max(LEAST)
 }
 
 /// How many processors this process may use. Asked once: the system's answer comes from files of its control groups, 10
 /// us each time, and a trace of 10^5 ranks asks 10^5 times.
+///
+/// ```
+/// assert!(mpitrace_statistics::parallel::processors() >= 1);
+/// ```
 pub fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))

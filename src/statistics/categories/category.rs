@@ -1,6 +1,14 @@
 //! The categories of repetitions.
 
 /// The category of a repetition (seed thesis of Roth, section 4.5).
+///
+/// ```
+/// use mpitrace_statistics::categories::Category;
+///
+/// assert_eq!(Category::ALL.map(Category::name), ["first", "warmup", "outlier", "good"]);
+/// assert_eq!(Category::Good.place(), 3);
+/// assert_eq!(Category::ALL.map(Category::is_steady), [false, false, true, true]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Category {
     /// The first call of its operation.
@@ -39,6 +47,15 @@ impl Category {
 }
 
 /// The categories of an operation's repetitions.
+///
+/// ```
+/// use mpitrace_statistics::categories::{Category, Roth};
+///
+/// let run_time_ns = [9e3, 2e3, 2e3, 5e3, 2e3];
+/// let found = Roth::default().categorize(&[0, 1, 2, 3, 4], &run_time_ns);
+/// assert_eq!((found.count(Category::First), found.count(Category::Outlier)), (1, 1));
+/// assert_eq!(found.median_ns, Some(2e3));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Categories {
     /// One for each repetition.

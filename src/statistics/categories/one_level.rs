@@ -78,7 +78,17 @@ pub(super) fn not_one_level(
     Some(NotOneLevel { slow: of_slow(true).count(), good: count, ratio, slow_median_ns, level_median_ns })
 }
 
-/// The value above which these are slow, where they are not one level.
+/// The value above which these are slow, in their unit; `None` where they are one level, or too few (fewer than 8).
+///
+/// ```
+/// use mpitrace_statistics::categories::slow_from;
+///
+/// // One of ten takes five times as long: the median of all does not describe it.
+/// let values: Vec<f64> = (0..1000).map(|i| if i % 10 == 3 { 1e4 } else { 2000.0 + f64::from(i % 7) }).collect();
+/// let limit = slow_from(&values).expect("two levels");
+/// assert!((2006.0..1e4).contains(&limit), "{limit} ns");
+/// assert_eq!(slow_from(&[2000.0; 1000]), None);
+/// ```
 pub fn slow_from(values: &[f64]) -> Option<f64> {
     let count = values.len();
     let slow = ((SLOW * count as f64) as usize).max(FEWEST);

@@ -7,6 +7,19 @@ use super::slow_every::slow_every;
 use super::{NotOneLevel, RuleFindings, SlowEvery};
 
 /// The remarks; `None` where there is nothing to say.
+///
+/// ```
+/// use mpitrace_statistics::categories::Rule;
+///
+/// // Every tenth repetition takes twice as long.
+/// let number: Vec<u64> = (0..2000).collect();
+/// let slow = |i: u64| if i % 10 == 7 { 2.0 } else { 1.0 };
+/// let run_time_ns: Vec<f64> = number.iter().map(|&i| slow(i) * (2000.0 + (i % 13) as f64)).collect();
+/// let remarks = Rule::default().apply(&number, &run_time_ns)?.remarks(&number, &run_time_ns);
+/// assert_eq!(remarks.slow_every.as_ref().map(|found| (found.every, found.first)), Some((10, 7)));
+/// assert!(remarks.sentences().any(|sentence| sentence.contains("10")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Remarks {
     /// The good repetitions are not one level.

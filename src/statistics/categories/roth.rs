@@ -4,6 +4,15 @@ use super::{Categories, Category};
 use crate::median_of;
 
 /// The three factors of Roth's rule.
+///
+/// ```
+/// use mpitrace_statistics::categories::{Category, Roth};
+///
+/// // 20 repetitions of 8 us, then 80 of 2 us.
+/// let run_time_ns: Vec<f64> = (0..100).map(|i| if i < 20 { 8000.0 } else { 2000.0 }).collect();
+/// let found = Roth::default().categorize(&(0..100).collect::<Vec<u64>>(), &run_time_ns);
+/// assert_eq!((found.warmup_end, found.count(Category::Warmup)), (Some(20), 19));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Roth {
     /// The warm-up ends at this repetition at the earliest.

@@ -10,6 +10,20 @@ use super::{Categories, Category, Class, NotFinite, Robust};
 use crate::{Sample, median_of, tukey_fences};
 
 /// A rule that sorts repetitions into categories, with its factors.
+///
+/// ```
+/// use mpitrace_statistics::categories::{Category, Rule};
+///
+/// let names = |rules: Vec<Rule>| rules.iter().map(Rule::name).collect::<Vec<_>>();
+/// assert_eq!(names(Rule::of_warmup()), ["robust", "roth"]);
+/// assert_eq!(names(Rule::all()), ["robust", "roth", "tukey", "none"]);
+/// let tukey = Rule::named("tukey").expect("a rule");
+/// assert!(tukey.help().starts_with("Outliers only"));
+/// let found = tukey.apply(&[0, 1, 2, 3, 4], &[2e3, 2e3, 9e3, 2e3, 2e3])?;
+/// assert_eq!(found.categories.category[2], Category::Outlier);
+/// assert!(Rule::default().apply(&[0], &[f64::NAN]).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
     /// Change points that are more than noise.

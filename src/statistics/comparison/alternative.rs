@@ -3,6 +3,12 @@
 use crate::names::names;
 
 /// The alternative hypothesis (Hunold & Carpen-Amarie 2016, 6.2).
+///
+/// ```
+/// use mpitrace_statistics::comparison::Alternative;
+///
+/// assert_eq!(Alternative::default().name(), "two-sided");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Alternative {
     /// The run times of A and B differ.

@@ -8,6 +8,12 @@ use super::{crossing, hodges_lehmann, holm, mean, rank_sum, relative, superiorit
 use crate::names::names;
 
 /// Which test is made.
+///
+/// ```
+/// use mpitrace_statistics::comparison::Test;
+///
+/// assert_eq!(Test::default().name(), "permutation");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Test {
     /// By permutation of the runs, of all operations together (`permutation`); with runs so few that it cannot
@@ -40,6 +46,12 @@ pub struct Settings {
 }
 
 /// Which side is faster.
+///
+/// ```
+/// use mpitrace_statistics::comparison::Verdict;
+///
+/// assert_eq!(Verdict::A.name(), "a");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A.
@@ -87,6 +99,23 @@ pub struct Comparison {
 }
 
 /// Compares the runs of an operation on two sides, by itself. `None` where a side has none.
+///
+/// ```
+/// use mpitrace_statistics::comparison::{Run, Settings, Verdict, compare};
+///
+/// // Ten runs a side; those of B take a tenth longer.
+/// let side = |level: f64| -> Vec<Run> {
+///     (0..10).map(|run| 1e3 * level * (1.0 + 0.001 * run as f64)).enumerate()
+///         .filter_map(|(number, ns)| Run::new(number, &[ns; 5], &[ns; 5])).collect()
+/// };
+/// let compared = compare(&side(1.0), &side(1.1), Settings::default()).expect("runs on both sides");
+/// assert_eq!(compared.verdict(), Verdict::A);
+/// assert!(compared.p.is_some_and(|p| p < 0.001));
+/// assert!((compared.effect.shift_ns - 100.0).abs() < 5.0);
+/// let [a, _] = compared.welch_samples();
+/// assert_eq!(a[0], 1e3_f64.ln());
+/// assert!(compare(&[], &side(1.0), Settings::default()).is_none());
+/// ```
 pub fn compare(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
     let mut comparison = measure(a, b, settings)?;
     test(std::iter::once(&mut comparison));
@@ -94,6 +123,16 @@ pub fn compare(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
 }
 
 /// The comparison of two sides before its [`test()`]. `None` where a side has no run.
+///
+/// ```
+/// use mpitrace_statistics::comparison::{Run, Settings, measure, test};
+///
+/// let runs = |ns: f64| (0..4).filter_map(|run| Run::new(run, &[ns + run as f64], &[ns])).collect::<Vec<Run>>();
+/// let mut operations = [(1e3, 2e3), (1e3, 1e3)].map(|(a, b)| measure(&runs(a), &runs(b), Settings::default()));
+/// assert!(operations.iter().flatten().all(|operation| operation.p.is_none()), "no test so far");
+/// test(operations.iter_mut().flatten());
+/// assert!(operations.iter().flatten().all(|operation| operation.p.is_some()));
+/// ```
 pub fn measure(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
     let averages_ns = [a, b].map(|runs| runs.iter().map(|run| run.median_ns).collect::<Vec<_>>());
     let [of_a, of_b] = &averages_ns;
@@ -113,6 +152,15 @@ pub fn measure(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
 
 /// Tests all operations of two sides, corrected for their number: by permutation together, else by Holm's method. Their
 /// intervals leave "no difference" out exactly where the two-sided test finds one.
+///
+/// ```
+/// use mpitrace_statistics::comparison::{Run, Settings, measure, test};
+///
+/// let runs = |ns: f64| (0..6).filter_map(|run| Run::new(run, &[ns + run as f64], &[ns])).collect::<Vec<Run>>();
+/// let mut one = measure(&runs(1e3), &runs(2e3), Settings::default()).expect("runs on both sides");
+/// test(std::iter::once(&mut one));
+/// assert!(one.p.is_some_and(|p| p < 0.01));
+/// ```
 pub fn test<'c>(comparisons: impl Iterator<Item = &'c mut Comparison>) {
     let mut all: Vec<&mut Comparison> = comparisons.collect();
     let Some(settings) = all.first().map(|comparison| comparison.settings) else { return };
@@ -238,6 +286,13 @@ impl Comparison {
 }
 
 /// The stars of a p-value (Hunold & Carpen-Amarie 2016, 6.2): * at most 0.05, ** 0.01, *** 0.001.
+///
+/// ```
+/// use mpitrace_statistics::comparison::stars;
+///
+/// assert_eq!([0.2, 0.05, 0.01, 0.0001].map(|p| stars(Some(p))), ["", "*", "**", "***"]);
+/// assert_eq!(stars(None), "");
+/// ```
 pub fn stars(p: Option<f64>) -> &'static str {
     match p {
         Some(p) if p <= 0.001 => "***",

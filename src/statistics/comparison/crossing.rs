@@ -19,6 +19,18 @@ pub struct Crossing {
 const FEWEST_RUNS: usize = 2;
 
 /// Looks at the two sides. `None` where one has no runs.
+///
+/// ```
+/// use mpitrace_statistics::comparison::{Run, crossing};
+///
+/// // A is faster in the median, and one of ten of its repetitions is slow.
+/// let a: Vec<f64> = (0..200).map(|i| if i % 10 == 0 { 5e3 } else { 1e3 + f64::from(i % 7) }).collect();
+/// let b: Vec<f64> = (0..200).map(|i| 2e3 + f64::from(i % 7)).collect();
+/// let side = |ns: &[f64]| (0..3).filter_map(|run| Run::new(run, ns, ns)).collect::<Vec<Run>>();
+/// let found = crossing(&side(&a), &side(&b)).expect("runs on both sides");
+/// assert_eq!((found.runs, found.crosses()), (3, Some(true)));
+/// assert!(found.p95[0].value_ns > found.p95[1].value_ns);
+/// ```
 pub fn crossing(a: &[Run], b: &[Run]) -> Option<Crossing> {
     let of = |runs: &[Run], of_run: fn(&Run) -> Quantile| over_runs(&runs.iter().map(of_run).collect::<Vec<_>>());
     Some(Crossing {
@@ -38,7 +50,7 @@ impl Crossing {
     }
 
     /// [`Crossing::crosses`], however few runs there are: one run on each side shows what to look at with more.
-    pub fn seems_to_cross(&self) -> Option<bool> {
+    pub(crate) fn seems_to_cross(&self) -> Option<bool> {
         let [median, p95] = [order(&self.median)?, order(&self.p95)?];
         Some(median.zip(p95).is_some_and(|(median, p95)| median != p95))
     }

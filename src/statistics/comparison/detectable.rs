@@ -14,6 +14,17 @@ pub const POWER: f64 = 0.8;
 /// needs pi / 3 as many runs for the same (Lehmann, "Nonparametrics", 2.4).
 ///
 /// `None` with less than two runs on a side, where no run differs from another, and where a run takes no time.
+///
+/// ```
+/// use mpitrace_statistics::comparison::{Alternative, Test, detectable};
+///
+/// let runs: Vec<f64> = (0..10).map(|i| 1e3 * (1.0 + 0.01 * f64::from(i % 3))).collect();
+/// let seen = |runs: &[f64]| detectable(runs, runs, Test::Welch, Alternative::TwoSided, 1);
+/// let of_ten = seen(&runs).expect("ten runs");
+/// assert!((0.005..0.05).contains(&of_ten), "{of_ten}");
+/// assert!(seen(&runs[..5]).is_some_and(|of_five| of_five > of_ten));
+/// assert_eq!(seen(&runs[..1]), None);
+/// ```
 pub fn detectable(a: &[f64], b: &[f64], test: Test, alternative: Alternative, operations: usize) -> Option<f64> {
     detectable_at(a, b, test, alternative, [SIGNIFICANCE / operations.max(1) as f64, POWER])
 }

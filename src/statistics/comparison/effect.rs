@@ -28,6 +28,14 @@ pub struct Relative {
 /// The shift of Hodges and Lehmann: the median of the differences between a run of B and one of A, over all pairs. Its
 /// interval holds the shifts that the two-sided rank-sum test does not reject (Hollander and Wolfe, sections 4.2 and
 /// 4.3), so it leaves 0 out where that test does; equal run times make it no narrower. `None` where a side has no run.
+///
+/// ```
+/// use mpitrace_statistics::comparison::hodges_lehmann;
+///
+/// let (a, b) = ([10.0, 11.0, 12.0], [20.0, 21.0, 22.0]);
+/// assert_eq!(hodges_lehmann(&a, &b, 0.95).map(|effect| effect.shift_ns), Some(10.0));
+/// assert!(hodges_lehmann(&[], &b, 0.95).is_none());
+/// ```
 pub fn hodges_lehmann(a: &[f64], b: &[f64], confidence: f64) -> Option<Effect> {
     let mut differences: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| b - a)).collect();
     let shift_ns = median(&mut differences)?;
@@ -43,6 +51,14 @@ pub fn hodges_lehmann(a: &[f64], b: &[f64], confidence: f64) -> Option<Effect> {
 /// less one. Ranks know nothing of logarithms: the interval belongs to the test as that of the shift does. A single run
 /// a thousand times as long as its fellows makes no interval reach below -100 %. `None` where a side has no run, or a
 /// run time of 0 or less.
+///
+/// ```
+/// use mpitrace_statistics::comparison::relative;
+///
+/// let share = relative(&[1e3; 8], &[1.1e3; 8], 0.95).expect("runs on both sides").share;
+/// assert!((share - 0.1).abs() < 1e-9);
+/// assert!(relative(&[0.0], &[1.0], 0.95).is_none());
+/// ```
 pub fn relative(a: &[f64], b: &[f64], confidence: f64) -> Option<Relative> {
     let [a, b] = both_logarithms(a, b)?;
     let effect = hodges_lehmann(&a, &b, confidence)?;
@@ -70,6 +86,13 @@ fn outside(distribution: &Distribution, tail: f64) -> usize {
 
 /// The probability that a run of A is faster than one of B, ties counting half: Vargha and Delaney's A, 0.5 for no
 /// difference. Not a number where a side has no run.
+///
+/// ```
+/// use mpitrace_statistics::comparison::superiority;
+///
+/// assert_eq!(superiority(&[1.0, 2.0], &[3.0, 4.0]), 1.0);
+/// assert_eq!(superiority(&[1.0, 2.0], &[1.0, 2.0]), 0.5);
+/// ```
 pub fn superiority(a: &[f64], b: &[f64]) -> f64 {
     1.0 - statistic(a, b).0 / (a.len() * b.len()) as f64
 }

@@ -16,6 +16,12 @@ const MATTERS: f64 = 0.05;
 const POWER: f64 = 0.9;
 
 /// The decision.
+///
+/// ```
+/// use mpitrace_statistics::comparison::Decision;
+///
+/// assert_eq!(Decision::NotDecided.name(), "not-decided");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It is not slower, as far as [`Gate::visible`] says.
@@ -44,7 +50,18 @@ pub struct Gate {
     pub visible: Option<f64>,
 }
 
-/// Compares the run times of a program with those of its baseline.
+/// Compares the run times of a program with those of its baseline: one value for each run, in any unit of time, above
+/// 0.
+///
+/// ```
+/// use mpitrace_statistics::comparison::{Decision, gate};
+///
+/// let runs = |level: f64| -> Vec<f64> { (0..10).map(|run| 1e9 * level * (1.0 + 0.002 * f64::from(run))).collect() };
+/// assert_eq!(gate(&runs(1.0), &runs(1.1)).decision, Decision::Slower);
+/// assert_eq!(gate(&runs(1.0), &runs(1.0)).decision, Decision::Passed);
+/// // Three runs a side prove nothing.
+/// assert_eq!(gate(&runs(1.0)[..3], &runs(1.1)[..3]).decision, Decision::NotDecided);
+/// ```
 pub fn gate(baseline: &[f64], now: &[f64]) -> Gate {
     let numbers = [baseline, now].map(|side| (0..side.len()).collect());
     let p = p_value(&Sample::new(baseline, now, &numbers), Alternative::Less);

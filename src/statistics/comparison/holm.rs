@@ -2,7 +2,14 @@
 
 /// The p-values corrected for their number (Holm 1979): the smallest times n, the next times n - 1, and so on, none
 /// below the one before it and none above 1. With all that are then at most 0.05 taken for real, the chance that any of
-/// them is not is at most 0.05.
+/// them is not is at most 0.05. One for each of `p`, in the same order.
+///
+/// ```
+/// use mpitrace_statistics::comparison::holm;
+///
+/// assert_eq!(holm(&[0.25, 0.125]), [0.25, 0.25]);
+/// assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
+/// ```
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut corrected = vec![0.0; p.len()];
     let mut largest: f64 = 0.0;

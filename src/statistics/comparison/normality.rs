@@ -19,6 +19,15 @@ const SIZES: std::ops::RangeInclusive<usize> = 3..=5000;
 
 /// The test of Shapiro and Wilk, by Royston's algorithm AS R94 (Applied Statistics 44, 1995), which R and SciPy use
 /// too. `None` for less than 3 or more than 5000 values, and where all are equal.
+///
+/// ```
+/// use mpitrace_statistics::comparison::shapiro_wilk;
+///
+/// let normal: Vec<f64> = (1..40).map(|i| mpitrace_statistics::normal_quantile(f64::from(i) / 40.0)).collect();
+/// assert!(shapiro_wilk(&normal).is_some_and(|found| found.w > 0.98 && found.p > 0.5));
+/// let skewed: Vec<f64> = normal.iter().map(|value| (2.0 * value).exp()).collect();
+/// assert!(shapiro_wilk(&skewed).is_some_and(|found| found.p < 0.001));
+/// ```
 pub fn shapiro_wilk(values: &[f64]) -> Option<ShapiroWilk> {
     let n = values.len();
     if !SIZES.contains(&n) {
@@ -94,6 +103,14 @@ fn polynomial(coefficients: &[f64], x: f64) -> f64 {
 /// The points of a Q-Q plot (Hunold & Carpen-Amarie 2016, figure 27): the quantile of the standard normal distribution
 /// that belongs to a value, and the value, in ascending order. Normal values lie on a line. The plotting positions are
 /// those of R's `ppoints`: (i - a) / (n + 1 - 2 a) with a = 3/8 for up to 10 values and 1/2 for more.
+///
+/// ```
+/// use mpitrace_statistics::comparison::q_q;
+///
+/// let points = q_q(&[3.0, 1.0, 2.0]);
+/// assert_eq!(points[1], [0.0, 2.0]);
+/// assert!((points[0][0] + points[2][0]).abs() < 1e-12);
+/// ```
 pub fn q_q(values: &[f64]) -> Vec<[f64; 2]> {
     let n = values.len() as f64;
     let shift = if values.len() <= 10 { 0.375 } else { 0.5 };

@@ -50,7 +50,7 @@ fn all_ways(a: usize, b: usize) -> f64 {
 }
 
 impl Sample {
-    pub fn new(a: &[f64], b: &[f64], numbers: &[Vec<usize>; 2]) -> Sample {
+    pub(super) fn new(a: &[f64], b: &[f64], numbers: &[Vec<usize>; 2]) -> Sample {
         let sides = both_logarithms(a, b).unwrap_or_else(|| [a.to_vec(), b.to_vec()]);
         let numbered = |side: usize| numbers[side].iter().copied().zip(sides[side].iter().copied()).collect();
         Sample { sides: [numbered(0), numbered(1)] }

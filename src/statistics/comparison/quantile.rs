@@ -13,7 +13,18 @@ pub struct Quantile {
     pub interval_ns: Option<[f64; 2]>,
 }
 
-/// The quantile at `share` (0 to 1) of a sample, and its interval between two order statistics. `None` for no values.
+/// The quantile at `share` (0 to 1) of a sample in ns, in any order, and its interval between two order statistics.
+/// `None` for no values.
+///
+/// ```
+/// use mpitrace_statistics::comparison::quantile;
+///
+/// let ns: Vec<f64> = (1..=101).map(f64::from).collect();
+/// let median = quantile(&ns, 0.5).expect("values");
+/// assert_eq!(median.value_ns, 51.0);
+/// assert!(median.interval_ns.is_some_and(|[lower, upper]| lower > 35.0 && upper < 65.0));
+/// assert!(quantile(&[], 0.5).is_none());
+/// ```
 pub fn quantile(values: &[f64], share: f64) -> Option<Quantile> {
     quantile_of_sample(&Sample::new(values), share)
 }
@@ -29,6 +40,14 @@ const RUNS: usize = 6;
 
 /// The median over the runs of their quantiles. Its interval rests on the runs, which are independent, where there are
 /// 6 or more; of fewer it reaches from the lowest end of their own intervals to the highest. `None` for no runs.
+///
+/// ```
+/// use mpitrace_statistics::comparison::{over_runs, quantile};
+///
+/// let runs = [5.0, 6.0, 7.0].map(|ns| quantile(&[ns; 9], 0.5).expect("values"));
+/// let over = over_runs(&runs).expect("runs");
+/// assert_eq!((over.value_ns, over.interval_ns), (6.0, Some([5.0, 7.0])));
+/// ```
 pub fn over_runs(runs: &[Quantile]) -> Option<Quantile> {
     let values: Vec<f64> = runs.iter().map(|run| run.value_ns).collect();
     let over = quantile(&values, 0.5)?;

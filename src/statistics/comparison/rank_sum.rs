@@ -28,6 +28,15 @@ pub struct RankSum {
 ///
 /// Mann and Whitney 1947 for U and the recurrence of its distribution; Hollander and Wolfe, Nonparametric Statistical
 /// Methods, section 4.1, for the approximation with ties.
+///
+/// ```
+/// use mpitrace_statistics::comparison::{Alternative, rank_sum};
+///
+/// let found = rank_sum(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0], Alternative::Less).expect("runs on both sides");
+/// assert_eq!((found.u, found.exact), (0.0, true));
+/// // One of the 20 orders of six runs.
+/// assert!((found.p - 0.05).abs() < 1e-12);
+/// ```
 pub fn rank_sum(a: &[f64], b: &[f64], alternative: Alternative) -> Option<RankSum> {
     if a.is_empty() || b.is_empty() {
         return None;

@@ -5,6 +5,14 @@ use super::quantile::{Quantile, quantile_of_sample};
 use crate::{Sample, median};
 
 /// The averages and quantiles of one run, ns.
+///
+/// ```
+/// use mpitrace_statistics::comparison::Run;
+///
+/// let run = Run::new(0, &[2.0, 3.0, 7.0], &[2.0, 3.0, 7.0, 90.0]).expect("good repetitions");
+/// assert_eq!((run.median_ns, run.mean_ns), (3.0, 4.0));
+/// assert!(Run::new(0, &[], &[90.0]).is_none());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
     /// Its number on its side, from 0: in all operations the same.

@@ -38,6 +38,15 @@ pub(super) fn error_of([(error_a, a), (error_b, b)]: [(f64, f64); 2]) -> (f64, f
 
 /// Tests A against B (Welch 1947), with an interval of this confidence. `None` for less than two runs on a side, and
 /// where neither side scatters: no t exists.
+///
+/// ```
+/// use mpitrace_statistics::comparison::{Alternative, welch};
+///
+/// let found = welch(&[1.0, 2.0, 3.0], &[11.0, 12.0, 13.0], Alternative::TwoSided, 0.95).expect("scatter");
+/// assert_eq!((found.difference, found.freedom), (10.0, 4.0));
+/// assert!(found.p < 0.001 && found.interval[0] > 0.0);
+/// assert!(welch(&[1.0, 1.0], &[2.0, 2.0], Alternative::TwoSided, 0.95).is_none());
+/// ```
 pub fn welch(a: &[f64], b: &[f64], alternative: Alternative, confidence: f64) -> Option<Welch> {
     let (error, freedom) = error(a, b)?;
     let difference = mean(b) - mean(a);

@@ -6,6 +6,13 @@ use super::Sample;
 use super::outliers::{fences, tukey_fences};
 
 /// The numbers of a box plot (Tukey 1977), in the unit of the values.
+///
+/// ```
+/// use mpitrace_statistics::Sample;
+///
+/// let plot = Sample::new(&[1.0, 2.0, 3.0, 4.0, 5.0, 100.0]).box_plot().expect("values");
+/// assert_eq!((plot.quartiles, plot.whiskers, plot.outside), ([2.25, 3.5, 4.75], [1.0, 5.0], [0, 1]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BoxPlot {
     /// First quartile, median and third quartile.

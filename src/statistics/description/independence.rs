@@ -18,6 +18,14 @@ pub struct LjungBox {
 }
 
 /// The test over the autocorrelations r_1, r_2 ... of `n` values. `None` where there are none.
+///
+/// ```
+/// use mpitrace_statistics::ljung_box;
+///
+/// assert!(ljung_box(&[0.9, 0.8], 100).is_some_and(|test| test.p < 1e-6 && test.lags == 2));
+/// assert!(ljung_box(&[0.01, -0.02], 100).is_some_and(|test| test.p > 0.5));
+/// assert!(ljung_box(&[], 100).is_none());
+/// ```
 pub fn ljung_box(autocorrelation: &[f64], n: usize) -> Option<LjungBox> {
     let (lags, n) = (autocorrelation.len(), n as f64);
     if lags == 0 {
@@ -41,6 +49,13 @@ const DENIED: f64 = 0.03;
 /// 5 % of series of independent values are said to. `sample` is the same, sorted.
 ///
 /// Values beyond the quantiles at 5 and 95 % are taken for these (Winsorised), so that a few huge ones do not decide.
+///
+/// ```
+/// use mpitrace_statistics::{Sample, are_dependent};
+///
+/// let wave: Vec<f64> = (0..500).map(|i| (f64::from(i) / 40.0).sin()).collect();
+/// assert!(are_dependent(&wave, &Sample::new(&wave)));
+/// ```
 pub fn are_dependent(values: &[f64], sample: &Sample) -> bool {
     let (Some(low), Some(high), Some(median)) = (sample.quantile(0.05), sample.quantile(0.95), sample.median()) else {
         return false;
@@ -62,6 +77,13 @@ const LASTING: f64 = 0.02;
 /// True if values that depend on each other ([`are_dependent`]) do so over the whole series, as far as can be seen. The
 /// longest waves hold more of the variance than shorter ones do. Such a series may have long memory, and its intervals
 /// hold less often than they say; or it is too short. `sample` is the same, sorted.
+///
+/// ```
+/// use mpitrace_statistics::{Sample, dependence_lasts};
+///
+/// let drift: Vec<f64> = (0..500).map(|i| f64::from(i) + f64::from(i % 7)).collect();
+/// assert!(dependence_lasts(&drift, &Sample::new(&drift)));
+/// ```
 pub fn dependence_lasts(values: &[f64], sample: &Sample) -> bool {
     let Some(median) = sample.median() else { return false };
     let below = block_means(values, |value| f64::from(u8::from(value <= median)));

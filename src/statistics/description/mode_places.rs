@@ -2,7 +2,7 @@
 
 /// The places in the series of the values of a mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub(super) struct Places {
     /// How many values.
     pub count: usize,
     /// The place of the first value.
@@ -17,7 +17,7 @@ pub struct Places {
 
 /// The places of each mode, where the modes end at these values, ascending, and the last one has no end. Values that
 /// are not finite belong to none.
-pub fn places(values: &[f64], ends: &[f64]) -> Vec<Places> {
+pub(super) fn places(values: &[f64], ends: &[f64]) -> Vec<Places> {
     if ends.is_empty() && values.iter().all(|value| value.is_finite()) {
         let last = values.len().saturating_sub(1);
         let quartiles = [1, 2, 3].map(|quarter| last * quarter / 4);

@@ -83,6 +83,15 @@ const OWN_COUNT: f64 = 20.0;
 /// strewn further are outliers, and counts to the mode that is nearest. Clusters of at least 10 % of the values and 20
 /// of them are looked at one by one, if nothing lies between them over a factor of 1.25 and 4 standard deviations of
 /// either (by their shortest halves, on the logarithms).
+///
+/// ```
+/// use mpitrace_statistics::{Sample, modes};
+///
+/// // Two clusters, around 1 us and around 2 us.
+/// let values: Vec<f64> = (0..1000).map(|i| f64::from(1000 * (1 + i % 2) + i % 37)).collect();
+/// let found = modes(&values, &Sample::new(&values));
+/// assert_eq!(found.iter().map(|mode| mode.count).collect::<Vec<_>>(), [500, 500]);
+/// ```
 pub fn modes(values: &[f64], sample: &Sample) -> Vec<Mode> {
     let Some(ranges) = ranges(sample) else { return Vec::new() };
     let ends: Vec<f64> = ranges[..ranges.len() - 1].iter().map(|range| range.end).collect();

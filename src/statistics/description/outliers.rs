@@ -5,6 +5,16 @@ use serde::Serialize;
 use super::Sample;
 
 /// Values above the limit of each rule, and the limits, in the unit of the values.
+///
+/// ```
+/// use mpitrace_statistics::{Outliers, Sample};
+///
+/// let mut values: Vec<f64> = (0..99).map(|i| 1000.0 + f64::from(i)).collect();
+/// values.push(9000.0);
+/// let found = Outliers::count(&Sample::new(&values)).expect("values");
+/// assert_eq!((found.twice_median.count, found.tukey.count, found.median_deviation.count), (1, 1, 1));
+/// assert!(Outliers::count(&Sample::new(&[])).is_none());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Outliers {
     /// Roth: twice the median or more.
@@ -100,7 +110,15 @@ fn spread_out(sorted: &[f64], step: f64) -> (f64, f64) {
 /// lie on a fence, and multiples of a tick computed in floating point differ by some 1e-16 of themselves.
 const ROUNDING: f64 = 1e-9;
 
-/// Q1 - 1.5 IQR and Q3 + 1.5 IQR, both moved outwards by what rounding can do: a value on a fence is within.
+/// Q1 - 1.5 IQR and Q3 + 1.5 IQR, both moved outwards by what rounding can do: a value on a fence is within. In the
+/// unit of the values; `None` for no values.
+///
+/// ```
+/// use mpitrace_statistics::{Sample, tukey_fences};
+///
+/// let [lower, upper] = tukey_fences(&Sample::new(&[1.0, 2.0, 3.0, 4.0, 5.0])).expect("values");
+/// assert!((lower + 1.0).abs() < 1e-6 && (upper - 7.0).abs() < 1e-6);
+/// ```
 pub fn tukey_fences(sample: &Sample) -> Option<[f64; 2]> {
     let quartiles = [sample.quantile(0.25)?, sample.quantile(0.75)?];
     let room = ROUNDING * quartiles[0].abs().max(quartiles[1].abs());

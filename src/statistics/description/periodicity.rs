@@ -34,6 +34,16 @@ const SIGNIFICANCE: f64 = 0.001;
 ///
 /// No length below `shortest` is tried: events that can be only on a grid, as repetitions at equal distances are, all
 /// keep to its step, whenever they come. Twice the step is the shortest that tells anything.
+///
+/// ```
+/// use mpitrace_statistics::period;
+///
+/// // Every 10 ms, in ns, a little early or late.
+/// let times: Vec<f64> = (0..100).map(|i| 1e7 * f64::from(i) + 1e4 * f64::from(i * 7 % 11)).collect();
+/// let found = period(&times, 1e5).expect("a period");
+/// assert!((found.length - 1e7).abs() < 1e4 && found.strength > 0.99);
+/// assert!(period(&times[..7], 1e5).is_none());
+/// ```
 pub fn period(times: &[f64], shortest: f64) -> Option<Period> {
     let times = &times[..times.len().min(MOST_EVENTS)];
     if times.len() < FEWEST_EVENTS {

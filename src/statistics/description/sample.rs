@@ -5,6 +5,22 @@ use crate::parallel;
 use super::{Interval, Moments, interval_ranks, median_of, moments, quantile, sort};
 
 /// Values in ascending order, all of them finite.
+///
+/// ```
+/// use mpitrace_statistics::Sample;
+///
+/// let sample = Sample::new(&[4.0, f64::NAN, 1.0, 3.0, 2.0]);
+/// assert_eq!((sample.sorted(), sample.len(), sample.is_empty()), (&[1.0, 2.0, 3.0, 4.0][..], 4, false));
+/// assert_eq!((sample.minimum(), sample.median(), sample.maximum()), (Some(1.0), Some(2.5), Some(4.0)));
+/// assert_eq!(sample.quantile(0.25), Some(1.75));
+/// assert_eq!(sample.median_absolute_deviation(), Some(1.0));
+/// assert_eq!(sample.moments().map(|moments| moments.mean), Some(2.5));
+/// assert_eq!(sample.distribution(10).last(), Some(&(4.0, 1.0)));
+/// // The interval of a median at 95 % takes 6 values; four are in no steps.
+/// assert_eq!((sample.quantile_interval(0.5, 0.95), sample.step()), (None, None));
+/// assert_eq!(Sample::union(&[sample, Sample::new(&[9.0])]).maximum(), Some(9.0));
+/// assert_eq!(Sample::new(&[]).median(), None);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     sorted: Vec<f64>,

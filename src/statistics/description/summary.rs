@@ -39,6 +39,13 @@ pub enum Wanted {
 }
 
 /// Location and spread; nothing for no values. Times in ns.
+///
+/// ```
+/// use mpitrace_statistics::{Description, Sample};
+///
+/// let description = Description::new(&Sample::new(&[1e3, 2e3, 6e3]), [None, None]);
+/// assert_eq!((description.min_ns, description.mean_ns, description.median_ns), (Some(1e3), Some(3e3), Some(2e3)));
+/// ```
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Description {
     /// The least.
@@ -64,6 +71,20 @@ pub struct Description {
 }
 
 /// All numbers of a series. Times in ns.
+///
+/// ```
+/// use mpitrace_statistics::{Sample, Series, Summary, Wanted};
+///
+/// let repetition: Vec<u64> = (0..100).collect();
+/// let run_time = |i: &u64| if i % 50 == 9 { 9e3 } else { 2e3 + (i % 7) as f64 };
+/// let run_time_ns: Vec<f64> = repetition.iter().map(run_time).collect();
+/// let series = Series { repetition: &repetition, run_time_ns: &run_time_ns, enter_ns: None };
+/// let sample = Sample::new(&run_time_ns);
+/// let summary = Summary::new(series, &sample);
+/// assert_eq!(summary.outliers.map(|outliers| outliers.twice_median.count), Some(2));
+/// assert_eq!(summary.quantiles.len(), 7);
+/// assert!(Summary::partial(series, &sample, Wanted::Outliers).modes.is_empty());
+/// ```
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// Location and spread.

@@ -28,6 +28,16 @@ const TILE: usize = 2048;
 
 /// r_1 to r_lags: autocovariances over n, divided by the variance over n, as R's `acf` and statsmodels have them. Empty
 /// for fewer than two values and for values that are all equal; lags of n and more are left out.
+///
+/// ```
+/// use mpitrace_statistics::autocorrelation;
+///
+/// // Every second value is high: opposite at lag 1, alike at lag 2.
+/// let values: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
+/// let found = autocorrelation(&values, 2);
+/// assert!(found[0] < -0.98 && found[1] > 0.97);
+/// assert!(autocorrelation(&[1.0], 2).is_empty());
+/// ```
 pub fn autocorrelation(values: &[f64], lags: usize) -> Vec<f64> {
     moments(values).map_or_else(Vec::new, |moments| autocorrelation_about(values, moments, lags))
 }
@@ -83,6 +93,14 @@ pub(crate) fn product(left: &[f64], right: &[f64]) -> f64 {
 /// of 4 values each are looked at instead: the variance of the mean of all is the same, and the cost stays that of few
 /// lags. Never more than n: negatively correlated values are better than independent ones, but that is not relied on.
 /// `None` for fewer than 4 values, or all equal.
+///
+/// ```
+/// use mpitrace_statistics::dependence;
+///
+/// let wave: Vec<f64> = (0..1000).map(|i| (f64::from(i) / 20.0).sin()).collect();
+/// assert!(dependence(&wave).is_some_and(|found| found.effective < 200.0));
+/// assert!(dependence(&[1.0; 100]).is_none());
+/// ```
 pub fn dependence(values: &[f64]) -> Option<Dependence> {
     let n = values.len() as f64;
     let mut of_blocks = moments(values)?;
@@ -137,6 +155,14 @@ fn centre(autocorrelation: &[f64]) -> f64 {
 /// The dependence of the quantile at `value`: that of the series of 0 and 1 in which 1 marks a value that is not above
 /// it. The binomial number behind an order-statistic interval is a sum of these, and a few huge values cannot hide the
 /// dependence of the others in it.
+///
+/// ```
+/// use mpitrace_statistics::dependence_of_quantile;
+///
+/// // 500 low values, then 500 high ones: for the median they are far fewer.
+/// let values: Vec<f64> = (0..1000).map(|i| f64::from(i / 500 * 100 + i % 7)).collect();
+/// assert!(dependence_of_quantile(&values, 50.0).is_some_and(|found| found.effective < 100.0));
+/// ```
 pub fn dependence_of_quantile(values: &[f64], value: f64) -> Option<Dependence> {
     let below = parallel::filled(values.len(), |index| f64::from(u8::from(values[index] <= value)));
     dependence(&below)

@@ -14,18 +14,32 @@ unsafe extern "C" {
 }
 
 /// The chance that a standard normal value is above `z`.
+///
+/// ```
+/// use mpitrace_statistics::estimators::distributions::normal_tail;
+///
+/// assert!((normal_tail(0.0) - 0.5).abs() < 1e-12);
+/// assert!((normal_tail(1.959_963_984_540_054) - 0.025).abs() < 1e-9);
+/// ```
 pub fn normal_tail(z: f64) -> f64 {
     0.5 * erfc(z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
 /// The value below which a standard normal one lies with probability `p`: infinite outside (0, 1), NaN of NaN.
+///
+/// ```
+/// use mpitrace_statistics::normal_quantile;
+///
+/// assert!((normal_quantile(0.975) - 1.959_963_984_540_054).abs() < 1e-9);
+/// assert_eq!(normal_quantile(1.0), f64::INFINITY);
+/// ```
 pub fn normal_quantile(p: f64) -> f64 {
     if p.is_nan() { p } else { Normal::standard().inverse_cdf(p.clamp(0.0, 1.0)) }
 }
 
 /// The regularised incomplete beta function I_x(a, b): the chance that a beta variable of these shapes, both above 0,
 /// is below `x`, within [0, 1]. Lentz's method for the continued fraction of DiDonato and Morris (1992).
-pub fn beta_regularised(a: f64, b: f64, x: f64) -> f64 {
+pub(crate) fn beta_regularised(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return if x >= 1.0 { 1.0 } else { 0.0 };
     }
@@ -72,6 +86,13 @@ fn ln_gamma(x: f64) -> f64 {
 }
 
 /// The probability that Student's t with these degrees of freedom is below `t`, for `t` from 0 on.
+///
+/// ```
+/// use mpitrace_statistics::estimators::distributions::student_below;
+///
+/// // With one degree of freedom, Cauchy's distribution.
+/// assert!((student_below(1.0, 1.0) - 0.75).abs() < 1e-9);
+/// ```
 pub fn student_below(t: f64, freedom: f64) -> f64 {
     1.0 - 0.5 * beta_regularised(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }

@@ -16,6 +16,21 @@ use crate::estimators::distributions::beta_regularised;
 use crate::parallel;
 
 /// A series of which intervals are made.
+///
+/// ```
+/// use mpitrace_statistics::{Intervals, Sample, dependence, dependence_of_quantile};
+///
+/// let values: Vec<f64> = (0..500).map(|i| 2000.0 + f64::from(i * 7919 % 101)).collect();
+/// let sample = Sample::new(&values);
+/// let intervals = Intervals::new(&values, sample.sorted(), 0.95);
+/// let mean = intervals.mean().expect("500 values");
+/// assert!(mean.lower < 2050.0 && 2050.0 < mean.upper);
+/// let median = intervals.quantile(0.5).expect("500 values");
+/// assert!(median.lower < 2050.0 && 2050.0 < median.upper);
+/// assert_eq!(intervals.quantiles([0.5]), [Some(median)]);
+/// let known = [dependence(&values), dependence_of_quantile(&values, 2050.0)];
+/// assert_eq!(Intervals::knowing(&values, sample.sorted(), 0.95, known).mean(), Some(mean));
+/// ```
 #[derive(Debug)]
 pub struct Intervals<'v> {
     values: &'v [f64],

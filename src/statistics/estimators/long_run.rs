@@ -30,7 +30,7 @@ pub(super) struct LongRun {
 
 /// The means of equally long blocks of a series, as few as the cosines can do with. The last block may be left out
 /// where the blocks do not come out even.
-pub fn block_means<T: Copy + Sync>(values: &[T], of: impl Fn(T) -> f64 + Sync) -> Vec<f64> {
+pub(crate) fn block_means<T: Copy + Sync>(values: &[T], of: impl Fn(T) -> f64 + Sync) -> Vec<f64> {
     let length = (values.len() / BLOCKS).max(1);
     let mean = |block: &[T]| block.iter().map(|&value| of(value)).sum::<f64>() / length as f64;
     let of_part = |part: &[T]| part.chunks_exact(length).map(mean).collect::<Vec<f64>>();
@@ -72,7 +72,7 @@ pub(super) fn long_run(blocks: &[f64], share: f64) -> Option<LongRun> {
 
 /// The squares of the products of a series with the first cosines: each has the long-run variance of the series for
 /// its mean.
-pub fn cosine_powers(blocks: &[f64], cosines: usize) -> Vec<f64> {
+pub(crate) fn cosine_powers(blocks: &[f64], cosines: usize) -> Vec<f64> {
     (1..=cosines).map(|number| product(blocks, number).powi(2)).collect()
 }
 

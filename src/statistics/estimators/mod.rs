@@ -13,10 +13,10 @@ mod sort;
 mod student;
 
 pub(crate) use autocorrelation::product;
+pub(crate) use long_run::{block_means, cosine_powers};
 pub use {
     autocorrelation::{Dependence, autocorrelation, dependence, dependence_of_quantile},
     intervals::Intervals,
-    long_run::{block_means, cosine_powers},
     moments::{Moments, moments},
     order::{Interval, interval_ranks, quantile, ranks},
     select::{median_of, order_statistics},
@@ -27,6 +27,13 @@ pub use {
 /// The median: the middle value, or the mean of the two middle ones. `None` for no values.
 ///
 /// Takes the values out of order; 1 selection, no sort.
+///
+/// ```
+/// use mpitrace_statistics::median;
+///
+/// assert_eq!(median(&mut [3.0, 1.0, 2.0, 10.0]), Some(2.5));
+/// assert_eq!(median(&mut []), None);
+/// ```
 pub fn median(values: &mut [f64]) -> Option<f64> {
     let middle = values.len() / 2;
     if values.is_empty() {

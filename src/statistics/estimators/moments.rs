@@ -13,6 +13,14 @@ pub struct Moments {
 
 /// Mean and standard deviation of values in any order. In two passes, each summed pairwise by halves: the error grows
 /// with the logarithm of their number.
+///
+/// ```
+/// use mpitrace_statistics::moments;
+///
+/// let found = moments(&[1.0, 2.0, 3.0]).expect("values");
+/// assert_eq!((found.mean, found.standard_deviation), (2.0, Some(1.0)));
+/// assert!(moments(&[]).is_none());
+/// ```
 pub fn moments(values: &[f64]) -> Option<Moments> {
     if values.is_empty() {
         return None;

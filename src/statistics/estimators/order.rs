@@ -19,6 +19,16 @@ pub struct Interval {
 ///
 /// The number of values below the quantile is binomial. Each end leaves out (1 - confidence) / 2 at most, and no
 /// narrower pair does. This is the interval of `scipy.stats.quantile_test`.
+///
+/// ```
+/// use mpitrace_statistics::interval_ranks;
+///
+/// // Six values are the fewest: their lowest and highest enclose the median in 62 of 64 cases.
+/// let (lower, upper, coverage) = interval_ranks(6, 0.5, 0.95).expect("enough values");
+/// assert_eq!((lower, upper), (1, 6));
+/// assert!((coverage - 62.0 / 64.0).abs() < 1e-9);
+/// assert!(interval_ranks(5, 0.5, 0.95).is_none());
+/// ```
 pub fn interval_ranks(n: u64, p: f64, confidence: f64) -> Option<(u64, u64, f64)> {
     if n == 0 || !(p > 0.0 && p < 1.0) || !(confidence > 0.0 && confidence < 1.0) {
         return None;
@@ -44,6 +54,13 @@ fn last_rank(n: u64, holds: impl Fn(u64) -> bool) -> u64 {
 
 /// The quantile at `p` (0 to 1) of ascending values by R's type 7 (Hyndman and Fan 1996), which NumPy has by default
 /// too: linear between the order statistics around 1 + (n - 1) p. `None` for no values.
+///
+/// ```
+/// use mpitrace_statistics::quantile;
+///
+/// assert_eq!(quantile(&[1.0, 2.0, 3.0, 4.0], 0.25), Some(1.75));
+/// assert_eq!(quantile(&[], 0.5), None);
+/// ```
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let place = p.clamp(0.0, 1.0) * last as f64;
@@ -54,6 +71,12 @@ pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
 
 /// The ranks of values, from 1, those of equal ones being their mean, and the sum of t^3 - t over groups of t equal
 /// ones.
+///
+/// ```
+/// use mpitrace_statistics::ranks;
+///
+/// assert_eq!(ranks(&[5.0, 7.0, 5.0]), (vec![1.5, 3.0, 1.5], 6.0));
+/// ```
 pub fn ranks(values: &[f64]) -> (Vec<f64>, f64) {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|&one, &other| values[one].total_cmp(&values[other]));

@@ -12,6 +12,13 @@ const APART: usize = 6 * (LOOKED_AT / 128);
 const CACHED: usize = 1 << 10;
 
 /// The median: the middle value, or the mean of the two middle ones. `None` for no values.
+///
+/// ```
+/// use mpitrace_statistics::median_of;
+///
+/// assert_eq!(median_of(&[3.0, 1.0, 2.0]), Some(2.0));
+/// assert_eq!(median_of(&[]), None);
+/// ```
 pub fn median_of(values: &[f64]) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     let [lower, upper] = order_statistics(values, [last / 2, values.len() / 2]);
@@ -25,6 +32,12 @@ pub fn median_of(values: &[f64]) -> Option<f64> {
 ///
 /// # Panics
 /// There must be so many values.
+///
+/// ```
+/// use mpitrace_statistics::order_statistics;
+///
+/// assert_eq!(order_statistics(&[30.0, 10.0, 20.0], [0, 2]), [10.0, 30.0]);
+/// ```
 pub fn order_statistics<const N: usize>(values: &[f64], places: [usize; N]) -> [f64; N] {
     let [low, high] = [places.first(), places.last()].map(|place| place.copied().unwrap_or(0));
     let step = values.len() / LOOKED_AT;

@@ -13,6 +13,14 @@ const NORMAL: f64 = 1e7;
 /// `p`, from 1/2 to below 1. `None` where there is no such distribution.
 ///
 /// By bisection of the distribution function.
+///
+/// ```
+/// use mpitrace_statistics::student_quantile;
+///
+/// assert!(student_quantile(1.0, 0.75).is_some_and(|t| (t - 1.0).abs() < 1e-9));
+/// assert!(student_quantile(9.0, 0.975).is_some_and(|t| (t - 2.262_157).abs() < 1e-6));
+/// assert_eq!(student_quantile(0.0, 0.975), None);
+/// ```
 pub fn student_quantile(freedom: f64, p: f64) -> Option<f64> {
     if freedom.is_nan() || freedom <= 0.0 {
         return None;
@@ -39,6 +47,15 @@ pub fn student_quantile(freedom: f64, p: f64) -> Option<f64> {
 /// and mean + half. Where the lower one is below 0 and `least`, the least of the values, is not, they are those on a
 /// scale of logarithms by the delta method (the standard error of ln mean is that of the mean over the mean): mean
 /// exp(-half / mean) and mean exp(half / mean).
+///
+/// ```
+/// use mpitrace_statistics::ends_of_mean;
+///
+/// assert_eq!(ends_of_mean(10.0, 2.0, 1.0), [8.0, 12.0]);
+/// // Times cannot be below 0: the interval is made on logarithms.
+/// let [lower, upper] = ends_of_mean(10.0, 12.0, 1.0);
+/// assert!(lower > 0.0 && upper > 22.0);
+/// ```
 pub fn ends_of_mean(mean: f64, half: f64, least: f64) -> [f64; 2] {
     let ends = [mean - half, mean + half];
     if ends[0] >= 0.0 || least < 0.0 {

@@ -44,7 +44,11 @@ impl Identity {
 /// # Errors
 /// That the module is not there, not readable, or not the one with this build id, and no debug file for the build id is
 /// installed either.
-pub fn candidates(module: &Path, build_id: Option<&str>, folders: &[PathBuf]) -> Result<Vec<PathBuf>, Unresolved> {
+pub(super) fn candidates(
+    module: &Path,
+    build_id: Option<&str>,
+    folders: &[PathBuf],
+) -> Result<Vec<PathBuf>, Unresolved> {
     let found = Identity::read(module).and_then(|identity| match build_id {
         Some(traced) if identity.build_id.as_deref() != Some(traced) => Err(Unresolved::OtherBuild),
         _ => Ok(identity),
@@ -72,7 +76,7 @@ pub fn candidates(module: &Path, build_id: Option<&str>, folders: &[PathBuf]) ->
 
 /// The addresses of the file's code. Functions that the linker has dropped keep their debug data, at addresses from 0
 /// on.
-pub fn code(path: &Path) -> Vec<Range<u64>> {
+pub(super) fn code(path: &Path) -> Vec<Range<u64>> {
     let Ok(file) = File::open(path) else {
         return Vec::new();
     };

@@ -10,7 +10,7 @@ use super::symbols::Symbols;
 use super::{Frame, Site, Unresolved, debug_file, name};
 
 /// The debug data of a module, or why there are none.
-pub struct Module(Result<Vec<Data>, Unresolved>);
+pub(super) struct Module(Result<Vec<Data>, Unresolved>);
 
 struct Data {
     path: PathBuf,
@@ -22,7 +22,7 @@ struct Data {
 
 impl Module {
     /// Reads what is there of the module with this build id.
-    pub fn open(path: &str, build_id: Option<&str>, debug_folders: &[PathBuf]) -> Module {
+    pub(super) fn open(path: &str, build_id: Option<&str>, debug_folders: &[PathBuf]) -> Module {
         let candidates = match debug_file::candidates(Path::new(path), build_id, debug_folders) {
             Ok(candidates) => candidates,
             Err(why) => return Module(Err(why)),
@@ -36,7 +36,7 @@ impl Module {
     }
 
     /// The site of the call before this return address.
-    pub fn site(&self, module: &str, offset: u64) -> Site {
+    pub(super) fn site(&self, module: &str, offset: u64) -> Site {
         let files = match &self.0 {
             Ok(files) => files,
             Err(why) => return Site::unresolved(module, offset, *why),

@@ -6,7 +6,7 @@ use addr2line::gimli::{self, DwLang};
 
 /// The name without what the compiler made of it: C++ and Rust are demangled, a Fortran procedure loses its underscore
 /// (`solve_`), one of a module is named after that (`__halo_MOD_exchange` is `halo::exchange`).
-pub fn readable(raw: &str, language: Option<DwLang>) -> String {
+pub(super) fn readable(raw: &str, language: Option<DwLang>) -> String {
     if let Some((module, procedure)) = raw.strip_prefix("__").and_then(|rest| rest.split_once("_MOD_")) {
         return format!("{module}::{procedure}");
     }

@@ -10,11 +10,11 @@ use object::{Object, ObjectSymbol, ReadCache, SymbolKind};
 
 /// Functions with their addresses: the first one, and the one behind the last.
 #[derive(Debug, Default)]
-pub struct Symbols(Vec<(u64, u64, String)>);
+pub(super) struct Symbols(Vec<(u64, u64, String)>);
 
 impl Symbols {
     /// The symbols of a file, whether for the linker or for the loader. None where it cannot be read.
-    pub fn read(path: &Path) -> Symbols {
+    pub(super) fn read(path: &Path) -> Symbols {
         let Ok(file) = File::open(path) else {
             return Symbols::default();
         };
@@ -33,7 +33,7 @@ impl Symbols {
     }
 
     /// The name of the function that this address is in.
-    pub fn name_at(&self, address: u64) -> Option<&str> {
+    pub(super) fn name_at(&self, address: u64) -> Option<&str> {
         let behind = self.0.partition_point(|(start, _, _)| *start <= address);
         // Of several names for one address the first: they differ in nothing but the name.
         let (start, _, _) = self.0[..behind].last()?;

@@ -9,12 +9,12 @@ pub const MOST_UNEQUAL: f64 = 2.0;
 /// unit of `distance`.
 ///
 /// The distance is the sum of both ways, the middle is off by half of their difference.
-pub fn bound_of_middle(distance: f64) -> f64 {
+pub(super) fn bound_of_middle(distance: f64) -> f64 {
     distance / 2.0 * (MOST_UNEQUAL - 1.0) / (MOST_UNEQUAL + 1.0)
 }
 
 /// The variance of such a middle: it lies anywhere within its bound, equally likely.
-pub fn variance(bound: f64) -> f64 {
+pub(super) fn variance(bound: f64) -> f64 {
     bound * bound / 3.0
 }
 
@@ -24,7 +24,7 @@ pub fn variance(bound: f64) -> f64 {
 /// An asymmetry that belongs to a node (it sends more slowly than it receives) is in all of its edges alike: the error
 /// is that of a direct exchange with node 0, however many edges there are. Asymmetries that belong to edges add up as
 /// independent ones do. The edges do not show which of the two they are: the larger counts.
-pub fn bound_of_node(own: f64, root: f64, variance: f64) -> f64 {
+pub(super) fn bound_of_node(own: f64, root: f64, variance: f64) -> f64 {
     own.max(root).max((3.0 * variance).sqrt())
 }
 

@@ -24,7 +24,7 @@ const SAME_FREQUENCY: f64 = 3e-4;
 const ALIKE: f64 = 2e-6;
 
 /// The curve of each leader's clock against the first one's. `max_ppm` and `wander_ppb` (per second) limit the clocks.
-pub fn curves(leaders: &[Leader<'_>], max_ppm: f64, wander_ppb: f64) -> Vec<Curve> {
+pub(super) fn curves(leaders: &[Leader<'_>], max_ppm: f64, wander_ppb: f64) -> Vec<Curve> {
     let Some(reference) = leaders.first() else { return Vec::new() };
     let syncs = leaders.iter().map(|leader| leader.syncs.len()).min().unwrap_or(0);
     let problem = Problem {

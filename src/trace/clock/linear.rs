@@ -9,7 +9,7 @@ use super::curve::Curve;
 
 /// The points of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line {
+pub(super) enum Line {
     /// The offset at the first synchronisation, with the rate of the reference.
     First,
     /// The offsets at the first and at the last.
@@ -18,7 +18,7 @@ pub enum Line {
 
 /// The curve of each leader's clock against the first one's: by its probes with that one, and where there are none, by
 /// those with the leader whose number lacks the highest bit, whose line is known already.
-pub fn curves(leaders: &[Leader<'_>], line: Line) -> Vec<Curve> {
+pub(super) fn curves(leaders: &[Leader<'_>], line: Line) -> Vec<Curve> {
     let mut maps: Vec<AffineMap> = Vec::with_capacity(leaders.len());
     for (node, leader) in leaders.iter().enumerate() {
         let direct = |peer: usize| leader.probes.iter().filter(move |probe| probe.peer as usize == peer);

@@ -225,7 +225,7 @@ pub(crate) struct SteadyClock {
 
 impl SteadyClock {
     /// As [`RankClock::duration_ns`].
-    pub fn duration_ns(self, from: u64, to: u64) -> f64 {
+    pub(crate) fn duration_ns(self, from: u64, to: u64) -> f64 {
         to.wrapping_sub(from) as i64 as f64 * self.pace * self.period_ns
     }
 }

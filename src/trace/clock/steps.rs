@@ -16,7 +16,7 @@ const REACH: usize = 4;
 ///
 /// The rate beside an interval is first that of its neighbour, then also that from further measurements to it: bounds
 /// that happen to be wide beside a step do not hide it.
-pub fn mark(measured: &mut [Measured], bounds: &[(f64, f64)], limits: &Limits, hz: f64) {
+pub(super) fn mark(measured: &mut [Measured], bounds: &[(f64, f64)], limits: &Limits, hz: f64) {
     // ns per s, and ns per s^2.
     let (fastest, wander) = (limits.max_rate * 1e9, limits.wander * 1e9 * hz);
     let is_above =

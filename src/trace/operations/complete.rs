@@ -12,17 +12,17 @@ pub(super) struct Completeness {
 }
 
 impl Completeness {
-    pub fn is_complete(&self, row: usize) -> bool {
+    pub(super) fn is_complete(&self, row: usize) -> bool {
         !self.none && self.except.binary_search(&row).is_err()
     }
 
     /// How many of these rows are complete.
-    pub fn count(&self, rows: &Range<usize>) -> usize {
+    pub(super) fn count(&self, rows: &Range<usize>) -> usize {
         if self.none { 0 } else { rows.len() - self.except_within(rows).len() }
     }
 
     /// The rows of a range that are complete.
-    pub fn rows(&self, rows: Range<usize>) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn rows(&self, rows: Range<usize>) -> impl Iterator<Item = usize> + '_ {
         let mut except = self.except_within(&rows).iter().peekable();
         let rows = if self.none { 0..0 } else { rows };
         rows.filter(move |row| except.next_if_eq(&row).is_none())

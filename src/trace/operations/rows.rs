@@ -57,15 +57,15 @@ enum Records {
 }
 
 impl Rows {
-    pub fn new(members: usize) -> Self {
+    pub(super) fn new(members: usize) -> Self {
         Rows { members, chunks: Vec::new(), recent: VecDeque::new() }
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.chunks.last().map_or(0, |chunk| chunk.start + chunk.count)
     }
 
-    pub fn row(&self, row: usize) -> RepetitionRow<'_> {
+    pub(super) fn row(&self, row: usize) -> RepetitionRow<'_> {
         let chunk = match &self.chunks[..] {
             [one] => one,
             many => &many[self.chunk_with(row)],
@@ -95,7 +95,7 @@ impl Rows {
     }
 
     /// Appends the records of a member in these rows to a list.
-    pub fn records_of(&self, member: usize, rows: Range<usize>, records: &mut Vec<u32>) {
+    pub(super) fn records_of(&self, member: usize, rows: Range<usize>, records: &mut Vec<u32>) {
         let mut from = rows.start;
         let mut number = if rows.is_empty() { 0 } else { self.chunk_with(from) };
         while from < rows.end {
@@ -118,7 +118,7 @@ impl Rows {
     }
 
     /// Appends rows that are so far behind the records `first`; they have all members.
-    pub fn push_together(&mut self, first: &[u32], offsets: &[u16]) {
+    pub(super) fn push_together(&mut self, first: &[u32], offsets: &[u16]) {
         let Some(&begin) = offsets.first() else { return };
         let begins = || first.iter().map(|record| record + u32::from(begin));
         let stride = match offsets {
@@ -162,7 +162,7 @@ impl Rows {
     }
 
     /// Appends one row.
-    pub fn push_listed(&mut self, records: impl Iterator<Item = u32>) {
+    pub(super) fn push_listed(&mut self, records: impl Iterator<Item = u32>) {
         if let Some(Chunk { count, records: Records::Listed(all), .. }) = self.chunks.last_mut() {
             all.extend(records);
             *count += 1;
@@ -172,7 +172,7 @@ impl Rows {
     }
 
     /// Appends all rows of another list.
-    pub fn append(&mut self, other: Rows) {
+    pub(super) fn append(&mut self, other: Rows) {
         for Chunk { count, records, .. } in other.chunks {
             match (self.chunks.last_mut().map(|chunk| (&mut chunk.records, &mut chunk.count)), records) {
                 (Some((Records::Listed(all), length)), Records::Listed(more)) => {

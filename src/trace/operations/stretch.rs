@@ -37,7 +37,7 @@ pub(super) struct Stretch<'a> {
 }
 
 impl<'a> Stretch<'a> {
-    pub fn new(matching: Matching<'a>, mut cursors: Vec<Cursor<'a>>) -> Self {
+    pub(super) fn new(matching: Matching<'a>, mut cursors: Vec<Cursor<'a>>) -> Self {
         let mut stretch = Stretch {
             matching,
             whole: Vec::new(),

@@ -44,7 +44,7 @@ pub(super) struct Decoded {
 
 impl Decoded {
     /// The decoded blocks of a part with so many columns.
-    pub fn new(columns: usize, budget: &Budget) -> Decoded {
+    pub(super) fn new(columns: usize, budget: &Budget) -> Decoded {
         let kept = (0..columns).map(|_| OnceLock::new()).collect();
         Decoded { kept, budget: budget.clone(), held: OnceLock::new() }
     }

@@ -19,16 +19,16 @@ pub(super) struct Count {
 
 impl Count {
     /// The functions of the first ones.
-    pub fn functions(&self) -> BTreeSet<String> {
+    pub(super) fn functions(&self) -> BTreeSet<String> {
         self.calls.iter().filter_map(|call| Some(call.split(' ').next()?.to_owned())).collect()
     }
 
     /// Where these were called.
-    pub fn call_sites(&self) -> Vec<CallSite> {
+    pub(super) fn call_sites(&self) -> Vec<CallSite> {
         self.calls.iter().filter_map(|call| CallSite::parse(call.split_once(' ')?.1)).collect()
     }
 
-    pub fn join(&mut self, other: &Count) {
+    pub(super) fn join(&mut self, other: &Count) {
         self.number = self.number.saturating_add(other.number);
         self.types |= other.types;
         self.calls.extend(other.calls.iter().cloned());

@@ -27,7 +27,12 @@ pub(super) struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     /// The tables of this process (`own`), or as far as another process finds them in the file.
-    pub fn find(path: &Path, bytes: &'a [u8], header: &SegmentHeader, own: bool) -> Result<Tables<'a>, TraceError> {
+    pub(super) fn find(
+        path: &Path,
+        bytes: &'a [u8],
+        header: &SegmentHeader,
+        own: bool,
+    ) -> Result<Tables<'a>, TraceError> {
         let find = Find { path, bytes, header, own };
         let mut tables = Tables {
             strings: find.table(&header.strings, table::STRINGS, "strings")?,

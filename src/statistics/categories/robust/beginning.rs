@@ -13,7 +13,7 @@ const TURNS: usize = 4;
 
 /// Where the warm-up of these values ends. `tick`: of the clock, on their scale. `least`: the smallest standard
 /// deviation that can be known. The longest warm-up that a view of the values in blocks shows is taken.
-pub fn end(values: &[f64], tick: f64, least: f64) -> Option<usize> {
+pub(super) fn end(values: &[f64], tick: f64, least: f64) -> Option<usize> {
     let mut wider: Vec<(usize, Vec<f64>)> = Vec::new();
     for width in widths(values.len()).into_iter().rev() {
         let mut seen = blocks(values, width);
@@ -83,7 +83,7 @@ fn at_once(values: &[f64], end: usize, least: f64) -> usize {
 }
 
 /// True if the values from one place to another are mostly as quick as what follows, but for a burst.
-pub fn is_over(values: &[f64], at: usize, end: usize, least: f64) -> bool {
+pub(super) fn is_over(values: &[f64], at: usize, end: usize, least: f64) -> bool {
     let mut between = values[at.min(end)..end].to_vec();
     between.sort_unstable_by(f64::total_cmp);
     let farthest = (0.5 + 3.0 / between.len() as f64) * trellis::deviation(values, least);

@@ -5,14 +5,14 @@ use crate::estimators::median;
 use crate::parallel;
 
 /// So many blocks are looked at at once.
-pub const BLOCKS: usize = 1 << 11;
+pub(super) const BLOCKS: usize = 1 << 11;
 /// Each next view has blocks so many times as wide.
 const WIDER: usize = 32;
 /// From here on blocks are shared out among the processors.
 const LONG: usize = 1 << 16;
 
 /// The widths of the blocks, such that the last ones hold all repetitions.
-pub fn widths(length: usize) -> Vec<usize> {
+pub(super) fn widths(length: usize) -> Vec<usize> {
     let all = length.div_ceil(BLOCKS).max(1);
     let mut widths = Vec::new();
     let mut width = 1;
@@ -25,7 +25,7 @@ pub fn widths(length: usize) -> Vec<usize> {
 }
 
 /// The medians of the first blocks of this width.
-pub fn blocks(values: &[f64], width: usize) -> Vec<f64> {
+pub(super) fn blocks(values: &[f64], width: usize) -> Vec<f64> {
     let covered = &values[..values.len().min(width * BLOCKS)];
     if width == 1 {
         return covered.to_vec();

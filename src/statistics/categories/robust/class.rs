@@ -2,6 +2,13 @@
 
 /// The behaviour of an operation over its repetitions (after Barrett et al., Virtual Machine Warmup Blows Hot and Cold,
 /// 2017).
+///
+/// ```
+/// use mpitrace_statistics::categories::Class;
+///
+/// assert_eq!(Class::Flat.name(), "flat");
+/// assert_eq!(Class::ALL.len(), 7);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// One level from beginning to end.
@@ -22,7 +29,7 @@ pub enum Class {
 }
 
 /// So many repetitions at least have a class.
-pub const LEAST: usize = 12;
+pub(super) const LEAST: usize = 12;
 
 impl Class {
     /// All classes.
@@ -57,7 +64,7 @@ const TURNS: usize = 2;
 const RETURNS: f64 = 0.1;
 
 /// The class of a series of this length whose level changes so after its warm-up, if it has one.
-pub fn class(warmup: bool, changes: &[usize], levels: &[f64], length: usize) -> Class {
+pub(super) fn class(warmup: bool, changes: &[usize], levels: &[f64], length: usize) -> Class {
     let (Some(&first), Some(&last)) = (levels.first(), levels.last()) else { return Class::Flat };
     let Some(&latest) = changes.last() else {
         return if warmup { Class::Warmup } else { Class::Flat };

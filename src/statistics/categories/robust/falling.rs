@@ -12,7 +12,7 @@ use crate::estimators::distributions::normal_quantile;
 /// The chance that two levels differ by noise.
 const CHANCE: f64 = 5e-4;
 /// So many values must follow.
-pub const SETTLED: usize = 8;
+pub(super) const SETTLED: usize = 8;
 /// So many levels are tested.
 const TESTED: usize = 64;
 /// The correlation of neighbours is known within so many standard errors, each 1 / sqrt(n).
@@ -36,18 +36,18 @@ const WINDOWS: u32 = 10;
 
 /// Neighbouring values of one level.
 #[derive(Clone, Copy)]
-pub struct Level {
+pub(super) struct Level {
     pub from: usize,
     pub to: usize,
     sum: f64,
 }
 
 impl Level {
-    pub fn mean(&self) -> f64 {
+    pub(super) fn mean(&self) -> f64 {
         self.sum / self.len()
     }
 
-    pub fn len(&self) -> f64 {
+    pub(super) fn len(&self) -> f64 {
         (self.to - self.from) as f64
     }
 
@@ -58,7 +58,7 @@ impl Level {
 }
 
 /// The levels that fit best and fall, each by more than noise.
-pub fn steps(values: &[f64]) -> Vec<Level> {
+pub(super) fn steps(values: &[f64]) -> Vec<Level> {
     let mut levels = falling(values);
     // Too few values at the end are no level.
     while levels.len() > 1 && values.len() - levels[levels.len() - 1].from < SETTLED {
@@ -96,7 +96,7 @@ fn weakest(levels: &[Level], noise: &Noise) -> Option<(usize, f64)> {
 }
 
 /// The levels that fit best and fall.
-pub fn falling(values: &[f64]) -> Vec<Level> {
+pub(super) fn falling(values: &[f64]) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     for (from, &value) in values.iter().enumerate() {
         levels.push(Level { from, to: from + 1, sum: value });

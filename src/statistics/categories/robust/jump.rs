@@ -27,18 +27,18 @@ const WITHOUT_MODEL: f64 = 8.0;
 /// From so many places on, the largest differences are left out of the scale.
 const MANY: usize = 100;
 /// The correlation of neighbours is known within so many standard errors, each 1 / sqrt(n).
-pub const UNSURE: f64 = 1.3;
+pub(super) const UNSURE: f64 = 1.3;
 /// No correlation of neighbours is higher: a longer memory than that cannot be told from none in a few thousand values.
-pub const HIGHEST: f64 = 0.98;
+pub(super) const HIGHEST: f64 = 0.98;
 /// Windows that overlap by half have so many degrees of freedom for each one that does not.
-pub const PER_WINDOW: f64 = 1.5;
+pub(super) const PER_WINDOW: f64 = 1.5;
 /// Divided by the length of the series: degrees of freedom that the model adds.
 const BY_MODEL: f64 = 1500.0;
 /// Values by which the variance of a short side is held to that of all.
 const PRIOR: f64 = 6.0;
 
 /// The usual values of a series around their levels.
-pub struct Noise {
+pub(super) struct Noise {
     residuals: Vec<f64>,
     sums: Vec<f64>,
     variance: f64,
@@ -55,7 +55,7 @@ pub struct Noise {
 /// A change to be tested: an index into the residuals, how many of them its level before and its level behind hold, and
 /// the difference of both levels.
 #[derive(Clone, Copy, Debug)]
-pub struct Change {
+pub(super) struct Change {
     pub at: usize,
     pub before: usize,
     pub behind: usize,
@@ -68,7 +68,7 @@ pub struct Change {
 impl Noise {
     /// The noise of residuals. `starts`: where each level begins among them, and the end of the last. `least`: the
     /// smallest standard deviation that can be known.
-    pub fn new(residuals: Vec<f64>, starts: &[usize], least: f64) -> Noise {
+    pub(super) fn new(residuals: Vec<f64>, starts: &[usize], least: f64) -> Noise {
         let sums = sums(&residuals);
         let count = residuals.len() as f64;
         let mean = sums[residuals.len()] / count.max(1.0);
@@ -93,7 +93,7 @@ impl Noise {
         Noise { residuals, sums, variance, skew, excess, models, least }
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.residuals.len()
     }
 
@@ -102,7 +102,7 @@ impl Noise {
     }
 
     /// The largest difference over its threshold: above 1 the change is more than noise. `chance`: of a false one.
-    pub fn strength(&self, change: Change, chance: f64) -> f64 {
+    pub(super) fn strength(&self, change: Change, chance: f64) -> f64 {
         let Change { at, before, behind, fall, first } = change;
         let count = self.len();
         if before < 2 || behind < 2 {
@@ -189,7 +189,7 @@ impl Noise {
 /// So many standard deviations of a normal distribution, in those of the difference of the means of `a` and `b` values
 /// of this skew and excess: skewed noise and noise with tails makes it wider (Cornish and Fisher, 1938). The cumulants
 /// of a mean follow from those of the values.
-pub fn tails(z: f64, [skew, excess]: [f64; 2], a: f64, b: f64) -> f64 {
+pub(super) fn tails(z: f64, [skew, excess]: [f64; 2], a: f64, b: f64) -> f64 {
     let spread = 1.0 / a + 1.0 / b;
     let skew = skew * (1.0 / (a * a) - 1.0 / (b * b)) / spread.powf(1.5);
     let excess = excess * (a.powi(-3) + b.powi(-3)) / (spread * spread);
@@ -213,13 +213,13 @@ fn usual_square(differences: &mut [f64], many: bool) -> f64 {
 
 /// The variance of the difference of the means of two neighbouring windows of `a` and `b` values, of a first-order
 /// autoregressive process of variance 1.
-pub fn of_difference(phi: f64, a: f64, b: f64) -> f64 {
+pub(super) fn of_difference(phi: f64, a: f64, b: f64) -> f64 {
     let together = phi * (1.0 - phi.powf(a)) * (1.0 - phi.powf(b)) / (1.0 - phi).powi(2) / (a * b);
     of_mean(phi, a) + of_mean(phi, b) - 2.0 * together
 }
 
 /// The variance of the mean of so many values of a first-order autoregressive process of variance 1.
-pub fn of_mean(phi: f64, count: f64) -> f64 {
+pub(super) fn of_mean(phi: f64, count: f64) -> f64 {
     let geometric = (1.0 - phi.powf(count)) / (1.0 - phi);
     (1.0 + 2.0 * phi / (1.0 - phi) * (1.0 - geometric / count)) / count
 }
@@ -231,7 +231,7 @@ fn degrees(count: f64, window: f64) -> f64 {
 }
 
 /// The sums of the values before each, and of all.
-pub fn sums(values: &[f64]) -> Vec<f64> {
+pub(super) fn sums(values: &[f64]) -> Vec<f64> {
     let mut sum = 0.0;
     let mut sums = vec![0.0];
     sums.extend(values.iter().map(|value| {

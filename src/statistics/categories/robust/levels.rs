@@ -12,7 +12,7 @@ const ALIKE: f64 = 0.02;
 
 /// The changes of a series.
 #[derive(Clone, Debug, Default)]
-pub struct Levels {
+pub(super) struct Levels {
     /// The rows at which the level changes.
     pub changes: Vec<usize>,
     /// The run times are correlated over so long that they show no level.
@@ -23,7 +23,7 @@ pub struct Levels {
 
 /// The changes of the level of these values. `tick`: of the clock, on their scale. `least`: the smallest standard
 /// deviation that can be known.
-pub fn find(values: &[f64], tick: f64, least: f64, from_the_start: bool) -> Levels {
+pub(super) fn find(values: &[f64], tick: f64, least: f64, from_the_start: bool) -> Levels {
     let mut changes: Vec<usize> = Vec::new();
     let mut undecided = false;
     let mut trend = 0;

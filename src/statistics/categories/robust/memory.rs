@@ -4,7 +4,7 @@ use crate::estimators::product;
 
 /// The correlation of neighbours, of residuals from so many levels of their own, by which it looks smaller: its bias is
 /// that of Kendall (1954) for each level, and as much again since the places of the levels were chosen.
-pub fn first_correlation(residuals: &[f64], levels: usize) -> f64 {
+pub(super) fn first_correlation(residuals: &[f64], levels: usize) -> f64 {
     let count = residuals.len() as f64;
     let mean = residuals.iter().sum::<f64>() / count.max(1.0);
     let variance: f64 = residuals.iter().map(|value| (value - mean).powi(2)).sum();
@@ -19,7 +19,7 @@ pub fn first_correlation(residuals: &[f64], levels: usize) -> f64 {
 /// The sum of the correlations at all lags from 1 on, in repetitions: 0 for independent ones, phi / (1 - phi) for a
 /// first-order autoregressive process. The sum ends where the correlations of two neighbouring lags are no longer above
 /// 0 together (Geyer, Practical Markov chain Monte Carlo, 1992).
-pub fn correlation_time(residuals: &[f64]) -> f64 {
+pub(super) fn correlation_time(residuals: &[f64]) -> f64 {
     let count = residuals.len();
     if count < 4 {
         return 0.0;

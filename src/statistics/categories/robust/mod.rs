@@ -34,6 +34,16 @@ use super::category::{Categories, Category};
 use crate::estimators::median_of;
 
 /// The robust rule.
+///
+/// ```
+/// use mpitrace_statistics::categories::{Class, Robust};
+///
+/// // 20 repetitions of 8 us, then 80 of 2 us.
+/// let run_time_ns: Vec<f64> = (0..100).map(|i| if i < 20 { 8000.0 } else { 2000.0 + f64::from(i % 7) }).collect();
+/// let found = Robust.categorize(&(0..100).collect::<Vec<u64>>(), &run_time_ns)?;
+/// assert_eq!((found.class, found.change_points), (Class::Warmup, vec![20]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Robust;
 

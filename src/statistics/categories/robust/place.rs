@@ -9,14 +9,14 @@ use crate::estimators::median_of;
 const LARGEST_COST: f64 = 9.0;
 
 /// The level of each segment: its median.
-pub fn levels(y: &[f64], changes: &[usize]) -> Vec<f64> {
+pub(super) fn levels(y: &[f64], changes: &[usize]) -> Vec<f64> {
     segments_of(changes, y.len()).map(|rows| median_of(&y[rows]).unwrap_or(f64::NAN)).collect()
 }
 
 /// Moves each change to where it fits the repetitions around it best, given the levels on both sides: the place of
 /// maximum likelihood, but for outliers. None moves past another one, nor further than [`reach`]. `width`: of the
 /// blocks in which it was found.
-pub fn refine(y: &[f64], changes: &mut [usize], sigma: f64, width: usize) {
+pub(super) fn refine(y: &[f64], changes: &mut [usize], sigma: f64, width: usize) {
     if changes.is_empty() {
         return;
     }
@@ -32,7 +32,7 @@ pub fn refine(y: &[f64], changes: &mut [usize], sigma: f64, width: usize) {
 
 /// The place near `at`, by a few blocks of this width, from which on values are as those behind rather than before it.
 /// `least`: the smallest standard deviation that can be known.
-pub fn near(y: &[f64], at: usize, width: usize, least: f64) -> usize {
+pub(super) fn near(y: &[f64], at: usize, width: usize, least: f64) -> usize {
     let range = (at + 1).saturating_sub(2 * width).max(1)..(at + 2 * width).min(y.len());
     let [before, after] = levels(&y[range.start - 1..range.end], &[at + 1 - range.start])[..] else { return at };
     let sigma = trellis::deviation(&y[range.clone()], least);
@@ -45,7 +45,7 @@ fn reach(place: usize, width: usize) -> usize {
 }
 
 /// The place in this range at which values fit the level before it and the one after it best.
-pub fn best(y: &[f64], range: Range<usize>, before: f64, after: f64, sigma: f64) -> usize {
+pub(super) fn best(y: &[f64], range: Range<usize>, before: f64, after: f64, sigma: f64) -> usize {
     let cost = |value: f64, level: f64| ((value - level) / sigma).powi(2).min(LARGEST_COST);
     let (mut place, mut least, mut sum) = (range.start, 0.0, 0.0);
     let last = range.end.saturating_sub(1).max(range.start);

@@ -9,7 +9,7 @@ const FAST: f64 = 0.05;
 /// The run times as logarithms, in which 1.3 times is as far from 1 at any level and the noise of fast and slow
 /// repetitions is alike. Where one is not above 0, as `last` run times may be by the clocks' errors, as multiples of
 /// the median instead.
-pub fn relative(run_time_ns: &[f64], median_ns: f64) -> Vec<f64> {
+pub(super) fn relative(run_time_ns: &[f64], median_ns: f64) -> Vec<f64> {
     if run_time_ns.iter().all(|&x| x > 0.0) {
         return parallel::filled(run_time_ns.len(), |index| run_time_ns[index].ln());
     }
@@ -19,7 +19,7 @@ pub fn relative(run_time_ns: &[f64], median_ns: f64) -> Vec<f64> {
 
 /// The clock's tick, in ns, on that scale: of the fast repetitions, where a tick is the largest relative difference,
 /// and downwards, since 0.9 is farther from 1 than 1.1 is.
-pub fn tick(tick_ns: f64, run_time_ns: &[f64], median_ns: f64) -> f64 {
+pub(super) fn tick(tick_ns: f64, run_time_ns: &[f64], median_ns: f64) -> f64 {
     if tick_ns == 0.0 {
         return 0.0;
     }

@@ -19,7 +19,7 @@ const LASTS: usize = 20;
 /// So many early candidates are tested in a turn.
 const EARLY: usize = 64;
 /// A level that comes and goes sooner is a burst.
-pub const PAIR: usize = 50;
+pub(super) const PAIR: usize = 50;
 /// A level holds this share of its repetitions at least.
 const USUAL: f64 = 0.55;
 /// So many quick repetitions may come before a slow beginning.
@@ -31,19 +31,19 @@ const CHANCE: f64 = 2e-4;
 /// The chance of a false first change.
 const FIRST_CHANCE: f64 = 8e-4;
 /// Fewer correlation times than this tell no level.
-pub const CORRELATION_TIMES: f64 = 20.0;
+pub(super) const CORRELATION_TIMES: f64 = 20.0;
 /// The values next behind a change that may show a scatter of their own,
 const BESIDE: usize = 30;
 /// where more than this share is quicker than any other.
 const SCATTERED: f64 = 0.08;
 /// So many values show their correlations; fewer are taken to be autoregressive where that is worse.
-pub const KNOWN: usize = 200;
+pub(super) const KNOWN: usize = 200;
 /// The factor by which changes of so short a series must be stronger.
 const UNDECIDED: f64 = 1.5;
 
 /// A series, or blocks of it.
 #[derive(Clone, Copy)]
-pub struct Series<'a> {
+pub(super) struct Series<'a> {
     pub values: &'a [f64],
     /// The tick of the clock, on the scale of the values.
     pub tick: f64,
@@ -55,7 +55,7 @@ pub struct Series<'a> {
 
 /// The levels of a series.
 #[derive(Clone, Debug, Default)]
-pub struct Selected {
+pub(super) struct Selected {
     /// The places at which the level changes.
     pub changes: Vec<usize>,
     /// The scatter around the levels.
@@ -68,13 +68,13 @@ pub struct Selected {
 
 impl Selected {
     /// True if the values are correlated over so long that they show no level.
-    pub fn undecided(&self) -> bool {
+    pub(super) fn undecided(&self) -> bool {
         (self.usual as f64) < CORRELATION_TIMES * self.correlation_time
     }
 }
 
 impl Series<'_> {
-    pub fn select(&self) -> Selected {
+    pub(super) fn select(&self) -> Selected {
         let candidates = trellis::changes(self.values, trellis::deviation(self.values, self.least));
         let mut changes: Vec<usize> = Vec::new();
         while changes.len() < MOST {

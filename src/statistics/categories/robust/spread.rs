@@ -4,7 +4,7 @@ use crate::estimators::distributions::normal_tail;
 use crate::estimators::sort;
 
 /// The share of false ones among the outliers.
-pub const FALSE_SHARE: f64 = 0.03;
+pub(super) const FALSE_SHARE: f64 = 0.03;
 /// Nothing nearer than so many standard deviations is an outlier.
 const NEAREST: f64 = 3.0;
 /// The share from which slow values are a mode.
@@ -16,7 +16,7 @@ const PER_DEGREE: f64 = 3.0;
 
 /// The scatter of residuals, outliers apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub(super) struct Spread {
     /// Standard deviation, from the middle downwards and upwards: noise is skewed.
     pub below: f64,
     pub above: f64,
@@ -32,18 +32,18 @@ impl Spread {
     /// The outliers are the largest set in which the expected share of false ones is 3 %, by the procedure of Benjamini
     /// and Hochberg (1995), with the tail of Student's distribution, since the spread is estimated. They are left
     /// out and the spread is estimated again, until no more are found.
-    pub fn new(residuals: &mut [f64], least: f64, tick: f64) -> Spread {
+    pub(super) fn new(residuals: &mut [f64], least: f64, tick: f64) -> Spread {
         Spread::beyond(residuals, least, tick, NEAREST)
     }
 
     /// The spread of residuals in which no outlier is nearer than `nearest` standard deviations.
-    pub fn beyond(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> Spread {
+    pub(super) fn beyond(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> Spread {
         sort(residuals);
         of_sorted(residuals, least.max(tick / 12.0_f64.sqrt()), tick, nearest, MODES)
     }
 
     /// True if a residual is one of the usual ones.
-    pub fn holds(&self, residual: f64) -> bool {
+    pub(super) fn holds(&self, residual: f64) -> bool {
         residual >= self.low && residual <= self.high
     }
 }
@@ -87,7 +87,7 @@ fn of_sorted(sorted: &[f64], least: f64, tick: f64, nearest: f64, modes: usize) 
 }
 
 /// How far out the outliers of one side begin.
-pub struct Fence {
+pub(super) struct Fence {
     /// Standard deviations from the middle.
     pub at: f64,
     /// So many lie beyond.
@@ -96,7 +96,7 @@ pub struct Fence {
 
 /// The fence of values whose i-th most distant one is `z` standard deviations away, which `distant` corrects for the
 /// degrees of freedom.
-pub fn fence(count: usize, z: impl Fn(usize) -> f64, distant: impl Fn(f64) -> f64, nearest: f64) -> Fence {
+pub(super) fn fence(count: usize, z: impl Fn(usize) -> f64, distant: impl Fn(f64) -> f64, nearest: f64) -> Fence {
     let mut found = 0;
     for i in 0..count {
         let z = z(i);
@@ -120,13 +120,13 @@ pub fn fence(count: usize, z: impl Fn(usize) -> f64, distant: impl Fn(f64) -> f6
 
 /// The place so many estimated standard deviations from the mean, by so many degrees of freedom, in those of a normal
 /// distribution with the same tail (Wallace, Bounds on normal approximations to Student's, 1959).
-pub fn deviations(t: f64, degrees: f64) -> f64 {
+pub(super) fn deviations(t: f64, degrees: f64) -> f64 {
     let correction = (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0);
     correction * (degrees * (t * t / degrees).ln_1p()).sqrt()
 }
 
 /// The inverse of [`deviations`].
-pub fn student(z: f64, degrees: f64) -> f64 {
+pub(super) fn student(z: f64, degrees: f64) -> f64 {
     let corrected = z * (8.0 * degrees + 3.0) / (8.0 * degrees + 1.0);
     (degrees * (corrected * corrected / degrees).exp_m1()).sqrt()
 }

@@ -16,7 +16,7 @@ const SHORT: usize = 200;
 /// Above this residual are the outliers, of which 3 % are expected to be noise, half as many of a short series.
 /// `least`, `tick` and `nearest`: as of [`Spread::beyond`], whose outliers are those that may be some. Sorts the
 /// residuals.
-pub fn highest(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> f64 {
+pub(super) fn highest(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> f64 {
     let spread = Spread::beyond(residuals, least, tick, nearest);
     let count = residuals.len();
     let false_share = if count < SHORT { FALSE_SHARE / 2.0 } else { FALSE_SHARE };

@@ -15,7 +15,7 @@ const NEAR: f64 = 0.02;
 /// The step in which these values come: the median distance of neighbouring distinct values, 0 where few are tied.
 ///
 /// A tick shows only where it is not far below the scatter, and then a part of the values is enough.
-pub fn tick(values: &[f64]) -> f64 {
+pub(super) fn tick(values: &[f64]) -> f64 {
     let step = values.len().div_ceil(SAMPLE).max(1);
     let mut sorted: Vec<f64> = values.iter().copied().step_by(step).collect();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -11,12 +11,12 @@ const FAR: f64 = 0.05;
 
 /// The standard deviation of the values around their level, of few changes: from the upper quartile of the differences
 /// at lags up to 64.
-pub fn deviation(values: &[f64], least: f64) -> f64 {
+pub(super) fn deviation(values: &[f64], least: f64) -> f64 {
     deviation_up_to(values, least, 64)
 }
 
 /// The standard deviation of the values around their level, from differences at lags up to `longest`.
-pub fn deviation_up_to(values: &[f64], least: f64, longest: usize) -> f64 {
+pub(super) fn deviation_up_to(values: &[f64], least: f64, longest: usize) -> f64 {
     let longest = (values.len() / 16).clamp(1, longest);
     let lags = (0..7).map(|power| 1_usize << power).take_while(|&lag| lag <= longest);
     let differences = |lag: usize| values.iter().zip(values.get(lag..).unwrap_or(&[])).map(|(a, b)| (b - a).abs());
@@ -25,7 +25,7 @@ pub fn deviation_up_to(values: &[f64], least: f64, longest: usize) -> f64 {
 }
 
 /// The standard deviation of normal values whose distances from each other are these, by their upper quartile.
-pub fn of_differences(mut differences: Vec<f64>) -> f64 {
+pub(super) fn of_differences(mut differences: Vec<f64>) -> f64 {
     let index = differences.len() * 3 / 4;
     if differences.is_empty() {
         return 0.0;
@@ -36,7 +36,7 @@ pub fn of_differences(mut differences: Vec<f64>) -> f64 {
 /// The places at which the level changes in the division of least cost, where a value costs its squared distance from
 /// its level, in variances, but at most [`LARGEST`], and a change [`CHANGE`]: the biweight loss of Fearnhead and
 /// Rigaill (Changepoint detection in the presence of outliers, 2019), with levels from a grid instead of all.
-pub fn changes(values: &[f64], deviation: f64) -> Vec<usize> {
+pub(super) fn changes(values: &[f64], deviation: f64) -> Vec<usize> {
     if values.len() < 2 {
         return Vec::new();
     }

@@ -12,7 +12,7 @@ const LINE: usize = 2;
 /// The direction of a steady trend: 1, -1, or 0 where there is none. A line through the values, by least squares, must
 /// explain their memory: what is left of it is correlated over less than a 20th of the series. The standard error of
 /// the slope takes account of the correlation that is left.
-pub fn direction(values: &[f64]) -> i32 {
+pub(super) fn direction(values: &[f64]) -> i32 {
     let count = values.len() as f64;
     let centre = (count - 1.0) / 2.0;
     let mean = values.iter().sum::<f64>() / count;

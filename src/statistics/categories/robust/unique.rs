@@ -49,12 +49,12 @@ const CLEAR: f64 = 1.25;
 /// Repetitions so near to each other are mostly of one level.
 const NEAR: usize = 16;
 /// A level that rises once, by no more than this share of the fall, and stays is a slowdown,
-pub const SLOWDOWN: f64 = 0.7;
+pub(super) const SLOWDOWN: f64 = 0.7;
 /// if it stays above this share of a rise.
 const STAYS: f64 = 0.7;
 
 /// Values in standard deviations from their level.
-pub struct Scores {
+pub(super) struct Scores {
     scores: Vec<f64>,
     /// The scores before they are limited.
     distances: Vec<f64>,
@@ -63,7 +63,7 @@ pub struct Scores {
 }
 
 /// How far the values are from their level from `end` on, in standard deviations.
-pub fn scores(values: &[f64], end: usize, tick: f64, least: f64) -> Scores {
+pub(super) fn scores(values: &[f64], end: usize, tick: f64, least: f64) -> Scores {
     let level = middle(&values[end..]);
     let mut residuals: Vec<f64> = values[end..].iter().map(|value| value - level).collect();
     let spread = Spread::new(&mut residuals, least, tick);
@@ -79,7 +79,7 @@ pub fn scores(values: &[f64], end: usize, tick: f64, least: f64) -> Scores {
 
 impl Scores {
     /// Without the outliers behind a slow beginning.
-    pub fn usual(&self) -> Vec<f64> {
+    pub(super) fn usual(&self) -> Vec<f64> {
         let slow = falling(&self.scores).iter().rfind(|level| level.mean() >= SLOW).map_or(0, |level| level.to);
         let of = |(i, &score): (usize, &f64)| {
             if i < slow || (self.usual[0] <= score && score <= self.usual[1]) { score } else { 0.0 }
@@ -88,7 +88,7 @@ impl Scores {
     }
 
     /// True if an eighth of a slow level is no slower than what follows, and together.
-    pub fn is_burst(&self, level: &Level) -> bool {
+    pub(super) fn is_burst(&self, level: &Level) -> bool {
         level.mean() >= MIXED && self.is_mixed(level.from, level.to) && !self.alternates(level.from, level.to)
     }
 
@@ -98,7 +98,7 @@ impl Scores {
     }
 
     /// True if slow and quick ones follow each other as by chance.
-    pub fn alternates(&self, from: usize, to: usize) -> bool {
+    pub(super) fn alternates(&self, from: usize, to: usize) -> bool {
         let part = &self.scores[from..to];
         let count = part.len() as f64;
         let mean = mean(part);
@@ -113,7 +113,7 @@ impl Scores {
     }
 
     /// True if no later stretch is like the beginning.
-    pub fn is_unique(&self, end: usize) -> bool {
+    pub(super) fn is_unique(&self, end: usize) -> bool {
         let scores = &self.scores;
         let sums = sums(scores);
         let mean = |from: usize, length: usize| (sums[from + length] - sums[from]) / length as f64;
@@ -138,7 +138,7 @@ impl Scores {
     }
 
     /// True if the beginning is slower than outliers that are as many as later, or a wider scatter next to it, make it.
-    pub fn stands_out(&self, end: usize) -> bool {
+    pub(super) fn stands_out(&self, end: usize) -> bool {
         let scores = &self.scores;
         let level = mean(&scores[end..]);
         let squares = |part: &[f64]| part.iter().map(|score| (score - level).powi(2)).sum::<f64>() / part.len() as f64;
@@ -171,7 +171,7 @@ const CHANCE: f64 = 0.01;
 
 /// True if later values are like the beginning, up to `end`, so often that it may begin so by chance. `excess`: of a
 /// repetition over its level. `fall`: of the level at `end`.
-pub fn is_burst(length: usize, end: usize, fall: f64, excess: impl Fn(usize) -> f64) -> bool {
+pub(super) fn is_burst(length: usize, end: usize, fall: f64, excess: impl Fn(usize) -> f64) -> bool {
     let mut alike = 0_usize;
     let (mut slow, mut count, mut sum, mut quick) = (0_usize, 0_usize, 0.0, 0_usize);
     for i in end..=length {
@@ -198,7 +198,7 @@ pub fn is_burst(length: usize, end: usize, fall: f64, excess: impl Fn(usize) -> 
 
 /// True if the level of blocks of this width rises again, other than once and to stay. `fall`: by how much it fell at
 /// `end`; `least`: the smallest standard deviation that can be known; `single`: it fell at once.
-pub fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64, least: f64, single: bool) -> bool {
+pub(super) fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64, least: f64, single: bool) -> bool {
     let length = (LASTS / width).max(FEWEST).min(values.len() / 8).max(3);
     let [near, far] = [1, (NEAR / width).max(2)].map(|lag| trellis::deviation_up_to(values, least, lag));
     let phi = (1.0 - (near / far).powi(2)).clamp(0.0, HIGHEST);
@@ -242,11 +242,11 @@ fn deviation_of_means(values: &[f64], length: usize) -> f64 {
     trellis::of_differences(differences)
 }
 
-pub fn mean(values: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-pub fn middle(values: &[f64]) -> f64 {
+pub(super) fn middle(values: &[f64]) -> f64 {
     median(&mut values.to_vec()).unwrap_or(0.0)
 }
 
