@@ -18,7 +18,7 @@ pub mod ticks;
 mod trace;
 
 pub use facts::{algorithms, amounts, decimal, metadata, running_totals, settings, strings, token};
-pub use segments::{block_file, live, live_records, recover, segment};
+pub use segments::{block_file, live, live_records, publication, recover, segment};
 pub use trace::{file, join, part, samples};
 
 use std::path::PathBuf;

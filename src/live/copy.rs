@@ -16,6 +16,7 @@ use bytemuck::Zeroable;
 use mpitrace_format::layout::*;
 use mpitrace_format::live::{Segment, now, read_header};
 use mpitrace_format::part::Content;
+use mpitrace_format::publication::{self, Changing};
 use mpitrace_format::{TraceError, segment as format};
 
 /// A chunk that is drawn again while it is copied is tried so often.
@@ -116,33 +117,13 @@ fn chunk_once(
     layout: &Layout,
     index: usize,
 ) -> Option<(ChunkEntry, Vec<u64>)> {
-    let entry = chunk_entry(segment, header, index)?;
-    fence(Ordering::Acquire);
     let start = header.records_offset.checked_add((index as u64).checked_mul(header.chunk_bytes)?)?;
-    let mut columns = vec![0u64; (layout.chunk_bytes / 8) as usize];
-    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut columns);
-    // The first column: the ticks at the entries.
-    for column in &layout.columns {
-        let from = &header.columns[column.from];
-        if from.on_demand != 0 && entry.flags & from.on_demand == 0 {
-            continue;
-        }
-        let length = (header.chunk_records * u64::from(from.element_size)) as usize;
-        let place = column.offset as usize..column.offset as usize + length;
-        segment.file.read_exact_at(&mut bytes[place], start.checked_add(from.offset)?).ok()?;
-        fence(Ordering::Acquire);
-    }
-    let mut again = vec![0u64; header.chunk_records as usize];
-    segment
-        .file
-        .read_exact_at(bytemuck::cast_slice_mut(&mut again), start.checked_add(header.columns[0].offset)?)
-        .ok()?;
-    fence(Ordering::Acquire);
-    if entry.draw == 0 || chunk_entry(segment, header, index)?.draw != entry.draw {
-        return None;
-    }
+    let columns = vec![0u64; (layout.chunk_bytes / 8) as usize];
+    let mut chunk = LiveChunk { segment, header, layout, index, start, entry: None, columns };
+    let (_, behind) = publication::copy(&mut chunk)?;
+    let (entry, mut columns) = (chunk.entry?, chunk.columns);
     let enter = &mut columns[..header.chunk_records as usize];
-    let whole = enter.iter().zip(&again).take_while(|(tick, again)| tick == again && **tick != 0).count();
+    let whole = publication::whole(enter, &behind);
     enter[whole..].fill(0);
     Some((ChunkEntry { flags: entry.flags & chunk_flags::EXTENDED, ..entry }, columns))
 }
@@ -152,6 +133,55 @@ fn chunk_entry(segment: &Segment, header: &SegmentHeader, index: usize) -> Optio
     let offset = (index * size_of::<ChunkEntry>()) as u64;
     segment.file.read_exact_at(bytemuck::bytes_of_mut(&mut entry), header.chunks.offset.checked_add(offset)?).ok()?;
     Some(entry)
+}
+
+/// A chunk of a file that its process goes on writing to.
+struct LiveChunk<'s> {
+    segment: &'s Segment,
+    header: &'s SegmentHeader,
+    layout: &'s Layout,
+    index: usize,
+    /// Where the chunk starts in the file, bytes.
+    start: u64,
+    /// The entry of the chunk before anything of it was copied.
+    entry: Option<ChunkEntry>,
+    /// The columns as the copy has them.
+    columns: Vec<u64>,
+}
+
+impl Changing for LiveChunk<'_> {
+    fn draw(&mut self) -> Option<u64> {
+        let entry = chunk_entry(self.segment, self.header, self.index)?;
+        self.entry.get_or_insert(entry);
+        Some(entry.draw)
+    }
+
+    fn columns(&self) -> usize {
+        self.layout.columns.len()
+    }
+
+    fn copy_column(&mut self, column: usize) -> Option<()> {
+        let column = &self.layout.columns[column];
+        let from = &self.header.columns[column.from];
+        if from.on_demand != 0 && self.entry?.flags & from.on_demand == 0 {
+            return Some(());
+        }
+        let length = (self.header.chunk_records * u64::from(from.element_size)) as usize;
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.columns);
+        let place = &mut bytes[column.offset as usize..][..length];
+        self.segment.file.read_exact_at(place, self.start.checked_add(from.offset)?).ok()
+    }
+
+    fn entries(&mut self) -> Option<Vec<u64>> {
+        let mut entries = vec![0u64; self.header.chunk_records as usize];
+        let offset = self.start.checked_add(self.header.columns[0].offset)?;
+        self.segment.file.read_exact_at(bytemuck::cast_slice_mut(&mut entries), offset).ok()?;
+        Some(entries)
+    }
+
+    fn keep_order(&self) {
+        fence(Ordering::Acquire);
+    }
 }
 
 /// The chunks with about so many of the last records, with the one of each thread that was drawn last; those in private

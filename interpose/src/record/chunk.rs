@@ -1,15 +1,15 @@
 //! A chunk of the arrays, as the thread that fills it sees it.
 
 use std::cell::Cell;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use mpitrace_format::layout::{
-    DISTURBED, DURATION_FROM, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, LONG, LONG_FROM, LongCallEntry,
-    NOT_RETURNED, OPERATION_MASK, SegmentHeader, WAIT_COLUMNS, WAITED_FOR, chunk_flags, live_record, partner,
+    DISTURBED, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, LongCallEntry, OPERATION_MASK, SegmentHeader,
+    WAIT_COLUMNS, WAITED_FOR, chunk_flags, live_record, partner,
 };
+use mpitrace_format::publication::{self, StoredRecord};
 
 use crate::base::memory::Mapping;
-use crate::record::publication;
 
 /// Where the columns of a chunk start.
 ///
@@ -125,26 +125,20 @@ impl Place {
         unsafe { &*column.add(self.record).cast() }
     }
 
+    #[inline(always)]
+    fn short(&self, column: *mut u32) -> &AtomicU32 {
+        // SAFETY: as in `value`; all columns of the type have memory from the chunk's beginning on.
+        unsafe { AtomicU32::from_ptr(column.add(self.record)) }
+    }
+
     /// The record's value in a column of requests, where these have memory.
     #[inline(always)]
     fn of_request<T>(&self, column: usize) -> Option<&Cell<T>> {
         self.of_request.then(|| self.value(self.columns.column(self.columns.requests() + column)))
     }
 
-    /// Stores the tick at the entry, which makes the record count.
-    #[inline(always)]
-    pub fn set_enter(&self, tick: u64) {
-        publication::publish(self.enter_word(), tick);
-    }
-
     pub fn withdraw(&self) {
         publication::withdraw(self.enter_word());
-    }
-
-    #[inline(always)]
-    fn enter_word(&self) -> &AtomicU64 {
-        // SAFETY: the record lies in the chunk (`new`), whose columns are aligned and stay mapped.
-        unsafe { AtomicU64::from_ptr(self.columns.enter.add(self.record)) }
     }
 
     #[inline(always)]
@@ -157,17 +151,13 @@ impl Place {
     #[inline(always)]
     #[must_use]
     pub fn set_exit(&self, enter: u64, tick: u64) -> Option<LongCallEntry> {
-        // A clock that went back, too, makes it long.
         let ticks = tick.wrapping_sub(enter);
-        let is_long = ticks >= LONG_FROM;
-        self.set_duration(if is_long { LONG } else { ticks as u32 + DURATION_FROM });
-        is_long.then(|| LongCallEntry { record: self.number(), exit: tick })
-    }
-
-    #[inline(always)]
-    fn set_duration(&self, stored: u32) {
-        // SAFETY: the record lies in the chunk (`new`).
-        unsafe { self.columns.duration.add(self.record).write_volatile(stored) };
+        if publication::is_short(ticks) {
+            self.end(ticks);
+            return None;
+        }
+        self.end_long();
+        Some(LongCallEntry { record: self.number(), exit: tick })
     }
 
     /// The lower half of its position.
@@ -194,10 +184,6 @@ impl Place {
         }
     }
 
-    pub fn clear_exit(&self) {
-        self.set_duration(NOT_RETURNED);
-    }
-
     pub fn duration(&self) -> u32 {
         self.value(self.columns.duration).get()
     }
@@ -205,13 +191,6 @@ impl Place {
     /// The record among all of this rank.
     pub fn number(&self) -> u64 {
         live_record(self.columns.draw, self.record as u32)
-    }
-
-    #[inline(always)]
-    pub fn describe(&self, position: u64, repetition: u64, operation: u32) {
-        self.value(self.columns.position).set(position as u32);
-        self.value(self.columns.repetition).set(repetition as u32);
-        self.value(self.columns.operation).set(operation);
     }
 
     /// Stores the upper half of a position that is not counted on the communicator.
@@ -306,5 +285,36 @@ impl Place {
         if slot < INNER_COUNTERS {
             self.value(self.columns.column(self.columns.inner() + slot)).set(value);
         }
+    }
+}
+
+impl StoredRecord for Place {
+    type Long = AtomicU64;
+    type Short = AtomicU32;
+
+    #[inline(always)]
+    fn enter_word(&self) -> &AtomicU64 {
+        // SAFETY: the record lies in the chunk (`new`), whose columns are aligned and stay mapped.
+        unsafe { AtomicU64::from_ptr(self.columns.enter.add(self.record)) }
+    }
+
+    #[inline(always)]
+    fn duration_word(&self) -> &AtomicU32 {
+        self.short(self.columns.duration)
+    }
+
+    #[inline(always)]
+    fn position_word(&self) -> &AtomicU32 {
+        self.short(self.columns.position)
+    }
+
+    #[inline(always)]
+    fn repetition_word(&self) -> &AtomicU32 {
+        self.short(self.columns.repetition)
+    }
+
+    #[inline(always)]
+    fn operation_word(&self) -> &AtomicU32 {
+        self.short(self.columns.operation)
     }
 }

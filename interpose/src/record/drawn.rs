@@ -1,10 +1,10 @@
 //! A chunk between two times that it is drawn.
 
 use mpitrace_format::layout::{ChunkEntry, LongCallEntry};
+use mpitrace_format::publication;
 
 use crate::record::chunk::Place;
 use crate::record::entry::Entry;
-use crate::record::publication;
 use crate::record::trace_buffer::TraceBuffer;
 
 /// A chunk as it was drawn once: it may be drawn again.

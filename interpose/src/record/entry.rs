@@ -11,9 +11,9 @@ use mpitrace_format::layout::{
     LiveThreadTimes, LongCallEntry, MessageEntry, OperationEntry, ProcessorTime, RankHeader, RankTimes, Region,
     SegmentHeader, ThreadEntry, ThreadTimes, table,
 };
+use mpitrace_format::publication;
 
 use crate::base::memory::Mapping;
-use crate::record::publication;
 
 /// The place of an entry. It lasts as long as the process.
 ///

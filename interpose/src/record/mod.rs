@@ -4,10 +4,6 @@
 //! its first call, takes another chunk of the buffer or needs further columns, after a call of an operation that was
 //! not known before, and when it is time to synchronise clocks.
 
-/// The atomics that [`publication`] is made of: in `tests/models` those of the model take their place.
-mod atomics {
-    pub use std::sync::atomic::{AtomicU64, Ordering, fence};
-}
 pub mod call_cache;
 pub mod call_site;
 pub mod chunk;
@@ -19,7 +15,6 @@ pub mod entry;
 pub mod histograms;
 mod layout;
 mod packer;
-pub mod publication;
 mod python;
 pub mod quota;
 mod sample;

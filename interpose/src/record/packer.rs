@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 use mpitrace_format::layout::*;
 use mpitrace_format::live_records::{self, Counted, LiveTables, RankClock};
 use mpitrace_format::packed::Numbering;
+use mpitrace_format::publication;
 
 use crate::base::log;
 use crate::record::layout::{CHUNKS, MESSAGE_CALLS, OPERATIONS, range_of};
-use crate::record::publication;
 use crate::record::spill::When;
 use crate::record::trace_buffer::{State, TraceBuffer};
 
@@ -164,6 +164,7 @@ mod tests {
 
     use bytemuck::Zeroable;
     use mpitrace_format::packed::Block;
+    use mpitrace_format::publication::StoredRecord;
     use mpitrace_format::segment;
 
     use super::*;
@@ -187,7 +188,7 @@ mod tests {
             let place = unsafe { Place::new(chunk.columns, record) };
             let call = (first + record) as u64;
             place.describe(call, call, 0);
-            place.set_enter(1000 + 100 * call);
+            place.begin(1000 + 100 * call);
             assert!(place.set_exit(place.enter(), place.enter() + 50).is_none());
         }
     }

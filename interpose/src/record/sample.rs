@@ -11,11 +11,11 @@ use std::mem::offset_of;
 use std::sync::atomic::Ordering;
 
 use mpitrace_format::layout::*;
+use mpitrace_format::publication::{self, StoredRecord};
 
 use crate::record::chunk::Place;
 use crate::record::entry::Entry;
 use crate::record::layout::{CHUNKS, ENTRY_SIZES, INTERRUPTIONS, LONG_CALLS};
-use crate::record::publication;
 use crate::record::thread::{ThreadRef, attention};
 use crate::record::trace_buffer::{NewChunk, State, TraceBuffer};
 
@@ -249,8 +249,7 @@ impl ThreadRef {
             buffer.count_unkept(operation, ticks, true);
             self.times().set_last(place.enter().wrapping_add(ticks), 0);
         }
-        place.withdraw();
-        place.clear_exit();
+        place.take_back();
         place.clear_on_demand(self.extended());
         if duration == LONG || place.is_marked(INTERRUPTED | INTERRUPTED_BEFORE) {
             buffer.while_none_is_drawn(|| buffer.retain(|record| record != place.number()));
@@ -298,7 +297,7 @@ mod tests {
             let place = unsafe { Place::new(chunk.columns, next) };
             assert_eq!((place.enter(), place.duration()), (0, NOT_RETURNED));
             place.describe(position, call / 2, operation);
-            place.set_enter(1000 + call);
+            place.begin(1000 + call);
             place.set_exit(1000 + call, 1000 + call + ticks).into_iter().for_each(|long| buffer.add_long_call(long));
             if call % 64 == 0 {
                 place.mark(INTERRUPTED);

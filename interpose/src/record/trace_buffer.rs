@@ -14,6 +14,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use mpitrace_format::layout::*;
 use mpitrace_format::part::Content;
+use mpitrace_format::publication;
 use mpitrace_format::{TraceError, segment};
 use mpitrace_platform::node_files;
 
@@ -25,8 +26,8 @@ use crate::record::chunk::Columns;
 use crate::record::entry::Entry;
 use crate::record::layout::*;
 use crate::record::spill::{Place, Spill};
+use crate::record::ticks;
 use crate::record::unkept::{Rows, Sample};
-use crate::record::{publication, ticks};
 
 pub struct TraceBuffer {
     pub(super) memory: &'static Mapping,

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use mpitrace_format::layout::{
     CommunicatorEntry, IN_COLLECTIVE, INTERRUPTED, INTERRUPTED_BEFORE, activity, chunk_flags,
 };
+use mpitrace_format::publication::StoredRecord;
 
 use crate::clocks;
 use crate::counters::per_call;
@@ -139,8 +140,7 @@ pub fn made_nothing(thread: ThreadRef, found: &Found) {
 fn withdraw(thread: ThreadRef) {
     let record = thread.last_record();
     let place = thread.place(record);
-    place.withdraw();
-    place.clear_exit();
+    place.take_back();
     if place.is_marked(INTERRUPTED | INTERRUPTED_BEFORE) {
         thread.attend(attention::INTERRUPTED);
     }

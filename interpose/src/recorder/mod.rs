@@ -88,7 +88,7 @@ fn begin<F: FnOnce() -> c_int, R>(
         attend(thread, record);
     }
     thread.set_guard(here);
-    // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
+    // What describes the call is stored before the tick is read, which then is as late as can be.
     compiler_fence(Ordering::Release);
     recorded(thread, &call, found, record, forward)
 }
@@ -171,7 +171,7 @@ fn collective_again(
     let record = thread.next_record();
     thread.describe(record, position, repetition, found.number);
     thread.set_guard(here);
-    // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
+    // What describes the call is stored before the tick is read, which then is as late as can be.
     compiler_fence(Ordering::Release);
     let enter = thread.enter(record, processor::ticks_in_order);
     let left_by_exception = LeftByException { thread, found };

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
+use mpitrace_format::publication::StoredRecord;
+
 use crate::base::mode;
 use crate::counters::counter_reader::Reading;
 use crate::counters::per_call;
@@ -32,7 +34,7 @@ pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
     let number = thread.chunk()?;
     compiler_fence(Ordering::Release);
     let enter = ticks::now();
-    place.set_enter(enter);
+    place.begin(enter);
     thread.go_behind(record);
     let kept = Kept { place, record, reading, number, chunk: thread.drawn() };
     let unkept = Unkept { buffer: thread.buffer(), operation: found.operation, enter, exit: enter };

@@ -4,5 +4,6 @@
 pub mod block_file;
 pub mod live;
 pub mod live_records;
+pub mod publication;
 pub mod recover;
 pub mod segment;

@@ -1,19 +1,11 @@
-//! The trace buffer's shared words, in the model checker loom: it runs two threads in every order, and lets a load see
-//! each value that the memory model of C11 allows, so also what x86 never does. What comes in is a protocol of stores
-//! and loads. What goes out is whether a reader can see a record that was never stored.
+//! How a record is stored and read, in the model checker loom: it runs two threads in every order, and lets a load see
+//! each value that the memory model of C11 allows, so also what x86-64 never does. What comes in is a protocol of
+//! stores and loads. What goes out is whether a reader can see a record that was never stored.
 //!
-//! [`publication`] is the preloaded library's own file (`interpose/src/record/publication.rs`), on loom's atomics.
-//! [`chunk`] does with it what `interpose/src/record` does: the order of its stores is that of
-//! `ThreadRef::describe`, `Stamps` and `afterwards` (a record), `TraceBuffer::draw` (a chunk that is drawn again under
-//! `ring`), and `Drawn::if_current` with `Started::complete` (a request that another thread completes).
+//! The functions are those of `mpitrace_format::publication`, which the preloaded library and `watch` run: here on the
+//! [`word`]s of loom. [`chunk`] has a chunk of them, and the steps around a record that the library has in files of its
+//! own: a chunk that is drawn again (`TraceBuffer::draw`), and a request that another thread completes
+//! (`Drawn::while_current`).
 
 pub mod chunk;
-
-#[allow(dead_code, reason = "also what one of its two sides needs")]
-#[path = "../../../interpose/src/record/publication.rs"]
-pub mod publication;
-
-/// The atomics of [`publication`].
-mod atomics {
-    pub use loom::sync::atomic::{AtomicU64, Ordering, fence};
-}
+pub mod word;

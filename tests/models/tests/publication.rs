@@ -3,15 +3,16 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::thread;
+use mpitrace_format::layout::NOT_RETURNED;
 use mpitrace_models::chunk::{Chunk, Copied, OWN, Protocol};
+use mpitrace_models::word::Without;
 
 /// All words of a record are of one call. One that has returned may still be without its exit.
 fn assert_is_of_one_call(copied: Copied) {
-    let Copied { enter, exit, position, operation, .. } = copied;
-    assert_eq!((position, operation), (enter, enter), "{copied:?}");
-    assert!(exit == 0 || exit == enter, "{copied:?}");
+    let Copied { enter, ticks, position, repetition, operation, .. } = copied;
+    assert_eq!([position, repetition, operation].map(u64::from), [enter; 3], "{copied:?}");
+    assert!(ticks.is_none_or(|ticks| u64::from(ticks) == enter), "{copied:?}");
 }
 
 /// A call begins and returns.
@@ -21,13 +22,13 @@ fn a_call(protocol: Protocol) {
         let writer = thread::spawn({
             let chunk = chunk.clone();
             move || {
-                chunk.begin(0, 7);
-                chunk.end(0, 7);
+                chunk.begin(7);
+                chunk.end(7);
             }
         });
-        chunk.copy(0).into_iter().for_each(assert_is_of_one_call);
+        chunk.copy().into_iter().for_each(assert_is_of_one_call);
         writer.join().unwrap();
-        assert_eq!(chunk.copy(0).map(|copied| copied.exit), Some(7));
+        assert_eq!(chunk.copy().map(|copied| copied.ticks), Some(Some(7)));
     });
 }
 
@@ -38,14 +39,14 @@ fn a_call_that_is_taken_back(protocol: Protocol) {
         let writer = thread::spawn({
             let chunk = chunk.clone();
             move || {
-                chunk.begin(0, 7);
-                chunk.take_back(0);
-                chunk.begin(0, 8);
+                chunk.begin(7);
+                chunk.take_back();
+                chunk.begin(8);
             }
         });
-        chunk.copy(0).into_iter().for_each(assert_is_of_one_call);
+        chunk.copy().into_iter().for_each(assert_is_of_one_call);
         writer.join().unwrap();
-        assert_eq!(chunk.copy(0).map(|copied| copied.enter), Some(8));
+        assert_eq!(chunk.copy().map(|copied| copied.enter), Some(8));
     });
 }
 
@@ -53,21 +54,21 @@ fn a_call_that_is_taken_back(protocol: Protocol) {
 fn a_chunk_that_is_drawn_again(protocol: Protocol) {
     loom::model(move || {
         let chunk = Arc::new(Chunk::drawn(protocol));
-        chunk.begin(0, 7);
-        chunk.end(0, 7);
+        chunk.begin(7);
+        chunk.end(7);
         let writer = thread::spawn({
             let chunk = chunk.clone();
             move || {
                 chunk.draw_again(2);
-                chunk.begin(0, 8);
+                chunk.begin(8);
             }
         });
-        if let Some(copied) = chunk.copy(0) {
+        if let Some(copied) = chunk.copy() {
             assert_is_of_one_call(copied);
             assert_eq!(copied.enter, if copied.draw == 1 { 7 } else { 8 }, "{copied:?}");
         }
         writer.join().unwrap();
-        assert_eq!(chunk.copy(0).map(|copied| (copied.draw, copied.enter, copied.exit)), Some((2, 8, 0)));
+        assert_eq!(chunk.copy().map(|copied| (copied.draw, copied.enter, copied.ticks)), Some((2, 8, None)));
     });
 }
 
@@ -76,17 +77,17 @@ fn a_chunk_that_is_drawn_again(protocol: Protocol) {
 fn a_request_whose_chunk_is_drawn_again(protocol: Protocol) {
     loom::model(move || {
         let chunk = Arc::new(Chunk::drawn(protocol));
-        chunk.begin(0, 7);
+        chunk.begin(7);
         let writer = thread::spawn({
             let chunk = chunk.clone();
             move || {
                 chunk.draw_again(2);
-                chunk.begin(0, 8);
+                chunk.begin(8);
             }
         });
-        chunk.complete(1, 0, 7);
+        chunk.complete(1, 7);
         writer.join().unwrap();
-        assert_eq!(chunk.exit(0), 0);
+        assert_eq!(chunk.duration(), NOT_RETURNED);
     });
 }
 
@@ -113,30 +114,15 @@ fn an_exit_does_not_come_into_the_record_of_another_draw() {
 /// The models above see each of these: else they would prove nothing.
 #[test]
 fn a_weaker_order_is_found() {
-    fn plain_withdraw(word: &AtomicU64) {
-        word.store(0, Ordering::Relaxed);
-    }
-    fn plain_publish(word: &AtomicU64, value: u64) {
-        word.store(value, Ordering::Relaxed);
-    }
-    fn plain_read(word: &AtomicU64) -> u64 {
-        word.load(Ordering::Relaxed)
-    }
-    fn plain_is_unchanged(word: &AtomicU64, value: u64) -> bool {
-        word.load(Ordering::Relaxed) == value
-    }
-    fn always_unchanged(_: &AtomicU64, _: u64) -> bool {
-        fence(Ordering::Acquire);
-        true
-    }
     let taken_back: fn(Protocol) = a_call_that_is_taken_back;
+    let without = |without: Without| Protocol { without, ..OWN };
     let weaker = [
-        ("withdraw, no fence: a record", Protocol { withdraw: plain_withdraw, ..OWN }, taken_back),
-        ("withdraw, no fence: a chunk", Protocol { withdraw: plain_withdraw, ..OWN }, a_chunk_that_is_drawn_again),
-        ("publish, relaxed", Protocol { publish: plain_publish, ..OWN }, a_call),
-        ("read, relaxed", Protocol { read: plain_read, ..OWN }, a_call),
-        ("is_unchanged, no fence", Protocol { is_unchanged: plain_is_unchanged, ..OWN }, taken_back),
-        ("is_unchanged, not asked", Protocol { is_unchanged: always_unchanged, ..OWN }, taken_back),
+        ("withdraw, no fence: a record", without(Without::FenceOfWriter), taken_back),
+        ("withdraw, no fence: a chunk", without(Without::FenceOfWriter), a_chunk_that_is_drawn_again),
+        ("publish, relaxed", without(Without::Release), a_call),
+        ("read, no fence: a call", without(Without::FencesOfReader), a_call),
+        ("read, no fence: a record", without(Without::FencesOfReader), taken_back),
+        ("read, not looked at again", without(Without::Look), taken_back),
         (
             "drawn while a request is completed",
             Protocol { keeps_from_drawing: false, ..OWN },

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::{DISTURBED, MESSAGES};
+use mpitrace_format::publication::StoredRecord;
 
 use crate::record::call_site;
 use crate::record::chunk::Place;
@@ -79,7 +80,7 @@ impl ThreadRef {
             let place = unsafe { Place::new(messages.columns, messages.next) };
             place.describe(bytes.into(), number.into(), operation | flags);
             let long_call = place.set_exit(messages.enter, messages.exit);
-            place.set_enter(messages.enter);
+            place.begin(messages.enter);
             messages.next += 1;
             long_call
         });

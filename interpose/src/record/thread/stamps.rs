@@ -1,27 +1,79 @@
 //! A thread's records of calls: which call it is, when it was entered and left, and whether it was interrupted.
 
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
 use mpitrace_format::layout::{
-    DURATION_FROM, INTERRUPTED, INTERRUPTED_BEFORE, InterruptionEntry, LONG_FROM, ProcessorTime, ThreadTimes,
-    chunk_flags, interruption_flags, live_record, off_place,
+    INTERRUPTED, INTERRUPTED_BEFORE, InterruptionEntry, LongCallEntry, ProcessorTime, ThreadTimes, chunk_flags,
+    interruption_flags, live_record, off_place,
 };
+use mpitrace_format::publication::{StoredRecord, is_short};
 
 use crate::record::thread::state::{Record, ThreadRef, attention};
 use crate::record::ticks;
 use crate::record::watch::Watch;
 
+/// A record of a thread's chunk. The place of a column is read where the record is stored to, which costs less than
+/// copying the places of all columns ([`ThreadRef::place`]).
+struct Own {
+    thread: ThreadRef,
+    record: usize,
+}
+
+impl Own {
+    #[inline(always)]
+    fn short(&self, column: *mut u32) -> &AtomicU32 {
+        // SAFETY: the record lies in the chunk that the thread fills, whose columns are aligned and stay mapped.
+        unsafe { AtomicU32::from_ptr(column.add(self.record)) }
+    }
+}
+
 /// All blocks below are sound since a [`ThreadRef`] is the calling thread's own state, and a [`Record`] lies in the
 /// chunk that it fills; no reference to a field outlives the method that made it.
+impl StoredRecord for Own {
+    type Long = AtomicU64;
+    type Short = AtomicU32;
+
+    #[inline(always)]
+    fn enter_word(&self) -> &AtomicU64 {
+        // SAFETY: as said above.
+        unsafe { AtomicU64::from_ptr((*self.thread.0.as_ptr()).columns.enter.add(self.record)) }
+    }
+
+    #[inline(always)]
+    fn duration_word(&self) -> &AtomicU32 {
+        // SAFETY: as said above.
+        self.short(unsafe { (*self.thread.0.as_ptr()).columns.duration })
+    }
+
+    #[inline(always)]
+    fn position_word(&self) -> &AtomicU32 {
+        // SAFETY: as said above.
+        self.short(unsafe { (*self.thread.0.as_ptr()).columns.position })
+    }
+
+    #[inline(always)]
+    fn repetition_word(&self) -> &AtomicU32 {
+        // SAFETY: as said above.
+        self.short(unsafe { (*self.thread.0.as_ptr()).columns.repetition })
+    }
+
+    #[inline(always)]
+    fn operation_word(&self) -> &AtomicU32 {
+        // SAFETY: as said above.
+        self.short(unsafe { (*self.thread.0.as_ptr()).columns.operation })
+    }
+}
+
+/// All blocks below are sound for the reason that stands above.
 impl ThreadRef {
     #[inline(always)]
+    fn own(self, record: Record) -> Own {
+        Own { thread: self, record: record.0 }
+    }
+
+    #[inline(always)]
     pub fn describe(self, record: Record, position: u64, repetition: u64, operation: u32) {
-        // SAFETY: as said above. Each column's address is read where it is used, which costs less than copying them
-        // all.
-        unsafe {
-            let thread = self.0.as_ptr();
-            (*thread).columns.position.add(record.0).write(position as u32);
-            (*thread).columns.repetition.add(record.0).write(repetition as u32);
-            (*thread).columns.operation.add(record.0).write(operation);
-        }
+        self.own(record).describe(position, repetition, operation);
     }
 
     /// The call begins: the tick at its entry, which makes the record count.
@@ -31,8 +83,7 @@ impl ThreadRef {
             self.interrupted(record, ticks::now(), INTERRUPTED_BEFORE, interruption_flags::BETWEEN);
         }
         let tick = now();
-        // SAFETY: as said above.
-        unsafe { (*self.0.as_ptr()).columns.enter.add(record.0).write_volatile(tick) };
+        self.own(record).begin(tick);
         tick
     }
 
@@ -41,12 +92,10 @@ impl ThreadRef {
     pub fn exit(self, record: Record, enter: u64, now: impl FnOnce() -> u64) {
         let tick = now();
         let ticks = tick.wrapping_sub(enter);
-        if ticks < LONG_FROM {
-            let stored = ticks as u32 + DURATION_FROM;
-            // SAFETY: as said above.
-            unsafe { (*self.0.as_ptr()).columns.duration.add(record.0).write_volatile(stored) };
+        if is_short(ticks) {
+            self.own(record).end(ticks);
         } else {
-            self.exit_long_after(record, enter, tick);
+            self.end_long_call(record, tick);
         }
         self.look(record, tick);
     }
@@ -94,11 +143,13 @@ impl ThreadRef {
         reading
     }
 
+    /// A long call has returned: its tick is kept beside the record.
     #[cold]
     #[inline(never)]
-    fn exit_long_after(self, record: Record, enter: u64, tick: u64) {
-        if let (Some(long_call), Some(buffer)) = (self.place(record).set_exit(enter, tick), self.buffer()) {
-            buffer.add_long_call(long_call);
+    fn end_long_call(self, record: Record, exit: u64) {
+        self.own(record).end_long();
+        if let Some(buffer) = self.buffer() {
+            buffer.add_long_call(LongCallEntry { record: self.place(record).number(), exit });
         }
     }
 

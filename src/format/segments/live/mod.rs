@@ -2,7 +2,7 @@
 //!
 //! A segment is read by pread, never mapped: the file may be cut short at any time, which would end a process that has
 //! it mapped with SIGBUS. No lock is taken; what may change meanwhile is read under the words that
-//! `interpose/src/record/publication.rs` describes (`src/live/copy.rs`).
+//! [`crate::publication`] describes (`src/live/copy.rs`).
 
 pub mod now;
 
