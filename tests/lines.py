@@ -29,8 +29,6 @@ IS_TEST = re.compile(r"tests?\.rs$")
 MOST_OF_A_CRATE = 10_500
 MOST_OF = {"interpose": 25_000}
 MOST_OF_A_FOLDER = 4_000
-# Still to be divided.
-UNDIVIDED = ("interpose/src/record",)
 # What libmpitrace.so consists of, and how much that may be.
 LINKED = ("interpose", "src/format", "src/functions", "src/platform", "src/synchronise")
 MOST_LINKED = 36_000
@@ -117,7 +115,7 @@ def main() -> int:
         wrong += [f"{inner} is a crate inside {outer}" for inner in crates if inner.startswith(outer + "/")]
     for crate in crates:
         for folder, count, loose in folders_of(crate, files):
-            if count > MOST_OF_A_FOLDER and loose and folder not in UNDIVIDED:
+            if count > MOST_OF_A_FOLDER and loose:
                 held = ", ".join(name[len(folder) + 1 :] for name in loose)
                 wrong.append(f"{folder} has {count} product lines and holds files beside folders: {held}")
     wrong += [f"a commit's subject has more than {MOST_OF_A_SUBJECT} characters: {subject}"

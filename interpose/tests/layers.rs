@@ -5,7 +5,20 @@ use std::path::Path;
 use mpitrace_testing::modules::{Modules, circle};
 
 /// The folders of `interpose/src`, from the ground to the roof.
-const LAYERS: [&str; 9] = ["base", "mpi", "record", "identity", "counters", "clocks", "recorder", "job", "exports"];
+const LAYERS: [&str; 12] = [
+    "base",
+    "mpi",
+    "interruptions",
+    "call_sites",
+    "handles",
+    "record",
+    "identity",
+    "counters",
+    "clocks",
+    "recorder",
+    "job",
+    "exports",
+];
 
 #[test]
 fn no_file_of_the_preloaded_library_uses_one_of_a_layer_above() {

@@ -1,8 +1,9 @@
-//! The ground: the process, its machine and its standard error. Knows no MPI.
+//! The ground: the process, its machine, its clock, its memory and its standard error. Knows no MPI.
 
 pub mod allocator;
 pub mod batch;
 pub mod descriptor;
+pub mod entry;
 pub mod errno;
 pub mod event;
 pub mod event_page;
@@ -27,6 +28,6 @@ pub mod prompt;
 pub mod suggest;
 pub mod symbol;
 pub mod system;
-pub mod unwind;
+pub mod ticks;
 pub mod unwinder;
 pub mod width;

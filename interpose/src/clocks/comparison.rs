@@ -13,7 +13,7 @@ use mpitrace_platform::time::{Instant, sleep};
 use super::placement::Placement;
 use crate::base::memory::Line;
 use crate::base::system;
-use crate::record::ticks;
+use crate::base::ticks;
 
 /// The result of a test, ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

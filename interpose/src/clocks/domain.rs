@@ -4,8 +4,8 @@
 use std::os::unix::fs::MetadataExt;
 
 use super::page::{DomainPage, When};
-use crate::record::communicator::mix;
-use crate::record::trace_buffer::TraceBuffer;
+use crate::base::hash::mix;
+use crate::record::buffer::trace_buffer::TraceBuffer;
 
 /// A key that ranks have in common that may share a clock.
 #[derive(Clone, Copy, Debug)]

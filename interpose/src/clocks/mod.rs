@@ -25,13 +25,13 @@ use mpitrace_synchronise::{Method, Synchronisation, Widths};
 pub use parameters::Parameters;
 pub use peers::has_unreceived;
 
+use crate::base::entry::Entry;
 use crate::base::log;
+use crate::base::ticks;
 use crate::identity::registry;
 use crate::mpi::collectives::Collectives;
 use crate::mpi::{Comm, abi};
-use crate::record::entry::Entry;
-use crate::record::ticks;
-use crate::record::trace_buffer::TraceBuffer;
+use crate::record::buffer::trace_buffer::TraceBuffer;
 pub use domain::Candidate;
 use domain::{Domain, Key};
 pub use page::DomainPage;

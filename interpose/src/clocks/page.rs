@@ -15,7 +15,7 @@ use crate::base::memory::{Line, SharedPages};
 use crate::base::own_file::OwnFile;
 use crate::base::pause::Pause;
 use crate::base::system;
-use crate::record::ticks;
+use crate::base::ticks;
 
 /// How long a rank waits in MPI_Init for the others to be done with the test, once each has used its time for it: then
 /// the ranks count as having clocks of their own.

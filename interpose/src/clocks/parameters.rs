@@ -2,7 +2,7 @@
 
 use mpitrace_synchronise::{Method, Synchronisation};
 
-use crate::record::ticks;
+use crate::base::ticks;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {

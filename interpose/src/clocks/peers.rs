@@ -10,8 +10,8 @@ use mpitrace_synchronise::Peers;
 
 use super::meeting::{LONG, Messages};
 use crate::base::pause::Pause;
+use crate::base::ticks;
 use crate::mpi::Comm;
-use crate::record::ticks;
 
 /// The tags of the messages of a method in Init, and in Finalize.
 const OF_INIT: usize = 1;

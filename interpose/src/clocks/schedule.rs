@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::record::ticks;
+use crate::base::ticks;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Plan {

@@ -13,8 +13,8 @@ use super::schedule::AT_ONCE;
 use super::{Clocks, Leading};
 use crate::base::lock::lock;
 use crate::base::log;
-use crate::record::ticks;
-use crate::record::trace_buffer::TraceBuffer;
+use crate::base::ticks;
+use crate::record::buffer::trace_buffer::TraceBuffer;
 
 /// How long a method may take in Init, or Finalize, that was named: the published ones take seconds.
 const BY_NAME: Duration = Duration::from_secs(30);

@@ -6,7 +6,7 @@ use mpitrace_format::layout::INNER_COUNTERS;
 
 use crate::counters::kinds;
 use crate::counters::source::{MOST, Source};
-use crate::record::chunk::Place;
+use crate::record::buffer::chunk::Place;
 use crate::record::thread::ThreadRef;
 
 /// All counters of a thread at one moment: the words of each kind.

@@ -9,9 +9,9 @@ use super::mpi_t::Pvars;
 use super::perf::Events;
 use super::source::{Counter, Kind, MOST, Plan, Source, Started, Wanted};
 use super::user_counters::UserCounters;
+use crate::base::entry::Entry;
 use crate::identity::registry;
-use crate::record::entry::Entry;
-use crate::record::trace_buffer::TraceBuffer;
+use crate::record::buffer::trace_buffer::TraceBuffer;
 
 /// The list, in the order of the columns. Before a call they are read from the last to the first, after it from the
 /// first to the last, so that events hold nothing of the other readings. Messages are first, as they are taken by

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{CounterEntry, counter_source, wait_class};
 
+use crate::base::entry::Entry;
+use crate::base::ticks;
 use crate::counters::source::{Counter, Kind, Plan, Started, Wanted};
-use crate::record::entry::Entry;
+use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::{self, attention, waits};
-use crate::record::ticks;
-use crate::record::trace_buffer::TraceBuffer;
 
 pub const NAMES: [&str; 9] = [
     "messages-sent",

@@ -7,7 +7,7 @@ use mpitrace_format::layout::{NO_VALUE, chunk_flags};
 
 use crate::counters::counter_reader::{CounterReader, Reading};
 use crate::counters::message_counters;
-use crate::record::chunk::Place;
+use crate::record::buffer::chunk::Place;
 use crate::record::thread::{Record, ThreadRef, attention};
 
 /// Stores the counters that are known when a call is about to begin.

@@ -6,9 +6,9 @@
 
 use mpitrace_format::layout::{COLUMNS_ON_DEMAND, CounterEntry, LIVE_COLUMNS, MAX_COLUMNS, TRUE_COLUMNS};
 
-use crate::record::entry::Entry;
+use crate::base::entry::Entry;
+use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::ThreadRef;
-use crate::record::trace_buffer::TraceBuffer;
 
 /// Columns for the counters of all kinds together: beside those of all records, those on demand, and the true ticks
 /// under a simulated clock. One of those on demand is in no part ([`mpitrace_format::layout::ABOVE`]).

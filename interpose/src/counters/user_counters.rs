@@ -11,11 +11,11 @@ use mpitrace_format::layout::{CounterEntry, INNER_COUNTERS, counter_source};
 
 use crate::base::lock::lock;
 use crate::base::log;
+use crate::base::ticks;
 use crate::counters::source::{Kind, Plan, Source, Started, Wanted};
 use crate::identity::registry;
+use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::ThreadRef;
-use crate::record::ticks;
-use crate::record::trace_buffer::TraceBuffer;
 
 #[derive(Clone, PartialEq, Eq)]
 struct Named {

@@ -5,13 +5,15 @@ use std::ffi::c_int;
 
 use mpitrace_format::layout::communicator_flags as flags;
 
+use crate::base::hash::mix;
 use crate::base::program;
+use crate::handles::call::Call;
+use crate::handles::communicator::{Communicator, Group};
+use crate::handles::generation;
 use crate::identity::communicator_table::{add, group_and_members, group_here, identified};
 use crate::identity::registry::{self, Registry};
 use crate::mpi::large_count::Narrowed;
 use crate::mpi::{Comm, abi};
-use crate::record::call_cache::{self, Call};
-use crate::record::communicator::{Communicator, Group, mix};
 use crate::record::thread::{self, ThreadRef};
 use crate::recorder;
 use crate::recorder::requests::outstanding;
@@ -45,7 +47,7 @@ fn making_within(forward: Forward<'_>, made: &dyn Fn() -> Option<usize>) -> c_in
             let handle = made()?;
             let mut registry = registry::lock()?;
             let known = registry.communicators.remove(&handle)?;
-            call_cache::outdate(handle);
+            generation::outdate(handle);
             registry.retire(known);
             Some(())
         });
@@ -214,7 +216,7 @@ pub fn freeing(message: Message<'_>, forward: Forward<'_>, handle: usize) -> c_i
     // Before the call: behind it the handle may be another thread's new one. But after its operation was looked up.
     let forward = || {
         removed.set(registry::lock().and_then(|mut registry| {
-            call_cache::outdate(handle);
+            generation::outdate(handle);
             registry.communicators.remove(&handle)
         }));
         forward()

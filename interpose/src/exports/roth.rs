@@ -7,9 +7,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU64, Ordering};
 
 use crate::base::log;
+use crate::base::ticks;
 use crate::counters::user_counters as names;
 use crate::exports::user_counters;
-use crate::record::{thread, ticks};
+use crate::record::thread;
 use crate::recorder::named_regions;
 
 /// The metrics and their arrays. Once made they stay: other threads may be storing.

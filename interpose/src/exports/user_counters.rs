@@ -5,9 +5,9 @@ use std::ffi::{CStr, c_char, c_int};
 use mpitrace_format::layout::INNER_COUNTERS;
 
 use crate::base::mode;
+use crate::base::ticks;
 use crate::counters::user_counters as names;
 use crate::record::thread::{self, ThreadRef, attention};
-use crate::record::ticks;
 use crate::recorder::named_regions;
 
 const NONE: c_int = -1;

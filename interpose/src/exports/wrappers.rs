@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::base::log;
 use crate::base::mode;
-use crate::record::call_site::{self, Distance, Number};
+use crate::call_sites::call_site::{self, Distance, Number};
 use crate::record::thread;
 
 #[allow(non_snake_case, reason = "as MPI has it")]
@@ -19,6 +19,7 @@ mod generated {
     use crate::base::mode;
     use crate::base::symbol::Symbol;
     use crate::base::width::{Int, Large};
+    use crate::call_sites::call_site::{Distance, Number};
     use crate::counters::message_counters;
     use crate::counters::mpi_t::of_program as tools_interface;
     use crate::exports::error_handlers::{self, Hidden};
@@ -27,7 +28,6 @@ mod generated {
     use crate::identity::message_size::Message;
     use crate::job::{lifecycle, sessions};
     use crate::mpi::{abi, large_count};
-    use crate::record::call_site::{Distance, Number};
     use crate::record::thread;
     use crate::recorder::activity::Activity;
     use crate::recorder::requests::array::{Array, Completed};

@@ -18,11 +18,13 @@ use mpitrace_format::layout::{CommunicatorEntry, NO_ROOT, UNKNOWN_BYTES, communi
 use mpitrace_format::strings;
 
 use crate::base::allocator::Held;
+use crate::base::entry::Entry;
 use crate::base::hash::FastMap;
+use crate::base::hash::mix;
+use crate::handles::call::{Call, Declared};
+use crate::handles::communicator::{Communicator, Group, Neighbours};
+use crate::handles::generation;
 use crate::identity::registry::{self, Bounds, Description, Registry};
-use crate::record::call_cache::{self, Call, Declared};
-use crate::record::communicator::{Communicator, Group, Neighbours, mix};
-use crate::record::entry::Entry;
 use crate::record::thread;
 
 /// As many communicators that were freed after calls on them keep their entries.
@@ -97,7 +99,7 @@ impl Registry {
             && let Some((number, place)) = self.list(known.entry().read())
         {
             known.set_listed(number, place);
-            call_cache::outdate(handle);
+            generation::outdate(handle);
         }
     }
 
@@ -212,7 +214,7 @@ mod tests {
     use mpitrace_format::layout::RankHeader;
 
     use super::*;
-    use crate::record::trace_buffer::TraceBuffer;
+    use crate::record::buffer::trace_buffer::TraceBuffer;
 
     fn registry() -> Registry {
         let rank = RankHeader { capacity: 16, ..RankHeader::zeroed() };

@@ -12,12 +12,13 @@
 
 use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
 
+use crate::base::hash::mix;
+use crate::handles::communicator::{Communicator, Group, Neighbours};
+use crate::handles::generation;
 use crate::identity::handle::{self, Kind};
 use crate::identity::members::{self, Members};
 use crate::identity::registry::{self, Registry};
 use crate::mpi::{Comm, abi};
-use crate::record::call_cache;
-use crate::record::communicator::{Communicator, Group, Neighbours, mix};
 
 /// Registers MPI_COMM_WORLD and MPI_COMM_SELF, at Init.
 pub fn start(rank: u32, size: u32) -> Option<()> {
@@ -75,7 +76,7 @@ pub fn add(
     let known = registry.make(entry, group)?;
     // Where the library gives a freed handle out again without our having seen it freed.
     if let Some(freed) = registry.communicators.insert(handle, known) {
-        call_cache::outdate(handle);
+        generation::outdate(handle);
         registry.retire(freed);
     }
     Some(known)
@@ -111,7 +112,7 @@ pub fn identified(handle: usize) -> Option<&'static Communicator> {
         entry.set_rank(group.rank);
         entry.set_flags(entry.flags() | flags::IDENTIFIED | group.flags());
         known.identify(key, &group);
-        call_cache::outdate(handle);
+        generation::outdate(handle);
     }
     Some(known)
 }

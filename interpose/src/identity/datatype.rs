@@ -5,10 +5,11 @@ use std::sync::MutexGuard;
 
 use mpitrace_functions::types::{self, classes};
 
+use crate::handles::call_cache::KnownType;
+use crate::handles::generation;
 use crate::identity::registry::{self, Datatype, Registry};
 use crate::identity::signature;
 use crate::mpi::{self, abi, constructor};
-use crate::record::call_cache::{self, KnownType};
 use crate::record::thread::{self, ThreadRef};
 
 /// Asks MPI about a data type. The handle must be known to be one; of a derived one that the program may use from now
@@ -56,7 +57,7 @@ pub fn free(forward: &dyn Fn() -> c_int, datatype: usize) -> c_int {
     let known = registry::lock().and_then(|mut registry| {
         let known = registry.datatypes.remove(&handle);
         // One that was not known is in no cache.
-        known.inspect(|_| call_cache::outdate(handle))
+        known.inspect(|_| generation::outdate(handle))
     });
     let result = thread::guarded(forward);
     if let (Some(known), Some(mut registry)) = (known.filter(|_| result != 0), registry::lock()) {
@@ -82,7 +83,7 @@ fn remember(place: usize, by_program: bool) {
         // Those of MPI_Type_create_f90_real, which may be committed and not freed, are made of no other.
         let datatype = Datatype { to_free: by_program && constructor::is_derived(handle), ..datatype };
         // One that was freed without being seen.
-        registry::insert(&mut registry.datatypes, handle, datatype).inspect(|_| call_cache::outdate(handle));
+        registry::insert(&mut registry.datatypes, handle, datatype).inspect(|_| generation::outdate(handle));
         Some(())
     });
 }
@@ -120,7 +121,7 @@ pub fn accepted(thread: ThreadRef, handle: usize) -> KnownType {
 #[inline(never)]
 fn find_known(thread: ThreadRef, handle: usize, may_ask: bool) -> Option<KnownType> {
     thread::catch_panic(|| {
-        let generation = call_cache::generation();
+        let generation = generation::present();
         let mut registry = registry::lock()?;
         let Datatype { size, code, .. } = find(&mut registry, handle, may_ask)?;
         let known = KnownType { size, types: types::class(code) };

@@ -10,12 +10,12 @@ use mpitrace_format::layout::NO_ROOT;
 use mpitrace_functions::Function;
 
 use crate::base::width::Width;
+use crate::call_sites::call_site;
+use crate::handles::call::{ByPeer, Call, Declared, Key, Share, UNKNOWN_AMOUNTS};
+use crate::handles::communicator::Communicator;
 use crate::identity::amounts::{self, Passed};
 use crate::identity::{handle, registry};
 use crate::mpi::abi;
-use crate::record::call_cache::{ByPeer, Call, Declared, Key, Share, UNKNOWN_AMOUNTS};
-use crate::record::call_site;
-use crate::record::communicator::Communicator;
 use crate::record::thread::ThreadRef;
 
 pub struct Message<W> {

@@ -1,4 +1,4 @@
-//! Which operation a call belongs to: [`crate::record::call_cache`] where its thread made it lately, else what the
+//! Which operation a call belongs to: [`crate::handles::call_cache`] where its thread made it lately, else what the
 //! rank knows of its handles, and what MPI says of those that are new.
 
 use mpitrace_format::layout::{BESIDE_ROOT, NO_ROOT, OperationEntry, THIS_IS_ROOT, UNKNOWN_BYTES};
@@ -6,12 +6,14 @@ use mpitrace_format::layout::{BESIDE_ROOT, NO_ROOT, OperationEntry, THIS_IS_ROOT
 use mpitrace_functions::types;
 
 use crate::base::width::{Int, Large, Width};
+use crate::call_sites::call_site;
+use crate::handles::call::{ByPeer, Call, Key, Share};
+use crate::handles::call_cache::{Found, Lasts};
+use crate::handles::communicator::Communicator;
+use crate::handles::generation;
 use crate::identity::registry::{self, Description, Registry};
 use crate::identity::{communicator_table, datatype};
 use crate::mpi::abi;
-use crate::record::call_cache::{self, ByPeer, Call, Found, Key, Lasts, Share};
-use crate::record::call_site;
-use crate::record::communicator::Communicator;
 use crate::record::thread::{self, ThreadRef};
 
 /// The operation of a call; good until the thread makes another call. `None`: the tables cannot hold it.
@@ -33,7 +35,7 @@ fn find_uncached<'c>(thread: ThreadRef, call: &Call) -> Option<&'c Found> {
 
 /// The operation of a call that its thread's cache does not hold. `None`: the tables are full.
 fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
-    let generation = call_cache::generation();
+    let generation = generation::present();
     let mut registry = registry::lock()?;
     let known = registry.communicators.get(&call.key.communicator).copied();
     if let Some(known) = known {

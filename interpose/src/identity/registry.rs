@@ -5,14 +5,15 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use mpitrace_format::layout::CommunicatorEntry;
 
+use crate::base::entry::Entry;
 use crate::base::hash::{FastMap, FastSet};
 use crate::base::lock;
-use crate::record::call_cache::{self, Declared};
-use crate::record::call_site;
-use crate::record::communicator::{Communicator, Neighbours};
-use crate::record::entry::Entry;
+use crate::call_sites::call_site;
+use crate::handles::call::Declared;
+use crate::handles::communicator::{Communicator, Neighbours};
+use crate::handles::generation;
+use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::ThreadRef;
-use crate::record::trace_buffer::TraceBuffer;
 
 /// Puts what a handle means into a table: what it meant before. Where the table has no memory for it, it stays for
 /// ever: MPI may still use what a request holds.
@@ -126,7 +127,7 @@ pub fn kept_communicator(thread: ThreadRef, handle: usize) -> Option<&'static Co
 #[cold]
 #[inline(never)]
 fn keep_communicator(thread: ThreadRef, handle: usize) -> Option<&'static Communicator> {
-    let generation = call_cache::generation();
+    let generation = generation::present();
     // "Unknown" is not kept: the handle becomes known without anything being freed.
     let known = communicator(handle)?;
     thread.with_cache(|cache| cache.communicators.keep(handle, known, generation));

@@ -2,12 +2,12 @@
 
 use std::os::unix::ffi::OsStrExt;
 
+use crate::base::hash::mix;
 use crate::clocks::Parameters;
 use crate::job::run::Run;
 use crate::job::startup;
 use crate::mpi::collectives::Collectives;
-use crate::record::communicator::mix;
-use crate::record::trace_buffer::TraceBuffer;
+use crate::record::buffer::trace_buffer::TraceBuffer;
 
 pub struct Agreement {
     /// The run's token, rank 0's.

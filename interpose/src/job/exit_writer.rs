@@ -14,13 +14,14 @@ use mpitrace_format::part::Content;
 use mpitrace_format::{file, running_totals};
 
 use crate::base::own_file::OwnFile;
+use crate::base::ticks;
 use crate::base::{allocator, first_on_node, log, mode, system};
 use crate::counters::{kinds, per_call};
 use crate::job::output::{self, Written};
 use crate::job::run::{self, Run};
 use crate::job::{launcher, output_name};
 use crate::mpi::world;
-use crate::record::{thread, ticks};
+use crate::record::thread;
 
 /// Reads the counters for the last time, while the library can be asked.
 pub fn close_counters(run: &Run) {

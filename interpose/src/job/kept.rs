@@ -17,8 +17,8 @@ use crate::base::{first_on_node, log, system};
 use crate::job::launcher::Job;
 use crate::job::output_name;
 use crate::job::run::{self, Run};
+use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread;
-use crate::record::trace_buffer::TraceBuffer;
 
 /// Set by the first thread of the process that comes here.
 static WAS_KEPT: AtomicBool = AtomicBool::new(false);

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mpitrace_format::layout::{FinalizeTimes, RankTimes, interruption_flags, state};
 
 use crate::base::prompt::Prompt;
+use crate::base::ticks;
 use crate::base::{descriptor, first_on_node, log, mode, symbol, system};
 use crate::clocks::{self, Ranks};
 use crate::counters::mpi_t;
@@ -21,8 +22,8 @@ use crate::job::writers::Writers;
 use crate::job::{exit_writer, kept, output, output_name};
 use crate::mpi::collectives::Collectives;
 use crate::mpi::{Comm, abi, world};
-use crate::record::trace_buffer::TraceBuffer;
-use crate::record::{thread, ticks};
+use crate::record::buffer::trace_buffer::TraceBuffer;
+use crate::record::thread;
 
 pub fn init(forward: &dyn Fn() -> c_int) -> c_int {
     static ENTERED: AtomicBool = AtomicBool::new(false);

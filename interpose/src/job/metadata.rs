@@ -10,11 +10,11 @@ use mpitrace_format::metadata::{Metadata, UNKNOWN};
 use crate::base::batch::{self, Factor};
 use crate::base::symbol::Symbol;
 use crate::base::{first_on_node, own_file, system};
+use crate::call_sites::call_site::file_of;
 use crate::counters::mpi_t::control;
 use crate::job::launcher::process_above;
 use crate::job::settings::Settings;
 use crate::mpi::{self, abi};
-use crate::record::call_site::file_of;
 use crate::recorder::algorithms;
 
 /// Variables of the environment that steer MPI libraries and their transports.

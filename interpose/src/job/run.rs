@@ -10,7 +10,7 @@ use crate::job::traced_ranks::TracedRanks;
 use crate::mpi::Comm;
 use crate::mpi::collectives::Collectives;
 use crate::mpi::node_meeting::NodeMeeting;
-use crate::record::trace_buffer::TraceBuffer;
+use crate::record::buffer::trace_buffer::TraceBuffer;
 
 /// The run of this process; empty until MPI is initialised, in whichever way.
 pub static RUN: OnceLock<Run> = OnceLock::new();

@@ -9,7 +9,7 @@ use mpitrace_format::ticks::Groups;
 use mpitrace_platform::time::time_of_day;
 use mpitrace_synchronise::{Method, Synchronisation};
 
-use crate::record::watch::means;
+use crate::interruptions::watch::means;
 
 #[derive(Debug)]
 pub struct Settings {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mpitrace_platform::time::{Instant, sleep};
 
 use crate::base::own_file;
-use crate::record::ticks;
+use crate::base::ticks;
 
 /// How long a rank waits to read an answer that is known to exist.
 const PATIENCE_FOR_AN_ANSWER: Duration = Duration::from_secs(60);

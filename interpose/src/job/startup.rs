@@ -10,17 +10,19 @@ use mpitrace_format::token;
 use mpitrace_platform::time::time_of_day;
 
 use crate::base::allocator::{self, Held};
+use crate::base::ticks;
 use crate::base::{first_on_node, kernel, log, mode, own_file, preloaded, system, unwinder};
+use crate::call_sites::call_site;
 use crate::counters::source::Wanted;
 use crate::counters::{kinds, message_counters};
 use crate::identity::registry;
+use crate::interruptions::{quota, watch};
 use crate::job::run::{RUN, Run, World};
 use crate::job::settings::{PointToPoint, Settings};
 use crate::job::{kept, leftovers, metadata, output_name};
 use crate::mpi::{self, abi};
+use crate::record::buffer::trace_buffer::{self, TraceBuffer};
 use crate::record::thread::{self, messages, partners, waits};
-use crate::record::trace_buffer::{self, TraceBuffer};
-use crate::record::{call_site, quota, ticks, watch};
 use crate::recorder::check;
 
 /// The facts that are found before the library initialises MPI.

@@ -26,14 +26,14 @@ use mpitrace_platform::node_files;
 use mpitrace_platform::time::{Instant, sleep};
 
 use crate::base::hash::FastMap;
+use crate::base::hash::mix;
 use crate::base::own_file::OwnFile;
+use crate::base::ticks;
 use crate::base::{kernel, own_file, system};
 use crate::job::launcher::{Job, Nodes};
 use crate::job::settlement::{is_listed, read, settle};
 use crate::job::starting::{self, Starting};
 use crate::mpi::node_meeting::NodeMeeting;
-use crate::record::communicator::mix;
-use crate::record::ticks;
 
 /// How long a rank waits for those of its node, where the launcher did not make them wait for each other in `MPI_Init`.
 const PATIENCE_HERE: Duration = Duration::from_secs(2);

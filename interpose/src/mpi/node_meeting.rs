@@ -301,7 +301,7 @@ fn refusal(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::ticks;
+    use crate::base::ticks;
 
     struct Folder(PathBuf);
 

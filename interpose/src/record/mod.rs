@@ -4,24 +4,5 @@
 //! its first call, takes another chunk of the buffer or needs further columns, after a call of an operation that was
 //! not known before, and when it is time to synchronise clocks.
 
-pub mod call_cache;
-pub mod call_site;
-pub mod chunk;
-mod chunk_memory;
-pub mod communicator;
-mod copy;
-pub mod drawn;
-pub mod entry;
-pub mod histograms;
-mod layout;
-mod packer;
-mod python;
-pub mod quota;
-mod sample;
-pub mod spill;
-mod tables;
+pub mod buffer;
 pub mod thread;
-pub mod ticks;
-pub mod trace_buffer;
-mod unkept;
-pub mod watch;

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use mpitrace_format::layout::{ThreadEntry, activity};
 
+use crate::base::entry::Entry;
 use crate::base::mode;
+use crate::base::ticks;
+use crate::call_sites::call_site::{self, Distance};
 use crate::counters::message_counters;
 use crate::identity::registry;
-use crate::record::call_site::{self, Distance};
-use crate::record::entry::Entry;
 use crate::record::thread::{self, ThreadRef, Waiting, messages};
-use crate::record::ticks;
 
 /// A function of MPI and what a thread is doing in it.
 pub struct Activity {

@@ -7,16 +7,17 @@ use mpitrace_format::layout::{
 };
 use mpitrace_format::publication::StoredRecord;
 
+use crate::base::entry::Entry;
+use crate::base::ticks;
 use crate::clocks;
 use crate::counters::per_call;
+use crate::handles::call::Call;
+use crate::handles::call_cache::Found;
+use crate::handles::communicator::Communicator;
 use crate::identity::{operations, registry};
 use crate::mpi::abi;
-use crate::record::call_cache::{Call, Found};
-use crate::record::communicator::Communicator;
-use crate::record::entry::Entry;
-use crate::record::histograms::Unkept;
+use crate::record::buffer::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
-use crate::record::ticks;
 use crate::recorder::activity::Within;
 use crate::recorder::named_regions;
 

@@ -13,13 +13,14 @@ use mpitrace_format::layout::{NO_ROOT, UNKNOWN_BYTES, communicator_flags as flag
 use mpitrace_functions::Function;
 use mpitrace_functions::types::Basic;
 
+use crate::base::hash::mix;
 use crate::base::log;
 use crate::base::memory::Line;
 use crate::clocks::{self, DomainPage};
+use crate::handles::call::Call;
+use crate::handles::call_cache::Found;
 use crate::identity::registry;
 use crate::mpi::abi;
-use crate::record::call_cache::{Call, Found};
-use crate::record::communicator::mix;
 use crate::record::thread::{self, ThreadRef};
 
 static PAGE: OnceLock<&'static DomainPage> = OnceLock::new();

@@ -2,13 +2,14 @@
 
 use std::ffi::c_int;
 
+use crate::base::ticks;
 use crate::counters::per_call;
+use crate::handles::call::Call;
+use crate::handles::call_cache::Found;
+use crate::handles::communicator::Communicator;
 use crate::identity::handle::{self, Kind};
 use crate::identity::operations;
-use crate::record::call_cache::{Call, Found};
-use crate::record::communicator::Communicator;
 use crate::record::thread::{self, Record, ThreadRef, attention};
-use crate::record::ticks;
 use crate::recorder::afterwards::{afterwards, made_nothing, synchronise};
 use crate::recorder::{begin, uncaught};
 

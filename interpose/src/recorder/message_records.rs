@@ -11,12 +11,13 @@ use std::sync::{Mutex, PoisonError};
 use mpitrace_format::layout::{MOST_MESSAGES, MessageEntry, message, partner, stored_bytes};
 
 use crate::base::hash::FastMap;
+use crate::base::ticks;
 use crate::base::{mode, program};
+use crate::call_sites::call_site;
 use crate::identity::registry;
 use crate::mpi::{self, abi};
 use crate::record::thread::messages::{KnownMessage, MessageKey};
 use crate::record::thread::{self, ThreadRef, attention};
-use crate::record::{call_site, ticks};
 use crate::recorder::own_statuses::{KEPT, OwnStatuses};
 use crate::recorder::requests::array::Array;
 use crate::recorder::requests::few::Few;

@@ -8,10 +8,11 @@ use mpitrace_functions::types::classes;
 
 use crate::base::width::{Large, Width};
 use crate::base::{processor, program};
+use crate::call_sites::call_site::{self, Distance};
+use crate::handles::call_cache::KnownType;
+use crate::handles::generation;
 use crate::identity::{datatype, registry};
 use crate::mpi::abi;
-use crate::record::call_cache::{self, KnownType};
-use crate::record::call_site::{self, Distance};
 use crate::record::thread::sends::{Destination, Sent};
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
 use crate::recorder::message_records;
@@ -143,7 +144,7 @@ fn count_sent<W: Width>(
 
 #[inline(never)]
 fn count_and_keep(thread: ThreadRef, function: Name, count: u64, destination: Destination) -> (u64, u64) {
-    let generation = call_cache::generation();
+    let generation = generation::present();
     let Destination { comm, datatype, rank } = destination;
     let partner = partner(thread, comm, rank as usize);
     let mut bytes = 0;

@@ -25,13 +25,14 @@ pub use non_blocking::{Started, prepared, starting};
 use mpitrace_format::amounts;
 use mpitrace_format::layout::CommunicatorEntry;
 
+use crate::base::entry::Entry;
+use crate::base::ticks;
 use crate::base::{mode, processor};
+use crate::handles::call::{Call, Share};
+use crate::handles::call_cache::Found;
 use crate::identity::operations;
-use crate::record::call_cache::{Call, Found, Share};
-use crate::record::entry::Entry;
-use crate::record::histograms::Unkept;
+use crate::record::buffer::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
-use crate::record::ticks;
 use afterwards::{
     LeftByException, after, afterwards, attend, begin_untracked, end_untracked, leave_error_handler, synchronise,
     take_back, unkept,

@@ -8,12 +8,12 @@ use std::sync::Mutex;
 
 use mpitrace_format::layout::{NO_ROOT, OperationEntry};
 
+use crate::base::hash::mix;
 use crate::base::lock::lock;
 use crate::base::{allocator, mode};
+use crate::handles::call_cache::Found;
 use crate::identity::registry;
 use crate::mpi::abi;
-use crate::record::call_cache::Found;
-use crate::record::communicator::mix;
 use crate::record::thread;
 use crate::recorder::region::{Region, begin_region};
 

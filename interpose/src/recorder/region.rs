@@ -5,14 +5,14 @@ use std::sync::atomic::{Ordering, compiler_fence};
 use mpitrace_format::publication::StoredRecord;
 
 use crate::base::mode;
+use crate::base::ticks;
 use crate::counters::counter_reader::Reading;
 use crate::counters::per_call;
-use crate::record::call_cache::Found;
-use crate::record::chunk::Place;
-use crate::record::drawn::Drawn;
-use crate::record::histograms::Unkept;
+use crate::handles::call_cache::Found;
+use crate::record::buffer::chunk::Place;
+use crate::record::buffer::drawn::Drawn;
+use crate::record::buffer::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef};
-use crate::record::ticks;
 
 /// Begins a repetition of a region, which the caller has counted, with its record where it is kept; `None` where
 /// nothing is.

@@ -10,9 +10,9 @@ use super::event::Event;
 use super::group::Quality;
 use super::names::parse;
 use super::opening::Note;
+use crate::base::entry::Entry;
 use crate::base::lock::lock;
 use crate::counters::source::{Counter, Kind, Plan, Source, Started, Wanted, no_column};
-use crate::record::entry::Entry;
 use crate::record::thread::{self, ThreadRef, attention};
 
 static PLANNED: OnceLock<Vec<Event>> = OnceLock::new();

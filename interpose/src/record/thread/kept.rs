@@ -5,12 +5,13 @@ use std::any::Any;
 use mpitrace_format::layout::{AwaitedMessage, awaited};
 
 use crate::base::errno;
-use crate::record::call_cache::{Cache, Found, Key};
+use crate::handles::call::Key;
+use crate::handles::call_cache::{Cache, Found};
+use crate::interruptions::watch::Watch;
 use crate::record::thread::interval::Interval;
 use crate::record::thread::message_state::MessageRecords;
 use crate::record::thread::sends::Sends;
 use crate::record::thread::state::{Sums, ThreadRef};
-use crate::record::watch::Watch;
 
 /// Does something with a part of a thread's state.
 macro_rules! parts {

@@ -2,9 +2,9 @@
 
 use mpitrace_format::layout::MessageEntry;
 
-use crate::record::call_site;
-use crate::record::chunk::Columns;
-use crate::record::entry::Entry;
+use crate::base::entry::Entry;
+use crate::call_sites::call_site;
+use crate::record::buffer::chunk::Columns;
 
 /// The properties that make the operation of a message call, as in [`MessageEntry`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mpitrace_format::layout::{DISTURBED, MESSAGES};
 use mpitrace_format::publication::StoredRecord;
 
-use crate::record::call_site;
-use crate::record::chunk::Place;
+use crate::base::ticks;
+use crate::call_sites::call_site;
+use crate::record::buffer::chunk::Place;
 use crate::record::thread::message_state::{KNOWN, place_of};
 use crate::record::thread::state::ThreadRef;
-use crate::record::ticks;
 
 pub use crate::record::thread::message_state::{KnownMessage, MessageKey};
 

@@ -1,5 +1,6 @@
 //! The state of a thread, and how its calls nest.
 
+mod interruptions;
 mod interval;
 mod kept;
 mod message_state;
@@ -8,6 +9,7 @@ mod nesting;
 mod partner_entry;
 pub mod partners;
 mod pool;
+mod sampled;
 pub mod sends;
 mod stamps;
 mod state;

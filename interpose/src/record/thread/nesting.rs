@@ -3,10 +3,10 @@
 use std::ffi::c_int;
 
 use crate::base::processor::frame;
+use crate::base::ticks;
 use crate::base::{errno, log, mode};
 use crate::record::thread::pool::create;
 use crate::record::thread::state::{ThreadRef, current};
-use crate::record::ticks;
 
 /// Runs `call`, in which the MPI library may nest other MPI calls: they are only forwarded.
 #[inline(always)]

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering::Re
 
 use mpitrace_format::layout::{MOST_PARTNERS, OTHER_PARTNERS, PARTNER_ENTRIES, partner};
 
+use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::partner_entry::SharedEntry;
 use crate::record::thread::state::ThreadRef;
-use crate::record::trace_buffer::TraceBuffer;
 
 const HALF: usize = PARTNER_ENTRIES / 2;
 /// A partner has one of so many entries, one behind the other.

@@ -6,12 +6,12 @@ use std::sync::{Mutex, OnceLock};
 
 use mpitrace_format::layout::{LiveThreadTimes, ThreadEntry};
 
+use crate::base::entry::Entry;
 use crate::base::lock::lock;
 use crate::base::{errno, system};
-use crate::record::entry::Entry;
+use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::state::{Thread, ThreadRef, current};
 use crate::record::thread::tls;
-use crate::record::trace_buffer::TraceBuffer;
 
 static THREADS: Mutex<Threads> = Mutex::new(Threads { buffer: None, idle: Vec::new() });
 

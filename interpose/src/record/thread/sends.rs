@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use crate::record::call_cache;
+use crate::handles::generation;
 use crate::record::thread::partner_entry::SharedEntry;
 
 /// So many are kept, each at the place of its rank.
@@ -44,10 +44,10 @@ impl Sends {
     #[inline(always)]
     pub fn find(&self, destination: Destination) -> Option<Sent> {
         let kept = &self.0[destination.rank as usize % KEPT];
-        (kept.destination == destination && call_cache::is_present(kept.generation)).then_some(kept.found)?
+        (kept.destination == destination && generation::is_present(kept.generation)).then_some(kept.found)?
     }
 
-    /// Keeps what was found for a destination in this [`call_cache::generation`].
+    /// Keeps what was found for a destination in this generation.
     pub fn keep(&mut self, destination: Destination, generation: u64, found: Sent) {
         self.0[destination.rank as usize % KEPT] = Kept { destination, generation, found: Some(found) };
     }

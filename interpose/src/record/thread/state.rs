@@ -11,18 +11,18 @@ use mpitrace_format::layout::{
     DISTURBED, INNER_COUNTERS, LiveThreadTimes, ThreadEntry, chunk_flags, partner, wait_class,
 };
 
+use crate::base::entry::Entry;
 use crate::base::errno;
-use crate::record::call_cache::{Cache, Found};
-use crate::record::chunk::{Columns, Place};
-use crate::record::drawn::Drawn;
-use crate::record::entry::Entry;
+use crate::base::ticks;
+use crate::handles::call_cache::{Cache, Found};
+use crate::interruptions::watch::Watch;
+use crate::record::buffer::chunk::{Columns, Place};
+use crate::record::buffer::drawn::Drawn;
+use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::interval::Interval;
 use crate::record::thread::message_state::MessageRecords;
 use crate::record::thread::sends::Sends;
 use crate::record::thread::tls;
-use crate::record::ticks;
-use crate::record::trace_buffer::TraceBuffer;
-use crate::record::watch::Watch;
 
 /// The state of one thread. Only that thread touches it, through [`ThreadRef`].
 pub(super) struct Thread {

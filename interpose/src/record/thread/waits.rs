@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::{chunk_flags, wait_class};
 
+use crate::base::ticks;
 use crate::record::thread::interval::Interval;
 use crate::record::thread::partners;
 use crate::record::thread::state::{Record, ThreadRef, attention};
-use crate::record::ticks;
 
 static STAMPED: AtomicBool = AtomicBool::new(false);
 

@@ -7,9 +7,9 @@ use std::ffi::c_int;
 
 use mpitrace_format::layout::wait_class;
 
+use crate::base::ticks;
 use crate::mpi::abi;
 use crate::record::thread::{self, waits};
-use crate::record::ticks;
 use crate::recorder::Started;
 use crate::recorder::own_statuses::OwnStatuses;
 use crate::recorder::requests::array::{Array, Completed};

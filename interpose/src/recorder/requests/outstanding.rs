@@ -13,10 +13,11 @@
 use std::ffi::c_int;
 
 use crate::counters::message_counters;
+use crate::handles::call::Call;
+use crate::handles::call_cache::Found;
 use crate::identity::operations;
 use crate::mpi::large_count::Narrowed;
 use crate::mpi::{self, abi};
-use crate::record::call_cache::{Call, Found};
 use crate::record::thread::{self, ThreadRef};
 use crate::recorder::requests::few::Few;
 use crate::recorder::requests::request_table::{ClaimedRequest, RequestTable};

@@ -3,9 +3,9 @@
 use mpitrace_format::layout::{ChunkEntry, LongCallEntry};
 use mpitrace_format::publication;
 
-use crate::record::chunk::Place;
-use crate::record::entry::Entry;
-use crate::record::trace_buffer::TraceBuffer;
+use crate::base::entry::Entry;
+use crate::record::buffer::chunk::Place;
+use crate::record::buffer::trace_buffer::TraceBuffer;
 
 /// A chunk as it was drawn once: it may be drawn again.
 #[derive(Clone, Copy)]

@@ -10,9 +10,9 @@ use mpitrace_format::packed::Numbering;
 use mpitrace_format::publication;
 
 use crate::base::log;
-use crate::record::layout::{CHUNKS, MESSAGE_CALLS, OPERATIONS, range_of};
-use crate::record::spill::When;
-use crate::record::trace_buffer::{State, TraceBuffer};
+use crate::record::buffer::layout::{CHUNKS, MESSAGE_CALLS, OPERATIONS, range_of};
+use crate::record::buffer::spill::When;
+use crate::record::buffer::trace_buffer::{State, TraceBuffer};
 
 /// Bytes of records that are packed on the heap at the end: no block file is made for them.
 const FEW: u64 = 1 << 20;
@@ -168,7 +168,7 @@ mod tests {
     use mpitrace_format::segment;
 
     use super::*;
-    use crate::record::chunk::Place;
+    use crate::record::buffer::chunk::Place;
 
     /// A buffer in one of these folders, of a world of one rank with one operation.
     fn buffer(folders: &[PathBuf], capacity: u64) -> &'static TraceBuffer {

@@ -1,103 +1,17 @@
 //! Which operation a call belongs to, found without asking MPI: a small table per thread, keyed by what the program
 //! passed.
 
-use std::hash::{Hash, Hasher};
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use mpitrace_format::layout::{CommunicatorEntry, OperationEntry, unknown};
+use mpitrace_format::layout::{CommunicatorEntry, OperationEntry};
 use mpitrace_functions::Function;
 
-use crate::record::call_site;
-use crate::record::communicator::Communicator;
-use crate::record::entry::Entry;
+use crate::base::entry::Entry;
+use crate::handles::call::{Declared, Key};
+use crate::handles::communicator::Communicator;
+use crate::handles::generation;
 
-/// The arguments that the program passed, as far as they make the operation. Two calls with the same key and with no
-/// handle freed in between belong to the same operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
-    pub function: Declared,
-    /// Handle, as [`crate::identity::handle`] has it.
-    pub communicator: usize,
-    /// Handle; 0: the function has none, or one for each peer.
-    pub datatype: usize,
-    /// Handle; 0: the function has none.
-    pub reduction: usize,
-    /// Elements of `datatype`; where there is one for each peer a hash of all that makes the size.
-    pub count: u64,
-    /// As it was passed; [`mpitrace_format::layout::NO_ROOT`]: the function has none.
-    pub root: i32,
-    pub site: call_site::Number,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct Declared(pub &'static Function);
-
-impl Declared {
-    #[inline(always)]
-    fn address(self) -> usize {
-        std::ptr::from_ref(self.0).addr()
-    }
-}
-
-impl PartialEq for Declared {
-    #[inline(always)]
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.0, other.0)
-    }
-}
-
-impl Eq for Declared {}
-
-impl Hash for Declared {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_usize(self.address());
-    }
-}
-
-/// A call as its wrapper sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
-    pub key: Key,
-    /// True if `key` is all that there is to know: false where the communicator had to be known and was not.
-    pub known: bool,
-    /// True if MPI may be asked about its handles when it has returned: not where it frees its communicator.
-    pub asks: bool,
-    /// Where each peer has a data type of its own (`MPI_Alltoallw`).
-    pub by_peer: Option<ByPeer>,
-    /// This rank's share of the communicator's sums; none where amounts are compared in another way.
-    pub amounts: Share,
-}
-
-/// A rank's share of the sums of a communicator by which is found whether amounts and types fit
-/// ([`mpitrace_format::amounts`]).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Share {
-    pub amounts: u32,
-    pub types: u16,
-    /// Bits of `mpitrace_format::layout::unknown`.
-    pub unknown: u16,
-}
-
-impl From<u32> for Share {
-    fn from(amounts: u32) -> Share {
-        Share { amounts, ..Share::default() }
-    }
-}
-
-/// Not all amounts of a call are known.
-pub const UNKNOWN_AMOUNTS: Share = Share { amounts: 0, types: 0, unknown: unknown::AMOUNTS };
-
-/// Counts and data types, one for each peer, in the program's memory.
-#[derive(Clone, Copy, Debug)]
-pub struct ByPeer {
-    pub counts: usize,
-    pub datatypes: usize,
-    pub peers: usize,
-    /// True if counts are MPI_Count rather than int.
-    pub large: bool,
-}
-
+/// The operation that was found for a call.
 #[derive(Clone, Copy)]
 pub struct Found {
     /// The counts that are kept for it.
@@ -107,47 +21,6 @@ pub struct Found {
     pub number: u32,
     /// True if the call must have returned well before its handles may be asked about.
     pub open: bool,
-}
-
-/// Counts what makes a handle mean something else: a data type or communicator freed.
-static GENERATION: AtomicU64 = AtomicU64::new(1);
-
-/// The handles that made the last generations, by their number.
-static OUTDATED: [AtomicUsize; OUTDATED_KEPT] = [const { AtomicUsize::new(0) }; OUTDATED_KEPT];
-const OUTDATED_KEPT: usize = 64;
-
-/// The present generation. To be read before what is to be kept is looked up.
-pub fn generation() -> u64 {
-    GENERATION.load(Ordering::Acquire)
-}
-
-/// True if no handle was outdated since this generation.
-#[inline(always)]
-pub fn is_present(generation: u64) -> bool {
-    GENERATION.load(Ordering::Relaxed) == generation
-}
-
-/// The cached data of this handle is no longer good. To be called under the registry's lock.
-pub fn outdate(handle: usize) {
-    let next = GENERATION.load(Ordering::Relaxed) + 1;
-    OUTDATED[next as usize % OUTDATED_KEPT].store(handle, Ordering::Release);
-    GENERATION.store(next, Ordering::Release);
-}
-
-/// The present generation, where neither of the handles was outdated since an earlier one: so a thread that frees types
-/// leaves what others have cached of theirs. `None` also where that is too long ago.
-#[cold]
-#[inline(never)]
-fn unchanged_since(earlier: u64, handles: [usize; 2]) -> Option<u64> {
-    // Half of them: the other half may be stored while these are read.
-    const MOST: u64 = OUTDATED_KEPT as u64 / 2;
-    let now = generation();
-    if now - earlier > MOST {
-        return None;
-    }
-    let outdated = |number: u64| OUTDATED[number as usize % OUTDATED_KEPT].load(Ordering::Acquire);
-    let unchanged = (earlier + 1..=now).all(|number| !handles.contains(&outdated(number)));
-    (unchanged && generation() - now < MOST).then_some(now)
 }
 
 /// For how long an entry of a cache is good.
@@ -182,7 +55,7 @@ pub struct KnownType {
     pub types: u16,
 }
 
-/// The last results of looking up handles, each with its [`generation`].
+/// The last results of looking up handles, each with its generation.
 pub struct Lately<T>([(usize, u64, Option<T>); LATELY]);
 
 impl<T: Copy> Lately<T> {
@@ -191,17 +64,17 @@ impl<T: Copy> Lately<T> {
     /// The last entry found for a handle, where it is still valid.
     #[inline(always)]
     pub fn find(&mut self, handle: usize) -> Option<T> {
-        let (of, generation, found) = &mut self.0[handle_index(handle) % LATELY];
+        let (of, kept_in, found) = &mut self.0[handle_index(handle) % LATELY];
         if *of != handle {
             return None;
         }
-        if *generation != GENERATION.load(Ordering::Relaxed) {
-            *generation = unchanged_since(*generation, [handle; 2])?;
+        if !generation::is_present(*kept_in) {
+            *kept_in = generation::unchanged_since(*kept_in, [handle; 2])?;
         }
         *found
     }
 
-    /// Keeps what was found behind a handle in this [`generation`].
+    /// Keeps what was found behind a handle in this generation.
     pub fn keep(&mut self, handle: usize, found: T, generation: u64) {
         self.0[handle_index(handle) % LATELY] = (handle, generation, Some(found));
     }
@@ -264,7 +137,7 @@ impl Cache {
         // SAFETY: `last` and `next` each lead to the static above or to an entry of this cache, which stays where it is
         // (`find`); no exclusive reference to an entry is alive.
         let expected = unsafe { &*(*self.last).next };
-        if expected.key != *key || expected.generation != GENERATION.load(Ordering::Relaxed) {
+        if expected.key != *key || !generation::is_present(expected.generation) {
             return None;
         }
         self.last = expected;
@@ -276,7 +149,7 @@ impl Cache {
     /// whose state has an address of its own.
     #[inline(always)]
     pub fn find(&mut self, key: &Key) -> Option<&Found> {
-        let generation = GENERATION.load(Ordering::Relaxed);
+        let generation = generation::seen();
         let found = index(key);
         let entry = &mut self.entries[found];
         if entry.key != *key {
@@ -285,7 +158,9 @@ impl Cache {
         if entry.generation != generation {
             entry.generation = match entry.lasts {
                 Lasts::Always => generation,
-                Lasts::WithItsHandles => unchanged_since(entry.generation, [key.communicator, key.datatype])?,
+                Lasts::WithItsHandles => {
+                    generation::unchanged_since(entry.generation, [key.communicator, key.datatype])?
+                }
                 Lasts::ThisGeneration => return None,
             };
         }
@@ -300,7 +175,7 @@ impl Cache {
         Some(unsafe { self.entries[found].found.assume_init_ref() })
     }
 
-    /// Keeps what was found for a key in this [`generation`].
+    /// Keeps what was found for a key in this generation.
     pub fn keep(&mut self, key: &Key, found: Found, lasts: Lasts, generation: u64) {
         let found = MaybeUninit::new(found);
         self.entries[index(key)] = Kept { key: *key, generation, lasts, found, next: &raw const NOWHERE.0 };
@@ -362,7 +237,7 @@ mod tests {
         let _alone = alone();
         let cache = &mut empty();
         assert!(cache.find_again(&key(0)).is_none() && cache.find(&key(0)).is_none());
-        (0..4).for_each(|number| cache.keep(&key(number), found(number as u32), Lasts::Always, generation()));
+        (0..4).for_each(|number| cache.keep(&key(number), found(number as u32), Lasts::Always, generation::present()));
         // Once to learn the order, and once more for what comes behind the last.
         let order = [0, 1, 2, 1, 3];
         let mut again = Vec::new();
@@ -381,11 +256,11 @@ mod tests {
         assert!(cache.find_again(&key(3)).is_none() && cache.find(&key(3)).is_some());
         assert!((0..5).all(|_| cache.find_again(&key(3)).is_some()));
         // Another one in its place, and handles that were freed.
-        cache.keep(&key(3), found(9), Lasts::Always, generation());
+        cache.keep(&key(3), found(9), Lasts::Always, generation::present());
         assert!(cache.find_again(&key(3)).is_none());
         assert_eq!(cache.find(&key(3)).map(|found| found.number), Some(9));
         assert_eq!(cache.find_again(&key(3)).map(|found| found.number), Some(9));
-        outdate(1);
+        generation::outdate(1);
         assert!(cache.find_again(&key(3)).is_none() && cache.find(&key(3)).is_some());
         assert!(cache.find_again(&key(3)).is_some());
     }
@@ -399,39 +274,39 @@ mod tests {
         let key = Key { communicator: COMMUNICATOR, datatype: DATATYPE, ..key(1) };
         let cache = &mut empty();
         let keep = |cache: &mut Cache, lasts, generation| cache.keep(&key, found(1), lasts, generation);
-        keep(cache, Lasts::WithItsHandles, generation());
-        outdate(OTHER);
+        keep(cache, Lasts::WithItsHandles, generation::present());
+        generation::outdate(OTHER);
         assert!((0..2).all(|_| cache.find(&key).is_some()), "another thread's data type");
         assert!(cache.find_again(&key).is_some());
         for own in [COMMUNICATOR, DATATYPE] {
-            keep(cache, Lasts::WithItsHandles, generation());
-            outdate(own);
+            keep(cache, Lasts::WithItsHandles, generation::present());
+            generation::outdate(own);
             assert!(cache.find(&key).is_none() && cache.find_again(&key).is_none());
         }
         // Freed by another thread between the look-up and the keeping.
-        let before = generation();
-        outdate(DATATYPE);
+        let before = generation::present();
+        generation::outdate(DATATYPE);
         keep(cache, Lasts::WithItsHandles, before);
         assert!(cache.find(&key).is_none());
-        keep(cache, Lasts::ThisGeneration, generation());
-        outdate(OTHER);
+        keep(cache, Lasts::ThisGeneration, generation::present());
+        generation::outdate(OTHER);
         assert!(cache.find(&key).is_none(), "data types that are not in its key");
         // Longer ago than is known.
-        keep(cache, Lasts::WithItsHandles, generation());
-        (0..OUTDATED_KEPT).for_each(|_| outdate(OTHER));
+        keep(cache, Lasts::WithItsHandles, generation::present());
+        (0..generation::OUTDATED_KEPT).for_each(|_| generation::outdate(OTHER));
         assert!(cache.find(&key).is_none());
 
         let known = Communicator::leak();
-        cache.communicators.keep(COMMUNICATOR, known, generation());
-        outdate(DATATYPE);
+        cache.communicators.keep(COMMUNICATOR, known, generation::present());
+        generation::outdate(DATATYPE);
         assert!(cache.communicators.find(COMMUNICATOR).is_some() && cache.communicators.find(OTHER).is_none());
-        outdate(COMMUNICATOR);
+        generation::outdate(COMMUNICATOR);
         assert!(cache.communicators.find(COMMUNICATOR).is_none());
         let known = KnownType { size: 24, types: 2 };
-        cache.types.keep(DATATYPE, known, generation());
-        outdate(COMMUNICATOR);
+        cache.types.keep(DATATYPE, known, generation::present());
+        generation::outdate(COMMUNICATOR);
         assert_eq!([DATATYPE, OTHER].map(|handle| cache.types.find(handle)), [Some(known), None]);
-        outdate(DATATYPE);
+        generation::outdate(DATATYPE);
         assert_eq!(cache.types.find(DATATYPE), None);
     }
 }

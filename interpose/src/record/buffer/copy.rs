@@ -11,9 +11,9 @@ use mpitrace_format::layout::{ChunkEntry, RankHeader, chunk_flags};
 use mpitrace_platform::time::sleep;
 
 use crate::base::own_file::OwnFile;
-use crate::record::layout::{range_of, *};
-use crate::record::ticks;
-use crate::record::trace_buffer::TraceBuffer;
+use crate::base::ticks;
+use crate::record::buffer::layout::{range_of, *};
+use crate::record::buffer::trace_buffer::TraceBuffer;
 
 impl TraceBuffer {
     /// Writes what is in use to a new file, where it lies in the buffer.

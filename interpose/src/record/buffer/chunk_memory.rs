@@ -7,8 +7,8 @@ use mpitrace_format::layout::chunk_flags;
 
 use crate::base::log;
 use crate::base::own_file::OwnFile;
-use crate::record::layout::{CHUNKS, ENTRY_SIZES, chunks_at_once, range_of};
-use crate::record::trace_buffer::{IN_PRIVATE_MEMORY, State, TraceBuffer};
+use crate::record::buffer::layout::{CHUNKS, ENTRY_SIZES, chunks_at_once, range_of};
+use crate::record::buffer::trace_buffer::{IN_PRIVATE_MEMORY, State, TraceBuffer};
 
 /// Chunks leave this much room in the folder to tables, of all ranks there, but no more than a quarter of the folder: a
 /// record whose operation found no room is lost in a kill, wherever it lies itself.

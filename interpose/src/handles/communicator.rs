@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use mpitrace_format::amounts;
 use mpitrace_format::layout::{CommunicatorEntry, communicator_flags};
 
-use crate::record::entry::Entry;
+use crate::base::entry::Entry;
 
 /// A communicator that this rank has met. Never freed, since other threads may still look at one that the program
 /// freed; but what held it holds another one later ([`crate::identity::bounds`]), so all of it is atomic.
@@ -251,19 +251,4 @@ impl Communicator {
     pub fn is_identified(&self) -> bool {
         self.is(is::IDENTIFIED)
     }
-}
-
-/// A 128-bit hash, the same on all ranks of all machines.
-pub fn mix(words: &[u64]) -> [u64; 2] {
-    // The multipliers of splitmix64, and the fractional bits of the golden ratio and of the square root of 2 to start.
-    let mut hash = [0x9e37_79b9_7f4a_7c15u64, 0x6a09_e667_f3bc_c908];
-    for (lane, multiplier) in [(0, 0xbf58_476d_1ce4_e5b9u64), (1, 0x94d0_49bb_1331_11eb)] {
-        for &word in words {
-            let mut state = (hash[lane] ^ word).wrapping_mul(multiplier);
-            state ^= state >> 31;
-            hash[lane] = state.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        }
-        hash[lane] ^= hash[lane] >> 32;
-    }
-    hash
 }

@@ -16,11 +16,11 @@ use mpitrace_format::layout::{
     bucket_of, live_record,
 };
 
-use crate::record::chunk::Place;
-use crate::record::entry::Entry;
-use crate::record::layout::{HISTOGRAMS, LONG_CALLS, THREADS};
-use crate::record::trace_buffer::{State, TraceBuffer};
-use crate::record::unkept::NOWHERE;
+use crate::base::entry::Entry;
+use crate::record::buffer::chunk::Place;
+use crate::record::buffer::layout::{HISTOGRAMS, LONG_CALLS, THREADS};
+use crate::record::buffer::trace_buffer::{State, TraceBuffer};
+use crate::record::buffer::unkept::NOWHERE;
 
 /// So many operations get a histogram of their own with their first call that is not kept.
 const AT_ONCE: u64 = MOST_HISTOGRAMS / 2;
@@ -67,7 +67,7 @@ impl TraceBuffer {
     /// Counts a call of an operation that took so many ticks. No lock and no allocation, unless the operation gets its
     /// histogram.
     #[inline]
-    pub(super) fn count_unkept(&self, operation: Entry<OperationEntry>, ticks: u64, alone: bool) {
+    pub(in crate::record) fn count_unkept(&self, operation: Entry<OperationEntry>, ticks: u64, alone: bool) {
         // Other threads may count records of the operation.
         let alone = alone && (!self.is_sample() || self.tables[THREADS].used() < 2);
         let histogram = match operation.histogram() {
@@ -188,7 +188,7 @@ impl TraceBuffer {
     }
 
     /// The exit of a long call, the caller holding the lock. The last ones come first: there are few of them.
-    pub(super) fn exit_of(&self, record: u64) -> Option<u64> {
+    pub(in crate::record) fn exit_of(&self, record: u64) -> Option<u64> {
         let (used, capacity) = (self.tables[LONG_CALLS].used(), self.layout.regions[LONG_CALLS].capacity);
         (used.saturating_sub(capacity)..used).rev().find_map(|number| {
             let entry: Entry<LongCallEntry> = self.entry(number % capacity);

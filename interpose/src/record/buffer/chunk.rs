@@ -18,18 +18,18 @@ use crate::base::memory::Mapping;
 #[derive(Clone, Copy)]
 pub struct Columns {
     /// Ticks at the entry. The chunk begins with them.
-    pub(super) enter: *mut u64,
+    pub(in crate::record) enter: *mut u64,
     /// Ticks from the entry to the exit, as a live segment has them.
-    pub(super) duration: *mut u32,
+    pub(in crate::record) duration: *mut u32,
     /// Sequence numbers on the communicator, their lower halves.
-    pub(super) position: *mut u32,
+    pub(in crate::record) position: *mut u32,
     /// Calls of the operation before, their lower halves.
-    pub(super) repetition: *mut u32,
-    pub(super) operation: *mut u32,
+    pub(in crate::record) repetition: *mut u32,
+    pub(in crate::record) operation: *mut u32,
     /// Has the places of all columns; null: there is no chunk.
     header: *const SegmentHeader,
     /// The algorithms; only with `chunk_flags::ALGORITHM`.
-    pub(super) algorithm: *mut u32,
+    pub(in crate::record) algorithm: *mut u32,
     draw: u64,
 }
 
@@ -48,7 +48,7 @@ impl Columns {
         draw: 0,
     };
 
-    pub(super) fn draw(&self) -> u64 {
+    pub(in crate::record) fn draw(&self) -> u64 {
         self.draw
     }
 
@@ -114,7 +114,7 @@ impl Place {
 
     /// The place with or without memory for its columns of requests.
     #[inline(always)]
-    pub(super) fn with_requests(self, of_request: bool) -> Place {
+    pub(in crate::record) fn with_requests(self, of_request: bool) -> Place {
         Place { of_request, ..self }
     }
 

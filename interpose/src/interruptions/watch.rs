@@ -12,7 +12,7 @@ use mpitrace_format::layout::{InterruptionEntry, NO_PROCESSOR, interruption_flag
 use mpitrace_platform::interruptions::{EventPage, Sequence, sees_sleep};
 
 use crate::base::{errno, kernel, system};
-use crate::record::quota;
+use crate::interruptions::quota;
 
 /// Which mechanisms are tried: values of [`choose`].
 pub mod means {

@@ -18,16 +18,16 @@ use mpitrace_format::publication;
 use mpitrace_format::{TraceError, segment};
 use mpitrace_platform::node_files;
 
+use crate::base::entry::Entry;
 use crate::base::lock::lock;
 use crate::base::memory::{Mapping, map_file};
 use crate::base::own_file::OwnFile;
+use crate::base::ticks;
 use crate::base::{kernel, system};
-use crate::record::chunk::Columns;
-use crate::record::entry::Entry;
-use crate::record::layout::*;
-use crate::record::spill::{Place, Spill};
-use crate::record::ticks;
-use crate::record::unkept::{Rows, Sample};
+use crate::record::buffer::chunk::Columns;
+use crate::record::buffer::layout::*;
+use crate::record::buffer::spill::{Place, Spill};
+use crate::record::buffer::unkept::{Rows, Sample};
 
 pub struct TraceBuffer {
     pub(super) memory: &'static Mapping,

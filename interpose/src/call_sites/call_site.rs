@@ -13,10 +13,10 @@ use std::sync::{LazyLock, Mutex};
 use mpitrace_format::layout::PYTHON_SITE;
 use mpitrace_platform::python::PythonPlace;
 
-use super::python;
 use crate::base::hash::FastMap;
 use crate::base::lock::lock;
-use crate::base::{symbol, unwind};
+use crate::base::symbol;
+use crate::call_sites::{python, unwind};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 

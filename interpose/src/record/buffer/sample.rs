@@ -11,13 +11,12 @@ use std::mem::offset_of;
 use std::sync::atomic::Ordering;
 
 use mpitrace_format::layout::*;
-use mpitrace_format::publication::{self, StoredRecord};
+use mpitrace_format::publication;
 
-use crate::record::chunk::Place;
-use crate::record::entry::Entry;
-use crate::record::layout::{CHUNKS, ENTRY_SIZES, INTERRUPTIONS, LONG_CALLS};
-use crate::record::thread::{ThreadRef, attention};
-use crate::record::trace_buffer::{NewChunk, State, TraceBuffer};
+use crate::base::entry::Entry;
+use crate::record::buffer::chunk::Place;
+use crate::record::buffer::layout::{CHUNKS, ENTRY_SIZES, INTERRUPTIONS, LONG_CALLS};
+use crate::record::buffer::trace_buffer::{NewChunk, State, TraceBuffer};
 
 /// Chunks of a sample that begins while the program runs: as many records as one from the first call on has, in four
 /// chunks at least. The smallest chunk has 16.
@@ -31,6 +30,12 @@ impl TraceBuffer {
     #[inline(always)]
     pub fn is_sample(&self) -> bool {
         self.sample.is_on.load(Ordering::Relaxed)
+    }
+
+    /// The lowest level of the records that stay, see [`mpitrace_format::layout::level`].
+    #[inline(always)]
+    pub(in crate::record) fn sample_level(&self) -> u32 {
+        self.sample.level()
     }
 
     /// Lets it hold a sample from when block files have more bytes than this.
@@ -199,7 +204,7 @@ impl TraceBuffer {
     }
 
     /// Leaves the interruptions and long calls of those records. The caller holds the lock.
-    fn retain(&self, stays: impl Fn(u64) -> bool) {
+    pub(in crate::record) fn retain(&self, stays: impl Fn(u64) -> bool) {
         for table in BESIDE {
             let (mut left, size) = (0, ENTRY_SIZES[table] as u64);
             let place = |number: u64| self.layout.regions[table].offset + number * size;
@@ -214,53 +219,10 @@ impl TraceBuffer {
     }
 }
 
-impl ThreadRef {
-    /// True if the record of a call that begins is to stay: it has this number on its communicator, that of its
-    /// position or, of a region, of its repetition. All that is not looked at when it has returned is looked at so.
-    pub fn is_to_stay(self, communicator: Entry<CommunicatorEntry>, number: u64) -> bool {
-        self.attention() & attention::IN_SAMPLE == 0
-            || self.buffer().is_none_or(|buffer| level(communicator.key(), number as u32) >= buffer.sample.level())
-    }
-
-    /// A call on this communicator that has returned well, the thread's last record: in a sample where it does not stay
-    /// it is counted, and its place is the next one's.
-    #[inline(always)]
-    pub fn settle(self, operation: Entry<OperationEntry>, communicator: Entry<CommunicatorEntry>) {
-        if self.attention() & attention::IN_SAMPLE != 0 {
-            self.settle_in_sample(operation, communicator);
-        }
-    }
-
-    #[inline(never)]
-    fn settle_in_sample(self, operation: Entry<OperationEntry>, communicator: Entry<CommunicatorEntry>) {
-        let record = self.last_record();
-        let Some(buffer) = self.buffer() else { return };
-        let place = self.place(record);
-        if level(communicator.key(), place.position()) >= buffer.sample.level() {
-            return;
-        }
-        let duration = place.duration();
-        let ticks = match duration {
-            LONG => buffer.while_none_is_drawn(|| buffer.exit_of(place.number())).map(|exit| exit - place.enter()),
-            NOT_RETURNED => None,
-            stored => Some(u64::from(stored - DURATION_FROM)),
-        };
-        if let Some(ticks) = ticks {
-            buffer.count_unkept(operation, ticks, true);
-            self.times().set_last(place.enter().wrapping_add(ticks), 0);
-        }
-        place.take_back();
-        place.clear_on_demand(self.extended());
-        if duration == LONG || place.is_marked(INTERRUPTED | INTERRUPTED_BEFORE) {
-            buffer.while_none_is_drawn(|| buffer.retain(|record| record != place.number()));
-        }
-        self.go_back_to(record);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use bytemuck::Zeroable;
+    use mpitrace_format::publication::StoredRecord;
 
     use super::*;
 

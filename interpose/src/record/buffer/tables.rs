@@ -3,10 +3,10 @@
 use mpitrace_format::layout::*;
 use mpitrace_format::strings;
 
+use crate::base::entry::Entry;
 use crate::base::errno;
-use crate::record::entry::Entry;
-use crate::record::layout::*;
-use crate::record::trace_buffer::{State, TraceBuffer};
+use crate::record::buffer::layout::*;
+use crate::record::buffer::trace_buffer::{State, TraceBuffer};
 
 /// Memory for a table is taken in steps of this many bytes.
 const STEP: u64 = 64 << 10;
