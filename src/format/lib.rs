@@ -24,6 +24,17 @@ pub use trace::{file, join, part, samples};
 use std::path::PathBuf;
 
 /// Why a trace or a segment cannot be used. Each message names the file and what is wrong with it.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use mpitrace_format::TraceError;
+///
+/// let damaged = TraceError::damaged(Path::new("app.mpitrace"), "is too short to be a trace");
+/// assert_eq!(damaged.to_string(), "app.mpitrace: is too short to be a trace");
+/// let refused = TraceError::io(Path::new("app.mpitrace"), std::io::ErrorKind::NotFound.into());
+/// assert!(refused.to_string().starts_with("app.mpitrace: "));
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The operating system refused.

@@ -550,3 +550,32 @@ pub fn write(path: &Path, ranks: &[SyntheticRank]) -> io::Result<()> {
     complete &= header.world_size == parts;
     file::write_header(&file, header.job, header.world_size, parts, offset, complete)
 }
+
+/// Writes a trace to `path` for examples. Two ranks call MPI_Allreduce ten times, every 20 us from 1 ms on: rank 0 enters
+/// first, rank 1 500 ns later, and both leave 2,500 ns after the first entry. Before the sixth call they exchange a
+/// message for 300 ns; at last they start an MPI_Ibarrier and complete it after two tests.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_example(path: &Path) -> io::Result<()> {
+    let ranks = [0, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number, 2).stamped();
+        rank.metadata.push(("program".to_owned(), "app".to_owned()));
+        let (allreduce, barrier) = (rank.operation("MPI_Allreduce", 0, 8), rank.operation("MPI_Ibarrier", 0, 0));
+        rank.describe(allreduce, None, "MPI_DOUBLE", Some("MPI_SUM"));
+        let late = 500 * u64::from(number);
+        for call in 0..10 {
+            let first = 1_000_000 + 20_000 * call;
+            rank.call(allreduce, first + late, first + 2500);
+            if call == 5 {
+                rank.exchanged(1 - number, 300, 1);
+            }
+        }
+        let entry = MessageEntry { partner: partner::known(0, 1 - number), flags: message::SEND, ..Default::default() };
+        rank.message("MPI_Send", entry, None, 64, [1_090_000, 1_090_300]);
+        let request = SyntheticRequest { init: 200, test: 100, wait: 1000, tests: 2 };
+        rank.call_with_request(barrier, 1_300_000 + late, 1_303_000, request);
+        rank
+    });
+    write(path, &ranks)
+}

@@ -32,16 +32,37 @@ static FUNCTIONS: LazyLock<Vec<Function>> = LazyLock::new(|| {
 });
 
 /// All of them. A function's number is 1 + its index.
+///
+/// ```
+/// use mpitrace_format::algorithms::functions;
+///
+/// assert!(functions().iter().any(|function| function.collective == "allreduce" && function.name == "ring"));
+/// ```
 pub fn functions() -> &'static [Function] {
     &FUNCTIONS
 }
 
 /// The collective of an MPI function: `allreduce` of `MPI_Allreduce`.
+///
+/// ```
+/// use mpitrace_format::algorithms::collective_of;
+///
+/// assert_eq!(collective_of("MPI_Reduce_scatter"), "reduce_scatter");
+/// ```
 pub fn collective_of(function: &str) -> String {
     function.trim_start_matches("MPI_").to_ascii_lowercase()
 }
 
 /// The algorithm of a call.
+///
+/// ```
+/// use mpitrace_format::algorithms::{Algorithm, functions};
+///
+/// let place = functions().iter().position(|one| one.collective == "allreduce" && one.name == "ring");
+/// let number = 1 + place.expect("a ring") as u64;
+/// assert_eq!(Algorithm::new(number, "allreduce").map(|found| found.to_string()).as_deref(), Some("ring"));
+/// assert_eq!(Algorithm::new(number, "bcast"), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Algorithm {
     first: &'static Function,

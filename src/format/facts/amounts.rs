@@ -4,6 +4,19 @@
 //! A rank adds to two sums of a communicator what it sends in each call, with weights, and takes away what it receives.
 //! Amounts that fit cancel out in the sums over all ranks. The sums differ by factors for each call: where one call
 //! does not fit, only its factors have the ratio of the two sums.
+//!
+//! ```
+//! use mpitrace_format::amounts::{among, can_be, factors, receiver, sender};
+//!
+//! // In the call at position 7 rank 0 sends 8 bytes to rank 1, which receives 12.
+//! let sent = sender(0).wrapping_mul(receiver(1)).wrapping_mul(8);
+//! let received = receiver(1).wrapping_mul(sender(0)).wrapping_mul(12);
+//! let sums = factors(7).map(|factor| factor.wrapping_mul(sent.wrapping_sub(received)));
+//! assert_ne!(sums, [0, 0]);
+//! assert!(can_be(7, sums) && !can_be(8, sums));
+//! // A value that all three ranks pass cancels out.
+//! assert_eq!((0..3).fold(0, |sum: u32, rank| sum.wrapping_add(among(rank, 3).wrapping_mul(99))), 0);
+//! ```
 
 /// The weight of a rank as a sender.
 #[inline(always)]

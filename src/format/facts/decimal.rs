@@ -2,6 +2,12 @@
 
 /// The number that the text is, as far as its digits fit 64 bits. It is the nearest one up to 2^53 and 22 decimal
 /// places, as that of `str::parse`, whose tables would add 16 KB to the preloaded library.
+///
+/// ```
+/// use mpitrace_format::decimal::parse;
+///
+/// assert_eq!((parse("-12.5"), parse("2e9"), parse("0x1")), (Some(-12.5), Some(2e9), None));
+/// ```
 pub fn parse(text: &str) -> Option<f64> {
     let (digits, exponent) = match text.split_once(['e', 'E']) {
         Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok()?),

@@ -39,6 +39,14 @@ pub const NO_STACK: &str = "no_stack";
 pub const UNKNOWN: &str = "unknown";
 
 /// The bytes of a part's FACTORS section.
+///
+/// ```
+/// use mpitrace_format::metadata::{decode, encode, get};
+///
+/// let metadata = vec![("compiler".to_owned(), "gcc 14".to_owned())];
+/// assert_eq!(decode(&encode(&metadata)), Some(metadata.clone()));
+/// assert_eq!((get(&metadata, "compiler"), get(&metadata, "program")), (Some("gcc 14"), None));
+/// ```
 pub fn encode(metadata: &Metadata) -> Vec<u8> {
     let mut bytes = Vec::new();
     number::put(&mut bytes, metadata.len() as u64);
@@ -49,6 +57,14 @@ pub fn encode(metadata: &Metadata) -> Vec<u8> {
 /// Reads the bytes of a FACTORS section; `None` where they are not such a list.
 ///
 /// The claimed length of the list is not trusted: a pair takes two bytes at least, which bounds what is allocated.
+///
+/// ```
+/// use mpitrace_format::metadata::decode;
+///
+/// // One pair; the name has 1 byte, the value 2.
+/// assert_eq!(decode(b"\x01\x01a\x02bc"), Some(vec![("a".to_owned(), "bc".to_owned())]));
+/// assert_eq!(decode(b"\x01\x01a"), None);
+/// ```
 pub fn decode(bytes: &[u8]) -> Option<Metadata> {
     let mut rest = bytes;
     let pairs = number::take(&mut rest)?;
@@ -59,6 +75,12 @@ pub fn decode(bytes: &[u8]) -> Option<Metadata> {
 }
 
 /// The value of this name.
+///
+/// ```
+/// use mpitrace_format::metadata::get;
+///
+/// assert_eq!(get(&[("nodes".to_owned(), "4".to_owned())], "nodes"), Some("4"));
+/// ```
 pub fn get<'a>(metadata: &'a [(String, String)], name: &str) -> Option<&'a str> {
     metadata.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
 }

@@ -4,6 +4,20 @@
 //! They lie in the table of parts, where the entry of the next part will be: readers of the format do not look there.
 //! The rank that adds that part reads them, writes its entry over them, and writes the new ones behind it. The last
 //! part leaves no room for them, and no need.
+//!
+//! ```
+//! use mpitrace_format::layout::RunningTotals;
+//! use mpitrace_format::running_totals::{read, write};
+//!
+//! let file = tempfile::tempfile()?;
+//! let none = read(&file, 0)?;
+//! let of_one = none.with(1000, true);
+//! write(&file, &of_one, 4)?;
+//! assert_eq!(read(&file, 1)?, of_one);
+//! let of_two: RunningTotals = of_one.with(500, false);
+//! assert_eq!((of_two.records, of_two.parts, of_two.complete), (1500, 2, 0));
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 use std::fs::File;
 use std::io;

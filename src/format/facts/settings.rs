@@ -17,12 +17,25 @@ const REMOVED: [(&str, &str, &str); 2] = [
 
 /// Why a setting has no effect, as the second half of a sentence that begins with its name. `None`: the name is not
 /// that of a removed setting, or its value asks for what happens anyway.
+///
+/// ```
+/// use mpitrace_format::settings::removed;
+///
+/// assert!(removed("MPITRACE_FULL", "ring").is_some_and(|why| why.contains("MPITRACE_OUTPUT_MAX")));
+/// assert_eq!(removed("MPITRACE_STUCK", "0"), None);
+/// ```
 pub fn removed(name: &str, value: &str) -> Option<&'static str> {
     let found = REMOVED.into_iter().find(|(removed, ..)| *removed == name);
     found.filter(|(_, harmless, _)| *harmless != value.trim()).map(|(_, _, why)| why)
 }
 
 /// True for the name of a setting that was removed, whatever its value.
+///
+/// ```
+/// use mpitrace_format::settings::is_removed;
+///
+/// assert!(is_removed("MPITRACE_STUCK") && !is_removed("MPITRACE_OUTPUT"));
+/// ```
 pub fn is_removed(name: &str) -> bool {
     REMOVED.iter().any(|(removed, ..)| *removed == name)
 }

@@ -2,6 +2,18 @@
 //!
 //! A reference is a byte offset into the area; 0 refers to nothing. At the offset lie the length in bytes (u32) and
 //! then the bytes. References are multiples of 4.
+//!
+//! ```
+//! use mpitrace_format::strings::{FIRST, bytes, space, text};
+//!
+//! // The text "halo" at the first reference.
+//! let mut area = vec![0; FIRST as usize];
+//! area.extend(4_u32.to_le_bytes());
+//! area.extend(b"halo");
+//! assert_eq!(space(4), 8);
+//! assert_eq!((text(&area, FIRST as u32).as_deref(), bytes(&area, FIRST as u32)), (Some("halo"), Some(&b"halo"[..])));
+//! assert_eq!((text(&area, 0), text(&area, 1000)), (None, None));
+//! ```
 
 /// The first reference that can be given out: reference 0 means "none".
 pub const FIRST: u64 = 8;

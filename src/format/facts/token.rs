@@ -2,6 +2,17 @@
 //!
 //! At first a rank has what the launcher gives all of them in common. Then they agree on one that no other run has,
 //! made by rank 0. A job that is killed in between leaves ranks with the one and ranks with the other.
+//!
+//! ```
+//! use bytemuck::Zeroable;
+//! use mpitrace_format::layout::{RankHeader, state};
+//! use mpitrace_format::token::{before_agreement, joins, of_one_run};
+//!
+//! let agreed = RankHeader { job: of_one_run(77, 1 << 60, 4711), state: state::RUNNING, ..RankHeader::zeroed() };
+//! // A rank that was killed before it had agreed.
+//! let starting = RankHeader { job: before_agreement(77), state: state::STARTING, ..RankHeader::zeroed() };
+//! assert!(joins(&starting, &agreed) && !joins(&agreed, &starting));
+//! ```
 
 use crate::layout::{RankHeader, state};
 
@@ -28,7 +39,7 @@ pub fn joins(rank: &RankHeader, other: &RankHeader) -> bool {
 }
 
 /// True if the first token may be that of ranks which were to agree on the second one.
-pub fn may_join(token: [u8; 16], agreed: [u8; 16]) -> bool {
+pub(crate) fn may_join(token: [u8; 16], agreed: [u8; 16]) -> bool {
     let [key, rest]: [u64; 2] = bytemuck::cast(token);
     let [_, of_agreed]: [u64; 2] = bytemuck::cast(agreed);
     rest == 0 && of_agreed != 0 && key as u32 == of_agreed as u32

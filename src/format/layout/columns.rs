@@ -55,6 +55,14 @@ pub const COLUMNS_ON_DEMAND: usize = LIVE_REQUEST_COLUMNS.len() + INNER_COUNTERS
 /// The columns of a chunk of a live segment, their places left open: those that every record has, so many counters,
 /// those of requests, the counters of code inside the stack, whose number is not known beforehand, those of waits and
 /// that of algorithms.
+///
+/// ```
+/// use mpitrace_format::layout::{COLUMNS_ON_DEMAND, LIVE_COLUMNS, counter_column, live_columns, name_of};
+///
+/// let columns = live_columns(2);
+/// assert_eq!(columns.len(), LIVE_COLUMNS.len() + 2 + COLUMNS_ON_DEMAND);
+/// assert_eq!(name_of(&columns[LIVE_COLUMNS.len()].name), counter_column(0));
+/// ```
 pub fn live_columns(counters: usize) -> Vec<ColumnEntry> {
     let column = |name: &str, element_size, on_demand| ColumnEntry {
         name: name_bytes(name),
@@ -72,6 +80,10 @@ pub fn live_columns(counters: usize) -> Vec<ColumnEntry> {
 }
 
 /// The name of the column of the `index`-th counter: [`super::CounterEntry`] has the counter's own.
+///
+/// ```
+/// assert_eq!(mpitrace_format::layout::counter_column(3), "counter 3");
+/// ```
 pub fn counter_column(index: usize) -> String {
     format!("counter {index}")
 }

@@ -56,6 +56,15 @@ pub struct HistogramEntry {
 }
 
 /// The bucket of a call that took so many ticks.
+///
+/// ```
+/// use mpitrace_format::layout::{bucket_of, middle_of};
+///
+/// // The middle of a bucket is within 1 % of each call in it.
+/// let middle = middle_of(bucket_of(123_456));
+/// assert!((middle / 123_456.0 - 1.0).abs() < 0.01, "{middle} ticks");
+/// assert_eq!(bucket_of(3), 3);
+/// ```
 #[inline(always)]
 pub fn bucket_of(ticks: u64) -> usize {
     if ticks < LINEAR {
@@ -71,6 +80,10 @@ pub fn bucket_of(ticks: u64) -> usize {
 }
 
 /// The middle of a bucket, ticks.
+///
+/// ```
+/// assert_eq!(mpitrace_format::layout::middle_of(3), 3.0);
+/// ```
 pub fn middle_of(bucket: usize) -> f64 {
     let bucket = bucket.min(BUCKETS - 1) as u64;
     if bucket < LINEAR {

@@ -3,6 +3,16 @@
 use bytemuck::{Pod, Zeroable};
 
 /// Context switches of a thread that the tracer saw at one look: in a call, or between two calls.
+///
+/// ```
+/// use mpitrace_format::layout::{InterruptionEntry, interruption_flags, off_reason};
+///
+/// // Two switches; in one of them the thread gave up its processor.
+/// let flags = interruption_flags::TIMED | interruption_flags::REASON;
+/// let entry = InterruptionEntry { off_ns: 1000, switches: 2, voluntary: 1, flags, ..Default::default() };
+/// let by_reason = entry.off_by_reason();
+/// assert_eq!((by_reason[off_reason::ASLEEP], by_reason.iter().sum::<u64>()), (500, 1000));
+/// ```
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct InterruptionEntry {
@@ -98,11 +108,23 @@ pub mod interruptions_by {
 }
 
 /// [`InterruptionEntry::record`] in a live segment: the number of the chunk's draw, and the record in the chunk.
+///
+/// ```
+/// use mpitrace_format::layout::{live_record, of_live_record};
+///
+/// assert_eq!(of_live_record(live_record(12, 345)), (12, 345));
+/// ```
 pub const fn live_record(draw: u64, record: u32) -> u64 {
     draw << RECORD_BITS | record as u64
 }
 
 /// The draw and the record of [`live_record`].
+///
+/// ```
+/// use mpitrace_format::layout::of_live_record;
+///
+/// assert_eq!(of_live_record(12 << 16 | 345), (12, 345));
+/// ```
 pub const fn of_live_record(record: u64) -> (u64, u32) {
     (record >> RECORD_BITS, (record & ((1 << RECORD_BITS) - 1)) as u32)
 }

@@ -54,17 +54,38 @@ pub const MOST_MESSAGES: u32 = 1 << 17;
 const IN_KIB: u64 = 1 << 31;
 
 /// The bytes of a message as a live record stores them.
+///
+/// ```
+/// use mpitrace_format::layout::{message_bytes, stored_bytes};
+///
+/// assert_eq!(message_bytes(stored_bytes(1000)), 1000);
+/// // From 2 GiB on in KiB, rounded down.
+/// assert_eq!(message_bytes(stored_bytes((5 << 30) + 7)), 5 << 30);
+/// ```
 pub fn stored_bytes(bytes: u64) -> u32 {
     if bytes < IN_KIB { bytes as u32 } else { (IN_KIB | (bytes >> 10).min(IN_KIB - 1)) as u32 }
 }
 
 /// The bytes that were stored.
+///
+/// ```
+/// use mpitrace_format::layout::message_bytes;
+///
+/// assert_eq!((message_bytes(64), message_bytes(1 << 31 | 3)), (64, 3072));
+/// ```
 pub fn message_bytes(stored: u32) -> u64 {
     let stored = u64::from(stored);
     if stored < IN_KIB { stored } else { (stored - IN_KIB) << 10 }
 }
 
 /// The position that a record in a block has: from it the bytes follow, and it counts on while they stay the same.
+///
+/// ```
+/// use mpitrace_format::layout::message_position;
+///
+/// // Messages of equal size have positions that follow each other.
+/// assert_eq!(message_position(64, 8), message_position(64, 7) + 1);
+/// ```
 pub fn message_position(stored: u32, number: u64) -> u64 {
     (1 << 63 | u64::from(stored)) + (number & u64::from(u32::MAX))
 }

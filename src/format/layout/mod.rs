@@ -42,12 +42,24 @@ pub const MOST_RANKS: u32 = 1 << 24;
 pub const BYTE_ORDER_MARK: u32 = 0x0102_0304;
 
 /// A fixed-size name as text.
+///
+/// ```
+/// use mpitrace_format::layout::{name_bytes, name_of};
+///
+/// assert_eq!(name_of(&name_bytes("duration")), "duration");
+/// ```
 pub fn name_of(name: &[u8; 32]) -> &str {
     let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
     std::str::from_utf8(&name[..end]).unwrap_or("?")
 }
 
 /// Text as a fixed-size name, cut at a character's boundary.
+///
+/// ```
+/// use mpitrace_format::layout::name_bytes;
+///
+/// assert_eq!(name_bytes("enter")[..6], *b"enter\0");
+/// ```
 pub fn name_bytes(text: &str) -> [u8; 32] {
     let mut end = text.len().min(32);
     while !text.is_char_boundary(end) {
@@ -59,6 +71,12 @@ pub fn name_bytes(text: &str) -> [u8; 32] {
 }
 
 /// `value` rounded up to a multiple of `step`.
+///
+/// ```
+/// use mpitrace_format::layout::{PAGE, round_up};
+///
+/// assert_eq!([0, 1, 4096, 4097].map(|value| round_up(value, PAGE)), [0, 4096, 4096, 8192]);
+/// ```
 pub const fn round_up(value: u64, step: u64) -> u64 {
     value.div_ceil(step) * step
 }

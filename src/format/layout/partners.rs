@@ -3,6 +3,14 @@
 use bytemuck::{Pod, Zeroable};
 
 /// Values of [`PartnerEntry::partner`], of [`AwaitedMessage::partner`] and of the column [`super::P2P_PARTNER`].
+///
+/// ```
+/// use mpitrace_format::layout::partner::{NONE, any, any_source, known, place};
+///
+/// assert_eq!((place(known(3, 12)), any_source(known(3, 12))), (Some((3, 12)), None));
+/// assert_eq!((place(any(3)), any_source(any(3))), (None, Some(3)));
+/// assert_eq!((place(NONE), any_source(NONE)), (None, None));
+/// ```
 pub mod partner {
     /// No rank: MPI_PROC_NULL, or a request that was complete when it was made.
     pub const NONE: u64 = 0;

@@ -3,6 +3,14 @@
 /// The level of a call with this number (the lower half of its position, or of the repetition of a region) on a
 /// communicator with this key. Of all calls 1 in 2^k has a level of k or more: those are kept where k is the rank's
 /// level. A hash, so that no rhythm of the program is met.
+///
+/// ```
+/// use mpitrace_format::layout::level;
+///
+/// // About one call in eight has a level of 3 or more.
+/// let kept = (0..8000).filter(|&call| level([7, 9], call) >= 3).count();
+/// assert!((850..1150).contains(&kept), "{kept}");
+/// ```
 #[inline(always)]
 pub fn level(key: [u64; 2], number: u32) -> u32 {
     // The finalizer of splitmix64.

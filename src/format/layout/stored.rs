@@ -61,6 +61,13 @@ pub mod section {
 
 /// The records of a killed process that could not be recovered: where the folder of the segment had no room, they or
 /// what they refer to lay in private memory, which went with the process.
+///
+/// ```
+/// use mpitrace_format::layout::LostRecords;
+///
+/// assert!(!LostRecords::default().are_any());
+/// assert!(LostRecords { others: 1, ..LostRecords::default() }.are_any());
+/// ```
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct LostRecords {
@@ -85,6 +92,13 @@ impl LostRecords {
 }
 
 /// One section of a part.
+///
+/// ```
+/// use mpitrace_format::layout::SectionEntry;
+///
+/// let entry = SectionEntry { offset: 4096, count: 3, element_size: 8, ..SectionEntry::default() };
+/// assert_eq!(entry.end(), 4120);
+/// ```
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct SectionEntry {

@@ -77,6 +77,14 @@ pub mod communicator_flags {
 }
 
 /// One operation as one rank sees it.
+///
+/// ```
+/// use bytemuck::Zeroable;
+/// use mpitrace_format::layout::OperationEntry;
+///
+/// assert!(!OperationEntry::zeroed().is_region());
+/// assert!(OperationEntry { positions_from: 3 << 30, ..OperationEntry::zeroed() }.is_region());
+/// ```
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct OperationEntry {
@@ -118,6 +126,17 @@ impl OperationEntry {
 }
 
 /// Where a thread is outside of the recorded calls: values of [`ThreadEntry::activity`].
+///
+/// ```
+/// use mpitrace_format::layout::activity::{COMPUTING, POINT_TO_POINT, decoded, in_function, left, next};
+///
+/// // The name of MPI_Recv lies at 512 in the area of strings.
+/// let first = next(0, in_function(POINT_TO_POINT, 512));
+/// assert_eq!(decoded(first), (POINT_TO_POINT, 512));
+/// // The same call again is another word, and so is a thread that has left it.
+/// assert_ne!(next(first, in_function(POINT_TO_POINT, 512)), first);
+/// assert_eq!(decoded(left(first)).0, COMPUTING);
+/// ```
 pub mod activity {
     /// Not in MPI, or in a call that is not seen.
     pub const COMPUTING: u32 = 0;

@@ -64,6 +64,15 @@ mod scheme {
 }
 
 /// Which calls are numbered together.
+///
+/// ```
+/// use mpitrace_format::packed::Numbering;
+///
+/// // Two operations on one communicator, then one on another.
+/// let mut numbering = Numbering::new(vec![0, 0]);
+/// numbering.extend([1].into_iter());
+/// assert_eq!((numbering.len(), numbering.is_empty()), (3, false));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Numbering {
     /// For each operation its communicator, which counts positions.
@@ -220,6 +229,33 @@ fn put_values(bytes: &mut Vec<u8>, values: &[u64]) {
 }
 
 /// A block, as it is read. Of columns that cannot be decoded there is nothing: another program has written them.
+///
+/// ```
+/// use mpitrace_format::packed::{Block, Numbering, Rows};
+///
+/// let numbering = Numbering::new(vec![0]);
+/// let mut rows = Rows {
+///     enter: vec![1000, 2000, 3000],
+///     exit: vec![1400, 2400, 0],
+///     position: vec![0, 1, 2],
+///     repetition: vec![0, 1, 2],
+///     operation: vec![0, 0, 0],
+///     others: Vec::new(),
+/// };
+/// let bytes = rows.pack(&numbering, 1, 0);
+/// let block = Block::parse(&bytes, &numbering).expect("a block");
+/// assert!(block.has_its_checksum() && block.bytes() == &bytes[..]);
+/// assert_eq!((block.records(), block.open(), block.delayed()), (3, Some(vec![2]), Some(0)));
+/// assert_eq!(block.lowest_entry(), Some(1000));
+/// assert!(block.first_of_consecutive().is_none_or(|first| first == 0));
+/// assert_eq!((block.highest_operation(), block.operations()), (Some(0), Some(vec![0; 3])));
+/// assert_eq!(block.times(), Some([rows.enter.clone(), rows.exit.clone()]));
+/// assert_eq!(block.values(mpitrace_format::packed::column::POSITION, &[0; 3]), Some(vec![0, 1, 2]));
+/// assert_eq!(block.rows().as_ref(), Some(&rows));
+/// rows.retain(&[true, false, true]);
+/// assert_eq!(rows.enter, [1000, 3000]);
+/// assert!(Block::parse(&bytes[..20], &numbering).is_none());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'b> {
     /// The header, which says what it is of.
@@ -293,7 +329,8 @@ impl<'b> Block<'b> {
         times::take_lowest(&mut self.column(column::ENTER)?)
     }
 
-    /// The first of the positions, where each is one more than the one before.
+    /// The first of the positions, where each is one more than the one before; `None`: they are not, or so few that they
+    /// are stored as they are.
     pub fn first_of_consecutive(&self) -> Option<u64> {
         match self.column(column::POSITION)?.split_first()? {
             (&scheme::COUNTED, rest) => self.numbering.counts(column::POSITION).only(rest),

@@ -59,6 +59,23 @@ impl BlockFileHeader {
 }
 
 /// The blocks of a file, one after the other. It needs memory for one of them.
+///
+/// ```
+/// use std::io::Write;
+///
+/// use bytemuck::Zeroable;
+/// use mpitrace_format::block_file::{BlockFileHeader, BlockReader};
+/// use mpitrace_format::layout::RankHeader;
+/// use mpitrace_format::packed::Numbering;
+///
+/// let (rank, numbering) = (RankHeader::zeroed(), Numbering::new(Vec::new()));
+/// let mut file = tempfile::tempfile()?;
+/// assert!(BlockReader::new(&file, &rank, &numbering).is_err(), "an empty file is none");
+/// file.write_all(bytemuck::bytes_of(&BlockFileHeader::new(&rank)))?;
+/// assert!(BlockFileHeader::is_in(&file, &rank));
+/// assert!(BlockReader::new(&file, &rank, &numbering)?.next_block()?.is_none());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct BlockReader<'f> {
     file: BufReader<&'f File>,
     numbering: &'f Numbering,

@@ -38,6 +38,17 @@ pub trait LiveTables {
 }
 
 /// A simulated clock, and what it goes by.
+///
+/// ```
+/// use bytemuck::Zeroable;
+/// use mpitrace_format::layout::RankHeader;
+/// use mpitrace_format::live_records::RankClock;
+///
+/// let rank = RankHeader { pretended_epoch: 1000, pretended_hz: 1e9, ..RankHeader::zeroed() };
+/// let clock = RankClock::new(&rank, "offset_ns=250").expect("a clock");
+/// assert_eq!((clock.local(1000), clock.local(0)), (1250, 0));
+/// assert!(RankClock::new(&rank, "offset=250").is_none());
+/// ```
 #[derive(Debug)]
 pub struct RankClock {
     clock: SimulatedClock,
@@ -65,6 +76,15 @@ fn number_in_part(header: &SegmentHeader, index: usize) -> Option<u32> {
 }
 
 /// The columns that a part may have, without those of a simulated clock: their names and numbers.
+///
+/// ```
+/// use bytemuck::Zeroable;
+/// use mpitrace_format::layout::{COLUMNS, SegmentHeader};
+/// use mpitrace_format::live_records::columns;
+///
+/// // A segment without further columns.
+/// assert_eq!(columns(&SegmentHeader::zeroed()).len(), COLUMNS.len());
+/// ```
 pub fn columns(header: &SegmentHeader) -> Vec<StoredColumn> {
     let other = |index: usize| {
         let number = number_in_part(header, index)?;
@@ -75,6 +95,14 @@ pub fn columns(header: &SegmentHeader) -> Vec<StoredColumn> {
 }
 
 /// Columns with these names, numbered from `first` on.
+///
+/// ```
+/// use mpitrace_format::layout::name_of;
+/// use mpitrace_format::live_records::stored_columns;
+///
+/// let columns = stored_columns(5, &["init", "test"]);
+/// assert_eq!((columns[1].number, name_of(&columns[1].name)), (6, "test"));
+/// ```
 pub fn stored_columns(first: u32, names: &[&str]) -> Vec<StoredColumn> {
     let column = |(number, name): (u32, &&str)| StoredColumn { name: name_bytes(name), number, padding: 0 };
     (first..).zip(names).map(column).collect()
@@ -82,6 +110,38 @@ pub fn stored_columns(first: u32, names: &[&str]) -> Vec<StoredColumn> {
 
 /// The records of a chunk, as a part has them. `load` gives their values in a column that the chunk
 /// has in use; `clock` is the rank's simulated one. `None`: a column cannot be loaded, or a call is of no operation.
+///
+/// ```
+/// use bytemuck::Zeroable;
+/// use mpitrace_format::layout::{ChunkEntry, DURATION_FROM, NOT_RETURNED, SegmentHeader, live_columns, name_of};
+/// use mpitrace_format::live_records::{Counted, LiveTables, rows};
+///
+/// /// One operation, called twice.
+/// struct Tables;
+/// impl LiveTables for Tables {
+///     fn counted(&self, operation: u32) -> Option<Counted> {
+///         (operation == 0).then_some(Counted { calls: 2, positions_from: 0, on_communicator: Some(2) })
+///     }
+///     fn exit(&self, _: u64) -> Option<u64> {
+///         None
+///     }
+///     fn has_message(&self, _: u32) -> bool {
+///         false
+///     }
+/// }
+///
+/// let mut header = SegmentHeader::zeroed();
+/// header.rank.columns = 5;
+/// header.columns[..5].copy_from_slice(&live_columns(0)[..5]);
+/// // The first call took 400 ticks, the second one has not returned.
+/// let rows = rows(&header, &ChunkEntry::zeroed(), |column| Some(match name_of(&column.name) {
+///     "enter" => vec![1000, 2000],
+///     "duration" => vec![u64::from(DURATION_FROM) + 400, NOT_RETURNED.into()],
+///     "position" | "repetition" => vec![0, 1],
+///     _ => vec![0, 0],
+/// }), &Tables, None);
+/// assert_eq!(rows.map(|rows| (rows.exit, rows.position)), Some((vec![1400, 0], vec![0, 1])));
+/// ```
 pub fn rows(
     header: &SegmentHeader,
     entry: &ChunkEntry,
@@ -188,7 +248,7 @@ impl<'t, T: LiveTables> Counts<'t, T> {
 }
 
 /// The exits of calls that returned when their records were in a block already, by the number of the record in it.
-pub fn add_exits(rows: &mut Rows, late: &[(u32, u64)], clock: Option<&RankClock>) -> bool {
+pub(crate) fn add_exits(rows: &mut Rows, late: &[(u32, u64)], clock: Option<&RankClock>) -> bool {
     let mut is_changed = false;
     for &(record, tick) in late {
         let record = record as usize;
@@ -206,7 +266,7 @@ pub fn add_exits(rows: &mut Rows, late: &[(u32, u64)], clock: Option<&RankClock>
 const OUT_OF_ORDER: u32 = 1 << 12;
 
 /// The number with this lower half that is the last one up to a count that was reached since.
-pub fn number_before(count: u64, low: u32) -> u64 {
+pub(crate) fn number_before(count: u64, low: u32) -> u64 {
     let back = (count as u32).wrapping_sub(low).wrapping_add(OUT_OF_ORDER);
     count.wrapping_sub(back.into()).wrapping_add(OUT_OF_ORDER.into())
 }

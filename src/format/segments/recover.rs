@@ -1,4 +1,29 @@
 //! Makes a trace out of the segments that a killed job left in node-local memory.
+//!
+//! ```
+//! use mpitrace_format::metadata::encode;
+//! use mpitrace_format::recover::{by_job, leftovers, publish, recover_job, segments, write_parts};
+//! use mpitrace_testing::synthetic::SyntheticRank;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let (folders, output) = ([folder.path().to_owned()], folder.path().join("app.mpitrace"));
+//! // No job was killed here: there is nothing to recover, and nothing to remove.
+//! let jobs = by_job(leftovers(&folders, None)?);
+//! assert!(jobs.is_empty() && recover_job(&[], &output)?.is_none());
+//! for segment in segments(&folders, None)? {
+//!     assert!(segment.block_files().len() < 9 && segment.content()?.records() > 0);
+//!     segment.remove()?;
+//! }
+//! // The content of a rank becomes a trace.
+//! let rank = SyntheticRank::new(0, 1);
+//! let metadata = encode(&rank.metadata);
+//! let joined = publish(&[rank.content(&metadata)], 1, &output)?;
+//! assert_eq!((&joined.path, joined.parts), (&output, 1));
+//! let file = tempfile::tempfile()?;
+//! write_parts(&file, &[rank.content(&metadata)], 1)?;
+//! assert_eq!(file.metadata()?.len(), output.metadata()?.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};

@@ -2,6 +2,23 @@
 //!
 //! One reader serves Finalize, where the segment is the library's own mapping, and `recover`, where it is a file that a
 //! killed process left. Nothing in it is trusted: every offset and count is checked against the bytes there are.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use mpitrace_format::segment::{block_files, header, message_numbering, read, read_with};
+//!
+//! // What is no segment is refused, with the file's name and the reason.
+//! let (path, bytes) = (Path::new("a-segment"), [0; 64]);
+//! let refused = [
+//!     read(path, &bytes, false).map(|_| ()).expect_err("no segment"),
+//!     read_with(path, &bytes, false, Vec::new()).map(|_| ()).expect_err("no segment"),
+//!     header(path, &bytes).map(|_| ()).expect_err("no segment"),
+//!     block_files(path, &bytes).map(|_| ()).expect_err("no segment"),
+//! ];
+//! assert!(refused.iter().all(|error| error.to_string() == "a-segment: is too short to be a segment"));
+//! assert_eq!(message_numbering(3).len(), 3);
+//! ```
 
 mod lost;
 mod tables;
@@ -145,7 +162,7 @@ pub fn read_with<'a>(
 ///
 /// # Errors
 /// A damaged segment.
-pub fn end_at(path: &Path, bytes: &[u8], content: &mut Content<'_>, anchor: Anchor) -> Result<(), TraceError> {
+pub(crate) fn end_at(path: &Path, bytes: &[u8], content: &mut Content<'_>, anchor: Anchor) -> Result<(), TraceError> {
     let rank = &header(path, bytes)?.rank;
     let text = crate::strings::text(content.strings, rank.pretended).filter(|_| rank.pretended != 0);
     let clock = text.and_then(|text| RankClock::new(rank, &text));

@@ -7,6 +7,16 @@
 use bytemuck::{Pod, Zeroable};
 
 /// `reference = reference0 + (local - local0) * (1 + skew)`, in ticks.
+///
+/// ```
+/// use mpitrace_format::ticks::AffineMap;
+///
+/// // The reference is 1000 ticks ahead, and gains 10 in a million.
+/// let map = AffineMap { local0: 0, reference0: 1000, skew: 10e-6 };
+/// assert_eq!(map.apply(1_000_000), 1_001_010);
+/// assert_eq!(AffineMap::with_offset(5000, 70).apply(5001), 4931);
+/// assert_eq!(AffineMap::IDENTITY.after(&map), map);
+/// ```
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct AffineMap {

@@ -6,6 +6,15 @@ use std::f64::consts::{PI, TAU};
 use crate::decimal;
 
 /// A simulated clock: offset, constant drift, a drift that swings like a sine, and one step.
+///
+/// ```
+/// use mpitrace_format::ticks::SimulatedClock;
+///
+/// let clock = SimulatedClock::parse("offset_ns=500,ppm=10").expect("a clock");
+/// // A counter of 1 GHz, one second after it was right.
+/// assert_eq!(clock.local(1_000_000_000, 0, 1e9), 1_000_010_500);
+/// assert_eq!(SimulatedClock::parse("offset=500"), None);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SimulatedClock {
     /// Ahead of the true clock from the start, ns.
@@ -74,6 +83,14 @@ impl SimulatedClock {
 }
 
 /// Which ranks have which simulated clock: `1:offset_ns=1500000000,ppm=37;2-3,5:offset_ns=-2e9,ppm=-12`.
+///
+/// ```
+/// use mpitrace_format::ticks::Groups;
+///
+/// let groups = Groups::parse("1:ppm=37;2-3:offset_ns=-2e9").expect("two groups");
+/// assert_eq!((groups.of_rank(3), groups.of_rank(0)), ((2, "offset_ns=-2e9"), (0, "")));
+/// assert_eq!(Groups::parse("1:ppm=37;1-2:ppm=5"), None, "rank 1 twice");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Groups(Vec<Group>);
 

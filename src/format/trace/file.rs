@@ -2,6 +2,38 @@
 //!
 //! A trace is written under a temporary name beside its own, and renamed when every rank's part is whole, so that there
 //! is never half a trace under a trace's name.
+//!
+//! ```
+//! use mpitrace_format::file::{checksum, create_new, create_new_by, header, job, part_entry_offset, parts};
+//! use mpitrace_format::file::{parts_start, publish, publish_by, settle, synchronise, write_header};
+//! use mpitrace_format::file::write_part_entries;
+//! use mpitrace_format::layout::PartEntry;
+//! use mpitrace_format::metadata::encode;
+//! use mpitrace_testing::synthetic::SyntheticRank;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let wanted = folder.path().join("app.mpitrace");
+//! // A trace of one rank.
+//! let (taken, file) = create_new(&wanted, "token")?;
+//! let rank = SyntheticRank::new(0, 1);
+//! let metadata = encode(&rank.metadata);
+//! let content = rank.content(&metadata);
+//! let (offset, length) = (parts_start(1), content.length());
+//! assert!(part_entry_offset(1) <= offset);
+//! content.write_at(&file, offset)?;
+//! write_part_entries(&file, 0, &[PartEntry { offset, length, rank: 0, padding: 0 }])?;
+//! write_header(&file, [7; 16], 1, 1, offset + length, true)?;
+//! synchronise(&file)?;
+//! assert_eq!(parts(&file, 1)?[0].rank, rank.header);
+//! settle(file)?;
+//! // It has its name once it is whole; another one gets a number.
+//! assert_eq!(publish(&wanted, &taken, "token")?, wanted);
+//! let found = header(&wanted).expect("a trace");
+//! assert_eq!((job(&wanted), found.crc), (Some([7; 16]), checksum(&found)));
+//! let (second, ()) = create_new_by(&wanted, "other", &|partial, _| std::fs::write(partial, ""))?;
+//! assert_eq!(publish_by(&wanted, &second, "other", &|_| Ok(()))?, folder.path().join("app.2.mpitrace"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, Permissions};
@@ -65,6 +97,15 @@ pub fn settle(file: File) -> io::Result<()> {
 
 /// The permissions of a trace in this folder, before the umask. In one that all users can write to, but not rename or
 /// remove others' files in, it is for its user alone; where the folder sets the group, also for that to read.
+///
+/// ```
+/// use mpitrace_format::file::mode_in;
+///
+/// // A folder of one user.
+/// let folder = tempfile::tempdir()?;
+/// assert_eq!(mode_in(Some(folder.path())), 0o666);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn mode_in(folder: Option<&Path>) -> u32 {
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match mode_for_all(folder).map(|mode| mode.mode() & SETS_GROUP) {
@@ -79,12 +120,29 @@ const SETS_GROUP: u32 = 0o2000;
 const FOR_ALL: u32 = 0o1002;
 
 /// The permissions of a folder that is made for all users in this one; `None`: it is not for all users itself.
+///
+/// ```
+/// use mpitrace_format::file::mode_for_all;
+///
+/// let folder = tempfile::tempdir()?;
+/// assert_eq!(mode_for_all(folder.path()), None);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn mode_for_all(folder: &Path) -> Option<Permissions> {
     let mode = folder.metadata().ok()?.permissions().mode();
     (mode & FOR_ALL == FOR_ALL).then(|| Permissions::from_mode(0o1777 | mode & SETS_GROUP))
 }
 
 /// The name of a trace with its `%` signs filled in; those without a value stay.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use mpitrace_format::file::filled;
+///
+/// let name = filled("%x-%j.mpitrace".as_ref(), |sign| (sign == b'j').then(|| "17".to_owned()));
+/// assert_eq!(name, Path::new("%x-17.mpitrace"));
+/// ```
 pub fn filled(pattern: &OsStr, value: impl Fn(u8) -> Option<String>) -> PathBuf {
     let mut name = Vec::new();
     let mut rest = pattern.as_bytes();
@@ -168,7 +226,7 @@ pub fn write_header(
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_checked_header(file: &File, header: &FileHeader) -> io::Result<()> {
+pub(crate) fn write_checked_header(file: &File, header: &FileHeader) -> io::Result<()> {
     let header = FileHeader { crc: checksum(header), ..*header };
     file.write_all_at(bytemuck::bytes_of(&header), 0)
 }
@@ -180,6 +238,14 @@ pub fn checksum(header: &FileHeader) -> u32 {
 
 /// The name under which a trace is written before it is whole: `.NAME.TOKEN.partial` in the same folder. The token is
 /// one that no other writer has.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use mpitrace_format::file::partial_name;
+///
+/// assert_eq!(partial_name(Path::new("/data/a.mpitrace"), "9f"), Path::new("/data/.a.mpitrace.9f.partial"));
+/// ```
 pub fn partial_name(path: &Path, token: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -278,6 +344,15 @@ pub(crate) fn give_name(own: &Path, name: &Path, settle_folder: &dyn Fn(&Path) -
 
 /// The `number`-th of the names that a trace may take: `a.mpitrace`, `a.2.mpitrace`, ...; a name without an ending gets
 /// the number at its end.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use mpitrace_format::file::numbered;
+///
+/// assert_eq!(numbered(Path::new("a.mpitrace"), 1), Path::new("a.mpitrace"));
+/// assert_eq!(numbered(Path::new("a.mpitrace"), 2), Path::new("a.2.mpitrace"));
+/// ```
 pub fn numbered(path: &Path, number: u32) -> PathBuf {
     match path.extension() {
         _ if number == 1 => path.to_owned(),

@@ -62,6 +62,22 @@ struct Stored {
 ///
 /// # Errors
 /// The error that the file system reports. The parts are then in `own`, or in a file `NAME.TOKEN.N.joining.ENDING`.
+///
+/// ```
+/// use mpitrace_format::join::publish;
+/// use mpitrace_testing::synthetic::{self, SyntheticRank};
+///
+/// // Two nodes wrote a rank each; both traces are to have one name.
+/// let folder = tempfile::tempdir()?;
+/// let output = folder.path().join("app.mpitrace");
+/// for number in 0..2 {
+///     let part = folder.path().join(format!("node{number}"));
+///     synthetic::write(&part, &[SyntheticRank::new(number, 2)])?;
+///     let joined = publish(&part, &output, "token")?;
+///     assert_eq!((joined.path, joined.parts), (output.clone(), number + 1));
+/// }
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
     let mut own = Stored::open(own)?;
     let mut claims = 0;

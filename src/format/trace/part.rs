@@ -1,4 +1,40 @@
 //! Writes a rank's part of a trace: its header, a directory, tables with a checksum each, and the records in blocks.
+//!
+//! ```
+//! use mpitrace_format::layout::{PAGE, PartHeader};
+//! use mpitrace_format::metadata::encode;
+//! use mpitrace_format::packed::{Numbering, Rows};
+//! use mpitrace_format::part::{Blocks, checksum, copy};
+//! use mpitrace_testing::synthetic::SyntheticRank;
+//!
+//! // Two records become a block.
+//! let rows = Rows {
+//!     enter: vec![1000, 2000],
+//!     exit: vec![1400, 2400],
+//!     position: vec![0, 1],
+//!     repetition: vec![0, 1],
+//!     operation: vec![0, 0],
+//!     others: Vec::new(),
+//! };
+//! let mut blocks = Blocks::default();
+//! blocks.add(&rows, &Numbering::new(vec![0]), 1, 0);
+//! assert!(blocks.records == 2 && blocks.length() > 0);
+//! // The part of a rank with one call.
+//! let mut rank = SyntheticRank::new(0, 1).stamped();
+//! let barrier = rank.operation("MPI_Barrier", 0, 0);
+//! rank.call(barrier, 1000, 3000);
+//! let metadata = encode(&rank.metadata);
+//! let content = rank.content(&metadata);
+//! assert_eq!((content.records(), content.records_in_memory()[0].exit[0], content.length() % PAGE), (1, 3000, 0));
+//! assert!(content.finalize_times_offset().is_some());
+//! let (file, other) = (tempfile::tempfile()?, tempfile::tempfile()?);
+//! content.write_at(&file, 0)?;
+//! copy(&file, 0, &other, 0, content.length())?;
+//! assert_eq!(other.metadata()?.len(), content.length());
+//! let header = PartHeader { crc: 7, ..bytemuck::Zeroable::zeroed() };
+//! assert_eq!(checksum(&header, &[]), checksum(&PartHeader { crc: 8, ..header }, &[]), "of all but itself");
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 use std::fs::File;
 use std::io;
@@ -100,12 +136,12 @@ impl Blocks {
     }
 
     /// Adds a file, of which blocks are to be added.
-    pub fn add_file(&mut self, file: Arc<File>) {
+    pub(crate) fn add_file(&mut self, file: Arc<File>) {
         self.files.push(file);
     }
 
     /// Adds a block that lies in the file that was added last, at this place.
-    pub fn add_stored(&mut self, offset: u64, block: &Block<'_>) {
+    pub(crate) fn add_stored(&mut self, offset: u64, block: &Block<'_>) {
         self.count(block);
         let (file, end) = (self.files.len() - 1, offset + u64::from(block.header.length));
         match self.pieces.last_mut() {

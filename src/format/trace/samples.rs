@@ -20,6 +20,23 @@ const VERSION: u8 = 1;
 pub const EMPTY: u32 = 0;
 
 /// The observations of a run on a node.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use mpitrace_format::samples::Samples;
+///
+/// // Stack 2 is `sum`, called by `main`.
+/// let frames = ["main (app.c:3)", "sum (app.c:9)"].map(str::to_owned).to_vec();
+/// let samples = Samples { frames, stacks: vec![(0, 0), (1, 1)], ..Samples::default() };
+/// assert_eq!(samples.frames_of(2).collect::<Vec<_>>(), ["sum (app.c:9)", "main (app.c:3)"]);
+/// assert_eq!(Samples::beside(Path::new("app.mpitrace")), Path::new("app.mpitrace.observed"));
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("app.mpitrace.observed");
+/// std::fs::write(&path, samples.encode())?;
+/// assert_eq!(Samples::read(&path)?, samples);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
     /// The run's token.

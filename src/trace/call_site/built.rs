@@ -30,6 +30,18 @@ struct Built {
 /// The run metadata of a rank, with the compilers that its files name: `compiler` and `compiler_flags` of the library
 /// where they were not recorded, `program_compiler` and `program_flags` of the program. A file that is not the one of
 /// the run says nothing.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_trace::{call_site::built, reader::Trace};
+///
+/// let trace = Trace::open(&[path])?;
+/// // The program of this trace has no file: what was recorded stays as it is.
+/// assert_eq!(built::metadata(&trace.parts[0]), [("program".to_owned(), "app".to_owned())]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn metadata(part: &Part) -> Metadata {
     let mut found = part.metadata();
     let started = UNIX_EPOCH + Duration::from_nanos(part.info().first_anchor.realtime_ns);

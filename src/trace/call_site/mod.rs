@@ -17,9 +17,24 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-pub use resolver::{Resolver, debug_files};
+pub use resolver::Resolver;
+pub(crate) use resolver::debug_files;
 
 /// Where a call was made.
+///
+/// ```
+/// use mpitrace_trace::call_site::Site;
+///
+/// let site = Site {
+///     module: "/opt/app/bin/app".to_owned(),
+///     symbol: Some("exchange".to_owned()),
+///     file: Some("src/halo.c".to_owned()),
+///     line: Some(42),
+///     ..Site::default()
+/// };
+/// assert_eq!((site.module_name(), site.line_of_file()), ("app", "halo.c:42".to_owned()));
+/// assert_eq!(site.to_string(), "exchange at halo.c:42");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Site {
     /// The module's path, as it was traced; the file of a script in Python.

@@ -13,11 +13,18 @@ use super::{Site, debug_file};
 const DEBUG_FOLDERS: [&str; 1] = ["/usr/lib/debug"];
 
 /// The module with this build id and its debug files, the best first; none, if it is not there or another one.
-pub fn debug_files(module: &Path, build_id: Option<&str>) -> Vec<PathBuf> {
+pub(crate) fn debug_files(module: &Path, build_id: Option<&str>) -> Vec<PathBuf> {
     debug_file::candidates(module, build_id, &DEBUG_FOLDERS.map(PathBuf::from)).unwrap_or_default()
 }
 
 /// Resolves call sites. A module's debug data are read when its first site is asked for, and kept.
+///
+/// ```
+/// use mpitrace_trace::call_site::{Resolver, Unresolved};
+///
+/// let site = Resolver::new().resolve("/nowhere/libapp.so", None, 0x1234);
+/// assert_eq!((site.to_string(), site.unresolved), ("libapp.so+0x1234".to_owned(), Some(Unresolved::Gone)));
+/// ```
 pub struct Resolver {
     debug_folders: Vec<PathBuf>,
     /// By path and build id.
@@ -36,7 +43,7 @@ impl Resolver {
     }
 
     /// One that looks for separate debug files below these folders.
-    pub fn with_debug_folders(debug_folders: Vec<PathBuf>) -> Resolver {
+    pub(crate) fn with_debug_folders(debug_folders: Vec<PathBuf>) -> Resolver {
         Resolver { debug_folders, modules: HashMap::new() }
     }
 

@@ -11,6 +11,23 @@ use crate::operations::{NO_RECORD, Operation};
 use crate::reader::Trace;
 
 /// The algorithms of an operation's calls.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_trace::calls::algorithms::Seen;
+/// use mpitrace_trace::{operations::Operations, reader::Trace};
+///
+/// let trace = Trace::open(&[path])?;
+/// let operations = Operations::new(&trace);
+/// // A library whose algorithms are no functions of known names.
+/// let seen = Seen::new(&trace, "MPI_Allreduce");
+/// assert_eq!((&seen, seen.algorithm(1)), (&Seen::Never, None));
+/// assert_eq!(seen.calls(&trace, &operations.operations[0]), None);
+/// assert_eq!(seen.of_repetitions(&trace, &operations.operations[0]), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// The function is no collective that has some, or the trace is older.

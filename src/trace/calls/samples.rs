@@ -18,6 +18,36 @@ use crate::reader::{Part, Trace};
 const KERNEL: &str = "[kernel]";
 
 /// The samples of a trace.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_format::samples::{Samples, Thread};
+/// use mpitrace_trace::calls::samples::RunSamples;
+/// use mpitrace_trace::{operations::Operations, reader::Trace};
+///
+/// let trace = Trace::open(&[&path])?;
+/// let operations = Operations::new(&trace);
+/// assert!(RunSamples::open(&trace, &[path])?.is_none(), "no samples were taken");
+/// // Two samples of rank 0, in its first call and in its second one; the second one is in another function.
+/// let frames = ["sum (app.c:3)", "copy (app.c:9)"].map(str::to_owned).to_vec();
+/// let thread = Thread { samples: vec![(1_001_000, 1), (1_021_000, 2)], ..Thread::default() };
+/// let samples = Samples { frames, stacks: vec![(0, 0), (0, 1)], threads: vec![thread], ..Samples::default() };
+/// let run = RunSamples { samples, threads: vec![(0, vec![1_001_000, 1_021_000])] };
+/// let allreduce = &operations.operations[0];
+/// assert_eq!(run.in_calls(&trace, allreduce, false, 0..10).collect::<Vec<_>>(), [(0, 0, 0), (1, 0, 1)]);
+/// let found = run.in_repetitions(&trace, allreduce);
+/// assert_eq!(found, [(0, 1), (1, 2)]);
+/// let contrast = run.contrast(&found, |repetition| Some(repetition == 1));
+/// assert_eq!((contrast.samples, contrast.differences.iter().all(|found| found.by() > 0.0)), ([1, 1], true));
+/// // A sample costs some us, which are taken off.
+/// let mut run_time_ns = [5e5; 10];
+/// run_time_ns[1] += 3e3;
+/// run.correct(&trace, allreduce, &mut run_time_ns);
+/// assert!(run_time_ns[1] <= 5e5 + 3e3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct RunSamples {
     /// Texts and stacks; of its threads those that the trace has.

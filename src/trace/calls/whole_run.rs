@@ -77,6 +77,27 @@ fn quantiles<S: Serializer>(distribution: &[(f64, u64)], serializer: S) -> Resul
 }
 
 /// The operations of which some rank did not keep all calls, in order.
+///
+/// ```
+/// # use mpitrace_testing::synthetic::{self, SyntheticRank};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// use mpitrace_trace::calls::whole_run::all_calls;
+/// use mpitrace_trace::{clock::Clock, operations::Operations, reader::Trace};
+///
+/// let mut rank = SyntheticRank::new(0, 1);
+/// let barrier = rank.operation("MPI_Barrier", 0, 0);
+/// rank.call(barrier, 1000, 3000);
+/// rank.timed_call(barrier, 9000);
+/// synthetic::write(&path, &[rank])?;
+///
+/// let trace = Trace::open(&[path])?;
+/// let found = all_calls(&trace, &Operations::new(&trace), &Clock::new(&trace));
+/// assert_eq!((found[0].all.calls, found[0].all.kept, found[0].all.timed), (2, 1, 1));
+/// assert_eq!(found[0].all.sum_ns, 11_000.0);
+/// assert!(found[0].all.quantile_ns(1.0).is_some_and(|ns| (8_900.0..9_100.0).contains(&ns)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn all_calls(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<AllCalls> {
     if !trace.lacks_calls() {
         return Vec::new();

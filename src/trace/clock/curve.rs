@@ -35,6 +35,19 @@ pub struct Limits {
 }
 
 /// The offset of a clock over the run.
+///
+/// ```
+/// use mpitrace_format::ticks::AffineMap;
+/// use mpitrace_trace::clock::Curve;
+///
+/// // A clock that is 1000 ticks behind the reference and as fast.
+/// let curve = Curve::line(AffineMap::with_offset(5000, -1000));
+/// assert_eq!((curve.since(0, 5000), curve.base(), curve.pace(5000)), (6000.0, 1000, 1.0));
+/// assert_eq!((curve.offset_at(7000).offset, curve.knots().len()), (0.0, 1));
+/// assert_eq!(Curve::identity().since(100, 250), 150.0);
+/// let same = Curve::new(AffineMap::IDENTITY, 1000, curve.knots().to_vec(), Default::default(), false);
+/// assert_eq!(same, curve);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// From the local clock's ticks to ones of the reference's nominal frequency. Knots are in these.
@@ -92,7 +105,7 @@ impl Curve {
     }
 
     /// The pace, where it is the same at all times.
-    pub fn steady_pace(&self) -> Option<f64> {
+    pub(crate) fn steady_pace(&self) -> Option<f64> {
         self.knots.is_empty().then_some(1.0 + self.scale.skew)
     }
 

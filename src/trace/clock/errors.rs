@@ -1,4 +1,17 @@
 //! How far the times of a rank can be wrong.
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("app.mpitrace");
+//! # mpitrace_testing::synthetic::write_example(&path)?;
+//! use mpitrace_trace::{clock::Clock, reader::Trace};
+//!
+//! let trace = Trace::open(&[path])?;
+//! let clock = Clock::new(&trace);
+//! assert_eq!(clock.errors_ns(&trace), [0.0, 0.0]);
+//! assert_eq!(clock.of_part(1).largest_error_ns(&trace.parts[1]), 0.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::{Clock, RankClock};
 use crate::reader::{Part, Trace};

@@ -33,6 +33,27 @@ use mpitrace_synchronise::Method;
 use crate::reader::{Part, Trace};
 
 /// The clock of every rank of a trace.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_synchronise::Method;
+/// use mpitrace_trace::{clock::Clock, reader::Trace};
+///
+/// let trace = Trace::open(&[path])?;
+/// let clock = Clock::new(&trace);
+/// // Both ranks read one counter, of 1 GHz; time 0 is the first entry.
+/// assert_eq!((clock.domains.len(), clock.is_synchronised()), (1, true));
+/// let of_rank = clock.of_part(1);
+/// assert_eq!((of_rank.nanoseconds(1_000_500), of_rank.reference_ns(1_000_500)), (500.0, 500.0));
+/// assert_eq!((of_rank.frequency_hz(), of_rank.ticks_ns(3), of_rank.duration_ns(10, 4)), (1e9, 3.0, -6.0));
+/// // No comparison of the clocks of the processors is in this trace: no error is stated.
+/// assert_eq!((of_rank.error_ns(1_000_500), of_rank.hard_bounds_ns(1_000_500)), (None, None));
+/// assert_eq!(of_rank.curve(), &*clock.curves[0]);
+/// assert!(Clock::estimated_by(&trace, Method::Joint).is_err(), "the run has left no probes");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Clock {
     /// How the domains were synchronised; [`Method::None`] where there is one.

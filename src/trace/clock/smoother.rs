@@ -36,6 +36,18 @@ const USUAL_WALK: f64 = 1.0;
 const WALK_SPREAD: f64 = 3.0;
 
 /// The smoothed states, and the variance by which the rate walks in a second.
+///
+/// ```
+/// use mpitrace_trace::clock::{Measured, smooth};
+///
+/// // A clock that gains 10 ns/s, measured each second to 1 ns.
+/// let measured: Vec<Measured> = (0..10)
+///     .map(|s| Measured { at: f64::from(s), offset: 10.0 * f64::from(s), variance: 1.0, step: 0.0 })
+///     .collect();
+/// let (states, _) = smooth(&measured);
+/// assert_eq!(states.len(), 10);
+/// assert!((states[5].mean[0] - 50.0).abs() < 1.0 && (states[5].mean[1] - 10.0).abs() < 1.0);
+/// ```
 pub fn smooth(measured: &[Measured]) -> (Vec<State>, f64) {
     // Half decades from 0.001 to 10^4 ns/s per sqrt(s).
     let walks = (-6..=8).map(|half_decades| 10f64.powf(f64::from(half_decades) / 2.0));

@@ -17,6 +17,15 @@ pub struct Edge {
 ///
 /// Solves L x = b by conjugate gradients, where L is the graph's weighted Laplacian without node 0. On a hypercube it
 /// is well conditioned, and the number of steps does not grow with the nodes.
+///
+/// ```
+/// use mpitrace_trace::clock::{Edge, least_squares};
+///
+/// let edge = |from, to, difference| Edge { from, to, difference, weight: 1.0 };
+/// // Three clocks in a ring: the differences go together.
+/// let (offsets, _) = least_squares(3, &[edge(1, 0, 5.0), edge(2, 1, 2.0), edge(0, 2, -7.0)]);
+/// assert!((offsets[1] - 5.0).abs() < 1e-9 && (offsets[2] - 7.0).abs() < 1e-9);
+/// ```
 pub fn least_squares(nodes: usize, edges: &[Edge]) -> (Vec<f64>, Vec<f64>) {
     let mut right = vec![0.0; nodes];
     for edge in edges {

@@ -8,6 +8,21 @@ use super::Clock;
 use crate::reader::{Part, Trace};
 
 /// The errors over every entry and exit kept.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_trace::clock::{Clock, Truth};
+/// use mpitrace_trace::reader::Trace;
+///
+/// let trace = Trace::open(&[path])?;
+/// let clock = Clock::new(&trace);
+/// // No clock of this run was simulated: the true time is not known.
+/// assert!(Truth::new(&trace, &clock).is_none());
+/// assert!(Truth::between(&trace, &clock, 0.0, 1e9).is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Truth {
     /// The largest, ns.

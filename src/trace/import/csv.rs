@@ -21,6 +21,20 @@ const COLUMNS: &str = "iteration id, MPI rank, metric name, value";
 /// # Errors
 /// The file cannot be read; a row has another number of columns, or something in it that is no (finite) number;
 /// repetitions come twice or out of order; there is no run time at all, or not of a rank that has counters.
+///
+/// ```
+/// use mpitrace_trace::import::csv;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("allreduce.csv");
+/// let rows = "0,0,runtime,2000\n0,1,runtime,2500\n1,0,runtime,1900\n1,1,runtime,1800\n";
+/// std::fs::write(&path, format!("iteration,rank,metric,value\n{rows}"))?;
+/// let measured = csv::read(&path)?;
+/// assert_eq!((measured.ranks, measured.run_time_ns), (2, vec![2500.0, 1900.0]));
+/// std::fs::write(&path, "0,0,runtime,soon\n")?;
+/// assert!(csv::read(&path).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read(path: &Path) -> Result<Measured, ForeignError> {
     let mut lines = Lines::open(path)?;
     let mut metrics = Metrics::default();

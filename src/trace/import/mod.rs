@@ -18,6 +18,18 @@ use std::path::{Path, PathBuf};
 pub struct ForeignError(String);
 
 /// The repetitions of one operation, as a file has them.
+///
+/// ```
+/// use mpitrace_trace::import::csv;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("barrier.csv");
+/// std::fs::write(&path, "0,0,runtime,10\n1,0,runtime,11\n2,0,runtime,12\n")?;
+/// let mut measured = csv::read(&path)?;
+/// measured.limit_to(&(1..3));
+/// assert_eq!((measured.repetition, measured.run_time_ns), (vec![1, 2], vec![11.0, 12.0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
     /// The file.

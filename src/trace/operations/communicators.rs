@@ -30,6 +30,18 @@ pub struct Communicator {
 }
 
 /// The facts that give a communicator its name and its place among the others.
+///
+/// ```
+/// use mpitrace_format::layout::communicator_flags;
+/// use mpitrace_trace::operations::Origin;
+///
+/// let world = Origin { flags: communicator_flags::WORLD, ..Origin::default() };
+/// let rows = Origin { given: Some("rows".to_owned()), ..Origin::default() };
+/// let window = Origin { flags: communicator_flags::WINDOW, made_of: Some(1), ..Origin::default() };
+/// assert_eq!((world.class(), rows.class()), (0, 1));
+/// let names = Origin::names([&world, &rows, &window].into_iter());
+/// assert_eq!(names, ["MPI_COMM_WORLD", "rows", "window of rows"]);
+/// ```
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Origin {
     /// The name that the program gave it.

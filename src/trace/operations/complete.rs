@@ -35,6 +35,19 @@ impl Completeness {
 }
 
 /// The rows of the complete repetitions. Where they follow each other, they take no memory.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_trace::{operations::Operations, reader::Trace};
+///
+/// let trace = Trace::open(&[path])?;
+/// let complete = Operations::new(&trace).operations[0].complete();
+/// assert_eq!((complete.len(), complete.is_empty(), complete.get(3)), (10, false, 3));
+/// assert_eq!(complete.truncated(4).len(), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CompleteRows {
     /// The first of all rows; each one behind it is complete if none are listed.

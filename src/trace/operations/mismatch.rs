@@ -6,6 +6,24 @@
 //! two may pass different amounts. Of the v-variants the amounts are those of one rank alone; only of Scatterv the root
 //! has stored the sum of what all get. Data types are compared by their signatures, where these are known
 //! ([`mpitrace_functions::types`]).
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("app.mpitrace");
+//! # mpitrace_testing::synthetic::write_example(&path)?;
+//! use mpitrace_trace::operations::{Called, MismatchKind, difference};
+//! use mpitrace_trace::reader::Trace;
+//!
+//! let trace = Trace::open(&[path])?;
+//! let part = &trace.parts[0];
+//! let [sum, barrier] = [0, 1].map(|index| Called::new(part, &part.operations()[index], &part.communicators()[0]));
+//! assert_eq!(difference(&[&sum.signature, &barrier.signature]), Some(MismatchKind::Function));
+//! assert_eq!(MismatchKind::Function.name(), "function");
+//! let call = sum.of_ranks(vec![0, 3]);
+//! assert_eq!((call.function.as_str(), call.bytes), ("MPI_Allreduce", Some(8)));
+//! assert_eq!(Called::of_call(&call).function(), "MPI_Allreduce");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::BTreeMap;
 

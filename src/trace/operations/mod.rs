@@ -49,6 +49,29 @@ use crate::run_time::RunTime;
 pub const NO_RECORD: u32 = u32::MAX;
 
 /// The operations of a trace.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_trace::{clock::Clock, operations::Operations, reader::Trace, run_time::RunTime};
+///
+/// let trace = Trace::open(&[path])?;
+/// let mut operations = Operations::new(&trace);
+/// assert_eq!(operations.mismatched(), 0);
+/// let [allreduce, barrier] = &mut operations.operations[..] else { panic!("two operations") };
+/// assert!(!allreduce.key.has_request() && barrier.key.has_request());
+/// assert!(!barrier.key.is_blocking_barrier(), "it is started and completed apart");
+/// // The fourth repetition is the fourth record of each rank.
+/// assert!(allreduce.is_complete(3));
+/// assert_eq!(allreduce.records(3).iter().collect::<Vec<u32>>(), [3, 3]);
+/// let (repetition, run_time_ns) = allreduce.run_times(&trace, &Clock::new(&trace), RunTime::Last);
+/// assert_eq!((repetition.len(), run_time_ns[0]), (10, 2000.0));
+/// allreduce.limit_to(&(2..5));
+/// assert_eq!((allreduce.looked_at(), allreduce.repetitions(), allreduce.complete().len()), (2..5, 3, 3));
+/// assert_eq!(allreduce.complete_rows().collect::<Vec<usize>>(), [2, 3, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Operations {
     /// By number: [`Communicator::id`] is the index.
@@ -91,6 +114,17 @@ pub struct OperationKey {
 }
 
 /// A place in the program: where a call returns to.
+///
+/// ```
+/// use mpitrace_trace::operations::CallSite;
+///
+/// let site = CallSite::parse("/opt/my app/bin/app 5f3a 1b20").expect("a call site");
+/// assert_eq!((site.module.as_str(), site.offset), ("/opt/my app/bin/app", 0x1b20));
+/// assert_eq!(site.build_id.as_deref(), Some("5f3a"));
+/// // The module is not on this machine.
+/// assert_eq!(site.resolve().to_string(), "app+0x1b20");
+/// assert_eq!(CallSite::parse("nothing"), None);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CallSite {
     /// The module's path.

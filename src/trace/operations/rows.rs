@@ -9,6 +9,19 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The records of one repetition.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_trace::{operations::Operations, reader::Trace};
+///
+/// let trace = Trace::open(&[path])?;
+/// let operations = Operations::new(&trace);
+/// let row = operations.operations[0].records(7);
+/// assert_eq!((row.get(1), row.iter().len()), (7, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RepetitionRow<'o> {
     records: &'o [u32],
@@ -196,6 +209,14 @@ impl Rows {
 }
 
 /// The numbers of the repetitions, ascending: runs in which each is one more than the one before.
+///
+/// ```
+/// use mpitrace_trace::operations::Numbers;
+///
+/// let numbers: Numbers = [0, 1, 2, 9].into_iter().collect();
+/// assert_eq!((numbers.len(), numbers.is_empty(), numbers.get(3), numbers.last()), (4, false, 9, Some(9)));
+/// assert_eq!(numbers.iter().sum::<u64>(), 12);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
     /// The first row of each run and its number.

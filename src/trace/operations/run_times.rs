@@ -1,4 +1,21 @@
 //! The run times of an operation's repetitions, block by block.
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("app.mpitrace");
+//! # mpitrace_testing::synthetic::write_example(&path)?;
+//! use mpitrace_trace::{clock::Clock, operations::Operations, reader::Trace, run_time::RunTime};
+//!
+//! let trace = Trace::open(&[path])?;
+//! let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
+//! let allreduce = &operations.operations[0];
+//! assert_eq!(allreduce.run_time_values(&trace, &clock, RunTime::Local), [2500.0; 10]);
+//! let complete = allreduce.complete();
+//! assert_eq!(allreduce.run_times_of(&trace, &clock, RunTime::Last, &complete, 0..3), [2000.0; 3]);
+//! let (enter, exit) = allreduce.ticks_of(1, &trace.parts[1], &complete, 0..1);
+//! assert_eq!((enter, exit), (vec![1_000_500], vec![1_002_500]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::ops::Range;
 

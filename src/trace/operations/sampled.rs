@@ -2,6 +2,29 @@
 //!
 //! A rank knows how long all calls of an operation took together. The calls of a repetition that is kept stand for as
 //! many as their time goes into that: an estimate by ratio, exact for the run time, and near for what goes with it.
+//!
+//! ```
+//! # use mpitrace_testing::synthetic::{self, SyntheticRank};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("app.mpitrace");
+//! use mpitrace_trace::{operations::Operations, reader::Trace};
+//!
+//! let mut rank = SyntheticRank::new(0, 1);
+//! let barrier = rank.operation("MPI_Barrier", 0, 0);
+//! // Of 256 calls of 2 us each about every fourth is kept: a sample of level 2.
+//! (0..256).for_each(|call| rank.sampled_call(barrier, 10_000 * (call + 1), 10_000 * (call + 1) + 2000, 2));
+//! synthetic::write(&path, &[rank])?;
+//!
+//! let trace = Trace::open(&[path])?;
+//! assert!(trace.is_sample() && trace.parts[0].is_sample());
+//! let operations = Operations::new(&trace);
+//! let sampled = operations.operations[0].sampled.as_ref().expect("a sample");
+//! let rows = 0..operations.operations[0].repetition.len();
+//! let stand_for: f64 = rows.map(|row| sampled.weight(row, 0, barrier)).sum();
+//! assert!((stand_for - 256.0).abs() < 1.0, "{stand_for} calls");
+//! assert_eq!(sampled.longer(0, barrier), 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::sync::Arc;
 

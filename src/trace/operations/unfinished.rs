@@ -6,6 +6,32 @@ use super::{NO_RECORD, Operation, Operations};
 use crate::reader::{Part, Trace};
 
 /// A repetition that some rank entered and did not leave.
+///
+/// ```
+/// # use mpitrace_testing::synthetic::{self, SyntheticRank};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// use mpitrace_format::layout::state;
+/// use mpitrace_trace::{operations::Operations, reader::Trace};
+///
+/// // Rank 0 is in a barrier that rank 1 never enters.
+/// let ranks = [0, 1].map(|number| {
+///     let mut rank = SyntheticRank::new(number, 2);
+///     rank.header.state = state::RUNNING;
+///     let barrier = rank.operation("MPI_Barrier", 0, 0);
+///     rank.call(barrier, 1000, 3000);
+///     if number == 0 {
+///         rank.call(barrier, 9000, 0);
+///     }
+///     rank
+/// });
+/// synthetic::write(&path, &ranks)?;
+///
+/// let trace = Trace::open(&[path])?;
+/// let unfinished = &Operations::new(&trace).unfinished(&trace)[0];
+/// assert_eq!((unfinished.repetition, &unfinished.inside[..], &unfinished.never_entered[..]), (1, &[0][..], &[1][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unfinished {
     /// The operation's number.

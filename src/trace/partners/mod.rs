@@ -7,6 +7,23 @@ use crate::operations::Operations;
 use crate::reader::Trace;
 
 /// The world ranks of the ranks of all communicators of a trace.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_format::layout::partner;
+/// use mpitrace_trace::{operations::Operations, partners::Partners, reader::Trace};
+///
+/// let trace = Trace::open(&[path])?;
+/// let partners = Partners::new(&trace, &Operations::new(&trace));
+/// // Rank 1 of the first communicator that rank 0 has: MPI_COMM_WORLD.
+/// let stored = partner::known(0, 1);
+/// assert_eq!(partners.world_rank(0, stored), Some(1));
+/// assert_eq!(partners.member(0, stored).map(|member| member.rank), Some(1));
+/// assert_eq!((partners.communicator(0, 0), partners.communicator(0, 9)), (Some(0), None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Partners {
     /// By communicator.

@@ -10,6 +10,30 @@ use mpitrace_statistics::parallel;
 use super::part::Part;
 
 /// The records of a block.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_format::layout::DISTURBED;
+/// use mpitrace_trace::reader::Trace;
+///
+/// let trace = Trace::open(&[path])?;
+/// let part = &trace.parts[1];
+/// assert_eq!((part.lowest_entry(), part.last_tick()), (Some(1_000_500), 1_303_000));
+/// assert_eq!(part.all_times().next(), Some((1_000_500, 1_002_500)));
+/// assert_eq!((part.delayed(), part.flagged([DISTURBED])), (0, [0]));
+/// let records = part.blocks().next().expect("a block");
+/// assert_eq!((records.range.clone(), records.open()), (0..11, vec![]));
+/// let [enter, exit] = records.times();
+/// assert_eq!((enter[10], exit[10]), (1_300_500, 1_303_000));
+/// // Ten calls of operation 0, then one of operation 1: each the next on the communicator.
+/// let operation = records.operation();
+/// assert_eq!((operation[9], operation[10]), (0, 1));
+/// assert_eq!((records.position()[10], records.repetition(&operation)[9..].to_vec()), (10, vec![9, 0]));
+/// assert_eq!(records.calls(), (operation, records.position()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Records<'p> {
     /// Which records of the part these are.
@@ -24,7 +48,7 @@ impl Part {
     }
 
     /// The block with this record, which is there.
-    pub fn block_with(&self, record: usize) -> Records<'_> {
+    pub(crate) fn block_with(&self, record: usize) -> Records<'_> {
         let number = self.block_number(record);
         self.block(number).unwrap_or_else(|| unreachable!("all blocks were parsed when the part was opened"))
     }

@@ -7,6 +7,20 @@ use mpitrace_format::segment::message_numbering;
 use super::part::Part;
 
 /// A message call of a rank, as far as it is of one message.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_trace::reader::Trace;
+///
+/// let trace = Trace::open(&[path])?;
+/// let part = &trace.parts[0];
+/// assert_eq!((part.message_calls(), part.message_operations().len()), (1, 1));
+/// let sent = part.message_records()[0];
+/// assert_eq!((sent.bytes, sent.enter, sent.exit), (64, 1_090_000, 1_090_300));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageRecord {
     /// Index of its operation ([`Part::message_operations`]).

@@ -34,6 +34,22 @@ pub use thread_runs::ThreadRun;
 pub use values::{Column, Cursor, Request};
 
 /// A run's trace: the parts of its ranks.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_trace::reader::Trace;
+///
+/// let trace = Trace::open(&[&path])?;
+/// assert_eq!((trace.world_size, trace.complete, trace.problems.len()), (2, true, 0));
+/// assert_eq!((trace.records(), trace.dropped(), trace.lost()), (22, 0, 0));
+/// // The file is given twice, and then is no trace.
+/// assert!(Trace::open(&[&path, &path]).is_err());
+/// std::fs::write(&path, "text")?;
+/// assert!(Trace::open(&[&path]).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Trace {
     /// In the order of their ranks.

@@ -25,6 +25,37 @@ pub(super) struct BlockPlace {
 }
 
 /// The record of one rank.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_format::layout::partner;
+/// use mpitrace_trace::reader::Trace;
+///
+/// let trace = Trace::open(&[path])?;
+/// let part = &trace.parts[1];
+/// assert_eq!((part.rank(), part.info().world_size, part.records()), (1, 2, 11));
+/// // All calls are there.
+/// assert!(!part.incomplete() && !part.lacks_calls());
+/// assert_eq!((part.dropped(), part.lost(), part.paused()), (0, 0, 0));
+/// assert_eq!(part.metadata(), [("program".to_owned(), "app".to_owned())]);
+/// // The tables; each text is a reference.
+/// let [allreduce, barrier] = part.operations() else { panic!("two operations") };
+/// assert_eq!(part.text(barrier.function).as_deref(), Some("MPI_Ibarrier"));
+/// assert_eq!((allreduce.calls, allreduce.bytes, part.communicators()[0].size), (10, 8, 2));
+/// // One thread has made all calls; it was 300 ticks in message calls, with rank 0.
+/// assert_eq!((part.threads().len(), part.runs()[0].count, part.waits_are_stamped()), (1, 11, true));
+/// assert!(part.init_thread().is_some_and(|(thread, times)| thread == 0 && times.ticks.iter().sum::<u64>() == 300));
+/// assert_eq!((part.thread_times().len(), part.last_stamps().len(), part.awaited(0).len()), (1, 0, 0));
+/// assert_eq!((part.partners()[0].partner, part.partners()[0].ticks), (partner::known(0, 0), 300));
+/// // Of the rest there is nothing in this trace.
+/// assert_eq!((part.counters().len(), part.syncs().len(), part.probes().len()), (0, 0, 0));
+/// assert_eq!((part.interruptions().len(), part.interruptions_of(3).len(), part.histograms().len()), (0, 0, 0));
+/// assert_eq!((part.finalize_enter(), part.rank_times().finalize_enter), (None, 0));
+/// assert!(part.finalize_times().is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Part {
     pub(crate) map: Arc<Mmap>,
@@ -78,7 +109,7 @@ impl Part {
     }
 
     /// The records that were lost, as far as that is known.
-    pub fn lost_records(&self) -> LostRecords {
+    pub(crate) fn lost_records(&self) -> LostRecords {
         self.table(section::LOST).first().copied().unwrap_or_default()
     }
 

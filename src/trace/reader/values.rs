@@ -29,6 +29,32 @@ pub struct Request {
 }
 
 /// The values of one column.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_format::layout::partner;
+/// use mpitrace_trace::reader::Trace;
+///
+/// let trace = Trace::open(&[path])?;
+/// let part = &trace.parts[0];
+/// // The eleventh call is the MPI_Ibarrier, with the cost of its request.
+/// assert_eq!((part.times_of(10), part.operation_of(10), part.position_of(10)), ((1_300_000, 1_303_000), 1, 10));
+/// let request = part.request_of(10).expect("requests");
+/// assert_eq!((request.init, request.test, request.wait, request.tests), (200, 100, 1000, 2));
+/// let [init, ..] = part.request_columns().expect("requests");
+/// assert_eq!(init.all().collect::<Vec<u64>>(), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 200]);
+/// assert!(!part.is_waited_for(10));
+/// // Before the sixth call the thread was 300 ticks in message calls.
+/// assert_eq!(part.p2p_column().map(|column| column.get(5)), Some(300));
+/// assert_eq!(part.p2p_partner_column().map(|column| column.get(5)), Some(partner::SEVERAL));
+/// // Neither algorithms nor counters nor true ticks were recorded.
+/// assert!(part.algorithm_column().is_none() && part.true_ticks().is_none());
+/// assert_eq!(part.counter_columns().count(), 0);
+/// assert!(part.counters().iter().all(|counter| part.counter_column(counter).is_none()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'p> {
     part: &'p Part,
@@ -58,7 +84,7 @@ impl Part {
     }
 
     /// Ticks at the entries and the exits of these records, in the place of what the two lists held.
-    pub fn read_times(&self, records: &[u32], enter: &mut Vec<u64>, exit: &mut Vec<u64>) {
+    pub(crate) fn read_times(&self, records: &[u32], enter: &mut Vec<u64>, exit: &mut Vec<u64>) {
         enter.clear();
         exit.clear();
         let mut rest = records;
@@ -87,7 +113,7 @@ impl Part {
     }
 
     /// As [`super::Records::repetition`].
-    pub fn repetition_of(&self, record: usize) -> u64 {
+    pub(crate) fn repetition_of(&self, record: usize) -> u64 {
         self.value(column::REPETITION, record)
     }
 
@@ -208,6 +234,19 @@ impl Part {
 }
 
 /// Reads values of one column, record after record: the block of the last one is at hand. Each thread has its own.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_trace::reader::Trace;
+///
+/// let trace = Trace::open(&[path])?;
+/// let (mut times, mut operation) = (trace.parts[0].times_cursor(), trace.parts[0].operation_cursor());
+/// let read: Vec<_> = [0, 10].map(|record| (times.times(record), operation.value(record))).into();
+/// assert_eq!(read, [((1_000_000, 1_002_500), 0), ((1_300_000, 1_303_000), 1)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Cursor<'p> {
     part: &'p Part,

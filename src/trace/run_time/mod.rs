@@ -16,6 +16,17 @@ pub struct Span {
 }
 
 /// Which of the three run times is meant.
+///
+/// ```
+/// use mpitrace_trace::run_time::{RunTime, Span};
+///
+/// let span = |enter_ns, exit_ns| Span { enter_ns, exit_ns, duration_ns: exit_ns - enter_ns };
+/// let ranks = [span(0.0, 2500.0), span(500.0, 2600.0)];
+/// let values = RunTime::ALL.map(|definition| definition.value(ranks.into_iter()));
+/// assert_eq!(values, [2500.0, 2600.0, 2100.0]);
+/// assert_eq!(RunTime::default().name(), "local");
+/// assert!(RunTime::Last.help().contains("last"));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RunTime {
     /// The longest time that any rank spent in the call: max(e_r - s_r).
@@ -55,6 +66,15 @@ names!(RunTime {
 });
 
 /// The times of the ranks in a repetition.
+///
+/// ```
+/// use mpitrace_trace::run_time::{RunTime, Span, Spans};
+///
+/// let mut spans = Spans::default();
+/// spans.add(Span { enter_ns: 10.0, exit_ns: 40.0, duration_ns: 30.0 });
+/// spans.add(Span { enter_ns: 20.0, exit_ns: 45.0, duration_ns: 25.0 });
+/// assert_eq!((spans.first_enter, spans.run_time(RunTime::Global)), (10.0, 35.0));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Spans {
     /// When the first rank entered, ns of global time.

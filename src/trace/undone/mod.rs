@@ -37,6 +37,17 @@ use crate::operations::{CallSite, Communicator, Operations, Unfinished};
 use crate::reader::{Part, Trace};
 
 /// All that a program has left undone.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_trace::{operations::Operations, reader::Trace};
+///
+/// let trace = Trace::open(&[path])?;
+/// assert!(Operations::new(&trace).undone(&trace).not_called.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Undone {
     /// For each communicator the first call that not all of its ranks made before all had come to `MPI_Finalize`.
@@ -73,6 +84,28 @@ pub struct NeverFreed {
 }
 
 /// The first call on a communicator that not all of its ranks made.
+///
+/// ```
+/// # use mpitrace_testing::synthetic::{self, SyntheticRank};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// use mpitrace_trace::{operations::Operations, reader::Trace};
+///
+/// // Rank 0 makes a second barrier that rank 1 does not make.
+/// let ranks = [2, 1].map(|calls| {
+///     let mut rank = SyntheticRank::new(2 - calls, 2);
+///     let barrier = rank.operation("MPI_Barrier", 0, 0);
+///     (0..u64::from(calls)).for_each(|call| rank.call(barrier, 1000 * call + 1000, 1000 * call + 1500));
+///     rank
+/// });
+/// synthetic::write(&path, &ranks)?;
+///
+/// let trace = Trace::open(&[path])?;
+/// let undone = Operations::new(&trace).undone(&trace);
+/// assert!(!undone.is_empty());
+/// assert_eq!((undone.not_called[0].sequence, &undone.not_called[0].ranks[..]), (1, &[1][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotCalled {
     /// The communicator's name.

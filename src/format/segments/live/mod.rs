@@ -18,6 +18,17 @@ use crate::layout::{RankHeader, SegmentHeader};
 use crate::{TraceError, segment};
 
 /// The segment of a process, living or not.
+///
+/// ```
+/// use mpitrace_format::live::Segment;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("notes.txt");
+/// std::fs::write(&path, "text")?;
+/// // It is no segment. Of one, the key of the job is asked for by its name.
+/// assert_eq!(Segment::open(&path, None).as_ref().and_then(Segment::job_key), None);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Segment {
     /// The file.
@@ -45,6 +56,14 @@ pub enum Holder {
 
 /// The segments of the user `uid` in these folders, of processes that live and of others. A folder that does not exist
 /// or cannot be read holds none; what is not a segment is passed over.
+///
+/// ```
+/// use mpitrace_format::live::segments;
+///
+/// let folder = tempfile::tempdir()?;
+/// assert!(segments(&[folder.path().to_owned(), "/nowhere".into()], 0).is_empty());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn segments(folders: &[PathBuf], uid: u32) -> Vec<Segment> {
     let paths = folders.iter().flat_map(|folder| paths(folder, Some(uid)).unwrap_or_default());
     paths.filter_map(|path| Segment::open(&path, Some(uid))).collect()
@@ -85,6 +104,14 @@ impl Segment {
 ///
 /// # Errors
 /// The file is no segment.
+///
+/// ```
+/// use mpitrace_format::live::read_header;
+///
+/// let error = read_header("a".as_ref(), &tempfile::tempfile()?).expect_err("an empty file");
+/// assert_eq!(error.to_string(), "a: is too short to be a segment");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn read_header(path: &Path, file: &File) -> Result<SegmentHeader, TraceError> {
     let mut header = SegmentHeader::zeroed();
     file.read_exact_at(bytemuck::bytes_of_mut(&mut header), 0)

@@ -5,6 +5,15 @@ use mpitrace_platform::ticks;
 use crate::layout::{Anchor, clock_source};
 
 /// The counter of a rank of this machine, one of [`clock_source`], and the system's clocks together.
+///
+/// ```
+/// use mpitrace_format::layout::clock_source;
+/// use mpitrace_format::live::now::anchor;
+///
+/// let now = anchor(clock_source::MONOTONIC_RAW);
+/// // The counter is the clock that it is read with.
+/// assert!(now.tick.abs_diff(now.raw_ns) <= now.width);
+/// ```
 pub fn anchor(source: u32) -> Anchor {
     anchor_by(|| match source {
         clock_source::MONOTONIC_RAW => nanoseconds(libc::CLOCK_MONOTONIC_RAW),
@@ -13,6 +22,13 @@ pub fn anchor(source: u32) -> Anchor {
 }
 
 /// A counter and the system's clocks together: of 16 tries the one that took the fewest ticks.
+///
+/// ```
+/// use mpitrace_format::live::now::{anchor_by, nanoseconds};
+///
+/// let now = anchor_by(|| nanoseconds(libc::CLOCK_MONOTONIC_RAW));
+/// assert!(now.raw_ns > 0 && now.realtime_ns > 0);
+/// ```
 pub fn anchor_by(now: impl Fn() -> u64) -> Anchor {
     let mut best = Anchor { width: u64::MAX, ..Anchor::default() };
     for _ in 0..16 {
@@ -29,6 +45,13 @@ pub fn anchor_by(now: impl Fn() -> u64) -> Anchor {
 }
 
 /// A clock of the system, ns.
+///
+/// ```
+/// use mpitrace_format::live::now::nanoseconds;
+///
+/// let before = nanoseconds(libc::CLOCK_MONOTONIC_RAW);
+/// assert!(nanoseconds(libc::CLOCK_MONOTONIC_RAW) >= before);
+/// ```
 #[inline(always)]
 pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -29,6 +29,19 @@ struct Settings {
 /// # Errors
 /// The file cannot be read; there is no line of titles, or one of a summary, or a second one; a row does not fit the
 /// titles, or has something in it that is no (finite) number; repetitions come twice or out of order.
+///
+/// ```
+/// use mpitrace_trace::import::reprompi;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("raw.txt");
+/// let rows = "MPI_Bcast 0 8 0.0000021\nMPI_Bcast 1 8 0.0000019\n";
+/// std::fs::write(&path, format!("#@nprocs=4\ntest nrep count runtime_sec\n{rows}"))?;
+/// let measured = &reprompi::read(&path)?[0];
+/// assert_eq!((measured.function.as_deref(), measured.ranks, measured.repetition.len()), (Some("MPI_Bcast"), 4, 2));
+/// assert!((measured.run_time_ns[0] - 2100.0).abs() < 1e-6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read(path: &Path) -> Result<Vec<Measured>, ForeignError> {
     let mut lines = Lines::open(path)?;
     let mut settings = Settings::default();

@@ -32,6 +32,20 @@ pub struct RankTimes<'a> {
 
 /// The completion times of an operation's repetitions. Ranks are added one by one, so that the columns of one rank lie
 /// in memory at a time.
+///
+/// ```
+/// use mpitrace_trace::run_time::completion_times::{CompletionTimes, RankTimes};
+///
+/// // One repetition of two ranks: in at 0 and 500 ns, out at 2,500 and 2,400 ns.
+/// let mut times = CompletionTimes::default();
+/// times.add(RankTimes { enter_ns: &[0.0], exit_ns: &[2500.0], duration_ns: &[2500.0] });
+/// times.add(RankTimes { enter_ns: &[500.0], exit_ns: &[2400.0], duration_ns: &[1900.0] });
+/// assert_eq!((times.local_ns(), times.global_ns(), times.last_ns()), (vec![2500.0], vec![2500.0], vec![2000.0]));
+/// assert_eq!((times.arrival_spread_ns(), times.exit_spread_ns()), (vec![500.0], vec![100.0]));
+/// assert_eq!(times.begin_ns(), [0.0]);
+/// assert_eq!((times.last_in(), times.last_out()), (&[1][..], &[0][..]));
+/// assert_eq!((times.ordering().checked, times.ordering().violated), (1, 0));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CompletionTimes {
     ranks: u32,

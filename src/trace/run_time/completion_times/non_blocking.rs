@@ -2,6 +2,22 @@
 //! the wait), and how much of it was hidden.
 
 /// The overheads of an operation's repetitions, the largest of all ranks; ns. Ranks are added one by one.
+///
+/// ```
+/// use mpitrace_trace::run_time::completion_times::{Overheads, Requests};
+///
+/// // 200 ns to start, 100 ns in one test, 700 ns to wait; complete after 3,000 ns.
+/// let request = Requests {
+///     init_ns: &[200.0],
+///     test_ns: &[100.0],
+///     wait_ns: &[700.0],
+///     tests: &[1.0],
+///     total_ns: &[3000.0],
+/// };
+/// let mut overheads = Overheads::default();
+/// overheads.add(request);
+/// assert_eq!((overheads.overhead_ns[0], overheads.work_ns[0], overheads.interval_ns[0]), (1000.0, 2000.0, 1000.0));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overheads {
     /// t_init + sum t_test + t_wait.
@@ -66,6 +82,14 @@ impl Overheads {
 ///
 /// So the OSU micro-benchmarks count it (util/osu_util_mpi.c), with t_overall - t_compute for the overhead, and for the
 /// blocking time that of the operation where nothing is computed.
+///
+/// ```
+/// use mpitrace_trace::run_time::completion_times::overlap;
+///
+/// assert_eq!(overlap(500.0, Some(2000.0)), Some(0.75));
+/// assert_eq!(overlap(3000.0, Some(2000.0)), Some(0.0));
+/// assert_eq!(overlap(500.0, None), None);
+/// ```
 pub fn overlap(overhead_ns: f64, blocking_ns: Option<f64>) -> Option<f64> {
     let blocking_ns = blocking_ns.filter(|time| *time > 0.0)?;
     Some(1.0 - overhead_ns / blocking_ns).filter(|overlap| overlap.is_finite()).map(|overlap| overlap.max(0.0))
