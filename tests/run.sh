@@ -9,7 +9,7 @@
 #     idle     what can only be told where nothing else runs
 #     mpi4py   mpi4py's whole test-suite on each library
 #     fuzz     each fuzz target for ten minutes
-#     deaths   each way in which a job can die, 100 times on each library at random moments
+#     deaths   each way in which a job can die, 100 times on each library at random moments, also over nodes
 #     causes   each cause that diagnose has to name, 100 times on each library
 #     mpich    MPICH's own test-suite on Debian's libraries; MPICH_TESTS names its folder test/mpi
 #     nfs      jobs on two emulated machines that share a folder by NFS
@@ -263,6 +263,7 @@ case $tier in
     deaths)
         export TESTS_SOAK="${TESTS_SOAK:-100}"
         step "each fault $TESTS_SOAK times" whole_programs all random_death::
+        step "$TESTS_SOAK ends over nodes by each launcher" whole_programs all cluster_deaths::
         ;;
     causes)
         export TESTS_SOAK="${TESTS_SOAK:-100}"

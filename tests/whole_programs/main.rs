@@ -20,6 +20,7 @@ mod capacity;
 mod causes;
 mod clocks;
 mod cluster;
+mod cluster_deaths;
 mod cluster_folders;
 mod cluster_jobs;
 mod cluster_killed;
@@ -107,6 +108,7 @@ fn main() {
         ("report", report::TESTS),
         ("hosts", hosts::TESTS),
         ("cluster", cluster::TESTS),
+        ("cluster_deaths", cluster_deaths::TESTS),
         ("cluster_folders", cluster_folders::TESTS),
         ("cluster_jobs", cluster_jobs::TESTS),
         ("cluster_killed", cluster_killed::TESTS),
@@ -180,6 +182,7 @@ fn main() {
         litter::sweep_all();
         tiers::write_seconds();
         random_death::write_table();
+        cluster_deaths::write_table();
         causes::write_table();
     }
     conclusion.exit();

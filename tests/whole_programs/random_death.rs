@@ -173,7 +173,7 @@ fn add(sum: &mut Sums, more: &Sums) {
 }
 
 /// How often each fault is tried in a soak.
-fn soak() -> Option<u32> {
+pub fn soak() -> Option<u32> {
     let number = env::var("TESTS_SOAK").ok()?;
     Some(number.parse().unwrap_or_else(|_| panic!("TESTS_SOAK={number} is not a number of tries")))
 }

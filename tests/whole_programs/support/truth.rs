@@ -63,24 +63,38 @@ impl Truth {
     }
 }
 
-/// Compares the trace of a run whose arrays kept the first records, and had room for all.
-pub fn compare(trace: &Trace, beside: &[&str], truths: &[Truth]) -> Compared {
-    let mut recorded = vec![[0_u64; FUNCTIONS.len()]; truths.len()];
+/// Calls of each of the functions that returned on a rank.
+pub type Recorded = [u64; FUNCTIONS.len()];
+
+/// The calls that returned, of each rank, in a trace and those beside it.
+pub fn recorded(trace: &Trace, beside: &[&str], ranks: usize) -> Vec<Recorded> {
+    let mut recorded = vec![Recorded::default(); ranks];
     for row in trace.dump(beside) {
         let kind = FUNCTIONS.iter().position(|function| *function == row.function);
         let kind = kind.unwrap_or_else(|| panic!("the program never calls {}", row.function));
         recorded[row.rank as usize][kind] += u64::from(row.exit_ns.is_some());
     }
+    recorded
+}
+
+/// Compares the trace of a run whose arrays kept the first records, and had room for all.
+pub fn compare(trace: &Trace, beside: &[&str], truths: &[Truth]) -> Compared {
+    let recorded = recorded(trace, beside, truths.len());
     let mut sum = Compared::default();
-    for (truth, recorded) in truths.iter().zip(recorded) {
+    truths.iter().zip(&recorded).for_each(|(truth, recorded)| sum.add(truth, recorded));
+    sum
+}
+
+impl Compared {
+    /// Adds what a rank counted, and what the trace has of it.
+    pub fn add(&mut self, truth: &Truth, recorded: &Recorded) {
         let mut more = 0;
         for (counted, recorded) in truth.returned.iter().zip(recorded) {
-            sum.lost += counted.saturating_sub(recorded);
+            self.lost += counted.saturating_sub(*recorded);
             more += recorded.saturating_sub(*counted);
         }
-        sum.returned += truth.calls();
+        self.returned += truth.calls();
         // One may have returned before the program could count it.
-        sum.invented += more.saturating_sub(1);
+        self.invented += more.saturating_sub(1);
     }
-    sum
 }
