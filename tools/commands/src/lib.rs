@@ -4,8 +4,6 @@
 //!
 //! The laboratory, whose commands are `mpitrace benchmark`, uses what is public.
 
-#![allow(missing_docs, reason = "fields and methods whose names say it all")]
-
 mod categorize;
 mod cli;
 mod clock;

@@ -2,8 +2,6 @@
 //! observed while they run, and the stacks of their threads. What comes in are command lines, process numbers and
 //! segments in memory. What goes out are ends, samples and stacks; the times of calls are not looked at here.
 
-#![allow(missing_docs, reason = "fields and methods whose names say it all")]
-
 pub mod launcher;
 pub mod mpi;
 pub mod observer;

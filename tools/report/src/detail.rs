@@ -16,10 +16,14 @@ const FULL: f64 = 12.0;
 /// Bytes of a point in two plots by each of three definitions of the run time.
 const PLACED: usize = 22 * 2 * 3;
 
+/// The size of what a page shows of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Detail {
+    /// Repetitions that are drawn as points at most.
     pub points: usize,
+    /// Bins of a histogram at most.
     pub bins: usize,
+    /// Steps of a distribution function at most.
     pub steps: usize,
     /// Rows and columns of a heat map.
     pub cells: (usize, usize),

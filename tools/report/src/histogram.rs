@@ -14,6 +14,7 @@ pub struct Histogram {
     pub from_ns: f64,
     /// The upper edge of the last, ns.
     pub to_ns: f64,
+    /// How many bins there are, the empty ones included.
     pub bins: usize,
     /// For each bin that is not empty: its number, and how many of each category.
     #[serde(serialize_with = "filled")]

@@ -5,8 +5,6 @@
 //! [`measured`] takes what a source has measured, and [`make`] makes a [`fingerprint::Report`] of it. All else only
 //! draws: every number comes out of [`make`].
 
-#![allow(missing_docs, reason = "fields and methods whose names say it all")]
-
 pub mod detail;
 pub mod fingerprint;
 pub mod histogram;

@@ -19,6 +19,7 @@ const TOGETHER: usize = 1 << 12;
 /// All complete repetitions of an operation.
 #[derive(Debug)]
 pub struct Measured<'a> {
+    /// The operation, and where its ranks ran.
     pub subject: Subject,
     /// Where it comes from.
     pub source: &'a Source,
@@ -34,10 +35,13 @@ pub struct Measured<'a> {
     pub slowest: Vec<u32>,
     /// The index into `ranks` of the one that came last; empty where that is not known.
     pub last_in: Vec<u32>,
+    /// Run times by rank and repetition; `None` for one rank, and where only run times are known.
     pub heat: Option<Heat>,
+    /// The errors of the clocks; `None`: not known.
     pub clock_error: Option<ClockError>,
     /// How much of its run times is the program's own computation, for people; `None`: none of it.
     pub own_work: Option<String>,
+    /// The counters of the operation.
     pub counters: Vec<Counter<'a>>,
 }
 

@@ -30,8 +30,11 @@ impl Default for Format {
 /// How a picture is written.
 #[derive(Clone, Copy, Debug)]
 pub enum Written {
+    /// A vector graphic for pages.
     Svg,
+    /// Pixels.
     Png,
+    /// A vector graphic for papers.
     Pdf,
 }
 

@@ -11,7 +11,9 @@ const OF_A_STRETCH: usize = 4;
 /// The rows to be drawn, ascending, and how they were chosen in words (empty: all rows).
 #[derive(Debug, Default)]
 pub struct Chosen {
+    /// Indices into all rows, ascending.
     pub rows: Vec<usize>,
+    /// How they were chosen, in words; empty: all rows.
     pub how: String,
 }
 

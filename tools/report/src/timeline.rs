@@ -31,22 +31,30 @@ pub struct Timeline {
     pub ranks: Vec<(u32, u32)>,
     /// From the first entry to the last exit, ns of global time.
     pub from_ns: f64,
+    /// The end of what is shown, ns of global time.
     pub to_ns: f64,
     /// Per mille of the time of the ranks of a row, row by row; the rest is computing, or is not recorded.
     pub waiting: Vec<Vec<u16>>,
+    /// As `waiting`, the time in calls of MPI without waiting.
     pub communicating: Vec<Vec<u16>>,
+    /// As `waiting`, the time off the processor.
     pub off_processor: Vec<Vec<u16>>,
+    /// The repetitions that are shown closely.
     pub details: Vec<Detail>,
 }
 
 /// The calls around a repetition.
 #[derive(Debug, Serialize)]
 pub struct Detail {
+    /// The operation's number.
     pub operation: usize,
+    /// The repetition's number.
     pub repetition: u64,
     /// For people.
     pub title: String,
+    /// The start of what is shown, ns of global time.
     pub from_ns: f64,
+    /// The end of it, ns of global time.
     pub to_ns: f64,
     /// World ranks that are shown.
     pub ranks: Vec<u32>,

@@ -16,6 +16,7 @@ use crate::output::{DataSink, Output};
 /// The output of a format.
 pub type Sink<'a> = dyn Write + Send + 'a;
 
+/// The place that an output goes to: standard output, a file, a device or a folder.
 pub struct Destination<'o> {
     place: Target,
     stdout: &'o mut Output,
@@ -66,6 +67,7 @@ impl<'o> Destination<'o> {
         Ok(Destination { place, stdout })
     }
 
+    /// True if it is a folder, which several files go to.
     pub fn is_folder(&self) -> bool {
         matches!(self.place, Target::Folder(_))
     }
@@ -75,6 +77,7 @@ impl<'o> Destination<'o> {
         matches!(self.place, Target::Stdout | Target::Device(_))
     }
 
+    /// The path, as messages name it; `-` for standard output.
     pub fn path(&self) -> &Path {
         match &self.place {
             Target::Stdout => Path::new("-"),

@@ -20,6 +20,7 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// A bar of so many steps, on standard error where that is a terminal.
     pub fn new(steps: u64) -> Self {
         Progress::styled(ProgressBar::new(steps), "{bar:40} {percent:>3} %, {elapsed} gone, {eta} left")
     }
@@ -61,6 +62,7 @@ impl Progress {
         self.bar.suspend(write)
     }
 
+    /// A step is done.
     pub fn step(&self) {
         self.bar.inc(1);
     }

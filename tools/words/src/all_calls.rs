@@ -8,6 +8,7 @@ fn quantile(counted: &Counted, p: f64) -> String {
     counted.quantile_ns(p).map(text::time).unwrap_or_default()
 }
 
+/// The line on one operation: its calls, those that were kept, and their time.
 pub fn line(all: &AllCalls) -> String {
     let Counted { calls, kept, sum_ns, .. } = all.all;
     let quantiles = match all.all.quantile_ns(0.5) {
@@ -23,6 +24,7 @@ pub fn line(all: &AllCalls) -> String {
     format!("{} of {}, {kept} kept{quantiles}", text::time(sum_ns), text::count(calls, "call"))
 }
 
+/// The table of operations of which not all calls were kept.
 pub fn table(found: &[AllCalls]) -> Table<'static> {
     let mut table = Table::new(&[
         number("operation"),

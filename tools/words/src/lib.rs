@@ -2,8 +2,6 @@
 //! undone, and the facts of `info`. What comes in are results of the analysis. What goes out are the structures that
 //! JSON is made of, and lines for people; nothing is read from a file or printed here.
 
-#![allow(missing_docs, reason = "fields and methods whose names say it all")]
-
 pub mod all_calls;
 pub mod description;
 pub mod info;

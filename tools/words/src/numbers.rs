@@ -4,8 +4,11 @@
 use mpitrace_show::text;
 use mpitrace_statistics::{Above, IntervalNs, Summary};
 
+/// A number of a summary, as words.
 pub struct NumberRow {
+    /// What it is.
     pub name: String,
+    /// The number with its unit.
     pub value: String,
     /// Both ends; empty where there is none.
     pub interval: String,
@@ -44,10 +47,12 @@ pub fn rows(summary: &Summary) -> Vec<NumberRow> {
     rows
 }
 
+/// The ends of an interval, with units.
 pub fn ends(interval: IntervalNs) -> String {
     format!("{} to {}", text::time(interval.lower_ns), text::time(interval.upper_ns))
 }
 
+/// Further facts of a summary, each as its name and its words: outliers, period, dependence, modes.
 pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if let Some(found) = summary.outliers {

@@ -14,7 +14,9 @@ const NS: f64 = 1e9;
 pub struct WhereFacts {
     /// The world rank; null: in `MPI_Init`, where no launcher has set it.
     pub rank: Option<u32>,
+    /// The state of the rank.
     pub state: State,
+    /// The function that it is in, or that it made last; `null`: not known.
     pub function: Option<String>,
     /// In a Wait call: the collective for whose request it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,9 +38,13 @@ pub struct WhereFacts {
 /// Why a job does not go on, by the keys of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StuckFacts {
+    /// The kind of the cause.
     pub kind: StuckKind,
+    /// The world ranks that the others wait for, or that wait for each other, ascending.
     pub ranks: Vec<u32>,
+    /// The communicator's name; `null`: it is not on one.
     pub communicator: Option<String>,
+    /// The sequence number of the call on that communicator; `null`: it is no collective call.
     pub sequence: Option<u64>,
     /// For so long none of them has moved; null: not known, of a trace.
     pub seconds: Option<f64>,
@@ -51,12 +57,15 @@ pub struct StuckFacts {
 /// For what a rank waits: a message, or a rank that has not come to a collective call. By the keys of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WaitFacts {
+    /// The world rank that waits.
     pub rank: u32,
+    /// The function that it is in.
     pub function: Option<String>,
     /// The world rank that it waits for; null: any of several, or not known.
     pub partner: Option<u32>,
     /// The tag of a message; negative: any; null: the call is of another kind.
     pub tag: Option<i32>,
+    /// The communicator's name; `null`: not known.
     pub communicator: Option<String>,
     /// How many messages the partner has sent this rank on that communicator.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,10 +73,12 @@ pub struct WaitFacts {
 }
 
 impl WhereFacts {
+    /// Where all ranks of a snapshot are, in order.
     pub fn all(snapshot: &Snapshot) -> Vec<WhereFacts> {
         snapshot.ranks.iter().map(|rank| WhereFacts::of_rank(snapshot, rank)).collect()
     }
 
+    /// A process that has not left `MPI_Init`, so that its rank is not known.
     pub fn in_init() -> WhereFacts {
         let function = Some("MPI_Init".to_owned());
         WhereFacts { rank: None, function, ..WhereFacts::of_rank(&Snapshot::default(), &RankNow::new(0, State::Init)) }
@@ -97,6 +108,7 @@ impl WhereFacts {
 }
 
 impl StuckFacts {
+    /// The facts of a verdict on a snapshot.
     pub fn new(snapshot: &Snapshot, stuck: &Stuck) -> StuckFacts {
         StuckFacts {
             kind: stuck.kind,
@@ -144,6 +156,7 @@ fn world_rank(message: &MessageWait) -> Option<u32> {
     }
 }
 
+/// The verdict on a snapshot as a sentence.
 pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
     let ranks = text::named_ranks(&stuck.ranks);
     let one = stuck.ranks.len() == 1;

@@ -26,6 +26,7 @@ pub fn late(because: Option<Because>) -> Option<&'static str> {
     })
 }
 
+/// What to look for where a rank was late for this reason; completes "to gain it, ...".
 pub fn advice(because: Because) -> &'static str {
     match because {
         Because::Asleep => "find the sleep, lock or file",

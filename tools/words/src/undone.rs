@@ -67,6 +67,7 @@ fn never_freed_line(found: &NeverFreed) -> Option<String> {
     (!counted.is_empty()).then(|| format!("left by some rank: {}", counted.join(", ")))
 }
 
+/// The first line of each kind of what was left undone.
 pub fn first_lines(undone: &Undone) -> Vec<String> {
     first_of_each(undone, 1).0
 }

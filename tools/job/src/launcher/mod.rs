@@ -14,10 +14,14 @@ use std::ffi::{OsStr, OsString};
 
 const PRELOAD: &str = "LD_PRELOAD";
 
+/// The environment by which the ranks of a job are traced.
 #[derive(Clone, Debug)]
 pub struct Tracer {
+    /// The path of libmpitrace.so.
     pub library: OsString,
+    /// The value of LD_PRELOAD in the environment of `mpitrace` itself, which the library is added to.
     pub preloaded: Option<OsString>,
+    /// Further variables of the ranks: names and values.
     pub variables: Vec<(OsString, OsString)>,
     /// The value of SLURM_EXPORT_ENV, which srun exports where it is not told otherwise.
     pub slurm_export: Option<OsString>,

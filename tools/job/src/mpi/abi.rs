@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::library::Library;
 
+/// The families of MPI libraries, by their binary interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Family {

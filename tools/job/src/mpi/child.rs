@@ -26,6 +26,7 @@ pub struct Ending<T> {
     pub answer: Option<T>,
     /// Why it did not end as it should, in one line.
     pub failure: Option<String>,
+    /// All that it wrote on standard error.
     pub stderr: String,
 }
 

@@ -6,6 +6,7 @@ use std::time::Instant;
 use mpitrace_platform::tsc;
 use serde::Serialize;
 
+/// The counter that time stamps are read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -17,6 +18,7 @@ pub enum Source {
     MonotonicRaw,
 }
 
+/// The counter that the tracer reads on this processor.
 pub fn source() -> Source {
     if cfg!(target_arch = "aarch64") {
         return Source::Cntvct;

@@ -9,13 +9,18 @@ use mpitrace_trace::reader::Trace;
 use super::child;
 use super::try_calls::{Request, Times, Tried};
 
+/// The conditions under which a library is tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'s> {
     /// libmpitrace.so; `None` tries the library by itself.
     pub tracer: Option<&'s OsStr>,
+    /// The MPI library.
     pub library: &'s Path,
+    /// The words before the program; none: it runs without a launcher.
     pub launcher: &'s [OsString],
+    /// The value of MPITRACE_EVENTS; `None`: no events are counted.
     pub events: Option<&'s str>,
+    /// The calls that are made.
     pub request: Request,
 }
 
@@ -28,6 +33,10 @@ pub struct Trial {
 }
 
 impl Setup<'_> {
+    /// Runs the trial.
+    ///
+    /// # Errors
+    /// It cannot be started, or its answer cannot be read.
     pub fn run(&self) -> Result<Trial> {
         // A rank on another host sees the working directory, if anything of this one's.
         let place = match self.launcher.is_empty() {

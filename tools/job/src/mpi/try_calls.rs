@@ -16,6 +16,7 @@ use super::abi::{Family, Handles};
 use super::library::{Allreduce, Finalize, Init, Library};
 use super::stamp;
 
+/// The calls of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// Turns: in each a block of traced calls, one of untraced calls and one of pairs of time stamps.

@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::abi::Family;
 use super::library::{Library, text_of};
 
+/// An MPI_T performance variable of a library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Performance {
     /// Its name, which MPITRACE_PVARS takes.
     pub name: String,
     /// `counter`, `timer`, `level`, ...
     pub class: String,
+    /// The library's own words on it; may be empty.
     pub description: String,
 }
 

@@ -20,6 +20,7 @@ use crate::process;
 /// The file is rewritten so often: Prometheus reads it every 15 s, or less often.
 pub const PERIOD: Duration = Duration::from_secs(5);
 
+/// The sums of a job's calls, in a file for Prometheus.
 pub struct Metrics {
     file: PathBuf,
     written: Option<Instant>,
@@ -28,6 +29,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
+    /// The metrics of the run with this number, to be written to a file in this folder.
     pub fn new(folder: &Path, run: u32) -> Metrics {
         let file = folder.join(format!("mpitrace-{run}.prom"));
         Metrics { file, written: None, sums: BTreeMap::new() }

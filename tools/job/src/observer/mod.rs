@@ -38,17 +38,21 @@ const LOOKS: u32 = 25;
 /// Ranks may end a little later than their launcher: on a busy machine 2 s were once too short.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// All that was seen of a job until its end.
 #[derive(Default)]
 pub struct Observed {
     /// A rank has entered `MPI_Init`.
     pub began: bool,
     /// The processes that have ended, the first one first: by [`End::at`], then by [`End::place`].
     pub ends: Vec<End>,
+    /// The samples, where any were to be taken.
     pub sampling: Option<Sampling>,
 }
 
+/// The end of a rank.
 #[derive(Debug)]
 pub struct End {
+    /// The path of its segment.
     pub segment: PathBuf,
     /// When its segment was seen to be closed or, without `place`, when its end was seen.
     pub at: Instant,
@@ -73,6 +77,7 @@ pub struct Seen {
     pub late: Duration,
 }
 
+/// The observer of a job: a thread that looks at the segments of its ranks.
 pub struct Observer {
     thread: Option<JoinHandle<Observed>>,
     /// The thread reads its other end, which is at its end when the job is.

@@ -24,6 +24,7 @@ const THREADS: Duration = Duration::from_millis(500);
 /// The bounds of samples a second: the kernel takes none in less than 10 us.
 pub const BOUNDS: std::ops::RangeInclusive<f64> = 1.0..=50_000.0;
 
+/// The sampler of the ranks on this node.
 pub struct Sampling {
     /// 0: none.
     hz: f64,
@@ -53,6 +54,7 @@ impl Sampling {
         is_asked.then_some(Sampling { hz, tree, threads, looked: None, error: None, takers })
     }
 
+    /// The longest time between two looks.
     pub fn pause(&self) -> Duration {
         if self.hz > 0.0 { PAUSE } else { takers::PAUSE }
     }
@@ -91,6 +93,7 @@ impl Sampling {
         }
     }
 
+    /// The descriptors that can be read when there are samples.
     pub fn descriptors(&self) -> impl Iterator<Item = RawFd> {
         self.threads.values().filter(|thread| !thread.has_ended).map(|thread| thread.sampled.descriptor())
     }

@@ -14,6 +14,7 @@ use crate::stacks::{Capture, Namer, Why};
 /// `--stuck`, where it is not given.
 const LONG: Duration = Duration::from_secs(10);
 const SHORTEST: Duration = Duration::from_millis(100);
+/// The longest time between two looks at a rank.
 pub const LONGEST: Duration = Duration::from_secs(2);
 /// A signal is not held for longer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -22,7 +23,9 @@ const LISTED: usize = 12;
 /// For how long a rank has not moved: at least and, where that is known, at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Still {
+    /// It has not moved for at least so long.
     pub least: Duration,
+    /// It has not moved for at most so long; `None`: not known.
     pub most: Option<Duration>,
 }
 
@@ -32,6 +35,7 @@ pub struct Standstill {
     shown: Option<Namer>,
 }
 
+/// A rank, as it was seen so far.
 pub struct Standing {
     segment: Segment,
     /// Changes whenever the rank moves.
@@ -53,6 +57,7 @@ impl Standstill {
         (stacks != Some("0")).then_some(asked)
     }
 
+    /// The time between two looks.
     pub fn pause(&self) -> Duration {
         (self.limit / 8).clamp(SHORTEST, LONGEST)
     }
@@ -89,6 +94,7 @@ impl Standstill {
 }
 
 impl Standing {
+    /// A rank with this segment that was not looked at so far.
     pub fn new(segment: Segment) -> Standing {
         let since = Instant::now();
         Standing { segment, number: 0, since, unlike: None, looked: None, is_tried: false, capture: None }
@@ -119,6 +125,7 @@ impl Standing {
         now::anchor(self.segment.rank.clock_source)
     }
 
+    /// The run metadata of the rank so far; `None`: the segment cannot be read.
     pub fn metadata(&self) -> Option<Metadata> {
         let copied = copy(&self.segment, 0).ok()?;
         metadata::decode(copied.content().ok()?.metadata)

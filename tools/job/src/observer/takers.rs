@@ -18,12 +18,14 @@ use mpitrace_words::names::user_name;
 use super::standing::Standing;
 use crate::stacks::threads_of;
 
+/// The time between two looks at who runs on the ranks' processors.
 pub const PAUSE: Duration = Duration::from_secs(1);
 /// The threads of a process are looked at where it has used so much processor time since the last look.
 const BUSY: Duration = Duration::from_millis(50);
 /// A rank's thread that was ready without a processor for less since the last look was not preempted.
 const NOTICED: u64 = 20_000_000;
 
+/// The processes that take processors from ranks.
 pub struct Takers {
     looked: Option<Instant>,
     tick: Duration,
@@ -61,6 +63,7 @@ impl Takers {
         (setting == Some("1")).then(|| Takers { looked: None, tick, before: HashMap::new(), ranks: BTreeMap::new() })
     }
 
+    /// Looks at these ranks, each with its process number, unless the last look was just now.
     pub fn look<'r>(&mut self, running: impl Iterator<Item = (u32, &'r Standing)>) {
         // The observer wakes up a little early.
         if self.looked.is_some_and(|looked| looked.elapsed() < PAUSE.mul_f64(0.9)) {

@@ -16,6 +16,7 @@ pub const NOT_STARTED: [u8; 2] = [NOT_EXECUTABLE, NOT_FOUND];
 /// The number that a shell adds to that of the signal that ended a command.
 const SIGNAL: i32 = 128;
 
+/// The number of the user that this process runs as.
 pub fn user() -> u32 {
     // SAFETY: getuid has no preconditions and cannot fail.
     unsafe { libc::getuid() }
@@ -46,6 +47,7 @@ pub fn hold() -> io::Result<io::PipeReader> {
     Ok(held)
 }
 
+/// Sends a signal on to the job, if there is one.
 pub fn hand_on(signal: u8) {
     let job = JOB.load(Ordering::Relaxed);
     if job != 0 && signal & IS_SENT == 0 {

@@ -28,9 +28,11 @@ const RESTARTED: &[libc::c_long] = &[
 /// Why there is no stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
+    /// It has ended.
     Ended,
     /// Another process traces it, by its number.
     Debugged(u32),
+    /// The system does not permit it.
     Forbidden,
     /// It did not stop, or its stack cannot be read.
     Unreadable,
@@ -50,8 +52,11 @@ pub struct Thread {
 /// The registers that a stack is unwound from. Those that are 0 are not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
+    /// The program counter.
     pub pc: u64,
+    /// The stack pointer.
     pub sp: u64,
+    /// The frame pointer.
     pub fp: u64,
     /// arm64: the return address.
     pub lr: u64,

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use super::timeline::Timeline;
 
+/// The fingerprints of a run, with what is shown above them.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// The name of the trace that it is of.
@@ -29,8 +30,11 @@ pub struct Report {
     pub complete: bool,
     /// The run time that is shown first.
     pub time: &'static str,
+    /// The name of the rule by which the warm-up ends.
     pub method: &'static str,
+    /// The facts of the run.
     pub run: Run,
+    /// All operations, a row each.
     pub overview: Vec<Overview>,
     /// The fingerprints that are shown, by number.
     pub fingerprints: Vec<Fingerprint>,
@@ -57,6 +61,7 @@ pub struct Run {
 /// An operation, and where its ranks ran.
 #[derive(Clone, Debug, Serialize)]
 pub struct Subject {
+    /// The operation.
     #[serde(flatten)]
     pub operation: Description,
     /// The world ranks on each node; empty where that is not known.
@@ -66,6 +71,7 @@ pub struct Subject {
 /// An operation's row among all of them.
 #[derive(Debug, Serialize)]
 pub struct Overview {
+    /// The operation.
     #[serde(flatten)]
     pub operation: Description,
     /// All its calls of all ranks in complete repetitions, ns; of a region, and of what was not traced, the sum of the
@@ -77,6 +83,7 @@ pub struct Overview {
     pub good_median: Option<Quantile>,
     /// 95 % take no longer.
     pub p95_ns: Option<f64>,
+    /// The number of the first repetition after the warm-up; `None`: there is no warm-up, or none that ends.
     pub warmup_end: Option<u64>,
     /// In the order of [`Category::ALL`].
     pub counts: [usize; 4],
@@ -84,12 +91,15 @@ pub struct Overview {
     pub shown: bool,
 }
 
+/// The fingerprint of an operation.
 #[derive(Debug, Serialize)]
 pub struct Fingerprint {
+    /// The operation, and where its ranks ran.
     #[serde(flatten)]
     pub subject: Subject,
     /// For each definition of the run time that there is.
     pub times: Vec<Timed>,
+    /// The repetitions that are drawn.
     pub points: Points,
     /// Rank by repetition; `None` for one rank, and where only run times are known.
     pub heat: Option<Heat>,
@@ -102,7 +112,9 @@ pub struct Fingerprint {
 /// The half widths of the 95 % intervals of the entries' global times, ns.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ClockError {
+    /// The median of the half widths, ns.
     pub median_ns: f64,
+    /// The largest of them, ns.
     pub max_ns: f64,
 }
 

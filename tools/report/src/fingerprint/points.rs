@@ -10,6 +10,7 @@ pub struct Points {
     pub of: usize,
     /// How they were chosen; empty where all are there.
     pub chosen: String,
+    /// The numbers of the repetitions, ascending.
     pub repetition: Vec<u64>,
     /// For each of [`Fingerprint::times`] the run times, ns.
     pub run_time_ns: Vec<Vec<f64>>,
@@ -19,17 +20,20 @@ pub struct Points {
     /// The algorithms of the MPI library, the most frequent first, and for each repetition the place of its own; empty
     /// where they are not several.
     pub algorithms: Vec<String>,
+    /// For each repetition its algorithm: an index into `algorithms`; empty where none is known.
     pub algorithm: Vec<usize>,
     /// The world rank that was in the call longest.
     pub slowest: Vec<u32>,
     /// The world rank that came last.
     pub last_in: Vec<u32>,
+    /// The counters.
     pub counters: Vec<Counter>,
 }
 
 /// A counter's values in the repetitions that are drawn.
 #[derive(Debug, Serialize)]
 pub struct Counter {
+    /// The counter's name.
     pub name: String,
     /// The unit that it counts in; empty where nothing tells.
     pub unit: String,

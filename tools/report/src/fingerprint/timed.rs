@@ -10,6 +10,7 @@ use mpitrace_statistics::categories::Remarks;
 /// The run times by one definition.
 #[derive(Debug, Serialize)]
 pub struct Timed {
+    /// The definition of the run time.
     pub time: RunTime,
     /// In the order of [`Category::ALL`](mpitrace_statistics::categories::Category::ALL).
     pub counts: [usize; 4],
@@ -39,6 +40,7 @@ pub struct Timed {
 /// The end of the warm-up by one rule.
 #[derive(Debug, Serialize)]
 pub struct Cut {
+    /// The name of the rule.
     pub method: &'static str,
     /// The first repetition after it; `None`: there is none.
     pub warmup_end: Option<u64>,
@@ -57,13 +59,18 @@ impl Cut {
     }
 }
 
+/// The box plot of some of the run times, with its name.
 #[derive(Clone, Debug, Serialize)]
 pub struct NamedBox {
     /// A category, or `all`.
     pub name: &'static str,
+    /// How many run times these are.
     pub count: usize,
+    /// The least of them, ns.
     pub min_ns: f64,
+    /// The greatest of them, ns.
     pub max_ns: f64,
+    /// The numbers of the box plot, ns.
     #[serde(flatten)]
     pub plot: BoxPlot,
 }

@@ -17,14 +17,19 @@ const SHOWN: f64 = 1.5;
 /// A set, by its name and its place among all.
 #[derive(Clone, Debug)]
 pub struct Set {
+    /// The name, as the legend has it.
     pub name: String,
+    /// Its place among all sets, from 0.
     pub place: usize,
 }
 
 /// The medians of a set at message sizes, with asterisks where they differ from those of the first set.
 pub struct Line {
+    /// The set.
     pub set: Set,
+    /// The message size in bytes, and the median of the run time, ns, with its interval.
     pub points: Vec<(f64, Quantile)>,
+    /// The message size in bytes, and the asterisks there.
     pub stars: Vec<(f64, &'static str)>,
 }
 

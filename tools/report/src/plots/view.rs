@@ -45,16 +45,19 @@ fn shape(category: Category) -> Shape {
 /// An operation by one definition of the run time.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
+    /// The fingerprint of the operation.
     pub fingerprint: &'a Fingerprint,
     /// The index of the definition.
     pub time: usize,
 }
 
 impl<'a> View<'a> {
+    /// The run times by the definition, summed up.
     pub fn timed(&self) -> &'a Timed {
         &self.fingerprint.times[self.time]
     }
 
+    /// The run times by the definition of the repetitions that are drawn, ns.
     pub fn run_times(&self) -> &'a [f64] {
         &self.fingerprint.points.run_time_ns[self.time]
     }

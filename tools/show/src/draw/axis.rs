@@ -19,9 +19,12 @@ pub enum AxisKind {
     Names,
 }
 
+/// An axis: the values from one end to the other, and their places.
 #[derive(Clone, Debug)]
 pub struct Axis {
+    /// The value at the start, in the unit of its kind.
     pub from: f64,
+    /// The value at the end.
     pub to: f64,
     /// The places of `from` and `to`.
     pub places: (f64, f64),
@@ -65,6 +68,7 @@ impl Axis {
         self.places.0 + share * (self.places.1 - self.places.0)
     }
 
+    /// The value at a place; places are in pixels.
     pub fn value(&self, place: f64) -> f64 {
         let share = (place - self.places.0) / (self.places.1 - self.places.0);
         match self.logarithmic {
@@ -73,6 +77,7 @@ impl Axis {
         }
     }
 
+    /// True if the axis reaches over the value.
     pub fn has(&self, value: f64) -> bool {
         value >= self.from && value <= self.to
     }

@@ -17,6 +17,7 @@ const TOP: f64 = 26.0;
 /// Above a plot without a title.
 const UNTITLED: f64 = 8.0;
 const BOTTOM: f64 = 40.0;
+/// The size of small letters, pixels.
 pub const SMALL: f64 = 10.5;
 /// The size of the legend, the height of its lines, and the width of a letter.
 const LEGEND: (f64, f64, f64) = (9.5, 13.0, 5.9);
@@ -25,7 +26,9 @@ const KEY: f64 = 20.0;
 
 /// Where a plot was drawn.
 pub struct Frame {
+    /// The axis from left to right.
     pub x: Axis,
+    /// The axis from the bottom up.
     pub y: Axis,
     /// Within the axes.
     pub inside: Area,

@@ -22,9 +22,13 @@ pub const GREY: Colour = Colour(0x44, 0x44, 0x44);
 /// nothing to show.
 #[derive(Clone, Debug, Default)]
 pub struct Plot {
+    /// The title; may be empty.
     pub title: String,
+    /// The axis from left to right.
     pub x: Range,
+    /// The axis from the bottom up.
     pub y: Range,
+    /// The marks, from below to the top.
     pub layers: Vec<Layer>,
     /// Names of the colours within an image, for the legend.
     pub colours: Vec<(&'static str, Colour)>,
@@ -35,9 +39,13 @@ pub struct Plot {
 /// An axis before its places are known.
 #[derive(Clone, Debug, Default)]
 pub struct Range {
+    /// The label, without the unit.
     pub label: String,
+    /// The least and the greatest value, in the unit of the kind.
     pub range: (f64, f64),
+    /// The unit.
     pub kind: AxisKind,
+    /// True: places go by the logarithms of the values, which are above 0.
     pub logarithmic: bool,
     /// The names of the values 0, 1, ... of [`AxisKind::Names`]; the first is at the upper end.
     pub names: Vec<String>,
@@ -50,13 +58,16 @@ pub struct Layer {
     pub name: String,
     /// The text in the legend; `None`: not in the legend.
     pub legend: Option<String>,
+    /// The colour, and the letter in its place.
     pub ink: Ink,
+    /// The marks.
     pub mark: Mark,
 }
 
 /// A colour, and its place holder where there are only letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ink {
+    /// The colour.
     pub colour: Colour,
     /// The letter in a terminal without colours.
     pub letter: char,
@@ -69,14 +80,20 @@ pub struct Ink {
 pub enum Mark {
     /// A shape at each point; `rows`: the row of each point in a table of what else is known of it, or nothing.
     Points {
+        /// The shape of each.
         shape: Shape,
+        /// The points: values on the axes.
         points: Vec<(f64, f64)>,
+        /// For each point the row of the table that it is of; empty: none.
         rows: Vec<usize>,
     },
     /// A line through points; `dash`: on, off.
     Line {
+        /// The points, in order.
         points: Vec<(f64, f64)>,
+        /// The width, pixels.
         width: f64,
+        /// On and off, pixels; `None`: solid.
         dash: Option<(f64, f64)>,
     },
     /// Rectangles: from and to on both axes.
@@ -85,30 +102,43 @@ pub enum Mark {
     Labels(Vec<((f64, f64), String)>),
     /// Upright lines over the whole height.
     Rules {
+        /// Values on the axis.
         at: Vec<f64>,
+        /// On and off, pixels.
         dash: (f64, f64),
     },
     /// Least, lower whisker, quartiles, upper whisker and greatest value, on this row.
     BoxPlot {
+        /// The row, on an axis of names.
         row: usize,
+        /// The seven values, ascending.
         values: [f64; 7],
     },
+    /// Coloured cells.
     Image(Image),
 }
 
+/// A rectangle, in values of the axes.
 #[derive(Clone, Copy, Debug)]
 pub struct Bar {
+    /// From and to on the horizontal axis.
     pub x: (f64, f64),
+    /// From and to on the vertical axis.
     pub y: (f64, f64),
 }
 
 /// Shapes that can be distinguished in grey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
+    /// A filled circle.
     Dot,
+    /// A triangle.
     Triangle,
+    /// Two crossed lines.
     Cross,
+    /// A square on its corner.
     Diamond,
+    /// An open circle.
     Circle,
 }
 
@@ -128,10 +158,12 @@ pub struct Image {
 }
 
 impl Plot {
+    /// A plot without marks on these axes.
     pub fn new(title: impl Into<String>, x: Range, y: Range) -> Plot {
         Plot { title: title.into(), x, y, ..Plot::default() }
     }
 
+    /// A plot with a title alone, which says that there is nothing to show.
     pub fn empty(title: impl Into<String>) -> Plot {
         Plot { title: title.into(), ..Plot::default() }
     }
@@ -162,6 +194,7 @@ impl Mark {
 }
 
 impl Range {
+    /// An axis with this label, from the least to the greatest value, in places proportional to them.
     pub fn new(label: impl Into<String>, range: (f64, f64), kind: AxisKind) -> Range {
         Range { label: label.into(), range, kind, logarithmic: false, names: Vec::new() }
     }
@@ -175,6 +208,7 @@ impl Range {
         Some(Range { logarithmic, ..Range::new(label, range, AxisKind::Time) })
     }
 
+    /// An axis with a row for each of these names.
     pub fn of_names(label: &str, names: Vec<String>) -> Range {
         Range { names: names.clone(), ..Range::new(label, (-0.5, names.len() as f64 - 0.5), AxisKind::Names) }
     }

@@ -12,6 +12,10 @@ use super::scene::{Anchor, Area, Colour, Item, PAPER, Scene, Stroke, runs};
 /// Pixels for each unit of the picture: 192 dots an inch, enough for print at the size on the screen.
 const SCALE: f64 = 2.0;
 
+/// Writes a scene as PNG, two pixels for one of the scene's in each direction.
+///
+/// # Errors
+/// There is no font, or the output cannot be written.
 pub fn write(scene: &Scene, output: &mut dyn Write) -> Result<()> {
     let face = glyphs::font()?;
     let mut paper = Paper::new((scene.width * SCALE) as usize, (scene.height * SCALE) as usize);

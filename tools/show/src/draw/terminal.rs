@@ -10,6 +10,7 @@ use crate::text;
 /// How it is drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
+    /// Whether there are colours and further letters.
     pub style: Style,
     /// Columns.
     pub width: usize,

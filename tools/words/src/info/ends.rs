@@ -14,8 +14,11 @@ const ALIKE: f64 = 1e8;
 /// The end of a rank, by the keys of JSON; s from the entry of MPI_Init.
 #[derive(Clone, Debug, Serialize)]
 pub struct EndFacts {
+    /// The world rank.
     pub rank: u32,
+    /// How it ended.
     pub how: HowEnded,
+    /// The estimated time of its end, s.
     pub at_s: f64,
     /// It ended between this ...
     pub earliest_s: f64,
@@ -25,7 +28,9 @@ pub struct EndFacts {
     pub moved_s: f64,
     /// For so long it hung: since the last movement of any rank of the job, or of those of the verdict.
     pub hung_s: f64,
+    /// The least time that it hung, s.
     pub hung_least_s: f64,
+    /// The most time that it may have hung, s; `null`: not known.
     pub hung_most_s: Option<f64>,
 }
 

@@ -7,10 +7,12 @@ use mpitrace_show::text;
 use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
+/// The interruptions of the threads of a trace, counted.
 #[derive(Debug, Default, Serialize)]
 pub struct Interruptions {
     /// How they are known, and on how many threads so: `page`, `rseq`, `off`, `none`, `unknown`.
     pub by: BTreeMap<&'static str, u64>,
+    /// Calls in which the thread was interrupted.
     pub calls: u64,
     /// Calls before which it was interrupted, since its call before.
     pub between: u64,
@@ -25,6 +27,7 @@ pub struct Interruptions {
 }
 
 impl Interruptions {
+    /// Counts those of all ranks.
     pub fn new(trace: &Trace) -> Interruptions {
         let mut found = Interruptions::default();
         for part in &trace.parts {

@@ -30,25 +30,38 @@ use crate::info::interruptions::Interruptions;
 use crate::mismatches;
 use crate::places::{self, StuckFacts, WhereFacts};
 
+/// The facts of a trace, by the keys of JSON.
 #[derive(Debug, Serialize)]
 pub struct Facts {
+    /// The ranks that are in the trace.
     pub ranks: u32,
+    /// The size of MPI_COMM_WORLD.
     pub world_size: u32,
+    /// Calls whose records are in the trace.
     pub records: u64,
+    /// Calls that were not kept.
     pub dropped: u64,
     /// Calls whose records went with a process that was killed.
     pub lost: u64,
+    /// Calls made while the program had paused recording.
     pub paused: u64,
+    /// Calls that returned an error.
     pub failed: u64,
+    /// Calls that the tracer may have delayed.
     pub perturbed: u64,
+    /// True if every rank came to `MPI_Finalize` and every part is there and whole.
     pub complete: bool,
+    /// What is wrong with an incomplete trace, a line each.
     pub problems: Vec<String>,
     /// The ranks that left nothing in the trace.
     pub missing: Vec<u32>,
     /// The job's nodes without a rank in the trace, where the batch system named its nodes and ranks are missing.
     pub missing_hosts: Vec<String>,
+    /// The binary interface of the MPI library; `null`: not known.
     pub abi: Option<&'static str>,
+    /// The MPI library's own words on its version.
     pub library: String,
+    /// The names of the counters.
     pub counters: Vec<String>,
     /// Counters that were asked for and not counted on some rank, or not in full, and why.
     pub counters_limited: BTreeMap<String, String>,
@@ -56,15 +69,23 @@ pub struct Facts {
     pub counter_totals: BTreeMap<String, TotalFacts>,
     /// Events that shared their counter with others: values are scaled up.
     pub counters_scaled: BTreeSet<String>,
+    /// The facts of the clocks.
     pub clock: ClockFacts,
+    /// The interruptions of the threads.
     pub interruptions: Interruptions,
+    /// By node, its world ranks.
     pub hosts: BTreeMap<String, Vec<u32>>,
+    /// By the processors that they may run on, the world ranks.
     pub affinity: BTreeMap<String, Vec<u32>>,
+    /// The settings of the tracer.
     pub settings: Settings,
+    /// The run metadata: names and values.
     pub factors: BTreeMap<String, String>,
+    /// The operations, in order.
     pub operations: Vec<OperationFacts>,
     /// Operations of which not all calls were kept, with those that were not.
     pub all_calls: Vec<AllCalls>,
+    /// The records of messages; `null`: none were recorded.
     pub messages: Option<MessageFacts>,
     /// Calls at one position of a communicator that may not belong together, of each communicator the first 64.
     pub mismatches: Vec<Mismatch>,
@@ -73,6 +94,7 @@ pub struct Facts {
     /// Calls left out and requests not completed by a program that ended by itself.
     #[serde(flatten)]
     pub undone: Undone,
+    /// The repetitions that some rank entered and did not leave.
     pub unfinished: Vec<Unfinished>,
     /// Where the ranks were when an incomplete trace ended.
     #[serde(rename = "where")]
@@ -94,21 +116,28 @@ pub struct Facts {
     pub ends: Vec<EndFacts>,
 }
 
+/// Counts of the recorded messages.
 #[derive(Debug, Serialize)]
 pub struct MessageFacts {
+    /// Messages whose sender and receiver were both found.
     pub messages: usize,
     /// Records: one for each message of a call.
     pub records: usize,
+    /// Calls whose records were not kept.
     pub dropped: u64,
     /// Calls whose partner or tag is not known, since too many were met.
     pub folded: u64,
+    /// Messages of which one side alone was found.
     pub unmatched: Vec<UnmatchedFacts>,
 }
 
+/// A message of which one side alone was found, with the name of its communicator.
 #[derive(Debug, Serialize)]
 pub struct UnmatchedFacts {
+    /// The message.
     #[serde(flatten)]
     pub unmatched: Unmatched,
+    /// The communicator's name; `null`: not known.
     pub communicator: Option<String>,
 }
 
@@ -137,19 +166,28 @@ impl MessageFacts {
     }
 }
 
+/// The total of a counter over a run.
 #[derive(Debug, Default, Serialize)]
 pub struct TotalFacts {
+    /// The unit that it counts in.
     pub unit: String,
+    /// The sum over all ranks.
     pub total: u64,
+    /// By world rank, its part of the sum.
     pub ranks: BTreeMap<u32, u64>,
 }
 
+/// The clocks of a run.
 #[derive(Debug, Serialize)]
 pub struct ClockFacts {
+    /// The counter that time stamps are read from; `null`: the ranks read different ones.
     pub source: Option<&'static str>,
+    /// How fast it ticks, Hz; `null`: there is no rank.
     pub frequency_hz: Option<f64>,
+    /// How the clocks were synchronised.
     #[serde(serialize_with = "mpitrace_show::output::method_name")]
     pub method: Method,
+    /// The ranks that share a clock, one list for each clock.
     pub domains: Vec<Vec<u32>>,
     /// How far the clocks of the first domain's ranks can be apart without its having shown.
     pub tested_ns: Option<f64>,
@@ -157,19 +195,25 @@ pub struct ClockFacts {
     pub duration_ns: Option<f64>,
 }
 
+/// The settings of the tracer in a run.
 #[derive(Debug, Serialize)]
 pub struct Settings {
+    /// How many calls a rank can keep in memory.
     pub capacity: u64,
+    /// Which calls are kept.
     pub keeps: &'static str,
 }
 
+/// An operation with what `info` says of it.
 #[derive(Debug, Serialize)]
 pub struct OperationFacts {
+    /// The operation.
     #[serde(flatten)]
     pub description: Description,
     /// The place in the program that calls it, where the run has told places apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_site: Option<SiteFacts>,
+    /// Complete repetitions after a mismatch, whose calls may be matched incorrectly.
     #[serde(skip_serializing_if = "is_zero")]
     pub doubtful: u64,
     /// The algorithms that the MPI library took, with the calls of all ranks: `None` inside where they are not visible,
@@ -183,10 +227,12 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+/// A call site, with the words for it.
 #[derive(Debug, Serialize)]
 pub struct SiteFacts {
     #[serde(flatten)]
     site: Site,
+    /// The site, as the text has it.
     pub text: String,
 }
 
@@ -272,6 +318,7 @@ impl Settings {
     }
 }
 
+/// The name of the counter that a rank reads its time stamps from; `None`: not a known one.
 pub fn clock_name(info: &RankHeader) -> Option<&'static str> {
     match info.clock_source {
         clock_source::TSC => Some("tsc"),

@@ -28,6 +28,7 @@ pub fn missing(trace: &Trace, factors: &[(String, String)]) -> Vec<String> {
     known.into_iter().filter(|node| !hosts.contains(short(node))).collect()
 }
 
+/// The name of a host without its domain.
 pub fn short(host: &str) -> &str {
     host.split('.').next().unwrap_or(host)
 }

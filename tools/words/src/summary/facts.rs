@@ -15,6 +15,7 @@ const NS: f64 = 1e9;
 /// Where the ranks' time went. Times in seconds, summed over the ranks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
+    /// The ranks that are in the trace.
     pub ranks: u32,
     /// True if every rank finished and kept all calls.
     pub complete: bool,
@@ -33,12 +34,15 @@ pub struct Summary {
     pub mpi_share: Share,
     /// True if calls that can wait were timed on all ranks, beside collectives.
     pub calls_timed: bool,
+    /// True if the time outside of collective calls was divided: calls that can wait had time stamps.
     #[serde(skip)]
     pub divided: bool,
     /// In the calls of complete repetitions; the sum of the four that follow.
     pub collectives_s: f64,
+    /// The parts of the collective calls.
     #[serde(flatten)]
     pub calls: Parts,
+    /// The parts of the ranks' time outside of these.
     pub parts: RankParts,
     /// `null`: no rank hung when the job was ended.
     pub hung: Option<HungFacts>,
@@ -49,12 +53,16 @@ pub struct Summary {
     pub unknown_waits_below_ns: Option<f64>,
     /// `null`: no rank was outside of MPI.
     pub efficiency: Option<Efficiencies>,
+    /// The losses, the largest first.
     pub losses: Vec<LossFacts>,
     /// The losses in the text: one of all ranks where they are late in turns.
     #[serde(skip)]
     pub shown: Vec<LossFacts>,
+    /// Calls that do not belong together, of each communicator the first 64.
     pub mismatches: Vec<Mismatch>,
+    /// How many there are.
     pub mismatched: u64,
+    /// What the program left undone.
     #[serde(flatten)]
     pub undone: Undone,
     /// `null`: the trace holds no sample. Of one, the times above are estimates for all calls.
@@ -64,7 +72,9 @@ pub struct Summary {
     pub all_calls: Vec<AllCalls>,
     /// For each rank the processes that took its processor; `null`: not looked at.
     pub processes: Option<Vec<OfRank>>,
+    /// The conclusion, in one or two sentences.
     pub verdict: String,
+    /// The command to go on with; `null`: none.
     pub next: Option<String>,
 }
 
@@ -72,7 +82,9 @@ pub struct Summary {
 /// ranks together.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct HungFacts {
+    /// The estimate, s.
     pub seconds: f64,
+    /// At least, s.
     pub least_s: f64,
     /// `null`: not known.
     pub most_s: Option<f64>,
@@ -80,20 +92,26 @@ pub struct HungFacts {
     pub longest_s: f64,
 }
 
+/// The repetitions of a trace that holds a sample.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sample {
+    /// The repetitions that are in the trace.
     pub repetitions: u64,
     /// The number of all repetitions.
     pub of: u64,
     /// The ends of the interval of `waiting_s`, of 99 %.
     pub waiting_least_s: f64,
+    /// The waiting time of all calls at most, s.
     pub waiting_most_s: f64,
 }
 
+/// The parallel efficiencies of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Efficiencies {
+    /// That of the whole run.
     #[serde(flatten)]
     pub run: Efficiency,
+    /// Those of the regions of the program.
     pub regions: Vec<RegionEfficiency>,
 }
 
@@ -104,10 +122,13 @@ pub struct Share {
     pub all: f64,
     /// The least share of a rank's own time.
     pub min: f64,
+    /// The median of the ranks.
     pub median: f64,
+    /// The largest of any rank.
     pub max: f64,
 }
 
+/// A loss, by the keys of JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct LossFacts {
     /// The reason why the rank was late is `null` where it is not known, and between computing and other MPI calls,
@@ -119,15 +140,20 @@ pub struct LossFacts {
     pub on_processor: Option<bool>,
     /// `null` outside of collective calls, like the three that follow.
     pub function: Option<String>,
+    /// The communicator's name; `null`: the loss is not in one operation.
     pub communicator: Option<String>,
     /// The communicator in the text, with its ranks where several have the name.
     #[serde(skip)]
     pub label: Option<String>,
+    /// The message size, bytes; `null`: the loss is not in one operation, or not known.
     pub bytes: Option<u64>,
+    /// The place in the program; `null`: not recorded.
     pub call_site: Option<CallSite>,
+    /// The time lost, summed over the ranks, s.
     pub seconds: f64,
     /// The share of the time of all ranks, 0 to 1.
     pub share: f64,
+    /// The time by which the run would be shorter without the loss.
     #[serde(flatten)]
     pub gain: Gain,
     /// From the late rank to where its delay begins; without a rank: it is not known from here on.
@@ -137,12 +163,16 @@ pub struct LossFacts {
 /// A rank in the chain from a loss to where it begins.
 #[derive(Clone, Debug, Serialize)]
 pub struct OriginFacts {
+    /// The world rank; `null`: not known from here on.
     pub rank: Option<u32>,
+    /// Why it was late.
     pub because: Option<Because>,
+    /// The place in the program; `null`: not recorded.
     pub call_site: Option<CallSite>,
 }
 
 impl Summary {
+    /// How many calls have no record.
     pub fn not_kept(&self) -> u64 {
         self.all_calls.iter().map(|all| all.all.calls - all.all.kept).sum()
     }

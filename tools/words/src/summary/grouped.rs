@@ -60,6 +60,7 @@ pub enum Sort {
 pub struct Group {
     /// The operation's number, the function, and so on.
     pub name: String,
+    /// How many operations are in it.
     pub operations: usize,
     /// Repetitions; in the row of a partner, point-to-point calls that can wait; in that of a place with messages these
     /// calls, too.
@@ -70,6 +71,7 @@ pub struct Group {
     pub seconds: f64,
     /// The share of the time of all ranks, 0 to 1; in the row of a rank that of its own time.
     pub share: f64,
+    /// The parts of its time.
     #[serde(flatten)]
     pub parts: Parts,
     /// In the row of a rank the time of the thread that called MPI_Init in its parts.
@@ -77,6 +79,7 @@ pub struct Group {
     pub time: Option<RankParts>,
     /// In the row of a partner the messages that were sent to it, and their bytes.
     pub messages: Option<u64>,
+    /// In the row of a partner the bytes of these messages.
     pub bytes: Option<u64>,
     /// In the row of a region the time off the processor in collective calls and outside of calls.
     pub off_processor_s: Option<f64>,
@@ -201,6 +204,7 @@ fn of_operations(account: &Account, operations: &Operations, labels: &[String], 
     sums
 }
 
+/// Writes the rows as a table with a title.
 pub fn write(groups: &[Group], by: By, sort: Sort, output: &mut dyn Write, style: Style) -> io::Result<()> {
     if groups.is_empty() {
         return writeln!(output, "No rows: the trace has none of these.");
