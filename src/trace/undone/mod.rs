@@ -136,10 +136,13 @@ pub struct NotCompleted {
 }
 
 impl Undone {
-    /// True where nothing is left undone. What was left out is so by the others, or by a mismatch.
-    pub fn is_empty(&self) -> bool {
-        let calls = self.not_called.is_empty() && self.not_completed.is_empty();
-        calls && self.amounts.is_empty() && self.not_matched.is_empty() && self.different_types.is_empty()
+    /// True where calls or requests are wrong: calls that ranks left out, requests that were never completed, receives
+    /// that nothing matched, amounts and types that do not fit. Messages that were never received and objects that were
+    /// never freed are none: a program that ended by itself did without them.
+    pub fn has_defects(&self) -> bool {
+        let calls = !self.not_called.is_empty() || !self.not_completed.is_empty();
+        let receives = self.not_matched.iter().any(|found| !found.is_of_sends());
+        calls || receives || !self.amounts.is_empty() || !self.different_types.is_empty()
     }
 }
 

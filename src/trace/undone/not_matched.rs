@@ -37,6 +37,13 @@ pub struct NotMatched {
     pub call_sites: Vec<CallSite>,
 }
 
+impl NotMatched {
+    /// True: messages that were sent and never received; else receives that nothing matched.
+    pub fn is_of_sends(&self) -> bool {
+        self.direction == "send"
+    }
+}
+
 /// The counts of one communicator: by sender and receiver, and by the receiver of messages of any rank.
 #[derive(Default)]
 struct Counts {

@@ -4,6 +4,7 @@
 
 pub mod all_calls;
 pub mod description;
+pub mod ended;
 pub mod info;
 pub mod mismatches;
 pub mod names;

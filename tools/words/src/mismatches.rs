@@ -11,6 +11,11 @@ pub fn line_beyond(found: &[Mismatch], communicator: &str, sequence: u64) -> Opt
     beyond.find(|one| one.communicator == communicator && one.sequence == sequence).map(line)
 }
 
+/// The line of the first one.
+pub fn first_line(found: &[Mismatch]) -> Option<String> {
+    found.first().map(line)
+}
+
 /// A line for each of the first ones, and one for the others.
 pub fn lines(found: &[Mismatch], total: u64) -> Vec<String> {
     let mut lines: Vec<String> = found.iter().take(LISTED).map(line).collect();

@@ -13,7 +13,10 @@ const LISTED: usize = 5;
 
 /// A line for each of the first ones, and one for the others.
 pub fn lines(undone: &Undone) -> Vec<String> {
-    let (mut lines, others) = first_of_each(undone, LISTED);
+    let (mut lines, mut others) = first_of_each(undone, LISTED);
+    let sends: Vec<&NotMatched> = undone.not_matched.iter().filter(|left| left.is_of_sends()).collect();
+    lines.extend(sends.iter().take(LISTED).map(|left| not_matched_line(left)));
+    others += sends.len().saturating_sub(LISTED);
     if others > 0 {
         lines.push(format!("... and {others} more (--json has them all)"));
     }
@@ -21,14 +24,15 @@ pub fn lines(undone: &Undone) -> Vec<String> {
     lines
 }
 
-/// At most so many lines of each kind, and the number of all others.
+/// At most so many lines of each kind of defect, and the number of all others.
 fn first_of_each(undone: &Undone, most: usize) -> (Vec<String>, usize) {
     let mut found = (Vec::new(), 0);
     add(&mut found, most, &undone.left_out, left_out_line);
     add(&mut found, most, &unexplained(undone), |call| not_called_line(call));
     add(&mut found, most, &undone.not_completed, not_completed_line);
     add(&mut found, most, &undone.amounts, amounts_line);
-    add(&mut found, most, &undone.not_matched, not_matched_line);
+    let receives: Vec<&NotMatched> = undone.not_matched.iter().filter(|left| !left.is_of_sends()).collect();
+    add(&mut found, most, &receives, |left| not_matched_line(left));
     add(&mut found, most, &undone.different_types, different_types_line);
     found
 }
@@ -53,6 +57,11 @@ fn unexplained(undone: &Undone) -> Vec<&NotCalled> {
 }
 
 fn never_freed_line(found: &NeverFreed) -> Option<String> {
+    let counted = never_freed(found);
+    (!counted.is_empty()).then(|| format!("left by some rank: {}", counted.join(", ")))
+}
+
+fn never_freed(found: &NeverFreed) -> Vec<String> {
     let NeverFreed { communicators, windows, files, types, requests } = *found;
     let kinds = [
         (communicators, "communicator", "freed"),
@@ -62,14 +71,22 @@ fn never_freed_line(found: &NeverFreed) -> Option<String> {
         (requests, "request", "completed"),
     ];
     let counted = kinds.iter().filter(|(count, ..)| *count > 0);
-    let counted: Vec<String> =
-        counted.map(|&(count, what, done)| format!("{} never {done}", text::count(count, what))).collect();
-    (!counted.is_empty()).then(|| format!("left by some rank: {}", counted.join(", ")))
+    counted.map(|&(count, what, done)| format!("{} never {done}", text::count(count, what))).collect()
 }
 
-/// The first line of each kind of what was left undone.
-pub fn first_lines(undone: &Undone) -> Vec<String> {
-    first_of_each(undone, 1).0
+/// The first defect of each kind as a line, and the number of all others.
+pub fn first_defects(undone: &Undone) -> (Vec<String>, usize) {
+    first_of_each(undone, 1)
+}
+
+/// Messages that were not received and objects that were not freed, by their number: no defects of a program that ended
+/// by itself. `None`: there are none.
+pub fn leftovers(undone: &Undone) -> Option<String> {
+    let sent = undone.not_matched.iter().filter(|left| left.is_of_sends()).map(|left| left.left).sum::<u64>();
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend((sent > 0).then(|| format!("{} never received", text::count(sent, "message"))));
+    parts.extend(never_freed(&undone.never_freed));
+    (!parts.is_empty()).then(|| format!("Left behind: {}.", parts.join(", ")))
 }
 
 fn left_out_line(found: &LeftOut) -> String {
@@ -237,7 +254,7 @@ mod tests {
         ];
         assert_eq!(lines(&undone), expected);
         assert_eq!(first_lines(&undone), [expected[0], expected[2], expected[4], expected[6], expected[8]]);
-        assert!(!undone.is_empty() && Undone::default().is_empty());
+        assert!(undone.has_defects() && !Undone::default().has_defects());
         let left_out = LeftOut {
             communicator: "MPI_COMM_WORLD".into(),
             sequence: 57,

@@ -32,5 +32,5 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let style = output.style;
         page::write(&facts, output, style)?;
     }
-    Ok(crate::exit::concluded(facts.complete && facts.mismatched == 0 && facts.undone.is_empty()))
+    Ok(crate::exit::concluded(facts.complete && facts.mismatched == 0 && !facts.undone.has_defects()))
 }

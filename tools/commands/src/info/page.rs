@@ -49,7 +49,7 @@ pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<
     }
     if !facts.complete {
         writeln!(output, "\n{}", style.paint(Attribute::Red, "This trace is incomplete:"))?;
-        for problem in problems(facts) {
+        for problem in problems(facts, Verdict::IsWanted) {
             writeln!(output, "{}", text::printable(&problem))?;
         }
     }
@@ -341,7 +341,17 @@ fn algorithms(seen: &Option<BTreeMap<String, u64>>) -> String {
     }
 }
 
-pub fn problems(facts: &Facts) -> Vec<String> {
+/// The sentence on how the job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is one of the lines.
+    IsWanted,
+    /// It was printed before.
+    IsSaid,
+}
+
+/// The lines about an incomplete trace.
+pub fn problems(facts: &Facts, verdict: Verdict) -> Vec<String> {
     let mut lines: Vec<String> = facts.problems.iter().take(LISTED).cloned().collect();
     if !facts.missing_hosts.is_empty() {
         let count = facts.missing_hosts.len();
@@ -353,8 +363,10 @@ pub fn problems(facts: &Facts) -> Vec<String> {
     if facts.problems.len() > LISTED {
         lines.push(format!("... and {} more (--json has them all)", facts.problems.len() - LISTED));
     }
-    lines.extend(facts.deaths.iter().cloned());
-    lines.extend(facts.verdict.iter().map(|verdict| format!("when it ended: {verdict}")));
+    if verdict == Verdict::IsWanted || facts.ended.is_none() {
+        lines.extend(facts.deaths.iter().cloned());
+        lines.extend(facts.verdict.iter().map(|verdict| format!("when it ended: {verdict}")));
+    }
     if let Some(stuck) = &facts.stuck {
         let stacks = stuck.stacks.iter().filter(|stack| stack.ranks.iter().any(|rank| stuck.ranks.contains(rank)));
         lines.extend(stacks.take(LISTED).map(Stack::line));

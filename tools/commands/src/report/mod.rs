@@ -208,7 +208,7 @@ fn only_summary(source: &Source, name: &str) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
     traced.run.account_knowing(|number| traced.account(number, Rule::default(), None));
     let summary = Summary::new(&traced.run, name);
-    Run { summary: summary.lines(), verdict: summary.verdict, ..Run::default() }
+    Run { summary: summary.lines(), verdict: summary.first_sentence().to_owned(), ..Run::default() }
 }
 
 fn name(file: &Path) -> String {

@@ -112,7 +112,26 @@ impl Ending {
         self.dead.iter().all(|dead| dead.state == state::FINALIZING)
     }
 
-    pub fn say_recovered(&self) {
+    /// Says how the job ended, what was recovered, and where the ranks were.
+    pub fn say(&self, observed: &Observed) {
+        let facts = mpitrace_source::open(&[self.path()], Need::Messages).ok().map(|run| Facts::new(&run));
+        let ended = facts.as_ref().and_then(|facts| facts.ended.as_ref());
+        if let Some(ended) = ended {
+            eprintln!("mpitrace: {}", text::printable(&ended.sentence));
+        }
+        self.say_recovered();
+        if let Some(facts) = &facts {
+            self.say_where(facts);
+        }
+        // The order in which a launcher killed the ranks says nothing.
+        let is_said = ended.is_some_and(|ended| ended.first.is_some() || ended.is_cause);
+        let by_launcher = facts.as_ref().is_some_and(|facts| facts.ended_by_launcher);
+        if let Some(line) = self.first(observed).filter(|_| !is_said && !by_launcher) {
+            eprintln!("mpitrace: {line}");
+        }
+    }
+
+    fn say_recovered(&self) {
         tell_losses(&self.recovered);
         let Recovered { path, ranks, ranks_in_trace, world_size, records, .. } = &self.recovered;
         let (calls, ranks) = (text::count(*records, "call"), text::count((*ranks).into(), "rank"));
@@ -120,28 +139,15 @@ impl Ending {
             0 => String::new(),
             _ => format!(" of {world_size} (on other nodes: `mpitrace recover -o {}`)", file_here(path)),
         };
-        eprintln!(
-            "mpitrace: the job did not end normally; {calls} of {ranks}{missing} recovered into {}",
-            file_here(path)
-        );
+        eprintln!("mpitrace: {calls} of {ranks}{missing} recovered into {}", file_here(path));
     }
 
-    pub fn say_where(&self, observed: &Observed) {
-        if let Ok(run) = mpitrace_source::open(&[self.path()], Need::Messages) {
-            let facts = Facts::new(&run);
-            let mut lines = mismatches::lines(&facts.mismatches, facts.mismatched);
-            lines.extend(page::problems(&facts));
-            lines.iter().take(LISTED).for_each(|line| eprintln!("mpitrace: {line}"));
-            if lines.len() > LISTED {
-                eprintln!("mpitrace: ... `mpitrace info {}` shows the rest", file_here(self.path()));
-            }
-            if facts.ended_by_launcher {
-                // The order in which it killed the ranks says nothing.
-                return;
-            }
-        }
-        if let Some(line) = self.first(observed) {
-            eprintln!("mpitrace: {line}");
+    fn say_where(&self, facts: &Facts) {
+        let mut lines = mismatches::lines(&facts.mismatches, facts.mismatched);
+        lines.extend(page::problems(facts, page::Verdict::IsSaid));
+        lines.iter().take(LISTED).for_each(|line| eprintln!("mpitrace: {line}"));
+        if lines.len() > LISTED {
+            eprintln!("mpitrace: ... `mpitrace info {}` shows the rest", file_here(self.path()));
         }
     }
 

@@ -172,7 +172,7 @@ fn run_once(job: &Job, arguments: &Arguments, library: &OsStr, output: Option<&P
     if is_off(VERBOSE, "0") {
         return Ok(code);
     }
-    endings.iter().for_each(ending::Ending::say_recovered);
+    endings.iter().for_each(|ending| ending.say(&observed));
     let is_one_of_many = arguments.runs.is_some() || arguments.command.iter().any(|word| word == plan::AND);
     if !is_one_of_many {
         let was_started = !process::NOT_STARTED.contains(&code);
@@ -184,7 +184,6 @@ fn run_once(job: &Job, arguments: &Arguments, library: &OsStr, output: Option<&P
             afterwards::summarize(&new);
         }
     }
-    endings.iter().for_each(|ending| ending.say_where(&observed));
     let failed = match (&endings[..], &new[..]) {
         ([ending], _) if ending.is_in_finalize() => failed_end::line(code, ending.path(), false),
         ([], [trace]) => failed_end::line(code, trace, true),

@@ -69,5 +69,5 @@ fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let style = output.style;
         summary.write(output, style)?;
     }
-    Ok(crate::exit::concluded(summary.complete && summary.mismatched == 0 && summary.undone.is_empty()))
+    Ok(crate::exit::concluded(summary.complete && summary.mismatched == 0 && !summary.undone.has_defects()))
 }

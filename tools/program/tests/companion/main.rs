@@ -6,6 +6,7 @@ mod commands;
 mod compare;
 mod damage;
 mod diagnose;
+mod ended;
 mod export;
 mod files;
 mod hostile;

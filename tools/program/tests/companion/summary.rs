@@ -85,7 +85,9 @@ fn mismatches_come_first_and_give_exit_code_1() {
     }
     let ran = mpitrace(&["summary", &file]);
     assert!(ran.stdout.lines().count() <= 7, "{}", ran.stdout);
-    assert!(ran.stdout.contains("Calls are mismatched"), "{}", ran.stdout);
+    // The line does not take over what follows.
+    assert!(ran.stdout.contains("The others wait for rank 1 (24.0 ms)"), "{}", ran.stdout);
+    assert!(ran.stdout.contains(&format!("\nNext: mpitrace info {file}\n")), "{}", ran.stdout);
     let told: Value = mpitrace(&["info", "--json", &file]).json();
     assert_eq!(told["mismatches"][0]["calls"][1]["ranks"], serde_json::json!([1, 2]));
 }
@@ -97,6 +99,8 @@ fn what_is_not_known_is_said() {
     let ran = mpitrace(&["summary", &folder.trace(&killed())]);
     assert_eq!(ran.code, 1);
     assert!(ran.stdout.contains("\nThis trace is incomplete: "), "{}", ran.stdout);
+    let first = ran.stdout.lines().next();
+    assert_eq!(first, Some("The job did not end normally: rank 2 ended it by MPI_Abort."), "{}", ran.stdout);
     let ran = mpitrace(&["summary", &folder.trace(&plain())]);
     assert!(ran.stdout.contains("time off the processor not known"), "{}", ran.stdout);
     assert!(ran.stdout.lines().count() <= 7, "{}", ran.stdout);

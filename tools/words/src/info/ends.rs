@@ -16,6 +16,9 @@ const ALIKE: f64 = 1e8;
 pub struct EndFacts {
     /// The world rank.
     pub rank: u32,
+    /// Global time of the entry of MPI_Init, s; `None`: the ranks have no common clock.
+    #[serde(skip)]
+    pub init_s: Option<f64>,
     /// How it ended.
     pub how: HowEnded,
     /// The estimated time of its end, s.
@@ -40,13 +43,20 @@ pub fn all(trace: &Trace, clock: &Clock, operations: &Operations) -> Vec<EndFact
         return Vec::new();
     }
     let ranks = account::ranks(trace, clock, operations, &[]);
-    ranks.iter().map(EndFacts::new).collect()
+    let has_common_clock = clock.is_synchronised();
+    let end = |(index, rank): (usize, &RankAccount)| {
+        let init = trace.parts[index].info().first_anchor.tick;
+        let init_s = has_common_clock.then(|| clock.of_part(index).nanoseconds(init) / NS);
+        EndFacts { init_s, ..EndFacts::new(rank) }
+    };
+    ranks.iter().enumerate().map(end).collect()
 }
 
 impl EndFacts {
     fn new(RankAccount { rank, end, hung, .. }: &RankAccount) -> EndFacts {
         EndFacts {
             rank: *rank,
+            init_s: None,
             how: end.how,
             at_s: end.at_ns / NS,
             earliest_s: end.earliest_ns / NS,

@@ -25,6 +25,7 @@ use mpitrace_trace::undone::Undone;
 use serde::Serialize;
 
 use crate::description::Description;
+use crate::ended::Ended;
 use crate::info::ends::EndFacts;
 use crate::info::interruptions::Interruptions;
 use crate::mismatches;
@@ -114,6 +115,8 @@ pub struct Facts {
     pub outside: Vec<u32>,
     /// When the time of each rank ended, in an incomplete trace.
     pub ends: Vec<EndFacts>,
+    /// How the job ended; null: by MPI_Finalize.
+    pub ended: Option<Ended>,
 }
 
 /// Counts of the recorded messages.
@@ -254,6 +257,7 @@ impl Facts {
             if trace.complete { Snapshot::default() } else { place::snapshot(trace, operations, clock, &[]) };
         // A trace does not say for how long the ranks had been where they were.
         let stuck = live::verdict(&snapshot, 0.0);
+        let ends = ends::all(trace, clock, operations);
         let sum = |of_thread: fn(&mpitrace_format::layout::ThreadEntry) -> u64| -> u64 {
             trace.parts.iter().flat_map(|part| part.threads()).map(of_thread).sum()
         };
@@ -292,12 +296,24 @@ impl Facts {
             deaths: places::deaths(&snapshot),
             ended_by_launcher: snapshot.ended_by_launcher().is_some(),
             mismatches: operations.mismatches.clone(),
-            stuck: stuck.map(|stuck| StuckFacts::new(&snapshot, &stuck)),
             outside: outside(trace, &unfinished),
-            ends: ends::all(trace, clock, operations),
+            ended: Ended::new(&snapshot, stuck.as_ref(), &ends),
+            ends,
+            stuck: stuck.map(|stuck| StuckFacts::new(&snapshot, &stuck)),
             unfinished,
         }
     }
+}
+
+/// How a job ended; `None`: by MPI_Finalize.
+pub fn ended(run: &Run) -> Option<Ended> {
+    let Run { trace, operations, clock, .. } = run;
+    if trace.complete {
+        return None;
+    }
+    let snapshot = place::snapshot(trace, operations, clock, &[]);
+    let stuck = live::verdict(&snapshot, 0.0);
+    Ended::new(&snapshot, stuck.as_ref(), &ends::all(trace, clock, operations))
 }
 
 /// The verdict in words. Deaths and the first mismatches have lines of their own.

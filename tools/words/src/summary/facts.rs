@@ -9,6 +9,7 @@ use mpitrace_trace::undone::Undone;
 use serde::Serialize;
 
 use super::processes::OfRank;
+use crate::ended::Ended;
 
 const NS: f64 = 1e9;
 
@@ -19,6 +20,8 @@ pub struct Summary {
     pub ranks: u32,
     /// True if every rank finished and kept all calls.
     pub complete: bool,
+    /// How the job ended; `null`: by MPI_Finalize.
+    pub ended: Option<Ended>,
     /// Ranks whose end is not known: their time is that up to their last time stamp.
     pub unknown_ends: usize,
     /// These ended so much later at most, the longest of them; `null`: not known, or there is none.
@@ -172,6 +175,11 @@ pub struct OriginFacts {
 }
 
 impl Summary {
+    /// The sentence that is set off: how the job ended, where that was not by `MPI_Finalize`; else the conclusion.
+    pub fn first_sentence(&self) -> &str {
+        self.ended.as_ref().map_or(&self.verdict, |ended| &ended.sentence)
+    }
+
     /// How many calls have no record.
     pub fn not_kept(&self) -> u64 {
         self.all_calls.iter().map(|all| all.all.calls - all.all.kept).sum()

@@ -15,6 +15,7 @@ use super::facts::{Efficiencies, HungFacts, LossFacts, OriginFacts, Sample, Shar
 use super::verdict::{Evidence, Verdict};
 use super::{processes, unknown_waits};
 use crate::description::communicator_labels;
+use crate::info;
 
 const NS: f64 = 1e9;
 
@@ -40,6 +41,7 @@ impl Summary {
         let mut summary = Summary {
             ranks: trace.world_size,
             complete: trace.complete,
+            ended: info::ended(run),
             unknown_ends: account.ranks.iter().filter(|rank| rank.end.how == HowEnded::LastStamp).count(),
             unknown_s: unknown_s(account),
             seconds: longest / NS,

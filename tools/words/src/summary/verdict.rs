@@ -9,7 +9,6 @@ use mpitrace_analysis::causes::{self, Cause, Causes};
 use mpitrace_analysis::diagnosis::GroupKind;
 use mpitrace_show::text;
 use mpitrace_statistics::median;
-use mpitrace_trace::undone::Undone;
 
 use super::facts::Summary;
 use super::units::percent;
@@ -42,24 +41,19 @@ pub(super) struct Evidence<'e> {
 impl Verdict {
     pub fn new(summary: &Summary, evidence: &Evidence, name: &str) -> Verdict {
         let command = |line: String| Some(format!("mpitrace {line}"));
-        let Undone { amounts, different_types, .. } = &summary.undone;
-        let differ = summary.mismatched > 0 || !amounts.is_empty() || !different_types.is_empty();
-        if differ || !summary.undone.is_empty() {
-            let what = if differ { "Calls are mismatched" } else { "Calls were left out or never completed" };
-            return Verdict {
-                sentence: format!("{what}: correct the program first."),
-                next: command(format!("info {name}")),
-            };
-        }
+        let has_defects = summary.mismatched > 0 || summary.undone.has_defects();
+        // The first line says what `info` says in full.
+        let leads_to_info = (summary.ended.is_some() || has_defects).then(|| format!("mpitrace info {name}"));
         let Some(largest) = Largest::new(evidence.account) else {
-            return without_loss(summary, name);
+            let Verdict { sentence, next } = without_loss(summary, name);
+            return Verdict { sentence, next: leads_to_info.or(next) };
         };
         let sentence = match largest.kind {
             LossKind::LateRank => late(evidence.account),
             LossKind::Interrupted => interrupted(evidence.account),
             LossKind::PointToPoint => point_to_point(evidence.account),
             LossKind::Warmup | LossKind::Outliers => slow(&largest, evidence),
-            LossKind::Hung => format!("{}: find out where the ranks were.", hung(evidence.account)),
+            LossKind::Hung => format!("{}.", hung(evidence.account)),
             LossKind::Tracer => "The tracer is the largest loss: these run times are not reliable.".to_owned(),
         };
         let next = match (largest.kind, largest.operations.first()) {
@@ -68,7 +62,7 @@ impl Verdict {
             (LossKind::Hung, _) => format!("info {name}"),
             _ => format!("summary {name} --by rank"),
         };
-        Verdict { sentence, next: command(next) }
+        Verdict { sentence, next: leads_to_info.or_else(|| command(next)) }
     }
 }
 

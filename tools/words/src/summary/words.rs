@@ -27,6 +27,8 @@ const OFF: &str = "off the processor";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
     Plain,
+    /// How the job ended.
+    End,
     Defect,
     Verdict,
     /// It is copied into a shell.
@@ -40,14 +42,20 @@ impl Summary {
     }
 
     fn weighted_lines(&self) -> Vec<(Weight, String)> {
-        let defects = mismatches::lines(&self.mismatches, 0).into_iter().take(1);
-        let defects = defects.chain(undone::first_lines(&self.undone)).map(|line| (Weight::Defect, line));
         let plain = |line: String| (Weight::Plain, line);
-        let mut lines: Vec<(Weight, String)> = defects.chain([plain(self.whole()), plain(self.parts())]).collect();
+        let ended = self.ended.iter().map(|ended| (Weight::End, ended.sentence.clone()));
+        let defect = self.defect().map(|line| (Weight::Defect, line));
+        let mut lines: Vec<(Weight, String)> = ended.chain(defect).collect();
+        lines.extend([plain(self.whole()), plain(self.parts())]);
         let mut last = vec![(Weight::Verdict, self.verdict.clone())];
         last.extend(self.next.iter().map(|next| (Weight::Command, format!("Next: {next}"))));
-        let height = |lines: &[(Weight, String)]| lines.iter().map(|line| wrapped(line, COLUMNS).len()).sum::<usize>();
-        let room = LINES.saturating_sub(height(&lines) + height(&last));
+        // The sentence about the end of a job is as long as it needs to be.
+        let counted = |line: &&(Weight, String)| line.0 != Weight::End;
+        let height = |lines: &[(Weight, String)]| {
+            lines.iter().filter(counted).map(|line| wrapped(line, COLUMNS).len()).sum::<usize>()
+        };
+        let leftovers: Vec<(Weight, String)> = undone::leftovers(&self.undone).map(plain).into_iter().collect();
+        let room = LINES.saturating_sub(height(&lines) + height(&leftovers) + height(&last));
         let mut notices = self.notices();
         notices.truncate(room.min(NOTICES));
         let mut room = room - notices.len();
@@ -62,6 +70,7 @@ impl Summary {
             room = room.saturating_sub(needs);
             fits
         }));
+        lines.extend(leftovers);
         if height(&lines) + height(&last) < LINES {
             lines.extend(self.efficiency().map(plain));
         }
@@ -74,7 +83,7 @@ impl Summary {
         for line in self.weighted_lines() {
             for text in wrapped(&line, style.width.min(COLUMNS)) {
                 let text = match line.0 {
-                    Weight::Defect => style.paint(Attribute::Red, &text),
+                    Weight::Defect | Weight::End => style.paint(Attribute::Red, &text),
                     Weight::Verdict => style.paint(Attribute::Bold, &text),
                     Weight::Plain | Weight::Command => text,
                 };
@@ -82,6 +91,15 @@ impl Summary {
             }
         }
         Ok(())
+    }
+
+    /// The first call that does not belong to the others' or was left out, and the number of all others.
+    fn defect(&self) -> Option<String> {
+        let (undone, more) = undone::first_defects(&self.undone);
+        let others = (self.mismatched + (undone.len() + more) as u64).saturating_sub(1);
+        let first = mismatches::first_line(&self.mismatches).or_else(|| undone.into_iter().next())?;
+        let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
+        Some(first + &more)
     }
 
     fn whole(&self) -> String {
@@ -120,7 +138,7 @@ impl Summary {
             untimed => format!(", {untimed} of them without their time"),
         };
         let incomplete = match self.unknown_ends {
-            0 => "This trace is incomplete.".to_owned(),
+            0 => "This trace is incomplete: some ranks or records are missing.".to_owned(),
             ranks => {
                 let longest = self.unknown_s.map(seconds);
                 let later = longest.map_or_else(String::new, |time| format!(", at most {time} before the end"));
@@ -129,7 +147,7 @@ impl Summary {
             }
         };
         let notices = [
-            (!self.complete).then_some(incomplete),
+            (!self.complete && (self.ended.is_none() || self.unknown_ends > 0)).then_some(incomplete),
             self.processes.as_deref().and_then(processes::taker),
             self.sample.as_ref().map(|sample| {
                 let [least, most] =
@@ -193,7 +211,7 @@ impl Summary {
 fn wrapped((weight, line): &(Weight, String), width: usize) -> Vec<String> {
     let line = text::printable(line);
     match weight {
-        Weight::Plain | Weight::Verdict => text::wrapped(&line, width),
+        Weight::Plain | Weight::Verdict | Weight::End => text::wrapped(&line, width),
         Weight::Defect | Weight::Command => vec![line.into_owned()],
     }
 }

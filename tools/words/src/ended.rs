@@ -1,0 +1,122 @@
+//! How a job ended that did not end by `MPI_Finalize`: the first sentence of whatever is said of it.
+
+use mpitrace_analysis::account::HowEnded;
+use mpitrace_live::snapshot::{RankNow, State};
+use mpitrace_live::{Snapshot, Stuck, StuckKind};
+use mpitrace_show::text;
+use serde::Serialize;
+
+use crate::info::ends::EndFacts;
+use crate::places;
+
+/// The end of a job, by the keys of JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ended {
+    /// The first sentence about the job.
+    pub sentence: String,
+    /// The class of the verdict in the sentence; null: the sentence has none.
+    pub class: Option<StuckKind>,
+    /// The world ranks that the sentence names as the cause.
+    pub ranks: Vec<u32>,
+    /// The rank that ended before all others, as far as `mpitrace run` saw the ends; null: not known.
+    pub first: Option<FirstEnd>,
+    /// True if the sentence says by what the job ended, and not only where its ranks were.
+    #[serde(skip)]
+    pub is_cause: bool,
+    /// The world ranks that did not come to the end of `MPI_Finalize`.
+    pub without_finalize: Vec<u32>,
+}
+
+/// The rank of a job whose process ended before all others.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FirstEnd {
+    /// Its world rank.
+    pub rank: u32,
+    /// The signal or the exit code.
+    pub how: String,
+    /// The next rank ended so much later, s: at least, by the errors of both dates.
+    pub before_next_s: f64,
+}
+
+impl Ended {
+    /// `None`: each rank that left something in the trace came to the end of `MPI_Finalize`. `stuck` is the verdict on
+    /// `snapshot`, `ends` are the ends of the ranks.
+    pub fn new(snapshot: &Snapshot, stuck: Option<&Stuck>, ends: &[EndFacts]) -> Option<Ended> {
+        let unfinished = ends.iter().filter(|end| end.how != HowEnded::Finalized);
+        let without_finalize: Vec<u32> = unfinished.map(|end| end.rank).collect();
+        if without_finalize.is_empty() {
+            return None;
+        }
+        let first = FirstEnd::new(snapshot, ends);
+        let known = cause(snapshot, stuck, first.as_ref());
+        let is_cause = known.as_ref().is_some_and(|(_, class, _)| class.is_none());
+        let (why, class, ranks) =
+            known.unwrap_or_else(|| (unreached(&without_finalize), None, without_finalize.clone()));
+        let also = first.iter().filter(|first| !ranks.contains(&first.rank) || class.is_some());
+        let also: String = also.map(|first| format!("; {}", first.words())).collect();
+        let sentence = format!("The job did not end normally: {why}{also}.");
+        Some(Ended { sentence, class, ranks, first, is_cause, without_finalize })
+    }
+}
+
+/// The cause with the class of its verdict and its ranks, by the strength of the evidence: calls of `MPI_Abort`, ends
+/// that nobody else caused, the verdict on where the ranks were.
+fn cause(
+    snapshot: &Snapshot,
+    stuck: Option<&Stuck>,
+    first: Option<&FirstEnd>,
+) -> Option<(String, Option<StuckKind>, Vec<u32>)> {
+    let ranks_where = |is: &dyn Fn(&RankNow) -> bool| -> Vec<u32> {
+        snapshot.ranks.iter().filter(|rank| is(rank)).map(|rank| rank.rank).collect()
+    };
+    let aborted = ranks_where(&|rank| rank.state == State::Abort);
+    if !aborted.is_empty() {
+        let verb = if aborted.len() == 1 { "ended it" } else { "each ended it" };
+        return Some((format!("{} {verb} by MPI_Abort", text::named_ranks(&aborted)), None, aborted));
+    }
+    if let Some(deaths) = places::deaths(snapshot) {
+        let dead =
+            snapshot.ended_by_launcher().map_or_else(|| ranks_where(&|rank| rank.has_died()), |(_, ranks)| ranks);
+        return Some((deaths, None, dead));
+    }
+    // Others wait for a rank that was killed, since it was killed.
+    let is_of_first = |stuck: &&Stuck| stuck.kind == StuckKind::MissingRank || stuck.kind == StuckKind::EndlessLoop;
+    if let Some((first, stuck)) = first.zip(stuck.filter(is_of_first))
+        && stuck.ranks == [first.rank]
+    {
+        return Some((first.words(), None, vec![first.rank]));
+    }
+    let stuck = stuck.filter(|stuck| stuck.kind != StuckKind::DeadRank)?;
+    let sentence = places::sentence(snapshot, stuck);
+    let words =
+        sentence.strip_prefix(stuck.kind.name()).and_then(|words| words.strip_prefix(": ")).unwrap_or(&sentence);
+    Some((words.to_owned(), Some(stuck.kind), stuck.ranks.clone()))
+}
+
+fn unreached(ranks: &[u32]) -> String {
+    format!("{} did not come to the end of MPI_Finalize", text::named_ranks(ranks))
+}
+
+impl FirstEnd {
+    /// `None`: not all ends were seen, or their dates do not say which was the first.
+    fn new(snapshot: &Snapshot, ends: &[EndFacts]) -> Option<FirstEnd> {
+        let all_seen =
+            ends.len() == snapshot.world_size as usize && ends.iter().all(|end| end.how == HowEnded::Observed);
+        let seen: Vec<(&EndFacts, f64)> =
+            ends.iter().filter_map(|end| Some((end, end.init_s.filter(|_| all_seen)?))).collect();
+        let (first, first_s) = seen
+            .iter()
+            .map(|(end, init_s)| (end, init_s + end.at_s))
+            .min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        let others = seen.iter().filter(|(end, _)| end.rank != first.rank);
+        let next_s = others.map(|(end, init_s)| init_s + end.earliest_s).min_by(f64::total_cmp)?;
+        let before_next_s = next_s - first_s;
+        let how = snapshot.rank(first.rank)?.ended?;
+        (before_next_s > 0.0).then(|| FirstEnd { rank: first.rank, how: how.to_string(), before_next_s })
+    }
+
+    fn words(&self) -> String {
+        let later = text::time(1e9 * self.before_next_s);
+        format!("rank {} ended first, by {}, at least {later} before the next rank", self.rank, self.how)
+    }
+}
