@@ -81,6 +81,6 @@ glibc() {
         python3 -m venv venv
         venv/bin/pip install --no-index --find-links /opt/mpitrace /opt/mpitrace/mpitrace-*.whl
         venv/bin/python -c "import mpitrace; print(mpitrace.open(\"app.mpitrace\").info[\"complete\"])"' 2>&1) || fail "$found"
-    has "the summary" "$found" "of their time in MPI"
+    has "the summary" "$found" "in MPI between Init and Finalize"
     is "the trace in Python" True "${found##*$'\n'}"
 }

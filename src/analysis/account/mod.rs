@@ -168,6 +168,11 @@ impl Account {
         self.ranks.iter().map(|rank| rank.wall_ns).sum()
     }
 
+    /// The time between `MPI_Init` and `MPI_Finalize` of all ranks together, without the tracer's own part, ns.
+    pub fn running_ns(&self) -> f64 {
+        self.ranks.iter().map(|rank| rank.parts.running()).sum()
+    }
+
     /// For how long the ranks hung when they were ended, together.
     pub fn hung(&self) -> Hung {
         let most = self.ranks.iter().map(|rank| rank.hung.most_ns).sum();

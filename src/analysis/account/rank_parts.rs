@@ -89,6 +89,9 @@ impl RankPart {
     ];
 }
 
+/// The parts outside of the time between MPI_Init and MPI_Finalize, and the tracer's own.
+const BESIDE: [RankPart; 3] = [RankPart::Init, RankPart::Finalize, RankPart::Tracer];
+
 /// The parts in calls that can wait, beside collectives.
 pub(super) const CALLS: [(usize, RankPart); 4] = [
     (wait_class::POINT_TO_POINT, RankPart::PointToPoint),
@@ -105,6 +108,11 @@ impl RankParts {
     /// Some of them together, ns.
     pub fn sum_of(&self, parts: &[RankPart]) -> f64 {
         parts.iter().map(|&part| self[part]).sum()
+    }
+
+    /// The time between MPI_Init and MPI_Finalize without the tracer's own part, ns.
+    pub fn running(&self) -> f64 {
+        (self.sum() - self.sum_of(&BESIDE)).max(0.0)
     }
 
     /// All of them together, ns: the time of the rank.

@@ -108,7 +108,8 @@ impl RunRow {
             seconds_is_bound: account.ranks.iter().any(|rank| rank.end.how == HowEnded::LastStamp),
             rank_seconds: summary.rank_seconds,
             hung_s: summary.parts[RankPart::Hung] / NS,
-            mpi_share: summary.mpi_share.all,
+            // Of the whole time of the job, as the other columns.
+            mpi_share: summary.parts.sum_of(&RankPart::MPI) / NS / summary.rank_seconds.max(f64::MIN_POSITIVE),
             waiting_s: summary.calls.waiting / NS,
             off_processor_s: account.rank_parts().sum_of(&RankPart::OFF) / NS,
             efficiency: summary.efficiency.as_ref().map(|efficiency| efficiency.run.parallel),

@@ -67,7 +67,7 @@ fn the_time_since_the_last_movement_is_a_loss_and_leads_to_info() {
         summary.starts_with("The job did not end normally: ") && summary.contains(" 2 ranks, 10.0 s: "),
         "{summary}"
     );
-    assert!(summary.contains("90.0 % since the last movement"), "{summary}");
+    assert!(summary.contains("90.5 % since the last movement"), "{summary}");
     assert!(summary.contains("No rank began or ended an MPI call in the last 9.00 s."), "{summary}");
     assert!(summary.contains(&format!("Next: mpitrace info {file}")), "{summary}");
     let table = mpitrace(&["summary", &file, "--by", "rank"]).stdout;

@@ -83,11 +83,13 @@ fn a_run_is_a_row_with_the_keys_of_its_summary() {
     assert!(row["user"].as_str().is_some_and(|user| !user.is_empty()));
     let same = [
         ("seconds", &summary["seconds"]),
-        ("mpi_share", &summary["mpi_share"]["all"]),
         ("waiting_s", &summary["waiting_s"]),
         ("efficiency", &summary["efficiency"]["parallel"]),
     ];
     same.into_iter().for_each(|(key, expected)| assert_eq!(&row[key], expected, "{key}"));
+    let number = |value: &Value| value.as_f64().unwrap();
+    let in_mpi = number(&summary["mpi_share"]["all"]) * number(&summary["running_s"]);
+    assert!((number(&row["mpi_share"]) - in_mpi / number(&summary["rank_seconds"])).abs() < 1e-12, "{row:#}");
     for key in ["kind", "rank", "because", "function", "seconds", "share", "gain_s"] {
         assert_eq!(row["largest_loss"][key], summary["losses"][0][key], "{key}");
     }

@@ -30,7 +30,7 @@ fn the_summary_names_the_late_rank_and_what_to_do() {
     let ran = mpitrace(&["summary", &file]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let expected = format!(
-        "3 ranks, 200 ms: 8.0 % of their time in MPI without Init (4.0 % to 10.0 % by rank).
+        "3 ranks, 200 ms: 8.0 % in MPI between Init and Finalize (4.0 % to 10.0 % by rank).
 92.0 % computing or in other calls, 4.0 % communicating, 4.0 % waiting for others.
 4.0 % (24.0 ms, gain 12.0 ms): others wait in MPI_Barrier for rank 1, which computes longer.
 Parallel efficiency 92.0 % = load balance 95.8 % x communication efficiency 96.0 %.
@@ -44,7 +44,7 @@ Next: mpitrace diagnose {file} --operation 0
     let number = |key: &str| told[key].as_f64().unwrap();
     assert!((number("waiting_s") - 0.024).abs() < 1e-9 && (number("communication_s") - 0.0240003).abs() < 1e-6);
     assert!((told["losses"][0]["gain_s"].as_f64().unwrap() - 0.012).abs() < 1e-6, "two ranks wait 60 us, 200 times");
-    assert!((told["losses"][0]["share"].as_f64().unwrap() - 0.024 / number("rank_seconds")).abs() < 1e-12);
+    assert!((told["losses"][0]["share"].as_f64().unwrap() - 0.024 / number("running_s")).abs() < 1e-12);
 }
 
 /// The ranks' clocks are so far apart, as they were tested, that a wait of 60 us cannot be seen.
@@ -473,11 +473,11 @@ fn the_first_line_is_of_the_time_of_all_ranks_and_of_all_calls() {
         (0..3).map(rank).collect::<Vec<SyntheticRank>>()
     };
     let (lines, told) = summary(&ranks(0));
-    let first = "3 ranks, 200 ms: 15.0 % of their time in collective calls (less than 0.1 % to 45.0 % by rank).";
-    assert_eq!(lines[0], first);
+    let first = "3 ranks, 200 ms: 15.0 % in collective calls between Init and Finalize (less than 0.1 % to 45.0 % by";
+    assert_eq!((&*lines[0], lines[1].trim()), (first, "rank)."));
     assert!((told["collectives_share"]["all"].as_f64().unwrap() - 90.26 / 600.0).abs() < 1e-6, "{told:#}");
     let (lines, _) = summary(&ranks(1000));
-    let first = "3 ranks, 200 ms: 40.0 % of their time in collective calls (25.1 % to 70.0 % by rank).";
+    let first = "3 ranks, 200 ms: 40.0 % in collective calls between Init and Finalize (25.1 % to 70.0 % by rank).";
     assert_eq!(lines[0], first);
     assert_eq!(lines[2], "3000 of 3300 calls are not kept: losses are of the others.");
     // Of one rank there is no loss in the calls that are kept, and nothing is known of the others.
@@ -486,7 +486,7 @@ fn the_first_line_is_of_the_time_of_all_ranks_and_of_all_calls() {
     (1..=100u64).for_each(|k| alone.call(barrier, 1_000_000 * k, 1_000_000 * k + 1000));
     (0..1000).for_each(|_| alone.timed_call(barrier, 50_000));
     let (lines, _) = summary(&[alone]);
-    assert!(lines[0].contains(": 50.1 % of their time"), "{lines:#?}");
+    assert!(lines[0].contains(": 50.1 % in "), "{lines:#?}");
     let verdict = "No loss of 1.0 % or more was found in the calls that are kept.";
     assert_eq!(lines[3], verdict);
 }
@@ -506,7 +506,7 @@ fn regions_of_the_program_are_no_communication() {
         }
     }
     let (lines, told) = summary(&ranks);
-    assert!(lines[0].starts_with("2 ranks, 509 ms: 1.0 % of their time in MPI"), "{lines:#?}");
+    assert!(lines[0].starts_with("2 ranks, 509 ms: 1.0 % in MPI between"), "{lines:#?}");
     assert_eq!(lines[2], "There is little to gain in MPI.");
     assert_eq!(told["losses"], serde_json::json!([]));
     let folder = Folder::new();
@@ -515,4 +515,26 @@ fn regions_of_the_program_are_no_communication() {
     assert_eq!(rows.as_array().map(Vec::len), Some(1), "{rows:#}");
     let operations = mpitrace(&["info", &file, "--json"]).json();
     assert_eq!(operations["operations"].as_array().map(Vec::len), Some(3), "they stay operations");
+}
+
+/// Of 600 ms of each rank 200 are in MPI_Init, 100 in MPI_Finalize, and 30 of the rest in calls.
+#[test]
+fn shares_are_of_the_time_between_init_and_finalize() {
+    let mut ranks = pair();
+    for rank in &mut ranks {
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        (0..30u64).for_each(|k| rank.call(operation, (210 + 9 * k) * 1_000_000, (211 + 9 * k) * 1_000_000));
+        (rank.times.rank.init, rank.times.rank.init_library) = (200_000_000, 200_000_000);
+        rank.times.rank.finalize_enter = 500_000_000;
+        (rank.times.finalize.library, rank.times.finalize.whole) = (100_000_000, 100_000_000);
+        let last = &mut rank.header.last_anchor;
+        (last.tick, last.raw_ns) = (600_000_000, 600_000_000);
+    }
+    let (lines, told) = summary(&ranks);
+    let number = |value: &Value| value.as_f64().unwrap();
+    assert!((number(&told["rank_seconds"]) - 1.2).abs() < 1e-6, "{told:#}");
+    assert!((number(&told["running_s"]) - 0.6).abs() < 1e-6, "{told:#}");
+    assert!((number(&told["mpi_share"]["all"]) - 0.1).abs() < 1e-6, "{told:#}");
+    assert_eq!(lines[0], "2 ranks, 600 ms: 10.0 % in MPI between Init and Finalize.");
+    assert!(lines[1].ends_with("; MPI_Init 200 ms, MPI_Finalize 100 ms."), "{lines:#?}");
 }

@@ -30,6 +30,8 @@ pub struct Summary {
     pub seconds: f64,
     /// The times of all ranks from MPI_Init to MPI_Finalize together, s.
     pub rank_seconds: f64,
+    /// Their times between MPI_Init and MPI_Finalize together, without the tracer's own part, s. All shares are of it.
+    pub running_s: f64,
     /// The share of that time that the ranks spend in collective calls, as far as it is known also of calls that were
     /// not kept.
     pub collectives_share: Share,
@@ -154,7 +156,7 @@ pub struct LossFacts {
     pub call_site: Option<CallSite>,
     /// The time lost, summed over the ranks, s.
     pub seconds: f64,
-    /// The share of the time of all ranks, 0 to 1.
+    /// The share of `running_s`, 0 to 1.
     pub share: f64,
     /// The time by which the run would be shorter without the loss.
     #[serde(flatten)]
@@ -185,9 +187,9 @@ impl Summary {
         self.all_calls.iter().map(|all| all.all.calls - all.all.kept).sum()
     }
 
-    /// The share of the ranks' time that one of the parts (ns) is.
+    /// The share of the ranks' time between MPI_Init and MPI_Finalize that one of the parts (ns) is.
     pub fn share(&self, ns: f64) -> f64 {
-        if self.rank_seconds > 0.0 { ns / NS / self.rank_seconds } else { 0.0 }
+        if self.running_s > 0.0 { ns / NS / self.running_s } else { 0.0 }
     }
 }
 

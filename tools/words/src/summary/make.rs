@@ -46,6 +46,7 @@ impl Summary {
             unknown_s: unknown_s(account),
             seconds: longest / NS,
             rank_seconds: rank_ns / NS,
+            running_s: account.running_ns() / NS,
             collectives_share: Share::new(account, |rank| rank.collectives_ns),
             mpi_share: Share::new(account, |rank| rank.parts.sum_of(&RankPart::MPI)),
             calls_timed: account.ranks.iter().all(|rank| rank.is_timed),
@@ -110,12 +111,13 @@ fn unknown_s(account: &Account) -> Option<f64> {
 
 impl Share {
     fn new(account: &Account, of: impl Fn(&RankAccount) -> f64) -> Share {
-        let shares = account.ranks.iter().filter(|rank| rank.wall_ns > 0.0);
-        let mut shares: Vec<f64> = shares.map(|rank| of(rank) / rank.wall_ns).collect();
+        let shares =
+            account.ranks.iter().map(|rank| (rank, rank.parts.running())).filter(|(_, running)| *running > 0.0);
+        let mut shares: Vec<f64> = shares.map(|(rank, running)| of(rank) / running).collect();
         shares.sort_by(f64::total_cmp);
         let in_all: f64 = account.ranks.iter().map(&of).sum();
         match (shares.first().copied(), shares.last().copied(), median(&mut shares)) {
-            (Some(min), Some(max), Some(median)) => Share { all: in_all / account.rank_ns(), min, median, max },
+            (Some(min), Some(max), Some(median)) => Share { all: in_all / account.running_ns(), min, median, max },
             _ => Share::default(),
         }
     }
@@ -131,7 +133,7 @@ impl OriginFacts {
 
 impl LossFacts {
     fn new(loss: Loss, operations: &Operations, account: &Account, labels: &[String]) -> LossFacts {
-        let rank_ns = account.rank_ns();
+        let running_ns = account.running_ns();
         let message = loss.message.map(|index| &account.late_messages[index]);
         let key = loss.operation.map(|operation| &operations.operations[operation].key);
         LossFacts {
@@ -142,7 +144,7 @@ impl LossFacts {
             bytes: key.and_then(|key| key.bytes),
             call_site: key.map_or(message.and_then(|message| message.call_site.clone()), |key| key.call_site.clone()),
             seconds: loss.ns / NS,
-            share: if rank_ns > 0.0 { loss.ns / rank_ns } else { 0.0 },
+            share: if running_ns > 0.0 { loss.ns / running_ns } else { 0.0 },
             gain: Gain::default(),
             origin: Vec::new(),
             loss,

@@ -22,6 +22,8 @@ const COLUMNS: usize = 100;
 const LOSSES: usize = 3;
 const SMALL: f64 = 0.001;
 const NOTICES: usize = 2;
+/// Times outside of the time that shares are of are said from this share of the whole on.
+const MATTERS: f64 = 0.05;
 const OFF: &str = "off the processor";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,13 +106,13 @@ impl Summary {
 
     fn whole(&self) -> String {
         let (share, place) = match self.calls_timed {
-            true => (self.mpi_share, "MPI without Init"),
+            true => (self.mpi_share, "MPI"),
             false => (self.collectives_share, "collective calls"),
         };
         let [least, most] = [share.min, share.max].map(percent);
         let range = if least == most { String::new() } else { format!(" ({least} to {most} by rank)") };
         format!(
-            "{}, {}{}: {} of their time in {place}{range}.",
+            "{}, {}{}: {} in {place} between Init and Finalize{range}.",
             text::count(self.ranks.into(), "rank"),
             if self.unknown_ends > 0 { "at least " } else { "" },
             seconds(self.seconds),
@@ -183,28 +185,38 @@ impl Summary {
             (ns(&[RankPart::OneSided]), "in one-sided calls"),
             (ns(&[RankPart::Io]), "in file calls"),
             (ns(&[RankPart::OtherMpi]), "in other MPI calls"),
-            (ns(&[RankPart::Init]), "in MPI_Init"),
-            (ns(&[RankPart::Finalize]), "in MPI_Finalize"),
             (ns(&[RankPart::Hung]), "since the last movement"),
-            (ns(&[RankPart::Tracer, RankPart::Perturbed]), "in the tracer"),
+            (ns(&[RankPart::Perturbed]), "delayed by the tracer"),
             (ns(&[RankPart::Other]), rest),
         ];
         parts.retain(|(ns, _)| self.share(*ns) >= SMALL);
         parts.sort_by(|one, other| other.0.total_cmp(&one.0));
         let unknown = match self.calls.known_most() {
-            None if off == 0.0 => ", time off the processor not known.",
-            _ => ".",
+            None if off == 0.0 => ", time off the processor not known",
+            _ => "",
         };
+        let end = format!("{unknown}{}.", self.beside());
         let mut line = String::new();
         for (ns, name) in parts {
             let least = if is_least && name == OFF { "at least " } else { "" };
             let comma = if line.is_empty() { "" } else { ", " };
             let next = format!("{comma}{least}{} {name}", percent(self.share(ns)));
-            if line.len() + next.len() + unknown.len() <= COLUMNS {
+            if line.len() + next.len() + end.len() <= COLUMNS {
                 line.push_str(&next);
             }
         }
-        line + unknown
+        line + &end
+    }
+
+    /// The mean time of a rank in MPI_Init, in MPI_Finalize and in the tracer, where it matters: shares are not of it.
+    fn beside(&self) -> String {
+        let mean = |part: RankPart| self.parts[part] / f64::from(self.ranks.max(1));
+        let whole = 1e9 * self.rank_seconds / f64::from(self.ranks.max(1));
+        let parts =
+            [(RankPart::Init, "MPI_Init"), (RankPart::Finalize, "MPI_Finalize"), (RankPart::Tracer, "the tracer")];
+        let parts = parts.map(|(part, name)| (mean(part), name)).into_iter().filter(|(ns, _)| *ns >= MATTERS * whole);
+        let parts: Vec<String> = parts.map(|(ns, name)| format!("{name} {}", text::time(ns))).collect();
+        if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) }
     }
 }
 
