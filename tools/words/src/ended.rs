@@ -9,6 +9,9 @@ use serde::Serialize;
 use crate::info::ends::EndFacts;
 use crate::places;
 
+/// A launcher that ends all ranks of a job needs up to this time, s.
+const TOGETHER_S: f64 = 0.1;
+
 /// The end of a job, by the keys of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ended {
@@ -112,7 +115,10 @@ impl FirstEnd {
         let next_s = others.map(|(end, init_s)| init_s + end.earliest_s).min_by(f64::total_cmp)?;
         let before_next_s = next_s - first_s;
         let how = snapshot.rank(first.rank)?.ended?;
-        (before_next_s > 0.0).then(|| FirstEnd { rank: first.rank, how: how.to_string(), before_next_s })
+        // Of ranks that were all ended in one way at one time, the order says nothing.
+        let is_of_all = snapshot.ranks.iter().all(|rank| rank.ended == Some(how));
+        let least_s = if is_of_all { TOGETHER_S } else { 0.0 };
+        (before_next_s > least_s).then(|| FirstEnd { rank: first.rank, how: how.to_string(), before_next_s })
     }
 
     fn words(&self) -> String {
