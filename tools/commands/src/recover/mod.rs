@@ -112,9 +112,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
 fn of_ended_jobs(folders: &[PathBuf], owner: Option<u32>, wanted: Option<&str>) -> Result<Vec<Vec<Leftover>>> {
     let began = Instant::now();
     loop {
+        // Before the jobs that have ended are looked for: the last rank may end between the two looks.
+        let running = recover::segments(folders, owner)?.iter().filter(|segment| segment.lives).count() as u64;
         let jobs = recover::by_job(recover::leftovers(folders, owner)?);
         let waits = jobs.is_empty() || !jobs.iter().any(|job| wanted.is_none_or(|id| is_called(job, id)));
-        let running = recover::segments(folders, owner)?.iter().filter(|segment| segment.lives).count() as u64;
         if !waits || running == 0 {
             return chosen(jobs, wanted);
         }
