@@ -8,6 +8,7 @@ use crate::support::{Case, On, Test, Trace, litter};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 pub const TESTS: &[Test] = &[
     Test::new("of_every_kind_lose_no_call_in_a_kill", |case| killed(case, 2, SOME, 0, Some("region"))),
@@ -19,6 +20,10 @@ pub const TESTS: &[Test] = &[
     Test::new("of_groups_lose_no_call_in_a_kill", |case| killed(case, 2, GROUPS, 0, None)).second_tier(),
     Test::new("of_threads_count_each_call_that_is_not_kept", threads).on(ONE).second_tier(),
 ];
+
+/// Ranks of MPICH 5 and Open MPI 5 spin while they agree on a communicator: 7000 of them take minutes on a busy machine,
+/// without the tracer too.
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// No library takes part in it.
 const ONE: On = On::Only(&["mpich4"]);
@@ -82,7 +87,7 @@ fn killed_with(
     let launch = case.launch(ranks, "above_limits.c").arg(&folder).arg(after.to_string());
     let launch = kinds.iter().fold(launch, |launch, kind| launch.arg(*kind));
     let launch = settings.iter().fold(launch, |launch, (name, value)| launch.set(name, *value));
-    let traced = launch.trace().run();
+    let traced = launch.trace().within(LIMIT).run();
     litter::sweep();
     assert!(!traced.trace.path.exists(), "the ranks were killed\n{}", traced.stderr);
     let trace = case.recover_soon();
@@ -104,7 +109,10 @@ fn killed_with(
         assert!(more <= 1, "rank {rank}: {more} calls that the program has not made");
     }
     let info = trace.info_of_all();
-    assert_eq!((info.dropped, info.lost), (lost, 0), "dropped and lost\n{}", traced.stderr);
+    // A rank that is killed where it enters a call has counted that one too.
+    let dropped_at_most = lost + u64::from(ranks);
+    assert!((lost..=dropped_at_most).contains(&info.dropped), "{} dropped, {lost}\n{}", info.dropped, traced.stderr);
+    assert_eq!(info.lost, 0, "{}", traced.stderr);
     assert_eq!(lost > 0, dropped.is_some(), "{lost} calls are not kept");
     fs::remove_file(&trace.path).expect("the trace");
 }
