@@ -70,4 +70,11 @@ mod tests {
         assert!(!joins(&rank(before_agreement(key), state::STARTING, now + 2 * START), &other), "a later one");
         assert!(!joins(&RankHeader { world_size: 5, ..starting }, &other));
     }
+
+    #[test]
+    fn processes_that_begin_at_one_time_have_tokens_of_their_own() {
+        for key in [0, 0x1234_5678_9abc_def0, u64::MAX] {
+            assert_ne!(of_one_run(key, 1000, 1), of_one_run(key, 1000, 2), "{key:x}");
+        }
+    }
 }

@@ -242,4 +242,16 @@ mod tests {
         let bytes = there_and_back(&enter, &exit);
         assert!(bytes < 1280 + 10 * 2 * 4 + 13, "8 bits a call: {bytes}");
     }
+
+    #[test]
+    fn an_open_call_that_is_not_there_is_refused() {
+        let open = |numbers: &[u64]| {
+            let mut bytes = Vec::new();
+            numbers.iter().for_each(|&each| number::put(&mut bytes, each));
+            take_open(&mut &bytes[..], 3)
+        };
+        assert_eq!(open(&[2, 0, 2]), Some(vec![0, 2]));
+        assert_eq!(open(&[1, 3]), None, "the fourth of three");
+        assert_eq!(open(&[4, 0, 0, 0, 0]), None, "four of three");
+    }
 }

@@ -59,3 +59,17 @@ pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn a_clock_is_read_in_nanoseconds() {
+        let by_std = || SystemTime::UNIX_EPOCH.elapsed().expect("a time behind 1970").as_nanos() as u64;
+        let (before, here, after) = (by_std(), nanoseconds(libc::CLOCK_REALTIME), by_std());
+        assert!((before..=after).contains(&here), "{before} {here} {after}");
+    }
+}

@@ -238,3 +238,15 @@ fn a_block_with_a_lost_operation_leaves_the_others_of_its_file() {
     assert_eq!(interrupted, [3 * RECORDS + 4]);
     std::fs::remove_file(&path).unwrap();
 }
+
+#[test]
+fn buckets_without_calls_and_rows_of_no_histogram_are_left_out() {
+    let row = |histogram, row, bucket: usize| {
+        let mut buckets = Buckets { histogram, row, ..Buckets::zeroed() };
+        buckets.calls[bucket] = 7;
+        buckets
+    };
+    let found = histograms(&[row(2, 1, 3), row(0, 0, 0), row(1, 0, 0)]);
+    let found: Vec<(u32, u32, u64)> = found.iter().map(|entry| (entry.histogram, entry.bucket, entry.calls)).collect();
+    assert_eq!(found, [(1, 0, 7), (2, ROW as u32 + 3, 7)]);
+}

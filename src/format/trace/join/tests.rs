@@ -323,3 +323,33 @@ fn a_trace_that_no_reader_takes_is_left_alone() {
     change(&joined.path, |header| header.world_size = MOST_RANKS + 1);
     assert_eq!(Stored::open(&joined.path).err().map(|error| error.kind()), Some(io::ErrorKind::InvalidData));
 }
+
+#[test]
+fn a_trace_is_whole_if_its_rank_has_finalized_and_lost_nothing() {
+    let folder = Folder::new("whole");
+    for (name, incomplete, state, is_whole) in [
+        ("whole", false, state::FINALIZED, true),
+        ("lost", true, state::FINALIZED, false),
+        ("killed", false, state::RUNNING, false),
+    ] {
+        let (path, offset) = (folder.path(name), file::parts_start(1));
+        let file = File::create_new(&path).unwrap();
+        let mut content = content(1, 0, 100, b"metadata");
+        (content.incomplete, content.rank.state) = (incomplete, state);
+        let entry = PartEntry { offset, length: content.length(), rank: 0, padding: 0 };
+        content.write_at(&file, offset).unwrap();
+        file.write_all_at(bytemuck::bytes_of(&entry), file::part_entry_offset(0)).unwrap();
+        file::write_header(&file, [1; 16], WORLD, 1, offset + entry.length, false).unwrap();
+        assert_eq!(Stored::open(&path).unwrap().is_whole().unwrap(), is_whole, "{name}");
+    }
+}
+
+#[test]
+fn a_table_has_room_up_to_the_first_part() {
+    let folder = Folder::new("table");
+    let path = folder.path("a.mpitrace");
+    write(&path, 1, &[0, 1], 100, 4);
+    let stored = Stored::open(&path).unwrap();
+    assert!(stored.has_room_for(4));
+    assert!(!stored.has_room_for(100_000));
+}
