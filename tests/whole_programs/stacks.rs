@@ -144,21 +144,28 @@ fn python(case: &Case) {
     end(case, running);
 }
 
+/// Runs of a program in which a look at it is tried.
+const TRIES: usize = 10;
+
 /// The result of each system call, and the time at which it returns, are the same; no signal is lost.
 fn unchanged(case: &Case) {
     let plain = case.launch(2, "stands.c").arg("calls").run();
-    let mut running = case.launch(2, "stands.c").arg("calls").trace().start();
-    let mut taken = 0;
-    while !running.has_ended() {
-        if let Some(job) = jobs(case).pop() {
-            let words = ["watch", &job.job, "--once", "--json", "--stuck", "0.1", "--stacks", "threads"];
-            taken += u32::from(mpitrace(case, &words).stdout.contains("stands.c"));
-        }
-    }
-    println!("{taken} looks with stacks\n{}", running.stdout());
-    assert!(taken > 0);
-    assert_eq!(running.stdout(), plain.stdout);
     assert!(!plain.stdout.contains("early") && plain.stdout.contains("signals: all\n"), "{}", plain.stdout);
+    // On a busy machine the program can end before the first look at it does.
+    let looked_at = (0..TRIES).any(|_| {
+        let mut running = case.launch(2, "stands.c").arg("calls").trace().start();
+        let mut taken = 0;
+        while !running.has_ended() {
+            if let Some(job) = jobs(case).pop() {
+                let words = ["watch", &job.job, "--once", "--json", "--stuck", "0.1", "--stacks", "threads"];
+                taken += u32::from(mpitrace(case, &words).stdout.contains("stands.c"));
+            }
+        }
+        println!("{taken} looks with stacks\n{}", running.stdout());
+        assert_eq!(running.stdout(), plain.stdout);
+        taken > 0
+    });
+    assert!(looked_at, "no look in {TRIES} runs");
 }
 
 fn debugged(case: &Case) {
