@@ -130,4 +130,13 @@ mod tests {
         all.push(Exchange { sent: 0, remote: 0, received: 1 });
         assert_eq!(mean_round_trip(&all), 100.0);
     }
+
+    #[test]
+    fn the_mean_round_trip_leaves_outliers_out() {
+        let trips = [10, 11, 12, 13, 14, 15, 16, 1000];
+        let exchanges = trips.map(|trip| Exchange { sent: 100, remote: 0, received: 100 + trip });
+        // The quartiles are 12 and 16: what lies beyond 6 and 22 is none of them.
+        assert_eq!(mean_round_trip(&exchanges), 13.0);
+        assert_eq!(mean_round_trip(&[]), 0.0);
+    }
 }
