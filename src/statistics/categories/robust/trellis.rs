@@ -92,3 +92,18 @@ fn grid(values: &[f64], deviation: f64) -> Vec<f64> {
     }
     grid
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_near_the_middle_are_as_far_apart_as_the_deviation_asks() {
+        let values: Vec<f64> = (0..41).map(|place| f64::from(place) * (APART + 0.01)).collect();
+        assert_eq!(grid(&values, 1.0), values, "14 deviations from the middle");
+        let far: Vec<f64> = (0..201).map(f64::from).collect();
+        let levels = grid(&far, 1.0);
+        // At 100 deviations from the middle a twentieth of the 90 behind the first ten.
+        assert_eq!(levels[1] - levels[0], 5.0, "{levels:?}");
+    }
+}
