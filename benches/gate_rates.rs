@@ -27,9 +27,11 @@ fn main() {
         let (mut counts, mut stated, mut red) = ([0usize; 3], 0, 0);
         for _ in 0..gates {
             let first = (random.bits() % (runs.len() - 2 * side + 1) as u64) as usize;
-            let mut drawn = runs[first..first + 2 * side].to_vec();
-            (1..drawn.len()).rev().for_each(|last| drawn.swap(last, (random.bits() % (last as u64 + 1)) as usize));
-            let (baseline, now) = drawn.split_at_mut(side);
+            let mut shuffled = runs[first..first + 2 * side].to_vec();
+            (1..shuffled.len())
+                .rev()
+                .for_each(|last| shuffled.swap(last, (random.bits() % (last as u64 + 1)) as usize));
+            let (baseline, now) = shuffled.split_at_mut(side);
             now.iter_mut().for_each(|run| *run *= slower);
             let found = gate(baseline, now);
             counts[found.decision as usize] += 1;

@@ -190,12 +190,12 @@ fn wanted(entries: &[ChunkEntry], chunk_records: u64, records: u64) -> Vec<usize
     // Nothing that is shown of a running job is from the records of message calls.
     let readable =
         |entry: &ChunkEntry| entry.draw != 0 && entry.flags & chunk_flags::PRIVATE == 0 && entry.thread & MESSAGES == 0;
-    let mut drawn: Vec<usize> = (0..entries.len()).filter(|&index| readable(&entries[index])).collect();
-    drawn.sort_by_key(|&index| std::cmp::Reverse(entries[index].draw));
+    let mut chosen: Vec<usize> = (0..entries.len()).filter(|&index| readable(&entries[index])).collect();
+    chosen.sort_by_key(|&index| std::cmp::Reverse(entries[index].draw));
     let most = records.div_ceil(chunk_records.max(1)) as usize;
     let mut threads = Vec::new();
     let mut number = 0;
-    drawn.retain(|&index| {
+    chosen.retain(|&index| {
         number += 1;
         let is_first = !threads.contains(&entries[index].thread);
         if is_first {
@@ -203,7 +203,7 @@ fn wanted(entries: &[ChunkEntry], chunk_records: u64, records: u64) -> Vec<usize
         }
         is_first || number <= most
     });
-    drawn
+    chosen
 }
 
 /// Which columns a copy has, and where they lie in its chunks.

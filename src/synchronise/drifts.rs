@@ -78,15 +78,15 @@ pub(crate) fn drifts_over_tree(
     with_offsets: bool,
 ) -> AffineMap {
     let (rank, size) = (peers.rank(), peers.size());
-    let mut own = AffineMap::IDENTITY;
+    let mut map = AffineMap::IDENTITY;
     for (round, distance) in (0..).zip(rounds(size)) {
         // What follows takes little of the time.
         let share = |part: f64| OF_DRIFTS * (f64::from(round) + part) / rounds(size).count() as f64;
         match partner(rank, size, distance) {
             Some((server, true)) => {
-                own = learn(peers, server, fit_points, exchanges, share(OF_DRIFTS));
+                map = learn(peers, server, fit_points, exchanges, share(OF_DRIFTS));
                 if with_offsets {
-                    own = through_offset(peers, server, own, exchanges, share(1.0));
+                    map = through_offset(peers, server, map, exchanges, share(1.0));
                 }
             }
             Some((client, false)) => {
@@ -98,7 +98,7 @@ pub(crate) fn drifts_over_tree(
             None => {}
         }
     }
-    compose_down(peers, own)
+    compose_down(peers, map)
 }
 
 /// HCA's last pass: each offset directly with the root.
@@ -110,21 +110,21 @@ pub(crate) fn with_direct_offsets(peers: &mut impl Peers, drift: AffineMap, exch
 /// HCA3: from the root down; a parent answers with its own global clock, so nothing has to be merged.
 pub(crate) fn top_down(peers: &mut impl Peers, fit_points: u32, exchanges: u32) -> AffineMap {
     let (rank, size) = (peers.rank(), peers.size());
-    let mut own = AffineMap::IDENTITY;
+    let mut map = AffineMap::IDENTITY;
     let order = rounds(size).rev().skip(1).chain([largest_power(size)]);
     for (round, distance) in (0..).zip(order) {
         let share = |part: f64| (f64::from(round) + part) / rounds(size).count() as f64;
         match partner(rank, size, distance) {
             Some((parent, true)) => {
                 let drift = learn(peers, parent, fit_points, exchanges, share(OF_DRIFTS));
-                own = through_offset(peers, parent, drift, exchanges, share(1.0));
+                map = through_offset(peers, parent, drift, exchanges, share(1.0));
             }
             Some((child, false)) => {
-                teach(peers, child, fit_points, exchanges, &own);
-                pong(peers, child, exchanges, &own);
+                teach(peers, child, fit_points, exchanges, &map);
+                pong(peers, child, exchanges, &map);
             }
             None => {}
         }
     }
-    own
+    map
 }

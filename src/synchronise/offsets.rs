@@ -33,21 +33,21 @@ pub(crate) fn turn(peers: &impl Peers) -> f64 {
 /// row have brought no shorter round trip.
 pub(crate) fn offsets_over_tree(peers: &mut impl Peers, patience: u32) -> AffineMap {
     let (rank, size) = (peers.rank(), peers.size());
-    let mut own = AffineMap::IDENTITY;
+    let mut map = AffineMap::IDENTITY;
     for (round, distance) in (1..).zip(rounds(size)) {
         let share = f64::from(round) / rounds(size).count() as f64;
         match partner(rank, size, distance) {
             Some((server, true)) => {
                 let found = ping_until_steady(peers, server, patience, share);
                 if let Some(offset) = exchange::least_round_trip(&found) {
-                    own = AffineMap::with_offset(offset.at, -offset.difference);
+                    map = AffineMap::with_offset(offset.at, -offset.difference);
                 }
             }
             Some((client, false)) => pong_until_told(peers, client),
             None => {}
         }
     }
-    compose_down(peers, own)
+    compose_down(peers, map)
 }
 
 fn ping_until_steady(peers: &mut impl Peers, server: usize, patience: u32, share: f64) -> Vec<Exchange> {

@@ -37,21 +37,21 @@ pub(crate) fn rounds(size: usize) -> impl DoubleEndedIterator<Item = usize> {
 
 /// From maps to the server of each round to maps to the root: what merging models bottom-up at the servers computes as
 /// well.
-pub(crate) fn compose_down(peers: &mut impl Peers, mut own: AffineMap) -> AffineMap {
+pub(crate) fn compose_down(peers: &mut impl Peers, mut map: AffineMap) -> AffineMap {
     let (rank, size) = (peers.rank(), peers.size());
     // The remaining ranks have servers of the tree, which must know their own maps first.
     let order = rounds(size).rev().skip(1).chain([largest_power(size)]);
     for distance in order {
         match partner(rank, size, distance) {
-            Some((client, false)) => peers.send(client, &[own.local0, own.reference0, own.skew.to_bits()]),
+            Some((client, false)) => peers.send(client, &[map.local0, map.reference0, map.skew.to_bits()]),
             Some((server, true)) => {
                 let mut words = [0; 3];
                 peers.receive(server, &mut words);
                 let [local0, reference0, skew] = words;
-                own = AffineMap { local0, reference0, skew: f64::from_bits(skew) }.after(&own);
+                map = AffineMap { local0, reference0, skew: f64::from_bits(skew) }.after(&map);
             }
             None => {}
         }
     }
-    own
+    map
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 pub const TESTS: &[Test] = &[
     Test::new("is_a_page_whose_plots_are_there_and_respond", page).on(On::Any).needs("chromium"),
-    Test::new("is_drawn_in_a_terminal_and_as_pictures", drawn).on(On::Only(&["ompi4", "mpich4"])),
+    Test::new("is_drawn_in_a_terminal_and_as_pictures", terminal_and_pictures).on(On::Only(&["ompi4", "mpich4"])),
 ];
 
 const RANKS: u32 = 2;
@@ -254,7 +254,7 @@ fn switches(browser: &mut Browser) {
     assert!(number(browser, ink) > 20.0, "and back");
 }
 
-fn drawn(case: &Case) {
+fn terminal_and_pictures(case: &Case) {
     let trace = run(case);
     let text = report(&[trace.path.as_os_str()]);
     for part in

@@ -47,10 +47,10 @@ pub fn decide(operations: &[Vec<Measured>]) -> Vec<Option<Better>> {
     let mut comparisons: Vec<(usize, usize, Comparison)> = Vec::new();
     for (number, operation) in operations.iter().enumerate() {
         let sides = without_launches(operation);
-        let Some((own, others)) = sides.split_first() else { continue };
+        let Some((default, others)) = sides.split_first() else { continue };
         let compared = others.iter().enumerate();
         comparisons
-            .extend(compared.filter_map(|(other, runs)| Some((number, other + 1, measure(own, runs, settings)?))));
+            .extend(compared.filter_map(|(other, runs)| Some((number, other + 1, measure(default, runs, settings)?))));
     }
     test(comparisons.iter_mut().map(|(_, _, comparison)| comparison));
     let mut decided: Vec<Option<Better>> = vec![None; operations.len()];
@@ -96,7 +96,7 @@ mod tests {
         /// ns.
         algorithms: Vec<[f64; 3]>,
         /// Its own choice, by nothing but the size: whatever the pattern is.
-        own: usize,
+        default_choice: usize,
     }
 
     /// A message size and how late the last rank is, ns.
@@ -108,8 +108,8 @@ mod tests {
             let algorithms = (0..3 + random.bits() % 7)
                 .map(|_| [between(random, 2e3, 3e4), between(random, 0.05, 2.0), random.uniform()]);
             let algorithms: Vec<_> = algorithms.collect();
-            let own = random.bits() as usize % algorithms.len();
-            Mock { algorithms, own }
+            let default_choice = random.bits() as usize % algorithms.len();
+            Mock { algorithms, default_choice }
         }
 
         /// From the last entry to the last exit, ns.
@@ -125,20 +125,21 @@ mod tests {
             let mut of = |number: u32, algorithm: usize| {
                 let cost = self.cost(algorithm, pattern);
                 let mut launch = |speed: &f64| {
-                    let own = speed * (0.02 * random.normal()).exp();
-                    let mut times: Vec<f64> = (0..41).map(|_| cost * own * (1.0 + 0.05 * random.gamma(2.0))).collect();
+                    let of_launch = speed * (0.02 * random.normal()).exp();
+                    let mut times: Vec<f64> =
+                        (0..41).map(|_| cost * of_launch * (1.0 + 0.05 * random.gamma(2.0))).collect();
                     median(&mut times).unwrap()
                 };
                 Measured { algorithm: number, medians_ns: speeds.iter().map(&mut launch).collect() }
             };
-            let own = of(0, self.own);
+            let default = of(0, self.default_choice);
             let all = (0..self.algorithms.len()).map(|algorithm| of(algorithm as u32 + 1, algorithm));
-            std::iter::once(own).chain(all.collect::<Vec<_>>()).collect()
+            std::iter::once(default).chain(all.collect::<Vec<_>>()).collect()
         }
 
         /// How much longer than the fastest one the decided algorithm takes.
         fn regret(&self, decided: &Option<Better>, pattern: Pattern) -> f64 {
-            let taken = decided.as_ref().map_or(self.own, |better| better.place - 1);
+            let taken = decided.as_ref().map_or(self.default_choice, |better| better.place - 1);
             let costs = (0..self.algorithms.len()).map(|algorithm| self.cost(algorithm, pattern));
             self.cost(taken, pattern) / costs.fold(f64::INFINITY, f64::min) - 1.0
         }
@@ -173,7 +174,7 @@ mod tests {
         let mistakes = (1000..1500).filter(|&seed| {
             let mut random = Random::new(seed);
             let one = Mock::new(&mut random).algorithms[0];
-            let mock = Mock { algorithms: vec![one; 5], own: 0 };
+            let mock = Mock { algorithms: vec![one; 5], default_choice: 0 };
             let pattern = pattern(&mut random);
             decide(&[mock.replay(&mut random, pattern, 8)]).iter().any(Option::is_some)
         });
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn fewer_launches_than_the_least_prove_nothing_and_so_many_do() {
         let of = |launches: u32| {
-            let mock = Mock { algorithms: vec![[9e3, 1.0, 0.0], [3e3, 1.0, 0.0]], own: 0 };
+            let mock = Mock { algorithms: vec![[9e3, 1.0, 0.0], [3e3, 1.0, 0.0]], default_choice: 0 };
             decide(&[mock.replay(&mut Random::new(5), (8.0, 0.0), launches)])[0].clone()
         };
         assert_eq!(of(FEWEST - 1), None);

@@ -201,12 +201,12 @@ fn replay(arguments: &Arguments, place: usize, operations: &[Worth], folder: &Pa
 /// `mpicc.openmpi` beside `mpirun.openmpi`.
 fn compiler(words: &[OsString]) -> PathBuf {
     let launcher = launcher::find(words).map(|place| Path::new(&words[place]));
-    let own = |launcher: &Path| {
+    let compiler_beside = |launcher: &Path| {
         let name = launcher.file_name()?.to_str()?;
         let ending = name.split_once('.').map(|(_, ending)| format!(".{ending}")).unwrap_or_default();
         Some(launcher.with_file_name(format!("mpicc{ending}")))
     };
-    launcher.and_then(own).unwrap_or_else(|| "mpicc".into())
+    launcher.and_then(compiler_beside).unwrap_or_else(|| "mpicc".into())
 }
 
 /// The variables by which the library takes the rules. Version 5 has an algorithm that a variable forces go before the
@@ -275,17 +275,20 @@ impl ReplayedRow {
     fn words(&self) -> String {
         let ReplayedRow { operation, function, bytes, ranks, .. } = self;
         let called = |name: &Option<String>, number: u32| name.clone().unwrap_or_else(|| format!("algorithm {number}"));
-        let own =
-            self.algorithms.first().and_then(|own| own.name.clone()).unwrap_or_else(|| "the library's own".into());
+        let default = self
+            .algorithms
+            .first()
+            .and_then(|default| default.name.clone())
+            .unwrap_or_else(|| "the library's own".into());
         let found = match &self.better {
             Some(Faster { number, name, difference, interval, p }) => {
                 let [low, high] = interval.map(|end| 100.0 * end);
                 let name = called(name, *number);
                 let (difference, p) = (100.0 * difference, text::number(*p));
-                format!("{name} ({number}) instead of {own}: {difference:+.1} % ({low:+.1} to {high:+.1} %), p {p}")
+                format!("{name} ({number}) instead of {default}: {difference:+.1} % ({low:+.1} to {high:+.1} %), p {p}")
             }
             None if self.algorithms.len() < 2 => "could not be replayed".into(),
-            None => format!("none of {} algorithms is proven to be faster than {own}", self.algorithms.len() - 1),
+            None => format!("none of {} algorithms is proven to be faster than {default}", self.algorithms.len() - 1),
         };
         let bytes = text::bytes(*bytes);
         let share = 100.0 * self.share;

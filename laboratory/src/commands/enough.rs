@@ -271,10 +271,10 @@ fn open_others(arguments: &Arguments) -> Result<Vec<Source>> {
 }
 
 /// The median run time of the operation in each of the other runs that has it, selected as in this one.
-fn medians(arguments: &Arguments, own: &Description, others: &[Source]) -> Result<Vec<f64>> {
+fn medians(arguments: &Arguments, wanted: &Description, others: &[Source]) -> Result<Vec<f64>> {
     let mut medians = Vec::new();
     for other in others {
-        let Some(number) = other.operations().iter().position(|operation| same(own, operation)) else { continue };
+        let Some(number) = other.operations().iter().position(|operation| same(wanted, operation)) else { continue };
         let mut selection = selected(arguments, other, number)?;
         medians.extend(median(&mut selection.run_time_ns));
     }
@@ -282,8 +282,8 @@ fn medians(arguments: &Arguments, own: &Description, others: &[Source]) -> Resul
 }
 
 /// True if two operations of different runs are the same thing.
-fn same(own: &Description, other: &Description) -> bool {
-    (&own.function, &own.communicator, own.bytes, own.root, own.ranks)
+fn same(wanted: &Description, other: &Description) -> bool {
+    (&wanted.function, &wanted.communicator, wanted.bytes, wanted.root, wanted.ranks)
         == (&other.function, &other.communicator, other.bytes, other.root, other.ranks)
-        && (&own.datatype, &own.reduction) == (&other.datatype, &other.reduction)
+        && (&wanted.datatype, &wanted.reduction) == (&other.datatype, &other.reduction)
 }

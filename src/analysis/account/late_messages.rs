@@ -66,13 +66,13 @@ impl Messages {
                 *numbers.entry((part.text(entry.function).unwrap_or_default(), call_site)).or_insert(next)
             });
             let Sum(late, chains) = found.entry((wait.late, number)).or_default();
-            let own: f64 = within(&waits[wait.late], wait.from_ns, wait.until_ns).map(|(_, ns)| ns).sum();
+            let in_messages_ns: f64 = within(&waits[wait.late], wait.from_ns, wait.until_ns).map(|(_, ns)| ns).sum();
             late.waiting_ns += wait.ns();
-            late.point_to_point_ns += own.min(wait.ns());
+            late.point_to_point_ns += in_messages_ns.min(wait.ns());
             let off = off.as_ref().map_or_else(Off::default, |off| beyond(&off[wait.late], &off[wait.part], wait));
-            late.off += off.to(off.sum().min((wait.ns() - own).max(0.0)));
+            late.off += off.to(off.sum().min((wait.ns() - in_messages_ns).max(0.0)));
             late.repetitions += 1;
-            *chains.entry(chain(waits, wait.late, wait.from_ns, wait.until_ns)).or_default() += own;
+            *chains.entry(chain(waits, wait.late, wait.from_ns, wait.until_ns)).or_default() += in_messages_ns;
         }
         let mut own_ns = vec![0.0; trace.parts.len()];
         found.iter().for_each(|((part, _), Sum(late, _))| own_ns[*part] += late.waiting_ns - late.point_to_point_ns);
@@ -115,8 +115,8 @@ fn longer_off(ranks: &[RankAccount], part: usize) -> Off {
 fn beyond(late: &[OffBetween], other: &[OffBetween], wait: &MessageWait) -> Off {
     let first = late.partition_point(|between| between.until <= wait.from_ns);
     let until = late[first..].iter().take_while(|between| between.from < wait.until_ns);
-    let mut own = Gap::default();
-    until.map(OffBetween::gap).for_each(|gap| own += gap);
+    let mut sum = Gap::default();
+    until.map(OffBetween::gap).for_each(|gap| sum += gap);
     let before = other.get(other.partition_point(|between| between.until < wait.from_ns));
-    own.off_beyond(before.filter(|between| between.until <= wait.from_ns).map(OffBetween::gap).unwrap_or_default())
+    sum.off_beyond(before.filter(|between| between.until <= wait.from_ns).map(OffBetween::gap).unwrap_or_default())
 }

@@ -159,8 +159,8 @@ impl Replay {
         for (part, calls) in messages.calls.iter().enumerate() {
             for (place, call) in calls.iter().enumerate() {
                 if let Some((other, at)) = messages.awaited(call) {
-                    let (own, other) = (replay.places[part][place], replay.places[other][at as usize]);
-                    replay.calls[own].awaited.push(other);
+                    let (waiting, other) = (replay.places[part][place], replay.places[other][at as usize]);
+                    replay.calls[waiting].awaited.push(other);
                 }
             }
         }
@@ -240,8 +240,8 @@ impl Replay {
     ) -> HashMap<usize, f64> {
         let Some(late) = loss.message.map(|index| &account.late_messages[index]) else { return HashMap::new() };
         // Of the time for which it did not wait itself the part that is due to the reason.
-        let own = late.waiting_ns - late.point_to_point_ns;
-        let share = if own > 0.0 { (loss.ns / own).min(1.0) } else { 0.0 };
+        let waiting_ns = late.waiting_ns - late.point_to_point_ns;
+        let share = if waiting_ns > 0.0 { (loss.ns / waiting_ns).min(1.0) } else { 0.0 };
         let mut removed: HashMap<usize, f64> = HashMap::new();
         for wait in waits.iter().flatten().filter(|wait| trace.parts[wait.late].rank() == late.rank) {
             let part = &trace.parts[wait.part];
@@ -295,12 +295,13 @@ impl Replay {
             for (place, (shift, lane)) in of_parts[call.part].iter_mut().zip(lanes).enumerate() {
                 let earlier =
                     |other: usize| self.calls[other].enter - shifts[other][0].get(place).copied().unwrap_or(0.0);
-                let own = earlier(at);
-                let last = self.awaited(call).map(earlier).fold(own, f64::max);
-                let left_of_wait = if base > call.enter { ((last - own) / (base - call.enter)).min(1.0) } else { 0.0 };
+                let arrival = earlier(at);
+                let last = self.awaited(call).map(earlier).fold(arrival, f64::max);
+                let left_of_wait =
+                    if base > call.enter { ((last - arrival) / (base - call.enter)).min(1.0) } else { 0.0 };
                 let kept = match lane.wake_up {
                     // One that has not waited may have to.
-                    WakeUp::Stays if base == call.enter && last > own => self.usual_wake_ups[call.part],
+                    WakeUp::Stays if base == call.enter && last > arrival => self.usual_wake_ups[call.part],
                     WakeUp::Stays => call.woke_late,
                     WakeUp::Scales => left_of_wait * call.woke_late,
                     WakeUp::Goes if left_of_wait > SAME => call.woke_late,

@@ -115,15 +115,15 @@ impl Shifts {
             return;
         }
         let lanes = self.lanes;
-        let mut own = std::mem::take(&mut self.other);
-        own.clone_from(&self.of_parts);
+        let mut earlier = std::mem::take(&mut self.other);
+        earlier.clone_from(&self.of_parts);
         for exchange in &exchanges.all {
             let (Exchange { part, arrival, ns, .. }, awaited) = (exchange, exchanges.awaited(exchange));
             let last = awaited.iter().map(|(_, arrival)| *arrival).fold(*arrival, f64::max);
             for lane in 0..lanes {
-                let of = |part: usize| own[part * lanes + lane];
+                let of = |part: usize| earlier[part * lanes + lane];
                 let shift = match self.bound {
-                    Bound::Most => (0..own.len() / lanes).map(of).fold(0.0, f64::max).min(of(*part) + ns),
+                    Bound::Most => (0..earlier.len() / lanes).map(of).fold(0.0, f64::max).min(of(*part) + ns),
                     _ if awaited.is_empty() => continue,
                     _ => {
                         let earlier = awaited.iter().map(|&(part, arrival)| arrival - of(part));
@@ -134,7 +134,7 @@ impl Shifts {
                 *place = if self.bound == Bound::Most { place.max(shift) } else { shift };
             }
         }
-        self.other = own;
+        self.other = earlier;
     }
 
     /// How much earlier the ranks end together, for each lane, of parts that end at these times.
@@ -208,13 +208,13 @@ impl Shifts {
     /// The leaving of a call that waits for the ranks that have arrived, the last one at `last`; one that ended before
     /// that has not waited.
     fn leave_after(&self, call: &Taken, last: f64, leaving: &mut Vec<f64>) {
-        let own = &self.of_parts[call.part * self.lanes..][..self.lanes];
+        let of_part = &self.of_parts[call.part * self.lanes..][..self.lanes];
         if last > call.exit {
-            return leaving.extend_from_slice(own);
+            return leaving.extend_from_slice(of_part);
         }
         let from = call.waits_from.max(last);
-        let shift = |(own, least): (&f64, &f64)| (from - call.waits_from + own).min(from + least);
-        leaving.extend(own.iter().zip(&self.least).map(shift));
+        let shift = |(of_part, least): (&f64, &f64)| (from - call.waits_from + of_part).min(from + least);
+        leaving.extend(of_part.iter().zip(&self.least).map(shift));
     }
 }
 

@@ -262,7 +262,7 @@ fn calls_of(content: &part::Content<'_>) -> u64 {
 /// # Errors
 /// The error that the file system reports.
 pub fn publish(contents: &[part::Content<'_>], world_size: u32, output: &Path) -> std::io::Result<Joined> {
-    let token = join::own_token();
+    let token = join::process_token();
     let partial = file::partial_name(output, &token);
     let mode = file::mode_in(output.parent());
     let create = || File::options().read(true).write(true).create_new(true).mode(mode).open(&partial);

@@ -42,13 +42,13 @@ use tables::{Tables, in_file, slice};
 
 /// The content of a segment, in the order in which a part stores it.
 ///
-/// `path` only names the segment in errors. Records that lie in `private` chunks count as lost unless `own` says that
+/// `path` only names the segment in errors. Records that lie in `private` chunks count as lost unless `is_this_process` says that
 /// this process is the one that filled them.
 ///
 /// # Errors
 /// It is no segment, of another version, or damaged.
-pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, TraceError> {
-    read_with(path, bytes, own, Vec::new())
+pub fn read<'a>(path: &Path, bytes: &'a [u8], is_this_process: bool) -> Result<Content<'a>, TraceError> {
+    read_with(path, bytes, is_this_process, Vec::new())
 }
 
 /// A file with its name.
@@ -61,16 +61,16 @@ pub type NamedFile = (PathBuf, Arc<File>);
 pub fn read_with<'a>(
     path: &Path,
     bytes: &'a [u8],
-    own: bool,
+    is_this_process: bool,
     files: Vec<NamedFile>,
 ) -> Result<Content<'a>, TraceError> {
     let damaged = |what: &str| TraceError::damaged(path, what);
     let header = header(path, bytes)?;
-    let tables = Tables::find(path, bytes, header, own)?;
+    let tables = Tables::find(path, bytes, header, is_this_process)?;
     let mut lost = LostRecords::default();
-    let mut kept = chunks(header, &tables, bytes, own, &mut lost).map_err(damaged)?;
+    let mut kept = chunks(header, &tables, bytes, is_this_process, &mut lost).map_err(damaged)?;
     let missing = header.blocks.iter().filter(|name| **name != 0).count().saturating_sub(files.len());
-    lost.block_files += if own { 0 } else { missing as u32 };
+    lost.block_files += if is_this_process { 0 } else { missing as u32 };
 
     let clock = match header.rank.pretended {
         0 => None,
@@ -80,7 +80,7 @@ pub fn read_with<'a>(
             Some(clock.ok_or_else(|| damaged("has a simulated clock that cannot be read"))?)
         }
     };
-    let mut reading = Reading::new(header, &tables, own, clock.as_ref());
+    let mut reading = Reading::new(header, &tables, is_this_process, clock.as_ref());
     for (path, file) in files {
         // The last block may be of a chunk that was not withdrawn yet.
         let last = reading.take_file(&path, &file)?;
@@ -176,14 +176,14 @@ fn chunks<'a>(
     header: &SegmentHeader,
     tables: &Tables<'a>,
     bytes: &'a [u8],
-    own: bool,
+    is_this_process: bool,
     lost: &mut LostRecords,
 ) -> Result<Vec<Kept<'a>>, &'static str> {
     let mut kept = Vec::new();
     // Their entries may lie in private memory, too.
     lost.chunks += (header.chunks.used.min(header.chunks.capacity) as usize - tables.chunks.len()) as u32;
     for (index, entry) in tables.chunks.iter().enumerate().filter(|(_, entry)| entry.draw != 0) {
-        if entry.flags & chunk_flags::PRIVATE != 0 && !own {
+        if entry.flags & chunk_flags::PRIVATE != 0 && !is_this_process {
             lost.chunks += 1;
             continue;
         }
@@ -202,7 +202,7 @@ fn chunks<'a>(
         // The entry is stored before the call is forwarded, and records are filled in order.
         let records = enter.partition_point(|&tick| tick != 0) as u64;
         let mut found = Kept { entry: *entry, chunk, records, readable: None };
-        if !own && let Some(numbers) = found.values(header, &header.columns[OPERATION]) {
+        if !is_this_process && let Some(numbers) = found.values(header, &header.columns[OPERATION]) {
             found.readable = tables.readable(&numbers, entry.thread, lost);
         }
         kept.push(found);
@@ -215,7 +215,7 @@ struct Reading<'r, 'a> {
     header: &'r SegmentHeader,
     tables: &'r Tables<'a>,
     numbering: Numbering,
-    own: bool,
+    is_this_process: bool,
     clock: Option<&'r RankClock>,
     /// The exits of long calls, and of those whose chunk was in a file by then: record and ticks by draw, in the order
     /// of the records.
@@ -235,7 +235,12 @@ struct Reading<'r, 'a> {
 }
 
 impl<'r, 'a> Reading<'r, 'a> {
-    fn new(header: &'r SegmentHeader, tables: &'r Tables<'a>, own: bool, clock: Option<&'r RankClock>) -> Self {
+    fn new(
+        header: &'r SegmentHeader,
+        tables: &'r Tables<'a>,
+        is_this_process: bool,
+        clock: Option<&'r RankClock>,
+    ) -> Self {
         let mut exits: HashMap<u64, Vec<(u32, u64)>> = HashMap::new();
         for entry in tables.long_calls {
             let (draw, record) = of_live_record(entry.record);
@@ -256,7 +261,7 @@ impl<'r, 'a> Reading<'r, 'a> {
             header,
             tables,
             numbering: Numbering::new(tables.operations.iter().map(|operation| operation.communicator).collect()),
-            own,
+            is_this_process,
             clock,
             exits,
             counted: RefCell::default(),
@@ -286,7 +291,7 @@ impl<'r, 'a> Reading<'r, 'a> {
         let (mut last, mut lost) = (None, LostRecords::default());
         while let Some((offset, block)) = reader.next_block().map_err(unreadable)? {
             let (draw, thread) = (block.header.draw, block.header.thread);
-            let can_use = match self.own {
+            let can_use = match self.is_this_process {
                 true => self.tables.have_all_of(&block),
                 false => self.tables.can_use(&block, &mut lost),
             };
@@ -299,7 +304,7 @@ impl<'r, 'a> Reading<'r, 'a> {
                 continue;
             }
             let interrupted = self.interrupted.remove(&draw);
-            if !self.own || interrupted.is_some() || !self.behind[thread as usize].is_empty() {
+            if !self.is_this_process || interrupted.is_some() || !self.behind[thread as usize].is_empty() {
                 let Some(operations) = block.operations() else { break };
                 self.note(interrupted, thread, &operations, None);
             }
@@ -378,7 +383,7 @@ impl<'r, 'a> Reading<'r, 'a> {
 
 impl LiveTables for Reading<'_, '_> {
     fn counted(&self, operation: u32) -> Option<Counted> {
-        if !self.own && self.tables.has_lost(operation) {
+        if !self.is_this_process && self.tables.has_lost(operation) {
             // No record of it is kept: whatever its number, no other's follows from it.
             return Some(Counted { calls: 0, positions_from: 0, on_communicator: None });
         }
@@ -414,7 +419,7 @@ impl LiveTables for Reading<'_, '_> {
     }
 
     fn has_message(&self, operation: u32) -> bool {
-        !self.own || (operation as usize) < self.tables.messages.len()
+        !self.is_this_process || (operation as usize) < self.tables.messages.len()
     }
 }
 

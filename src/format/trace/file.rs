@@ -319,26 +319,31 @@ pub fn publish_by(
     unreachable!("the numbers have no end")
 }
 
-/// True if `own` has got the name; `false`: another file has it.
-pub(crate) fn give_name(own: &Path, name: &Path, settle_folder: &dyn Fn(&Path) -> io::Result<()>) -> io::Result<bool> {
-    match std::fs::hard_link(own, name) {
+/// True if `partial` has got the name; `false`: another file has it.
+pub(crate) fn give_name(
+    partial: &Path,
+    name: &Path,
+    settle_folder: &dyn Fn(&Path) -> io::Result<()>,
+) -> io::Result<bool> {
+    match std::fs::hard_link(partial, name) {
         Ok(()) => {}
         // A network file system may say so of a request that it has carried out and was sent again.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let [own, other] = [own, name].map(|path| path.symlink_metadata().map(|found| (found.dev(), found.ino())));
-            if !own.is_ok_and(|own| other.is_ok_and(|other| own == other)) {
+            let [partial, other] =
+                [partial, name].map(|path| path.symlink_metadata().map(|found| (found.dev(), found.ino())));
+            if !partial.is_ok_and(|partial| other.is_ok_and(|other| partial == other)) {
                 return Ok(false);
             }
         }
         Err(_) if name.symlink_metadata().is_ok() => return Ok(false),
         // A file system without hard links: the check and the renaming are two steps there.
-        Err(_) => std::fs::rename(own, name)?,
+        Err(_) => std::fs::rename(partial, name)?,
     }
     let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // As far as the file system can.
     let _ = settle_folder(folder);
     // The trace is there: a second name that cannot be removed takes nothing from it.
-    let _ = std::fs::remove_file(own);
+    let _ = std::fs::remove_file(partial);
     Ok(true)
 }
 

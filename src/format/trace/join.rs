@@ -53,15 +53,15 @@ struct Stored {
     parts: Vec<PartEntry>,
 }
 
-/// Gives the trace in the file `own` the name `output`, joined with the trace of the same run that has this name.
+/// Gives the trace in the file `given` the name `output`, joined with the trace of the same run that has this name.
 /// Where the name is another file's, the first free one of `NAME.2.ENDING`, `NAME.3.ENDING`, ... is taken, or the one
 /// that a trace of the same run has.
 ///
-/// `own` must have room for an entry of each rank of its world ([`file::parts_start`]), and lie in the folder of
-/// `output`. `token` is that of [`own_token`].
+/// `given` must have room for an entry of each rank of its world ([`file::parts_start`]), and lie in the folder of
+/// `output`. `token` is that of [`process_token`].
 ///
 /// # Errors
-/// The error that the file system reports. The parts are then in `own`, or in a file `NAME.TOKEN.N.joining.ENDING`.
+/// The error that the file system reports. The parts are then in `given`, or in a file `NAME.TOKEN.N.joining.ENDING`.
 ///
 /// ```
 /// use mpitrace_format::join::publish;
@@ -78,26 +78,26 @@ struct Stored {
 /// }
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
-    let mut own = Stored::open(own)?;
+pub fn publish(given: &Path, output: &Path, token: &str) -> io::Result<Joined> {
+    let mut given = Stored::open(given)?;
     let mut claims = 0;
     let mut pauses = Pauses::new();
-    for abandoned in abandoned(output, &own) {
+    for abandoned in abandoned(output, &given) {
         let claim = claim_name(output, token, claims);
         claims += 1;
         if take_away(&abandoned, &claim)? {
-            own = merge(own, Stored::open(&claim)?)?;
+            given = merge(given, Stored::open(&claim)?)?;
         }
     }
     let mut number = 1;
     loop {
         let candidate = file::numbered(output, number);
-        if file::give_name(&own.path, &candidate, &file::settle_folder)? {
-            return Ok(Joined { path: candidate, parts: own.header.parts });
+        if file::give_name(&given.path, &candidate, &file::settle_folder)? {
+            return Ok(Joined { path: candidate, parts: given.header.parts });
         }
         let relation = match Stored::open(&candidate) {
-            Ok(other) if other.is_foreign_to(&own)? => None,
-            Ok(other) => Some((other.has_all_of(&own), other.header.parts)),
+            Ok(other) if other.is_foreign_to(&given)? => None,
+            Ok(other) => Some((other.has_all_of(&given), other.header.parts)),
             // Another process has taken it away, to join it with its own.
             Err(error) if is_gone(&error) => {
                 number += u32::from(!pauses.pause());
@@ -111,7 +111,7 @@ pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
                 continue;
             }
             Some((true, parts)) => {
-                std::fs::remove_file(&own.path)?;
+                std::fs::remove_file(&given.path)?;
                 return Ok(Joined { path: candidate, parts });
             }
             Some((false, _)) => {}
@@ -123,12 +123,12 @@ pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
         }
         claims += 1;
         let other = Stored::open(&claim)?;
-        if other.is_foreign_to(&own)? {
+        if other.is_foreign_to(&given)? {
             // Another run's trace came there in between.
             give_back(&claim, output)?;
             continue;
         }
-        own = merge(own, other).inspect_err(|_| drop(give_back(&claim, output)))?;
+        given = merge(given, other).inspect_err(|_| drop(give_back(&claim, output)))?;
         pauses = Pauses::new();
         number = 1;
     }
@@ -136,15 +136,15 @@ pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
 
 /// A text that no other process has: the name of this host and a random number, since processes on different nodes may
 /// have the same number, and nodes the same name.
-pub(crate) fn own_token() -> String {
+pub(crate) fn process_token() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("{}-{:016x}", host.trim_end().replace('/', "_"), random())
 }
 
 /// The files of the same run that processes have left while they were joining them.
-fn abandoned(output: &Path, own: &Stored) -> Vec<PathBuf> {
+fn abandoned(output: &Path, given: &Stored) -> Vec<PathBuf> {
     let modified = |file: &File| file.metadata().and_then(|metadata| metadata.modified());
-    let Ok(now) = modified(&own.file) else { return Vec::new() };
+    let Ok(now) = modified(&given.file) else { return Vec::new() };
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (stem, ending) = (output.file_stem().unwrap_or_default(), joining_ending(output));
     let is_of = |name: &str| name.starts_with(&format!("{}.", stem.to_string_lossy())) && name.ends_with(&ending);
@@ -154,7 +154,7 @@ fn abandoned(output: &Path, own: &Stored) -> Vec<PathBuf> {
         let Ok(other) = Stored::open(path) else { return false };
         // Both times are the file system's.
         let age = modified(&other.file).ok().and_then(|modified| now.duration_since(modified).ok());
-        age.is_some_and(|age| age > ABANDONED) && other.is_foreign_to(own).is_ok_and(|foreign| !foreign)
+        age.is_some_and(|age| age > ABANDONED) && other.is_foreign_to(given).is_ok_and(|foreign| !foreign)
     };
     named.filter(is_abandoned).collect()
 }
@@ -196,17 +196,17 @@ fn joining_ending(output: &Path) -> String {
 
 /// Adds the parts of the smaller file to the larger one and removes the smaller one. The result has the name of
 /// `other`, which shows in a listing of the folder.
-fn merge(mut own: Stored, mut other: Stored) -> io::Result<Stored> {
-    let all = own.parts.len() + other.parts.len();
-    if other.has_room_for(all) && other.bytes() >= own.bytes() {
-        other.add(&own)?;
-        std::fs::remove_file(&own.path)?;
+fn merge(mut given: Stored, mut other: Stored) -> io::Result<Stored> {
+    let all = given.parts.len() + other.parts.len();
+    if other.has_room_for(all) && other.bytes() >= given.bytes() {
+        other.add(&given)?;
+        std::fs::remove_file(&given.path)?;
         Ok(other)
     } else {
-        own.add(&other)?;
-        std::fs::rename(&own.path, &other.path)?;
-        own.path = other.path;
-        Ok(own)
+        given.add(&other)?;
+        std::fs::rename(&given.path, &other.path)?;
+        given.path = other.path;
+        Ok(given)
     }
 }
 
@@ -312,20 +312,20 @@ impl Stored {
     }
 
     /// True if a part is the same in both files, byte for byte.
-    fn has_same(&self, own: &PartEntry, other: &Stored, entry: &PartEntry) -> io::Result<bool> {
+    fn has_same(&self, part: &PartEntry, other: &Stored, entry: &PartEntry) -> io::Result<bool> {
         let mut blocks = [vec![0; COMPARED_AT_ONCE], vec![0; COMPARED_AT_ONCE]];
         let mut at = 0;
-        while own.length == entry.length && at < own.length {
-            let length = (own.length - at).min(COMPARED_AT_ONCE as u64);
+        while part.length == entry.length && at < part.length {
+            let length = (part.length - at).min(COMPARED_AT_ONCE as u64);
             let [one, two] = blocks.each_mut().map(|block| &mut block[..length as usize]);
-            read_padded_at(&self.file, one, own.offset + at)?;
+            read_padded_at(&self.file, one, part.offset + at)?;
             read_padded_at(&other.file, two, entry.offset + at)?;
             if one != two {
                 return Ok(false);
             }
             at += length;
         }
-        Ok(own.length == entry.length)
+        Ok(part.length == entry.length)
     }
 
     /// Bytes of its parts.

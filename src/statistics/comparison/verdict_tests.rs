@@ -12,7 +12,7 @@ fn draw(points: &[(f64, f64)], random: &mut Random) -> f64 {
     1000.0 * (from + (share - low) / (high - low) * (to - from))
 }
 
-fn drawn(points: &[(f64, f64)], repetitions: usize, random: &mut Random) -> Vec<f64> {
+fn sample(points: &[(f64, f64)], repetitions: usize, random: &mut Random) -> Vec<f64> {
     (0..repetitions).map(|_| draw(points, random)).collect()
 }
 
@@ -47,8 +47,8 @@ const RABENSEIFNER: [(f64, f64); 6] =
 fn the_thesis_own_example_is_a_crossing_and_no_winner() {
     let mut random = Random::new(416);
     let [one, two, three] =
-        [DOUBLING, DOUBLING_AGAIN, RABENSEIFNER].map(|points| run(&drawn(&points, 10_000, &mut random)));
-    let again = run(&drawn(&RABENSEIFNER, 10_000, &mut random));
+        [DOUBLING, DOUBLING_AGAIN, RABENSEIFNER].map(|points| run(&sample(&points, 10_000, &mut random)));
+    let again = run(&sample(&RABENSEIFNER, 10_000, &mut random));
     let found = compared(&[one, two], &[three, again], Settings::default());
     assert_eq!(found.verdict(), Verdict::Crossing);
     assert!(found.effect.shift_ns > 0.0, "doubling is faster in the median: {found:?}");
@@ -66,7 +66,7 @@ fn the_thesis_own_example_is_a_crossing_and_no_winner() {
 #[test]
 fn many_runs_that_cross_are_a_crossing_though_the_test_is_sure() {
     let mut random = Random::new(417);
-    let mut runs = |points: &[(f64, f64)]| (0..8).map(|_| run(&drawn(points, 2000, &mut random))).collect::<Vec<_>>();
+    let mut runs = |points: &[(f64, f64)]| (0..8).map(|_| run(&sample(points, 2000, &mut random))).collect::<Vec<_>>();
     let found = compared(&runs(&DOUBLING), &runs(&RABENSEIFNER), Settings::default());
     assert!(found.p.unwrap() < 0.01);
     assert_eq!(found.verdict(), Verdict::Crossing);

@@ -104,12 +104,12 @@ impl RunSamples {
             let member = operation.parts.iter().position(|index| index == part);
             let part = &trace.parts[*part];
             let calls = member.map(|member| rows.clone().map(move |row| operation.records(row).get(member)));
-            let own = runs_of(part, thread.tid);
-            let is_own = move |record: u32| own.iter().any(|run| run.contains(&(record as usize)));
+            let of_thread = runs_of(part, thread.tid);
+            let is_of_thread = move |record: u32| of_thread.iter().any(|run| run.contains(&(record as usize)));
             (0..).zip(calls.into_iter().flatten()).flat_map(move |(place, record)| {
-                let is_there = record != NO_RECORD && is_own(record);
+                let is_there = record != NO_RECORD && is_of_thread(record);
                 let (enter, exit) = if is_there { part.times_of(record as usize) } else { (1, 0) };
-                let before = record.checked_sub(1).filter(|before| is_there && also_before && is_own(*before));
+                let before = record.checked_sub(1).filter(|before| is_there && also_before && is_of_thread(*before));
                 let from = before.map_or(enter, |before| part.times_of(before as usize).1);
                 let first = ticks.partition_point(|tick| *tick < from);
                 let behind = ticks.partition_point(|tick| *tick <= exit);
@@ -138,14 +138,14 @@ impl RunSamples {
         let found = self.in_calls(trace, operation, true, rows.iter().copied());
         found.for_each(|(place, ..)| samples[place as usize] += 1);
         let pairs = || (1..rows.len()).map(|place| [place - 1, place]);
-        let single = pairs().filter(|[before, own]| samples[*before] == 0 && samples[*own] == 1);
-        let mut beyond: Vec<f64> = single.map(|[before, own]| run_time_ns[own] - run_time_ns[before]).collect();
+        let single = pairs().filter(|[before, behind]| samples[*before] == 0 && samples[*behind] == 1);
+        let mut beyond: Vec<f64> = single.map(|[before, behind]| run_time_ns[behind] - run_time_ns[before]).collect();
         let cost = median(&mut beyond).unwrap_or(0.0).clamp(0.0, DEAREST);
         for place in (0..rows.len()).filter(|place| samples[*place] > 0) {
-            let (cost, own) = (f64::from(samples[place]) * cost, run_time_ns[place]);
-            let before = place.checked_sub(1).map_or(own, |before| run_time_ns[before]);
-            let is_known = cost < SMALL * before || own - before > LARGE * cost;
-            run_time_ns[place] = if is_known { (own - cost).max(0.0) } else { before };
+            let (cost, measured) = (f64::from(samples[place]) * cost, run_time_ns[place]);
+            let before = place.checked_sub(1).map_or(measured, |before| run_time_ns[before]);
+            let is_known = cost < SMALL * before || measured - before > LARGE * cost;
+            run_time_ns[place] = if is_known { (measured - cost).max(0.0) } else { before };
         }
     }
 
@@ -243,16 +243,16 @@ impl Features {
                 format!("{KERNEL}{inside}{below}")
             }
         };
-        let mut own = BTreeSet::new();
+        let mut in_stack = BTreeSet::new();
         for (depth, name) in frames.iter().enumerate().map(|(depth, frame)| (depth, name((depth, frame)))) {
             let next = self.names.len();
             let feature = *self.names.entry(name).or_insert(next);
             self.depth.resize(self.names.len(), 0);
             self.depth[feature] = self.depth[feature].max(depth);
-            own.insert(feature);
+            in_stack.insert(feature);
         }
         self.numbers.insert(stack, self.of_stack.len());
-        self.of_stack.push(own.into_iter().collect());
+        self.of_stack.push(in_stack.into_iter().collect());
         self.of_stack.len() - 1
     }
 }
@@ -267,15 +267,15 @@ impl Counts {
     /// With these repetitions, by number, as the group.
     fn new(units: &[(bool, Vec<usize>)], is_member: impl Fn(usize) -> bool, features: &Features) -> Counts {
         let mut stacks = vec![[0.0; 2]; features.of_stack.len()];
-        for (number, (_, own)) in units.iter().enumerate() {
+        for (number, (_, of_unit)) in units.iter().enumerate() {
             let side = usize::from(!is_member(number));
-            own.iter().for_each(|stack| stacks[*stack][side] += 1.0);
+            of_unit.iter().for_each(|stack| stacks[*stack][side] += 1.0);
         }
         let mut counts = Counts { samples: [0.0; 2], features: vec![[0.0; 2]; features.names.len()] };
-        for (own, stack) in features.of_stack.iter().zip(stacks) {
+        for (in_stack, stack) in features.of_stack.iter().zip(stacks) {
             for (side, count) in stack.into_iter().enumerate() {
                 counts.samples[side] += count;
-                own.iter().for_each(|feature| counts.features[*feature][side] += count);
+                in_stack.iter().for_each(|feature| counts.features[*feature][side] += count);
             }
         }
         counts
@@ -317,7 +317,10 @@ fn contrast(units: &[(bool, Vec<usize>)], features: &Features) -> Contrast {
         order[..members].iter().for_each(|number| is_member[*number] = true);
         let counts = Counts::new(units, |number| is_member[number], features);
         let largest = (0..features.names.len()).map(|feature| counts.statistic(feature)).fold(f64::MIN, f64::max);
-        reached.iter_mut().zip(&statistics).for_each(|(reached, own)| *reached += usize::from(largest >= *own));
+        reached
+            .iter_mut()
+            .zip(&statistics)
+            .for_each(|(reached, statistic)| *reached += usize::from(largest >= *statistic));
     }
     let mut differences: Vec<(usize, Difference)> = features
         .names
@@ -338,8 +341,8 @@ fn contrast(units: &[(bool, Vec<usize>)], features: &Features) -> Contrast {
         let Some(next) = next.cloned() else { break };
         // What is on the same stacks is no other cause.
         let apart = |feature: usize| {
-            let together = |own: &&Vec<usize>| own.contains(&feature) && own.contains(&next.0);
-            !features.of_stack.iter().any(|own| together(&own))
+            let together = |in_stack: &&Vec<usize>| in_stack.contains(&feature) && in_stack.contains(&next.0);
+            !features.of_stack.iter().any(|in_stack| together(&in_stack))
         };
         differences.retain(|(feature, _)| apart(*feature));
         named.push(next);

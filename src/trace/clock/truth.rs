@@ -59,21 +59,21 @@ impl Truth {
         let reference_curve = clock.of_part(0).curve();
         let mut errors = Errors::default();
         for (index, part) in trace.parts.iter().enumerate() {
-            let own = clock.of_part(index);
+            let of_rank = clock.of_part(index);
             // The reference has nothing to be wrong about.
-            let pretends = !std::ptr::eq(own.curve(), reference_curve);
+            let pretends = !std::ptr::eq(of_rank.curve(), reference_curve);
             let true_ticks = part.true_ticks();
             for (record, (enter, exit)) in part.all_times().enumerate() {
                 let truth = true_ticks.map_or([enter, exit], |columns| columns.map(|column| column.get(record)));
                 for (tick, true_tick) in [enter, exit].into_iter().zip(truth).filter(|(_, truth)| *truth != 0) {
-                    let right = own.reference_ns(reference(true_tick));
+                    let right = of_rank.reference_ns(reference(true_tick));
                     if right < from_ns || right >= to_ns {
                         continue;
                     }
                     errors.add(
-                        own.nanoseconds(tick) - right,
-                        own.error_ns(tick).filter(|_| pretends),
-                        own.hard_bounds_ns(tick).filter(|_| pretends),
+                        of_rank.nanoseconds(tick) - right,
+                        of_rank.error_ns(tick).filter(|_| pretends),
+                        of_rank.hard_bounds_ns(tick).filter(|_| pretends),
                     );
                 }
             }

@@ -19,13 +19,13 @@ use crate::reader::{Part, Trace};
 
 pub(super) fn operations(trace: &Trace) -> Operations {
     let (mut communicators, numbers) = communicators::number(trace);
-    let own: Vec<ByCommunicator> = trace.parts.iter().map(ByCommunicator::new).collect();
+    let by_part: Vec<ByCommunicator> = trace.parts.iter().map(ByCommunicator::new).collect();
     let (mut operations, mut mismatches) = (Vec::new(), Vec::new());
     let lacks_calls = trace.lacks_calls();
     for together in calls::shares(trace, &numbers, communicators.len()) {
         let calls = calls::calls_by_communicator(trace, &numbers, &together);
         for (communicator, calls) in communicators[together].iter_mut().zip(calls) {
-            let matched = Matching::new(trace, communicator).run(&calls, &own, lacks_calls);
+            let matched = Matching::new(trace, communicator).run(&calls, &by_part, lacks_calls);
             operations.extend(matched.operations);
             mismatches.extend(matched.mismatches);
             communicator.mismatches = matched.mismatched;
@@ -64,7 +64,7 @@ impl ByCommunicator {
 }
 
 impl Matching<'_> {
-    fn run(mut self, calls: &[Calls], own: &[ByCommunicator], lacks_calls: bool) -> Matched {
+    fn run(mut self, calls: &[Calls], by_part: &[ByCommunicator], lacks_calls: bool) -> Matched {
         let stretch = |cursors| Stretch::new(Matching::new(self.trace, self.communicator), cursors);
         let stretches = match self.communicator.folded {
             true => {
@@ -117,7 +117,7 @@ impl Matching<'_> {
                 }
             }
         }
-        self.add_operations_without_records(own);
+        self.add_operations_without_records(by_part);
         let Matching { trace, communicator, found, shares, .. } = self;
         let finish = |found| finish(trace, communicator, &shares, found, first, lacks_calls);
         Matched { operations: found.into_iter().map(finish).collect(), mismatches, mismatched }
@@ -143,10 +143,10 @@ impl Matching<'_> {
     }
 
     /// Operations of which no record was kept on any rank (paused, full) still were called.
-    fn add_operations_without_records(&mut self, own: &[ByCommunicator]) {
+    fn add_operations_without_records(&mut self, by_part: &[ByCommunicator]) {
         for member in 0..self.communicator.members.len() {
             let (part, local_communicator) = self.communicator.members[member];
-            let ByCommunicator { starts, operations } = &own[part];
+            let ByCommunicator { starts, operations } = &by_part[part];
             for &local in &operations[starts[local_communicator]..starts[local_communicator + 1]] {
                 let called = self.trace.parts[part].operations()[local as usize].calls > 0;
                 if called && !self.shares[member].contains_key(&local) {

@@ -79,11 +79,11 @@ pub(super) fn finish(
 /// The entries of each member, one member after the other: where sizes vary, there are many times as many tuples.
 fn entries(communicator: &Communicator, tuples: &[(Box<[u32]>, u64)]) -> Vec<(u32, u32)> {
     let of_member = |(member, &(part, _)): (usize, &(usize, usize))| {
-        let mut own: Vec<u32> = tuples.iter().map(|(tuple, _)| tuple[member]).collect();
-        own.retain(|&local| local != ABSENT);
-        own.sort_unstable();
-        own.dedup();
-        own.into_iter().map(move |local| (part as u32, local))
+        let mut locals: Vec<u32> = tuples.iter().map(|(tuple, _)| tuple[member]).collect();
+        locals.retain(|&local| local != ABSENT);
+        locals.sort_unstable();
+        locals.dedup();
+        locals.into_iter().map(move |local| (part as u32, local))
     };
     communicator.members.iter().enumerate().flat_map(of_member).collect()
 }

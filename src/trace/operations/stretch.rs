@@ -66,33 +66,33 @@ impl<'a> Stretch<'a> {
         let mut count = first.len();
         let mut rows = Vec::with_capacity(cursors.len());
         for cursor in others {
-            let own = cursor.next_calls(count)?;
-            let same = first.as_far_as(&own);
+            let of_member = cursor.next_calls(count)?;
+            let same = first.as_far_as(&of_member);
             // Members that take other turns: each time that it is tried costs more than some calls.
-            if same < own.len() && same < LEAST_TOGETHER {
+            if same < of_member.len() && same < LEAST_TOGETHER {
                 return None;
             }
             count = same;
-            rows.push(own);
+            rows.push(of_member);
         }
         rows.insert(0, first);
         let first = &rows[0];
         let repetition = first.repetition.as_deref()?;
         let mut tuple = vec![ABSENT; rows.len()];
         let mut met: Vec<usize> = Vec::new();
-        let all_alike = rows.iter().all(|own| are_alike(&own.operation, &first.operation[..count]));
+        let all_alike = rows.iter().all(|of_member| are_alike(&of_member.operation, &first.operation[..count]));
         for (index, &position) in first.position.iter().take(count).enumerate() {
-            let own = (first.operation[index] & OPERATION_MASK) as usize;
-            let operation = match self.alike.get(own) {
+            let of_first = (first.operation[index] & OPERATION_MASK) as usize;
+            let operation = match self.alike.get(of_first) {
                 Some(Some(operation)) if all_alike => *operation,
                 _ => {
-                    for (operation, own) in tuple.iter_mut().zip(&rows) {
-                        *operation = own.operation[index] & OPERATION_MASK;
+                    for (operation, of_member) in tuple.iter_mut().zip(&rows) {
+                        *operation = of_member.operation[index] & OPERATION_MASK;
                     }
                     let operation = self.operation(&tuple, position);
                     if all_alike && operation != MISMATCHED {
-                        self.alike.resize(self.alike.len().max(own + 1), None);
-                        self.alike[own] = Some(operation);
+                        self.alike.resize(self.alike.len().max(of_first + 1), None);
+                        self.alike[of_first] = Some(operation);
                     }
                     operation
                 }
@@ -100,7 +100,8 @@ impl<'a> Stretch<'a> {
             if operation == MISMATCHED {
                 self.gaps.push(position);
                 self.beside_gaps.extend_from_slice(&tuple);
-                self.beside_gaps.extend(rows.iter().map(|own| own.first + u32::from(own.behind(index))));
+                self.beside_gaps
+                    .extend(rows.iter().map(|of_member| of_member.first + u32::from(of_member.behind(index))));
                 continue;
             }
             let offsets = &mut self.offsets[operation];
@@ -110,7 +111,7 @@ impl<'a> Stretch<'a> {
             offsets.push(index as u16);
         }
         self.note_open(&rows, count);
-        let firsts: Vec<u32> = rows.iter().map(|own| own.first).collect();
+        let firsts: Vec<u32> = rows.iter().map(|of_member| of_member.first).collect();
         for operation in met {
             let (whole, offsets) = (&mut self.whole[operation], &mut self.offsets[operation]);
             whole.numbers.push_all(offsets.iter().map(|&offset| repetition[usize::from(offset)]));
@@ -122,7 +123,7 @@ impl<'a> Stretch<'a> {
 
     /// Notes which of the calls looked at together did not return on some rank: hardly any.
     fn note_open(&mut self, rows: &[NextCalls], count: usize) {
-        let mut open: Vec<usize> = rows.iter().flat_map(|own| own.open.iter().copied()).collect();
+        let mut open: Vec<usize> = rows.iter().flat_map(|of_member| of_member.open.iter().copied()).collect();
         open.sort_unstable();
         open.dedup();
         for index in open.into_iter().filter(|&index| index < count) {
@@ -221,12 +222,13 @@ mod tests {
         let mut expected: BTreeMap<(u64, u64), Repetitions> = BTreeMap::new();
         let mut ranks = Vec::new();
         for number in 0..RANKS {
-            let (mut same, mut own) = (fastrand::Rng::with_seed(5), fastrand::Rng::with_seed(100 + u64::from(number)));
+            let (mut same, mut of_rank) =
+                (fastrand::Rng::with_seed(5), fastrand::Rng::with_seed(100 + u64::from(number)));
             let mut rank = SyntheticRank::new(number, RANKS);
             let keys = [0, 10 + u64::from(number / 2), 20 + u64::from(number % 2), 30];
             let halves = [(number / 2, number % 2), (number % 2, number / 2)];
-            let [row, column] =
-                [(keys[1], halves[0].1), (keys[2], halves[1].1)].map(|(key, own)| rank.communicator(key, 2, own, None));
+            let [row, column] = [(keys[1], halves[0].1), (keys[2], halves[1].1)]
+                .map(|(key, rank_in_it)| rank.communicator(key, 2, rank_in_it, None));
             let copy = rank.communicator(30, RANKS, number, None);
             let on_self = rank.communicator(40 + u64::from(number), 1, 0, None);
             let operations =
@@ -234,7 +236,7 @@ mod tests {
             let alone = rank.operation("MPI_Barrier", on_self, 0);
             let (mut record, mut made) = (0, BTreeMap::new());
             for call in 0..CALLS {
-                while own.u32(0..1000) < own_in_thousand {
+                while of_rank.u32(0..1000) < own_in_thousand {
                     rank.call(alone, 1, 2);
                     record += 1;
                 }

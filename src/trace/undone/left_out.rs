@@ -53,20 +53,20 @@ pub(super) fn left_out(trace: &Trace, communicator: &Communicator, first_mismatc
         groups.entry(sequence(part, entry, &mut numbers)?).or_default().push((part, entry));
     }
     let (most, of_most) = groups.iter().max_by_key(|(calls, ranks)| (ranks.len(), calls.len()))?;
-    let found = |(own, ranks): (&Vec<u32>, &Vec<(&Part, usize)>)| {
-        let at = own.iter().zip(most).position(|(own, other)| own != other)?;
-        let is_additional = match (fits(&own[at..], &most[at + 1..]), fits(&most[at..], &own[at + 1..])) {
+    let found = |(theirs, ranks): (&Vec<u32>, &Vec<(&Part, usize)>)| {
+        let at = theirs.iter().zip(most).position(|(theirs, other)| theirs != other)?;
+        let is_additional = match (fits(&theirs[at..], &most[at + 1..]), fits(&most[at..], &theirs[at + 1..])) {
             (true, false) => false,
             (false, true) => true,
             _ => return None,
         };
-        let (long, short) = if is_additional { (own, most) } else { (most, own) };
+        let (long, short) = if is_additional { (theirs, most) } else { (most, theirs) };
         // It is known that the calls do not belong together as they are.
         if first_mismatch != Some(at as u64) && long.len() != short.len() + 1 {
             return None;
         }
         let equal = long[..at].iter().rev().take_while(|call| **call == long[at]).count();
-        let (makers, made) = if is_additional { (ranks, own[at]) } else { (of_most, most[at]) };
+        let (makers, made) = if is_additional { (ranks, theirs[at]) } else { (of_most, most[at]) };
         Some(LeftOut {
             communicator: communicator.name.clone(),
             sequence: at as u64,

@@ -41,15 +41,15 @@ impl Progress {
         }
         let drawing = io::stderr().is_terminal().then(|| {
             let (sender, receiver) = mpsc::channel::<()>();
-            let drawn = bar.clone();
+            let ticking = bar.clone();
             let draw = move || {
                 let mut wait = PATIENCE;
                 while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(wait) {
                     if wait == PATIENCE {
-                        drawn.set_draw_target(ProgressDrawTarget::stderr());
+                        ticking.set_draw_target(ProgressDrawTarget::stderr());
                         wait = TICK;
                     }
-                    drawn.tick();
+                    ticking.tick();
                 }
             };
             thread::Builder::new().spawn(draw).ok().map(|thread| (sender, thread))

@@ -26,14 +26,14 @@ pub(super) struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// The tables of this process (`own`), or as far as another process finds them in the file.
+    /// The tables of this process (`is_this_process`), or as far as another process finds them in the file.
     pub(super) fn find(
         path: &Path,
         bytes: &'a [u8],
         header: &SegmentHeader,
-        own: bool,
+        is_this_process: bool,
     ) -> Result<Tables<'a>, TraceError> {
-        let find = Find { path, bytes, header, own };
+        let find = Find { path, bytes, header, is_this_process };
         let mut tables = Tables {
             strings: find.table(&header.strings, table::STRINGS, "strings")?,
             communicators: find.table(&header.communicators, table::COMMUNICATORS, "communicators")?,
@@ -50,7 +50,7 @@ impl<'a> Tables<'a> {
             chunks: find.table(&header.chunks, table::CHUNKS, "chunks")?,
             histograms: find.table(&header.histograms, table::HISTOGRAMS, "histograms")?,
         };
-        if !own {
+        if !is_this_process {
             tables.check(header).map_err(|what| TraceError::damaged(path, what))?;
             tables.leave_out_what_leads_nowhere();
         }
@@ -95,7 +95,7 @@ struct Find<'f, 'a> {
     path: &'f Path,
     bytes: &'a [u8],
     header: &'f SegmentHeader,
-    own: bool,
+    is_this_process: bool,
 }
 
 impl<'a> Find<'_, 'a> {
@@ -107,7 +107,7 @@ impl<'a> Find<'_, 'a> {
         let all = all
             .and_then(|length| slice(self.bytes, region.offset, length))
             .ok_or_else(|| TraceError::damaged(self.path, format!("the table of {what} leads out of the segment")))?;
-        let there = if self.own { used } else { used.min(in_file(self.header, number, size_of::<T>())) };
+        let there = if self.is_this_process { used } else { used.min(in_file(self.header, number, size_of::<T>())) };
         let table = &all[..there as usize * size_of::<T>()];
         bytemuck::try_cast_slice(table).map_err(|_| TraceError::damaged(self.path, "has a table that is not aligned"))
     }

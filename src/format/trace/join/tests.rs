@@ -103,10 +103,10 @@ fn parts_of_many_nodes_that_come_at_once_become_one_trace() {
         for node in 0..32 {
             let (folder, output, barrier) = (&folder, &output, &barrier);
             scope.spawn(move || {
-                let own = folder.path(&format!(".{node}"));
-                write(&own, 1, &[4 * node, 4 * node + 1, 4 * node + 2, 4 * node + 3], 1000, WORLD);
+                let given = folder.path(&format!(".{node}"));
+                write(&given, 1, &[4 * node, 4 * node + 1, 4 * node + 2, 4 * node + 3], 1000, WORLD);
                 barrier.wait();
-                publish(&own, output, &format!("n{node}")).unwrap();
+                publish(&given, output, &format!("n{node}")).unwrap();
             });
         }
     });
@@ -141,9 +141,9 @@ fn another_run_s_trace_and_other_files_stay_as_they_are() {
     let chance = folder.path("a.3.mpitrace");
     write(&chance, 1, &[1], 7000, WORLD);
     for ranks in [&[0, 1], &[2, 3]] {
-        let own = folder.path("own");
-        write(&own, 1, ranks, 1000, WORLD);
-        let joined = publish(&own, &output, "x").unwrap();
+        let given = folder.path("own");
+        write(&given, 1, ranks, 1000, WORLD);
+        let joined = publish(&given, &output, "x").unwrap();
         assert!(joined.path == folder.path("a.4.mpitrace") || joined.path == chance, "{joined:?}");
     }
     assert_eq!(std::fs::read(&output).unwrap(), b"precious");
@@ -157,9 +157,9 @@ fn what_is_there_already_is_not_added_again() {
     let folder = Folder::new("again");
     let output = folder.path("a.mpitrace");
     for (ranks, parts) in [(&[0, 1][..], 2), (&[1], 2), (&[0, 1, 2], 3)] {
-        let own = folder.path("own");
-        write(&own, 1, ranks, 1000, WORLD);
-        assert_eq!(publish(&own, &output, "x").unwrap().parts, parts);
+        let given = folder.path("own");
+        write(&given, 1, ranks, 1000, WORLD);
+        assert_eq!(publish(&given, &output, "x").unwrap().parts, parts);
     }
     assert_eq!(ranks(&output), [0, 1, 2]);
     assert_eq!(folder.names(), ["a.mpitrace"]);
@@ -178,9 +178,9 @@ fn what_a_killed_process_was_joining_is_joined_by_a_later_one() {
         let file = File::options().write(true).open(path).unwrap();
         file.set_modified(std::time::SystemTime::now() - 2 * ABANDONED).unwrap();
     }
-    let own = folder.path("own");
-    write(&own, 1, &[2, 3], 1000, WORLD);
-    assert_eq!(publish(&own, &output, "x").unwrap().parts, 4);
+    let given = folder.path("own");
+    write(&given, 1, &[2, 3], 1000, WORLD);
+    assert_eq!(publish(&given, &output, "x").unwrap().parts, 4);
     assert_eq!(ranks(&output), [0, 1, 2, 3]);
     assert_eq!(folder.names(), ["a.mpitrace", "a.n2-8.0.joining.mpitrace", "a.n3-9.0.joining.mpitrace"]);
 }
@@ -205,16 +205,16 @@ fn ranks_that_had_not_agreed_on_the_token_are_joined_with_those_that_had() {
     for (number, order) in [[0, 1, 2], [1, 0, 2], [2, 1, 0]].into_iter().enumerate() {
         let output = folder.path(&format!("{number}.mpitrace"));
         for node in order {
-            let own = folder.path("own");
-            write(&own, nodes[node].0, nodes[node].1, now);
-            assert_eq!(publish(&own, &output, "x").unwrap().path, output);
+            let given = folder.path("own");
+            write(&given, nodes[node].0, nodes[node].1, now);
+            assert_eq!(publish(&given, &output, "x").unwrap().path, output);
         }
         let stored = Stored::open(&output).unwrap();
         assert_eq!((stored.header.job, stored.parts.len()), (agreed, 6));
         // A job of another day that the launcher calls the same.
-        let own = folder.path("own");
-        write(&own, before, &[9], now / 2);
-        assert_eq!(publish(&own, &output, "x").unwrap().path, folder.path(&format!("{number}.2.mpitrace")));
+        let given = folder.path("own");
+        write(&given, before, &[9], now / 2);
+        assert_eq!(publish(&given, &output, "x").unwrap().path, folder.path(&format!("{number}.2.mpitrace")));
     }
 }
 
@@ -222,11 +222,11 @@ fn ranks_that_had_not_agreed_on_the_token_are_joined_with_those_that_had() {
 #[test]
 fn a_table_that_does_not_fit_into_its_file_is_not_read() {
     let folder = Folder::new("table");
-    let (own, output) = (folder.path("own"), folder.path("a.mpitrace"));
-    write(&own, 1, &[0], 100, WORLD);
+    let (given, output) = (folder.path("own"), folder.path("a.mpitrace"));
+    write(&given, 1, &[0], 100, WORLD);
     let hostile = File::create_new(&output).unwrap();
     file::write_header(&hostile, [1; 16], u32::MAX, u32::MAX, 4096, false).unwrap();
-    let joined = publish(&own, &output, "1").unwrap();
+    let joined = publish(&given, &output, "1").unwrap();
     assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 1));
 }
 
@@ -234,11 +234,11 @@ fn a_table_that_does_not_fit_into_its_file_is_not_read() {
 #[test]
 fn a_link_under_the_name_is_left_alone() {
     let folder = Folder::new("link");
-    let (own, output, elsewhere) = (folder.path("own"), folder.path("a.mpitrace"), folder.path("elsewhere"));
-    write(&own, 1, &[0], 100, WORLD);
+    let (given, output, elsewhere) = (folder.path("own"), folder.path("a.mpitrace"), folder.path("elsewhere"));
+    write(&given, 1, &[0], 100, WORLD);
     write(&elsewhere, 1, &[1], 100, WORLD);
     std::os::unix::fs::symlink(&elsewhere, &output).unwrap();
-    let joined = publish(&own, &output, "1").unwrap();
+    let joined = publish(&given, &output, "1").unwrap();
     assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 1));
     assert_eq!(ranks(&elsewhere), [1]);
 }
@@ -246,14 +246,14 @@ fn a_link_under_the_name_is_left_alone() {
 #[test]
 fn a_trace_whose_parts_lead_out_of_it_is_left_alone() {
     let folder = Folder::new("leads-out");
-    let (own, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
-    write(&own, 1, &[0, 1], 100, WORLD);
+    let (given, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
+    write(&given, 1, &[0, 1], 100, WORLD);
     write(&output, 1, &[2, 3], 100, WORLD);
     let file = OpenOptions::new().write(true).open(&output).unwrap();
     let entry = PartEntry { offset: u64::MAX - PAGE + 1, length: 2 * PAGE, rank: 3, padding: 0 };
     file.write_all_at(bytemuck::bytes_of(&entry), file::part_entry_offset(1)).unwrap();
     let before = std::fs::read(&output).unwrap();
-    let joined = publish(&own, &output, "x").unwrap();
+    let joined = publish(&given, &output, "x").unwrap();
     assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 2));
     assert_eq!(std::fs::read(&output).unwrap(), before);
 }
@@ -262,27 +262,27 @@ fn a_trace_whose_parts_lead_out_of_it_is_left_alone() {
 #[test]
 fn a_trace_that_lists_one_part_many_times_is_left_alone() {
     let folder = Folder::new("many-times");
-    let (own, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
-    write(&own, 1, &[0, 1], 100, WORLD);
+    let (given, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
+    write(&given, 1, &[0, 1], 100, WORLD);
     write(&output, 1, &[2, 3], 100, WORLD);
     let file = OpenOptions::new().read(true).write(true).open(&output).unwrap();
     let whole: PartEntry = PartEntry { offset: 0, length: file.metadata().unwrap().len(), rank: 2, padding: 0 };
     let entries = [whole, PartEntry { rank: 3, ..whole }];
     file.write_all_at(bytemuck::cast_slice(&entries), file::part_entry_offset(0)).unwrap();
-    let joined = publish(&own, &output, "x").unwrap();
+    let joined = publish(&given, &output, "x").unwrap();
     assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 2));
 }
 
 #[test]
 fn another_user_s_trace_is_left_alone() {
     let folder = Folder::new("owner");
-    let (own, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
-    write(&own, 1, &[0, 1], 100, WORLD);
+    let (given, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
+    write(&given, 1, &[0, 1], 100, WORLD);
     write(&output, 1, &[2, 3], 100, WORLD);
     if std::os::unix::fs::chown(&output, Some(4711), None).is_err() {
         return eprintln!("skipped: only root can give a file away");
     }
-    let joined = publish(&own, &output, "x").unwrap();
+    let joined = publish(&given, &output, "x").unwrap();
     assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 2));
     assert_eq!(ranks(&output), [2, 3]);
 }
@@ -291,13 +291,13 @@ fn another_user_s_trace_is_left_alone() {
 #[test]
 fn a_rank_that_is_damaged_in_the_other_trace_is_kept() {
     let folder = Folder::new("damaged");
-    let (own, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
-    write(&own, 1, &[1, 2], 100, WORLD);
+    let (given, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
+    write(&given, 1, &[1, 2], 100, WORLD);
     write(&output, 1, &[1, 2], 100, WORLD);
     let file = OpenOptions::new().read(true).write(true).open(&output).unwrap();
     let last = file.metadata().unwrap().len() - PAGE;
     file.write_all_at(b"damaged", last).unwrap();
-    let joined = publish(&own, &output, "x").unwrap();
+    let joined = publish(&given, &output, "x").unwrap();
     assert_eq!((joined.path.clone(), joined.parts), (folder.path("a.2.mpitrace"), 2));
     assert_eq!(ranks(&joined.path), [1, 2]);
 }
@@ -306,18 +306,18 @@ fn a_rank_that_is_damaged_in_the_other_trace_is_kept() {
 #[test]
 fn a_trace_that_no_reader_takes_is_left_alone() {
     let folder = Folder::new("refused");
-    let (own, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
+    let (given, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
     let change = |path: &Path, change: fn(&mut FileHeader)| {
         let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
         let mut header: FileHeader = read_at(&file, 0).unwrap();
         change(&mut header);
         file::write_checked_header(&file, &header).unwrap();
     };
-    write(&own, 1, &[2], 100, WORLD);
+    write(&given, 1, &[2], 100, WORLD);
     write(&output, 1, &[1], 100, WORLD);
     change(&output, |header| header.byte_order = header.byte_order.swap_bytes());
     let before = std::fs::read(&output).unwrap();
-    let joined = publish(&own, &output, "x").unwrap();
+    let joined = publish(&given, &output, "x").unwrap();
     assert_eq!(joined.path, folder.path("a.2.mpitrace"));
     assert_eq!(std::fs::read(&output).unwrap(), before);
     change(&joined.path, |header| header.world_size = MOST_RANKS + 1);

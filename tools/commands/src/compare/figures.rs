@@ -37,26 +37,26 @@ pub enum Figure {
     Distribution,
 }
 
-pub enum Drawn {
+pub enum FigureOutput {
     Picture(Figure, Written),
     /// With all of them.
     Page,
 }
 
-impl Drawn {
+impl FigureOutput {
     /// As the name of the file asks for.
     ///
     /// # Errors
     /// It asks for neither, or for one figure of a page.
-    pub fn by_name(path: &Path, figure: Option<Figure>) -> Result<Drawn> {
+    pub fn by_name(path: &Path, figure: Option<Figure>) -> Result<FigureOutput> {
         if path.extension().is_some_and(|ending| ending == "html") {
             ensure!(figure.is_none(), "--plot chooses among pictures: {} is a page with all of them", path.display());
-            return Ok(Drawn::Page);
+            return Ok(FigureOutput::Page);
         }
         let written = Written::by_ending(path).with_context(|| {
             format!("{}: the name of a picture ends in .svg, .png or .pdf, that of a page in .html", path.display())
         })?;
-        Ok(Drawn::Picture(figure.unwrap_or_default(), written))
+        Ok(FigureOutput::Picture(figure.unwrap_or_default(), written))
     }
 }
 
@@ -273,16 +273,17 @@ mod tests {
 
     #[test]
     fn the_ending_of_the_name_says_what_is_drawn() {
-        let drawn = |name: &str, figure| Drawn::by_name(Path::new(name), figure).map_err(|error| error.to_string());
+        let chosen =
+            |name: &str, figure| FigureOutput::by_name(Path::new(name), figure).map_err(|error| error.to_string());
         for name in ["a.svg", "a.png", "a.pdf"] {
-            assert!(matches!(drawn(name, None), Ok(Drawn::Picture(Figure::Forest, _))), "{name}");
+            assert!(matches!(chosen(name, None), Ok(FigureOutput::Picture(Figure::Forest, _))), "{name}");
         }
-        assert!(matches!(drawn("a.html", None), Ok(Drawn::Page)));
+        assert!(matches!(chosen("a.html", None), Ok(FigureOutput::Page)));
         for (name, figure, refused) in [
             ("a.jpg", None, "a.jpg: the name of a picture ends in .svg, .png or .pdf, that of a page in .html"),
             ("a.html", Some(Figure::Runs), "--plot chooses among pictures: a.html is a page with all of them"),
         ] {
-            assert_eq!(drawn(name, figure).err().as_deref(), Some(refused));
+            assert_eq!(chosen(name, figure).err().as_deref(), Some(refused));
         }
     }
 }

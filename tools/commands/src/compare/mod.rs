@@ -30,7 +30,7 @@ use mpitrace_statistics::comparison::{Alternative, Settings, Test, Verdict};
 use mpitrace_trace::run_time::RunTime;
 
 use crate::exit::FINDING;
-use figures::{Drawn, Figure};
+use figures::{Figure, FigureOutput};
 use pair::Pair;
 use question::Question;
 use result::Compared;
@@ -119,8 +119,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let sets = arguments.sets();
     let question = arguments.question(sets.len());
     // Before anything is computed.
-    let drawn = match arguments.output.as_deref() {
-        Some(path) => Some((path, Drawn::by_name(path, arguments.plot)?)),
+    let chosen = match arguments.output.as_deref() {
+        Some(path) => Some((path, FigureOutput::by_name(path, arguments.plot)?)),
         None => None,
     };
     let runs: Vec<Vec<runs::Files>> =
@@ -168,9 +168,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     for note in notes.iter().filter(|note| said.insert(note)) {
         eprintln!("mpitrace: {}", mpitrace_show::text::printable(note));
     }
-    match drawn {
-        Some((path, Drawn::Page)) => write_file(path, Content::Text, |file| figures::page(&pairs, file))?,
-        Some((path, Drawn::Picture(figure, written))) => {
+    match chosen {
+        Some((path, FigureOutput::Page)) => write_file(path, Content::Text, |file| figures::page(&pairs, file))?,
+        Some((path, FigureOutput::Picture(figure, written))) => {
             let scene = figures::draw(figure, &pairs);
             written.write(&scene.with_context(|| format!("{}: nothing to show", path.display()))?, path)?;
         }

@@ -69,14 +69,14 @@ impl Takers {
         if self.looked.is_some_and(|looked| looked.elapsed() < PAUSE.mul_f64(0.9)) {
             return;
         }
-        let own: Vec<(u32, Vec<u32>)> = running.filter_map(|(pid, standing)| self.known(pid, standing)).collect();
+        let of_ranks: Vec<(u32, Vec<u32>)> = running.filter_map(|(pid, standing)| self.known(pid, standing)).collect();
         let (mut now, mut processes) = (HashMap::new(), HashMap::new());
         for pid in process::all() {
             let Some(process) = Task::read(&format!("/proc/{pid}/stat")) else { continue };
             let is_busy = |before: &Task| process.since(before).is_none_or(|used| used * self.tick >= BUSY);
             if process.threads == 1 {
                 processes.insert(pid, pid);
-            } else if own.iter().any(|(own, _)| *own == pid) || self.before.get(&pid).is_some_and(is_busy) {
+            } else if of_ranks.iter().any(|(rank, _)| *rank == pid) || self.before.get(&pid).is_some_and(is_busy) {
                 for tid in threads_of(pid) {
                     if let Some(task) = Task::read(&format!("/proc/{pid}/task/{tid}/stat")) {
                         now.insert(of_thread(tid), task);
@@ -87,7 +87,7 @@ impl Takers {
             now.insert(pid, process);
         }
         let before = std::mem::replace(&mut self.before, now);
-        for (pid, tids) in own {
+        for (pid, tids) in of_ranks {
             for tid in tids {
                 self.share_out(pid, tid, &before, &processes);
             }
@@ -119,13 +119,13 @@ impl Takers {
         }
         of_rank.preempted_ns += waited;
         let number = if processes.contains_key(&of_thread(tid)) { of_thread(tid) } else { tid };
-        let (Some(then), Some(own)) = (before.get(&number), self.before.get(&number)) else { return };
-        if then.processor != own.processor {
+        let (Some(then), Some(now)) = (before.get(&number), self.before.get(&number)) else { return };
+        if then.processor != now.processor {
             return;
         }
         let ran_here = |(other, task): (&u32, &Task)| {
             let (process, earlier) = (*processes.get(other)?, before.get(other)?);
-            let is_here = task.processor == own.processor && earlier.processor == own.processor && *other != number;
+            let is_here = task.processor == now.processor && earlier.processor == now.processor && *other != number;
             let used = task.since(earlier)? * self.tick;
             (is_here && !used.is_zero()).then_some((process, used.as_nanos() as u64))
         };

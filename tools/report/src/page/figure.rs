@@ -62,11 +62,11 @@ fn axis(label: &str, axis: &Axis, kind: AxisKind) -> Value {
 fn values(plot: &Plot, layer: &Layer, frame: &Frame) -> Value {
     let mut values = match &layer.mark {
         Mark::Points { points, rows, .. } => {
-            let drawn: Vec<Value> = frame
-                .drawn(points)
+            let uncovered: Vec<Value> = frame
+                .uncovered(points)
                 .map(|(number, _)| rows.get(number).map_or(Value::Null, |&row| row.into()))
                 .collect();
-            json!({ "rows": drawn })
+            json!({ "rows": uncovered })
         }
         Mark::Line { points, .. } => {
             json!({"line": [list(points.iter().map(|point| point.0)), list(points.iter().map(|point| point.1))]})

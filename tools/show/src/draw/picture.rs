@@ -157,7 +157,7 @@ impl Frame {
         let (mut fill, mut stroke) = (None, None);
         match &layer.mark {
             Mark::Points { shape, points, .. } => {
-                self.drawn(points).for_each(|(_, (x, y))| data.push_str(&shape.path(x, y)));
+                self.uncovered(points).for_each(|(_, (x, y))| data.push_str(&shape.path(x, y)));
                 (fill, stroke) = shape.pens(colour);
             }
             Mark::Line { points, width, dash } => {
@@ -199,7 +199,7 @@ impl Frame {
     }
 
     /// The points within the axes that are not covered by another of the same layer: their numbers and places.
-    pub fn drawn<'p>(&'p self, points: &'p [(f64, f64)]) -> impl Iterator<Item = (usize, (f64, f64))> + 'p {
+    pub fn uncovered<'p>(&'p self, points: &'p [(f64, f64)]) -> impl Iterator<Item = (usize, (f64, f64))> + 'p {
         let mut covered = HashSet::new();
         points.iter().enumerate().filter(|(_, (x, y))| self.x.has(*x) && self.y.has(*y)).filter_map(
             move |(number, &(x, y))| {
