@@ -24,7 +24,7 @@ pub const TESTS: &[Test] = &[
 ];
 
 const RANKS: usize = 6;
-/// Those of n3, which one end takes with it.
+/// The ranks of n3, which one end takes with it.
 const DEAD: [u64; 2] = [4, 5];
 /// What a try may take, beside other load.
 const TRY: Duration = Duration::from_secs(120);

@@ -113,10 +113,10 @@ pub struct Sample {
 /// The parallel efficiencies of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Efficiencies {
-    /// That of the whole run.
+    /// The efficiency of the whole run.
     #[serde(flatten)]
     pub run: Efficiency,
-    /// Those of the regions of the program.
+    /// The efficiencies of the regions of the program.
     pub regions: Vec<RegionEfficiency>,
 }
 
