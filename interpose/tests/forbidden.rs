@@ -70,8 +70,8 @@ fn ends(name: &str) -> [String; 2] {
 
 fn has_a_file(name: &str) -> bool {
     let [last, with_before] = ends(name);
-    // `Kind` is that of a handle of MPI.
-    NAMES.contains(&last.as_str()) && with_before != "Kind::File" || PATHS.contains(&with_before.as_str())
+    // `HandleKind` is that of a handle of MPI.
+    NAMES.contains(&last.as_str()) && with_before != "HandleKind::File" || PATHS.contains(&with_before.as_str())
 }
 
 /// The name of ours that is used instead of a function that panics.

@@ -165,7 +165,7 @@ impl Held {
         Self::of_area(bytes, end_recording)
     }
 
-    /// As [`Held::bytes`], for what can be left out: a failure changes nothing.
+    /// Holds memory for data that can be left out: unlike with [`Held::bytes`], a failure changes nothing.
     pub fn bytes_if_any(bytes: u64) -> Option<Held> {
         Self::of_area(bytes, || ())
     }

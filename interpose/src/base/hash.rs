@@ -5,10 +5,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// A hash map that costs a multiplication a word: its keys come from the program, not from an enemy.
 pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
-/// A set of such keys.
+/// A set with the hash function of [`FastMap`].
 pub type FastSet<K> = HashSet<K, BuildHasherDefault<Mix>>;
 
-/// See [`FastMap`].
+/// The hasher of a [`FastMap`].
 #[derive(Default)]
 pub struct Mix(u64);
 

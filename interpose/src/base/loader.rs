@@ -73,7 +73,7 @@ fn call(function: *mut c_void, handle: *mut c_void, name: *const c_char) -> *mut
     unsafe { std::mem::transmute::<*mut c_void, Dlsym>(function)(handle, name) }
 }
 
-/// In place of a `dlsym` that is not there.
+/// A function in place of a `dlsym` that is not there.
 unsafe extern "C" fn nothing(_: *mut c_void, _: *const c_char) -> *mut c_void {
     std::ptr::null_mut()
 }

@@ -83,7 +83,7 @@ pub fn warn(text: &str) {
     }
 }
 
-/// As [`warn`], for a subject that several ranks of a node may meet: from the first one that does.
+/// Warns ([`warn`]) of a subject that several ranks of a node may meet: the first one that does says it.
 pub fn warn_on_node(subject: &str, text: &str) {
     if first_on_node::is_first(subject) {
         warn(text);

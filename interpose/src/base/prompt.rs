@@ -8,7 +8,7 @@
 
 use std::mem::MaybeUninit;
 
-/// As in the kernel's headers (`struct sched_attr`), up to what Linux 3.14 has.
+/// The kernel's `struct sched_attr`, with the fields that Linux 3.14 has.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Attributes {
@@ -26,7 +26,7 @@ struct Attributes {
 /// The shortest slice that the kernel gives, ns.
 const SHORTEST: u64 = 100_000;
 
-/// As long as this lives the calling thread has a short slice.
+/// A guard: while it lives, the calling thread has a short slice.
 pub struct Prompt {
     before: Option<Attributes>,
 }

@@ -43,9 +43,9 @@ impl Distance {
 /// A place in the program, by number from 1; 0: not known.
 pub type Number = u32;
 
-/// In place of a number: the place is further out, at the caller of this one.
+/// A mark in place of a number: the place is further out, at the caller of this one.
 const WITHIN: Number = Number::MAX;
-/// In place of a number: an address of mpi4py, whose place is a line of the script.
+/// A mark in place of a number: an address of mpi4py, whose place is a line of the script.
 const SCRIPT: Number = Number::MAX - 1;
 
 #[derive(Default)]

@@ -14,9 +14,9 @@ use crate::base::symbol;
 
 const MOST: usize = 4096;
 
-struct Own;
+struct OwnMemory;
 
-impl Memory for Own {
+impl Memory for OwnMemory {
     fn read(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         let start = std::ptr::with_exposed_provenance::<u8>(address as usize);
         // SAFETY: see `word`; a string and a table are as long as the interpreter's object says.
@@ -64,7 +64,7 @@ impl Interpreter {
         let minor = text.to_str().ok()?.strip_prefix("3.")?.split(['.', '+']).next()?.parse().ok()?;
         let runtime = find(c"_PyRuntime")?.addr() as u64;
         // From 3.13 on the third word of the runtime says if it was built without the lock, which moves all fields.
-        if minor >= 13 && Own.word(runtime + 16)? != 0 {
+        if minor >= 13 && OwnMemory.word(runtime + 16)? != 0 {
             return None;
         }
         let state = find(c"PyGILState_GetThisThreadState")?;
@@ -80,13 +80,13 @@ impl Interpreter {
     pub fn frames(&self) -> impl Iterator<Item = Frame> {
         // SAFETY: it may be called without the lock and by any thread, for which it then returns null.
         let state = unsafe { (self.state)() }.addr() as u64;
-        let first = self.layout.innermost(&Own, state);
-        let frames = std::iter::successors(first, |frame| self.layout.outer(&Own, *frame)).take(MOST);
+        let first = self.layout.innermost(&OwnMemory, state);
+        let frames = std::iter::successors(first, |frame| self.layout.outer(&OwnMemory, *frame)).take(MOST);
         frames.filter_map(|address| {
-            let code = self.layout.code(&Own, address)?;
+            let code = self.layout.code(&OwnMemory, address)?;
             // Those between Python's and the interpreter's own functions have none.
-            let is_code = Own.word(code + 8)? == self.code_type;
-            let words = self.layout.instruction(&Own, address, code).filter(|_| is_code)?;
+            let is_code = OwnMemory.word(code + 8)? == self.code_type;
+            let words = self.layout.instruction(&OwnMemory, address, code).filter(|_| is_code)?;
             let mixed = words.iter().fold(0u64, |key, word| (key.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER));
             // Addresses have the highest bits clear, and what is made of one by negation both set.
             Some(Frame { layout: self.layout, address, key: mixed & (u64::MAX >> 2) | 1 << 62 })
@@ -98,6 +98,6 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Frame {
     pub fn place(&self) -> Option<PythonPlace> {
-        self.layout.place(&Own, self.address)
+        self.layout.place(&OwnMemory, self.address)
     }
 }

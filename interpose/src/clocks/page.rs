@@ -180,8 +180,8 @@ impl DomainPage {
         (outcome.load(Ordering::Acquire) == ALL_CAME).then(|| bound.load(Ordering::Acquire).saturating_mul(twice))
     }
 
-    /// As [`DomainPage::compare`] and [`DomainPage::bound`], with a wait in between. `None`: a rank did not come, on
-    /// all of them alike.
+    /// Compares clocks ([`DomainPage::compare`]) and bounds them ([`DomainPage::bound`]), with a wait in between.
+    /// `None`: a rank did not come, on all of them alike.
     pub fn test(&self, when: When, number: u32, ranks: u32, fits: impl FnOnce(), meanwhile: &dyn Fn()) -> Option<Test> {
         let step = self.compare(when, number, ranks, fits, meanwhile);
         let [arrived, outcome, ..] = self.results(when);

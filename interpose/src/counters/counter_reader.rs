@@ -6,7 +6,7 @@ use mpitrace_format::layout::INNER_COUNTERS;
 
 use crate::counters::kinds;
 use crate::counters::source::{MOST, Source};
-use crate::record::buffer::chunk::Place;
+use crate::record::buffer::chunk::RecordPlace;
 use crate::record::thread::ThreadRef;
 
 /// All counters of a thread at one moment: the words of each kind.
@@ -67,7 +67,7 @@ impl CounterReader {
     /// After the call that [`CounterReader::begin`] came before, or what another reading (`since`) did: its values into
     /// the record; with `inner` those of user counters too, whose columns have memory.
     #[inline(always)]
-    pub fn end(&mut self, thread: ThreadRef, since: Option<&Reading>, place: &Place, inner: bool) {
+    pub fn end(&mut self, thread: ThreadRef, since: Option<&Reading>, place: &RecordPlace, inner: bool) {
         let read = self.read(inner);
         for kind in &mut self.kinds[..read] {
             kind.source.after(thread, &mut kind.after);

@@ -7,7 +7,7 @@ use mpitrace_format::layout::CounterEntry;
 use super::message_counters::MessageCounters;
 use super::mpi_t::Pvars;
 use super::perf::Events;
-use super::source::{Counter, Kind, MOST, Plan, Source, Started, Wanted};
+use super::source::{Counter, CounterKind, MOST, Plan, Source, Started, Wanted};
 use super::user_counters::UserCounters;
 use crate::base::entry::Entry;
 use crate::identity::registry;
@@ -16,7 +16,7 @@ use crate::record::buffer::trace_buffer::TraceBuffer;
 /// The list, in the order of the columns. Before a call they are read from the last to the first, after it from the
 /// first to the last, so that events hold nothing of the other readings. Messages are first, as they are taken by
 /// column, and user counters last, as their columns get memory on demand.
-static KINDS: [&dyn Kind; 4] = [&MessageCounters, &Events, &Pvars, &UserCounters];
+static KINDS: [&dyn CounterKind; 4] = [&MessageCounters, &Events, &Pvars, &UserCounters];
 
 pub struct Planned([Plan; KINDS.len()]);
 

@@ -9,7 +9,7 @@ use mpitrace_format::layout::{CounterEntry, counter_source, wait_class};
 
 use crate::base::entry::Entry;
 use crate::base::ticks;
-use crate::counters::source::{Counter, Kind, Plan, Started, Wanted};
+use crate::counters::source::{Counter, CounterKind, Plan, Started, Wanted};
 use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::{self, attention, waits};
 
@@ -70,7 +70,7 @@ pub fn planned() -> &'static [usize] {
 /// The kind: counts are the rank's, so that threads have nothing to open.
 pub struct MessageCounters;
 
-impl Kind for MessageCounters {
+impl CounterKind for MessageCounters {
     fn plan(&self, wanted: &mut Wanted, _: usize) -> Plan {
         let mut numbers: Vec<usize> = Vec::new();
         for name in std::mem::take(&mut wanted.events) {

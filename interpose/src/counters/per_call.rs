@@ -7,13 +7,13 @@ use mpitrace_format::layout::{NO_VALUE, chunk_flags};
 
 use crate::counters::counter_reader::{CounterReader, Reading};
 use crate::counters::message_counters;
-use crate::record::buffer::chunk::Place;
+use crate::record::buffer::chunk::RecordPlace;
 use crate::record::thread::{Record, ThreadRef, attention};
 
 /// Stores the counters that are known when a call is about to begin.
 #[cold]
 #[inline(never)]
-pub fn before(place: &Place) {
+pub fn before(place: &RecordPlace) {
     message_counters::take(|column, value| place.set_counter(column, value));
 }
 
@@ -41,7 +41,7 @@ pub fn end(thread: ThreadRef, record: Record) {
 
 /// Reads what is read around a region that is about to begin. What is known at the start of a call belongs to the
 /// collectives within it.
-pub fn begin_region(thread: ThreadRef, place: &Place) -> Option<Reading> {
+pub fn begin_region(thread: ThreadRef, place: &RecordPlace) -> Option<Reading> {
     (0..message_counters::planned().len()).for_each(|column| place.set_counter(column, NO_VALUE));
     if thread.attention() & attention::COUNTED == 0 {
         return None;
@@ -58,7 +58,7 @@ pub fn begin_region(thread: ThreadRef, place: &Place) -> Option<Reading> {
 }
 
 /// Reads it again, and stores the values of the region in its record, which lies in the chunk of this number.
-pub fn end_region(thread: ThreadRef, before: Option<Reading>, chunk: u32, record: Record, place: &Place) {
+pub fn end_region(thread: ThreadRef, before: Option<Reading>, chunk: u32, record: Record, place: &RecordPlace) {
     if thread.attention() & attention::COUNTED == 0 {
         return;
     }

@@ -1,6 +1,6 @@
 //! A kind of counters, and what one thread has open of it.
 //!
-//! A kind is one file with a type that is a [`Kind`], and one line in the list in `kinds.rs`
+//! A kind is one file with a type that is a [`CounterKind`], and one line in the list in `kinds.rs`
 //! (docs/developers/guide.md). Everything else goes by the list: names and columns, the entries in the table of
 //! counters, the readings around a call, the values.
 
@@ -55,7 +55,7 @@ pub struct Started<'a> {
     pub entries: &'a [Option<Entry<CounterEntry>>],
 }
 
-pub trait Kind: Sync {
+pub trait CounterKind: Sync {
     /// Takes its names out of `wanted`, and finds out which of them can be had, at Init, in at most `room` columns.
     fn plan(&self, wanted: &mut Wanted, room: usize) -> Plan;
 

@@ -12,7 +12,7 @@ use mpitrace_format::layout::{CounterEntry, INNER_COUNTERS, counter_source};
 use crate::base::lock::lock;
 use crate::base::log;
 use crate::base::ticks;
-use crate::counters::source::{Kind, Plan, Source, Started, Wanted};
+use crate::counters::source::{CounterKind, Plan, Source, Started, Wanted};
 use crate::identity::registry;
 use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::ThreadRef;
@@ -72,7 +72,7 @@ impl Names {
 /// The kind: the sums are kept with the thread. Nothing is planned, and the columns get memory on demand.
 pub struct UserCounters;
 
-impl Kind for UserCounters {
+impl CounterKind for UserCounters {
     fn plan(&self, _: &mut Wanted, _: usize) -> Plan {
         Plan::default()
     }

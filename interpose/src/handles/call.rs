@@ -11,20 +11,23 @@ use crate::call_sites::call_site;
 /// handle freed in between belong to the same operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
+    /// The function that was called.
     pub function: Declared,
-    /// Handle, as [`crate::identity::handle`] has it.
+    /// Handle of the communicator, as [`crate::identity::handle`] has it.
     pub communicator: usize,
-    /// Handle; 0: the function has none, or one for each peer.
+    /// Handle of the data type; 0: the function has none, or one for each peer.
     pub datatype: usize,
-    /// Handle; 0: the function has none.
+    /// Handle of the reduction; 0: the function has none.
     pub reduction: usize,
     /// Elements of `datatype`; where there is one for each peer a hash of all that makes the size.
     pub count: u64,
-    /// As it was passed; [`mpitrace_format::layout::NO_ROOT`]: the function has none.
+    /// The root as it was passed; [`mpitrace_format::layout::NO_ROOT`]: the function has none.
     pub root: i32,
+    /// The place in the program that makes the call.
     pub site: call_site::Number,
 }
 
+/// A function of the table, compared by its address.
 #[derive(Clone, Copy, Debug)]
 pub struct Declared(pub &'static Function);
 
@@ -80,7 +83,7 @@ impl From<u32> for Share {
     }
 }
 
-/// Not all amounts of a call are known.
+/// The share of a call whose amounts are not all known.
 pub const UNKNOWN_AMOUNTS: Share = Share { amounts: 0, types: 0, unknown: unknown::AMOUNTS };
 
 /// Counts and data types, one for each peer, in the program's memory.

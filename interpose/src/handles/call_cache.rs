@@ -13,7 +13,7 @@ use crate::handles::generation;
 
 /// The operation that was found for a call.
 #[derive(Clone, Copy)]
-pub struct Found {
+pub struct KnownOperation {
     /// The counts that are kept for it.
     pub operation: Entry<OperationEntry>,
     pub communicator: Entry<CommunicatorEntry>,
@@ -87,7 +87,7 @@ struct Kept {
     generation: u64,
     lasts: Lasts,
     /// The operation of an entry that is not empty.
-    found: MaybeUninit<Found>,
+    found: MaybeUninit<KnownOperation>,
     /// The entry that came next when it was called last: most programs call their operations in the same order again.
     next: *const Kept,
 }
@@ -133,7 +133,7 @@ impl Cache {
     /// A reference and not a value: moving the value through memory costs 3 ns of the 5 that a call may cost beside its
     /// time stamps.
     #[inline(always)]
-    pub fn find_again(&mut self, key: &Key) -> Option<&Found> {
+    pub fn find_again(&mut self, key: &Key) -> Option<&KnownOperation> {
         // SAFETY: `last` and `next` each lead to the static above or to an entry of this cache, which stays where it is
         // (`find`); no exclusive reference to an entry is alive.
         let expected = unsafe { &*(*self.last).next };
@@ -148,7 +148,7 @@ impl Cache {
     /// The operation of a key. The cache stays where it is from the first one that is found on: it belongs to a thread,
     /// whose state has an address of its own.
     #[inline(always)]
-    pub fn find(&mut self, key: &Key) -> Option<&Found> {
+    pub fn find(&mut self, key: &Key) -> Option<&KnownOperation> {
         let generation = generation::seen();
         let found = index(key);
         let entry = &mut self.entries[found];
@@ -176,7 +176,7 @@ impl Cache {
     }
 
     /// Keeps what was found for a key in this generation.
-    pub fn keep(&mut self, key: &Key, found: Found, lasts: Lasts, generation: u64) {
+    pub fn keep(&mut self, key: &Key, found: KnownOperation, lasts: Lasts, generation: u64) {
         let found = MaybeUninit::new(found);
         self.entries[index(key)] = Kept { key: *key, generation, lasts, found, next: &raw const NOWHERE.0 };
     }
@@ -212,10 +212,10 @@ mod tests {
         Key { function, communicator: 1, datatype: 2, reduction: 3, count, root: 0, site: 0 }
     }
 
-    fn found(number: u32) -> Found {
+    fn found(number: u32) -> KnownOperation {
         let operation = Entry::unlisted(OperationEntry::default());
         let communicator = Entry::unlisted(CommunicatorEntry::default());
-        Found { operation, communicator, number, open: false }
+        KnownOperation { operation, communicator, number, open: false }
     }
 
     /// One test at a time: generations are the process'.

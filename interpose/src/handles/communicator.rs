@@ -99,7 +99,7 @@ impl Group {
 }
 
 impl Communicator {
-    /// One that lasts, to be set before it is used.
+    /// Makes a communicator that lasts, to be set before it is used.
     pub fn leak() -> &'static Communicator {
         let unlisted = Entry::unlisted(CommunicatorEntry::default());
         Box::leak(Box::new(Communicator {

@@ -145,7 +145,7 @@ fn weighted<W: Width>(
 }
 
 /// The bytes of one block: this rank's own, or in place the one that an array has for it.
-fn own<W: Width>(thread: ThreadRef, of: &Numbers, in_place: Option<Passed>, block: Passed) -> Option<u32> {
+fn own_block<W: Width>(thread: ThreadRef, of: &Numbers, in_place: Option<Passed>, block: Passed) -> Option<u32> {
     let abi = abi::get();
     match in_place {
         Some(all) if all.counts == 0 => None,
@@ -239,7 +239,7 @@ pub fn contributed<W: Width>(
 ) -> Option<u32> {
     let of = Numbers::on(known)?;
     let all = (0..of.peers).fold(0u32, |sum, peer| sum.wrapping_add(receiver(of.first.wrapping_add(peer))));
-    let block = own::<W>(thread, &of, in_place.then_some(received), sent)?;
+    let block = own_block::<W>(thread, &of, in_place.then_some(received), sent)?;
     let into = of_peers::<W>(thread, &of, received, false, sender)?.bytes;
     let out = sender(of.own).wrapping_mul(all).wrapping_mul(block);
     Some(out.wrapping_sub(receiver(of.own).wrapping_mul(into)))
@@ -285,7 +285,7 @@ fn with_root<W: Width>(
     let Some((root, is_root)) = of.root(root) else { return Some(0) };
     let block = match is_root && of.is_inter {
         true => 0,
-        false => own::<W>(thread, &of, in_place.filter(|_| is_root), one)?,
+        false => own_block::<W>(thread, &of, in_place.filter(|_| is_root), one)?,
     };
     let root = of_root(root);
     let share = of_rank(of.own).wrapping_mul(root).wrapping_mul(block);

@@ -15,7 +15,7 @@ use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
 use crate::base::hash::mix;
 use crate::handles::communicator::{Communicator, Group, Neighbours};
 use crate::handles::generation;
-use crate::identity::handle::{self, Kind};
+use crate::identity::handle::{self, HandleKind};
 use crate::identity::members::{self, Members};
 use crate::identity::registry::{self, Registry};
 use crate::mpi::{Comm, abi};
@@ -46,9 +46,9 @@ pub fn known_or_provisional(registry: &mut Registry, handle: usize) -> Option<&'
         return Some(known);
     }
     let of_kind = match handle::kind(handle).0 {
-        Kind::Communicator | Kind::New => 0,
-        Kind::Window => flags::WINDOW,
-        Kind::File => flags::FILE,
+        HandleKind::Communicator | HandleKind::New => 0,
+        HandleKind::Window => flags::WINDOW,
+        HandleKind::File => flags::FILE,
     };
     let known = add(registry, handle, [0; 2], &Group::default(), of_kind)?;
     known.set_unidentified();
@@ -145,7 +145,7 @@ fn in_topology(comm: Comm, group: Group) -> Group {
 /// group's members, in an order that is the same on both sides.
 pub fn group_and_members(handle: usize) -> Option<(Group, [u64; 2])> {
     // Windows and files whose making was not seen stay provisional.
-    let (Kind::Communicator, handle) = handle::kind(handle) else { return None };
+    let (HandleKind::Communicator, handle) = handle::kind(handle) else { return None };
     let comm = Comm::of_handle(handle);
     let (rank, size, inter) = (comm.rank()?, comm.size()?, comm.is_inter()?);
     let Members { leader, here, hash } = Members::find(&comm.group()?, size)?;

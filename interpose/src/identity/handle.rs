@@ -16,11 +16,11 @@ pub fn of_new(thread: u32) -> usize {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum HandleKind {
     Communicator,
     Window,
     File,
-    /// See [`of_new`].
+    /// A communicator that is being made, see [`of_new`].
     New,
 }
 
@@ -35,12 +35,12 @@ pub fn of_file(handle: usize) -> usize {
 }
 
 /// The kind of a handle, and the handle as the library knows it.
-pub fn kind(handle: usize) -> (Kind, usize) {
+pub fn kind(handle: usize) -> (HandleKind, usize) {
     let kind = match handle & KINDS {
-        0 => Kind::Communicator,
-        WINDOW => Kind::Window,
-        FILE => Kind::File,
-        _ => Kind::New,
+        0 => HandleKind::Communicator,
+        WINDOW => HandleKind::Window,
+        FILE => HandleKind::File,
+        _ => HandleKind::New,
     };
     (kind, handle & !KINDS)
 }
@@ -52,11 +52,11 @@ mod tests {
     #[test]
     fn one_number_is_a_handle_of_each_kind() {
         for handle in [0x101, 0x4400_0000, 0x7fff_ffff_f000] {
-            assert_eq!(kind(handle), (Kind::Communicator, handle));
-            assert_eq!(kind(of_window(handle)), (Kind::Window, handle));
-            assert_eq!(kind(of_file(handle)), (Kind::File, handle));
+            assert_eq!(kind(handle), (HandleKind::Communicator, handle));
+            assert_eq!(kind(of_window(handle)), (HandleKind::Window, handle));
+            assert_eq!(kind(of_file(handle)), (HandleKind::File, handle));
         }
-        assert_eq!([0, 7, u32::MAX].map(|thread| kind(of_new(thread)).0), [Kind::New; 3]);
+        assert_eq!([0, 7, u32::MAX].map(|thread| kind(of_new(thread)).0), [HandleKind::New; 3]);
         assert_ne!(of_new(0), of_new(1), "threads count their calls apart");
     }
 }

@@ -103,7 +103,7 @@ impl<W: Width> Message<W> {
         self.elements(W::count(count), datatype)
     }
 
-    /// As many elements on this rank; other ranks may pass other counts.
+    /// The call has so many elements on this rank; other ranks may pass other counts.
     #[inline(always)]
     pub fn own(self, count: usize, datatype: usize) -> Call {
         self.uniform(count, datatype)
@@ -225,7 +225,7 @@ impl<W: Width> Message<W> {
         self.sent_to_all(false, sendbuf, both(sendcounts, sendtype, recvcounts, recvtype))
     }
 
-    /// As [`Message::exchanged`], with a data type for each peer.
+    /// The size of an exchange ([`Message::exchanged`]) with a data type for each peer.
     #[inline(always)]
     pub fn exchanged_by_type(
         self,
@@ -273,7 +273,7 @@ impl<W: Width> Message<W> {
         self.sent_to_each(false, both(sendcounts, sendtype, recvcounts, recvtype))
     }
 
-    /// As [`Message::sent_to_neighbours`], with a data type for each.
+    /// The size of an exchange with neighbours ([`Message::sent_to_neighbours`]) with a data type for each.
     #[inline(never)]
     pub fn sent_to_neighbours_by_type(
         self,

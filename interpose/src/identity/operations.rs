@@ -8,7 +8,7 @@ use mpitrace_functions::types;
 use crate::base::width::{Int, Large, Width};
 use crate::call_sites::call_site;
 use crate::handles::call::{ByPeer, Call, Key, Share};
-use crate::handles::call_cache::{Found, Lasts};
+use crate::handles::call_cache::{KnownOperation, Lasts};
 use crate::handles::communicator::Communicator;
 use crate::handles::generation;
 use crate::identity::registry::{self, Description, Registry};
@@ -18,7 +18,7 @@ use crate::record::thread::{self, ThreadRef};
 
 /// The operation of a call; good until the thread makes another call. `None`: the tables cannot hold it.
 #[inline(always)]
-pub fn find<'c>(thread: ThreadRef, call: &Call) -> Option<&'c Found> {
+pub fn find<'c>(thread: ThreadRef, call: &Call) -> Option<&'c KnownOperation> {
     if call.known
         && let Some(found) = thread.cached(&call.key)
     {
@@ -29,12 +29,12 @@ pub fn find<'c>(thread: ThreadRef, call: &Call) -> Option<&'c Found> {
 
 #[cold]
 #[inline(never)]
-fn find_uncached<'c>(thread: ThreadRef, call: &Call) -> Option<&'c Found> {
+fn find_uncached<'c>(thread: ThreadRef, call: &Call) -> Option<&'c KnownOperation> {
     thread.keep_last(thread::catch_panic(|| find_slowly(thread, call)))
 }
 
 /// The operation of a call that its thread's cache does not hold. `None`: the tables are full.
-fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
+fn find_slowly(thread: ThreadRef, call: &Call) -> Option<KnownOperation> {
     let generation = generation::present();
     let mut registry = registry::lock()?;
     let known = registry.communicators.get(&call.key.communicator).copied();
@@ -70,7 +70,7 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
 /// After a call of an open operation has returned well: asks MPI about its handles and gives the call its true
 /// operation. `call` is made again now that the communicator is known; returns the operation and the repetition.
 #[cold]
-pub fn settle(open: &Found, first: &Key, call: &dyn Fn() -> Call) -> Option<(u32, u64)> {
+pub fn settle(open: &KnownOperation, first: &Key, call: &dyn Fn() -> Call) -> Option<(u32, u64)> {
     let (settled, _) = asked(first.communicator, call)?;
     open.operation.set_calls(open.operation.calls() - 1);
     let repetition = settled.operation.calls();
@@ -81,13 +81,13 @@ pub fn settle(open: &Found, first: &Key, call: &dyn Fn() -> Call) -> Option<(u32
 /// The operation of a persistent collective that was made just now, well, so that MPI may be asked about its handles;
 /// and its creation index on the communicator. `call` is asked when the communicator is known.
 #[cold]
-pub fn prepare(communicator: usize, call: &dyn Fn() -> Call) -> Option<(Found, u64)> {
+pub fn prepare(communicator: usize, call: &dyn Fn() -> Call) -> Option<(KnownOperation, u64)> {
     let (found, known) = asked(communicator, call)?;
     Some((found, known.next_persistent()))
 }
 
 /// The operation of a call that has returned well on this communicator: MPI is asked about its handles.
-fn asked(communicator: usize, call: &dyn Fn() -> Call) -> Option<(Found, &'static Communicator)> {
+fn asked(communicator: usize, call: &dyn Fn() -> Call) -> Option<(KnownOperation, &'static Communicator)> {
     communicator_table::identified(communicator)?;
     let call = call();
     let mut registry = registry::lock()?;
@@ -116,8 +116,8 @@ pub fn begin_on_new(key: &Key, made: &'static Communicator) -> Option<(u32, u64,
 }
 
 impl Registry {
-    fn found(&self, known: &'static Communicator, number: u32, open: bool) -> Found {
-        Found { operation: self.live.operation(number), communicator: known.entry(), number, open }
+    fn found(&self, known: &'static Communicator, number: u32, open: bool) -> KnownOperation {
+        KnownOperation { operation: self.live.operation(number), communicator: known.entry(), number, open }
     }
 
     /// The message size and the name of the data type (0: none); `None` where a data type is not known and may not be

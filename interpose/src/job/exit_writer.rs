@@ -57,7 +57,7 @@ pub fn write_at_exit() {
 }
 
 fn write() -> Option<()> {
-    let run = run::own()?;
+    let run = run::of_this_process()?;
     // A process that ends in the middle of MPI leaves its records for `mpitrace recover`.
     let in_mpi = world::any_session() || world::is_inside();
     if in_mpi || run.ended.swap(true, Ordering::AcqRel) {

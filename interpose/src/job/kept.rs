@@ -29,7 +29,7 @@ static COPY: OnceLock<PathBuf> = OnceLock::new();
 pub fn at_exit() {
     extern "C" fn ends() {
         thread::catch_panic(|| {
-            let run = run::own()?;
+            let run = run::of_this_process()?;
             let live = run.live.get().filter(|live| !live.is_in_folder() && !run.ended.load(Ordering::Acquire))?;
             system::without_file_size_signal(|| keep(run, live, "the process ends without MPI_Finalize"));
             Some(())

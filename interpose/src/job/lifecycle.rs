@@ -17,7 +17,7 @@ use crate::job::launcher::Job;
 use crate::job::run::{self, RUN, Run, World};
 use crate::job::starting::Starting;
 use crate::job::startup::{self, Identity, Prepared};
-use crate::job::traced_ranks::{Answer, Found, TracedRanks};
+use crate::job::traced_ranks::{Answer, FoundRanks, TracedRanks};
 use crate::job::writers::Writers;
 use crate::job::{exit_writer, kept, output, output_name};
 use crate::mpi::collectives::Collectives;
@@ -206,7 +206,7 @@ fn agree(
     clocks::start(&ranks, live, together, page, &agreed.clocks)
 }
 
-fn partly_traced(found: &Found, world_size: u32) -> String {
+fn partly_traced(found: &FoundRanks, world_size: u32) -> String {
     let ranks = found.ranks;
     let why = match &found.folder {
         Some(folder) if ranks >= world_size => {
@@ -232,7 +232,7 @@ fn partly_traced(found: &Found, world_size: u32) -> String {
 /// under way.
 pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
     let enter = ticks::now();
-    let ending = run::own().and_then(|run| Some((run, run.world.get()?)));
+    let ending = run::of_this_process().and_then(|run| Some((run, run.world.get()?)));
     let ending = ending.filter(|_| world::leave());
     let meeting = ending.and_then(|(_, world)| match world.together() {
         Some(Collectives::Memory(meeting)) => Some(meeting),
@@ -324,7 +324,7 @@ fn finish(run: &Run, world: &World) {
 /// `MPI_Abort`: the records lie safe already, or are copied.
 pub fn abort(forward: &dyn Fn() -> c_int) -> c_int {
     if mode::is_on()
-        && let Some(run) = run::own()
+        && let Some(run) = run::of_this_process()
         && let Some(live) = run.live.get()
     {
         exit_writer::mark(run, state::ABORTED);

@@ -16,7 +16,7 @@ use crate::record::buffer::trace_buffer::TraceBuffer;
 pub static RUN: OnceLock<Run> = OnceLock::new();
 
 /// The run of this process. `None` also in a child that it has forked off, which has no part in it.
-pub fn own() -> Option<&'static Run> {
+pub fn of_this_process() -> Option<&'static Run> {
     RUN.get().filter(|run| run.process == std::process::id())
 }
 

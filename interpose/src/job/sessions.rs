@@ -51,7 +51,7 @@ fn opened(handle: usize) -> Option<()> {
         run.live.get()?.change_rank(|rank| rank.state = state::SESSION);
         startup::record();
     } else {
-        let run = run::own()?;
+        let run = run::of_this_process()?;
         exit_writer::mark(run, if world::is_inside() { state::RUNNING } else { state::SESSION });
     }
     exit_writer::write_at_exit();
@@ -65,7 +65,7 @@ pub fn finalize(forward: &dyn Fn() -> c_int, session: usize) -> c_int {
         let index = sessions.iter().position(|session| session.handle == handle)?;
         // Its group is given back with it.
         drop(sessions.swap_remove(index));
-        let run = run::own()?;
+        let run = run::of_this_process()?;
         if sessions.is_empty() && !world::is_inside() {
             exit_writer::close_counters(run);
             exit_writer::mark(run, state::FINALIZED);

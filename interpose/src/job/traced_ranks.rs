@@ -58,13 +58,13 @@ pub enum Answer {
         /// A number that all ranks share that read one answer, and no other run.
         run: u64,
         /// The folder, and how many traced ranks were found: for the one rank that says so.
-        found: Option<Found>,
+        found: Option<FoundRanks>,
     },
 }
 
 /// The finding of the rank that has settled the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundRanks {
     pub ranks: u32,
     /// Where the nodes should have met; `None`: all ranks are on one node.
     pub folder: Option<PathBuf>,
@@ -84,7 +84,7 @@ pub struct TracedRanks {
     kernel: u64,
     /// Files that this rank may have made; they go when no rank can ask any more. A folder comes before what is in it.
     settlements: Vec<PathBuf>,
-    found: Option<Found>,
+    found: Option<FoundRanks>,
 }
 
 impl TracedRanks {
@@ -149,7 +149,7 @@ impl TracedRanks {
                 };
                 let (settled, first) = settle(&link, &answer, self.owner).unwrap_or_else(|| (BEYOND.to_owned(), false));
                 if first && settled.starts_with(SOME) {
-                    self.found = Some(Found { ranks: count, folder: None });
+                    self.found = Some(FoundRanks { ranks: count, folder: None });
                 }
                 if settled != answer
                     && let Some(number) = made
@@ -268,7 +268,7 @@ impl TracedRanks {
             return settled;
         }
         if first {
-            self.found = Some(Found { ranks, folder: folder.parent().map(Path::to_owned) });
+            self.found = Some(FoundRanks { ranks, folder: folder.parent().map(Path::to_owned) });
         }
         // A rank that comes late must not add these ranks up, should it find the link gone.
         for file in counts {

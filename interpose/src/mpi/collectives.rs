@@ -121,7 +121,7 @@ impl Comm {
         Some(Comm(new))
     }
 
-    /// As [`completed`] on a communicator of the tracer's own, unless an operation has failed before. Where one fails,
+    /// Completes an operation ([`completed`]) on the tracer's own communicator, unless one has failed. Where one fails,
     /// the others are to know: they would wait for this rank in what follows.
     fn completed<T: Pod>(self, values: Vec<T>, begin: impl FnOnce(usize, usize) -> bool) -> Option<Vec<T>> {
         let done = if FAILED.load(Ordering::Relaxed) { None } else { completed(values, begin) };

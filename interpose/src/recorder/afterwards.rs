@@ -12,7 +12,7 @@ use crate::base::ticks;
 use crate::clocks;
 use crate::counters::per_call;
 use crate::handles::call::Call;
-use crate::handles::call_cache::Found;
+use crate::handles::call_cache::KnownOperation;
 use crate::handles::communicator::Communicator;
 use crate::identity::{operations, registry};
 use crate::mpi::abi;
@@ -94,7 +94,7 @@ pub fn after(thread: ThreadRef, record: Record, result: c_int) -> c_int {
 /// counted, and the record that the thread's next one leads to is its.
 pub struct LeftByException<'f> {
     pub thread: ThreadRef,
-    pub found: &'f Found,
+    pub found: &'f KnownOperation,
 }
 
 impl Drop for LeftByException<'_> {
@@ -110,7 +110,13 @@ impl Drop for LeftByException<'_> {
 /// is the call's.
 #[cold]
 #[inline(never)]
-pub fn afterwards(thread: ThreadRef, found: &Found, call: &Call, message: &dyn Fn(ThreadRef) -> Call, result: c_int) {
+pub fn afterwards(
+    thread: ThreadRef,
+    found: &KnownOperation,
+    call: &Call,
+    message: &dyn Fn(ThreadRef) -> Call,
+    result: c_int,
+) {
     let record = thread.last_record();
     let place = thread.place(record);
     if result != 0 {
@@ -127,13 +133,13 @@ pub fn afterwards(thread: ThreadRef, found: &Found, call: &Call, message: &dyn F
 /// After a call that failed: its record, the thread's last one, is taken back.
 #[cold]
 #[inline(never)]
-pub fn take_back(thread: ThreadRef, found: &Found, result: c_int) {
+pub fn take_back(thread: ThreadRef, found: &KnownOperation, result: c_int) {
     withdraw(thread);
     failed(thread, found, result);
 }
 
 /// After a call that was to make a communicator and has given MPI_COMM_NULL: no other call can belong to it.
-pub fn made_nothing(thread: ThreadRef, found: &Found) {
+pub fn made_nothing(thread: ThreadRef, found: &KnownOperation) {
     withdraw(thread);
     uncount(found);
 }
@@ -164,7 +170,7 @@ pub fn synchronise(thread: ThreadRef, communicator: Entry<CommunicatorEntry>) {
 /// counting.
 #[cold]
 #[inline(never)]
-fn failed(thread: ThreadRef, found: &Found, result: c_int) {
+fn failed(thread: ThreadRef, found: &KnownOperation, result: c_int) {
     leave_error_handler(thread);
     if abi::get().is_argument_error(result) {
         refused(thread, found);
@@ -181,14 +187,14 @@ pub fn leave_error_handler(thread: ThreadRef) {
     entry.set_activity(activity::left(entry.activity()));
 }
 
-fn refused(thread: ThreadRef, found: &Found) {
+fn refused(thread: ThreadRef, found: &KnownOperation) {
     leave_error_handler(thread);
     uncount(found);
     let entry = thread.entry();
     entry.set_failed(entry.failed() + 1);
 }
 
-fn uncount(found: &Found) {
+fn uncount(found: &KnownOperation) {
     found.communicator.set_calls(found.communicator.calls() - 1);
     found.operation.set_calls(found.operation.calls() - 1);
 }
@@ -209,7 +215,7 @@ fn begin_unkept(thread: ThreadRef) {
 #[inline(always)]
 pub fn unkept(
     thread: ThreadRef,
-    found: &Found,
+    found: &KnownOperation,
     call: &Call,
     message: &dyn Fn(ThreadRef) -> Call,
     paused: bool,

@@ -18,7 +18,7 @@ use crate::base::log;
 use crate::base::memory::Line;
 use crate::clocks::{self, DomainPage};
 use crate::handles::call::Call;
-use crate::handles::call_cache::Found;
+use crate::handles::call_cache::KnownOperation;
 use crate::identity::registry;
 use crate::mpi::abi;
 use crate::record::thread::{self, ThreadRef};
@@ -46,7 +46,7 @@ const MOST_SAID: u32 = 5;
 /// Compares a call, which is the next one of its communicator.
 #[cold]
 #[inline(never)]
-pub fn compare(thread: ThreadRef, call: &Call, found: &Found, sequence: u64) {
+pub fn compare(thread: ThreadRef, call: &Call, found: &KnownOperation, sequence: u64) {
     let known = found.communicator.flags() & (flags::IDENTIFIED | flags::FOLDED) == flags::IDENTIFIED;
     let (Some(page), true) = (PAGE.get(), known) else { return };
     let Some(own) = signature(call, found) else { return };
@@ -90,7 +90,7 @@ fn stored(line: &Line, tag: u64) -> Option<Signature> {
 /// Signatures of this rank's operations, by their numbers: names are looked up once.
 static KNOWN: [Line; 256] = [const { [const { AtomicU64::new(0) }; 8] }; 256];
 
-fn signature(call: &Call, found: &Found) -> Option<Signature> {
+fn signature(call: &Call, found: &KnownOperation) -> Option<Signature> {
     let line = &KNOWN[found.number as usize % KNOWN.len()];
     // Bytes of an operation may become known.
     let tag = mix(&[found.number.into(), found.operation.bytes()])[0];
@@ -104,7 +104,7 @@ fn signature(call: &Call, found: &Found) -> Option<Signature> {
 
 /// The rules are those of the companion for mismatches. What is not compared is 0, or [`UNKNOWN_BYTES`].
 #[cold]
-fn describe(call: &Call, found: &Found) -> Option<Signature> {
+fn describe(call: &Call, found: &KnownOperation) -> Option<Signature> {
     let rank = registry::world()?.rank;
     let name = call.key.function.0.name;
     let function = Function::all().position(|function| function.name == name)? as u64;
@@ -153,7 +153,7 @@ fn difference(own: &Signature, other: &Signature) -> Option<&'static str> {
 }
 
 #[cold]
-fn say(what: &str, found: &Found, sequence: u64, own: &Signature, other: &Signature) -> Option<()> {
+fn say(what: &str, found: &KnownOperation, sequence: u64, own: &Signature, other: &Signature) -> Option<()> {
     static SAID: AtomicU32 = AtomicU32::new(0);
     if SAID.fetch_add(1, Ordering::Relaxed) >= MOST_SAID {
         return None;

@@ -8,7 +8,7 @@ use crate::identity::handle;
 use crate::mpi::{Group, abi};
 use crate::recorder::messages::{communicator, partner};
 use crate::recorder::requests::request_partners::{Message, RequestPartners};
-use crate::recorder::waiting::{await_window, own};
+use crate::recorder::waiting::{await_window, own_thread};
 
 /// The group with which a window's epoch was begun, as a bit for each of the first 64 ranks of the world; in
 /// [`Message::bytes`].
@@ -49,7 +49,7 @@ fn exposure(win: usize) -> usize {
 
 #[inline(never)]
 fn begin(here: usize, epoch: usize, group: usize) {
-    if own(here).is_none() {
+    if own_thread(here).is_none() {
         return;
     }
     let add = |ranks: u64, rank: u32| Some(ranks | 1u64.checked_shl(rank)?);
@@ -64,7 +64,7 @@ fn begin(here: usize, epoch: usize, group: usize) {
 #[inline(never)]
 fn await_group(here: usize, epoch: usize, win: usize) {
     let known = || {
-        let thread = own(here)?;
+        let thread = own_thread(here)?;
         Some((thread, GROUPS.find(epoch)?, communicator(thread, access(win))?))
     };
     let Some((thread, group, window)) = known() else { return await_window(here, win) };

@@ -52,7 +52,7 @@ pub fn communicator(thread: ThreadRef, handle: usize) -> Option<u32> {
 
 /// The thread, after a call of the program's own that has returned well, from a wrapper that stands at `here`.
 #[inline(always)]
-fn own(here: usize) -> Option<ThreadRef> {
+fn own_thread(here: usize) -> Option<ThreadRef> {
     let Some(thread) = thread::current() else {
         partners::lost();
         return None;
@@ -112,7 +112,7 @@ pub fn sent<W: Width>(function: Name, count: usize, datatype: usize, dest: usize
 
 #[inline(never)]
 fn sent_from_here<W: Width>(function: Name, count: usize, datatype: usize, dest: usize, tag: usize, comm: usize) {
-    if let Some(thread) = own(processor::frame()) {
+    if let Some(thread) = own_thread(processor::frame()) {
         let (partner, bytes) = count_sent::<W>(thread, function, count, datatype, dest, comm);
         if messages::are_kept() {
             message_records::keep(thread, Message { bytes, ..Message::new(partner, tag, awaited::SEND) }, 0, None);
@@ -177,8 +177,8 @@ fn keep(request: usize, message: impl FnOnce(ThreadRef) -> Message) -> Option<Th
     if !partners::are_counted() {
         return None;
     }
-    // The library's own, or one that may not have been made, has none.
-    let thread = own(processor::frame());
+    // The library's own_thread, or one that may not have been made, has none.
+    let thread = own_thread(processor::frame());
     let message = thread.map(message);
     if message.is_some_and(|message| message.flags & PERSISTENT != 0) {
         ANY_PERSISTENT.store(true, Ordering::Relaxed);
@@ -218,7 +218,7 @@ pub fn replace(request: usize, message: Option<Message>) -> bool {
 /// The program's own call that is left has made the request at this address, of which this is known.
 fn made(request: usize, message: Option<Message>) {
     if replace(request, message)
-        && let Some(thread) = own(processor::frame())
+        && let Some(thread) = own_thread(processor::frame())
     {
         partners::opened(thread, 1);
     }
@@ -237,7 +237,7 @@ pub fn no_message(request: usize) {
 
 #[inline(never)]
 pub fn cancelled(_: Name, request: usize) {
-    if partners::are_counted() && own(processor::frame()).is_some() {
+    if partners::are_counted() && own_thread(processor::frame()).is_some() {
         partners::lost();
     }
     if messages::are_kept() {
@@ -307,7 +307,7 @@ pub fn exchanging<W: Width>(
     if !partners::are_counted() {
         return;
     }
-    let Some(thread) = own(processor::frame()) else { return made(request, None) };
+    let Some(thread) = own_thread(processor::frame()) else { return made(request, None) };
     let (to, bytes) = count_sent::<W>(thread, function, count, datatype, dest, comm);
     let from = partner(thread, comm, source);
     count_receive(thread, function, from, accepted(thread, recvtype).types);
@@ -393,7 +393,7 @@ pub fn started(function: Name, count: usize, requests: usize) {
     if !ANY_PERSISTENT.load(Ordering::Relaxed) || !partners::are_counted() {
         return;
     }
-    let own = own(processor::frame());
+    let own = own_thread(processor::frame());
     for handle in abi::get().handles(count, requests) {
         let known = REQUESTS.find(handle);
         let Some(message) = known.filter(|message| message.flags & PERSISTENT != 0) else {

@@ -29,7 +29,7 @@ use crate::base::entry::Entry;
 use crate::base::ticks;
 use crate::base::{mode, processor};
 use crate::handles::call::{Call, Share};
-use crate::handles::call_cache::Found;
+use crate::handles::call_cache::KnownOperation;
 use crate::identity::operations;
 use crate::record::buffer::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
@@ -52,7 +52,7 @@ fn begin<F: FnOnce() -> c_int, R>(
     message: &dyn Fn(ThreadRef) -> Call,
     forward: F,
     unrecorded: impl FnOnce(c_int, Option<Unkept>) -> R,
-    recorded: impl FnOnce(ThreadRef, &Call, Found, Record, F) -> R,
+    recorded: impl FnOnce(ThreadRef, &Call, KnownOperation, Record, F) -> R,
 ) -> R {
     let mode = mode::get();
     let thread = if mode == mode::OFF { None } else { thread::current_or_new() };
@@ -161,7 +161,7 @@ where
 #[inline(always)]
 fn collective_again(
     thread: ThreadRef,
-    found: &Found,
+    found: &KnownOperation,
     position: u64,
     here: usize,
     forward: &(impl Fn() -> c_int + ?Sized),
@@ -220,7 +220,7 @@ fn collective_of_any_kind(here: usize, message: &dyn Fn(ThreadRef) -> Call, forw
         add_amounts(found.communicator, &call, position);
         return collective_again(thread, found, position, here, forward);
     }
-    let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: _| {
+    let recorded = |thread: ThreadRef, call: &Call, found: KnownOperation, record: Record, forward: _| {
         let enter = thread.enter(record, ticks::now);
         let result = uncaught(thread, found, forward);
         thread.exit(record, enter, ticks::now);
@@ -248,7 +248,7 @@ fn collective_of_any_kind(here: usize, message: &dyn Fn(ThreadRef) -> Call, forw
 
 /// Forwards; a C++ exception passes through, and takes the count of the call back.
 #[inline(always)]
-fn uncaught(thread: ThreadRef, found: Found, forward: impl FnOnce() -> c_int) -> c_int {
+fn uncaught(thread: ThreadRef, found: KnownOperation, forward: impl FnOnce() -> c_int) -> c_int {
     let left_by_exception = LeftByException { thread, found: &found };
     let result = forward();
     std::mem::forget(left_by_exception);

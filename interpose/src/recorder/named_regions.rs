@@ -11,14 +11,14 @@ use mpitrace_format::layout::{NO_ROOT, OperationEntry};
 use crate::base::hash::mix;
 use crate::base::lock::lock;
 use crate::base::{allocator, mode};
-use crate::handles::call_cache::Found;
+use crate::handles::call_cache::KnownOperation;
 use crate::identity::registry;
 use crate::mpi::abi;
 use crate::record::thread;
 use crate::recorder::region::{Region, begin_region};
 
 /// The regions by number: their names, and their operations once they were begun.
-static REGIONS: Mutex<Vec<(String, Option<Found>)>> = Mutex::new(Vec::new());
+static REGIONS: Mutex<Vec<(String, Option<KnownOperation>)>> = Mutex::new(Vec::new());
 
 type Open = Vec<(usize, Option<Region>)>;
 
@@ -112,7 +112,7 @@ fn with_open<R>(work: impl FnOnce(&mut Open) -> R) -> Option<R> {
     OPEN.with(|open| open.try_borrow_mut().ok().map(|mut open| work(&mut open)))
 }
 
-fn operation(name: &str) -> Option<Found> {
+fn operation(name: &str) -> Option<KnownOperation> {
     let mut registry = registry::lock()?;
     let world = registry.communicators.get(&abi::get().comm_world).copied()?;
     let function = registry.given_name(name)?;
@@ -120,5 +120,5 @@ fn operation(name: &str) -> Option<Found> {
     let positions_from = positions_from(name);
     let entry = OperationEntry { communicator, root: NO_ROOT, function, positions_from, ..OperationEntry::default() };
     let (number, operation) = registry.live.add(entry)?;
-    Some(Found { operation, communicator: world.entry(), number, open: false })
+    Some(KnownOperation { operation, communicator: world.entry(), number, open: false })
 }

@@ -8,9 +8,9 @@ use crate::base::mode;
 use crate::base::ticks;
 use crate::counters::per_call;
 use crate::handles::call::Call;
-use crate::handles::call_cache::Found;
-use crate::record::buffer::chunk::Place;
-use crate::record::buffer::drawn::Drawn;
+use crate::handles::call_cache::KnownOperation;
+use crate::record::buffer::chunk::RecordPlace;
+use crate::record::buffer::drawn::DrawnChunk;
 use crate::record::buffer::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::recorder::afterwards::{after, afterwards, attend};
@@ -24,7 +24,7 @@ pub fn starting(
     message: &dyn Fn(ThreadRef) -> Call,
     forward: &dyn Fn() -> c_int,
 ) -> (c_int, Option<Started>) {
-    let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: _| {
+    let recorded = |thread: ThreadRef, call: &Call, found: KnownOperation, record: Record, forward: _| {
         let place = thread.place_of_request(record);
         let enter = thread.enter(record, ticks::now);
         let result = uncaught(thread, found, forward);
@@ -54,7 +54,7 @@ pub fn starting(
 /// Counts a start of a persistent collective and begins its record, where it is kept; `None` where nothing is. The call
 /// that starts it comes next, then [`Begun::started`] or [`Begun::take_back`]. MPI lets no two threads start the same
 /// request.
-pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
+pub fn prepared(found: &KnownOperation, position: u64) -> Option<Begun> {
     let mode = mode::get();
     if mode == mode::OFF {
         return None;
@@ -136,9 +136,9 @@ pub struct Started {
 }
 
 struct Kept {
-    place: Place,
+    place: RecordPlace,
     /// Tells whether the chunk is still the one in which the record was begun.
-    chunk: Drawn,
+    chunk: DrawnChunk,
 }
 
 impl Started {
@@ -152,7 +152,7 @@ impl Started {
     }
 
     /// Stores something in its record, where that is still in its chunk.
-    fn in_record(&self, store: impl FnOnce(&Place)) {
+    fn in_record(&self, store: impl FnOnce(&RecordPlace)) {
         if let Some(Kept { place, chunk }) = &self.kept {
             chunk.while_current(|| store(place));
         }
@@ -160,7 +160,7 @@ impl Started {
 
     /// The program is in a Wait that does not return before it is complete.
     pub fn begin_wait(&self) {
-        self.in_record(Place::begin_wait);
+        self.in_record(RecordPlace::begin_wait);
     }
 
     pub fn add_wait(&self, ticks: u64) {

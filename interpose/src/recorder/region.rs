@@ -8,15 +8,15 @@ use crate::base::mode;
 use crate::base::ticks;
 use crate::counters::counter_reader::Reading;
 use crate::counters::per_call;
-use crate::handles::call_cache::Found;
-use crate::record::buffer::chunk::Place;
-use crate::record::buffer::drawn::Drawn;
+use crate::handles::call_cache::KnownOperation;
+use crate::record::buffer::chunk::RecordPlace;
+use crate::record::buffer::drawn::DrawnChunk;
 use crate::record::buffer::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef};
 
 /// Begins a repetition of a region, which the caller has counted, with its record where it is kept; `None` where
 /// nothing is.
-pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
+pub fn begin_region(found: &KnownOperation, repetition: u64) -> Option<Region> {
     let mode = mode::get();
     if mode == mode::OFF {
         return None;
@@ -42,7 +42,7 @@ pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
 }
 
 /// The flags of the record of a start or a region that has this position; else what it is counted by.
-pub fn room(thread: ThreadRef, found: &Found, mode: u8, position: u64) -> Result<u32, Unkept> {
+pub fn room(thread: ThreadRef, found: &KnownOperation, mode: u8, position: u64) -> Result<u32, Unkept> {
     let is_paused = mode == mode::PAUSED;
     let is_kept = !is_paused && thread.is_to_stay(found.communicator, position);
     let room = if is_kept { thread.make_room() } else { None };
@@ -62,13 +62,13 @@ pub struct Region {
 }
 
 struct Kept {
-    place: Place,
+    place: RecordPlace,
     record: Record,
     /// The counters at the beginning; `None`: there were none yet.
     reading: Option<Reading>,
     /// The chunk's number.
     number: u32,
-    chunk: Drawn,
+    chunk: DrawnChunk,
 }
 
 impl Region {

@@ -19,7 +19,7 @@ use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT};
 
 /// The thread, before a call of the program's own from a wrapper that stands at `here`.
 #[inline(always)]
-pub fn own(here: usize) -> Option<ThreadRef> {
+pub fn own_thread(here: usize) -> Option<ThreadRef> {
     if !partners::are_counted() {
         return None;
     }
@@ -33,7 +33,7 @@ pub fn own(here: usize) -> Option<ThreadRef> {
 /// A call that waits until a message can be sent.
 #[inline(always)]
 pub fn send(here: usize, forward: impl Fn() -> c_int, dest: usize, tag: usize, comm: usize) -> c_int {
-    if let Some(thread) = own(here) {
+    if let Some(thread) = own_thread(here) {
         let partner = partner(thread, comm, dest);
         thread.await_message(0, partner, tag as i32, awaited::SEND);
         thread.set_partner(partner);
@@ -106,7 +106,7 @@ fn types(thread: ThreadRef, datatype: usize) -> u16 {
 }
 
 /// Forwards a call that waits for a message, which its record says with these flags: the result, the thread where the
-/// call is the program's own, and the message that came.
+/// call is the program's own_thread, and the message that came.
 #[inline(always)]
 fn wait_for_message(
     here: usize,
@@ -116,7 +116,7 @@ fn wait_for_message(
     flags: u32,
     types: impl FnOnce(ThreadRef) -> u16,
 ) -> (c_int, Option<ThreadRef>, Option<Message>) {
-    let Some(thread) = own(here) else { return (forward(status), None, None) };
+    let Some(thread) = own_thread(here) else { return (forward(status), None, None) };
     let partner = partner(thread, comm, source);
     thread.await_message(0, partner, tag as i32, awaited::RECEIVE);
     // A probe leaves the message there.
@@ -141,7 +141,7 @@ pub fn exchange(
     comm: usize,
     status: usize,
 ) -> c_int {
-    let Some(thread) = own(here) else { return forward(status) };
+    let Some(thread) = own_thread(here) else { return forward(status) };
     let from = partner(thread, comm, source);
     let to = if dest as c_int == source as c_int { from } else { partner(thread, comm, dest) };
     thread.await_message(1, to, sendtag as i32, awaited::SEND);
@@ -156,7 +156,7 @@ pub fn exchange(
 /// `MPI_Mrecv`: the message was found by a call before.
 #[inline(never)]
 pub fn receive_found(here: usize, forward: &dyn Fn(usize) -> c_int, message: usize, status: usize) -> c_int {
-    let Some(thread) = own(here) else { return forward(status) };
+    let Some(thread) = own_thread(here) else { return forward(status) };
     let handle = abi::get().read(message);
     let message = REQUESTS.find(handle).unwrap_or(UNKNOWN);
     thread.await_message(0, message.partner, message.tag, awaited::RECEIVE);
@@ -191,7 +191,7 @@ pub fn on_window(here: usize, forward: impl Fn() -> c_int, win: usize) -> c_int 
 /// One function for all wrappers: a call of it costs less than the code in each of them.
 #[inline(never)]
 pub fn await_window(here: usize, win: usize) {
-    if let Some(thread) = own(here) {
+    if let Some(thread) = own_thread(here) {
         let window = communicator(thread, handle::of_window(abi::get().handle(win)));
         thread.await_message(0, window.map_or(partner::UNKNOWN, partner::any), 0, awaited::WINDOW);
     }
@@ -224,7 +224,7 @@ fn receive_from_any(thread: ThreadRef, forward: &dyn Fn(usize) -> c_int, communi
 
 #[inline(always)]
 pub fn wait(here: usize, forward: impl Fn(usize) -> c_int, request: usize, status: usize) -> c_int {
-    let Some(thread) = own(here) else { return forward(status) };
+    let Some(thread) = own_thread(here) else { return forward(status) };
     let message = abi::get().handles(1, request).next().map_or(NONE, under_way);
     if messages::are_kept() || message.flags & PERSISTENT != 0 || partner::any_source(message.partner).is_some() {
         return wait_for(here, &forward, Array { statuses: status, ..Array::one(request) });
@@ -252,7 +252,7 @@ fn closing(here: usize, array: &Array, forward: impl FnOnce() -> c_int) -> c_int
     if before > 0 && array.is_done() {
         let gone = before.saturating_sub(open());
         if gone > 0
-            && let Some(thread) = own(here)
+            && let Some(thread) = own_thread(here)
         {
             partners::opened(thread, (gone as u64).wrapping_neg());
         }
@@ -275,7 +275,7 @@ pub fn wait_for(here: usize, forward: impl Fn(usize) -> c_int, array: Array) -> 
 /// returns with one or some that of these.
 #[inline(never)]
 fn wait_for_messages(here: usize, forward: &dyn Fn(usize) -> c_int, array: &Array) -> c_int {
-    let Some(thread) = own(here) else { return forward(array.statuses) };
+    let Some(thread) = own_thread(here) else { return forward(array.statuses) };
     let mut kept = [partner::UNKNOWN; KEPT];
     let (mut all, mut messages, mut any_source, mut persistent) = (partner::NONE, 0, false, false);
     let mut last = NONE;
@@ -352,7 +352,7 @@ fn under_way(handle: usize) -> Message {
 pub fn test(here: usize, forward: impl Fn(usize) -> c_int, array: Array) -> c_int {
     closing(here, &array, || {
         if messages::are_kept()
-            && let Some(thread) = own(here)
+            && let Some(thread) = own_thread(here)
         {
             return message_records::complete(thread, &forward, &array);
         }

@@ -8,7 +8,7 @@ use mpitrace_platform::mpi_t::Value;
 
 #[derive(Debug, PartialEq)]
 pub struct Class {
-    /// As it is called in the name of a variable that shares its name with one of another class.
+    /// The name of the class in the name of a variable that shares its name with one of another class.
     pub name: &'static str,
     /// A value is what the variable stands at after the call, else what the call added.
     is_level: bool,

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 use planning::Readers;
 
-use crate::counters::source::{Kind, Plan, Source, Started, Wanted};
+use crate::counters::source::{CounterKind, Plan, Source, Started, Wanted};
 use crate::mpi::abi;
 use crate::record::thread::{self, ThreadRef, attention};
 
@@ -26,7 +26,7 @@ static READERS: OnceLock<Readers> = OnceLock::new();
 /// The kind: handles are the process', so that threads have nothing of their own.
 pub struct Pvars;
 
-impl Kind for Pvars {
+impl CounterKind for Pvars {
     fn plan(&self, wanted: &mut Wanted, room: usize) -> Plan {
         if wanted.pvars.is_empty() {
             return Plan::default();

@@ -23,7 +23,7 @@ impl Encoding {
 /// An event that was asked for: a count, or two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// As the user writes it.
+    /// The name as the user writes it.
     pub name: String,
     /// `ns` or `events`.
     pub unit: &'static str,

@@ -12,7 +12,7 @@ use super::names::parse;
 use super::opening::Note;
 use crate::base::entry::Entry;
 use crate::base::lock::lock;
-use crate::counters::source::{Counter, Kind, Plan, Source, Started, Wanted, no_column};
+use crate::counters::source::{Counter, CounterKind, Plan, Source, Started, Wanted, no_column};
 use crate::record::thread::{self, ThreadRef, attention};
 
 static PLANNED: OnceLock<Vec<Event>> = OnceLock::new();
@@ -25,7 +25,7 @@ static SILENT: AtomicBool = AtomicBool::new(false);
 
 pub struct Events;
 
-impl Kind for Events {
+impl CounterKind for Events {
     /// By opening the events once, on the calling thread.
     fn plan(&self, wanted: &mut Wanted, room: usize) -> Plan {
         let mut plan = Plan::default();

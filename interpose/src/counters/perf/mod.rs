@@ -66,7 +66,7 @@ impl Counters {
         }
     }
 
-    /// As [`Counters::read_before`], after the call.
+    /// Reads the counters after the call; [`Counters::read_before`] says how.
     #[inline(always)]
     pub fn read_after(&self, reading: &mut [u64]) {
         if let Some((hardware, software)) = self.parts(reading) {

@@ -35,7 +35,7 @@ pub struct Opened {
 
 /// A member of the group that is being opened.
 struct Member {
-    /// As it was asked for.
+    /// The event as it was asked for.
     wanted: Encoding,
     descriptor: c_int,
     without_kernel: bool,

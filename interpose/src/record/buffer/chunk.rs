@@ -14,7 +14,7 @@ use crate::base::memory::Mapping;
 /// Where the columns of a chunk start.
 ///
 /// The addresses stay with this module and [`crate::record::thread`], which know that a record lies in the chunk;
-/// others have a [`Place`].
+/// others have a [`RecordPlace`].
 #[derive(Clone, Copy)]
 pub struct Columns {
     /// Ticks at the entry. The chunk begins with them.
@@ -96,26 +96,27 @@ impl Columns {
 
 /// A record in a chunk that its thread has drawn.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct RecordPlace {
     columns: Columns,
     record: usize,
     /// True if the columns of requests have memory.
     of_request: bool,
 }
 
-/// All functions that store count on the promise of [`Place::new`], and on the memory of columns that get it on demand.
-impl Place {
+/// All functions that store count on the promise of [`RecordPlace::new`], and on the memory of columns that get it on
+/// demand.
+impl RecordPlace {
     /// # Safety
     /// The columns are those of a chunk that the caller's thread has drawn, and the record lies in it.
     #[inline(always)]
-    pub unsafe fn new(columns: Columns, record: usize) -> Place {
-        Place { columns, record, of_request: false }
+    pub unsafe fn new(columns: Columns, record: usize) -> RecordPlace {
+        RecordPlace { columns, record, of_request: false }
     }
 
     /// The place with or without memory for its columns of requests.
     #[inline(always)]
-    pub(in crate::record) fn with_requests(self, of_request: bool) -> Place {
-        Place { of_request, ..self }
+    pub(in crate::record) fn with_requests(self, of_request: bool) -> RecordPlace {
+        RecordPlace { of_request, ..self }
     }
 
     #[inline(always)]
@@ -288,7 +289,7 @@ impl Place {
     }
 }
 
-impl StoredRecord for Place {
+impl StoredRecord for RecordPlace {
     type Long = AtomicU64;
     type Short = AtomicU32;
 

@@ -4,24 +4,24 @@ use mpitrace_format::layout::{ChunkEntry, LongCallEntry};
 use mpitrace_format::publication;
 
 use crate::base::entry::Entry;
-use crate::record::buffer::chunk::Place;
+use crate::record::buffer::chunk::RecordPlace;
 use crate::record::buffer::trace_buffer::TraceBuffer;
 
 /// A chunk as it was drawn once: it may be drawn again.
 #[derive(Clone, Copy)]
-pub struct Drawn {
+pub struct DrawnChunk {
     buffer: &'static TraceBuffer,
     entry: Entry<ChunkEntry>,
     draw: u64,
 }
 
-impl Drawn {
-    pub fn now(buffer: &'static TraceBuffer, chunk: u32) -> Drawn {
+impl DrawnChunk {
+    pub fn now(buffer: &'static TraceBuffer, chunk: u32) -> DrawnChunk {
         let entry = buffer.chunk(chunk);
-        Drawn { buffer, entry, draw: entry.draw() }
+        DrawnChunk { buffer, entry, draw: entry.draw() }
     }
 
-    pub fn is_same(&self, other: &Drawn) -> bool {
+    pub fn is_same(&self, other: &DrawnChunk) -> bool {
         self.draw == other.draw
     }
 
@@ -44,7 +44,7 @@ impl Drawn {
 
     /// Stores the exit of a call in its record, which lies in the chunk; beside it, where the record is in a file
     /// already. False: the record is gone.
-    pub fn store_exit(&self, place: &Place, tick: u64) -> bool {
+    pub fn store_exit(&self, place: &RecordPlace, tick: u64) -> bool {
         let mut long_call = None;
         let is_current = self.while_current(|| long_call = place.set_exit(place.enter(), tick));
         let is_spilled = !is_current && !self.buffer.is_sample();
@@ -79,7 +79,7 @@ mod tests {
             scope.spawn(|| {
                 for _ in 0..TURNS {
                     meet.wait();
-                    let (place, drawn): (Place, Drawn) = call.lock().unwrap().take().unwrap();
+                    let (place, drawn): (RecordPlace, DrawnChunk) = call.lock().unwrap().take().unwrap();
                     while drawn.is_current() {
                         drawn.while_current(|| assert!(place.set_exit(place.enter(), 777).is_none()));
                     }
@@ -88,13 +88,13 @@ mod tests {
             });
             for _ in 0..TURNS {
                 // SAFETY: the chunk has 16 records, and this thread has drawn it.
-                let place = unsafe { Place::new(chunk.columns, 3) };
-                *call.lock().unwrap() = Some((place, Drawn::now(buffer, chunk.number)));
+                let place = unsafe { RecordPlace::new(chunk.columns, 3) };
+                *call.lock().unwrap() = Some((place, DrawnChunk::now(buffer, chunk.number)));
                 meet.wait();
                 chunk = buffer.draw_again(chunk.number, 0);
                 meet.wait();
                 // SAFETY: as above.
-                let place = unsafe { Place::new(chunk.columns, 3) };
+                let place = unsafe { RecordPlace::new(chunk.columns, 3) };
                 late += usize::from(place.duration() != NOT_RETURNED);
             }
         });

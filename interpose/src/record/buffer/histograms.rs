@@ -17,7 +17,7 @@ use mpitrace_format::layout::{
 };
 
 use crate::base::entry::Entry;
-use crate::record::buffer::chunk::Place;
+use crate::record::buffer::chunk::RecordPlace;
 use crate::record::buffer::layout::{HISTOGRAMS, LONG_CALLS, THREADS};
 use crate::record::buffer::trace_buffer::{State, TraceBuffer};
 use crate::record::buffer::unkept::NOWHERE;
@@ -158,7 +158,12 @@ impl TraceBuffer {
 
     /// Counts some records. A thread that counts a call for which it got no chunk does not hold the lock, so the words
     /// are added to by locked instructions: those of an operation once for its records in a row.
-    pub(super) fn count_group(&self, state: &mut State, records: impl Iterator<Item = (Place, usize)>, draw: u64) {
+    pub(super) fn count_group(
+        &self,
+        state: &mut State,
+        records: impl Iterator<Item = (RecordPlace, usize)>,
+        draw: u64,
+    ) {
         let mut sum: Option<Sum> = None;
         for (place, record) in records.filter(|(place, _)| place.enter() != 0) {
             let ticks = match place.duration() {

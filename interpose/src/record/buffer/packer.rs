@@ -168,7 +168,7 @@ mod tests {
     use mpitrace_format::segment;
 
     use super::*;
-    use crate::record::buffer::chunk::Place;
+    use crate::record::buffer::chunk::RecordPlace;
 
     /// A buffer in one of these folders, of a world of one rank with one operation.
     fn buffer(folders: &[PathBuf], capacity: u64) -> &'static TraceBuffer {
@@ -185,7 +185,7 @@ mod tests {
         let chunk = buffer.draw(0, None).unwrap();
         for record in 0..records {
             // SAFETY: this thread has drawn the chunk, and the record lies in it.
-            let place = unsafe { Place::new(chunk.columns, record) };
+            let place = unsafe { RecordPlace::new(chunk.columns, record) };
             let call = (first + record) as u64;
             place.describe(call, call, 0);
             place.begin(1000 + 100 * call);

@@ -14,7 +14,7 @@ use mpitrace_format::layout::*;
 use mpitrace_format::publication;
 
 use crate::base::entry::Entry;
-use crate::record::buffer::chunk::Place;
+use crate::record::buffer::chunk::RecordPlace;
 use crate::record::buffer::layout::{CHUNKS, ENTRY_SIZES, INTERRUPTIONS, LONG_CALLS};
 use crate::record::buffer::trace_buffer::{NewChunk, State, TraceBuffer};
 
@@ -95,15 +95,15 @@ impl TraceBuffer {
         new
     }
 
-    fn places(&self, draw: u64, chunk: u32) -> impl Iterator<Item = (Place, usize)> + Clone {
+    fn places(&self, draw: u64, chunk: u32) -> impl Iterator<Item = (RecordPlace, usize)> + Clone {
         let columns = self.columns(chunk, draw);
         // SAFETY: the caller's thread has drawn the chunk, and holds the lock.
-        let place = move |record| (unsafe { Place::new(columns, record) }, record);
+        let place = move |record| (unsafe { RecordPlace::new(columns, record) }, record);
         (0..self.layout.header.chunk_records as usize).map(place).filter(|(place, _)| place.enter() != 0)
     }
 
     /// True if a record stays at a level. That of a request that is not complete goes: it is counted when it is.
-    fn stays(&self, place: &Place, level: u32) -> bool {
+    fn stays(&self, place: &RecordPlace, level: u32) -> bool {
         let operation = self.operation(place.operation());
         let is_region = operation.positions_from() != 0;
         let number = if is_region { place.repetition() } else { place.position() };
@@ -256,7 +256,7 @@ mod tests {
                 continue;
             }
             // SAFETY: this thread has drawn the chunk, and the record lies in it.
-            let place = unsafe { Place::new(chunk.columns, next) };
+            let place = unsafe { RecordPlace::new(chunk.columns, next) };
             assert_eq!((place.enter(), place.duration()), (0, NOT_RETURNED));
             place.describe(position, call / 2, operation);
             place.begin(1000 + call);

@@ -21,7 +21,7 @@ use crate::base::system;
 
 /// The block files of this process: in the segment's folder, and where that takes no more beside the trace.
 pub struct Spill {
-    wanted: Vec<Place>,
+    wanted: Vec<BlockPlace>,
     pub(super) process: u32,
     /// The files that were made: the last one is written to.
     files: Vec<BlockFile>,
@@ -41,7 +41,8 @@ pub(super) enum When {
     AtTheEnd,
 }
 
-pub struct Place {
+/// A file that takes blocks.
+pub struct BlockPlace {
     pub path: PathBuf,
     /// The reference of the path in the trace buffer.
     pub reference: u32,
@@ -63,7 +64,7 @@ const ROOM: u64 = 256 << 10;
 const LEFT: u64 = 1 << 20;
 
 impl BlockFile {
-    fn create(place: &Place, rank: &RankHeader, block: &[u8]) -> io::Result<BlockFile> {
+    fn create(place: &BlockPlace, rank: &RankHeader, block: &[u8]) -> io::Result<BlockFile> {
         let file = OwnFile::create_private(&place.path).or_else(|error| {
             // The folder of the trace may be made, but not the working directory, which the program may have removed.
             let missing =
@@ -97,7 +98,7 @@ impl BlockFile {
 
 impl Spill {
     /// With these names, of which one is taken when it is needed.
-    pub fn new(wanted: Vec<Place>) -> Spill {
+    pub fn new(wanted: Vec<BlockPlace>) -> Spill {
         let numbering = Numbering::default();
         let message_numbering = Numbering::default();
         let process = std::process::id();
@@ -177,7 +178,7 @@ mod tests {
     fn at_the_end_no_block_goes_to_the_folder_of_the_trace() {
         let folder = std::env::temp_dir().join(format!("mpitrace-spill-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let place = |name: &str, is_in_memory| Place { path: folder.join(name), reference: 1, is_in_memory };
+        let place = |name: &str, is_in_memory| BlockPlace { path: folder.join(name), reference: 1, is_in_memory };
         let mut spill = Spill::new(vec![place("missing/of.blocks", true), place("beside.blocks", false)]);
         let mut is_beside_after = |when| {
             let written = spill.add(&[0; 8], &RankHeader::zeroed(), when).is_ok();

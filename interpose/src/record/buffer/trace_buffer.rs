@@ -26,8 +26,8 @@ use crate::base::ticks;
 use crate::base::{kernel, system};
 use crate::record::buffer::chunk::Columns;
 use crate::record::buffer::layout::*;
-use crate::record::buffer::spill::{Place, Spill};
-use crate::record::buffer::unkept::{Rows, Sample};
+use crate::record::buffer::spill::{BlockPlace, Spill};
+use crate::record::buffer::unkept::{HistogramRows, Sample};
 
 pub struct TraceBuffer {
     pub(super) memory: &'static Mapping,
@@ -42,7 +42,7 @@ pub struct TraceBuffer {
     pub(super) full: AtomicBool,
     /// Its files have no names any more.
     pub(super) removed: AtomicBool,
-    pub(super) rows: Box<Rows>,
+    pub(super) rows: Box<HistogramRows>,
     pub(super) sample: Sample,
 }
 
@@ -141,7 +141,7 @@ impl TraceBuffer {
         let state = Mutex::new(State { file, filled, of_thread, extended, ..State::default() });
         let full = AtomicBool::new(chunks == 0);
         let sample = Sample::new(layout.header.rank.keeps == keeps::SAMPLE);
-        let (removed, rows) = (AtomicBool::new(false), Rows::new());
+        let (removed, rows) = (AtomicBool::new(false), HistogramRows::new());
         let buffer = TraceBuffer { memory, path, layout, header, tables, state, full, removed, rows, sample };
         buffer.reserve_first_pages();
         Some(buffer)
@@ -172,7 +172,7 @@ impl TraceBuffer {
         });
         let place = |path: PathBuf, is_in_memory| {
             let reference = self.add_string(path.as_os_str().as_bytes());
-            Place { path, reference, is_in_memory }
+            BlockPlace { path, reference, is_in_memory }
         };
         let places = in_memory.map(|path| place(path, true)).into_iter().chain([place(path, false)]);
         self.lock().spill = Some(Spill::new(places.collect()));

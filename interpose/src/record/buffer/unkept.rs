@@ -4,22 +4,24 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{MOST_HISTOGRAMS, ROWS};
 
-pub struct Rows {
+/// The rows of all histograms: where each of them lies in the table.
+pub struct HistogramRows {
     pub(super) used: AtomicU64,
     /// For each row of each histogram 1 + its place in the table; 0: none yet.
     pub(super) places: [[AtomicU16; ROWS]; MOST_HISTOGRAMS as usize],
 }
 
-/// In place of one: the table is full.
+/// A mark in place of a row: the table is full.
 pub(super) const NOWHERE: u16 = u16::MAX;
 
-impl Rows {
-    pub(super) fn new() -> Box<Rows> {
+impl HistogramRows {
+    pub(super) fn new() -> Box<HistogramRows> {
         let places = [const { [const { AtomicU16::new(0) }; ROWS] }; MOST_HISTOGRAMS as usize];
-        Box::new(Rows { used: AtomicU64::new(0), places })
+        Box::new(HistogramRows { used: AtomicU64::new(0), places })
     }
 }
 
+/// The state of a sample of the calls.
 pub struct Sample {
     pub(super) is_on: AtomicBool,
     pub(super) level: AtomicU32,

@@ -6,7 +6,7 @@ use mpitrace_format::layout::{AwaitedMessage, awaited};
 
 use crate::base::errno;
 use crate::handles::call::Key;
-use crate::handles::call_cache::{Cache, Found};
+use crate::handles::call_cache::{Cache, KnownOperation};
 use crate::interruptions::watch::Watch;
 use crate::record::thread::interval::Interval;
 use crate::record::thread::message_state::MessageRecords;
@@ -28,7 +28,7 @@ macro_rules! parts {
 impl ThreadRef {
     /// The operation of a key that this thread has called lately; good until it makes another call.
     #[inline(always)]
-    pub fn cached<'c>(self, key: &Key) -> Option<&'c Found> {
+    pub fn cached<'c>(self, key: &Key) -> Option<&'c KnownOperation> {
         // SAFETY: this thread's own state; the cache changes only when another call's operation is kept, and the
         // recorder copies what it is given before that.
         unsafe { (*self.0.as_ptr()).cache.find(key) }
@@ -37,7 +37,7 @@ impl ThreadRef {
     /// The operation of a key, where it is the one that followed this thread's last operation the time before; good
     /// until it makes another call.
     #[inline(always)]
-    pub fn cached_again<'c>(self, key: &Key) -> Option<&'c Found> {
+    pub fn cached_again<'c>(self, key: &Key) -> Option<&'c KnownOperation> {
         // SAFETY: as in `cached`.
         unsafe { (*self.0.as_ptr()).cache.find_again(key) }
     }
@@ -52,7 +52,7 @@ impl ThreadRef {
     }
 
     /// Keeps an operation until the next one is looked up.
-    pub fn keep_last<'c>(self, found: Option<Found>) -> Option<&'c Found> {
+    pub fn keep_last<'c>(self, found: Option<KnownOperation>) -> Option<&'c KnownOperation> {
         // SAFETY: this thread's own state; what was given here before was copied by the recorder.
         unsafe {
             (*self.0.as_ptr()).found_last = found;

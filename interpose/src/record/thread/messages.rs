@@ -7,7 +7,7 @@ use mpitrace_format::publication::StoredRecord;
 
 use crate::base::ticks;
 use crate::call_sites::call_site;
-use crate::record::buffer::chunk::Place;
+use crate::record::buffer::chunk::RecordPlace;
 use crate::record::thread::message_state::{KNOWN, place_of};
 use crate::record::thread::state::ThreadRef;
 
@@ -77,7 +77,7 @@ impl ThreadRef {
                 return None;
             }
             // SAFETY: this thread has drawn the chunk, and the record lies in it.
-            let place = unsafe { Place::new(messages.columns, messages.next) };
+            let place = unsafe { RecordPlace::new(messages.columns, messages.next) };
             place.describe(bytes.into(), number.into(), operation | flags);
             let long_call = place.set_exit(messages.enter, messages.exit);
             place.begin(messages.enter);

@@ -10,12 +10,12 @@ use crate::record::thread::state::{Record, ThreadRef, attention};
 
 /// A record of a thread's chunk. The place of a column is read where the record is stored to, which costs less than
 /// copying the places of all columns ([`ThreadRef::place`]).
-struct Own {
+struct OwnRecord {
     thread: ThreadRef,
     record: usize,
 }
 
-impl Own {
+impl OwnRecord {
     #[inline(always)]
     fn short(&self, column: *mut u32) -> &AtomicU32 {
         // SAFETY: the record lies in the chunk that the thread fills, whose columns are aligned and stay mapped.
@@ -25,7 +25,7 @@ impl Own {
 
 /// All blocks below are sound since a [`ThreadRef`] is the calling thread's own state, and a [`Record`] lies in the
 /// chunk that it fills; no reference to a field outlives the method that made it.
-impl StoredRecord for Own {
+impl StoredRecord for OwnRecord {
     type Long = AtomicU64;
     type Short = AtomicU32;
 
@@ -63,13 +63,13 @@ impl StoredRecord for Own {
 /// All blocks below are sound for the reason that stands above.
 impl ThreadRef {
     #[inline(always)]
-    fn own(self, record: Record) -> Own {
-        Own { thread: self, record: record.0 }
+    fn own_record(self, record: Record) -> OwnRecord {
+        OwnRecord { thread: self, record: record.0 }
     }
 
     #[inline(always)]
     pub fn describe(self, record: Record, position: u64, repetition: u64, operation: u32) {
-        self.own(record).describe(position, repetition, operation);
+        self.own_record(record).describe(position, repetition, operation);
     }
 
     /// The call begins: the tick at its entry, which makes the record count.
@@ -79,7 +79,7 @@ impl ThreadRef {
             self.interrupted(record, ticks::now(), INTERRUPTED_BEFORE, interruption_flags::BETWEEN);
         }
         let tick = now();
-        self.own(record).begin(tick);
+        self.own_record(record).begin(tick);
         tick
     }
 
@@ -89,7 +89,7 @@ impl ThreadRef {
         let tick = now();
         let ticks = tick.wrapping_sub(enter);
         if is_short(ticks) {
-            self.own(record).end(ticks);
+            self.own_record(record).end(ticks);
         } else {
             self.end_long_call(record, tick);
         }
@@ -115,7 +115,7 @@ impl ThreadRef {
     #[cold]
     #[inline(never)]
     fn end_long_call(self, record: Record, exit: u64) {
-        self.own(record).end_long();
+        self.own_record(record).end_long();
         if let Some(buffer) = self.buffer() {
             buffer.add_long_call(LongCallEntry { record: self.place(record).number(), exit });
         }

@@ -14,10 +14,10 @@ use mpitrace_format::layout::{
 use crate::base::entry::Entry;
 use crate::base::errno;
 use crate::base::ticks;
-use crate::handles::call_cache::{Cache, Found};
+use crate::handles::call_cache::{Cache, KnownOperation};
 use crate::interruptions::watch::Watch;
-use crate::record::buffer::chunk::{Columns, Place};
-use crate::record::buffer::drawn::Drawn;
+use crate::record::buffer::chunk::{Columns, RecordPlace};
+use crate::record::buffer::drawn::DrawnChunk;
 use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::interval::Interval;
 use crate::record::thread::message_state::MessageRecords;
@@ -61,7 +61,7 @@ pub(super) struct Thread {
     /// Where chunks are drawn from; `None`: this thread's calls cannot be kept.
     buffer: Option<&'static TraceBuffer>,
     /// The operation that was found last, where `cache` did not hold it.
-    pub(super) found_last: Option<Found>,
+    pub(super) found_last: Option<KnownOperation>,
     pub(super) cache: Cache,
     pub(super) entry: Entry<ThreadEntry>,
     times: Entry<LiveThreadTimes>,
@@ -311,16 +311,16 @@ impl ThreadRef {
     }
 
     #[inline(always)]
-    pub fn place(self, record: Record) -> Place {
+    pub fn place(self, record: Record) -> RecordPlace {
         // SAFETY: a record is made by `next_record` where the chunk has room, and by `last_record`; the chunk is the
         // one that this thread fills until the record is finished.
-        unsafe { Place::new(self.columns(), record.0) }
+        unsafe { RecordPlace::new(self.columns(), record.0) }
     }
 
     /// The chunk that the thread fills now, which must exist.
-    pub fn drawn(self) -> Drawn {
+    pub fn drawn(self) -> DrawnChunk {
         match (self.buffer(), self.chunk()) {
-            (Some(buffer), Some(chunk)) => Drawn::now(buffer, chunk),
+            (Some(buffer), Some(chunk)) => DrawnChunk::now(buffer, chunk),
             _ => unreachable!("a record lies in a chunk"),
         }
     }
@@ -377,7 +377,7 @@ impl ThreadRef {
 
     /// Where a record of a request lies: its columns get memory, where there is some.
     #[inline(always)]
-    pub fn place_of_request(self, record: Record) -> Place {
+    pub fn place_of_request(self, record: Record) -> RecordPlace {
         let extended = self.extend_at(record, chunk_flags::EXTENDED);
         self.place(record).with_requests(extended)
     }

@@ -64,7 +64,7 @@ fn find(index: usize) -> Option<*mut c_void> {
     SYMBOLS.get(index)?.find_in_any_object(CStr::from_bytes_with_nul(name.as_bytes()).ok()?)
 }
 
-/// In place of a function that nothing defines and something calls nevertheless: Open MPI's OMPI_ERROR.
+/// A function in place of one that nothing defines and something calls nevertheless: Open MPI's OMPI_ERROR.
 extern "C" fn lacking() -> c_int {
     -1
 }

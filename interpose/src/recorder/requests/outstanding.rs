@@ -14,7 +14,7 @@ use std::ffi::c_int;
 
 use crate::counters::message_counters;
 use crate::handles::call::Call;
-use crate::handles::call_cache::Found;
+use crate::handles::call_cache::KnownOperation;
 use crate::identity::operations;
 use crate::mpi::large_count::Narrowed;
 use crate::mpi::{self, abi};
@@ -37,7 +37,7 @@ pub enum Request {
 }
 
 struct Prepared {
-    operation: Option<(Found, u64)>,
+    operation: Option<(KnownOperation, u64)>,
     starts: u64,
     /// Narrowed copies of the program's arrays.
     _arrays: Narrowed,
@@ -78,7 +78,7 @@ pub fn prepare(
 
 pub fn start_prepared(forward: &dyn Fn() -> c_int, count: usize, requests: usize) -> c_int {
     let handles = abi::get().handles(count, requests);
-    let mut starts: Few<(usize, Found, u64)> = Few::new();
+    let mut starts: Few<(usize, KnownOperation, u64)> = Few::new();
     PREPARED.with_requests(|known| {
         for handle in handles.clone() {
             if let Some(prepared) = known.get_mut(&handle)

@@ -15,7 +15,7 @@ const SLOTS: usize = 4096;
 pub struct Message {
     /// One of `mpitrace_format::layout::partner`.
     pub partner: u64,
-    /// As the program passed it.
+    /// The tag as the program passed it.
     pub tag: i32,
     /// `awaited::RECEIVE` and `awaited::SEND` of `mpitrace_format::layout`, and those below; of a persistent request in
     /// the upper half the set of its types.
