@@ -9,6 +9,40 @@
 //! that file. `tests/models` runs the functions of this file on the words of a model checker, which tries every order
 //! in which two threads can run through them, on a machine that may reorder whatever is not forbidden here. On x86-64
 //! each of them is a plain load or store.
+//!
+//! ```
+//! use std::sync::atomic::{AtomicU64, Ordering};
+//!
+//! use mpitrace_format::publication::{Changing, copy, is_short, is_unchanged, publish, whole, withdraw};
+//!
+//! // A word that counts, and no longer while what belongs to it changes.
+//! let word = AtomicU64::new(0);
+//! publish(&word, 7);
+//! assert!(is_unchanged(&word, 7));
+//! withdraw(&word);
+//! assert_eq!((word.load(Ordering::Relaxed), is_unchanged(&word, 7)), (0, false));
+//!
+//! /// A chunk of two records that nobody changes.
+//! struct Still;
+//! impl Changing for Still {
+//!     fn draw(&mut self) -> Option<u64> {
+//!         Some(3)
+//!     }
+//!     fn columns(&self) -> usize {
+//!         1
+//!     }
+//!     fn copy_column(&mut self, _: usize) -> Option<()> {
+//!         Some(())
+//!     }
+//!     fn entries(&mut self) -> Option<Vec<u64>> {
+//!         Some(vec![1000, 2000])
+//!     }
+//!     fn keep_order(&self) {}
+//! }
+//! assert_eq!(copy(&mut Still), Some((3, vec![1000, 2000])));
+//! assert_eq!(whole(&[1000, 2000], &[1000, 2500]), 1, "the second record was changed meanwhile");
+//! assert!(is_short(1000) && !is_short(1 << 40));
+//! ```
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

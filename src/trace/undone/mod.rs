@@ -102,7 +102,7 @@ pub struct NeverFreed {
 ///
 /// let trace = Trace::open(&[path])?;
 /// let undone = Operations::new(&trace).undone(&trace);
-/// assert!(!undone.is_empty());
+/// assert!(undone.has_defects());
 /// assert_eq!((undone.not_called[0].sequence, &undone.not_called[0].ranks[..]), (1, &[1][..]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

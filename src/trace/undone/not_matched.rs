@@ -17,6 +17,22 @@ use crate::partners::Partners;
 use crate::reader::{Part, Trace};
 
 /// Messages that one rank did not receive, or receives of one rank that nothing matched.
+///
+/// ```
+/// use mpitrace_trace::undone::NotMatched;
+///
+/// let message = |direction| NotMatched {
+///     direction,
+///     from: vec![0],
+///     to: 1,
+///     communicator: "MPI_COMM_WORLD".to_owned(),
+///     left: 1,
+///     all: 5,
+///     functions: Default::default(),
+///     call_sites: Vec::new(),
+/// };
+/// assert!(message("send").is_of_sends() && !message("receive").is_of_sends());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotMatched {
     /// `send` or `receive`.
