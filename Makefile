@@ -1,6 +1,6 @@
 # The chores of this repository, all of them; each is a script or a cargo command that can be called without make as well.
 
-.PHONY: help build install deb wheel dist archive spack test test-all test-one soak bench format lint docs book functions gallery libraries first-run
+.PHONY: help build install deb wheel dist archive spack test test-all test-one soak bench format lint docs book functions columns gallery libraries first-run
 
 help: # This list
 	@sed -n 's/^\([a-z-]*\):.* # /\1\t/p' Makefile | expand -t 12
@@ -56,6 +56,9 @@ book: # The pages as a site with search, in target/book; needs mdbook
 
 functions: # Writes docs/developers/functions.md, from the table of functions
 	cargo run -q -p mpitrace-headers --example functions > docs/developers/functions.md
+
+columns: # Writes docs/developers/columns.md, from the table of columns
+	WRITE_PAGES=1 cargo test -q --profile checked -p mpitrace-format --test columns_page
 
 gallery: build # Makes the pictures of docs/fingerprint.md anew
 	docs/gallery/make.sh

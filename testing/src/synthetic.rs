@@ -16,6 +16,8 @@ use mpitrace_format::{file, segment, strings};
 
 /// Records of a block, as the preloaded library has them.
 const BLOCK: usize = 1024;
+/// The columns of [`SyntheticRequest`].
+const OF_REQUESTS: [RecordColumn; 4] = [recorded::INIT, recorded::TEST, recorded::WAIT, recorded::TESTS];
 
 /// The records of one rank. Its clock ticks once a nanosecond.
 #[derive(Debug)]
@@ -41,7 +43,8 @@ pub struct SyntheticRank {
     messages: Vec<MessageEntry>,
     message_rows: Rows,
     /// Algorithms of the first calls.
-    algorithms: Vec<u64>,
+    /// Values in other columns, for each call up to the last that has one.
+    recorded: Vec<(RecordColumn, Vec<u64>)>,
     interruptions: Vec<InterruptionEntry>,
     histograms: Vec<HistogramEntry>,
     /// Its sums of time.
@@ -101,7 +104,7 @@ impl SyntheticRank {
             point_to_point: Vec::new(),
             messages: Vec::new(),
             message_rows: Rows::default(),
-            algorithms: Vec::new(),
+            recorded: Vec::new(),
             interruptions: Vec::new(),
             histograms: Vec::new(),
             times: Times::default(),
@@ -219,8 +222,18 @@ impl SyntheticRank {
 
     /// Gives the call before its algorithm, as a record has it.
     pub fn algorithm(&mut self, value: u64) {
-        self.algorithms.resize(self.enter.len() - 1, 0);
-        self.algorithms.push(value);
+        self.recorded(recorded::ALGORITHM, value);
+    }
+
+    /// Gives the call before a value in a column of the records.
+    pub fn recorded(&mut self, column: RecordColumn, value: u64) {
+        let known = self.recorded.iter().position(|(other, _)| *other == column).unwrap_or_else(|| {
+            self.recorded.push((column, Vec::new()));
+            self.recorded.len() - 1
+        });
+        let values = &mut self.recorded[known].1;
+        values.resize(self.enter.len() - 1, 0);
+        values.push(value);
     }
 
     /// A call that is kept. `exit` 0: it does not return.
@@ -242,7 +255,7 @@ impl SyntheticRank {
 
     /// A kept call of a non-blocking operation: from its start to its completion, in ticks.
     pub fn call_with_request(&mut self, operation: u32, enter: u64, exit: u64, request: SyntheticRequest) {
-        self.header.columns = (COLUMNS.len() + REQUEST_COLUMNS.len()) as u32;
+        self.header.columns = (COLUMNS.len() + OF_REQUESTS.len()) as u32;
         self.call(operation, enter, exit);
         self.requests.pop();
         self.requests.push(request);
@@ -460,29 +473,23 @@ impl SyntheticRank {
 
     /// The content that the rank would write.
     pub fn content<'a>(&'a self, metadata: &'a [u8]) -> Content<'a> {
-        let mut others = Vec::new();
-        let mut names = COLUMNS.to_vec();
+        let mut columns: Vec<(RecordColumn, Vec<u64>)> = Vec::new();
         if self.header.columns as usize > COLUMNS.len() {
             let ticks = |of: fn(&SyntheticRequest) -> u64| self.requests.iter().map(of).collect::<Vec<u64>>();
             let values =
                 [ticks(|one| one.init), ticks(|one| one.test), ticks(|one| one.wait), ticks(|one| one.tests.into())];
-            others = (column::OTHERS..).zip(values).collect();
-            names.extend(REQUEST_COLUMNS);
+            columns.extend(OF_REQUESTS.into_iter().zip(values));
         }
         if self.point_to_point.iter().any(|ticks| *ticks > 0) {
-            let first = column::OTHERS + others.len() as u32;
             let ticks = self.point_to_point.clone();
             let partners =
                 ticks.iter().map(|&ticks| if ticks > 0 { partner::SEVERAL } else { partner::NONE }).collect();
-            others.extend([(first, ticks), (first + 1, partners)]);
-            names.extend(WAIT_COLUMNS);
+            columns.extend([(recorded::P2P, ticks), (recorded::P2P_PARTNER, partners)]);
         }
-        if !self.algorithms.is_empty() {
-            let mut values = self.algorithms.clone();
-            values.resize(self.enter.len(), 0);
-            others.push((names.len() as u32, values));
-            names.push(ALGORITHM);
-        }
+        columns.extend(self.recorded.iter().cloned());
+        columns.iter_mut().for_each(|(_, values)| values.resize(self.enter.len(), 0));
+        let names: Vec<&str> = COLUMNS.into_iter().chain(columns.iter().map(|(column, _)| column.name)).collect();
+        let others = (column::OTHERS..).zip(columns.into_iter().map(|(_, values)| values)).collect();
         let rows = Rows {
             enter: self.enter.clone(),
             exit: self.exit.clone(),

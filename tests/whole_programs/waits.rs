@@ -107,7 +107,7 @@ fn waits(case: &Case, all: &[&str]) {
             let others = [wait_class::ONE_SIDED, wait_class::IO, wait_class::OTHER_MPI].map(sum);
             assert_eq!(others, [0; 3]);
             // The calls lie between collectives of their thread, but for those of a thread without any.
-            let in_records: u64 = part.p2p_column().map_or(0, |column| column.all().sum());
+            let in_records: u64 = part.recorded(&recorded::P2P).map_or(0, |column| column.all().sum());
             let (_, init) = part.init_thread().expect("the thread that called MPI_Init");
             let between = if *what == "alone" { 0 } else { init.ticks[wait_class::POINT_TO_POINT] };
             assert_eq!(in_records, between, "{what}");
@@ -138,7 +138,7 @@ fn switched_off(case: &Case) {
         let (trace, traced, _) = run(case, what, "0");
         for part in &trace.parts {
             check(part);
-            assert!(!part.waits_are_stamped() && part.p2p_column().is_none());
+            assert!(!part.waits_are_stamped() && part.recorded(&recorded::P2P).is_none());
             assert_eq!(part.thread_times()[0].ticks[..wait_class::REQUESTS], [0; wait_class::REQUESTS]);
         }
         assert!(traced.dump(&[]).iter().all(|row| row.p2p_ns.is_none()));

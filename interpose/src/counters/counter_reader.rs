@@ -2,10 +2,10 @@
 //!
 //! The time stamps lie between the two readings, so that reading is outside of what is timed.
 
-use mpitrace_format::layout::INNER_COUNTERS;
+use mpitrace_format::layout::{INNER_COUNTERS, MOST_COUNTERS};
 
 use crate::counters::kinds;
-use crate::counters::source::{MOST, Source};
+use crate::counters::source::Source;
 use crate::record::buffer::chunk::RecordPlace;
 use crate::record::thread::ThreadRef;
 
@@ -35,7 +35,7 @@ impl CounterReader {
             Opened { source, before: room(words), after: room(words), column }
         };
         let kinds = kinds::open().into_iter().map(opened).collect();
-        Box::new(CounterReader { kinds, values: room(MOST.max(INNER_COUNTERS)) })
+        Box::new(CounterReader { kinds, values: room(MOST_COUNTERS.max(INNER_COUNTERS)) })
     }
 
     /// Room for a reading, of zeros.

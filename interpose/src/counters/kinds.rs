@@ -2,12 +2,12 @@
 
 use std::sync::OnceLock;
 
-use mpitrace_format::layout::CounterEntry;
+use mpitrace_format::layout::{CounterEntry, MOST_COUNTERS};
 
 use super::message_counters::MessageCounters;
 use super::mpi_t::Pvars;
 use super::perf::Events;
-use super::source::{Counter, CounterKind, MOST, Plan, Source, Started, Wanted};
+use super::source::{Counter, CounterKind, Plan, Source, Started, Wanted};
 use super::user_counters::UserCounters;
 use crate::base::entry::Entry;
 use crate::identity::registry;
@@ -22,7 +22,7 @@ pub struct Planned([Plan; KINDS.len()]);
 
 /// Finds out which counters can be had, at Init.
 pub fn plan(mut wanted: Wanted) -> Planned {
-    let mut room = MOST;
+    let mut room = MOST_COUNTERS;
     Planned(KINDS.map(|kind| {
         let plan = kind.plan(&mut wanted, room);
         room = room.saturating_sub(plan.counters.len());

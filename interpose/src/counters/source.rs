@@ -4,15 +4,11 @@
 //! (docs/developers/guide.md). Everything else goes by the list: names and columns, the entries in the table of
 //! counters, the readings around a call, the values.
 
-use mpitrace_format::layout::{COLUMNS_ON_DEMAND, CounterEntry, LIVE_COLUMNS, MAX_COLUMNS, TRUE_COLUMNS};
+use mpitrace_format::layout::CounterEntry;
 
 use crate::base::entry::Entry;
 use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::ThreadRef;
-
-/// Columns for the counters of all kinds together: beside those of all records, those on demand, and the true ticks
-/// under a simulated clock. One of those on demand is in no part ([`mpitrace_format::layout::ABOVE`]).
-pub const MOST: usize = MAX_COLUMNS + 1 - LIVE_COLUMNS.len() - COLUMNS_ON_DEMAND - TRUE_COLUMNS.len();
 
 /// The names that the user asked for. Each kind takes its own out of `events`, the last one all that are left.
 #[derive(Default)]

@@ -83,7 +83,7 @@ impl<'a> Member<'a> {
         let requests = part.request_columns().map(|[init, test, wait, _]| [init, test, wait]);
         let is_time = |entry: &&CounterEntry| part.text(entry.name).as_deref() == Some(OTHER_MPI);
         let other_mpi = part.counters().iter().find(is_time).and_then(|entry| part.counter_column(entry));
-        let point_to_point = part.waits_are_stamped().then(|| part.p2p_column());
+        let point_to_point = part.waits_are_stamped().then(|| part.recorded(&recorded::P2P));
         let error_ns = clock.largest_error_ns(part);
         Member { index, place, part, clock, requests, other_mpi, point_to_point, error_ns }
     }

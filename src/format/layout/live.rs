@@ -15,24 +15,8 @@ pub struct ChunkEntry {
     pub draw: u64,
     /// Index of the thread that fills it.
     pub thread: u32,
-    /// Bits of [`chunk_flags`].
+    /// Bits of [`super::chunk_flags`].
     pub flags: u32,
-}
-
-/// Bits of [`ChunkEntry::flags`].
-pub mod chunk_flags {
-    /// The chunk lies in private memory, since the folder was full: lost with the process.
-    pub const PRIVATE: u32 = 1;
-    /// The columns behind those that every record has are in use; without it they count as 0 and are not read.
-    pub const EXTENDED: u32 = 2;
-    /// The columns of counters inside the stack are in use, as above.
-    pub const INNER: u32 = 4;
-    /// The columns of the time in calls that can wait are in use, as above.
-    pub const WAITED: u32 = 8;
-    /// The column of algorithms is in use, as above.
-    pub const ALGORITHM: u32 = 16;
-    /// The flags that say which columns are in use.
-    pub const ON_DEMAND: [u32; 4] = [EXTENDED, INNER, WAITED, ALGORITHM];
 }
 
 /// A call that lasted longer than `duration` can hold.
@@ -65,8 +49,8 @@ pub struct ColumnEntry {
     pub name: [u8; 32],
     /// Bytes per record.
     pub element_size: u32,
-    /// Not 0: not every record uses it, and it has memory only in chunks with this one of [`chunk_flags`]. Such columns
-    /// come last.
+    /// Not 0: not every record uses it, and it has memory only in chunks with this one of [`super::chunk_flags`]. Such
+    /// columns come last.
     pub on_demand: u32,
     /// Bytes from the start of a chunk.
     pub offset: u64,

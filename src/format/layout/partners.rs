@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// Values of [`PartnerEntry::partner`], of [`AwaitedMessage::partner`] and of the column [`super::P2P_PARTNER`].
+/// Values of [`PartnerEntry::partner`], of [`AwaitedMessage::partner`] and of [`super::recorded::P2P_PARTNER`].
 ///
 /// ```
 /// use mpitrace_format::layout::partner::{NONE, any, any_source, known, place};

@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::layout::{DISTURBED, INTERRUPTED, INTERRUPTED_BEFORE, MAX_CHUNK_RECORDS, MAX_COLUMNS, OPERATION_MASK};
+use crate::layout::{
+    COLUMNS, DISTURBED, INTERRUPTED, INTERRUPTED_BEFORE, MAX_CHUNK_RECORDS, MAX_COLUMNS, OPERATION_MASK, Packing,
+    RECORD_COLUMNS,
+};
 
 use super::counted::Counts;
 use super::{frames, number, phrases, times};
@@ -12,18 +15,20 @@ use super::{frames, number, phrases, times};
 /// The numbers of the columns that every block has; those behind them are the part's own
 /// ([`crate::layout::StoredColumn`]).
 pub mod column {
+    use crate::layout::{COLUMNS, recorded};
+
     /// Ticks at the entries.
-    pub const ENTER: u32 = 0;
+    pub const ENTER: u32 = recorded::ENTER.number();
     /// Ticks at the exits; 0: the call did not return.
-    pub const EXIT: u32 = 1;
+    pub const EXIT: u32 = recorded::EXIT.number();
     /// Positions on the communicators.
-    pub const POSITION: u32 = 2;
+    pub const POSITION: u32 = recorded::POSITION.number();
     /// How many calls of the operation came before.
-    pub const REPETITION: u32 = 3;
+    pub const REPETITION: u32 = recorded::REPETITION.number();
     /// Operations, with their marks.
-    pub const OPERATION: u32 = 4;
+    pub const OPERATION: u32 = recorded::OPERATION.number();
     /// The first of those that not every part has.
-    pub const OTHERS: u32 = 5;
+    pub const OTHERS: u32 = COLUMNS.len() as u32;
 }
 
 /// The start of a block. Behind it lies the length of each column that it has, u32, then the columns.
@@ -105,9 +110,10 @@ impl Numbering {
     }
 
     fn counts(&self, number: u32) -> Counts<'_> {
-        match number {
-            column::POSITION => Counts::new(&self.communicators, 1),
-            column::REPETITION => Counts::new(&self.operations, 1),
+        // Those behind have numbers of the part's own, and are all packed in one way.
+        match RECORD_COLUMNS[..COLUMNS.len()].get(number as usize).map(|column| column.packing) {
+            Some(Packing::CountedByCommunicator) => Counts::new(&self.communicators, 1),
+            Some(Packing::CountedByOperation) => Counts::new(&self.operations, 1),
             _ => Counts::new(&self.operations, 0),
         }
     }

@@ -68,11 +68,13 @@ impl RankClock {
     }
 }
 
-/// A live column's number in a part: they lie in the same order, [`ABOVE`] left out. `None`: the part does not have it.
-fn number_in_part(header: &SegmentHeader, index: usize) -> Option<u32> {
-    let is_above = |index: usize| name_of(&header.columns[index].name) == ABOVE;
-    let before = (0..index).filter(|&index| is_above(index)).count();
-    (!is_above(index)).then(|| (index - before) as u32)
+/// The columns of a segment that not every record of a part has, with their numbers in a part: both lie in the same
+/// order, but for those that are only live.
+fn others(header: &SegmentHeader) -> impl Iterator<Item = (u32, &ColumnEntry)> {
+    let is_live = |column: &RecordColumn| column.packing == Packing::Live;
+    let is_only_live = move |name| ON_DEMAND_COLUMNS.iter().any(|column| is_live(column) && column.live_name == name);
+    let others = &header.columns[LIVE_COLUMNS.len()..header.rank.columns as usize];
+    (column::OTHERS..).zip(others.iter().filter(move |column| !is_only_live(name_of(&column.name))))
 }
 
 /// The columns that a part may have, without those of a simulated clock: their names and numbers.
@@ -86,12 +88,8 @@ fn number_in_part(header: &SegmentHeader, index: usize) -> Option<u32> {
 /// assert_eq!(columns(&SegmentHeader::zeroed()).len(), COLUMNS.len());
 /// ```
 pub fn columns(header: &SegmentHeader) -> Vec<StoredColumn> {
-    let other = |index: usize| {
-        let number = number_in_part(header, index)?;
-        Some(StoredColumn { name: header.columns[index].name, number, padding: 0 })
-    };
-    let others = (COLUMNS.len()..header.rank.columns as usize).filter_map(other);
-    stored_columns(0, &COLUMNS).into_iter().chain(others).collect()
+    let other = |(number, column): (u32, &ColumnEntry)| StoredColumn { name: column.name, number, padding: 0 };
+    stored_columns(0, &COLUMNS).into_iter().chain(others(header).map(other)).collect()
 }
 
 /// Columns with these names, numbered from `first` on.
@@ -151,7 +149,7 @@ pub fn rows(
 ) -> Option<Rows> {
     let live = &header.columns[..header.rank.columns as usize];
     let is_in_use = |column: &ColumnEntry| column.on_demand == 0 || entry.flags & column.on_demand != 0;
-    let above = live.iter().find(|column| name_of(&column.name) == ABOVE && is_in_use(column));
+    let above = live.iter().find(|column| name_of(&column.name) == recorded::ABOVE.live_name && is_in_use(column));
     let above = above.map(&load);
     let [duration, position, repetition, operation] = [1, 2, 3, 4].map(|index| load(&live[index]));
     // Each is turned into the part's in its place: the durations into the exits.
@@ -200,13 +198,8 @@ pub fn rows(
         }
     }
     let of_call = entry.thread & MESSAGES == 0;
-    for (index, column) in live.iter().enumerate().skip(LIVE_COLUMNS.len()) {
-        if !of_call || !is_in_use(column) {
-            continue;
-        }
-        if let Some(number) = number_in_part(header, index) {
-            rows.others.push((number, load(column)?));
-        }
+    for (number, column) in others(header).filter(|(_, column)| of_call && is_in_use(column)) {
+        rows.others.push((number, load(column)?));
     }
     if let Some(clock) = clock {
         let behind = columns(header).len() as u32;
@@ -271,8 +264,6 @@ pub(crate) fn number_before(count: u64, low: u32) -> u64 {
     count.wrapping_sub(back.into()).wrapping_add(OUT_OF_ORDER.into())
 }
 
-const _: () = assert!(column::OTHERS as usize == COLUMNS.len() && LIVE_COLUMNS.len() == COLUMNS.len());
-
 #[cfg(test)]
 mod tests {
     use bytemuck::Zeroable;
@@ -323,7 +314,7 @@ mod tests {
                     "position" => record.2 & (BOUND - 1),
                     "repetition" => record.3 & (BOUND - 1),
                     "operation" => record.4.into(),
-                    ABOVE => record.5.into(),
+                    "above" => record.5.into(),
                     _ => 7,
                 };
                 Some(self.0.iter().map(value).collect())

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use mpitrace_format::algorithms::{VISIBLE, collective_of, functions};
+use mpitrace_format::layout::recorded;
 use mpitrace_format::metadata;
 
 pub use mpitrace_format::algorithms::Algorithm;
@@ -72,7 +73,7 @@ impl Seen {
         let Seen::Visible { .. } = self else { return None };
         let mut values: BTreeMap<u64, u64> = BTreeMap::new();
         for (member, &part) in operation.parts.iter().enumerate() {
-            let Some(column) = trace.parts[part].algorithm_column() else { continue };
+            let Some(column) = trace.parts[part].recorded(&recorded::ALGORITHM) else { continue };
             for row in 0..operation.repetition.len() {
                 let record = operation.records(row).get(member);
                 if record != NO_RECORD {
@@ -92,7 +93,7 @@ impl Seen {
     /// The algorithm of each complete repetition of an operation on its lowest rank; `None`: they are not seen.
     pub fn of_repetitions(&self, trace: &Trace, operation: &Operation) -> Option<Vec<Option<Algorithm>>> {
         let Seen::Visible { .. } = self else { return None };
-        let column = trace.parts[*operation.parts.first()?].algorithm_column()?;
+        let column = trace.parts[*operation.parts.first()?].recorded(&recorded::ALGORITHM)?;
         let of_row = |row| self.algorithm(column.get(operation.records(row).get(0) as usize));
         Some(operation.complete_rows().map(of_row).collect())
     }

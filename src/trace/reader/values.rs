@@ -6,14 +6,11 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use mpitrace_format::layout::{ALGORITHM, CounterEntry, P2P, P2P_PARTNER, REQUEST_COLUMNS, TRUE_COLUMNS, WAITED_FOR};
+use mpitrace_format::layout::{CounterEntry, RecordColumn, WAITED_FOR, recorded};
 use mpitrace_format::packed::column;
 
 use super::decoded::{Decoded, HELD, Values};
 use super::part::Part;
-
-/// Which of [`REQUEST_COLUMNS`] holds the ticks spent in Wait calls.
-const WAIT: usize = 2;
 
 /// The known times and tests of the request of one call; all 0 for a call without one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +31,7 @@ pub struct Request {
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("app.mpitrace");
 /// # mpitrace_testing::synthetic::write_example(&path)?;
-/// use mpitrace_format::layout::partner;
+/// use mpitrace_format::layout::{partner, recorded};
 /// use mpitrace_trace::reader::Trace;
 ///
 /// let trace = Trace::open(&[path])?;
@@ -47,10 +44,10 @@ pub struct Request {
 /// assert_eq!(init.all().collect::<Vec<u64>>(), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 200]);
 /// assert!(!part.is_waited_for(10));
 /// // Before the sixth call the thread was 300 ticks in message calls.
-/// assert_eq!(part.p2p_column().map(|column| column.get(5)), Some(300));
-/// assert_eq!(part.p2p_partner_column().map(|column| column.get(5)), Some(partner::SEVERAL));
+/// assert_eq!(part.recorded(&recorded::P2P).map(|column| column.get(5)), Some(300));
+/// assert_eq!(part.recorded(&recorded::P2P_PARTNER).map(|column| column.get(5)), Some(partner::SEVERAL));
 /// // Neither algorithms nor counters nor true ticks were recorded.
-/// assert!(part.algorithm_column().is_none() && part.true_ticks().is_none());
+/// assert!(part.recorded(&recorded::ALGORITHM).is_none() && part.true_ticks().is_none());
 /// assert_eq!(part.counter_columns().count(), 0);
 /// assert!(part.counters().iter().all(|counter| part.counter_column(counter).is_none()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -125,29 +122,19 @@ impl Part {
 
     /// The columns of [`Request`]: init, test, wait and tests; `None` where no call of this rank had one.
     pub fn request_columns(&self) -> Option<[Column<'_>; 4]> {
-        let column = |index: usize, marks| self.column(REQUEST_COLUMNS[index], marks);
-        Some([column(0, 0)?, column(1, 0)?, column(WAIT, WAITED_FOR)?, column(3, 0)?])
+        let [init, test, wait, tests] =
+            [recorded::INIT, recorded::TEST, recorded::WAIT, recorded::TESTS].map(|column| self.recorded(&column));
+        Some([init?, test?, wait?, tests?])
     }
 
-    /// Ticks that the thread has spent in point-to-point calls since its collective before; `None`: no record has any.
-    pub fn p2p_column(&self) -> Option<Column<'_>> {
-        self.column(P2P, 0)
-    }
-
-    /// The partner with the most of these ticks, one of [`mpitrace_format::layout::partner`]; `None`: no record has
-    /// any.
-    pub fn p2p_partner_column(&self) -> Option<Column<'_>> {
-        self.column(P2P_PARTNER, 0)
-    }
-
-    /// The algorithms of the calls ([`mpitrace_format::algorithms`]); `None`: no record has any.
-    pub fn algorithm_column(&self) -> Option<Column<'_>> {
-        self.column(ALGORITHM, 0)
+    /// The values of a column of the records, in its unit; `None`: no record of the part has any.
+    pub fn recorded(&self, column: &RecordColumn) -> Option<Column<'_>> {
+        self.column(column.name, column.marks)
     }
 
     /// True if the rank was in a Wait call that does not return before the request of this call is complete.
     pub fn is_waited_for(&self, record: usize) -> bool {
-        self.column(REQUEST_COLUMNS[WAIT], 0).is_some_and(|wait| wait.get(record) & WAITED_FOR != 0)
+        self.column(recorded::WAIT.name, 0).is_some_and(|wait| wait.get(record) & WAITED_FOR != 0)
     }
 
     /// The counters that could be had: their names and columns.
@@ -163,8 +150,7 @@ impl Part {
 
     /// Under a simulated clock the true ticks of each call's entry and exit.
     pub fn true_ticks(&self) -> Option<[Column<'_>; 2]> {
-        let [enter, exit] = TRUE_COLUMNS.map(|name| self.column(name, 0));
-        Some([enter?, exit?])
+        Some([self.recorded(&recorded::TRUE_ENTER)?, self.recorded(&recorded::TRUE_EXIT)?])
     }
 
     /// The column with this name; `None`: no record of the part has it.

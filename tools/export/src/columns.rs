@@ -165,7 +165,7 @@ impl Chunk {
     fn push(&mut self, row: Row, batches: &Batches) {
         self.rows += 1;
         for (column, builder) in &mut self.columns {
-            builder.append((column.value)(&row), row.operation);
+            builder.append(column.value(&row), row.operation);
         }
         for (index, counter) in self.counters.iter_mut().enumerate() {
             counter.append_option(row.counters.get(index));

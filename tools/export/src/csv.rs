@@ -36,7 +36,7 @@ fn write(calls: &Calls, number: usize, sink: &mut Sink) -> Result<()> {
             writeln!(sink, "{iteration},{rank},runtime,{duration}")?;
         }
         for column in call_columns::data_columns().filter(|column| column.is_metric) {
-            match (column.value)(&row) {
+            match column.value(&row) {
                 Value::Unknown => {}
                 value => writeln!(sink, "{iteration},{rank},{},{value}", column.name)?,
             }

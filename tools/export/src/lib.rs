@@ -24,6 +24,7 @@ mod otf2;
 #[cfg(feature = "columns")]
 pub mod parquet;
 mod perfetto;
+pub mod recorded;
 mod reprompi;
 pub mod rows;
 mod stamps;

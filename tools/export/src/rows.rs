@@ -3,18 +3,20 @@
 use anyhow::Result;
 use mpitrace_analysis::account::{CallAccount, CallAccounts};
 use mpitrace_analysis::run::Run;
-use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, RunEntry, UNKNOWN_BYTES};
+use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, RunEntry, UNKNOWN_BYTES, recorded};
 use mpitrace_show::progress::Progress;
 use mpitrace_source::Traced;
 use mpitrace_statistics::categories::Rule;
-use mpitrace_trace::calls::algorithms::{Algorithm, Seen};
+use mpitrace_trace::calls::algorithms::Seen;
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::{NO_RECORD, Operations};
 use mpitrace_trace::partners::Partners;
 use mpitrace_trace::reader::{Column, Part, Trace};
 use serde::{Serialize, Serializer};
 
-#[derive(Clone, Copy, Debug)]
+use crate::recorded::{Recorded, RecordedColumns, RecordedValue};
+
+#[derive(Clone, Copy)]
 pub struct Row<'a> {
     pub rank: u32,
     pub thread: u32,
@@ -30,28 +32,13 @@ pub struct Row<'a> {
     pub exit_ns: Option<f64>,
     /// The half width of the 95 % interval of the entry.
     pub error_ns: Option<f64>,
-    pub request: Option<RequestTimes>,
-    /// In point-to-point calls that can wait since the thread's collective before; `None`: not measured.
-    pub p2p_ns: Option<f64>,
-    /// World rank with which most of this time was spent; `None`: not one, or not known.
-    pub p2p_partner: Option<u32>,
-    /// The algorithm of the MPI library; `None`: not seen.
-    pub algorithm: Option<Algorithm>,
+    pub recorded: Recorded<'a>,
     /// True if the tracer itself may have delayed the call.
     pub perturbed: bool,
     pub account: CallAccount,
     pub counters: Counters<'a>,
     /// Where the trace has it.
     pub place: Place,
-}
-
-/// The cost of a non-blocking call beside its own time (Hoefler et al.: overhead = init + sum of test + wait).
-#[derive(Clone, Copy, Debug)]
-pub struct RequestTimes {
-    pub init_ns: f64,
-    pub test_ns: f64,
-    pub wait_ns: f64,
-    pub tests: u32,
 }
 
 /// The values of the trace's counters for a call.
@@ -106,11 +93,7 @@ struct Columns<'t> {
     part: &'t Part,
     /// Behind the last record of each run of a thread.
     run_ends: Vec<usize>,
-    has_requests: bool,
-    /// Ticks in point-to-point calls; `None`: no call has any.
-    p2p: Option<Column<'t>>,
-    partner: Option<Column<'t>>,
-    algorithm: Option<Column<'t>>,
+    recorded: RecordedColumns<'t>,
     /// By the index of the counter's name.
     counters: Vec<Option<Column<'t>>>,
 }
@@ -128,8 +111,6 @@ impl<'t> Calls<'t> {
         }
         let columns = |(part, values): (&'t Part, &Vec<(String, Column<'t>)>)| {
             let value = |name| values.iter().find(|(other, _)| other == name).map(|(_, values)| *values);
-            let has_requests = part.request_columns().is_some();
-            let (p2p, partner) = (part.p2p_column(), part.p2p_partner_column());
             let counters = counter_names.iter().map(value).collect();
             let mut end = 0;
             let run_end = |run: &RunEntry| {
@@ -137,7 +118,7 @@ impl<'t> Calls<'t> {
                 end
             };
             let run_ends = part.runs().iter().map(run_end).collect();
-            Columns { part, run_ends, has_requests, p2p, partner, algorithm: part.algorithm_column(), counters }
+            Columns { part, run_ends, recorded: RecordedColumns::new(part), counters }
         };
         Calls {
             traced,
@@ -252,13 +233,9 @@ impl<'t> Calls<'t> {
         let run = columns.run_ends.partition_point(|&end| end <= record);
         let operation = &self.operations.operations[number as usize];
         let own = part.operation_of(record);
-        let own_bytes = part.operations()[(own & OPERATION_MASK) as usize].bytes;
+        let entry = &part.operations()[(own & OPERATION_MASK) as usize];
         let (enter, exit) = part.times_of(record);
         let exit = Some(exit).filter(|&tick| tick != 0);
-        let has_request = columns.has_requests && self.has_request[number as usize];
-        let has_p2p = part.waits_are_stamped() && !part.operations()[(own & OPERATION_MASK) as usize].is_region();
-        let p2p = || clock.ticks_ns(columns.p2p.map_or(0, |ticks| ticks.get(record)));
-        let request = if has_request { part.request_of(record) } else { None };
         Row {
             rank: part.rank(),
             thread: part.runs().get(run).map_or(0, |run| run.thread),
@@ -266,26 +243,35 @@ impl<'t> Calls<'t> {
             repetition: operation.repetition.get(row),
             function: &operation.key.function,
             communicator: &self.operations.communicators[operation.key.communicator].name,
-            bytes: Some(own_bytes).filter(|&bytes| bytes != UNKNOWN_BYTES),
+            bytes: Some(entry.bytes).filter(|&bytes| bytes != UNKNOWN_BYTES),
             root: operation.key.root.filter(|&root| root >= 0),
             enter_ns: clock.nanoseconds(enter),
             exit_ns: exit.map(|tick| clock.nanoseconds(tick)),
             error_ns: clock.error_ns(enter),
-            request: request.map(|request| RequestTimes {
-                init_ns: clock.ticks_ns(request.init),
-                test_ns: clock.ticks_ns(request.test),
-                wait_ns: clock.ticks_ns(request.wait),
-                tests: request.tests,
-            }),
-            p2p_ns: has_p2p.then(p2p),
-            p2p_partner: columns.partner.and_then(|partner| self.partners.world_rank(index, partner.get(record))),
-            algorithm: columns
-                .algorithm
-                .and_then(|algorithm| self.seen[number as usize].algorithm(algorithm.get(record))),
+            recorded: Recorded {
+                columns: &columns.recorded,
+                clock,
+                partners: self.partners,
+                seen: &self.seen[number as usize],
+                part: index,
+                record,
+                of_request: self.has_request[number as usize],
+                is_region: entry.is_region(),
+            },
             perturbed: own & DISTURBED != 0,
             account: self.accounts.of_call(number as usize, row, index, record as u32),
             counters: Counters { names: &self.counter_names, columns: &columns.counters, record },
             place,
+        }
+    }
+}
+
+impl Row<'_> {
+    /// How long starting the call took, ns; `None`: it has no request.
+    pub fn starting_ns(&self) -> Option<f64> {
+        match self.recorded.get(&recorded::INIT)? {
+            RecordedValue::Ns(ns) => Some(ns),
+            _ => None,
         }
     }
 }

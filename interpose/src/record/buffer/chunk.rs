@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use mpitrace_format::layout::{
-    DISTURBED, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, LongCallEntry, OPERATION_MASK, SegmentHeader,
-    WAIT_COLUMNS, WAITED_FOR, chunk_flags, live_record, partner,
+    COLUMNS_ON_DEMAND, DISTURBED, INNER_COUNTERS, LIVE_COLUMNS, LongCallEntry, ON_DEMAND_COLUMNS, OPERATION_MASK,
+    RecordColumn, SegmentHeader, WAITED_FOR, chunk_flags, live_record, partner, recorded,
 };
 use mpitrace_format::publication::{self, StoredRecord};
 
@@ -63,16 +63,21 @@ impl Columns {
             repetition: at(3).cast(),
             operation: at(4).cast(),
             header,
-            algorithm: at(header.rank.columns as usize - 1).cast(),
+            algorithm: at(recorded::ALGORITHM.live_number(header.rank.columns as usize)).cast(),
             draw,
         }
     }
 
-    /// Where a column starts of which not every call has a value. They are `LIVE_COLUMNS`, the counters,
-    /// `LIVE_REQUEST_COLUMNS`, the counters of code inside the stack, `WAIT_COLUMNS` and that of algorithms, in that
-    /// order.
+    /// Where the column with this number starts. They are `LIVE_COLUMNS`, the counters, the counters of code inside the
+    /// stack and `ON_DEMAND_COLUMNS`, in that order.
+    #[inline(always)]
     fn column<T>(&self, number: usize) -> *mut T {
         self.enter.wrapping_byte_add(self.header().columns[number].offset as usize).cast()
+    }
+
+    #[inline(always)]
+    fn on_demand<T>(&self, column: &RecordColumn) -> *mut T {
+        self.column(column.live_number(self.header().rank.columns as usize))
     }
 
     fn header(&self) -> &'static SegmentHeader {
@@ -80,17 +85,9 @@ impl Columns {
         unsafe { &*self.header }
     }
 
-    /// The number of the first column of `WAIT_COLUMNS`, of the counters inside the stack, and of requests.
-    fn waits(&self) -> usize {
-        self.header().rank.columns as usize - WAIT_COLUMNS.len() - 1
-    }
-
+    /// The number of the first column of the counters inside the stack.
     fn inner(&self) -> usize {
-        self.waits() - INNER_COUNTERS
-    }
-
-    fn requests(&self) -> usize {
-        self.inner() - LIVE_REQUEST_COLUMNS.len()
+        self.header().rank.columns as usize - COLUMNS_ON_DEMAND
     }
 }
 
@@ -132,10 +129,30 @@ impl RecordPlace {
         unsafe { AtomicU32::from_ptr(column.add(self.record)) }
     }
 
-    /// The record's value in a column of requests, where these have memory.
+    /// The value in a column that not every record uses, and that has memory.
     #[inline(always)]
-    fn of_request<T>(&self, column: usize) -> Option<&Cell<T>> {
-        self.of_request.then(|| self.value(self.columns.column(self.columns.requests() + column)))
+    pub fn get(&self, column: &RecordColumn) -> u64 {
+        match column.width {
+            4 => self.value(self.columns.on_demand::<u32>(column)).get().into(),
+            _ => self.value(self.columns.on_demand::<u64>(column)).get(),
+        }
+    }
+
+    /// Stores the value in a column that not every record uses, and that has memory.
+    #[inline(always)]
+    pub fn set(&self, column: &RecordColumn, value: u64) {
+        match column.width {
+            4 => self.value(self.columns.on_demand::<u32>(column)).set(value as u32),
+            _ => self.value(self.columns.on_demand::<u64>(column)).set(value),
+        }
+    }
+
+    /// Changes the value in a column of requests, where these have memory.
+    #[inline(always)]
+    fn change(&self, column: &RecordColumn, change: impl FnOnce(u64) -> u64) {
+        if self.of_request {
+            self.set(column, change(self.get(column)));
+        }
     }
 
     pub fn withdraw(&self) {
@@ -173,13 +190,7 @@ impl RecordPlace {
 
     /// Clears what the columns with these flags of the chunk, all of which have memory, hold of it.
     pub fn clear_on_demand(&self, flags: u32) {
-        if flags & chunk_flags::WAITED != 0 {
-            let waits = self.columns.waits();
-            [waits, waits + 1].into_iter().for_each(|column| self.value::<u64>(self.columns.column(column)).set(0));
-        }
-        if flags & chunk_flags::ALGORITHM != 0 {
-            self.value(self.columns.algorithm).set(0);
-        }
+        ON_DEMAND_COLUMNS.iter().filter(|column| flags & column.flag != 0).for_each(|column| self.set(column, 0));
         if flags & chunk_flags::INNER != 0 {
             (0..INNER_COUNTERS).for_each(|slot| self.set_inner(slot, 0));
         }
@@ -196,9 +207,7 @@ impl RecordPlace {
 
     /// Stores the upper half of a position that is not counted on the communicator.
     pub fn set_above(&self, position: u64) {
-        if let Some(above) = self.of_request(4) {
-            above.set((position >> 32) as u32);
-        }
+        self.change(&recorded::ABOVE, |_| position >> 32);
     }
 
     pub fn operation(&self) -> u32 {
@@ -234,7 +243,7 @@ impl RecordPlace {
 
     #[inline(always)]
     pub fn set_counter(&self, column: usize, value: u64) {
-        if LIVE_COLUMNS.len() + column < self.columns.requests() {
+        if LIVE_COLUMNS.len() + column < self.columns.inner() {
             self.value(self.columns.column(LIVE_COLUMNS.len() + column)).set(value);
         }
     }
@@ -242,42 +251,32 @@ impl RecordPlace {
     /// Stores what starting it took, ticks.
     #[inline(always)]
     pub fn set_init(&self, ticks: u64) {
-        if let Some(init) = self.of_request(0) {
-            init.set(ticks);
-        }
+        self.change(&recorded::INIT, |_| ticks);
     }
 
     /// The program is in a Wait that does not return before it is complete.
     pub fn begin_wait(&self) {
-        if let Some(wait) = self.of_request::<u64>(2) {
-            wait.set(wait.get() | WAITED_FOR);
-        }
+        self.change(&recorded::WAIT, |wait| wait | WAITED_FOR);
     }
 
     /// Adds time spent in a Wait for it, ticks; the Wait has returned.
     pub fn add_wait(&self, ticks: u64) {
-        if let Some(wait) = self.of_request::<u64>(2) {
-            wait.set((wait.get() & !WAITED_FOR).wrapping_add(ticks));
-        }
+        self.change(&recorded::WAIT, |wait| (wait & !WAITED_FOR).wrapping_add(ticks));
     }
 
     /// Adds a Test for it and the time that it took, ticks.
     pub fn add_test(&self, ticks: u64) {
-        if let (Some(test), Some(tests)) = (self.of_request::<u64>(1), self.of_request::<u32>(3)) {
-            test.set(test.get() + ticks);
-            tests.set(tests.get() + 1);
-        }
+        self.change(&recorded::TEST, |test| test + ticks);
+        self.change(&recorded::TESTS, |tests| tests + 1);
     }
 
     /// Adds time in point-to-point calls before it, ticks, most of it with this partner. The columns have memory.
     pub fn add_p2p(&self, ticks: u64, longest: u64) {
-        let waits = self.columns.waits();
-        let sum = self.value::<u64>(self.columns.column(waits));
-        let partner = self.value::<u64>(self.columns.column(waits + 1));
+        let sum = self.get(&recorded::P2P);
         // A record in its place was taken back.
-        let is_known = sum.get() == 0 || partner.get() == longest;
-        partner.set(if is_known { longest } else { partner::SEVERAL });
-        sum.set(sum.get() + ticks);
+        let is_known = sum == 0 || self.get(&recorded::P2P_PARTNER) == longest;
+        self.set(&recorded::P2P_PARTNER, if is_known { longest } else { partner::SEVERAL });
+        self.set(&recorded::P2P, sum + ticks);
     }
 
     /// Stores a counter of code inside the stack. Their columns have memory.

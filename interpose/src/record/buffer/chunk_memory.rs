@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use mpitrace_format::layout::chunk_flags;
+use mpitrace_format::layout::chunk_flags::{self, OF_GROUPS};
 
 use crate::base::log;
 use crate::base::own_file::OwnFile;
@@ -14,12 +14,9 @@ use crate::record::buffer::trace_buffer::{IN_PRIVATE_MEMORY, State, TraceBuffer}
 /// record whose operation found no room is lost in a kill, wherever it lies itself.
 const LEFT_TO_TABLES: u64 = 1 << 20;
 
-/// Columns that most chunks use where one does.
-const AHEAD: [u32; 3] = [chunk_flags::EXTENDED, chunk_flags::WAITED, chunk_flags::ALGORITHM];
-
 impl TraceBuffer {
     /// Gives the next chunks memory for the columns that every record has, as many as hold 16384 records, and for the
-    /// columns of [`AHEAD`] that a chunk of the ones before has used. False: there is none for the first of them.
+    /// columns of [`OF_GROUPS`] that a chunk of the ones before has used. False: there is none for the first of them.
     pub(super) fn give_chunks_memory(&self, state: &mut State) -> bool {
         let header = &self.layout.header;
         let first = state.given;
@@ -34,15 +31,16 @@ impl TraceBuffer {
             state.given = index + 1;
         }
         let (given, in_use) = (first..state.given, std::mem::take(&mut state.in_use));
-        for flag in AHEAD.into_iter().filter(|flag| in_use & flag != 0) {
+        // Most chunks use those where one does.
+        for flag in OF_GROUPS.into_iter().filter(|flag| in_use & flag != 0) {
             self.give_ahead(state, flag, given.clone());
         }
         state.given > first
     }
 
     /// Takes the columns of a chunk that are used with this one of the `chunk_flags` into use, which are 0: true where
-    /// memory was taken for them just now (some 10 us a chunk). `None`: there is none. Those of [`AHEAD`] get theirs
-    /// together with those of the next chunks.
+    /// memory was taken for them just now (some 10 us a chunk). `None`: there is none. Those of [`OF_GROUPS`] get
+    /// theirs together with those of the next chunks.
     pub fn extend_chunk(&self, chunk: u32, flag: u32) -> Option<bool> {
         self.extend_locked(&mut self.lock(), chunk, flag)
     }
@@ -55,7 +53,7 @@ impl TraceBuffer {
             let (start, length) = self.place_of(chunk.into(), flag);
             private = self.give_memory(state, start, length)?;
             state.extended[chunk as usize] |= flag;
-            if AHEAD.contains(&flag) {
+            if OF_GROUPS.contains(&flag) {
                 let behind = u64::from(chunk) + 1..state.given;
                 self.give_ahead(state, flag, behind);
             }

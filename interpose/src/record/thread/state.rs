@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
-    DISTURBED, INNER_COUNTERS, LiveThreadTimes, ThreadEntry, chunk_flags, partner, wait_class,
+    DISTURBED, INNER_COUNTERS, LiveThreadTimes, RecordColumn, ThreadEntry, chunk_flags, partner, wait_class,
 };
 
 use crate::base::entry::Entry;
@@ -373,6 +373,12 @@ impl ThreadRef {
             self.place(record).disturb();
         }
         self.extended() & flag != 0
+    }
+
+    /// Where a record lies, for values in the group of this column, which gets memory; `None`: there is none.
+    #[inline(always)]
+    pub fn place_with(self, record: Record, column: &RecordColumn) -> Option<RecordPlace> {
+        self.extend_at(record, column.flag).then(|| self.place(record))
     }
 
     /// Where a record of a request lies: its columns get memory, where there is some.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mpitrace_format::layout::{chunk_flags, wait_class};
+use mpitrace_format::layout::{recorded, wait_class};
 
 use crate::base::ticks;
 use crate::record::thread::interval::Interval;
@@ -71,8 +71,10 @@ impl ThreadRef {
         self.set_attention(self.attention() & !attention::WAITED);
         let sum = self.times().ticks(wait_class::POINT_TO_POINT);
         let ticks = sum.wrapping_sub(self.p2p_stored());
-        if ticks != 0 && self.extend_at(record, chunk_flags::WAITED) {
-            self.place(record).add_p2p(ticks, self.with_interval(Interval::take));
+        if ticks != 0
+            && let Some(place) = self.place_with(record, &recorded::P2P)
+        {
+            place.add_p2p(ticks, self.with_interval(Interval::take));
             self.set_p2p_stored(sum);
         }
     }

@@ -181,7 +181,8 @@ impl Segment {
         let mut columns: Vec<ColumnEntry> = LIVE_COLUMNS.iter().map(|&(name, size)| named(name, size, 0)).collect();
         if all {
             columns.push(named(&counter_column(0), 8, 0));
-            columns.extend(LIVE_REQUEST_COLUMNS.iter().map(|&(name, size)| named(name, size, chunk_flags::EXTENDED)));
+            let of_requests = ON_DEMAND_COLUMNS.iter().filter(|column| column.flag == chunk_flags::EXTENDED);
+            columns.extend(of_requests.map(|column| named(column.live_name, column.width, column.flag)));
             columns.push(named(&counter_column(1), 8, chunk_flags::INNER));
         }
         let mut offset = 0;

@@ -130,7 +130,7 @@ fn write_table(calls: &Calls, selection: Selection, output: &mut dyn Write, styl
     columns.extend(calls.counter_names.iter().map(|name| (number(name).spare(2), 8)));
     let mut rows = Rows::begin(&columns, output, style)?;
     calls.each(selection, |row| {
-        let cell = |column: &&CallColumn| match (column.value)(&row) {
+        let cell = |column: &&CallColumn| match column.value(&row) {
             Value::Unknown => column.unknown.to_owned(),
             Value::Real(value) => format!("{value:.1}"),
             Value::Flag(value) => if value { "yes" } else { "" }.to_owned(),
@@ -149,7 +149,7 @@ fn write_table(calls: &Calls, selection: Selection, output: &mut dyn Write, styl
 fn write_csv_row(row: &Row, counters: usize, output: &mut dyn Write) -> io::Result<()> {
     for (index, column) in call_columns::data_columns().enumerate() {
         let separator = if index == 0 { "" } else { "," };
-        match (column.value)(row) {
+        match column.value(row) {
             Value::Text(value) => write!(output, "{separator}{}", csv_field(value))?,
             value => write!(output, "{separator}{value}")?,
         }

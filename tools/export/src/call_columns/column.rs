@@ -2,18 +2,19 @@
 
 use std::fmt;
 
+use mpitrace_format::layout::RecordColumn;
 use mpitrace_trace::calls::algorithms::Algorithm;
 use mpitrace_trace::operations::Operations;
 use serde::{Serialize, Serializer};
 
+use crate::recorded::RecordedValue;
 use crate::rows::{Calls, Row};
 
 /// A column of the calls.
 pub struct CallColumn {
     pub name: &'static str,
     pub kind: Kind,
-    /// Its value for a call.
-    pub value: for<'r> fn(&Row<'r>) -> Value<'r>,
+    pub(super) source: Source,
     /// True if every call has a value.
     pub is_always_known: bool,
     pub is_data: bool,
@@ -31,13 +32,31 @@ pub struct CallColumn {
     pub unknown: &'static str,
 }
 
+/// Where the values of a column come from.
+#[derive(Clone, Copy)]
+pub(super) enum Source {
+    /// The fields of a row.
+    Row(for<'r> fn(&Row<'r>) -> Value<'r>),
+    /// A column of the records.
+    Record(RecordColumn),
+}
+
 impl CallColumn {
     /// One of data, which the table does not show.
     pub const fn new(name: &'static str, kind: Kind, value: for<'r> fn(&Row<'r>) -> Value<'r>) -> CallColumn {
+        CallColumn::from(name, kind, Source::Row(value))
+    }
+
+    /// One of data with what the records have in a column, which the table does not show.
+    pub const fn of_record(name: &'static str, kind: Kind, column: RecordColumn) -> CallColumn {
+        CallColumn::from(name, kind, Source::Record(column))
+    }
+
+    const fn from(name: &'static str, kind: Kind, source: Source) -> CallColumn {
         CallColumn {
             name,
             kind,
-            value,
+            source,
             is_always_known: false,
             is_data: true,
             is_of_request: false,
@@ -46,6 +65,14 @@ impl CallColumn {
             width: None,
             spare: 0,
             unknown: "",
+        }
+    }
+
+    /// Its value for a call.
+    pub fn value<'r>(&self, row: &Row<'r>) -> Value<'r> {
+        match &self.source {
+            Source::Row(value) => value(row),
+            Source::Record(column) => row.recorded.get(column).into(),
         }
     }
 
@@ -115,6 +142,17 @@ macro_rules! values {
 }
 
 values! { u32 => Number, u64 => Number, i32 => Signed, f64 => Real, bool => Flag, Algorithm => Algorithm }
+
+impl From<RecordedValue> for Value<'_> {
+    fn from(value: RecordedValue) -> Self {
+        match value {
+            RecordedValue::Ns(ns) => ns.into(),
+            RecordedValue::Number(number) => number.into(),
+            RecordedValue::WorldRank(rank) => rank.into(),
+            RecordedValue::Algorithm(algorithm) => algorithm.into(),
+        }
+    }
+}
 
 impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     fn from(value: Option<T>) -> Self {

@@ -131,10 +131,10 @@ impl<'a> Thread<'a> {
         self.end_until(enter)?;
         self.last = self.last.max(enter);
         self.events.enter(enter, region)?;
-        if let (Some(times), Some(end)) = (row.request, end) {
+        if let (Some(starting_ns), Some(end)) = (row.starting_ns(), end) {
             let request = self.begun;
             self.events.request(enter, request)?;
-            self.later(Some(context.stamps.stamp(row.enter_ns + times.init_ns)), Pending::Start { region });
+            self.later(Some(context.stamps.stamp(row.enter_ns + starting_ns)), Pending::Start { region });
             self.later(exit, Pending::Request { request, end });
             return Ok(());
         }

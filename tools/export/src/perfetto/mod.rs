@@ -131,7 +131,7 @@ impl Packets<'_> {
     fn call(&mut self, calls: &Calls, row: &Row, labels: &Labels, stamps: &Stamps, tracks: &mut Tracks) -> Result<()> {
         let enter = stamps.stamp(row.enter_ns);
         let exit = row.exit_ns.map(|exit| stamps.stamp(exit).max(enter));
-        let (uuid, new) = match row.request {
+        let (uuid, new) = match row.starting_ns() {
             None => tracks.thread(row.thread, false),
             // An open one keeps its lane.
             Some(_) => tracks.lane(row.thread, enter, exit.unwrap_or(u64::MAX)),
@@ -234,7 +234,7 @@ fn shown_beside() -> impl Iterator<Item = &'static CallColumn> {
 fn beside(row: &Row, communicator: usize) -> Vec<DebugAnnotation> {
     let value = |(name, column): (u64, &CallColumn)| {
         let named = DebugAnnotation { name_iid: Some(name), ..DebugAnnotation::default() };
-        Some(match (column.value)(row) {
+        Some(match column.value(row) {
             Value::Unknown | Value::Signed(_) | Value::Flag(false) => return None,
             Value::Number(value) => DebugAnnotation { uint_value: Some(value), ..named },
             Value::Real(value) => DebugAnnotation { double_value: Some(value), ..named },
