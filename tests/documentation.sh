@@ -25,7 +25,7 @@ trap 'rm -rf "$session"' EXIT
 
 # The anchors of a page, as GitHub and mdBook make them of headings.
 anchors() {
-    sed -n '/^```/,/^```/d; s/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^[:alnum:] _-]//g; s/ /-/g'
+    sed -n '/^ *```/,/^ *```/d; s/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^[:alnum:] _-]//g; s/ /-/g'
 }
 
 # links PAGE: says which of its links lead nowhere; 1 if there is one.
@@ -43,7 +43,7 @@ links() {
             echo "$page: the link $link leads to no heading"
             failed=1
         fi
-    done < <(sed '/^```/,/^```/d; s/`[^`]*`//g' "$page" | grep -oP '\]\(\K[^) ]+' || true)
+    done < <(sed '/^ *```/,/^ *```/d; s/`[^`]*`//g' "$page" | grep -oP '\]\(\K[^) ]+' || true)
     return $failed
 }
 
