@@ -95,6 +95,7 @@ pub const TESTS: &[Test] = &[
         }
     }),
     Test::new("what_is_never_freed_is_counted", never_freed),
+    Test::new("requests_that_delete_callbacks_complete_are_not_left", closed_in_callbacks),
     Test::new("what_is_legal_and_looks_alike_is_not_stated", legal),
     Test::new("calls_are_compared_before_they_are_entered", compared),
     Test::new("calls_that_belong_together_are_entered_without_a_word", |case| {
@@ -184,6 +185,20 @@ fn never_freed(case: &Case) {
         let [info, _] = run(case, &[how]);
         let line = format!("left by some rank: {what}");
         assert!(info.code == 0 && info.stdout.lines().any(|found| found == line), "{}", info.stdout);
+    }
+}
+
+/// Also of requests that delete callbacks complete or free.
+fn closed_in_callbacks(case: &Case) {
+    for (messages, what) in
+        [("1", Some("1 request never completed")), ("records", Some("1 request never completed")), ("0", None)]
+    {
+        let outcome = case.launch(2, "request_callbacks.c").set("MPITRACE_P2P", messages).trace().run();
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let info = mpitrace(&["info".as_ref(), outcome.trace.path.as_os_str()]);
+        let left: Vec<&str> = info.stdout.lines().filter(|line| line.contains("never")).collect();
+        let expected: Vec<String> = what.iter().map(|what| format!("left by some rank: {what}")).collect();
+        assert!(info.code == 0 && left == expected, "MPITRACE_P2P={messages}: {}", info.stdout);
     }
 }
 

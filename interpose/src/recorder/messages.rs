@@ -215,14 +215,19 @@ pub fn replace(request: usize, message: Option<Message>) -> bool {
     true
 }
 
-/// The program's own call that is left has made the request at this address, of which this is known.
+/// The call that is left has made the request at this address, of which this is known. The table tells those of the
+/// program's own calls from the library's.
 fn made(request: usize, message: Option<Message>) {
-    if replace(request, message)
-        && let Some(thread) = own_thread(processor::frame())
-    {
-        partners::opened(thread, 1);
+    if request == 0 || abi::get().is_complete_request(abi::get().read(request)) {
+        return;
     }
+    let thread = own_thread(processor::frame());
+    replace(request, message.or_else(|| thread.is_some().then_some(UNKNOWN)));
+    thread.inspect(|thread| partners::opened(*thread, 1));
 }
+
+/// The message of a request of which nothing is known.
+pub const UNKNOWN: Message = Message { partner: partner::UNKNOWN, tag: 0, flags: 0, bytes: 0 };
 
 /// A request was made that is for no message.
 #[inline(never)]

@@ -9,6 +9,7 @@ mod managed;
 pub mod message_records;
 pub mod messages;
 pub mod named_regions;
+mod nested;
 mod non_blocking;
 mod own_statuses;
 pub mod p2p;

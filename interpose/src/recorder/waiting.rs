@@ -12,7 +12,8 @@ use crate::identity::{datatype, handle};
 use crate::mpi::abi;
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
 use crate::recorder::message_records::{self, came_from};
-use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, at_site, communicator, partner, replace, together};
+use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, UNKNOWN, at_site, communicator, partner, replace, together};
+use crate::recorder::nested;
 use crate::recorder::own_statuses::{KEPT, OwnStatuses};
 use crate::recorder::requests::array::Array;
 use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT};
@@ -197,7 +198,6 @@ pub fn await_window(here: usize, win: usize) {
     }
 }
 
-const UNKNOWN: Message = Message { partner: partner::UNKNOWN, tag: 0, flags: 0, bytes: 0 };
 const NONE: Message = Message { partner: partner::NONE, ..UNKNOWN };
 
 #[inline(always)]
@@ -224,7 +224,9 @@ fn receive_from_any(thread: ThreadRef, forward: &dyn Fn(usize) -> c_int, communi
 
 #[inline(always)]
 pub fn wait(here: usize, forward: impl Fn(usize) -> c_int, request: usize, status: usize) -> c_int {
-    let Some(thread) = own_thread(here) else { return forward(status) };
+    let Some(thread) = own_thread(here) else {
+        return passed(here, &Array { statuses: status, ..Array::one(request) }, || forward(status));
+    };
     let message = abi::get().handles(1, request).next().map_or(NONE, under_way);
     if messages::are_kept() || message.flags & PERSISTENT != 0 || partner::any_source(message.partner).is_some() {
         return wait_for(here, &forward, Array { statuses: status, ..Array::one(request) });
@@ -246,6 +248,9 @@ pub fn wait(here: usize, forward: impl Fn(usize) -> c_int, request: usize, statu
 /// again, so the thread is looked up where one is gone.
 #[inline(always)]
 fn closing(here: usize, array: &Array, forward: impl FnOnce() -> c_int) -> c_int {
+    if thread::is_nested(here) {
+        return nested::close(array, forward);
+    }
     let open = || array.handles().filter(|handle| !abi::get().is_complete_request(*handle)).count();
     let before = open();
     let result = forward();
@@ -258,6 +263,12 @@ fn closing(here: usize, array: &Array, forward: impl FnOnce() -> c_int) -> c_int
         }
     }
     result
+}
+
+/// Forwards a call for requests that is not counted.
+#[inline(always)]
+fn passed(here: usize, array: &Array, forward: impl FnOnce() -> c_int) -> c_int {
+    if thread::is_nested(here) { nested::close(array, forward) } else { forward() }
 }
 
 pub fn free(here: usize, forward: impl Fn() -> c_int, request: usize) -> c_int {

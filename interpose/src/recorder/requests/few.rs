@@ -34,6 +34,10 @@ impl<T> Few<T> {
         self.first.iter().flatten().chain(&self.rest)
     }
 
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.first.iter_mut().flatten().chain(&mut self.rest)
+    }
+
     pub fn take_all(&mut self) -> impl DoubleEndedIterator<Item = T> {
         self.first.iter_mut().filter_map(Option::take).chain(self.rest.drain(..))
     }

@@ -233,3 +233,31 @@ pub fn take_known(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedRe
         Request::Send { .. } => false,
     })
 }
+
+/// Requests that are taken out of the tables for as long as a call inside of another one lasts.
+pub struct Taken {
+    requests: Few<ClaimedRequest<Request>>,
+    prepared: Few<ClaimedRequest<Prepared>>,
+}
+
+impl Taken {
+    /// Those of these places and handles.
+    pub fn of(places: impl Iterator<Item = (usize, usize)> + Clone) -> Taken {
+        Taken { requests: REQUESTS.claim(places.clone(), |_| true), prepared: PREPARED.claim(places, |_| true) }
+    }
+
+    /// The call has returned at this tick: collectives whose request is gone are complete, the others are put back.
+    pub fn settle(mut self, is_gone: impl Fn(usize) -> bool, tick: u64) {
+        for claimed in self.requests.iter_mut().filter(|claimed| is_gone(claimed.place)) {
+            let gone = claimed.request.take();
+            gone.iter().filter_map(Request::started).for_each(|call| call.complete(tick));
+            // The library may still read the arrays that stand in for the program's.
+            std::mem::forget(gone);
+        }
+        for claimed in self.prepared.iter_mut().filter(|claimed| is_gone(claimed.place)) {
+            std::mem::forget(claimed.request.take());
+        }
+        REQUESTS.put_back(&mut self.requests);
+        PREPARED.put_back(&mut self.prepared);
+    }
+}

@@ -74,7 +74,10 @@ impl RequestPartners {
     /// A request of this handle was made, of which nothing is to be known, or it is gone.
     #[inline(always)]
     pub fn clear(&self, handle: usize) {
-        self.slot(handle).0[0].store(0, Relaxed);
+        // What the slot has of another handle stays.
+        if self.find(handle).is_some() {
+            self.slot(handle).0[0].store(0, Relaxed);
+        }
     }
 
     /// The message of the request with this handle; `None`: not known.
@@ -87,10 +90,11 @@ impl RequestPartners {
         (check.load(Relaxed) == handle as u64 ^ mixed(words)).then_some(Message { partner, tag, flags, bytes })
     }
 
-    /// Handles of MPICH differ in their lowest bits, those of Open MPI from the sixth on.
+    /// Handles of MPICH differ in their lowest bits, and those of messages from those of collectives and of persistent
+    /// requests in the highest of 32; those of Open MPI differ from the sixth on.
     #[inline(always)]
     fn slot(&self, handle: usize) -> &Slot {
-        &self.0[(handle ^ handle >> 6) % SLOTS]
+        &self.0[(handle ^ handle >> 6 ^ handle >> 20) % SLOTS]
     }
 }
 
@@ -137,9 +141,15 @@ mod tests {
             table.clear(handles[7]);
             assert_eq!((table.find(handles[7]), table.find(handles[6])), (None, Some(message(8))));
             let other = handles[6] ^ SLOTS << 6;
+            table.clear(other);
+            assert_eq!(table.find(handles[6]), Some(message(8)), "of another request");
             table.store(other, message(77));
             assert_eq!([other, handles[6]].map(|handle| table.find(handle)), [Some(message(77)), None]);
         }
+        // Requests of MPICH for messages, for collectives and persistent ones have the same lowest bits.
+        let kinds = [0xac00_0001, 0xec00_0001, 0x9c00_0001, 0x6c00_0001];
+        (0..).zip(kinds).for_each(|(number, handle)| table.store(handle, message(number)));
+        assert!((0..).zip(kinds).all(|(number, handle)| table.find(handle) == Some(message(number))));
         assert_eq!([0, 1, 64].map(|handle| RequestPartners::new().find(handle)), [None; 3], "an empty table");
     }
 
@@ -149,7 +159,7 @@ mod tests {
     fn a_torn_slot_and_a_foreign_one_are_unknown() {
         const STORES: u64 = 400_000;
         let table = &*Box::leak(Box::new(RequestPartners::new()));
-        let handle = |thread: u64| 0x9800_0001 ^ (thread as usize) << 20;
+        let handle = |thread: u64| 0x9800_0001 ^ (thread as usize) << 18;
         let is_of = |found: &Message, thread: u64| *found == message(found.bytes) && found.bytes % 4 == thread;
         assert!((1..4).all(|thread| std::ptr::eq(table.slot(handle(0)), table.slot(handle(thread)))));
         let done = AtomicBool::new(false);
