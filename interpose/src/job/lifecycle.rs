@@ -1,5 +1,6 @@
 //! `MPI_Init`, `MPI_Finalize`, `MPI_Abort` and `MPI_Pcontrol`.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -231,7 +232,7 @@ fn partly_traced(found: &FoundRanks, world_size: u32) -> String {
 /// a rank that waited before it would let the library make no progress, which messages of the program may need that are
 /// under way.
 pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
-    let enter = ticks::now();
+    let enter = Cell::new(ticks::now());
     let ending = run::of_this_process().and_then(|run| Some((run, run.world.get()?)));
     let ending = ending.filter(|_| world::leave());
     let meeting = ending.and_then(|(_, world)| match world.together() {
@@ -250,10 +251,15 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
         }
     };
     own(&|run, world| {
+        let live = run.live.get().filter(|_| thread::current().is_some());
+        // The boundary lies behind this look: an interruption before it is the program's, and in no other part.
+        if let (Some(_), Some(thread)) = (live, thread::current()) {
+            thread.look_outside(enter.get(), interruption_flags::BETWEEN);
+            enter.set(ticks::now());
+        }
         exit_writer::mark(run, state::FINALIZING);
-        if let (Some(live), Some(thread)) = (run.live.get(), thread::current()) {
-            live.header.set_times(RankTimes { finalize_enter: enter, ..live.header.times() });
-            thread.look_outside(enter, interruption_flags::BETWEEN);
+        if let Some(live) = live {
+            live.header.set_times(RankTimes { finalize_enter: enter.get(), ..live.header.times() });
         }
         if !world::any_session() {
             // They may need the library.
@@ -277,7 +283,7 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
         symbol::forget();
     }
     own(&|run, _| {
-        output::add_finalize_times(run, FinalizeTimes { whole: ticks::now().wrapping_sub(enter), library });
+        output::add_finalize_times(run, FinalizeTimes { whole: ticks::now().wrapping_sub(enter.get()), library });
         if run.ended.load(Ordering::Acquire) {
             if run.live.get().is_some_and(|live| live.give_back_all()) {
                 kept::remove_copy();

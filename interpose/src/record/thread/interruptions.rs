@@ -68,7 +68,11 @@ impl ThreadRef {
     #[inline(never)]
     pub fn look_outside(self, tick: u64, flags: u32) {
         if !self.is_interrupted() {
-            return self.renew(tick);
+            self.renew(tick);
+        }
+        // Also where it came while the clocks were read.
+        if !self.is_interrupted() {
+            return;
         }
         let Some(seen) = self.with_watch(|watch| watch.look(tick)) else { return };
         self.attend(attention::INTERRUPTED);
@@ -96,10 +100,12 @@ impl ThreadRef {
 
     /// Counts interruptions since the last look as the tracer's own, not as the program's.
     pub fn skip_interruptions(self, tick: u64) {
+        if !self.is_interrupted() {
+            self.renew(tick);
+        }
+        // Also where it came while the clocks were read.
         if self.is_interrupted() {
             let _ = self.with_watch(|watch| watch.look(tick));
-        } else {
-            self.renew(tick);
         }
     }
 
