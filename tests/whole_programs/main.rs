@@ -52,6 +52,7 @@ mod limits;
 mod management;
 mod messages;
 mod nfs;
+mod no_answer;
 mod odd_calls;
 mod odd_names;
 mod odd_processes;
@@ -125,6 +126,7 @@ fn main() {
         ("dated_ends", dated_ends::TESTS),
         ("endings", endings::TESTS),
         ("nfs", nfs::TESTS),
+        ("no_answer", no_answer::TESTS),
         ("cost", cost::TESTS),
         ("call_sites", call_sites::TESTS),
         ("variables", variables::TESTS),

@@ -45,7 +45,7 @@ impl Candidate {
         let page = folder.and_then(|folder| DomainPage::open(folder, number));
         let place = page.as_ref().map_or(0, |page| {
             page.state_tick(When::Init);
-            page.register()
+            page.register(live.rank().rank)
         });
         Candidate { page, place }
     }
@@ -97,8 +97,11 @@ impl Domain {
         let tested = page.test(When::Init, place, registered, fits, meanwhile)?;
         // A clock that was seen to step back is another one; what the test saw of it stays known.
         let alone = Domain { shared: None, leader: rank, bound: tested.bound, step: tested.step };
-        let Some(number) = number else { return Some(alone) };
-        let (ranks, leader) = page.fitting();
+        let (number, (ranks, leader)) = match number {
+            _ if page.have_only_met(When::Init) => (place, page.all()),
+            Some(number) => (number, page.fitting()),
+            None => return Some(alone),
+        };
         if ranks < 2 {
             return None;
         }

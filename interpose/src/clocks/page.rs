@@ -17,8 +17,11 @@ use crate::base::pause::Pause;
 use crate::base::system;
 use crate::base::ticks;
 
-/// How long a rank waits in MPI_Init for the others to be done with the test, once each has used its time for it: then
-/// the ranks count as having clocks of their own.
+/// How long a rank waits in MPI_Init for the others to be done with the test, once each has used its time for it, which
+/// is .1 s at most: then the bound of their meeting is taken, also for the one that does not answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long where one has not even read its clock behind the meeting, or some clock was seen to step back: then the
+/// ranks count as having clocks of their own.
 const PATIENCE_FOR_OTHERS: Duration = Duration::from_secs(20);
 /// How long a rank waits for the one that makes the page to have given it memory.
 const PATIENCE_FOR_MEMORY: Duration = Duration::from_secs(20);
@@ -31,6 +34,8 @@ const LENGTH: u64 = PAGE + (CALLS * size_of::<Line>()) as u64;
 
 const ALL_CAME: u64 = 1;
 const GIVEN_UP: u64 = 2;
+/// A rank has not come to the end of the comparison: what is known is known from the meeting before.
+const MET: u64 = 3;
 
 mod line {
     pub const REGISTRATION: usize = 0;
@@ -42,8 +47,9 @@ mod word {
     /// Ranks that have the page, and those whose clocks agree.
     pub const REGISTERED: usize = 0;
     pub const FITTING: usize = 1;
-    /// u32::MAX less the lowest world rank of these.
+    /// u32::MAX less the lowest world rank of the latter, and of the former.
     pub const LOWEST: usize = 2;
+    pub const LOWEST_REGISTERED: usize = 4;
     /// 1 more than the number of the leader's method, once it has done what it has to do in Init.
     pub const READY: usize = 3;
 }
@@ -92,7 +98,8 @@ impl DomainPage {
     }
 
     /// Registers this rank: its number among those that have the page.
-    pub fn register(&self) -> u32 {
+    pub fn register(&self, rank: u32) -> u32 {
+        self.registration(word::LOWEST_REGISTERED).fetch_max(u64::from(u32::MAX - rank), Ordering::AcqRel);
         self.registration(word::REGISTERED).fetch_add(1, Ordering::AcqRel) as u32
     }
 
@@ -109,9 +116,17 @@ impl DomainPage {
 
     /// How many ranks have clocks that agree, and the lowest world rank of them.
     pub fn fitting(&self) -> (u32, u32) {
-        let [lowest, fitting] =
-            [word::LOWEST, word::FITTING].map(|word| self.registration(word).load(Ordering::Acquire));
-        (fitting as u32, u32::MAX - lowest as u32)
+        self.counted(word::FITTING, word::LOWEST)
+    }
+
+    /// How many ranks have the page, and the lowest world rank of them.
+    pub fn all(&self) -> (u32, u32) {
+        self.counted(word::REGISTERED, word::LOWEST_REGISTERED)
+    }
+
+    fn counted(&self, count: usize, lowest: usize) -> (u32, u32) {
+        let [count, lowest] = [count, lowest].map(|word| self.registration(word).load(Ordering::Acquire));
+        (count as u32, u32::MAX - lowest as u32)
     }
 
     /// The leader has done what it has to do in Init, by the method of this number.
@@ -131,7 +146,7 @@ impl DomainPage {
 
     /// States this rank's tick, before the ranks meet: behind the meeting it bounds how far their clocks are apart.
     pub fn state_tick(&self, when: When) {
-        let [.., earliest, latest] = self.results(when);
+        let [_, _, _, earliest, latest, ..] = self.results(when);
         let now = ticks::now();
         earliest.fetch_max(u64::MAX - now, Ordering::AcqRel);
         latest.fetch_max(now, Ordering::AcqRel);
@@ -141,14 +156,14 @@ impl DomainPage {
     /// the time since the first one stated its tick; it has stepped back where another stated a later one before.
     fn since_met(&self, when: When) -> Test {
         let now = ticks::now();
-        let [.., earliest, latest] = self.results(when).each_ref().map(|word| word.load(Ordering::Acquire));
+        let [_, _, _, earliest, latest, ..] = self.results(when).each_ref().map(|word| word.load(Ordering::Acquire));
         Test { bound: now.saturating_sub(u64::MAX - earliest), step: latest.saturating_sub(now) }
     }
 
-    /// Arrived, outcome, bound, the complement of the earliest tick and the latest one.
-    fn results(&self, when: When) -> [&AtomicU64; 5] {
-        let [arrived, outcome, bound, earliest, latest, ..] = self.page.line(line::TESTS[when as usize].1);
-        [arrived, outcome, bound, earliest, latest]
+    /// Arrived, outcome, bound, the complement of the earliest tick and the latest one; of the meeting how many have
+    /// read their clocks behind it, and the bound; the largest step.
+    fn results(&self, when: When) -> &Line {
+        self.page.line(line::TESTS[when as usize].1)
     }
 
     /// Compares this rank's clock with those of so many ranks, which have met, within the time for it: the largest
@@ -158,11 +173,15 @@ impl DomainPage {
     /// done.
     pub fn compare(&self, when: When, number: u32, ranks: u32, fits: impl FnOnce(), meanwhile: &dyn Fn()) -> u64 {
         let met = self.since_met(when);
-        let [arrived, outcome, bound, ..] = self.results(when);
+        let [arrived, outcome, bound, _, _, met_by, met_bound, steps] = self.results(when);
+        met_bound.fetch_max(met.bound, Ordering::AcqRel);
+        steps.fetch_max(met.step, Ordering::AcqRel);
+        met_by.fetch_add(1, Ordering::AcqRel);
         let exchanges = self.page.line(line::TESTS[when as usize].0);
         let pair = comparison::test(exchanges, number, ranks, Budget::for_ranks(ranks), meanwhile);
         bound.fetch_max(pair.bound.min(met.bound), Ordering::AcqRel);
         let step = pair.step.max(met.step);
+        steps.fetch_max(step, Ordering::AcqRel);
         if step == 0 {
             fits();
         }
@@ -174,17 +193,29 @@ impl DomainPage {
 
     /// The bound that all ranks have found together; `None`: not all of them have done so yet.
     pub fn bound(&self, when: When, ranks: u32) -> Option<u64> {
-        let [_, outcome, bound, ..] = self.results(when);
+        let [_, outcome, bound, _, _, _, met_bound, _] = self.results(when);
+        let found = match outcome.load(Ordering::Acquire) {
+            ALL_CAME => bound,
+            MET => met_bound,
+            _ => return None,
+        };
         // Any two differ by no more than both do from the first.
         let twice = if ranks > 2 { 2 } else { 1 };
-        (outcome.load(Ordering::Acquire) == ALL_CAME).then(|| bound.load(Ordering::Acquire).saturating_mul(twice))
+        Some(found.load(Ordering::Acquire).saturating_mul(twice))
+    }
+
+    /// True if the ranks have only met, and not all have come to the end of the comparison: all count as having one
+    /// clock.
+    pub fn have_only_met(&self, when: When) -> bool {
+        self.results(when)[1].load(Ordering::Acquire) == MET
     }
 
     /// Compares clocks ([`DomainPage::compare`]) and bounds them ([`DomainPage::bound`]), with a wait in between.
-    /// `None`: a rank did not come, on all of them alike.
+    /// `None`: a rank did not come, on all of them alike. Where it came and does not answer the bound is the meeting's.
     pub fn test(&self, when: When, number: u32, ranks: u32, fits: impl FnOnce(), meanwhile: &dyn Fn()) -> Option<Test> {
         let step = self.compare(when, number, ranks, fits, meanwhile);
-        let [arrived, outcome, ..] = self.results(when);
+        let [arrived, outcome, _, _, _, met_by, _, steps] = self.results(when);
+        let have_met = || met_by.load(Ordering::Acquire) == u64::from(ranks) && steps.load(Ordering::Acquire) == 0;
         let turn = &self.page.line(line::TESTS[when as usize].0)[0];
         // For as long as other pairs are at work.
         let at_work = || (turn.load(Ordering::Acquire), arrived.load(Ordering::Acquire));
@@ -195,6 +226,8 @@ impl DomainPage {
             meanwhile();
             if at_work() != seen {
                 (seen, since) = (at_work(), waited);
+            } else if waited - since > PATIENCE && have_met() {
+                settle(outcome, MET);
             } else if waited - since > PATIENCE_FOR_OTHERS {
                 break;
             }
@@ -254,10 +287,10 @@ mod tests {
             let opened: Vec<_> = (0..ranks).map(|_| scope.spawn(open)).collect();
             opened.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        let mut numbers: Vec<u32> = pages.iter().map(DomainPage::register).collect();
+        let mut numbers: Vec<u32> = (10..).zip(&pages).map(|(rank, page)| page.register(rank)).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, (0..ranks).collect::<Vec<_>>());
-        assert!(pages.iter().all(|page| page.registered() == ranks));
+        assert!(pages.iter().all(|page| page.registered() == ranks && page.all() == (ranks, 10)));
         pages[0].remove_name();
         assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
     }
@@ -307,10 +340,53 @@ mod tests {
         let folder = Folder::new("step");
         let page = DomainPage::open(&folder.0, 1).unwrap();
         page.state_tick(When::Init);
-        let [.., latest] = page.results(When::Init);
+        let [_, _, _, _, latest, ..] = page.results(When::Init);
         latest.fetch_add(1 << 50, Ordering::Relaxed);
         let step = page.compare(When::Init, 1, 2, || panic!("it does not fit"), &|| {});
         assert!(step > 1 << 49, "{step}");
+    }
+
+    /// A rank that is silent while it waits for its turn, until the others have gone on: all have the bound of their
+    /// meeting, it too.
+    #[test]
+    fn a_rank_that_does_not_answer_leaves_the_bound_of_the_meeting() {
+        let folder = Folder::new("silent");
+        let page = &DomainPage::open(&folder.0, 1).unwrap();
+        let ranks = 4;
+        (0..ranks).for_each(|_| page.state_tick(When::Init));
+        // The pairs before it are at work until it has looked once.
+        let (is_silent, through) = (std::sync::Barrier::new(2), std::sync::Barrier::new(ranks as usize));
+        let test = |number: u32, meanwhile: &dyn Fn()| page.test(When::Init, number, ranks, || {}, meanwhile);
+        let found: Vec<_> = std::thread::scope(|scope| {
+            let (is_silent, through, test) = (&is_silent, &through, &test);
+            let silent = scope.spawn(move || {
+                let once = std::cell::Cell::new(true);
+                test(3, &|| {
+                    if once.replace(false) {
+                        is_silent.wait();
+                        through.wait();
+                    }
+                })
+            });
+            let rank = |number: u32| {
+                scope.spawn(move || {
+                    if number == 0 {
+                        is_silent.wait();
+                    }
+                    let found = test(number, &|| {});
+                    through.wait();
+                    found
+                })
+            };
+            let others: Vec<_> = (0..3).map(rank).collect();
+            others.into_iter().chain([silent]).map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(page.have_only_met(When::Init));
+        let bounds: Vec<_> = found.iter().map(|test| test.map(|test| test.bound)).collect();
+        assert!(
+            bounds[0].is_some_and(|bound| bound > 0) && bounds.iter().all(|bound| *bound == bounds[0]),
+            "{bounds:?}"
+        );
     }
 
     /// Once a rank has given up waiting, one that comes after all does not count the test as done.
