@@ -2,8 +2,9 @@
 # Installs the MPI libraries and the tools that the tests need. Can be run again at any time: what is there is kept.
 #
 #   Debian packages   Open MPI 4, MPICH 4, Fortran, OTF2, Chromium, Slurm, two allocators, and not for the first tier
-#                     applications (tests/whole_programs/applications.rs), some 1 GB; need root or sudo
-#   PyPI wheels       MPICH 5, Open MPI 5 and Intel MPI, each in a virtual environment below target/mpi
+#                     applications (tests/whole_programs/applications.rs), 510 MB on Debian 12; need root or sudo
+#   PyPI wheels       MPICH 5, Open MPI 5 and Intel MPI, each in a virtual environment below target/mpi, which takes 920
+#                     MB with mpi4py, libclang and the readers
 #   mpi4py            beside each of them, and for the libraries that have no wheel of their own; its test-suite
 #   libclang          a PyPI wheel as well: reads their headers
 #   readers           what reads exports: otf2-tools of Debian; pyarrow, DuckDB, Perfetto's protobuf,
