@@ -8,7 +8,7 @@ use mpitrace_analysis::run::Need;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
 use mpitrace_source::options::TraceInput;
-use mpitrace_source::warn_if_incomplete;
+use mpitrace_source::{trace_files, warn_if_incomplete};
 use mpitrace_words::description::communicator_labels;
 use mpitrace_words::summary::Summary;
 use mpitrace_words::summary::grouped::{self, By, Sort};
@@ -61,7 +61,8 @@ fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let run = arguments.input.open(Need::Losses)?;
         let name = arguments.input.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ");
         let summary = Summary::new(&run, &name);
-        anyhow::Ok(summary.with_processes(&run.trace, &arguments.input.files))
+        // What `run` has kept lies beside the files, also where a folder or the name of several stands for them.
+        anyhow::Ok(summary.with_processes(&run.trace, &trace_files::named(&arguments.input.files)?))
     })?;
     if arguments.json {
         output::json(output, "summary", &summary)?;

@@ -1,8 +1,10 @@
 //! The summary of runs whose losses are known.
 
 use mpitrace_format::layout::{InterruptionEntry, PartnerEntry, interruption_flags, interruptions_by, partner};
+use mpitrace_format::samples::{Preempted, Samples, Taker};
 use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::{Value, json};
+use std::path::Path;
 
 use crate::support::{Folder, killed, mpitrace, plain};
 
@@ -537,4 +539,23 @@ fn shares_are_of_the_time_between_init_and_finalize() {
     assert!((number(&told["mpi_share"]["all"]) - 0.1).abs() < 1e-6, "{told:#}");
     assert_eq!(lines[0], "2 ranks, 600 ms: 10.0 % in MPI between Init and Finalize.");
     assert!(lines[1].ends_with("; MPI_Init 200 ms, MPI_Finalize 100 ms."), "{lines:#?}");
+}
+
+/// `run` has kept, beside the trace, which process took the processor of a rank.
+#[test]
+fn a_folder_and_the_name_of_several_files_stand_for_what_lies_beside_them_too() {
+    let folder = Folder::new();
+    let file = folder.trace(&imbalanced());
+    let job = mpitrace_format::file::job(Path::new(&file)).unwrap();
+    let taker = Taker { rank: None, name: "backup".to_owned(), user: "root".to_owned(), ns: 800_000_000 };
+    let preempted = vec![Preempted { rank: 1, ns: 900_000_000, takers: vec![taker] }];
+    let samples = Samples { job, preempted, ..Samples::default() };
+    std::fs::write(Samples::beside(Path::new(&file)), samples.encode()).unwrap();
+    let of_file = mpitrace(&["summary", &file, "--json"]).json();
+    assert_eq!(of_file["processes"][0]["processes"][0]["name"], "backup", "{of_file:#}");
+    let parent = Path::new(&file).parent().unwrap().to_str().unwrap();
+    let of_folder = mpitrace(&["summary", parent, "--json"]).json();
+    assert_eq!(of_folder["processes"], of_file["processes"]);
+    let said = mpitrace(&["summary", parent]).stdout;
+    assert!(said.contains("Rank 1 was preempted for 900 ms, mostly by `backup` (user root)."), "{said}");
 }
