@@ -13,6 +13,7 @@ pub mod calls;
 mod copy;
 #[cfg(test)]
 mod copy_tests;
+mod held;
 mod knot;
 pub mod look;
 mod moved;
@@ -36,6 +37,7 @@ mod verdict_tests;
 mod waits;
 
 pub use copy::{Copied, copy};
+pub use held::{held, held_by};
 pub use look::{Job, Look, with_records};
 pub use moved::{Moved, moved};
 pub use observer::Observer;

@@ -94,7 +94,7 @@ fn with_deaths(snapshot: &Snapshot, found: Option<Stuck>) -> Option<Stuck> {
 }
 
 /// True if a rank is where it makes no collective call any more.
-fn never_comes(rank: &RankNow) -> bool {
+pub(super) fn never_comes(rank: &RankNow) -> bool {
     matches!(rank.state, State::Finalize | State::Abort | State::Ended)
 }
 
@@ -104,7 +104,7 @@ fn waits_for_all(wait: &Wait) -> bool {
 }
 
 /// The other ranks of the messages that a rank waits for, each once; `None`: they are not all known.
-fn partners(snapshot: &Snapshot, rank: &RankNow) -> Option<Vec<u32>> {
+pub(super) fn partners(snapshot: &Snapshot, rank: &RankNow) -> Option<Vec<u32>> {
     let of = |message: &MessageWait| match message.partner {
         Partner::Rank(other) => Some(vec![other]),
         Partner::Any => {

@@ -2,6 +2,7 @@
 
 use mpitrace_trace::operations::{Mismatch, MismatchKind, MismatchedCall};
 
+use super::held_by;
 use super::snapshot::{CommunicatorNow, MessageWait, Partner, RankNow, Snapshot, State, Wait};
 use super::verdict::{StuckKind, verdict};
 
@@ -442,4 +443,33 @@ fn a_rank_that_has_not_called_init_is_the_cause_where_others_wait_in_it() {
     assert_eq!(verdict(&unseen, STUCK_S), None);
     let moved = RankNow { unmoved_s: 1.0, ..before(State::Computing, true) };
     assert_eq!(verdict(&with(moved), STUCK_S), None);
+}
+
+/// The ranks that a verdict on a trace holds for good.
+fn held(snapshot: &Snapshot) -> Vec<u32> {
+    held_by(snapshot, &verdict(snapshot, 0.0).expect("a verdict"))
+}
+
+#[test]
+fn ranks_that_do_not_go_on_whatever_others_do_are_held() {
+    // Ranks 0 and 1 wait for each other, rank 2 goes on.
+    let pair = job(vec![receives_from(0, 1, 7), receives_from(1, 0, 8), rank(2, State::Computing)], &[0; 3], &[0; 3]);
+    assert_eq!(held(&pair), [0, 1]);
+    // Rank 2 has called something else than ranks 0 and 1; rank 3 computes.
+    let inside = |number| inside(number, WORLD, 7);
+    let ranks = vec![inside(0), inside(1), inside(2), rank(3, State::Computing)];
+    let mismatched = Snapshot { mismatches: vec![mismatch(&[&[0, 1], &[2]])], ..job(ranks, &[8, 8, 8, 7], &[0; 4]) };
+    assert_eq!(held(&mismatched), [0, 1, 2]);
+    // The others wait for rank 3, which never comes.
+    assert_eq!(held(&without_3(in_finalize(3))), [3]);
+    // It waits for a message of a rank that has ended.
+    let over = job(vec![receives_from(0, 1, 7), in_finalize(1), rank(2, State::Computing)], &[0; 3], &[0; 3]);
+    assert_eq!(held(&over), [0, 1]);
+}
+
+#[test]
+fn a_rank_that_may_come_and_one_that_has_died_hold_no_other() {
+    for three in [rank(3, State::Computing), rank(3, State::OtherMpi), in_receive(3), rank(3, State::Dead)] {
+        assert_eq!(held(&without_3(three.clone())), [0; 0], "{three:?}");
+    }
 }

@@ -5,8 +5,10 @@
  *   exit      rank 1 exits without MPI_Finalize
  *   moving    rank 0 kills itself while all exchange
  *   hang      all wait for messages that nobody sends, until rank 0 kills itself
- * Of `hang` each rank stores in FOLDER/moved.RANK when it began to wait, and rank 0 in FOLDER/killed when it did so:
- * CLOCK_MONOTONIC_RAW, ns. */
+ *   pair      ranks 0 and 1 wait for messages of each other that neither sends, until rank 0 kills itself; the others
+ *             go on, each by itself
+ * Of `hang` and `pair` each rank that waits stores in FOLDER/moved.RANK when it began to wait, and rank 0 in
+ * FOLDER/killed when it did so: CLOCK_MONOTONIC_RAW, ns. */
 #include "report.h"
 
 #include <signal.h>
@@ -36,6 +38,14 @@ static void killed(int signal)
     kill(getpid(), SIGKILL);
 }
 
+/* The calls of a rank that needs no other one. */
+static void alone(int collectives)
+{
+    int mine = world_rank, theirs = 0;
+    if (collectives) MPI_Allreduce(&mine, &theirs, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+    else MPI_Sendrecv(&mine, 1, MPI_INT, 0, 1, &theirs, 1, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+}
+
 static void exchange(int collectives)
 {
     int mine = world_rank, theirs = 0;
@@ -59,13 +69,19 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return 0;
     }
-    if (world_rank == 0 && (!strcmp(how, "hang") || !strcmp(how, "moving"))) {
+    int is_pair = !strcmp(how, "pair"), hangs = !strcmp(how, "hang") || is_pair;
+    if (world_rank == 0 && (hangs || !strcmp(how, "moving"))) {
         signal(SIGALRM, killed);
         ualarm(600000, 0);
     }
-    if (!strcmp(how, "hang")) {
+    while (is_pair && world_rank > 1) {
+        alone(collectives);
+        usleep(1000);
+    }
+    if (hangs) {
+        int from = (world_rank + 1) % (is_pair ? 2 : world_size);
         store("moved", world_rank);
-        MPI_Recv(&mine, 1, MPI_INT, (world_rank + 1) % world_size, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&mine, 1, MPI_INT, from, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     if (world_rank == 1 && strcmp(how, "moving")) {
         /* So late that the others wait. */

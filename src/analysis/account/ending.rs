@@ -3,6 +3,8 @@
 //! A rank moves when it begins or ends a call of MPI. From the last movement of any rank of the job on, or of those
 //! that a verdict names, until it ended a rank hung.
 
+use std::collections::HashSet;
+
 use mpitrace_format::layout::{Anchor, state};
 use mpitrace_format::metadata;
 use serde::Serialize;
@@ -162,6 +164,7 @@ impl Hung {
 /// last movement counts; empty: that of all.
 pub(super) fn hung(trace: &Trace, clock: &Clock, ends: &[RankEnd], knot: &[u32]) -> Vec<Hung> {
     let begin = |index: usize| clock.of_part(index).nanoseconds(trace.parts[index].info().first_anchor.tick);
+    let knot: HashSet<u32> = knot.iter().copied().collect();
     let counts = |index: usize| knot.is_empty() || knot.contains(&trace.parts[index].rank());
     let last = |of: fn(&RankEnd) -> f64| {
         let all = ends.iter().enumerate().filter(|(index, _)| counts(*index));

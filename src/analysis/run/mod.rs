@@ -36,6 +36,9 @@ pub enum Need {
     Losses,
 }
 
+/// The ranks that held each other for good when a job was ended; none: no such ranks are known.
+pub type Held = fn(&Trace, &Operations, &Clock) -> Vec<u32>;
+
 /// A run, as far as it is made.
 #[derive(Debug)]
 pub struct Run {
@@ -45,6 +48,8 @@ pub struct Run {
     pub operations: Operations,
     /// The clocks of the ranks.
     pub clock: Clock,
+    held: Held,
+    knot: OnceLock<Vec<u32>>,
     partners: OnceLock<Partners>,
     messages: OnceLock<Messages>,
     waits: OnceLock<Vec<Vec<MessageWait>>>,
@@ -53,10 +58,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// Makes what is needed of a trace.
-    pub fn new(trace: Trace, need: Need) -> Run {
+    /// Makes what is needed of a trace. `held` finds the ranks since whose last movement all hung.
+    pub fn new(trace: Trace, need: Need, held: Held) -> Run {
         let (operations, clock) = rayon::join(|| Operations::new(&trace), || Clock::new(&trace));
-        let run = Run::of_parts(trace, operations, clock);
+        let run = Run::of_parts(trace, operations, clock, held);
         match need {
             Need::Operations => {}
             Need::Messages => drop(run.messages()),
@@ -66,12 +71,13 @@ impl Run {
         run
     }
 
-    /// A run with a clock of its own, as one that was estimated again.
-    pub fn of_parts(trace: Trace, operations: Operations, clock: Clock) -> Run {
+    fn of_parts(trace: Trace, operations: Operations, clock: Clock, held: Held) -> Run {
         Run {
             trace,
             operations,
             clock,
+            held,
+            knot: OnceLock::new(),
             partners: OnceLock::new(),
             messages: OnceLock::new(),
             waits: OnceLock::new(),
@@ -82,9 +88,19 @@ impl Run {
 
     /// Leaves out all repetitions but those with these numbers. Results that included the others are computed again.
     pub fn limited_to(self, repetitions: &Range<u64>) -> Run {
-        let Run { trace, mut operations, clock, .. } = self;
+        let Run { trace, mut operations, clock, held, .. } = self;
         operations.operations.iter_mut().for_each(|operation| operation.limit_to(repetitions));
-        Run::of_parts(trace, operations, clock)
+        Run::of_parts(trace, operations, clock, held)
+    }
+
+    /// The ranks that held each other for good when the job was ended, ascending: since their last movement ranks hung.
+    /// Empty: no such ranks are known, or the trace is complete.
+    pub fn knot(&self) -> &[u32] {
+        let found = || match self.trace.complete {
+            true => Vec::new(),
+            false => (self.held)(&self.trace, &self.operations, &self.clock),
+        };
+        self.knot.get_or_init(found)
     }
 
     /// The world ranks of partners in messages.
@@ -118,7 +134,8 @@ impl Run {
 
     /// The account of the ranks with these accounts of operations; without any it has the times of the ranks.
     pub fn account_of(&self, accounts: Vec<OperationAccount>) -> Account {
-        let made = Made { partners: self.partners(), messages: self.messages(), waits: self.waits(), knot: &[] };
+        let (partners, messages, waits, knot) = (self.partners(), self.messages(), self.waits(), self.knot());
+        let made = Made { partners, messages, waits, knot };
         Account::of_parts(&self.trace, &self.clock, &self.operations, accounts, &made)
     }
 

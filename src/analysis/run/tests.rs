@@ -28,7 +28,7 @@ fn written(folder: &tempfile::TempDir) -> PathBuf {
 
 fn run(need: Need) -> Run {
     let folder = tempfile::tempdir().unwrap();
-    Run::new(Trace::open(&[written(&folder)]).unwrap(), need)
+    Run::new(Trace::open(&[written(&folder)]).unwrap(), need, |_, _, _| Vec::new())
 }
 
 #[test]

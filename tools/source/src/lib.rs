@@ -22,7 +22,7 @@ mod untraced;
 
 pub use categorized::Categorized;
 pub use columns::{Counter, Ranks, RunTimes, ValueKind};
-pub use opened::{check_operation, open, open_trace, warn_if_incomplete};
+pub use opened::{check_operation, open, open_trace, run_of, warn_if_incomplete};
 pub use requests::own_work_text;
 pub use source::Source;
 pub use traced::Traced;

@@ -13,7 +13,12 @@ use crate::trace_files;
 /// # Errors
 /// No file; one that is not a trace, is damaged, or cannot be read. The message names it.
 pub fn open<P: AsRef<Path>>(files: &[P], need: Need) -> Result<Run> {
-    Ok(Run::new(open_trace(files)?, need))
+    Ok(run_of(open_trace(files)?, need))
+}
+
+/// The run of an opened trace, of which this is made.
+pub fn run_of(trace: Trace, need: Need) -> Run {
+    Run::new(trace, need, mpitrace_live::held)
 }
 
 /// Opens a trace of which nothing is to be made.

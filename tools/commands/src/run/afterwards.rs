@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use mpitrace_analysis::run::{Need, Run};
+use mpitrace_analysis::run::Need;
 use mpitrace_show::output::Style;
 use mpitrace_source::trace_files;
 use mpitrace_words::names::file_here;
@@ -26,7 +26,7 @@ pub fn summarize(traces: &[PathBuf]) {
         eprintln!("mpitrace: `mpitrace summary {name}` shows where the time went");
         return;
     }
-    let run = Run::new(trace, Need::Losses);
+    let run = mpitrace_source::run_of(trace, Need::Losses);
     let summary = Summary::new(&run, &name);
     // `jobs` reads the files of a run together.
     if let [path] = &files[..] {

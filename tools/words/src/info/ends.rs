@@ -37,12 +37,12 @@ pub struct EndFacts {
     pub hung_most_s: Option<f64>,
 }
 
-/// The ends of the ranks of an incomplete trace.
-pub fn all(trace: &Trace, clock: &Clock, operations: &Operations) -> Vec<EndFacts> {
+/// The ends of the ranks of an incomplete trace, of which these hold each other for good.
+pub fn all(trace: &Trace, clock: &Clock, operations: &Operations, knot: &[u32]) -> Vec<EndFacts> {
     if trace.complete {
         return Vec::new();
     }
-    let ranks = account::ranks(trace, clock, operations, &[]);
+    let ranks = account::ranks(trace, clock, operations, knot);
     let has_common_clock = clock.is_synchronised();
     let end = |(index, rank): (usize, &RankAccount)| {
         let init = trace.parts[index].info().first_anchor.tick;

@@ -257,7 +257,8 @@ impl Facts {
             if trace.complete { Snapshot::default() } else { place::snapshot(trace, operations, clock, &[]) };
         // A trace does not say for how long the ranks had been where they were.
         let stuck = live::verdict(&snapshot, 0.0);
-        let ends = ends::all(trace, clock, operations);
+        let knot = stuck.as_ref().map_or_else(Vec::new, |stuck| live::held_by(&snapshot, stuck));
+        let ends = ends::all(trace, clock, operations, &knot);
         let sum = |of_thread: fn(&mpitrace_format::layout::ThreadEntry) -> u64| -> u64 {
             trace.parts.iter().flat_map(|part| part.threads()).map(of_thread).sum()
         };
@@ -313,7 +314,7 @@ pub fn ended(run: &Run) -> Option<Ended> {
     }
     let snapshot = place::snapshot(trace, operations, clock, &[]);
     let stuck = live::verdict(&snapshot, 0.0);
-    Ended::new(&snapshot, stuck.as_ref(), &ends::all(trace, clock, operations))
+    Ended::new(&snapshot, stuck.as_ref(), &ends::all(trace, clock, operations, run.knot()))
 }
 
 /// The verdict in words. Deaths and the first mismatches have lines of their own.

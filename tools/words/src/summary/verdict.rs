@@ -304,7 +304,8 @@ fn why_late(account: &Account, most: &LatePartner) -> String {
 /// Which ranks did not move any more, and for how long.
 fn hung(account: &Account) -> String {
     let longest = account.ranks.iter().map(|rank| rank.hung.ns).fold(0.0, f64::max);
-    unmoved(&account.knot, longest)
+    let is_of_all = account.knot.len() >= account.ranks.len();
+    unmoved(if is_of_all { &[] } else { &account.knot }, longest)
 }
 
 /// `Ranks 0-1 began and ended no MPI call in the last 12.0 s`: `knot` are the ranks that a verdict names; without them
