@@ -4,7 +4,7 @@
 //! goes out is a trace file, and while the program runs its records in segments of the node's memory.
 //!
 //! The table (`src/functions`) declares every function once; `build/wrapper.rs` writes the exported functions from it.
-//! A call of a collective goes through `recorder`: `identity` finds its size and its operation, and two time
+//! A call of a collective goes through `recorder`: `operation` finds its size and its operation, and two time
 //! stamps go into the arrays of `record::buffer`. `job::lifecycle` starts at Init and ends at Finalize, where
 //! `job::output` writes the trace.
 
@@ -17,9 +17,9 @@ mod clocks;
 mod counters;
 mod exports;
 mod handles;
-mod identity;
 mod interruptions;
 mod job;
 mod mpi;
+mod operation;
 mod record;
 mod recorder;

@@ -12,7 +12,7 @@ const LAYERS: [&str; 12] = [
     "call_sites",
     "handles",
     "record",
-    "identity",
+    "operation",
     "counters",
     "clocks",
     "recorder",

@@ -57,7 +57,7 @@ pub enum Pattern {
     None,
 }
 
-/// The meaning of a call's message size: the rules of `interpose/src/identity/message_size.rs`, by what can be
+/// The meaning of a call's message size: the rules of `interpose/src/operation/message_size.rs`, by what can be
 /// concluded from their result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {

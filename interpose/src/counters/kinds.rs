@@ -10,7 +10,7 @@ use super::perf::Events;
 use super::source::{Counter, CounterKind, Plan, Source, Started, Wanted};
 use super::user_counters::UserCounters;
 use crate::base::entry::Entry;
-use crate::identity::registry;
+use crate::operation::registry;
 use crate::record::buffer::trace_buffer::TraceBuffer;
 
 /// The list, in the order of the columns. Before a call they are read from the last to the first, after it from the

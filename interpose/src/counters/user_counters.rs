@@ -13,7 +13,7 @@ use crate::base::lock::lock;
 use crate::base::log;
 use crate::base::ticks;
 use crate::counters::source::{CounterKind, Plan, Source, Started, Wanted};
-use crate::identity::registry;
+use crate::operation::registry;
 use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::ThreadRef;
 

@@ -6,7 +6,7 @@ use mpitrace_format::layout::communicator_flags as flags;
 
 use crate::base::program;
 use crate::exports::communicators::{Forward, Message, freeing, making, set_name};
-use crate::identity::{communicator_table, handle, registry};
+use crate::operation::{communicator_table, handle, registry};
 
 /// The handle that lies there, as wide as an address in every library; 0 for a null pointer.
 pub fn read(fh: usize) -> usize {

@@ -8,8 +8,8 @@ use std::ffi::c_int;
 use mpitrace_format::layout::communicator_flags as flags;
 
 use crate::exports::communicators::{Forward, Message, freeing, making, naming};
-use crate::identity::{communicator_table, handle};
 use crate::mpi::abi;
+use crate::operation::{communicator_table, handle};
 
 /// A call that makes a window of `comm`.
 pub fn made(message: Message<'_>, forward: Forward<'_>, comm: usize, win: usize) -> c_int {

@@ -24,10 +24,10 @@ mod generated {
     use crate::counters::mpi_t::of_program as tools_interface;
     use crate::exports::error_handlers::{self, Hidden};
     use crate::exports::{communicators, files, windows};
-    use crate::identity::datatype;
-    use crate::identity::message_size::Message;
     use crate::job::{lifecycle, sessions};
     use crate::mpi::{abi, large_count};
+    use crate::operation::datatype;
+    use crate::operation::message_size::Message;
     use crate::record::thread;
     use crate::recorder::activity::Activity;
     use crate::recorder::requests::array::{Array, Completed};

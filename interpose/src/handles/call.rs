@@ -13,7 +13,7 @@ use crate::call_sites::call_site;
 pub struct Key {
     /// The function that was called.
     pub function: Declared,
-    /// Handle of the communicator, as [`crate::identity::handle`] has it.
+    /// Handle of the communicator, as [`crate::operation::handle`] has it.
     pub communicator: usize,
     /// Handle of the data type; 0: the function has none, or one for each peer.
     pub datatype: usize,

@@ -9,7 +9,7 @@ use mpitrace_format::layout::{CommunicatorEntry, communicator_flags};
 use crate::base::entry::Entry;
 
 /// A communicator that this rank has met. Never freed, since other threads may still look at one that the program
-/// freed; but what held it holds another one later ([`crate::identity::bounds`]), so all of it is atomic.
+/// freed; but what held it holds another one later ([`crate::operation::bounds`]), so all of it is atomic.
 #[derive(Debug)]
 pub struct Communicator {
     number: AtomicU32,

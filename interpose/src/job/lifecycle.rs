@@ -12,7 +12,6 @@ use crate::base::ticks;
 use crate::base::{descriptor, first_on_node, log, mode, symbol, system};
 use crate::clocks::{self, Ranks};
 use crate::counters::mpi_t;
-use crate::identity::{communicator_table, datatype};
 use crate::job::agreement::Agreement;
 use crate::job::launcher::Job;
 use crate::job::run::{self, RUN, Run, World};
@@ -23,6 +22,7 @@ use crate::job::writers::Writers;
 use crate::job::{exit_writer, kept, output, output_name};
 use crate::mpi::collectives::Collectives;
 use crate::mpi::{Comm, abi, world};
+use crate::operation::{communicator_table, datatype};
 use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread;
 

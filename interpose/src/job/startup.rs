@@ -15,12 +15,12 @@ use crate::base::{first_on_node, kernel, log, mode, own_file, preloaded, system,
 use crate::call_sites::call_site;
 use crate::counters::source::Wanted;
 use crate::counters::{kinds, message_counters};
-use crate::identity::registry;
 use crate::interruptions::{quota, watch};
 use crate::job::run::{RUN, Run, World};
 use crate::job::settings::{PointToPoint, Settings};
 use crate::job::{kept, leftovers, metadata, output_name};
 use crate::mpi::{self, abi};
+use crate::operation::registry;
 use crate::record::buffer::trace_buffer::{self, TraceBuffer};
 use crate::record::thread::{self, messages, partners, waits};
 use crate::recorder::check;

@@ -15,7 +15,7 @@ use crate::base::mode;
 use crate::base::ticks;
 use crate::call_sites::call_site::{self, Distance};
 use crate::counters::message_counters;
-use crate::identity::registry;
+use crate::operation::registry;
 use crate::record::thread::{self, ThreadRef, Waiting, messages};
 
 /// A function of MPI and what a thread is doing in it.

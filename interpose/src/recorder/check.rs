@@ -19,8 +19,8 @@ use crate::base::memory::Line;
 use crate::clocks::{self, DomainPage};
 use crate::handles::call::Call;
 use crate::handles::call_cache::KnownOperation;
-use crate::identity::registry;
 use crate::mpi::abi;
+use crate::operation::registry;
 use crate::record::thread::{self, ThreadRef};
 
 static PAGE: OnceLock<&'static DomainPage> = OnceLock::new();

@@ -4,8 +4,8 @@ use std::ffi::c_int;
 
 use mpitrace_format::layout::{MOST_AWAITED, awaited};
 
-use crate::identity::handle;
 use crate::mpi::{Group, abi};
+use crate::operation::handle;
 use crate::recorder::messages::{communicator, partner};
 use crate::recorder::requests::request_partners::{Message, RequestPartners};
 use crate::recorder::waiting::{await_window, own_thread};

@@ -31,7 +31,7 @@ use crate::base::ticks;
 use crate::base::{mode, processor};
 use crate::handles::call::{Call, Share};
 use crate::handles::call_cache::KnownOperation;
-use crate::identity::operations;
+use crate::operation::operations;
 use crate::record::buffer::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use afterwards::{

@@ -12,8 +12,8 @@ use crate::base::hash::mix;
 use crate::base::lock::lock;
 use crate::base::{allocator, mode};
 use crate::handles::call_cache::KnownOperation;
-use crate::identity::registry;
 use crate::mpi::abi;
+use crate::operation::registry;
 use crate::record::thread;
 use crate::recorder::region::{Region, begin_region};
 

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use mpitrace_format::layout::{MOST_AWAITED, activity, awaited, message, partner};
 use mpitrace_functions::types::classes;
 
-use crate::identity::{datatype, handle};
 use crate::mpi::abi;
+use crate::operation::{datatype, handle};
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
 use crate::recorder::message_records::{self, came_from};
 use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, UNKNOWN, at_site, communicator, partner, replace, together};

@@ -41,7 +41,7 @@ fn variant(word: &str) -> String {
     word.split('_').map(capital).collect()
 }
 
-/// The `Size` that a rule counts. A new rule is a method in `interpose/src/identity/message_size.rs` and a word here.
+/// The `Size` that a rule counts. A new rule is a method in `interpose/src/operation/message_size.rs` and a word here.
 fn size(rule: &str) -> &'static str {
     match rule {
         "nothing" => "Nothing",

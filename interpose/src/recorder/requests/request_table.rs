@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::base::hash::FastMap;
-use crate::identity::registry;
+use crate::operation::registry;
 use crate::recorder::requests::few::Few;
 
 /// A table of requests. Whether it has any is known without its lock.

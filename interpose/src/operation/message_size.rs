@@ -13,9 +13,9 @@ use crate::base::width::Width;
 use crate::call_sites::call_site;
 use crate::handles::call::{ByPeer, Call, Declared, Key, Share, UNKNOWN_AMOUNTS};
 use crate::handles::communicator::Communicator;
-use crate::identity::amounts::{self, Passed};
-use crate::identity::{handle, registry};
 use crate::mpi::abi;
+use crate::operation::amounts::{self, Passed};
+use crate::operation::{handle, registry};
 use crate::record::thread::ThreadRef;
 
 pub struct Message<W> {

@@ -7,9 +7,9 @@ use mpitrace_functions::types::{self, classes};
 
 use crate::handles::call_cache::KnownType;
 use crate::handles::generation;
-use crate::identity::registry::{self, Datatype, Registry};
-use crate::identity::signature;
 use crate::mpi::{self, abi, constructor};
+use crate::operation::registry::{self, Datatype, Registry};
+use crate::operation::signature;
 use crate::record::thread::{self, ThreadRef};
 
 /// Asks MPI about a data type. The handle must be known to be one; of a derived one that the program may use from now

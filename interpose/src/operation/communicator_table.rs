@@ -8,17 +8,17 @@
 //!
 //! MPI is asked for as little as possible, and never while the registry is locked: nothing where the parent's ranks are
 //! the new one's too, one world rank for any other child of a parent whose ranks are all of this world, all world ranks
-//! ([`crate::identity::members`]) where the members make the key.
+//! ([`crate::operation::members`]) where the members make the key.
 
 use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
 
 use crate::base::hash::mix;
 use crate::handles::communicator::{Communicator, Group, Neighbours};
 use crate::handles::generation;
-use crate::identity::handle::{self, HandleKind};
-use crate::identity::members::{self, Members};
-use crate::identity::registry::{self, Registry};
 use crate::mpi::{Comm, abi};
+use crate::operation::handle::{self, HandleKind};
+use crate::operation::members::{self, Members};
+use crate::operation::registry::{self, Registry};
 
 /// Registers MPI_COMM_WORLD and MPI_COMM_SELF, at Init.
 pub fn start(rank: u32, size: u32) -> Option<()> {

@@ -24,7 +24,7 @@ use crate::base::hash::mix;
 use crate::handles::call::{Call, Declared};
 use crate::handles::communicator::{Communicator, Group, Neighbours};
 use crate::handles::generation;
-use crate::identity::registry::{self, Bounds, Description, Registry};
+use crate::operation::registry::{self, Bounds, Description, Registry};
 use crate::record::thread;
 
 /// As many communicators that were freed after calls on them keep their entries.

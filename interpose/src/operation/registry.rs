@@ -30,7 +30,7 @@ pub struct Registry {
     pub live: &'static TraceBuffer,
     pub communicators: FastMap<usize, &'static Communicator>,
     pub datatypes: FastMap<usize, Datatype>,
-    /// How often the same recipe has made a communicator, of [`crate::identity::bounds`] recipes at most.
+    /// How often the same recipe has made a communicator, of [`crate::operation::bounds`] recipes at most.
     pub recipes: FastMap<[u64; 2], u64>,
     pub operations: FastMap<Description, u32>,
     pub bounds: Bounds,

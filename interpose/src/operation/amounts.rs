@@ -10,8 +10,8 @@ use mpitrace_functions::types;
 use crate::base::width::Width;
 use crate::handles::call::Share;
 use crate::handles::communicator::{Communicator, Group, Neighbours};
-use crate::identity::datatype;
 use crate::mpi::abi;
+use crate::operation::datatype;
 use crate::record::thread::ThreadRef;
 
 /// Counts and data types as the program passes them: one of each, or arrays of them with an element for each rank.

@@ -11,9 +11,9 @@ use crate::handles::call::{ByPeer, Call, Key, Share};
 use crate::handles::call_cache::{KnownOperation, Lasts};
 use crate::handles::communicator::Communicator;
 use crate::handles::generation;
-use crate::identity::registry::{self, Description, Registry};
-use crate::identity::{communicator_table, datatype};
 use crate::mpi::abi;
+use crate::operation::registry::{self, Description, Registry};
+use crate::operation::{communicator_table, datatype};
 use crate::record::thread::{self, ThreadRef};
 
 /// The operation of a call; good until the thread makes another call. `None`: the tables cannot hold it.

@@ -10,8 +10,8 @@ use std::ffi::c_int;
 use std::ops::Range;
 
 use crate::base::hash::mix;
-use crate::identity::registry;
 use crate::mpi::{self, world};
+use crate::operation::registry;
 
 /// Ranks of a part of the world, and ranks that are looked for there: all that can be in it.
 const PART: u32 = 64;
