@@ -6,6 +6,7 @@
 
 mod blocks;
 mod decoded;
+mod derived;
 mod messages;
 mod opening;
 mod part;
@@ -28,9 +29,9 @@ use mpitrace_format::layout::{FileHeader, state};
 use decoded::Budget;
 
 pub use blocks::Records;
+pub use derived::ThreadRun;
 pub use messages::MessageRecord;
 pub use part::Part;
-pub use thread_runs::ThreadRun;
 pub use values::{Column, Cursor, Request};
 
 /// A run's trace: the parts of its ranks.

@@ -10,7 +10,7 @@ use mpitrace_format::packed::Numbering;
 use mpitrace_format::{metadata, strings};
 
 use super::decoded::Decoded;
-use super::thread_runs::Derived;
+use super::derived::Derived;
 
 /// No part has more sections: one of each kind. Each of them could be the whole part.
 pub(super) const MOST_SECTIONS: usize = 32;

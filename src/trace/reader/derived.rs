@@ -1,0 +1,57 @@
+//! Facts that follow from the tables of a part, and are found once for it.
+
+use mpitrace_format::layout::*;
+
+/// Records of one thread, one after the other.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_trace::reader::Trace;
+///
+/// let trace = Trace::open(&[path])?;
+/// let part = &trace.parts[0];
+/// // One thread has made all eleven calls, and none of them is a region.
+/// assert_eq!((part.thread_runs().len(), part.has_regions(), part.main_thread()), (1, false, 0));
+/// assert!(part.thread_run(10).is_some_and(|run| run.behind == 11 && !run.is_beside));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadRun {
+    /// The first record behind them.
+    pub behind: u64,
+    /// Interruptions of the thread are known.
+    pub is_watched: bool,
+    /// It is another thread than the one that called MPI_Init.
+    pub is_beside: bool,
+}
+
+/// Facts that follow from the tables of a part. To find them takes a pass over its runs and its operations.
+#[derive(Debug)]
+pub(super) struct Derived {
+    pub(super) thread_runs: Box<[ThreadRun]>,
+    pub(super) has_regions: bool,
+}
+
+impl Derived {
+    /// Of a part with these threads, runs and operations. `main_thread` is the thread that called `MPI_Init`.
+    pub(super) fn new(
+        threads: &[ThreadEntry],
+        runs: &[RunEntry],
+        operations: &[OperationEntry],
+        main_thread: u32,
+    ) -> Derived {
+        let is_watched = |thread: &ThreadEntry| {
+            matches!(thread.interruptions_by, interruptions_by::EVENT_PAGE | interruptions_by::RSEQ)
+        };
+        let mut behind = 0;
+        let run = |run: &RunEntry| {
+            behind += run.count;
+            let is_watched = threads.get(run.thread as usize).is_some_and(is_watched);
+            ThreadRun { behind, is_watched, is_beside: run.thread != main_thread }
+        };
+        let thread_runs = runs.iter().map(run).collect();
+        Derived { thread_runs, has_regions: operations.iter().any(OperationEntry::is_region) }
+    }
+}
