@@ -73,7 +73,7 @@ impl RankClock {
 fn others(header: &SegmentHeader) -> impl Iterator<Item = (u32, &ColumnEntry)> {
     let is_live = |column: &RecordColumn| column.packing == Packing::Live;
     let is_only_live = move |name| ON_DEMAND_COLUMNS.iter().any(|column| is_live(column) && column.live_name == name);
-    let others = &header.columns[LIVE_COLUMNS.len()..header.rank.columns as usize];
+    let others = header.columns.get(LIVE_COLUMNS.len()..header.rank.columns as usize).unwrap_or_default();
     (column::OTHERS..).zip(others.iter().filter(move |column| !is_only_live(name_of(&column.name))))
 }
 
