@@ -25,7 +25,7 @@ pub fn close(array: &Array, forward: impl FnOnce() -> c_int) -> c_int {
         }
     }
     // Before the call: behind it the handle may be another thread's new request.
-    let taken = Taken::of(array.handles().enumerate());
+    let taken = Taken::at_places(array.handles().enumerate());
     let result = forward();
     let is_gone = |place: usize| array.is_done() && abi::get().is_complete_request(array.handle(place));
     let gone = known.take_all().filter(|(place, _)| is_gone(*place));

@@ -241,8 +241,8 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// Those of these places and handles.
-    pub fn of(places: impl Iterator<Item = (usize, usize)> + Clone) -> Taken {
+    /// Takes the requests at these places that have these handles.
+    pub fn at_places(places: impl Iterator<Item = (usize, usize)> + Clone) -> Taken {
         Taken { requests: REQUESTS.claim(places.clone(), |_| true), prepared: PREPARED.claim(places, |_| true) }
     }
 
