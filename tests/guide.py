@@ -6,8 +6,7 @@ are followed that have edits. Of each section the `diff` blocks are made in a fr
 there. A section fails where an edit does not fit the sources in one place alone, or a command fails. A column may take
 no more than 3 files of the product and one line of documentation that is written by hand.
 
-The copy lies in target/tests/guide, and is built there; packages of others are those of the target directory, where
-cargo knows build directories (1.91). Needs mpicc and mpirun.
+The copy lies in target/tests/guide, and is built there. Needs mpicc and mpirun.
 """
 
 import os
@@ -111,7 +110,8 @@ def environment() -> dict[str, str]:
     built = WORK / "target"
     mpi = {name: "1" for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")}
     mpi |= {"OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
-    cargo = {"CARGO_TARGET_DIR": str(built), "CARGO_BUILD_BUILD_DIR": str(TARGET)}
+    # A build directory of its own: crates of the copy have the same file names as those of the sources.
+    cargo = {"CARGO_TARGET_DIR": str(built)}
     return os.environ | mpi | cargo | {"PATH": f"{built / 'checked'}:{os.environ['PATH']}"}
 
 

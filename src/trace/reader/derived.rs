@@ -3,20 +3,6 @@
 use mpitrace_format::layout::*;
 
 /// Records of one thread, one after the other.
-///
-/// ```
-/// # let folder = tempfile::tempdir()?;
-/// # let path = folder.path().join("app.mpitrace");
-/// # mpitrace_testing::synthetic::write_example(&path)?;
-/// use mpitrace_trace::reader::Trace;
-///
-/// let trace = Trace::open(&[path])?;
-/// let part = &trace.parts[0];
-/// // One thread has made all eleven calls, and none of them is a region.
-/// assert_eq!((part.thread_runs().len(), part.has_regions(), part.main_thread()), (1, false, 0));
-/// assert!(part.thread_run(10).is_some_and(|run| run.behind == 11 && !run.is_beside));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadRun {
     /// The first record behind them.

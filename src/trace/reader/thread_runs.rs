@@ -1,4 +1,18 @@
 //! Which thread made a record: found once for a part, and looked up for each call of each operation.
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("app.mpitrace");
+//! # mpitrace_testing::synthetic::write_example(&path)?;
+//! use mpitrace_trace::reader::Trace;
+//!
+//! let trace = Trace::open(&[path])?;
+//! let part = &trace.parts[0];
+//! // One thread has made all eleven calls, and none of them is a region.
+//! assert_eq!((part.thread_runs().len(), part.has_regions(), part.main_thread()), (1, false, 0));
+//! assert!(part.thread_run(10).is_some_and(|run| run.behind == 11 && !run.is_beside));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::derived::{Derived, ThreadRun};
 use super::part::Part;

@@ -25,13 +25,14 @@ const FOLDERS: [&str; 10] = [
 ];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 27] = [
+const ALLOWED: [(&str, &str); 28] = [
     ("src/functions/function.rs", "the reduction to which both groups bring the same amount"),
     ("src/trace/undone/mod.rs", "the functions that free a communicator, a window or a file"),
     ("src/trace/reader/mod.rs", "messages: where a rank ended"),
     ("src/live/snapshot.rs", "for what ranks wait that have no records yet"),
     ("src/live/place.rs", "where a rank is, outside of the recorded calls"),
     ("tools/words/src/places.rs", "messages: where a rank is"),
+    ("tools/words/src/ended.rs", "messages: how the job ended"),
     ("tools/words/src/summary/words.rs", "messages: parts of the time of a rank"),
     ("tools/commands/src/watch/screen.rs", "a message: how far the job came"),
     ("tools/commands/src/run/ending.rs", "messages: how the job ended"),
