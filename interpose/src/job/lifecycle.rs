@@ -256,6 +256,7 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
         if let (Some(_), Some(thread)) = (live, thread::current()) {
             thread.look_outside(enter.get(), interruption_flags::BETWEEN);
             enter.set(ticks::now());
+            thread.keep_processor_time(enter.get());
         }
         exit_writer::mark(run, state::FINALIZING);
         if let Some(live) = live {

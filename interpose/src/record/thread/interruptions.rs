@@ -31,7 +31,8 @@ impl ThreadRef {
         self.keep_processor_time(tick);
     }
 
-    fn keep_processor_time(self, tick: u64) -> ProcessorTime {
+    /// Stores the processor time that the last look has read as that at this tick.
+    pub fn keep_processor_time(self, tick: u64) -> ProcessorTime {
         let reading = ProcessorTime { ns: self.with_watch(|watch| watch.processor_ns()), tick };
         self.times().set_processor_time(reading);
         reading
