@@ -230,6 +230,7 @@ case $tier in
         ;;
     all)
         step "laboratory" laboratory
+        step "the guide, on a copy of the sources" tests/guide.py
         step "arm64 and a PMU, emulated" tests/machine/run.sh all
         step "other systems, and Open MPI 6" tests/systems/run.sh
         step "models, threads and memory" tests/unsafe.sh
