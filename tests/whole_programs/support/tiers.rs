@@ -5,16 +5,13 @@ use super::{Case, First, On, TARGET, Test};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use std::{env, fs};
 
 /// A file of tests.
 pub type Theme = (&'static str, &'static [Test]);
 
 type Libraries = BTreeMap<&'static str, Result<Arc<Mpi>, String>>;
-
-/// The time that ranks have for their end behind that of their launcher.
-const LATE: Duration = Duration::from_secs(10);
 
 /// Held by every test, and by one alone that loads the machine.
 static MACHINE: RwLock<()> = RwLock::new(());
@@ -169,11 +166,6 @@ fn runs(name: String, test: &'static Test, mpi: Arc<Mpi>) -> Trial {
             let (started, used) = (Instant::now(), children_s());
             let case = Case::new(&mpi, folder);
             (test.run)(&case);
-            // A launcher can end before the processes of its ranks do, which remove their segments last of all.
-            let until = Instant::now() + LATE;
-            while !case.segments.left().is_empty() && Instant::now() < until {
-                std::thread::sleep(Duration::from_millis(20));
-            }
             assert_eq!(case.segments.left(), Vec::<String>::new(), "live records are left behind");
             let mut seconds = SECONDS.lock().unwrap_or_else(PoisonError::into_inner);
             seconds.push((started.elapsed().as_secs_f64(), children_s() - used, name));
