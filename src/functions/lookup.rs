@@ -84,6 +84,7 @@ mod tests {
         }
         let names: BTreeSet<&str> = Function::all().map(|function| function.name).collect();
         assert_eq!(names.len(), Function::all().count(), "each function once");
+        assert_eq!(names.iter().filter(|name| name.ends_with("_init")).count(), 22);
     }
 
     #[test]
