@@ -558,9 +558,9 @@ pub fn write(path: &Path, ranks: &[SyntheticRank]) -> io::Result<()> {
     file::write_header(&file, header.job, header.world_size, parts, offset, complete)
 }
 
-/// Writes a trace to `path` for examples. Two ranks call MPI_Allreduce ten times, every 20 us from 1 ms on: rank 0 enters
-/// first, rank 1 500 ns later, and both leave 2,500 ns after the first entry. Before the sixth call they exchange a
-/// message for 300 ns; at last they start an MPI_Ibarrier and complete it after two tests.
+/// Writes a trace to `path` for examples. Two ranks call MPI_Allreduce ten times, every 20 us from 1 ms on: rank 0
+/// enters first, rank 1 500 ns later, and both leave 2,500 ns after the first entry. Before the sixth call they
+/// exchange a message for 300 ns; at last they start an MPI_Ibarrier and complete it after two tests.
 ///
 /// # Errors
 /// The file cannot be written.

@@ -1,6 +1,6 @@
 //! Each public function of the crates that others could use has an example that runs, and says its errors.
 //!
-//! Those crates deny what is `pub` and cannot be reached (`unreachable_pub`): so each `pub fn` of theirs counts.
+//! The three crates deny what is `pub` and cannot be reached (`unreachable_pub`): so each `pub fn` counts.
 
 use std::fs;
 

@@ -1,10 +1,10 @@
 #!/bin/bash
-# tests/cluster/deaths.sh COMPANION PLAN COMMAND...: on `head`, runs the command, with returned.c, once for each line of PLAN, and
-# has the nodes recover what it left. A line: FOLDER SENDER DELAY_S VARIABLES HOW RANK CALLS DELAY_US.
+# tests/cluster/deaths.sh COMPANION PLAN COMMAND...: on `head`, runs the command, with returned.c, once for each line of
+# PLAN, and has the nodes recover what it left. A line: FOLDER SENDER DELAY_S VARIABLES HOW RANK CALLS DELAY_US.
 #
-# FOLDER, of this try, gets left.NODE, what `recover --list --json` shows on each node that lives, and recovered.mpitrace. The ranks
-# read VARIABLES, `export NAME=VALUE...`, with `,` for a space, from FOLDER/settings. SENDER ends the job DELAY_S after a first rank
-# is there:
+# FOLDER, of this try, gets left.NODE, what `recover --list --json` shows on each node that lives, and
+# recovered.mpitrace. The ranks read VARIABLES, `export NAME=VALUE...`, with `,` for a space, from FOLDER/settings.
+# SENDER ends the job DELAY_S after a first rank is there:
 #
 #   rank       nobody does: a rank ends itself
 #   ranks      SIGKILL to all ranks

@@ -1,6 +1,6 @@
-//! Jobs on three virtual nodes that end at random moments, in MPI_Init, while they run and in each step of the end: each
-//! rank that left anything on its node is in the one trace that the nodes recover, or in a trace that ranks wrote, with
-//! each call that had returned. See tests/cluster/deaths.sh.
+//! Jobs on three virtual nodes that end at random moments, in MPI_Init, while they run and in each step of the end:
+//! each rank that left anything on its node is in the one trace that the nodes recover, or in a trace that ranks wrote,
+//! with each call that had returned. See tests/cluster/deaths.sh.
 //!
 //! A test tries each kind of end once, or `TESTS_SOAK` ends at random: `tests/run.sh --soak deaths`.
 

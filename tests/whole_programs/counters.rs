@@ -30,7 +30,7 @@ fn value(row: &DumpRow, name: &str) -> u64 {
     row.counters.get(name).copied().flatten().unwrap_or_else(|| panic!("no {name} in {row:?}"))
 }
 
-fn of<'r>(rows: &'r [DumpRow], function: &str) -> Vec<&'r DumpRow> {
+fn rows_of<'r>(rows: &'r [DumpRow], function: &str) -> Vec<&'r DumpRow> {
     rows.iter().filter(|row| row.function == function).collect()
 }
 
@@ -40,7 +40,7 @@ fn inside(case: &Case) {
     let outcome = case.launch(2, "inner.c").trace().run();
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let rows = outcome.trace.dump(&[]);
-    let (regions, calls) = (of(&rows, "iteration"), of(&rows, "MPI_Allreduce"));
+    let (regions, calls) = (rows_of(&rows, "iteration"), rows_of(&rows, "MPI_Allreduce"));
     assert_eq!((regions.len() as u64, calls.len() as u64), (2 * REPETITIONS, 2 * REPETITIONS));
     // In repetition k what the program adds there: k, and 1.
     for row in &regions {
@@ -78,7 +78,7 @@ fn inside(case: &Case) {
 fn kernel(case: &Case) {
     let outcome = traced(case, "inner.c", "task-clock,context-switches,page-faults,minor-faults");
     let rows = outcome.trace.dump(&[]);
-    let regions = of(&rows, "iteration");
+    let regions = rows_of(&rows, "iteration");
     assert_eq!(regions.len() as u64, 2 * REPETITIONS);
     for row in regions {
         let took = row.exit_ns.unwrap_or(0.0) - row.enter_ns;
@@ -96,7 +96,8 @@ fn kernel(case: &Case) {
         assert!(row.repetition % 4 == 2 || row.repetition < 4 || faults < PAGES, "{row:?}");
     }
     for rank in 0..2 {
-        let mut of_rank: Vec<&DumpRow> = of(&rows, "iteration").into_iter().filter(|row| row.rank == rank).collect();
+        let mut of_rank: Vec<&DumpRow> =
+            rows_of(&rows, "iteration").into_iter().filter(|row| row.rank == rank).collect();
         of_rank.sort_by_key(|row| row.repetition);
         for three in of_rank.windows(3) {
             // The readings of the clock lie outside of the row's time stamps, and between those of its neighbours. A
@@ -111,13 +112,14 @@ fn threads(case: &Case) {
     let trace = case.traced(2, "inner_threads.c");
     let rows = trace.dump(&[]);
     for thread in 0..4 {
-        let regions = of(&rows, &format!("thread {thread}")).into_iter().map(|row| (row.rank, value(row, "added")));
+        let regions =
+            rows_of(&rows, &format!("thread {thread}")).into_iter().map(|row| (row.rank, value(row, "added")));
         let regions: Vec<_> = regions.collect();
         let expected = 100 * (thread + 1);
         assert_eq!(regions.len(), 2 * 50);
         assert!(regions.iter().all(|(_, added)| *added == expected), "thread {thread}: {regions:?}");
     }
-    assert_eq!(of(&rows, "MPI_Barrier").len(), 2);
+    assert_eq!(rows_of(&rows, "MPI_Barrier").len(), 2);
 }
 
 fn roth(case: &Case) {
@@ -129,7 +131,7 @@ fn roth(case: &Case) {
     let lines: String = (0..12).flat_map(|k| [repetition(k, 0), repetition(k, 1)]).collect();
     assert_eq!(outcome.stdout, format!("rank 0: 2 and 2 metrics\nrank 1: 2 and 2 metrics\n{lines}"));
     let rows = outcome.trace.dump(&[]);
-    let regions = of(&rows, "roth_tracing");
+    let regions = rows_of(&rows, "roth_tracing");
     assert_eq!(regions.len(), 2 * 12);
     for row in regions {
         assert_eq!((value(row, "SENDS"), value(row, "RETRIES")), (1, row.repetition % 3), "{row:?}");
@@ -141,7 +143,7 @@ fn roth(case: &Case) {
 fn fortran(case: &Case) {
     let trace = case.traced(2, "inner_fortran.f90");
     let rows = trace.dump(&[]);
-    let regions = of(&rows, "from Fortran");
+    let regions = rows_of(&rows, "from Fortran");
     assert_eq!(regions.len(), 20);
     for row in regions {
         assert_eq!(value(row, "cells"), 100 * (row.repetition + 1), "{row:?}");
@@ -161,7 +163,7 @@ fn left_out(case: &Case) {
         assert_eq!(outcome.lines_with(&format!("{name} ")).len(), 1, "{name}: {}", outcome.stderr);
     }
     let rows = outcome.trace.dump(&[]);
-    assert!(of(&rows, "iteration").iter().any(|row| value(row, "page-faults") >= PAGES));
+    assert!(rows_of(&rows, "iteration").iter().any(|row| value(row, "page-faults") >= PAGES));
 }
 
 fn unknown(case: &Case) {
@@ -181,7 +183,7 @@ fn forked(case: &Case) {
     let outcome = traced(case, "forked.c", "task-clock");
     outcome.same_as(&plain);
     let rows = outcome.trace.dump(&[]);
-    let regions = of(&rows, "before the fork and after");
+    let regions = rows_of(&rows, "before the fork and after");
     assert_eq!(regions.len(), 2 * 3, "what the child does is not the rank's");
     assert!(regions.iter().all(|row| row.exit_ns.is_some() && value(row, "counted") == 1), "{regions:?}");
 }

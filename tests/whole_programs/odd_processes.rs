@@ -39,10 +39,27 @@ fn children(case: &Case) {
     case.traced(2, "children.c").info().assert_is(&[reduce.times(9)]);
 }
 
+/// Hydra of MPICH 5 kills a rank that has become another program with SIGKILL in 1 of 400 runs without the tracer: such
+/// a run is no test of the tracer, and is made again.
 fn replaced(case: &Case) {
+    const TRIES: usize = 10;
     let launch = || case.launch(2, "replaced.c").arg("/bin/true");
-    let traced = launch().trace().run();
-    traced.same_as(&launch().run());
+    let run = || {
+        let (traced, plain) = (launch().trace().run(), launch().run());
+        let was_killed =
+            [&traced, &plain].iter().any(|run| run.code == libc::SIGKILL) || !case.segments.left().is_empty();
+        (traced, plain, was_killed && case.mpi.name.starts_with("mpich5"))
+    };
+    let mut last = run();
+    for _ in 1..TRIES {
+        if !last.2 {
+            break;
+        }
+        case.segments.empty();
+        last = run();
+    }
+    let (traced, plain, _) = last;
+    traced.same_as(&plain);
     traced.trace.info().assert_is(&[want("MPI_Barrier", WORLD, 2).times(5)]);
 }
 

@@ -110,7 +110,7 @@ fn dies(case: &Case, how: &str) {
     // How is known where the kernel says so: since Linux 6.15 always.
     let first = done.lines_with("The job did not end normally: ")[0];
     let names_it = match how {
-        "abort" => first.contains("rank 1 ended it by MPI_Abort"),
+        "abort" => first.contains("rank 1 called MPI_Abort"),
         _ => first.contains("rank 1 "),
     };
     // On a busy machine both may have ended when they are looked at.

@@ -335,8 +335,8 @@ impl<'b> Block<'b> {
         times::take_lowest(&mut self.column(column::ENTER)?)
     }
 
-    /// The first of the positions, where each is one more than the one before; `None`: they are not, or so few that they
-    /// are stored as they are.
+    /// The first of the positions, where each is one more than the one before; `None`: they are not, or so few that
+    /// they are stored as they are.
     pub fn first_of_consecutive(&self) -> Option<u64> {
         match self.column(column::POSITION)?.split_first()? {
             (&scheme::COUNTED, rest) => self.numbering.counts(column::POSITION).only(rest),

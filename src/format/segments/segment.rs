@@ -42,8 +42,8 @@ use tables::{Tables, in_file, slice};
 
 /// The content of a segment, in the order in which a part stores it.
 ///
-/// `path` only names the segment in errors. Records that lie in `private` chunks count as lost unless `is_this_process` says that
-/// this process is the one that filled them.
+/// `path` only names the segment in errors. Records that lie in `private` chunks count as lost unless `is_this_process`
+/// says that this process is the one that filled them.
 ///
 /// # Errors
 /// It is no segment, of another version, or damaged.

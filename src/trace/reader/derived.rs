@@ -21,7 +21,7 @@ pub(super) struct Derived {
 }
 
 impl Derived {
-    /// Of a part with these threads, runs and operations. `main_thread` is the thread that called `MPI_Init`.
+    /// Finds them for a part with these threads, runs and operations. `main_thread` called `MPI_Init`.
     pub(super) fn new(
         threads: &[ThreadEntry],
         runs: &[RunEntry],

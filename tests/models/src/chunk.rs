@@ -149,7 +149,8 @@ impl Chunk {
     }
 }
 
-/// What `watch` reads of a file by system calls, a reader in the model reads word by word, in any order within a column.
+/// What `watch` reads of a file by system calls, a reader in the model reads word by word, in any order within a
+/// column.
 struct Reader<'c> {
     chunk: &'c Chunk,
     enter: u64,

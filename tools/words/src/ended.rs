@@ -62,8 +62,8 @@ impl Ended {
     }
 }
 
-/// The cause with the class of its verdict and its ranks, by the strength of the evidence: calls of `MPI_Abort`, ends
-/// that nobody else caused, the verdict on where the ranks were.
+/// The cause with the class of its verdict and its ranks, by the strength of the evidence: calls of `MPI_Abort`,
+/// crashes and exits of single ranks, the rank that ended before all others, the verdict on where the ranks were.
 fn cause(
     snapshot: &Snapshot,
     stuck: Option<&Stuck>,
@@ -74,8 +74,7 @@ fn cause(
     };
     let aborted = ranks_where(&|rank| rank.state == State::Abort);
     if !aborted.is_empty() {
-        let verb = if aborted.len() == 1 { "ended it" } else { "each ended it" };
-        return Some((format!("{} {verb} by MPI_Abort", text::named_ranks(&aborted)), None, aborted));
+        return Some((format!("{} called MPI_Abort", text::named_ranks(&aborted)), None, aborted));
     }
     if let Some(deaths) = places::deaths(snapshot) {
         let dead =

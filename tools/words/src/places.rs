@@ -173,8 +173,9 @@ pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
     let place = if of_message { "a call for messages".to_owned() } else { place };
     let of_all = at_the_mismatch(snapshot, stuck) == stuck.ranks.len();
     let what = match stuck.kind {
-        StuckKind::PointToPoint if stuck.sequence.is_none() => with_ranks(snapshot, &stuck.ranks, false),
-        StuckKind::MissingRank if stuck.sequence.is_none() => with_ranks(snapshot, &stuck.ranks, true),
+        StuckKind::PointToPoint | StuckKind::MissingRank if stuck.sequence.is_none() => {
+            with_ranks(snapshot, &stuck.ranks, true)
+        }
         StuckKind::EndlessLoop if of_message => format!("{ranks} {is} computing all the time"),
         StuckKind::MissingRank | StuckKind::PointToPoint => format!("{ranks} {has} not come to {place}: {}", places()),
         StuckKind::Mismatch if of_all => format!("the calls of {ranks} at {place} do not belong together"),
@@ -397,8 +398,8 @@ mod tests {
             rank(2, State::Computing, ""),
         ]);
         let sentences = [
-            (StuckKind::PointToPoint, &[0, 1][..], "point-to-point: rank 0 in MPI_Sendrecv, rank 1 in MPI_Recv"),
-            (StuckKind::PointToPoint, &[1], "point-to-point: rank 1 in MPI_Recv"),
+            (StuckKind::PointToPoint, &[0, 1][..], "point-to-point: rank 0 is in MPI_Sendrecv, rank 1 is in MPI_Recv"),
+            (StuckKind::PointToPoint, &[1], "point-to-point: rank 1 is in MPI_Recv"),
             (StuckKind::MissingRank, &[2], "missing-rank: rank 2 is computing"),
             (
                 StuckKind::MissingRank,

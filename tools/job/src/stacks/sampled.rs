@@ -66,7 +66,8 @@ impl Default for Tree {
 }
 
 impl Tree {
-    fn on(&mut self, below: u32, place: CodePlace) -> u32 {
+    /// The number of the node of a place above another node; where the tree is full that node.
+    fn node_above(&mut self, below: u32, place: CodePlace) -> u32 {
         let (next, nodes) = (self.nodes.len() as u32 + 1, &mut self.nodes);
         if let Some(known) = self.numbers.get(&(below, place.clone())) {
             return *known;
@@ -83,8 +84,8 @@ impl Tree {
     fn in_kernel(&mut self, stack: u32, address: Option<u64>) -> u32 {
         let place = |offset| CodePlace { module: self.kernel.clone(), offset };
         let (entry, inside) = (place(0), address.map(place));
-        let entered = self.on(stack, entry);
-        inside.map_or(entered, |inside| self.on(entered, inside))
+        let entered = self.node_above(stack, entry);
+        inside.map_or(entered, |inside| self.node_above(entered, inside))
     }
 
     /// The stack that two stacks have in common.
@@ -248,7 +249,7 @@ impl Sampled {
             places.push(place);
             registers = None;
         });
-        places.into_iter().rev().fold(EMPTY, |below, place| tree.on(below, place))
+        places.into_iter().rev().fold(EMPTY, |below, place| tree.node_above(below, place))
     }
 
     /// The samples that should have come by now fell into the kernel: at the page fault before them, else they wait for

@@ -85,7 +85,7 @@ fn a_call_of_mpi_abort_is_the_cause() {
     let mut ranks = ranks([(2500, "signal 15 (SIGTERM)"), (2501, "signal 15 (SIGTERM)")]);
     ranks[1].header.state = state::ABORTED;
     let (sentence, told) = first(&ranks);
-    assert_eq!(sentence, "The job did not end normally: rank 1 ended it by MPI_Abort.");
+    assert_eq!(sentence, "The job did not end normally: rank 1 called MPI_Abort.");
     assert_eq!(told["ranks"], json!([1]), "{told:#}");
 }
 

@@ -102,7 +102,7 @@ fn what_is_not_known_is_said() {
     assert_eq!(ran.code, 1);
     assert!(ran.stdout.contains("\nThis trace is incomplete: "), "{}", ran.stdout);
     let first = ran.stdout.lines().next();
-    assert_eq!(first, Some("The job did not end normally: rank 2 ended it by MPI_Abort."), "{}", ran.stdout);
+    assert_eq!(first, Some("The job did not end normally: rank 2 called MPI_Abort."), "{}", ran.stdout);
     let ran = mpitrace(&["summary", &folder.trace(&plain())]);
     assert!(ran.stdout.contains("time off the processor not known"), "{}", ran.stdout);
     assert!(ran.stdout.lines().count() <= 7, "{}", ran.stdout);
