@@ -409,3 +409,40 @@ fn without_loss(summary: &Summary, name: &str) -> Verdict {
     };
     Verdict { sentence, next: Some(format!("mpitrace stats {name}")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use mpitrace_analysis::account::{PartnerAccount, RankParts};
+
+    use super::*;
+
+    /// Ranks 0 and 1 of a second each: rank 0 is in point-to-point calls for 400 ms, for 350 of which rank 1 was late,
+    /// and off its processor for so many of those; so long they compute.
+    fn sentence(late_ms: f64, asleep_ms: f64, computing_ms: [f64; 2]) -> String {
+        let rank = |(rank, ms): (u32, f64)| {
+            let mut parts = RankParts::default();
+            parts[RankPart::Computing] = 1e6 * ms;
+            parts[RankPart::PointToPoint] = if rank == 0 { 4e8 } else { 0.0 };
+            RankAccount { rank, wall_ns: 1e9, parts, ..RankAccount::default() }
+        };
+        let partners = vec![PartnerAccount { rank: 0, partner: Some(1), ns: 1.0, ..PartnerAccount::default() }];
+        let off = Off { asleep: 1e6 * asleep_ms, ..Off::default() };
+        let late_partners = vec![LatePartner { late: 1, rank: Some(0), ns: 1e6 * late_ms, off }];
+        let ranks = (0..).zip(computing_ms).map(rank).collect();
+        point_to_point(&Account { ranks, partners, late_partners, ..Account::default() })
+    }
+
+    #[test]
+    fn why_a_rank_is_in_point_to_point_calls_is_said() {
+        let whole = "In point-to-point calls rank 0 waits for rank 1 (350 ms), ";
+        assert_eq!(sentence(350.0, 0.0, [300.0, 700.0]), format!("{whole}which computes longer: give it less work."));
+        assert_eq!(sentence(350.0, 0.0, [10.0, 700.0]), format!("{whole}which computes meanwhile."));
+        assert_eq!(
+            sentence(350.0, 300.0, [300.0, 300.0]),
+            format!("{whole}300 ms of it since that one slept: find the sleep, lock or file.")
+        );
+        // Not for most of the time.
+        let plain = "Rank 0 is 40.0 % of its time in point-to-point calls that can wait, mostly for rank 1.";
+        assert_eq!(sentence(150.0, 150.0, [300.0, 300.0]), plain);
+    }
+}
