@@ -25,7 +25,7 @@ const FOLDERS: [&str; 10] = [
 ];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 28] = [
+const ALLOWED: [(&str, &str); 29] = [
     ("src/functions/function.rs", "the reduction to which both groups bring the same amount"),
     ("src/trace/undone/mod.rs", "the functions that free a communicator, a window or a file"),
     ("src/trace/reader/mod.rs", "messages: where a rank ended"),
@@ -34,6 +34,7 @@ const ALLOWED: [(&str, &str); 28] = [
     ("tools/words/src/places.rs", "messages: where a rank is"),
     ("tools/words/src/ended.rs", "messages: how the job ended"),
     ("tools/words/src/summary/words.rs", "messages: parts of the time of a rank"),
+    ("tools/words/src/summary/verdict.rs", "a message: parts of the time of a rank"),
     ("tools/commands/src/watch/screen.rs", "a message: how far the job came"),
     ("tools/commands/src/run/ending.rs", "messages: how the job ended"),
     ("tools/commands/src/run/failed_end.rs", "messages: a job that failed in MPI_Finalize"),

@@ -31,31 +31,31 @@ impl StoredRecord for OwnRecord {
 
     #[inline(always)]
     fn enter_word(&self) -> &AtomicU64 {
-        // SAFETY: as said above.
+        // SAFETY: the calling thread's own state, and the record lies in its chunk.
         unsafe { AtomicU64::from_ptr((*self.thread.0.as_ptr()).columns.enter.add(self.record)) }
     }
 
     #[inline(always)]
     fn duration_word(&self) -> &AtomicU32 {
-        // SAFETY: as said above.
+        // SAFETY: the calling thread's own state, and the record lies in its chunk.
         self.short(unsafe { (*self.thread.0.as_ptr()).columns.duration })
     }
 
     #[inline(always)]
     fn position_word(&self) -> &AtomicU32 {
-        // SAFETY: as said above.
+        // SAFETY: the calling thread's own state, and the record lies in its chunk.
         self.short(unsafe { (*self.thread.0.as_ptr()).columns.position })
     }
 
     #[inline(always)]
     fn repetition_word(&self) -> &AtomicU32 {
-        // SAFETY: as said above.
+        // SAFETY: the calling thread's own state, and the record lies in its chunk.
         self.short(unsafe { (*self.thread.0.as_ptr()).columns.repetition })
     }
 
     #[inline(always)]
     fn operation_word(&self) -> &AtomicU32 {
-        // SAFETY: as said above.
+        // SAFETY: the calling thread's own state, and the record lies in its chunk.
         self.short(unsafe { (*self.thread.0.as_ptr()).columns.operation })
     }
 }
@@ -102,7 +102,7 @@ impl ThreadRef {
         if self.extended() & chunk_flags::ALGORITHM == 0 {
             return false;
         }
-        // SAFETY: as said above; the column has memory.
+        // SAFETY: the calling thread's own state, and the record lies in its chunk; the column has memory.
         unsafe {
             let thread = self.0.as_ptr();
             (*thread).columns.algorithm.add(record.0).write(self.algorithm());
