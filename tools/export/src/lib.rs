@@ -2,8 +2,6 @@
 //! with the results that belong to them. What goes out are files and streams in formats of other tools, and record
 //! batches in memory; Arrow and Parquet are known here alone.
 
-#![allow(missing_docs, reason = "fields and methods whose names say it all")]
-
 #[cfg(feature = "columns")]
 mod arrow;
 pub mod call_columns;

@@ -21,11 +21,14 @@ pub struct MessageRows<'t> {
     pub functions: Vec<Vec<String>>,
 }
 
+/// A recorded message call, with the texts and numbers that a row of an export has.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageRow<'r> {
     /// The rank that made it.
     pub rank: u32,
+    /// What the rank recorded of it.
     pub call: &'r MessageCall,
+    /// Name of the MPI function.
     pub function: &'r str,
     communicator: Option<&'r str>,
     bytes: Option<u64>,

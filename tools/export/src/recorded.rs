@@ -14,6 +14,7 @@ pub struct RecordedColumns<'t> {
 }
 
 impl<'t> RecordedColumns<'t> {
+    /// The columns of a part.
     pub fn new(part: &'t Part) -> RecordedColumns<'t> {
         let columns = ON_DEMAND_COLUMNS.map(|column| part.recorded(&column));
         RecordedColumns { columns, waits_are_stamped: part.waits_are_stamped() }
@@ -25,17 +26,24 @@ impl<'t> RecordedColumns<'t> {
 pub enum RecordedValue {
     /// Nanoseconds.
     Ns(f64),
+    /// A count or another number without a unit.
     Number(u64),
+    /// A rank of MPI_COMM_WORLD.
     WorldRank(u32),
+    /// An algorithm inside the MPI library.
     Algorithm(Algorithm),
 }
 
 /// The values of a call.
 #[derive(Clone, Copy)]
 pub struct Recorded<'a> {
+    /// The columns of the part that has the record.
     pub columns: &'a RecordedColumns<'a>,
+    /// Clock of the rank, by which ticks become nanoseconds.
     pub clock: &'a RankClock,
+    /// World ranks by the numbers that records have for them.
     pub partners: &'a Partners,
+    /// Whether the algorithms of the operation are seen.
     pub seen: &'a Seen,
     /// Index of the part.
     pub part: usize,
@@ -43,6 +51,7 @@ pub struct Recorded<'a> {
     pub record: usize,
     /// True if a request stands for the calls of its operation.
     pub of_request: bool,
+    /// True if the record is a region of the program, not an MPI call.
     pub is_region: bool,
 }
 

@@ -16,26 +16,38 @@ use serde::{Serialize, Serializer};
 
 use crate::recorded::{Recorded, RecordedColumns, RecordedValue};
 
+/// A call of a rank, with what is known of it.
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
+    /// Rank in MPI_COMM_WORLD.
     pub rank: u32,
+    /// Number of the thread in its rank, from 0.
     pub thread: u32,
+    /// Number of the operation.
     pub operation: u32,
+    /// Number of the repetition in its operation, from 0.
     pub repetition: u64,
+    /// Name of the MPI function.
     pub function: &'a str,
+    /// Name of the communicator.
     pub communicator: &'a str,
     /// This rank's own message size.
     pub bytes: Option<u64>,
+    /// Root rank in the communicator; `None`: the function has no root.
     pub root: Option<i32>,
+    /// Global time of the entry, ns from the start of the trace.
     pub enter_ns: f64,
-    /// `None`: it did not return.
+    /// Global time of the exit, ns from the start of the trace. `None`: it did not return.
     pub exit_ns: Option<f64>,
     /// The half width of the 95 % interval of the entry.
     pub error_ns: Option<f64>,
+    /// Values of the columns that not every record has.
     pub recorded: Recorded<'a>,
     /// True if the tracer itself may have delayed the call.
     pub perturbed: bool,
+    /// Parts of the call's run time, ns.
     pub account: CallAccount,
+    /// Values of the trace's counters.
     pub counters: Counters<'a>,
     /// Where the trace has it.
     pub place: Place,
@@ -49,6 +61,7 @@ pub struct Counters<'a> {
     record: usize,
 }
 
+/// Where the record of a call is stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Index of the part.
@@ -59,6 +72,7 @@ pub struct Place {
     pub row: usize,
 }
 
+/// Which calls of a trace are wanted; the default is all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection {
     /// Only those of this operation.
@@ -71,10 +85,15 @@ pub struct Selection {
 
 /// The calls of a trace.
 pub struct Calls<'t> {
+    /// The opened run.
     pub traced: &'t Traced,
+    /// Its trace.
     pub trace: &'t Trace,
+    /// Its global clock.
     pub clock: &'t Clock,
+    /// Its operations and their repetitions.
     pub operations: &'t Operations,
+    /// Rule by which repetitions get a category.
     pub rule: Rule,
     /// The counters of the trace; a rank may lack one of them.
     pub counter_names: Vec<String>,
@@ -99,6 +118,7 @@ struct Columns<'t> {
 }
 
 impl<'t> Calls<'t> {
+    /// The calls of an opened run, with the default rule of categories.
     pub fn new(traced: &'t Traced) -> Calls<'t> {
         let Run { trace, operations, clock, .. } = &traced.run;
         let values: Vec<Vec<(String, Column)>> =
@@ -136,6 +156,7 @@ impl<'t> Calls<'t> {
         }
     }
 
+    /// The calls with categories by another rule.
     pub fn with_rule(self, rule: Rule) -> Self {
         Calls { rule, ..self }
     }

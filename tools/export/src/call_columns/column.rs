@@ -12,11 +12,14 @@ use crate::rows::{Calls, Row};
 
 /// A column of the calls.
 pub struct CallColumn {
+    /// Name of the column, as every format has it.
     pub name: &'static str,
+    /// Kind of its values, which decides the type that a typed format stores.
     pub kind: Kind,
     pub(super) source: Source,
     /// True if every call has a value.
     pub is_always_known: bool,
+    /// True if the column is in exports; false if only the table of `dump` shows it.
     pub is_data: bool,
     /// Only calls with a request have it.
     pub is_of_request: bool,
@@ -76,40 +79,53 @@ impl CallColumn {
         }
     }
 
+    /// Declares that every call has a value.
     pub const fn always_known(self) -> CallColumn {
         CallColumn { is_always_known: true, ..self }
     }
 
+    /// Declares that only calls with a request have a value.
     pub const fn of_request(self) -> CallColumn {
         CallColumn { is_of_request: true, ..self }
     }
 
+    /// Declares the column a metric in the long form of CSV.
     pub const fn in_long_csv(self) -> CallColumn {
         CallColumn { is_metric: true, ..self }
     }
 
+    /// Declares that a timeline shows the value beside a call.
     pub const fn beside(self) -> CallColumn {
         CallColumn { is_beside: true, ..self }
     }
 
+    /// Declares that the table of `dump` shows the column, at least `width` characters wide.
     pub const fn in_table(self, width: fn(&Calls) -> usize) -> CallColumn {
         CallColumn { width: Some(width), ..self }
     }
 
+    /// Sets the order in which a narrow table leaves the column out: the largest `spare` first.
     pub const fn spare(self, spare: u8) -> CallColumn {
         CallColumn { spare, ..self }
     }
 }
 
+/// Kind of the values of a column.
 #[derive(Clone, Copy)]
 pub enum Kind {
+    /// A whole number from 0 to 2^32 - 1.
     U32,
+    /// A whole number from 0 to 2^64 - 1.
     U64,
+    /// A whole number that may be negative.
     I32,
+    /// A floating-point number; times are in nanoseconds.
     Real,
+    /// True or false.
     Flag,
     /// A text of the operation with this number.
     OfOperation(fn(&Operations, usize) -> &str),
+    /// An algorithm inside the MPI library, a text by its name.
     Algorithm,
 }
 
@@ -117,12 +133,19 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value<'a> {
+    /// The call has no value, or it is not known.
     Unknown,
+    /// A whole number.
     Number(u64),
+    /// A whole number that may be negative.
     Signed(i32),
+    /// A floating-point number; times are in nanoseconds.
     Real(f64),
+    /// True or false.
     Flag(bool),
+    /// A text.
     Text(&'a str),
+    /// An algorithm inside the MPI library; serialised as the text of its name.
     #[serde(serialize_with = "as_text")]
     Algorithm(Algorithm),
 }

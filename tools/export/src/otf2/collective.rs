@@ -2,6 +2,7 @@
 
 use mpitrace_functions::{Function, Pattern, Size};
 
+/// A collective operation as OTF2 knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collective {
     /// `OTF2_CollectiveOp`.
