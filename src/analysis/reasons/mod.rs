@@ -97,6 +97,7 @@ impl Off {
         ]
     }
 
+    #[inline]
     pub(crate) fn due_to(&self, reason: Because) -> f64 {
         self.reasons().into_iter().find(|(because, _)| *because == reason).map_or(0.0, |(_, ns)| ns)
     }

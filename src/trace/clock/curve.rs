@@ -91,12 +91,14 @@ impl Curve {
     }
 
     /// Ticks from `zero` of the reference clock to when the local clock shows `local`.
+    #[inline]
     pub fn since(&self, zero: u64, local: u64) -> f64 {
         let local = self.scale.apply(local);
         local.wrapping_add_signed(self.base).wrapping_sub(zero) as i64 as f64 + self.offset(local)
     }
 
     /// How many ticks of the reference pass while the local clock, at `local`, makes one.
+    #[inline]
     pub fn pace(&self, local: u64) -> f64 {
         if let Some(pace) = self.steady_pace() {
             return pace;
@@ -105,6 +107,7 @@ impl Curve {
     }
 
     /// The pace, where it is the same at all times.
+    #[inline]
     pub(crate) fn steady_pace(&self) -> Option<f64> {
         self.knots.is_empty().then_some(1.0 + self.scale.skew)
     }

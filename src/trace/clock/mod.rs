@@ -246,6 +246,7 @@ pub(crate) struct SteadyClock {
 
 impl SteadyClock {
     /// As [`RankClock::duration_ns`].
+    #[inline]
     pub(crate) fn duration_ns(self, from: u64, to: u64) -> f64 {
         to.wrapping_sub(from) as i64 as f64 * self.pace * self.period_ns
     }
@@ -258,11 +259,13 @@ impl RankClock {
     }
 
     /// Global time of a tick of this rank, ns.
+    #[inline]
     pub fn nanoseconds(&self, tick: u64) -> f64 {
         self.curve.since(self.zero, tick) * self.period_ns
     }
 
     /// So many ticks, ns.
+    #[inline]
     pub fn ticks_ns(&self, ticks: u64) -> f64 {
         ticks as f64 * self.period_ns
     }
@@ -273,6 +276,7 @@ impl RankClock {
     }
 
     /// From one tick of this rank to another, ns; negative if `to` lies before `from`.
+    #[inline]
     pub fn duration_ns(&self, from: u64, to: u64) -> f64 {
         // One pace for both: what lies between is short against what a rate needs to change.
         SteadyClock { pace: self.curve.pace(from), period_ns: self.period_ns }.duration_ns(from, to)

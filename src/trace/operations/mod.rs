@@ -215,11 +215,13 @@ impl OperationKey {
 
 impl Operation {
     /// The records of the `row`-th repetition, one for each of `parts`.
+    #[inline]
     pub fn records(&self, row: usize) -> RepetitionRow<'_> {
         self.rows.row(row)
     }
 
     /// True if every rank finished and kept the `row`-th repetition.
+    #[inline]
     pub fn is_complete(&self, row: usize) -> bool {
         self.complete.is_complete(row)
     }

@@ -31,6 +31,7 @@ pub struct RepetitionRow<'o> {
 
 impl<'o> RepetitionRow<'o> {
     /// The index of the record of a member in its part, or [`super::NO_RECORD`].
+    #[inline]
     pub fn get(self, member: usize) -> u32 {
         // Only listed records can be NO_RECORD, and they have the offset 0.
         self.records[member] + self.offset
@@ -78,6 +79,7 @@ impl Rows {
         self.chunks.last().map_or(0, |chunk| chunk.start + chunk.count)
     }
 
+    #[inline]
     pub(super) fn row(&self, row: usize) -> RepetitionRow<'_> {
         let chunk = match &self.chunks[..] {
             [one] => one,

@@ -19,6 +19,7 @@ use super::part::Part;
 
 impl Part {
     /// The records by thread, in their order.
+    #[inline]
     pub fn thread_runs(&self) -> &[ThreadRun] {
         &self.derived().thread_runs
     }
@@ -33,6 +34,7 @@ impl Part {
     }
 
     /// True if some of its records are of regions of the program.
+    #[inline]
     pub fn has_regions(&self) -> bool {
         self.derived().has_regions
     }
@@ -47,6 +49,7 @@ impl Part {
         self.threads().iter().position(|thread| thread.tid == pid).unwrap_or(0) as u32
     }
 
+    #[inline]
     fn derived(&self) -> &Derived {
         self.derived.get_or_init(|| Derived::new(self.threads(), self.runs(), self.operations(), self.main_thread()))
     }
