@@ -7,12 +7,12 @@
 
 use crate::interruptions::Group;
 use crate::support::companion::{self, mpitrace};
-use crate::support::{Case, TARGET, Test, Trace};
+use crate::support::soak::{self, Soak, Table};
+use crate::support::{Case, Test, Trace};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
-use std::{env, fs};
 
 pub const TESTS: &[Test] = &[
     test("a_rank_late_in_2_percent", |case| tries(case, &SCENARIOS[0])),
@@ -136,23 +136,34 @@ struct Sums {
     differences: Vec<f64>,
 }
 
-static SUMS: Mutex<BTreeMap<&str, Sums>> = Mutex::new(BTreeMap::new());
-static LIBRARIES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+impl soak::Sums for Sums {
+    fn add(&mut self, more: &Sums) {
+        self.tries += more.tries;
+        self.right += more.right;
+        self.denied += more.denied;
+        self.busy += more.busy;
+        self.differences.extend(&more.differences);
+    }
 
-/// How often each scenario is tried in a soak.
-fn soak() -> Option<usize> {
-    let number = env::var("TESTS_SOAK").ok()?;
-    Some(number.parse().unwrap_or_else(|_| panic!("TESTS_SOAK={number} is not a number of tries")))
+    fn cells(&self) -> Vec<String> {
+        let close = self.differences.iter().filter(|difference| **difference <= 0.05).count();
+        // Of what has no time to be held against the program's there is no difference.
+        let close = if self.differences.is_empty() { String::new() } else { close.to_string() };
+        let [tries, right, denied, busy] = [self.tries, self.right, self.denied, self.busy].map(|sum| sum.to_string());
+        vec![tries, right, denied, close, busy]
+    }
 }
 
+static SOAK: Soak<Sums> = Soak::new();
+
 fn tries(case: &Case, scenario: &Scenario) {
-    let wanted = soak().unwrap_or(TRIES);
-    let needed = if soak().is_some() { wanted * 95 / 100 } else { RIGHT };
+    let wanted = soak::tries().unwrap_or(TRIES);
+    let needed = if soak::tries().is_some() { wanted * 95 / 100 } else { RIGHT };
     let (mut sums, mut wrong) = (Sums::default(), Vec::new());
     for number in 0..MOST * wanted {
         // Outside of a soak no more than it takes to decide.
         let decided = sums.right >= needed || sums.tries - sums.right > wanted - needed;
-        if sums.tries == wanted || soak().is_none() && decided {
+        if sums.tries == wanted || soak::tries().is_none() && decided {
             break;
         }
         let folder = case.folder.join(format!("try{number}"));
@@ -183,15 +194,7 @@ fn tries(case: &Case, scenario: &Scenario) {
             let _ = fs::remove_dir_all(folder);
         }
     }
-    LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner).insert(case.mpi.name.to_owned());
-    let mut all = SUMS.lock().unwrap_or_else(PoisonError::into_inner);
-    let sum = all.entry(scenario.name).or_default();
-    sum.tries += sums.tries;
-    sum.right += sums.right;
-    sum.denied += sums.denied;
-    sum.busy += sums.busy;
-    sum.differences.extend(&sums.differences);
-    drop(all);
+    SOAK.add(case, scenario.name, &sums);
     let wrong = wrong.join("\n");
     // Where the machine was too busy for most tries, as large a share of the others.
     let needed = needed.min(sums.tries * needed / wanted);
@@ -474,20 +477,13 @@ fn algorithm(case: &Case) {
 
 /// In a soak, the table of docs/developers/measurements/causes.txt, into target/tests/causes.md.
 pub fn write_table() {
-    let sums = SUMS.lock().unwrap_or_else(PoisonError::into_inner);
-    if soak().is_none() || sums.is_empty() {
-        return;
-    }
-    let libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
-    let libraries: Vec<&str> = libraries.iter().map(String::as_str).collect();
-    let mut table = format!("On {}, 2 ranks, 400 repetitions each:\n\n", libraries.join(", "));
-    table += "| what happens | tries | right cause and rank first | causes that did not happen | within 5 % of the time | \
-              too busy, not counted |\n|---|--:|--:|--:|--:|--:|\n";
-    for scenario in &SCENARIOS {
-        let Some(Sums { tries, right, denied, busy, differences }) = sums.get(scenario.name) else { continue };
-        let close = differences.iter().filter(|difference| **difference <= 0.05).count();
-        let close = if scenario.timed { close.to_string() } else { String::new() };
-        table += &format!("| {} | {tries} | {right} | {denied} | {close} | {busy} |\n", scenario.name);
-    }
-    fs::write(TARGET.join("tests/causes.md"), table).expect("the table");
+    let right = ["right cause and rank first", "causes that did not happen", "within 5 % of the time"];
+    SOAK.write(&Table {
+        file: "causes.md",
+        below: false,
+        how: "2 ranks, 400 repetitions each".to_owned(),
+        columns: &["what happens", "tries", right[0], right[1], right[2], "too busy, not counted"],
+        kinds: SCENARIOS.iter().map(|scenario| scenario.name).collect(),
+        of_all: false,
+    });
 }

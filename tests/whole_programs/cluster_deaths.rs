@@ -5,15 +5,14 @@
 //! A test tries each kind of end once, or `TESTS_SOAK` ends at random: `tests/run.sh --soak deaths`.
 
 use crate::cluster::{over_at, run_on, script, srun, test, words};
-use crate::random_death::soak;
+use crate::support::soak::{self, Soak, Table};
 use crate::support::truth::{self, Compared, Recorded, Truth};
-use crate::support::{Case, TARGET, Test, Trace, binaries, build};
+use crate::support::{Case, Test, Trace, binaries, build};
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use std::{fs, iter};
 
@@ -99,8 +98,23 @@ struct Sums {
     recovered: u64,
 }
 
-static SUMS: Mutex<BTreeMap<&str, Sums>> = Mutex::new(BTreeMap::new());
-static LIBRARIES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+impl soak::Sums for Sums {
+    fn add(&mut self, more: &Sums) {
+        self.tries += more.tries;
+        self.left += more.left;
+        self.missing += more.missing;
+        self.compared.returned += more.compared.returned;
+        self.compared.lost += more.compared.lost;
+        self.recovered += more.recovered;
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let Sums { tries, left, missing, compared: Compared { returned, lost, .. }, recovered } = self;
+        [tries, left, missing, returned, lost, recovered].map(u64::to_string).into()
+    }
+}
+
+static SOAK: Soak<Sums> = Soak::new();
 
 fn deaths(case: &Case, launcher: Launcher) {
     let tries = plan(case, launcher);
@@ -119,8 +133,7 @@ fn deaths(case: &Case, launcher: Launcher) {
     launch = launch.behind(&words(&["sh", "-c", ". \"$2/settings\"; exec \"$@\"", "sh"])).trace();
     let outcome = run_on(case, &[], &[before, command].concat(), launch);
     assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
-    LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner).insert(case.mpi.name.to_owned());
-    let failures: Vec<String> = tries.iter().filter_map(|planned| checked(planned).err()).collect();
+    let failures: Vec<String> = tries.iter().filter_map(|planned| checked(case, planned).err()).collect();
     assert!(failures.is_empty(), "{} of {} tries:\n{}", failures.len(), tries.len(), failures.join("\n"));
 }
 
@@ -131,9 +144,9 @@ fn plan(case: &Case, launcher: Launcher) -> Vec<Try> {
         Launcher::Own => ENDS.iter().filter(|end| end.sender != "cancel").collect(),
         Launcher::Written => STEPS.iter().collect(),
     };
-    let drawn: Vec<&'static End> = match soak() {
+    let drawn: Vec<&'static End> = match soak::tries() {
         Some(number) if launcher != Launcher::Written => (1..number).map(|_| ends[random(ends.len())]).collect(),
-        Some(number) => ends.iter().copied().cycle().take(number as usize).collect(),
+        Some(number) => ends.iter().copied().cycle().take(number).collect(),
         None => ends,
     };
     let last = (launcher != Launcher::Written).then_some(&POWER);
@@ -207,7 +220,7 @@ fn traces(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Compares what a try left with its traces, and adds it to the table; the error says what is missing.
-fn checked(planned: &Try) -> Result<(), String> {
+fn checked(case: &Case, planned: &Try) -> Result<(), String> {
     let left = planned.left()?;
     let traces = traces(&planned.folder);
     let named = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("recovered"));
@@ -236,7 +249,7 @@ fn checked(planned: &Try) -> Result<(), String> {
         compared,
         recovered: u64::from(recovered > 0),
     };
-    add(SUMS.lock().unwrap_or_else(PoisonError::into_inner).entry(planned.end.name).or_default(), &more);
+    SOAK.add(case, planned.end.name, &more);
     if more.missing > 0 {
         return Err(planned.failed(&format!("{expected:?} left something, and of {found:?} there is a trace")));
     }
@@ -253,39 +266,15 @@ fn checked(planned: &Try) -> Result<(), String> {
     Ok(())
 }
 
-fn add(sum: &mut Sums, more: &Sums) {
-    sum.tries += more.tries;
-    sum.left += more.left;
-    sum.missing += more.missing;
-    sum.compared.returned += more.compared.returned;
-    sum.compared.lost += more.compared.lost;
-    sum.recovered += more.recovered;
-}
-
 /// In a soak, a table below that of the deaths on one node, into target/tests/deaths.md.
 pub fn write_table() {
-    let sums = SUMS.lock().unwrap_or_else(PoisonError::into_inner);
-    if soak().is_none() || sums.is_empty() {
-        return;
-    }
-    let libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
-    let libraries: Vec<&str> = libraries.iter().map(String::as_str).collect();
-    let mut table = format!("\nOn {}, {RANKS} ranks on 3 virtual nodes:\n\n", libraries.join(", "));
-    table += "| end | tries | ranks that left something | in no trace | calls that had returned | lost | recovered |\n";
-    table += "|---|--:|--:|--:|--:|--:|--:|\n";
-    let mut all = Sums::default();
-    for end in ENDS.iter().chain([&POWER]).chain(&STEPS) {
-        let Some(sums) = sums.get(end.name) else { continue };
-        table += &row(end.name, sums);
-        add(&mut all, sums);
-    }
-    table += &row("**all**", &all);
-    let path = TARGET.join("tests/deaths.md");
-    let before = fs::read_to_string(&path).unwrap_or_default();
-    fs::write(path, before + &table).expect("the table");
-}
-
-fn row(name: &str, sums: &Sums) -> String {
-    let Sums { tries, left, missing, compared: Compared { returned, lost, .. }, recovered } = sums;
-    format!("| {name} | {tries} | {left} | {missing} | {returned} | {lost} | {recovered} |\n")
+    let left = ["ranks that left something", "in no trace"];
+    SOAK.write(&Table {
+        file: "deaths.md",
+        below: true,
+        how: format!("{RANKS} ranks on 3 virtual nodes"),
+        columns: &["end", "tries", left[0], left[1], "calls that had returned", "lost", "recovered"],
+        kinds: ENDS.iter().chain([&POWER]).chain(&STEPS).map(|end| end.name).collect(),
+        of_all: true,
+    });
 }

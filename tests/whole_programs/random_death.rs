@@ -4,16 +4,16 @@
 //! Each fault is tried once, or `TESTS_SOAK` times: `tests/run.sh --soak deaths`, which writes the table of
 //! docs/developers/measurements.md.
 
+use crate::support::soak::{self, Soak, Table};
 use crate::support::truth::{self, Compared, Truth};
-use crate::support::{Case, Outcome, TARGET, Test, litter, process};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::support::{Case, Outcome, Test, litter, process};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
-use std::{env, fs};
 
 pub const TESTS: &[Test] = &[
     test("by_sigkill_of_a_rank", |case| tries(case, &FAULTS[0])),
@@ -105,11 +105,26 @@ struct Sums {
     recovered: u64,
 }
 
-static SUMS: Mutex<BTreeMap<&str, Sums>> = Mutex::new(BTreeMap::new());
-static LIBRARIES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+impl soak::Sums for Sums {
+    fn add(&mut self, more: &Sums) {
+        self.tries += more.tries;
+        self.compared.returned += more.compared.returned;
+        self.compared.lost += more.compared.lost;
+        self.compared.invented += more.compared.invented;
+        self.other_codes += more.other_codes;
+        self.recovered += more.recovered;
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let Sums { tries, compared: Compared { returned, lost, .. }, other_codes, recovered } = self;
+        [tries, returned, lost, other_codes, recovered].map(u64::to_string).into()
+    }
+}
+
+static SOAK: Soak<Sums> = Soak::new();
 
 fn tries(case: &Case, fault: &Fault) {
-    let number = soak().unwrap_or(1);
+    let number = soak::tries().unwrap_or(1) as u32;
     let (mut sums, mut failures, mut codes) = (Sums::default(), Vec::new(), BTreeSet::new());
     for number in 0..number {
         let moment = Moment::random(number);
@@ -158,24 +173,8 @@ fn tries(case: &Case, fault: &Fault) {
             let _ = fs::remove_dir_all(folder);
         }
     }
-    LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner).insert(case.mpi.name.to_owned());
-    add(SUMS.lock().unwrap_or_else(PoisonError::into_inner).entry(fault.name).or_default(), &sums);
+    SOAK.add(case, fault.name, &sums);
     assert!(failures.is_empty(), "{} of {number} tries:\n{}", failures.len(), failures.join("\n"));
-}
-
-fn add(sum: &mut Sums, more: &Sums) {
-    sum.tries += more.tries;
-    sum.compared.returned += more.compared.returned;
-    sum.compared.lost += more.compared.lost;
-    sum.compared.invented += more.compared.invented;
-    sum.other_codes += more.other_codes;
-    sum.recovered += more.recovered;
-}
-
-/// How often each fault is tried in a soak.
-pub fn soak() -> Option<u32> {
-    let number = env::var("TESTS_SOAK").ok()?;
-    Some(number.parse().unwrap_or_else(|_| panic!("TESTS_SOAK={number} is not a number of tries")))
 }
 
 /// Runs the program until it is dead.
@@ -252,26 +251,12 @@ fn end_ranks(folder: &Path) {
 
 /// In a soak, the table of docs/developers/measurements/deaths.txt, into target/tests/deaths.md.
 pub fn write_table() {
-    let sums = SUMS.lock().unwrap_or_else(PoisonError::into_inner);
-    if soak().is_none() || sums.is_empty() {
-        return;
-    }
-    let libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
-    let libraries: Vec<&str> = libraries.iter().map(String::as_str).collect();
-    let mut table = format!("On {}, {RANKS} ranks each:\n\n", libraries.join(", "));
-    table += "| fault | tries | calls that had returned | lost | other exit codes | recovered |\n";
-    table += "|---|--:|--:|--:|--:|--:|\n";
-    let mut all = Sums::default();
-    let named = FAULTS.iter().filter_map(|fault| Some((fault.name, *sums.get(fault.name)?)));
-    for (name, sums) in named {
-        table += &row(name, &sums);
-        add(&mut all, &sums);
-    }
-    table += &row("**all**", &all);
-    fs::write(TARGET.join("tests/deaths.md"), table).expect("the table");
-}
-
-fn row(name: &str, sums: &Sums) -> String {
-    let Sums { tries, compared: Compared { returned, lost, .. }, other_codes, recovered } = sums;
-    format!("| {name} | {tries} | {returned} | {lost} | {other_codes} | {recovered} |\n")
+    SOAK.write(&Table {
+        file: "deaths.md",
+        below: false,
+        how: format!("{RANKS} ranks each"),
+        columns: &["fault", "tries", "calls that had returned", "lost", "other exit codes", "recovered"],
+        kinds: FAULTS.iter().map(|fault| fault.name).collect(),
+        of_all: true,
+    });
 }

@@ -6,6 +6,7 @@ pub mod case;
 pub mod companion;
 pub mod litter;
 pub mod process;
+pub mod soak;
 pub mod tiers;
 pub mod trace;
 pub mod truth;
