@@ -4,15 +4,14 @@ use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 
-use super::place;
 use super::snapshot::{RankNow, Snapshot};
-use super::verdict::{Stuck, StuckKind, never_comes, partners, verdict};
+use super::stood::at_the_end;
+use super::verdict::{Stuck, StuckKind, never_comes, partners};
 
 /// The ranks that held each other for good when the job of a trace was ended, ascending; empty: none are known.
 pub fn held(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<u32> {
-    let snapshot = place::snapshot(trace, operations, clock, &[]);
-    // A trace does not say for how long the ranks had been where they were.
-    verdict(&snapshot, 0.0).map_or_else(Vec::new, |stuck| held_by(&snapshot, &stuck))
+    let (snapshot, stuck) = at_the_end(trace, operations, clock);
+    stuck.map_or_else(Vec::new, |stuck| held_by(&snapshot, &stuck))
 }
 
 /// The ranks of a verdict that do not go on whatever all others do, ascending: those that wait for each other, those in

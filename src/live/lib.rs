@@ -27,6 +27,9 @@ mod process_end;
 pub mod ranks;
 pub mod snapshot;
 mod starting;
+mod stood;
+#[cfg(test)]
+mod stood_tests;
 mod stragglers;
 pub mod summary;
 #[cfg(test)]
@@ -44,6 +47,7 @@ pub use observer::Observer;
 pub use process_end::ProcessEnd;
 pub use snapshot::{Snapshot, State};
 pub use starting::Starting;
+pub use stood::at_the_end;
 pub use stragglers::{Straggler, Stragglers, Waiting};
 pub use summary::Summary;
 pub use verdict::{Stuck, StuckKind, verdict};

@@ -99,7 +99,7 @@ pub(super) fn never_comes(rank: &RankNow) -> bool {
 }
 
 /// True if no library leaves the call before all have entered it.
-fn waits_for_all(wait: &Wait) -> bool {
+pub(super) fn waits_for_all(wait: &Wait) -> bool {
     wait.function.and_then(Function::named).is_some_and(|function| function.pattern == Pattern::AllToAll)
 }
 

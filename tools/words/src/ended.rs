@@ -23,6 +23,8 @@ pub struct Ended {
     pub ranks: Vec<u32>,
     /// The rank that ended before all others, as far as `mpitrace run` saw the ends; null: not known.
     pub first: Option<FirstEnd>,
+    /// How the ranks of a job that has no other cause were ended; null: it has one, or not all ends were seen.
+    pub from_outside: Option<FromOutside>,
     /// True if the sentence says by what the job ended, and not only where its ranks were.
     #[serde(skip)]
     pub is_cause: bool,
@@ -41,6 +43,44 @@ pub struct FirstEnd {
     pub before_next_s: f64,
 }
 
+/// The end of a job all of whose ranks were ended, as by a time limit, and of which it is not known that it hung.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FromOutside {
+    /// From the entry of MPI_Init to the last end of a rank, s.
+    pub after_s: f64,
+    /// The signal or the exit code of each rank; null: they differ.
+    pub how: Option<String>,
+    /// A rank began or ended an MPI call in the last so many seconds before its end; null: not known.
+    pub moved_within_s: Option<f64>,
+}
+
+impl FromOutside {
+    /// `None`: not all ends were seen.
+    fn new(snapshot: &Snapshot, ends: &[EndFacts]) -> Option<FromOutside> {
+        let unfinished = || ends.iter().filter(|end| end.how != HowEnded::Finalized);
+        if unfinished().any(|end| end.how != HowEnded::Observed) {
+            return None;
+        }
+        let mut how = unfinished().map(|end| snapshot.rank(end.rank).and_then(|rank| rank.ended));
+        let first = how.next()??;
+        let within = unfinished().map(|end| end.hung_most_s);
+        Some(FromOutside {
+            after_s: unfinished().map(|end| end.at_s).fold(0.0, f64::max),
+            how: how.all(|other| other == Some(first)).then(|| first.to_string()),
+            moved_within_s: within.fold(Some(0.0), |most, of_rank| Some(f64::max(most?, of_rank?))),
+        })
+    }
+
+    fn words(&self) -> String {
+        let time = |seconds: f64| text::time(1e9 * seconds);
+        let how = self.how.iter().map(|how| format!(" by {how}"));
+        let moved = self.moved_within_s.iter();
+        let moved = moved.map(|&within| format!("; a rank began or ended an MPI call in the last {}", time(within)));
+        let after = format!("it was ended after {}", time(self.after_s));
+        [after].into_iter().chain(how).chain(moved).collect()
+    }
+}
+
 impl Ended {
     /// `None`: each rank that left something in the trace came to the end of `MPI_Finalize`. `stuck` is the verdict on
     /// `snapshot`, `ends` are the ends of the ranks.
@@ -52,13 +92,16 @@ impl Ended {
         }
         let first = FirstEnd::new(snapshot, ends);
         let known = cause(snapshot, stuck, first.as_ref());
-        let is_cause = known.as_ref().is_some_and(|(_, class, _)| class.is_none());
-        let (why, class, ranks) =
-            known.unwrap_or_else(|| (unreached(&without_finalize), None, without_finalize.clone()));
+        let from_outside = FromOutside::new(snapshot, ends).filter(|_| known.is_none() && first.is_none());
+        let is_cause = from_outside.is_some() || known.as_ref().is_some_and(|(_, class, _)| class.is_none());
+        let (why, class, ranks) = known.unwrap_or_else(|| {
+            let why = from_outside.as_ref().map_or_else(|| unreached(&without_finalize), FromOutside::words);
+            (why, None, without_finalize.clone())
+        });
         let also = first.iter().filter(|first| !ranks.contains(&first.rank) || class.is_some());
         let also: String = also.map(|first| format!("; {}", first.words())).collect();
         let sentence = format!("The job did not end normally: {why}{also}.");
-        Some(Ended { sentence, class, ranks, first, is_cause, without_finalize })
+        Some(Ended { sentence, class, ranks, first, from_outside, is_cause, without_finalize })
     }
 }
 
@@ -88,7 +131,9 @@ fn cause(
     {
         return Some((first.words(), None, vec![first.rank]));
     }
-    let stuck = stuck.filter(|stuck| stuck.kind != StuckKind::DeadRank)?;
+    let Some(stuck) = stuck.filter(|stuck| stuck.kind != StuckKind::DeadRank) else {
+        return first.map(|first| (first.words(), None, vec![first.rank]));
+    };
     let sentence = places::sentence(snapshot, stuck);
     let words =
         sentence.strip_prefix(stuck.kind.name()).and_then(|words| words.strip_prefix(": ")).unwrap_or(&sentence);

@@ -76,6 +76,8 @@ pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>, observed: &
         if let Some(still) = end.and_then(|end| end.still) {
             let numbers = [Some(still.least), still.most].into_iter().flatten().map(|time| time.as_nanos().to_string());
             segment.added.push((metadata::STILL_NS.to_owned(), numbers.collect::<Vec<_>>().join(" ")));
+            let pause = still.longest_pause.as_nanos().to_string();
+            segment.added.push((metadata::LONGEST_PAUSE_NS.to_owned(), pause));
         }
         if let Some(how) = end.and_then(|end| end.how) {
             let of_job = (metadata::EXIT_CODE.to_owned(), code.to_string());

@@ -27,6 +27,8 @@ pub struct Still {
     pub least: Duration,
     /// It has not moved for at most so long; `None`: not known.
     pub most: Option<Duration>,
+    /// Before, it once had not moved for at least so long and went on, MPI_Init apart.
+    pub longest_pause: Duration,
 }
 
 /// When stacks are taken, and whether they are shown at once.
@@ -45,6 +47,9 @@ pub struct Standing {
     unlike: Option<Instant>,
     /// The last look; `None`: there was none.
     looked: Option<Instant>,
+    /// The last look saw it in MPI_Init.
+    was_in_init: bool,
+    longest_pause: Duration,
     is_tried: bool,
     capture: Option<Result<Capture, Why>>,
 }
@@ -97,7 +102,17 @@ impl Standing {
     /// A rank with this segment that was not looked at so far.
     pub fn new(segment: Segment) -> Standing {
         let since = Instant::now();
-        Standing { segment, number: 0, since, unlike: None, looked: None, is_tried: false, capture: None }
+        Standing {
+            segment,
+            number: 0,
+            since,
+            unlike: None,
+            looked: None,
+            was_in_init: true,
+            longest_pause: Duration::ZERO,
+            is_tried: false,
+            capture: None,
+        }
     }
 
     /// Where the rank is now, and for how long it has not moved.
@@ -105,10 +120,13 @@ impl Standing {
         let moved = self.moved()?;
         let now = Instant::now();
         if moved.number != self.number {
+            if let Some(looked) = self.looked.filter(|_| !self.was_in_init) {
+                self.longest_pause = self.longest_pause.max(looked - self.since);
+            }
             (self.number, self.since, self.is_tried, self.capture) = (moved.number, now, false, None);
             self.unlike = self.looked;
         }
-        self.looked = Some(now);
+        (self.looked, self.was_in_init) = (Some(now), moved.rank == NO_RANK);
         Some((moved, now - self.since))
     }
 
@@ -117,7 +135,8 @@ impl Standing {
         self.looked?;
         self.look()?;
         let most = self.unlike.map(|unlike| end.saturating_duration_since(unlike));
-        Some(Still { least: end.saturating_duration_since(self.since), most })
+        let least = end.saturating_duration_since(self.since);
+        Some(Still { least, most, longest_pause: self.longest_pause })
     }
 
     /// The present, by the counter that the rank uses and the clocks of the system.

@@ -11,6 +11,11 @@ const MS: u64 = 1_000_000;
 /// Two ranks with ten barriers, and a last one that rank 0 alone enters. `mpitrace run` saw their ends at these times,
 /// ms, each for this reason.
 fn ranks(ends: [(u64, &str); 2]) -> [SyntheticRank; 2] {
+    ranks_that_stood(ends, "0 1000000000")
+}
+
+/// The same ranks, which had not moved for these times, ns.
+fn ranks_that_stood(ends: [(u64, &str); 2], still: &str) -> [SyntheticRank; 2] {
     [0, 1].map(|number| {
         let (end, how) = ends[number as usize];
         let mut rank = SyntheticRank::new(number, 2).stamped();
@@ -22,7 +27,7 @@ fn ranks(ends: [(u64, &str); 2]) -> [SyntheticRank; 2] {
         }
         rank.header.state = state::RUNNING;
         rank.header.last_anchor = Anchor { tick: end * MS, raw_ns: end * MS, ..Anchor::default() };
-        let known = [(metadata::END_ERROR_NS, "2000000"), (metadata::STILL_NS, "0 1000000000"), (metadata::ENDED, how)];
+        let known = [(metadata::END_ERROR_NS, "2000000"), (metadata::STILL_NS, still), (metadata::ENDED, how)];
         rank.metadata.extend(known.map(|(name, value)| (name.to_owned(), value.to_owned())));
         rank
     })
@@ -63,12 +68,28 @@ fn the_rank_that_was_killed_before_the_others_is_named() {
 /// The dates of the ends overlap, or are those of a launcher that ends all ranks: none is the first.
 #[test]
 fn of_ranks_that_ended_together_the_verdict_is_said() {
-    for later in [2501, 2550] {
-        let (sentence, told) = first(&ranks([(later, "signal 15 (SIGTERM)"), (2500, "signal 15 (SIGTERM)")]));
-        let expected = "The job did not end normally: rank 1 has not come to call 10 of MPI_COMM_WORLD: computing.";
+    for later in [9501, 9550] {
+        let ends = [(later, "signal 15 (SIGTERM)"), (9500, "signal 15 (SIGTERM)")];
+        let (sentence, told) = first(&ranks_that_stood(ends, "8000000000 9000000000"));
+        let expected = "The job did not end normally: rank 1 has not come to call 10 of MPI_COMM_WORLD: computing; \
+                        nothing has moved for 8.00 s.";
         assert_eq!(sentence, expected);
         assert_eq!((&told["class"], &told["first"]), (&json!("missing-rank"), &json!(null)), "{told:#}");
     }
+}
+
+/// As a time limit ends a job whose ranks move.
+#[test]
+fn a_job_that_was_ended_while_it_moved_is_said_to_have_been_ended() {
+    let (sentence, told) = first(&ranks([(2501, "signal 15 (SIGTERM)"), (2500, "signal 15 (SIGTERM)")]));
+    let expected = "The job did not end normally: it was ended after 2.50 s by signal 15 (SIGTERM); a rank began or \
+                    ended an MPI call in the last 1.00 s.";
+    assert_eq!(sentence, expected);
+    assert_eq!((&told["class"], &told["ranks"]), (&json!(null), &json!([0, 1])), "{told:#}");
+    let outside = &told["from_outside"];
+    assert_eq!(outside["how"], "signal 15 (SIGTERM)");
+    let near = |name: &str, expected: f64| (outside[name].as_f64().unwrap() - expected).abs() < 2e-3;
+    assert!(near("after_s", 2.5) && near("moved_within_s", 1.0), "{told:#}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use mpitrace_format::layout::{
 };
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use mpitrace_live as live;
-use mpitrace_live::{Snapshot, Stuck, StuckKind, place};
+use mpitrace_live::{Snapshot, Stuck, StuckKind};
 use mpitrace_synchronise::Method;
 use mpitrace_trace::call_site::Site;
 use mpitrace_trace::call_site::built;
@@ -253,10 +253,10 @@ impl Facts {
         let first = trace.parts.first();
         let factors = first.map(built::metadata).unwrap_or_default();
         let unfinished = operations.unfinished(trace);
-        let snapshot =
-            if trace.complete { Snapshot::default() } else { place::snapshot(trace, operations, clock, &[]) };
-        // A trace does not say for how long the ranks had been where they were.
-        let stuck = live::verdict(&snapshot, 0.0);
+        let (snapshot, stuck) = match trace.complete {
+            true => (Snapshot::default(), None),
+            false => live::at_the_end(trace, operations, clock),
+        };
         let knot = stuck.as_ref().map_or_else(Vec::new, |stuck| live::held_by(&snapshot, stuck));
         let ends = ends::all(trace, clock, operations, &knot);
         let sum = |of_thread: fn(&mpitrace_format::layout::ThreadEntry) -> u64| -> u64 {
@@ -312,8 +312,7 @@ pub fn ended(run: &Run) -> Option<Ended> {
     if trace.complete {
         return None;
     }
-    let snapshot = place::snapshot(trace, operations, clock, &[]);
-    let stuck = live::verdict(&snapshot, 0.0);
+    let (snapshot, stuck) = live::at_the_end(trace, operations, clock);
     Ended::new(&snapshot, stuck.as_ref(), &ends::all(trace, clock, operations, run.knot()))
 }
 
