@@ -73,7 +73,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
         now
     });
     let ranks = ranks.collect();
-    Snapshot {
+    let mut snapshot = Snapshot {
         ranks,
         world_size: trace.world_size,
         communicators: communicators(trace, operations),
@@ -83,7 +83,9 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
             .first()
             .filter(|_| !is_live)
             .and_then(|part| metadata::get(&part.metadata(), metadata::EXIT_CODE)?.parse().ok()),
-    }
+    };
+    snapshot.mark_lost_launcher();
+    snapshot
 }
 
 /// The tick at which the rank entered the recorded call that it is inside of; `None`: it is in none.

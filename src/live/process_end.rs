@@ -34,7 +34,15 @@ const SIGNALS: [(i32, &str); 14] = [
     (libc::SIGXFSZ, "SIGXFSZ"),
 ];
 
+/// With this code Open MPI ends a rank whose launcher has ended before it: `PMIX_ERR_LOST_CONNECTION`, -61.
+const LOST_CONNECTION: i32 = 195;
+
 impl ProcessEnd {
+    /// True if it is the code by which Open MPI ends a rank whose launcher has ended before it.
+    pub fn is_of_lost_launcher(self) -> bool {
+        self == ProcessEnd::Code(LOST_CONNECTION)
+    }
+
     /// True if it is one of the signals by which launchers, batch systems and users end the processes of a job.
     pub fn is_sent(self) -> bool {
         matches!(self, ProcessEnd::Signal(libc::SIGHUP | libc::SIGINT | libc::SIGKILL | libc::SIGTERM))

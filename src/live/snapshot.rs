@@ -72,6 +72,9 @@ pub struct RankNow {
     /// The end of its process, as `mpitrace run` saw it; `None`: not known.
     #[serde(skip)]
     pub ended: Option<ProcessEnd>,
+    /// Its launcher had ended before it, and so it was ended.
+    #[serde(skip)]
+    pub lost_launcher: bool,
     /// The stacks of its threads: functions, the outermost first, or why there are none. Empty: they were not asked
     /// for.
     #[serde(skip)]
@@ -224,7 +227,7 @@ impl RankNow {
     /// True if its process ended by itself before `MPI_Finalize` was through, not by a signal that ends jobs.
     pub fn has_died(&self) -> bool {
         let is_over = matches!(self.state, State::Ended | State::Abort);
-        !is_over && self.ended.is_some_and(|end| !end.is_sent())
+        !is_over && !self.lost_launcher && self.ended.is_some_and(|end| !end.is_sent())
     }
 
     /// True if it is in a call that waits for other ranks, and it is not known for which ones.
@@ -243,6 +246,17 @@ impl RankNow {
 const NOT_OWN: u32 = 124;
 
 impl Snapshot {
+    /// Marks the ranks that were ended since their launcher had ended: where each rank was ended so, or by a signal that
+    /// ends jobs.
+    pub(super) fn mark_lost_launcher(&mut self) {
+        let ends = || self.ranks.iter().filter_map(|rank| rank.ended);
+        if ends().all(|end| end.is_sent() || end.is_of_lost_launcher()) {
+            for rank in &mut self.ranks {
+                rank.lost_launcher = rank.ended.is_some_and(ProcessEnd::is_of_lost_launcher);
+            }
+        }
+    }
+
     /// True if the MPI library ended this rank. It has died inside a call of MPI, by an exit code or, where the
     /// launcher's exit code is not that of its signal, on its way out after the launcher was told.
     pub fn was_ended_by_library(&self, rank: &RankNow) -> bool {

@@ -117,3 +117,22 @@ fn an_end_that_nobody_saw_keeps_the_verdict_on_where_the_ranks_were() {
     ranks.iter_mut().for_each(|rank| rank.metadata.clear());
     assert_eq!(kind_of(&ranks), Some(StuckKind::Cycle));
 }
+
+/// Open MPI ends its ranks with a code of its own where their launcher is killed.
+#[test]
+fn ranks_that_lost_their_launcher_did_not_die_of_themselves() {
+    let lost = |still: [u64; 2], ends: [&str; 2]| {
+        let mut ranks = receiving(40, still, 0);
+        for (rank, how) in ranks.iter_mut().zip(ends) {
+            rank.metadata.retain(|(name, _)| name != metadata::ENDED);
+            rank.metadata.push((metadata::ENDED.to_owned(), how.to_owned()));
+        }
+        kind_of(&ranks)
+    };
+    let both = ["exit code 195"; 2];
+    assert_eq!(lost([100, 1300], both), None);
+    assert_eq!(lost([8500, 9800], both), Some(StuckKind::Cycle));
+    assert_eq!(lost([100, 1300], ["exit code 195", "signal 15 (SIGTERM)"]), None);
+    // Beside a rank that ended by itself it may be the program's own code.
+    assert_eq!(lost([100, 1300], ["exit code 195", "exit code 3"]), Some(StuckKind::DeadRank));
+}

@@ -48,7 +48,7 @@ pub struct FirstEnd {
 pub struct FromOutside {
     /// From the entry of MPI_Init to the last end of a rank, s.
     pub after_s: f64,
-    /// The signal or the exit code of each rank; null: they differ.
+    /// The signal or the exit code of each rank, or the end of the launcher; null: they differ.
     pub how: Option<String>,
     /// A rank began or ended an MPI call in the last so many seconds before its end; null: not known.
     pub moved_within_s: Option<f64>,
@@ -61,12 +61,14 @@ impl FromOutside {
         if unfinished().any(|end| end.how != HowEnded::Observed) {
             return None;
         }
+        let lost = snapshot.ranks.iter().any(|rank| rank.lost_launcher);
         let mut how = unfinished().map(|end| snapshot.rank(end.rank).and_then(|rank| rank.ended));
         let first = how.next()??;
+        let of_all = how.all(|other| other == Some(first)).then(|| first.to_string());
         let within = unfinished().map(|end| end.hung_most_s);
         Some(FromOutside {
             after_s: unfinished().map(|end| end.at_s).fold(0.0, f64::max),
-            how: how.all(|other| other == Some(first)).then(|| first.to_string()),
+            how: if lost { Some("the end of its launcher".to_owned()) } else { of_all },
             moved_within_s: within.fold(Some(0.0), |most, of_rank| Some(f64::max(most?, of_rank?))),
         })
     }
