@@ -16,11 +16,12 @@ use crate::operation::{datatype, registry};
 use crate::record::thread::sends::{Destination, Sent};
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
 use crate::recorder::message_records;
-use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT, RequestPartners};
+use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT, RequestPartners, UNCOUNTED};
 
 pub static REQUESTS: RequestPartners = RequestPartners::new();
 
 pub static ANY_PERSISTENT: AtomicBool = AtomicBool::new(false);
+static ANY_UNCOUNTED: AtomicBool = AtomicBool::new(false);
 
 /// The rank with this number in a communicator, as the program passes them: a partner.
 #[inline(always)]
@@ -183,7 +184,7 @@ fn keep(request: usize, message: impl FnOnce(ThreadRef) -> Message) -> Option<Th
     if message.is_some_and(|message| message.flags & PERSISTENT != 0) {
         ANY_PERSISTENT.store(true, Ordering::Relaxed);
     }
-    let is_open = replace(request, message);
+    let is_open = replace(request, message.or_else(uncounted));
     if messages::are_kept() && request != 0 {
         match thread.zip(message) {
             Some((thread, message)) if message.flags & PERSISTENT == 0 => {
@@ -222,8 +223,27 @@ fn made(request: usize, message: Option<Message>) {
         return;
     }
     let thread = own_thread(processor::frame());
-    replace(request, message.or_else(|| thread.is_some().then_some(UNKNOWN)));
+    let counted = thread.map(|_| message.filter(Message::is_counted).unwrap_or(UNKNOWN));
+    replace(request, counted.or_else(uncounted));
     thread.inspect(|thread| partners::opened(*thread, 1));
+}
+
+/// What is known of a request that was made in a call that is not the program's own. `None`: it may not have been made.
+#[cold]
+fn uncounted() -> Option<Message> {
+    let is_handled = thread::current().is_some_and(|thread| thread.attention() & attention::HANDLED != 0);
+    if is_handled {
+        return None;
+    }
+    ANY_UNCOUNTED.store(true, Ordering::Relaxed);
+    Some(Message { flags: UNCOUNTED, ..UNKNOWN })
+}
+
+/// True if the program has to complete or free the request with this handle.
+#[inline(always)]
+pub fn is_open(handle: usize) -> bool {
+    !abi::get().is_complete_request(handle)
+        && !(ANY_UNCOUNTED.load(Ordering::Relaxed) && REQUESTS.find(handle).is_some_and(|found| !found.is_counted()))
 }
 
 /// The message of a request of which nothing is known.

@@ -2,7 +2,7 @@
 //! attribute. Such a call is not recorded, but the requests are gone all the same.
 //!
 //! Libraries complete requests of their own in such calls too. The tables tell them apart: a request that was made
-//! inside of another call is in none.
+//! inside of another call is not counted, wherever it is completed.
 
 use std::ffi::c_int;
 
@@ -20,7 +20,8 @@ use crate::recorder::requests::outstanding::Taken;
 pub fn close(array: &Array, forward: impl FnOnce() -> c_int) -> c_int {
     let mut known: Few<(usize, usize)> = Few::new();
     for (place, handle) in array.handles().enumerate().filter(|_| partners::are_counted()) {
-        if !abi::get().is_complete_request(handle) && REQUESTS.find(handle).is_some() && known.has_room() {
+        let is_counted = REQUESTS.find(handle).is_some_and(|found| found.is_counted());
+        if !abi::get().is_complete_request(handle) && is_counted && known.has_room() {
             known.push((place, handle));
         }
     }

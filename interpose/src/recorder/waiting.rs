@@ -12,7 +12,9 @@ use crate::mpi::abi;
 use crate::operation::{datatype, handle};
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
 use crate::recorder::message_records::{self, came_from};
-use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, UNKNOWN, at_site, communicator, partner, replace, together};
+use crate::recorder::messages::{
+    ANY_PERSISTENT, REQUESTS, UNKNOWN, at_site, communicator, is_open, partner, replace, together,
+};
 use crate::recorder::nested;
 use crate::recorder::own_statuses::{KEPT, OwnStatuses};
 use crate::recorder::requests::array::Array;
@@ -251,7 +253,7 @@ fn closing(here: usize, array: &Array, forward: impl FnOnce() -> c_int) -> c_int
     if thread::is_nested(here) {
         return nested::close(array, forward);
     }
-    let open = || array.handles().filter(|handle| !abi::get().is_complete_request(*handle)).count();
+    let open = || array.handles().filter(|handle| is_open(*handle)).count();
     let before = open();
     let result = forward();
     if before > 0 && array.is_done() {

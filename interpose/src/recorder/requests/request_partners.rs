@@ -28,6 +28,9 @@ pub struct Message {
 pub const PERSISTENT: u32 = 16;
 /// A persistent request that was started, and has not been found complete.
 pub const ACTIVE: u32 = 32;
+/// It is not among those that the program has to complete or free: it was made inside of another call, or by a thread
+/// without a state.
+pub const UNCOUNTED: u32 = 64;
 
 impl Message {
     /// A message to this rank, or of it.
@@ -42,6 +45,11 @@ impl Message {
 
     pub fn types(&self) -> u16 {
         (self.flags >> 16) as u16
+    }
+
+    /// True if it is among the requests that the program has to complete or free.
+    pub fn is_counted(&self) -> bool {
+        self.flags & UNCOUNTED == 0
     }
 
     /// True if a call can wait for it: a persistent request that is not started is complete.
