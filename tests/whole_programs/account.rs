@@ -1,6 +1,7 @@
 //! The account of each rank's time, against what the program knows of its own.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::support::{Case, Test, companion};
 use mpitrace_analysis::account::{Account, RankAccount, RankPart};
@@ -16,16 +17,40 @@ pub const TESTS: &[Test] = &[
     Test::new("says_that_calls_were_not_timed", not_timed),
 ];
 
+/// For how long a hypervisor has kept processors from this machine since its start, ns, to [`STOLEN_STEP`]: the eighth
+/// number of /proc/stat (proc_stat(5)).
+fn stolen_ns() -> f64 {
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let steps = stat.lines().next().and_then(|line| line.split_whitespace().nth(8)?.parse::<u64>().ok());
+    steps.unwrap_or(0) as f64 * STOLEN_STEP
+}
+
+/// USER_HZ is 100 on all Linux that mpitrace is built for.
+const STOLEN_STEP: f64 = 1e7;
+
+/// What this gives, and the most that a hypervisor can have kept processors from the machine meanwhile, ns.
+fn and_stolen<R>(run: impl FnOnce() -> R) -> (R, f64) {
+    let before = stolen_ns();
+    let result = run();
+    let stolen = stolen_ns() - before;
+    (result, if stolen > 0.0 { stolen + STOLEN_STEP } else { 0.0 })
+}
+
 /// Of each rank of the trace, whose parts add up, and to all but 1 % are known.
+///
+/// A thread whose processor a hypervisor takes away is not switched, so nothing is seen of that, and the kernel leaves
+/// the time out of the processor time: it is in the part `other`.
 #[track_caller]
-fn accounts(path: &std::path::Path) -> Vec<RankAccount> {
+fn accounts(path: &Path, stolen_ns: f64) -> Vec<RankAccount> {
     let trace = Trace::open(&[path]).expect("a trace");
     let (clock, operations) = (Clock::new(&trace), Operations::new(&trace));
     let account = Account::new(&trace, &clock, &operations, Rule::default());
     for rank in &account.ranks {
         let sum: f64 = rank.parts.sum();
         assert!((sum / rank.wall_ns - 1.0).abs() < 1e-9, "{sum}: {rank:?}");
-        assert!(rank.is_divided && rank.parts[RankPart::Other].abs() <= 0.01 * rank.wall_ns, "{rank:?}");
+        let other = rank.parts[RankPart::Other];
+        let most = 0.01 * rank.wall_ns;
+        assert!(rank.is_divided && (-most..=most + stolen_ns).contains(&other), "{stolen_ns} ns stolen: {rank:?}");
         assert!(RankPart::ALL.iter().all(|&part| part == RankPart::Other || rank.parts[part] >= 0.0), "{rank:?}");
         for part in [RankPart::Init, RankPart::Finalize, RankPart::Tracer] {
             assert!(rank.parts[part] > 0.0, "{part:?}: {rank:?}");
@@ -36,13 +61,14 @@ fn accounts(path: &std::path::Path) -> Vec<RankAccount> {
 
 fn adds_up(case: &Case) {
     for (ranks, program) in [(2, "repeat.c"), (3, "late_message.c"), (2, "threads.c")] {
-        accounts(&case.launch(ranks, program).trace().run().trace.path);
+        let (traced, stolen_ns) = and_stolen(|| case.launch(ranks, program).trace().run());
+        accounts(&traced.trace.path, stolen_ns);
     }
 }
 
 /// The trace of `parts.c`, and what each rank knows: the processor time that it computed for, and its time in
 /// point-to-point calls that can wait, ns.
-fn parts(case: &Case, what: &str, stamps: &str) -> (std::path::PathBuf, Vec<[f64; 2]>) {
+fn parts(case: &Case, what: &str, stamps: &str) -> (PathBuf, Vec<[f64; 2]>) {
     let witness = case.folder.join(format!("witness-{what}-{stamps}"));
     let traced = case.launch(3, "parts.c").arg(what).arg(&witness).set("MPITRACE_P2P", stamps).trace().run();
     assert_eq!(traced.code, 0, "{}", traced.stderr);
@@ -68,8 +94,8 @@ fn known(case: &Case) {
 
 /// The first part of a rank's account that is not as the program knows it.
 fn differs(case: &Case, what: &str) -> Option<String> {
-    let (path, witness) = parts(case, what, "1");
-    accounts(&path).iter().zip(witness).find_map(|(rank, [computed, waited])| {
+    let ((path, witness), stolen_ns) = and_stolen(|| parts(case, what, "1"));
+    accounts(&path, stolen_ns).iter().zip(witness).find_map(|(rank, [computed, waited])| {
         let close = |found: f64, known: f64| (found - known).abs() <= 0.02 * known + 0.01 * rank.wall_ns;
         let [found, asleep, preempted] =
             [RankPart::PointToPoint, RankPart::Asleep, RankPart::Preempted].map(|part| rank.parts[part]);
@@ -88,8 +114,8 @@ fn differs(case: &Case, what: &str) -> Option<String> {
 }
 
 fn not_timed(case: &Case) {
-    let (path, witness) = parts(case, "halo", "0");
-    for (rank, [computed, waited]) in accounts(&path).iter().zip(witness) {
+    let ((path, witness), stolen_ns) = and_stolen(|| parts(case, "halo", "0"));
+    for (rank, [computed, waited]) in accounts(&path, stolen_ns).iter().zip(witness) {
         assert!(!rank.is_timed && rank.parts[RankPart::PointToPoint] == 0.0, "{rank:?}");
         let computing = rank.parts[RankPart::Computing];
         assert!(

@@ -62,14 +62,13 @@ fn started(library: u64) -> Option<()> {
     let live = run.live.get()?;
     live.change_rank(|rank| rank.state = state::RUNNING);
     let thread = thread::current()?;
-    let tick = ticks::now();
+    let tick = thread.begin_times();
     live.header.set_times(RankTimes {
         thread: thread.index() + 1,
         init: tick.wrapping_sub(ticks::first_anchor().tick),
         init_library: library,
         ..live.header.times()
     });
-    thread.begin_times(tick);
     Some(())
 }
 
@@ -254,9 +253,7 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
         let live = run.live.get().filter(|_| thread::current().is_some());
         // The boundary lies behind this look: an interruption before it is the program's, and in no other part.
         if let (Some(_), Some(thread)) = (live, thread::current()) {
-            thread.look_outside(enter.get(), interruption_flags::BETWEEN);
-            enter.set(ticks::now());
-            thread.keep_processor_time(enter.get());
+            enter.set(thread.boundary(|tick| thread.look_outside(tick, interruption_flags::BETWEEN)));
         }
         exit_writer::mark(run, state::FINALIZING);
         if let Some(live) = live {

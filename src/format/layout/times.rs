@@ -114,7 +114,7 @@ pub mod wait_class {
 pub mod off_place {
     /// In recorded calls.
     pub const IN_COLLECTIVE: usize = 0;
-    /// In calls with time stamps that are not recorded.
+    /// In calls with time stamps that are not recorded, and while the clocks were synchronised.
     pub const WAITING: usize = 1;
     /// Outside of these.
     pub const BETWEEN: usize = 2;

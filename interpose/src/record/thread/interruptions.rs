@@ -8,6 +8,9 @@ use crate::base::ticks;
 use crate::interruptions::watch::Watch;
 use crate::record::thread::state::{Record, ThreadRef, attention};
 
+/// A machine on which so many looks in a row are interrupted runs something else anyway.
+const BOUNDARY_LOOKS: usize = 4;
+
 impl ThreadRef {
     /// Looks, at the tick after the call of a record, whether the thread was interrupted in it.
     #[inline(always)]
@@ -93,28 +96,52 @@ impl ThreadRef {
             interruption_flags::BETWEEN => off_place::BETWEEN,
             _ => off_place::WAITING,
         };
-        for (reason, ns) in seen.off_by_reason().into_iter().enumerate() {
-            self.times().add_off(place, reason, ns);
-        }
+        self.add_off(place, seen);
         self.keep_processor_time(tick);
     }
 
-    /// Counts interruptions since the last look as the tracer's own, not as the program's.
+    fn add_off(self, place: usize, seen: InterruptionEntry) {
+        for (reason, ns) in seen.off_by_reason().into_iter().enumerate() {
+            self.times().add_off(place, reason, ns);
+        }
+    }
+
+    /// Counts interruptions since the last look as the tracer's own, not as the program's: they are in no list.
     pub fn skip_interruptions(self, tick: u64) {
         if !self.is_interrupted() {
             self.renew(tick);
         }
         // Also where it came while the clocks were read.
-        if self.is_interrupted() {
-            let _ = self.with_watch(|watch| watch.look(tick));
+        if self.is_interrupted()
+            && let Some(seen) = self.with_watch(|watch| watch.look(tick))
+        {
+            self.add_off(off_place::WAITING, seen);
+            self.keep_processor_time(tick);
         }
     }
 
-    pub fn begin_times(self, tick: u64) {
-        self.skip_interruptions(tick);
+    /// A tick before which all interruptions were looked at, and with which the processor time of the last look goes: a
+    /// thread that loses its processor between the two would lack the time in all parts.
+    pub fn boundary(self, look: impl Fn(u64)) -> u64 {
+        let mut tick = ticks::now();
+        for _ in 0..BOUNDARY_LOOKS {
+            look(tick);
+            tick = ticks::now();
+            if !self.is_interrupted() {
+                break;
+            }
+        }
+        self.keep_processor_time(tick);
+        tick
+    }
+
+    /// Its times begin anew, at the tick that is returned.
+    pub fn begin_times(self) -> u64 {
+        let tick = self.boundary(|tick| self.skip_interruptions(tick));
         self.clear_times(tick);
         self.set_p2p_stored(0);
         self.set_waits_taken(0);
+        tick
     }
 
     fn clear_times(self, tick: u64) {
