@@ -70,7 +70,7 @@ const CLASSES: [&str; 14] = [
 /// The set of the one type with this [`code`].
 #[must_use]
 pub fn class(code: u32) -> u16 {
-    if code & MIXED != 0 {
+    if is_sequence(code) {
         return classes::MIXED;
     }
     let found = CLASSES.iter().position(|name| basic(name).is_some_and(|basic| basic.code() == code));
@@ -119,6 +119,12 @@ pub const DERIVED: &str = "derived";
 
 /// In a code: of a sequence of different types.
 const MIXED: u32 = 1 << 23;
+
+/// True if the code is that of a sequence of different types.
+#[must_use]
+pub fn is_sequence(code: u32) -> bool {
+    code & MIXED != 0
+}
 
 /// The code of a sequence of basic types, by their codes; 0: none.
 #[must_use]

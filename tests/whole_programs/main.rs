@@ -78,6 +78,7 @@ mod suites;
 mod support;
 mod threads;
 mod truths;
+mod types;
 mod unchanged;
 mod undone;
 mod variables;
@@ -174,6 +175,7 @@ fn main() {
         ("odd_calls", odd_calls::TESTS),
         ("odd_names", odd_names::TESTS),
         ("unchanged", unchanged::TESTS),
+        ("types", types::TESTS),
         ("undone", undone::TESTS),
         ("spill", spill::TESTS),
         ("suites", suites::TESTS),

@@ -44,15 +44,6 @@ pub struct Cache {
     last: *const Kept,
     entries: [Kept; ENTRIES],
     pub communicators: Lately<&'static Communicator>,
-    pub types: Lately<KnownType>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KnownType {
-    /// Bytes of an element.
-    pub size: u64,
-    /// The set of its type alone, see `mpitrace_functions::types::class`.
-    pub types: u16,
 }
 
 /// The last results of looking up handles, each with its generation.
@@ -122,7 +113,6 @@ impl Cache {
         unsafe {
             (&raw mut (*place).last).write(&raw const NOWHERE.0);
             (&raw mut (*place).communicators).write(Lately::NEW);
-            (&raw mut (*place).types).write(Lately::NEW);
             let entries = (&raw mut (*place).entries).cast::<Kept>();
             (0..ENTRIES).for_each(|entry| entries.add(entry).write(Kept::NONE));
         }
@@ -302,11 +292,5 @@ mod tests {
         assert!(cache.communicators.find(COMMUNICATOR).is_some() && cache.communicators.find(OTHER).is_none());
         generation::outdate(COMMUNICATOR);
         assert!(cache.communicators.find(COMMUNICATOR).is_none());
-        let known = KnownType { size: 24, types: 2 };
-        cache.types.keep(DATATYPE, known, generation::present());
-        generation::outdate(COMMUNICATOR);
-        assert_eq!([DATATYPE, OTHER].map(|handle| cache.types.find(handle)), [Some(known), None]);
-        generation::outdate(DATATYPE);
-        assert_eq!(cache.types.find(DATATYPE), None);
     }
 }

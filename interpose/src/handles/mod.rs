@@ -5,3 +5,4 @@ pub mod call;
 pub mod call_cache;
 pub mod communicator;
 pub mod generation;
+pub mod type_table;

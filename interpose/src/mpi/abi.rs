@@ -3,7 +3,7 @@
 //! No `mpi.h` is used: a handle is a machine word that is passed on as it came. What must be known beyond that stands
 //! here.
 
-use std::ffi::c_int;
+use std::ffi::{CString, c_int};
 use std::ops::Deref;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -138,7 +138,7 @@ impl Abi {
     }
 
     /// The name of a predefined reduction operator; `None` for one that the program made.
-    pub fn reduction_name(&self, handle: usize) -> Option<String> {
+    pub fn predefined_reduction(&self, handle: usize) -> Option<&'static str> {
         /// The numbers of MPICH and of the standard (MPI 5.0, appendix A).
         const NUMBERS: [(usize, usize, &str); 15] = [
             (0x1800_0000, 0x20, "MPI_OP_NULL"),
@@ -157,18 +157,19 @@ impl Abi {
             (0x5800_000d, 0x3c, "MPI_REPLACE"),
             (0x5800_000e, 0x3d, "MPI_NO_OP"),
         ];
-        let by_number = |number: &dyn Fn(usize, usize) -> usize| {
-            let known = NUMBERS.iter().find(|(mpich, standard, _)| number(*mpich, *standard) == handle);
-            known.map(|(.., name)| (*name).to_owned())
+        // Open MPI's are objects, named as they are: ompi_mpi_op_max.
+        static OBJECTS: OnceLock<[usize; NUMBERS.len()]> = OnceLock::new();
+        let object = |(.., name): (usize, usize, &str)| {
+            let name = name.trim_start_matches("MPI_").trim_start_matches("OP_").to_ascii_lowercase();
+            let name = CString::new(format!("ompi_mpi_op_{name}"));
+            name.map_or(0, |name| symbol::data(&name).addr())
         };
-        match self.family {
-            family::MPICH => by_number(&|mpich, _| mpich),
-            family::STANDARD => by_number(&|_, standard| standard),
-            _ => openmpi_symbol(handle, "ompi_mpi_op_").map(|name| match name {
-                "null" => "MPI_OP_NULL".to_owned(),
-                name => format!("MPI_{}", name.to_ascii_uppercase()),
-            }),
-        }
+        let place = match self.family {
+            family::MPICH => NUMBERS.iter().position(|(mpich, ..)| *mpich == handle),
+            family::STANDARD => NUMBERS.iter().position(|(_, standard, _)| *standard == handle),
+            _ => OBJECTS.get_or_init(|| NUMBERS.map(object)).iter().position(|object| *object == handle),
+        };
+        place.map(|place| NUMBERS[place].2)
     }
 
     /// True if this request, as a starting call has stored it, is one that calls share which are complete already.
@@ -223,9 +224,9 @@ mod tests {
         let mpich = Abi::new(family::MPICH, &abi::MPICH);
         let standard = Abi::new(family::STANDARD, &abi::STANDARD);
         for (abi, null, max) in [(mpich, 0x1800_0000, 0x5800_0001), (standard, 0x20, 0x23)] {
-            assert_eq!(abi.reduction_name(null).as_deref(), Some("MPI_OP_NULL"));
-            assert_eq!(abi.reduction_name(max).as_deref(), Some("MPI_MAX"));
-            assert_eq!(abi.reduction_name(0x1234), None);
+            assert_eq!(abi.predefined_reduction(null), Some("MPI_OP_NULL"));
+            assert_eq!(abi.predefined_reduction(max), Some("MPI_MAX"));
+            assert_eq!(abi.predefined_reduction(0x1234), None);
         }
     }
 }

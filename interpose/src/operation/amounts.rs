@@ -12,7 +12,6 @@ use crate::handles::call::Share;
 use crate::handles::communicator::{Communicator, Group, Neighbours};
 use crate::mpi::abi;
 use crate::operation::datatype;
-use crate::record::thread::ThreadRef;
 
 /// Counts and data types as the program passes them: one of each, or arrays of them with an element for each rank.
 #[derive(Clone, Copy)]
@@ -85,12 +84,12 @@ struct Data {
 impl Data {
     /// So many elements. `None`: the type is not known.
     #[inline(always)]
-    fn elements(thread: ThreadRef, count: i64, datatype: usize) -> Option<Data> {
+    fn elements(count: i64, datatype: usize) -> Option<Data> {
         // Without elements the type may be a null handle.
         if count == 0 {
             return Some(Data::default());
         }
-        let known = datatype::without_asking(thread, datatype)?;
+        let known = datatype::without_asking(datatype)?;
         let kind = types::kind_of(known.types);
         let bytes = (count as u32).wrapping_mul(known.size as u32);
         Some(Data { bytes, kind: kind.unwrap_or(0), any_kind: kind.is_none() })
@@ -112,13 +111,7 @@ impl Data {
     }
 }
 
-fn weighted<W: Width>(
-    thread: ThreadRef,
-    ranks: u32,
-    passed: Passed,
-    by_type: bool,
-    weight: impl Fn(u32) -> u32,
-) -> Option<Data> {
+fn weighted<W: Width>(ranks: u32, passed: Passed, by_type: bool, weight: impl Fn(u32) -> u32) -> Option<Data> {
     if passed.counts == 0 || by_type && passed.types == 0 {
         return None;
     }
@@ -135,58 +128,45 @@ fn weighted<W: Width>(
             )
         };
         let (sum, of_kind, any) = (0..ranks).fold((0, 0, false), add);
-        let one = Data::elements(thread, any.into(), passed.datatype(false, 0))?;
+        let one = Data::elements(any.into(), passed.datatype(false, 0))?;
         return Some(Data { bytes: one.bytes.wrapping_mul(sum), kind: one.kind.wrapping_mul(of_kind), ..one });
     }
     (0..ranks).try_fold(Data::default(), |sum, rank| {
-        let data = Data::elements(thread, count(rank), passed.datatype(true, rank as usize))?;
+        let data = Data::elements(count(rank), passed.datatype(true, rank as usize))?;
         Some(sum.plus(data.times(weight(rank))))
     })
 }
 
 /// The bytes of one block: this rank's own, or in place the one that an array has for it.
-fn own_block<W: Width>(thread: ThreadRef, of: &Numbers, in_place: Option<Passed>, block: Passed) -> Option<u32> {
+fn own_block<W: Width>(of: &Numbers, in_place: Option<Passed>, block: Passed) -> Option<u32> {
     let abi = abi::get();
     match in_place {
         Some(all) if all.counts == 0 => None,
-        Some(all) => Data::elements(thread, W::element(all.counts, of.known.rank() as usize), abi.handle(all.types)),
-        None => Data::elements(thread, W::count(block.counts), abi.handle(block.types)),
+        Some(all) => Data::elements(W::element(all.counts, of.known.rank() as usize), abi.handle(all.types)),
+        None => Data::elements(W::count(block.counts), abi.handle(block.types)),
     }
     .map(|data| data.bytes)
 }
 
-fn of_peers<W: Width>(
-    thread: ThreadRef,
-    of: &Numbers,
-    passed: Passed,
-    by_type: bool,
-    weight: impl Fn(u32) -> u32,
-) -> Option<Data> {
-    weighted::<W>(thread, of.peers, passed, by_type, |peer| weight(of.first.wrapping_add(peer)))
+fn of_peers<W: Width>(of: &Numbers, passed: Passed, by_type: bool, weight: impl Fn(u32) -> u32) -> Option<Data> {
+    weighted::<W>(of.peers, passed, by_type, |peer| weight(of.first.wrapping_add(peer)))
 }
 
-fn of_neighbours<W: Width>(thread: ThreadRef, weights: &[u32], passed: Passed, by_type: bool) -> Option<Data> {
-    weighted::<W>(thread, weights.len() as u32, passed, by_type, |place| weights[place as usize])
+fn of_neighbours<W: Width>(weights: &[u32], passed: Passed, by_type: bool) -> Option<Data> {
+    weighted::<W>(weights.len() as u32, passed, by_type, |place| weights[place as usize])
 }
 
 /// Each rank sends a block to each other one.
 #[inline(never)]
-pub fn exchanged<W: Width>(
-    thread: ThreadRef,
-    known: &Communicator,
-    by_type: bool,
-    sent: Passed,
-    received: Passed,
-) -> Option<Share> {
+pub fn exchanged<W: Width>(known: &Communicator, by_type: bool, sent: Passed, received: Passed) -> Option<Share> {
     let of = Numbers::on(known)?;
-    let out = of_peers::<W>(thread, &of, sent, by_type, receiver)?;
-    Some(difference(&of, out, of_peers::<W>(thread, &of, received, by_type, sender)?))
+    let out = of_peers::<W>(&of, sent, by_type, receiver)?;
+    Some(difference(&of, out, of_peers::<W>(&of, received, by_type, sender)?))
 }
 
 /// Each rank sends a block to each of its neighbours.
 #[inline(never)]
 pub fn among_neighbours<W: Width>(
-    thread: ThreadRef,
     known: &Communicator,
     by_type: bool,
     sent: Passed,
@@ -194,28 +174,22 @@ pub fn among_neighbours<W: Width>(
 ) -> Option<Share> {
     let of = Numbers::on(known)?;
     let Neighbours { sources, destinations } = of.known.neighbours()?;
-    let out = of_neighbours::<W>(thread, destinations, sent, by_type)?;
-    Some(difference(&of, out, of_neighbours::<W>(thread, sources, received, by_type)?))
+    let out = of_neighbours::<W>(destinations, sent, by_type)?;
+    Some(difference(&of, out, of_neighbours::<W>(sources, received, by_type)?))
 }
 
 /// Each rank sends the same block, or as many elements, to each of its neighbours. `by_rank`: it receives another count
 /// from each.
 #[inline(never)]
-pub fn to_neighbours<W: Width>(
-    thread: ThreadRef,
-    known: &Communicator,
-    by_rank: bool,
-    sent: Passed,
-    received: Passed,
-) -> Option<Share> {
+pub fn to_neighbours<W: Width>(known: &Communicator, by_rank: bool, sent: Passed, received: Passed) -> Option<Share> {
     let of = Numbers::on(known)?;
     let Neighbours { sources, destinations } = of.known.neighbours()?;
     let all = |weights: &[u32], passed: Passed| {
         let sum = weights.iter().fold(0u32, |sum, &weight| sum.wrapping_add(weight));
-        Some(Data::elements(thread, W::count(passed.counts), abi::get().handle(passed.types))?.times(sum))
+        Some(Data::elements(W::count(passed.counts), abi::get().handle(passed.types))?.times(sum))
     };
     let into = match by_rank {
-        true => of_neighbours::<W>(thread, sources, received, false),
+        true => of_neighbours::<W>(sources, received, false),
         false => all(sources, received),
     };
     Some(difference(&of, all(destinations, sent)?, into?))
@@ -230,43 +204,35 @@ fn difference(of: &Numbers, out: Data, into: Data) -> Share {
 
 /// Each rank sends one block to all.
 #[inline(never)]
-pub fn contributed<W: Width>(
-    thread: ThreadRef,
-    known: &Communicator,
-    in_place: bool,
-    sent: Passed,
-    received: Passed,
-) -> Option<u32> {
+pub fn contributed<W: Width>(known: &Communicator, in_place: bool, sent: Passed, received: Passed) -> Option<u32> {
     let of = Numbers::on(known)?;
     let all = (0..of.peers).fold(0u32, |sum, peer| sum.wrapping_add(receiver(of.first.wrapping_add(peer))));
-    let block = own_block::<W>(thread, &of, in_place.then_some(received), sent)?;
-    let into = of_peers::<W>(thread, &of, received, false, sender)?.bytes;
+    let block = own_block::<W>(&of, in_place.then_some(received), sent)?;
+    let into = of_peers::<W>(&of, received, false, sender)?.bytes;
     let out = sender(of.own).wrapping_mul(all).wrapping_mul(block);
     Some(out.wrapping_sub(receiver(of.own).wrapping_mul(into)))
 }
 
 /// Each rank sends one block to the root: also the root itself, but on an intercommunicator.
 pub fn gathered<W: Width>(
-    thread: ThreadRef,
     known: &Communicator,
     root: i32,
     in_place: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<u32> {
-    with_root::<W>(thread, known, root, in_place.then_some(received), [sent, received], [sender, receiver])
+    with_root::<W>(known, root, in_place.then_some(received), [sent, received], [sender, receiver])
 }
 
 /// The root sends a block to each rank: also to itself, but on an intercommunicator.
 pub fn scattered<W: Width>(
-    thread: ThreadRef,
     known: &Communicator,
     root: i32,
     in_place: bool,
     sent: Passed,
     received: Passed,
 ) -> Option<u32> {
-    let share = with_root::<W>(thread, known, root, in_place.then_some(sent), [received, sent], [receiver, sender])?;
+    let share = with_root::<W>(known, root, in_place.then_some(sent), [received, sent], [receiver, sender])?;
     Some(share.wrapping_neg())
 }
 
@@ -274,7 +240,6 @@ pub fn scattered<W: Width>(
 /// `in_place`: those of the root, where its own block is among them.
 #[inline(never)]
 fn with_root<W: Width>(
-    thread: ThreadRef,
     known: &Communicator,
     root: i32,
     in_place: Option<Passed>,
@@ -285,22 +250,22 @@ fn with_root<W: Width>(
     let Some((root, is_root)) = of.root(root) else { return Some(0) };
     let block = match is_root && of.is_inter {
         true => 0,
-        false => own_block::<W>(thread, &of, in_place.filter(|_| is_root), one)?,
+        false => own_block::<W>(&of, in_place.filter(|_| is_root), one)?,
     };
     let root = of_root(root);
     let share = of_rank(of.own).wrapping_mul(root).wrapping_mul(block);
     if !is_root {
         return Some(share);
     }
-    let all = of_peers::<W>(thread, &of, all, false, of_rank)?.bytes;
+    let all = of_peers::<W>(&of, all, false, of_rank)?.bytes;
     Some(share.wrapping_sub(root.wrapping_mul(all)))
 }
 
 /// All ranks of a group pass the same counts.
 #[inline(never)]
-pub fn the_same<W: Width>(thread: ThreadRef, known: &Communicator, passed: Passed) -> Option<u32> {
+pub fn the_same<W: Width>(known: &Communicator, passed: Passed) -> Option<u32> {
     let of = Numbers::on(known)?;
     let size = of.known.size();
-    let all = weighted::<W>(thread, size, passed, false, receiver)?.bytes;
+    let all = weighted::<W>(size, passed, false, receiver)?.bytes;
     Some(among(of.known.rank(), size).wrapping_mul(all))
 }

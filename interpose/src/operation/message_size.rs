@@ -151,8 +151,7 @@ impl<W: Width> Message<W> {
     ) -> Call {
         let in_place = sendbuf == abi::get().in_place;
         let [sent, received] = both(sendcount, sendtype, recvcounts, recvtype);
-        let amounts =
-            self.amounts(|known| amounts::gathered::<W>(self.thread, known, self.root, in_place, sent, received));
+        let amounts = self.amounts(|known| amounts::gathered::<W>(known, self.root, in_place, sent, received));
         let call = match (self.role(), self.known()) {
             (Some(Role::Root), Some(known)) if known.is_inter() => self.sum(recvcounts, recvtype, known.peers()),
             // The root's own block lies in place already.
@@ -178,8 +177,7 @@ impl<W: Width> Message<W> {
     ) -> Call {
         let in_place = recvbuf == abi::get().in_place;
         let [sent, received] = both(sendcounts, sendtype, recvcount, recvtype);
-        let amounts =
-            self.amounts(|known| amounts::scattered::<W>(self.thread, known, self.root, in_place, sent, received));
+        let amounts = self.amounts(|known| amounts::scattered::<W>(known, self.root, in_place, sent, received));
         let call = match (self.role(), self.known()) {
             (Some(Role::Root), Some(known)) => self.sum(sendcounts, sendtype, known.peers()),
             (Some(Role::Other), _) => self.elements(W::count(recvcount), recvtype),
@@ -201,7 +199,7 @@ impl<W: Width> Message<W> {
     ) -> Call {
         let in_place = sendbuf == abi::get().in_place;
         let [sent, received] = both(sendcount, sendtype, recvcounts, recvtype);
-        let amounts = self.amounts(|known| amounts::contributed::<W>(self.thread, known, in_place, sent, received));
+        let amounts = self.amounts(|known| amounts::contributed::<W>(known, in_place, sent, received));
         let call = match in_place {
             false => self.elements(W::count(sendcount), sendtype),
             true => self.by_communicator(|call, known| match recvcounts {
@@ -241,7 +239,7 @@ impl<W: Width> Message<W> {
     #[inline(always)]
     fn sent_to_all(self, by_type: bool, sendbuf: usize, [sent, received]: [Passed; 2]) -> Call {
         let sent = if sendbuf == abi::get().in_place { received } else { sent };
-        let amounts = self.amounts(|known| amounts::exchanged::<W>(self.thread, known, by_type, sent, received));
+        let amounts = self.amounts(|known| amounts::exchanged::<W>(known, by_type, sent, received));
         let call = self.by_communicator(|call, known| call.all(by_type, sent, known.peers()));
         Call { amounts, ..call }
     }
@@ -249,7 +247,7 @@ impl<W: Width> Message<W> {
     #[inline(never)]
     pub fn block_of_neighbours(self, sendcount: usize, sendtype: usize, recvcount: usize, recvtype: usize) -> Call {
         let [sent, received] = both(sendcount, sendtype, recvcount, recvtype);
-        let amounts = self.amounts(|known| amounts::to_neighbours::<W>(self.thread, known, false, sent, received));
+        let amounts = self.amounts(|known| amounts::to_neighbours::<W>(known, false, sent, received));
         Call { amounts, ..self.uniform(recvcount, recvtype) }
     }
 
@@ -263,7 +261,7 @@ impl<W: Width> Message<W> {
         recvtype: usize,
     ) -> Call {
         let [sent, received] = both(sendcount, sendtype, recvcounts, recvtype);
-        let amounts = self.amounts(|known| amounts::to_neighbours::<W>(self.thread, known, true, sent, received));
+        let amounts = self.amounts(|known| amounts::to_neighbours::<W>(known, true, sent, received));
         Call { amounts, ..self.uniform(sendcount, sendtype) }
     }
 
@@ -287,7 +285,7 @@ impl<W: Width> Message<W> {
 
     #[inline(always)]
     fn sent_to_each(self, by_type: bool, [sent, received]: [Passed; 2]) -> Call {
-        let amounts = self.amounts(|known| amounts::among_neighbours::<W>(self.thread, known, by_type, sent, received));
+        let amounts = self.amounts(|known| amounts::among_neighbours::<W>(known, by_type, sent, received));
         let call = self.by_communicator(|call, known| call.all(by_type, sent, known.destinations()));
         Call { amounts, ..call }
     }
@@ -295,7 +293,7 @@ impl<W: Width> Message<W> {
     #[inline(always)]
     pub fn summed(self, recvcounts: usize, datatype: usize) -> Call {
         let passed = Passed { counts: recvcounts, types: datatype };
-        let amounts = self.amounts(|known| amounts::the_same::<W>(self.thread, known, passed));
+        let amounts = self.amounts(|known| amounts::the_same::<W>(known, passed));
         let call = self.by_communicator(|call, known| call.sum(recvcounts, datatype, known.size() as usize));
         Call { amounts, ..call }
     }

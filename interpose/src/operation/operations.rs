@@ -11,6 +11,7 @@ use crate::handles::call::{ByPeer, Call, Key, Share};
 use crate::handles::call_cache::{KnownOperation, Lasts};
 use crate::handles::communicator::Communicator;
 use crate::handles::generation;
+use crate::handles::type_table::{self, flags};
 use crate::mpi::abi;
 use crate::operation::registry::{self, Description, Registry};
 use crate::operation::{communicator_table, datatype};
@@ -30,7 +31,40 @@ pub fn find<'c>(thread: ThreadRef, call: &Call) -> Option<&'c KnownOperation> {
 #[cold]
 #[inline(never)]
 fn find_uncached<'c>(thread: ThreadRef, call: &Call) -> Option<&'c KnownOperation> {
+    let generation = generation::present();
+    if call.known
+        && let Some(key) = meant(&call.key)
+        && let Some(&found) = thread.cached(&key)
+    {
+        if call.key.datatype == 0 || datatype::may_be_kept(call.key.datatype) {
+            thread.with_cache(|cache| cache.keep(&call.key, found, Lasts::WithItsHandles, generation));
+        }
+        return thread.keep_last(Some(found));
+    }
     thread.keep_last(thread::catch_panic(|| find_slowly(thread, call)))
+}
+
+/// In a key, in place of the handle of what the program made: what the operation has of it.
+const MEANT: usize = 1 << 63;
+
+/// The key of a call of a type or an operator that the program made, with what they mean: it is that of all calls which
+/// belong to one operation, also when what they are of was freed.
+fn meant(key: &Key) -> Option<Key> {
+    let reduction = match key.reduction {
+        0 => 0,
+        handle if abi::get().predefined_reduction(handle).is_some() => handle,
+        _ => MEANT,
+    };
+    let known = match key.datatype {
+        0 => None,
+        handle => Some(datatype::looked_up(handle)?).filter(|known| !known.is(flags::PREDEFINED)),
+    };
+    let (datatype, count) = match known {
+        Some(known) => (MEANT | known.name as usize, known.size.wrapping_mul(key.count)),
+        None => (key.datatype, key.count),
+    };
+    let meant = Key { reduction, datatype, count, ..*key };
+    (meant != *key).then_some(meant)
 }
 
 /// The operation of a call that its thread's cache does not hold. `None`: the tables are full.
@@ -48,16 +82,15 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<KnownOperation> {
     {
         let number = registry.operation(known?, call, size)?;
         let found = registry.found(known?, number, false);
-        let datatype = registry.datatypes.get(&call.key.datatype);
-        let is_eternal = call.key.datatype == 0 || datatype.is_some_and(|known| known.predefined);
         let lasts = match call.by_peer {
             Some(_) => Lasts::ThisGeneration,
-            None if known?.is_predefined() && is_eternal => Lasts::Always,
+            None if known?.is_predefined() => Lasts::Always,
             None => Lasts::WithItsHandles,
         };
         // A call on a folded communicator may be the one with which it gets an entry.
         if !known?.is_folded() {
-            thread.with_cache(|cache| cache.keep(&call.key, found, lasts, generation));
+            let key = meant(&call.key).unwrap_or(call.key);
+            thread.with_cache(|cache| cache.keep(&key, found, lasts, generation));
         }
         return Some(found);
     }
@@ -147,6 +180,8 @@ impl Registry {
                 continue;
             }
             let datatype = datatype::find(self, handle, may_ask)?;
+            // What is kept of the call is outdated with it.
+            type_table::mark(handle, flags::KEPT);
             sum = sum.wrapping_add(datatype.size.wrapping_mul(count as u64));
             name = match name {
                 None => Some(datatype.name),
@@ -161,18 +196,8 @@ impl Registry {
         if handle == 0 {
             return 0;
         }
-        if let Some(&known) = self.reductions.get(&handle) {
-            return known;
-        }
         // An operator that the program made counts as `user` whatever its handle: nothing to forget when it is freed.
-        match abi::get().reduction_name(handle) {
-            Some(name) => {
-                let name = self.string(&name);
-                self.reductions.insert(handle, name);
-                name
-            }
-            None => self.string("user"),
-        }
+        self.string(abi::get().predefined_reduction(handle).unwrap_or("user"))
     }
 
     pub fn describe(&mut self, known: &Communicator, call: &Call, (bytes, datatype): (u64, u32)) -> Description {

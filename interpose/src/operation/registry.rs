@@ -29,15 +29,11 @@ pub fn insert<T>(table: &mut FastMap<usize, T>, handle: usize, meaning: T) -> Op
 pub struct Registry {
     pub live: &'static TraceBuffer,
     pub communicators: FastMap<usize, &'static Communicator>,
-    pub datatypes: FastMap<usize, Datatype>,
     /// How often the same recipe has made a communicator, of [`crate::operation::bounds`] recipes at most.
     pub recipes: FastMap<[u64; 2], u64>,
     pub operations: FastMap<Description, u32>,
     pub bounds: Bounds,
     pub(super) strings: FastMap<String, u32>,
-    pub reductions: FastMap<usize, u32>,
-    /// Signatures of derived types that are told apart.
-    signatures: FastSet<u32>,
     /// The neighbours of this rank in topologies, each different way once.
     pub(super) neighbours: FastSet<&'static Neighbours>,
 }
@@ -74,19 +70,6 @@ pub struct Description {
     pub datatype: u32,
     pub reduction: u32,
     pub site: call_site::Number,
-}
-
-#[derive(Clone, Copy)]
-pub struct Datatype {
-    /// Bytes of an element.
-    pub size: u64,
-    /// String reference.
-    pub name: u32,
-    /// The code of its signature, see [`mpitrace_functions::types::code`]; 0: not known.
-    pub code: u32,
-    pub predefined: bool,
-    /// The program has made it and has to free it.
-    pub to_free: bool,
 }
 
 static REGISTRY: OnceLock<Mutex<Registry>> = OnceLock::new();
@@ -139,22 +122,12 @@ impl Registry {
         Registry {
             live,
             communicators: FastMap::default(),
-            datatypes: FastMap::default(),
             recipes: FastMap::default(),
             operations: FastMap::default(),
             bounds: Bounds::default(),
             strings: FastMap::default(),
-            reductions: FastMap::default(),
-            signatures: FastSet::default(),
             neighbours: FastSet::default(),
         }
-    }
-
-    /// A signature's code; 0 where there are too many of them: each makes operations of its own.
-    pub fn code_of_signature(&mut self, code: u32) -> u32 {
-        const MOST: usize = 64;
-        let is_kept = self.signatures.contains(&code) || self.signatures.len() < MOST && self.signatures.insert(code);
-        if is_kept { code } else { 0 }
     }
 
     /// The reference of a text, stored once; 0 where there is no room for it.

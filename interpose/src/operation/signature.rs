@@ -1,43 +1,114 @@
 //! The signature of a derived data type: the sequence of basic types in its elements, without their places.
 //!
 //! Calls of two ranks may pass other types and counts of one signature. So what is compared is the shortest sequence of
-//! which the whole one is a repetition, beside the amount in bytes: of most types one basic type.
+//! which the whole one is a repetition, beside the amount in bytes: of most types one basic type. A type that is made
+//! of one other type has its sequence.
+
+use std::hash::BuildHasherDefault;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mpitrace_functions::types;
 
-use crate::mpi;
-use crate::mpi::abi;
-use crate::mpi::constructor::{self, Component};
+use crate::base::hash::FastMap;
+use crate::base::lock::lock;
+use crate::handles::type_table::KnownType;
+use crate::operation::registry::Registry;
+use crate::record::thread;
 
 /// Longer sequences of different basic types are not known.
 const LONGEST: usize = 1024;
-/// Types are looked into until as many were: one that was made of many others would take long.
-const MOST: usize = 256;
+/// As many signatures are told apart in a trace: each makes operations of its own.
+const MOST: usize = 64;
+/// As many sequences of several types are kept, and ways to make them of blocks.
+const KEPT: usize = 256;
 
-/// The code of a derived type's signature, as [`types::code`] gives it; 0: not known.
-pub fn code(datatype: usize) -> u32 {
-    sequence(datatype, &mut { MOST }).map_or(0, |sequence| types::code_of(&sequence))
+/// The signatures that are told apart, and that of all others, without a lock: the reference of the name, the place of
+/// the set of types in it, and the code; 0: none. Stored under the registry's lock.
+static NAMED: [AtomicU64; MOST + 1] = [const { AtomicU64::new(0) }; MOST + 1];
+
+static SEQUENCES: Mutex<Sequences> = Mutex::new(Sequences {
+    by_code: FastMap::with_hasher(BuildHasherDefault::new()),
+    by_blocks: FastMap::with_hasher(BuildHasherDefault::new()),
+});
+
+/// Signatures that are sequences of several types.
+struct Sequences {
+    by_code: FastMap<u32, Vec<u32>>,
+    /// The codes of what was made of blocks, by a hash of them.
+    by_blocks: FastMap<u64, u32>,
 }
 
-/// The shortest sequence, of codes of basic types; empty for a type without data.
-fn sequence(datatype: usize, left: &mut usize) -> Option<Vec<u32>> {
-    *left = left.checked_sub(1)?;
-    if abi::get().is_predefined_type(datatype) {
-        return Some(vec![types::basic(&mpi::name_of_type(datatype)?)?.code()]);
-    }
-    let components = constructor::components(datatype)?;
-    if let [one] = &components[..] {
-        let size = mpi::size_of_type(datatype)?;
-        return if size == 0 { Some(Vec::new()) } else { sequence(one.handle, left) };
-    }
-    let mut parts = Vec::new();
-    for Component { handle, copies, .. } in &components {
-        let bytes = mpi::size_of_type(*handle)?.checked_mul(*copies)?;
-        if bytes > 0 {
-            parts.push((sequence(*handle, left)?, bytes));
+/// The name of a derived type with this signature, and its set of types; `None`: no call of one was looked up.
+pub fn named(code: u32) -> Option<KnownType> {
+    let words = NAMED.iter().map(|word| word.load(Ordering::Relaxed)).take_while(|word| *word != 0);
+    let found = words.into_iter().find(|word| *word as u32 & 0xff_ffff == code)?;
+    let types = 1 << (found as u32 >> 24);
+    Some(KnownType { code, name: (found >> 32) as u32, types, ..KnownType::default() })
+}
+
+/// What is known of a derived type with this signature and size, of which a call is looked up.
+pub fn described(registry: &mut Registry, code: u32, size: u64) -> KnownType {
+    let found = named(code).or_else(|| {
+        let name = registry.string(&types::derived_name(code));
+        // The last word is for all that are not told apart.
+        let words = if code == 0 { &NAMED[..] } else { &NAMED[..MOST] };
+        let free = words.iter().find(|word| word.load(Ordering::Relaxed) == 0).filter(|_| name != 0)?;
+        let set = types::class(code);
+        free.store(u64::from(name) << 32 | u64::from(set.trailing_zeros() << 24 | code), Ordering::Relaxed);
+        Some(KnownType { code, name, types: set, ..KnownType::default() })
+    });
+    match found {
+        Some(found) => KnownType { size, ..found },
+        None if code != 0 => described(registry, 0, size),
+        None => {
+            KnownType { size, name: registry.string(types::DERIVED), types: types::class(0), ..KnownType::default() }
         }
     }
-    joined(&parts)
+}
+
+/// The code of the signature of blocks, each with the code of its types and its bytes, more than 0; 0: not known.
+pub fn of_blocks(blocks: &[(u32, u64)]) -> u32 {
+    let Some(&(first, _)) = blocks.first() else { return 0 };
+    if blocks.iter().all(|(code, _)| *code == first) {
+        return first;
+    }
+    if blocks.iter().any(|(code, _)| *code == 0) {
+        return 0;
+    }
+    let step = |hash: u64, &(code, bytes): &(u32, u64)| {
+        let word = (hash ^ u64::from(code)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        (word ^ bytes).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(31)
+    };
+    let hash = blocks.iter().fold(0, step);
+    thread::catch_panic(|| {
+        let sequences = &mut *lock(&SEQUENCES);
+        if let Some(&code) = sequences.by_blocks.get(&hash) {
+            return Some(code);
+        }
+        let code = sequences.of(blocks);
+        if sequences.by_blocks.len() < KEPT && sequences.by_blocks.try_reserve(1).is_ok() {
+            sequences.by_blocks.insert(hash, code);
+        }
+        Some(code)
+    })
+    .unwrap_or(0)
+}
+
+impl Sequences {
+    fn of(&mut self, blocks: &[(u32, u64)]) -> u32 {
+        let sequence = |&(code, bytes): &(u32, u64)| {
+            let known = if types::is_sequence(code) { self.by_code.get(&code)?.clone() } else { vec![code] };
+            Some((known, bytes))
+        };
+        let Some(parts) = blocks.iter().map(sequence).collect::<Option<Vec<_>>>() else { return 0 };
+        let Some(sequence) = joined(&parts) else { return 0 };
+        let code = types::code_of(&sequence);
+        if types::is_sequence(code) && self.by_code.len() < KEPT && self.by_code.try_reserve(1).is_ok() {
+            self.by_code.insert(code, sequence);
+        }
+        code
+    }
 }
 
 /// The shortest sequence of several, each with the bytes of its repetitions, one behind the other.

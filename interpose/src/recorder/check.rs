@@ -19,6 +19,7 @@ use crate::base::memory::Line;
 use crate::clocks::{self, DomainPage};
 use crate::handles::call::Call;
 use crate::handles::call_cache::KnownOperation;
+use crate::handles::type_table;
 use crate::mpi::abi;
 use crate::operation::registry;
 use crate::record::thread::{self, ThreadRef};
@@ -121,14 +122,14 @@ fn describe(call: &Call, found: &KnownOperation) -> Option<Signature> {
     }
     let has_data = !matches!(bytes, 0 | UNKNOWN_BYTES) && flags & (flags::WINDOW | flags::FILE) == 0;
     if has_data && of.types_agree() {
-        let known = registry::lock()?.datatypes.get(&call.key.datatype).map_or(0, |known| known.code);
+        let known = type_table::find(call.key.datatype).map_or(0, |known| known.code);
         signature[1] |= u64::from(known) << 40;
     }
     if of.amounts_agree() {
         signature[2] = bytes;
     }
     if call.key.reduction != 0 {
-        let words: Vec<u64> = abi.reduction_name(call.key.reduction)?.bytes().map(u64::from).collect();
+        let words: Vec<u64> = abi.predefined_reduction(call.key.reduction)?.bytes().map(u64::from).collect();
         signature[3] = mix(&words)[0];
     }
     Some(signature)

@@ -9,8 +9,8 @@ use mpitrace_functions::types::classes;
 use crate::base::width::{Large, Width};
 use crate::base::{processor, program};
 use crate::call_sites::call_site::{self, Distance};
-use crate::handles::call_cache::KnownType;
 use crate::handles::generation;
+use crate::handles::type_table::KnownType;
 use crate::mpi::abi;
 use crate::operation::{datatype, registry};
 use crate::record::thread::sends::{Destination, Sent};
@@ -150,12 +150,11 @@ fn count_and_keep(thread: ThreadRef, function: Name, count: u64, destination: De
     let partner = partner(thread, comm, rank as usize);
     let mut bytes = 0;
     if partner != partner::NONE {
-        let known = datatype::accepted(thread, datatype);
+        let known = datatype::accepted(datatype);
         bytes = known.size.wrapping_mul(count);
         let entry = partners::sent(thread, partner, bytes, types_of(known, count), || reference(function));
         // What is not kept of a handle may change without being seen. An empty message has not the types of others.
-        let is_known = || thread.with_cache(|cache| cache.types.find(datatype)).is_some();
-        let is_kept = count > 0 && partner::place(partner).is_some() && is_known();
+        let is_kept = count > 0 && partner::place(partner).is_some() && datatype::may_be_kept(datatype);
         if let Some(entry) = entry.filter(|_| is_kept) {
             let sent = Sent { partner, size: known.size, entry };
             thread.with_sends(|sends| sends.keep(destination, generation, sent));
@@ -288,8 +287,7 @@ pub fn sending<W: Width>(
 
 #[inline(never)]
 pub fn receiving(function: Name, request: usize, datatype: usize, source: usize, tag: usize, comm: usize) {
-    if let Some(thread) = receiving_as(function, request, |thread| accepted(thread, datatype).types, source, tag, comm)
-    {
+    if let Some(thread) = receiving_as(function, request, || accepted(datatype).types, source, tag, comm) {
         partners::opened(thread, 1);
     }
 }
@@ -298,21 +296,21 @@ pub fn receiving(function: Name, request: usize, datatype: usize, source: usize,
 fn receiving_as(
     function: Name,
     request: usize,
-    types: impl FnOnce(ThreadRef) -> u16,
+    types: impl FnOnce() -> u16,
     source: usize,
     tag: usize,
     comm: usize,
 ) -> Option<ThreadRef> {
     keep(request, |thread| {
         let partner = partner(thread, comm, source);
-        count_receive(thread, function, partner, types(thread));
+        count_receive(thread, function, partner, types());
         Message::new(partner, tag, awaited::RECEIVE)
     })
 }
 
 #[inline(always)]
-fn accepted(thread: ThreadRef, datatype: usize) -> KnownType {
-    datatype::accepted(thread, abi::get().handle(datatype))
+fn accepted(datatype: usize) -> KnownType {
+    datatype::accepted(abi::get().handle(datatype))
 }
 
 #[inline(never)]
@@ -335,7 +333,7 @@ pub fn exchanging<W: Width>(
     let Some(thread) = own_thread(processor::frame()) else { return made(request, None) };
     let (to, bytes) = count_sent::<W>(thread, function, count, datatype, dest, comm);
     let from = partner(thread, comm, source);
-    count_receive(thread, function, from, accepted(thread, recvtype).types);
+    count_receive(thread, function, from, accepted(recvtype).types);
     made(request, Some(Message::new(together(to, from), recvtag, awaited::SEND | awaited::RECEIVE)));
     if messages::are_kept() && request != 0 {
         // What completes the request completes the receive: when the message was sent is not known apart.
@@ -365,7 +363,7 @@ pub fn preparing_send<W: Width>(
     comm: usize,
 ) {
     keep_request(request, |thread| {
-        let (known, count) = (accepted(thread, datatype), W::count(count) as u64);
+        let (known, count) = (accepted(datatype), W::count(count) as u64);
         let message = Message::new(partner(thread, comm, dest), tag, awaited::SEND | PERSISTENT);
         Message { bytes: known.size.wrapping_mul(count), ..message.of_types(types_of(known, count)) }
     });
@@ -396,7 +394,7 @@ pub fn looked_for(function: Name, message: usize, flag: usize, source: usize, ta
             status => program::int(status + abi.status_source) as usize,
         };
         // The call that receives it says as which type.
-        receiving_as(function, message, |_| classes::OTHER, sent_by, tag, comm);
+        receiving_as(function, message, || classes::OTHER, sent_by, tag, comm);
     }
 }
 
@@ -444,6 +442,6 @@ pub fn started(function: Name, count: usize, requests: usize) {
 pub fn preparing_receive(_: Name, request: usize, datatype: usize, source: usize, tag: usize, comm: usize) {
     keep_request(request, |thread| {
         let message = Message::new(partner(thread, comm, source), tag, awaited::RECEIVE | PERSISTENT);
-        message.of_types(accepted(thread, datatype).types)
+        message.of_types(accepted(datatype).types)
     });
 }

@@ -137,7 +137,7 @@ pub fn fetched<W: Width>(
     op: usize,
 ) -> c_int {
     let result = got::<W>(forward, got_elements, got_type, target);
-    let no_op = || abi::get().reduction_name(abi::get().handle(op)).as_deref() == Some("MPI_NO_OP");
+    let no_op = || abi::get().predefined_reduction(abi::get().handle(op)) == Some("MPI_NO_OP");
     if result == 0 && no_op() { result } else { counted_to::<W>(PUT, result, sent, sent_type, target) }
 }
 

@@ -55,7 +55,7 @@ pub fn receive(
     comm: usize,
     status: usize,
 ) -> c_int {
-    let types = |thread| types(thread, datatype);
+    let types = || types(datatype);
     wait_for_message(here, forward, (source, tag, comm), status, awaited::RECEIVE, types).0
 }
 
@@ -69,7 +69,7 @@ pub fn probe(
     comm: usize,
     status: usize,
 ) -> c_int {
-    wait_for_message(here, forward, (source, tag, comm), status, message::RECEIVE | message::FINDS, |_| 0).0
+    wait_for_message(here, forward, (source, tag, comm), status, message::RECEIVE | message::FINDS, || 0).0
 }
 
 /// `MPI_Mprobe`: the message that is found is received by a later call.
@@ -85,7 +85,7 @@ pub fn find(
 ) -> c_int {
     let flags = message::RECEIVE | message::FINDS | message::STARTS;
     // The call that receives it says as which type.
-    let types = |_| classes::OTHER;
+    let types = || classes::OTHER;
     let (result, thread, found) = wait_for_message(here, forward, (source, tag, comm), status, flags, types);
     if let Some(thread) = thread.filter(|_| result == 0) {
         replace(message, Some(Message::new(thread.partner(), tag, awaited::RECEIVE)));
@@ -104,8 +104,8 @@ fn count_receive(thread: ThreadRef, partner: u64, types: u16) {
 
 /// The set of the data type that the program passes to a call that has not returned.
 #[inline(always)]
-fn types(thread: ThreadRef, datatype: usize) -> u16 {
-    datatype::without_asking(thread, abi::get().handle(datatype)).map_or(classes::OTHER, |known| known.types)
+fn types(datatype: usize) -> u16 {
+    datatype::without_asking(abi::get().handle(datatype)).map_or(classes::OTHER, |known| known.types)
 }
 
 /// Forwards a call that waits for a message, which its record says with these flags: the result, the thread where the
@@ -117,14 +117,14 @@ fn wait_for_message(
     (source, tag, comm): (usize, usize, usize),
     status: usize,
     flags: u32,
-    types: impl FnOnce(ThreadRef) -> u16,
+    types: impl FnOnce() -> u16,
 ) -> (c_int, Option<ThreadRef>, Option<Message>) {
     let Some(thread) = own_thread(here) else { return (forward(status), None, None) };
     let partner = partner(thread, comm, source);
     thread.await_message(0, partner, tag as i32, awaited::RECEIVE);
     // A probe leaves the message there.
     if flags & (message::FINDS | message::STARTS) != message::FINDS {
-        count_receive(thread, partner, types(thread));
+        count_receive(thread, partner, types());
     }
     let (result, found) = receive_and_keep(thread, forward, Message::new(partner, tag, flags), status);
     (result, Some(thread), found)
@@ -149,7 +149,7 @@ pub fn exchange(
     let to = if dest as c_int == source as c_int { from } else { partner(thread, comm, dest) };
     thread.await_message(1, to, sendtag as i32, awaited::SEND);
     thread.await_message(0, from, recvtag as i32, awaited::RECEIVE | awaited::MORE);
-    count_receive(thread, from, types(thread, recvtype));
+    count_receive(thread, from, types(recvtype));
     if !messages::are_kept() || from == partner::NONE {
         return receive_from(thread, forward, if from == partner::NONE { to } else { from }, status);
     }

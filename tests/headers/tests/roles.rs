@@ -52,6 +52,13 @@ const ROLES: &[Role] = &[
     role("datatype sendtype recvtype oldtype etype filetype *_datatype", "MPI_Datatype"),
     role("sendtypes recvtypes", "const MPI_Datatype *"),
     role("newtype", "MPI_Datatype *"),
+    // Functions that were removed have no `const` there.
+    role("types", "const MPI_Datatype * | MPI_Datatype *"),
+    role("displacements", "const int *").of("Type_indexed Type_create_indexed_block"),
+    role("displacements", "const MPI_Aint * | MPI_Aint *"),
+    role("blocklengths", "const int * | int *"),
+    role("stride", "int").of("Type_vector"),
+    role("stride lb extent", "MPI_Aint"),
     role("op", "MPI_Op"),
     // Requests, messages and what became of them.
     role("request", "MPI_Request").of("Request_get_status Grequest_complete Pready Pready_* Parrived"),
@@ -90,6 +97,7 @@ const ROLES: &[Role] = &[
     role("size", "MPI_Offset").of("File_set_size File_preallocate"),
     role("size", "MPI_Offset *").of("File_get_size"),
     role("size", "MPI_Aint").of("Win_*"),
+    role("size", "int").of("Type_create_darray"),
     role("offset", "MPI_Offset *").of("File_get_position_shared"),
     role("offset disp", "MPI_Offset"),
     // What a call finds. These stand before the numbers, as some of the names do for both.
@@ -103,8 +111,11 @@ const ROLES: &[Role] = &[
     role("maxprocs", "const int *").of("Comm_spawn_multiple"),
     // MPICH 4 and Open MPI have no `const` there.
     role("partitions", "const int * | int *").of("Pready_list"),
-    role("maxprocs n ndims nnodes indegree outdegree partitions partition partition_* length", "int"),
-    role("dims periods remain_dims edges sources degrees destinations *weights", "const int *"),
+    role("blocklength order maxprocs n ndims nnodes indegree outdegree partitions partition partition_* length", "int"),
+    role(
+        "dims periods remain_dims edges sources degrees destinations *weights *sizes starts distribs dargs",
+        "const int *",
+    ),
     // Words.
     role("argc", "int *"),
     role("argv", "char ***").of("Init Init_thread"),
