@@ -10,7 +10,7 @@ use mpitrace_format::layout::{NO_ROOT, OperationEntry};
 
 use crate::base::hash::mix;
 use crate::base::lock::lock;
-use crate::base::{allocator, mode};
+use crate::base::{allocator, mode, ticks};
 use crate::handles::call_cache::KnownOperation;
 use crate::mpi::abi;
 use crate::operation::registry;
@@ -20,13 +20,18 @@ use crate::recorder::region::{Region, begin_region};
 /// The regions by number: their names, and their operations once they were begun.
 static REGIONS: Mutex<Vec<(String, Option<KnownOperation>)>> = Mutex::new(Vec::new());
 
-type Open = Vec<(usize, Option<Region>)>;
-
 thread_local! {
-    /// The regions in progress on this thread, by number. It has no destructor: glibc ends the process where it has no
-    /// memory to register one.
-    static OPEN: RefCell<ManuallyDrop<Open>> =
-        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
+    /// It has no destructor: glibc ends the process where it has no memory to register one.
+    static OWN: RefCell<ManuallyDrop<Own>> =
+        const { RefCell::new(ManuallyDrop::new(Own { open: Vec::new(), known: Vec::new() })) };
+}
+
+/// The regions of a thread.
+struct Own {
+    /// Those in progress, by number.
+    open: Vec<(usize, Option<Region>)>,
+    /// The operations of those that it has begun, at their numbers: found without the lock.
+    known: Vec<Option<KnownOperation>>,
 }
 
 pub fn number(name: &str) -> Option<usize> {
@@ -51,65 +56,64 @@ fn positions_from(name: &str) -> u32 {
 
 /// Begins a repetition. One that is in progress on this thread already goes on instead. `inside` a recorded call it is
 /// counted and not kept.
-pub fn begin(number: usize, inside: bool) -> Option<()> {
-    if with_open(|open| open.iter().any(|(region, _)| *region == number))? {
-        return None;
-    }
-    let (found, repetition) = {
-        let mut regions = lock(&REGIONS);
-        let (name, known) = regions.get_mut(number)?;
-        let found = match known {
-            Some(found) => *found,
-            None => match operation(name) {
-                Some(found) => *known.insert(found),
-                None => {
-                    // There is no room for another name.
-                    let entry = thread::current()?.entry();
-                    entry.set_untracked(entry.untracked() + 1);
-                    return None;
-                }
-            },
-        };
-        // Regions' counts are changed under the lock only.
-        let repetition = found.operation.calls();
-        found.operation.set_calls(repetition + 1);
-        (found, repetition)
-    };
-    // One that is not kept is in progress too, so that its end is known for its own.
-    let begun = if inside { None } else { begin_region(&found, repetition) };
-    thread::at_end(|| with_open(|open| *open = Vec::new()).unwrap_or_default());
-    with_open(|open| {
-        if open.try_reserve(1).is_ok() {
-            open.push((number, begun));
+pub fn begin(number: usize, inside: bool) {
+    with_own(|own| {
+        if own.open.iter().any(|(region, _)| *region == number) || own.open.try_reserve(1).is_err() {
+            return;
         }
-    })
+        let known = own.known.get(number).copied().flatten();
+        let Some(found) = known.or_else(|| thread::catch_panic(|| find(own, number))) else { return };
+        // Threads may begin one at once.
+        let repetition = found.operation.count_start();
+        // One that is not kept is in progress too, so that its end is known for its own.
+        own.open.push((number, if inside { None } else { begin_region(&found, repetition) }));
+    });
+}
+
+/// The operation of a region that the thread begins for the first time.
+#[cold]
+#[inline(never)]
+fn find(own: &mut Own, number: usize) -> Option<KnownOperation> {
+    let mut regions = lock(&REGIONS);
+    let (name, known) = regions.get_mut(number)?;
+    let found = match known {
+        Some(found) => *found,
+        None => match operation(name) {
+            Some(found) => *known.insert(found),
+            None => {
+                // There is no room for another name.
+                let entry = thread::current()?.entry();
+                entry.set_untracked(entry.untracked() + 1);
+                return None;
+            }
+        },
+    };
+    thread::at_end(|| with_own(|own| *own = Own { open: Vec::new(), known: Vec::new() }).unwrap_or_default());
+    own.known.try_reserve(number + 1).ok()?;
+    own.known.resize(own.known.len().max(number + 1), None);
+    own.known[number] = Some(found);
+    Some(found)
 }
 
 /// Ends the repetition in progress on this thread, if one is.
 pub fn end(number: usize) {
-    let region = with_open(|open| {
-        let place = open.iter().rposition(|(region, _)| *region == number)?;
-        open.remove(place).1
+    let exit = ticks::now();
+    with_own(|own| {
+        let place = own.open.iter().rposition(|(region, _)| *region == number)?;
+        // In a child that was forked off, and after Finalize, nothing is measured.
+        own.open.remove(place).1.filter(|_| mode::is_on())?.end(exit);
+        Some(())
     });
-    // In a child that was forked off, and after Finalize, nothing is measured.
-    if let Some(Some(region)) = region
-        && mode::is_on()
-    {
-        thread::catch_panic(|| {
-            region.end();
-            Some(())
-        });
-    }
 }
 
 /// The tracer has delayed the program: those in progress on this thread count as perturbed by it.
 pub fn disturb() {
-    with_open(|open| open.iter().filter_map(|(_, region)| region.as_ref()).for_each(Region::disturb));
+    with_own(|own| own.open.iter().filter_map(|(_, region)| region.as_ref()).for_each(Region::disturb));
 }
 
-/// The regions in progress on this thread; `None` where they are being changed.
-fn with_open<R>(work: impl FnOnce(&mut Open) -> R) -> Option<R> {
-    OPEN.with(|open| open.try_borrow_mut().ok().map(|mut open| work(&mut open)))
+/// The thread's own; `None` where it is being changed.
+fn with_own<R>(work: impl FnOnce(&mut Own) -> R) -> Option<R> {
+    OWN.with(|own| own.try_borrow_mut().ok().map(|mut own| work(&mut own)))
 }
 
 fn operation(name: &str) -> Option<KnownOperation> {

@@ -78,13 +78,17 @@ impl Region {
         }
     }
 
-    pub fn end(self) {
-        let exit = ticks::now();
+    /// It has ended at this tick.
+    pub fn end(self, exit: u64) {
         let is_kept = self.kept.is_some_and(|Kept { place, record, reading, number, chunk }| {
-            if chunk.is_current()
-                && let Some(thread) = thread::current()
-            {
+            let thread = thread::current().filter(|_| chunk.is_current());
+            if let Some(thread) = thread {
                 per_call::end_region(thread, reading, number, record, &place);
+            }
+            // The chunk that the thread fills is drawn by nobody else.
+            if thread.is_some_and(|thread| thread.chunk() == Some(number)) {
+                chunk.store_exit_of_own(&place, exit);
+                return true;
             }
             chunk.store_exit(&place, exit)
         });

@@ -42,6 +42,15 @@ impl DrawnChunk {
         })
     }
 
+    /// Stores the exit of a call in its record, which lies in the chunk: that is current, and the one that the calling
+    /// thread fills.
+    #[inline(always)]
+    pub fn store_exit_of_own(&self, place: &RecordPlace, tick: u64) {
+        if let Some(long_call) = place.set_exit(place.enter(), tick) {
+            self.buffer.add_long_call(long_call);
+        }
+    }
+
     /// Stores the exit of a call in its record, which lies in the chunk; beside it, where the record is in a file
     /// already. False: the record is gone.
     pub fn store_exit(&self, place: &RecordPlace, tick: u64) -> bool {
