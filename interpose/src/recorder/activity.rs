@@ -12,7 +12,6 @@ use mpitrace_format::layout::{ThreadEntry, activity};
 
 use crate::base::entry::Entry;
 use crate::base::mode;
-use crate::base::ticks;
 use crate::call_sites::call_site::{self, Distance};
 use crate::counters::message_counters;
 use crate::operation::registry;
@@ -74,7 +73,8 @@ impl Activity {
     pub fn stamped(&self, here: usize, call: impl FnOnce() -> c_int) -> c_int {
         let thread = thread::current().filter(|thread| mode::is_on() && here >= thread.guard());
         self.kept(here, || {
-            let _waiting = thread.and_then(|thread| Waiting::begin(thread, here, self.class));
+            let begin = if messages::are_kept() { Waiting::begin_kept } else { Waiting::begin };
+            let _waiting = thread.and_then(|thread| begin(thread, here, self.class));
             call()
         })
     }
@@ -93,7 +93,7 @@ impl Activity {
         let site = if call_site::asked() { call_site::number(here, &self.distance) } else { 0 };
         thread.begin_message_call(activity::decoded(self.word.load(Ordering::Relaxed)).1, site);
         let result = call();
-        thread.end_message_call(ticks::now());
+        thread.end_of_message_call();
         result
     }
 

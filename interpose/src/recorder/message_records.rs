@@ -11,7 +11,6 @@ use std::sync::{Mutex, PoisonError};
 use mpitrace_format::layout::{MOST_MESSAGES, MessageEntry, message, partner, stored_bytes};
 
 use crate::base::hash::FastMap;
-use crate::base::ticks;
 use crate::base::{mode, program};
 use crate::call_sites::call_site;
 use crate::mpi::{self, abi};
@@ -172,7 +171,7 @@ pub fn receive(
     if result != 0 || thread.attention() & attention::HANDLED != 0 {
         return (result, None);
     }
-    thread.end_message_call(ticks::now());
+    thread.end_of_message_call();
     let message = came(message, status);
     if message.flags & message::STARTS == 0 {
         keep(thread, message, 0, None);
@@ -187,7 +186,7 @@ pub fn receive_found(thread: ThreadRef, forward: &dyn Fn() -> c_int, handle: usi
     if result == 0
         && let Some(start) = start
     {
-        thread.end_message_call(ticks::now());
+        thread.end_of_message_call();
         keep_completion(thread, start);
     }
     result
@@ -229,7 +228,7 @@ pub fn complete(thread: ThreadRef, forward: &dyn Fn(usize) -> c_int, array: &Arr
     if result != 0 || !array.is_done() || thread.attention() & attention::HANDLED != 0 {
         return result;
     }
-    thread.end_message_call(ticks::now());
+    thread.end_of_message_call();
     Array { statuses, ..*array }.each_completed(|place, status| {
         if let Some(&mut (_, handle, start)) = starts.find_by_key(place, |start| start.0) {
             keep_completion(thread, came(start, status));

@@ -27,12 +27,20 @@ pub fn are_kept() -> bool {
 impl ThreadRef {
     /// The thread enters a call of this function, from this site, of which records may be.
     pub fn begin_message_call(self, function: u32, site: call_site::Number) {
+        self.look_before_wait();
+        self.with_messages(|messages| (messages.function, messages.site, messages.exit) = (function, site, 0));
         let enter = ticks::now();
-        self.with_messages(|messages| (messages.function, messages.site, messages.enter) = (function, site, enter));
+        self.with_messages(|messages| messages.enter = enter);
     }
 
-    pub fn end_message_call(self, tick: u64) {
-        self.with_messages(|messages| messages.exit = tick);
+    /// The tick at which the call has returned: now, where this was not asked since it began.
+    pub fn end_of_message_call(self) -> u64 {
+        self.with_messages(|messages| {
+            if messages.exit == 0 {
+                messages.exit = ticks::now();
+            }
+            messages.exit
+        })
     }
 
     /// The key with function and call site of the call.

@@ -26,6 +26,8 @@ pub struct Waiting {
     thread: ThreadRef,
     class: usize,
     enter: u64,
+    /// The call has records of messages, with the same time stamps.
+    is_kept: bool,
 }
 
 impl Waiting {
@@ -37,14 +39,23 @@ impl Waiting {
         thread.set_guard(here);
         let enter = ticks::now();
         thread.times().set_last(enter, 1 + class as u32);
-        Some(Waiting { thread, class, enter })
+        Some(Waiting { thread, class, enter, is_kept: false })
+    }
+
+    /// Begins one whose message call has begun.
+    pub fn begin_kept(thread: ThreadRef, here: usize, class: Option<usize>) -> Option<Waiting> {
+        let class = class.filter(|_| are_stamped())?;
+        thread.set_guard(here);
+        let enter = thread.with_messages(|messages| messages.enter);
+        thread.times().set_last(enter, 1 + class as u32);
+        Some(Waiting { thread, class, enter, is_kept: true })
     }
 }
 
 impl Drop for Waiting {
     #[inline(always)]
     fn drop(&mut self) {
-        let exit = ticks::now();
+        let exit = if self.is_kept { self.thread.end_of_message_call() } else { ticks::now() };
         self.thread.set_guard(0);
         self.thread.times().set_last(exit, 0);
         self.thread.add_wait(self.class, exit.wrapping_sub(self.enter));
