@@ -1,7 +1,8 @@
 //! Observes the ranks of a job on this node while it runs: which of them end, in which order and how.
 //!
 //! It sleeps until a segment is made or closed, or a process of the job ends, and looks every second or two whether a
-//! rank has moved. Nothing is asked of the ranks.
+//! rank has moved. Nothing is asked of the ranks. Programs make files beside the segments, thousands a second: so what
+//! was made and closed is looked at no more than ten times a second, and once a second when all ranks are known.
 //!
 //! A process that ends closes its files first: a launcher that notices ends the others, and they may be gone before it.
 //! So the order of the ends is the order in which the segments were closed, which inotify keeps.
@@ -35,6 +36,10 @@ use crate::stacks::{Capture, Why};
 /// A segment has its header and its lock some us after its name: it is looked at again after this time, so often.
 const SOON: Duration = Duration::from_millis(20);
 const LOOKS: u32 = 25;
+/// What was made and closed is looked at no sooner than so long after the look before, unless a process ends; and
+/// while all ranks of the world are known.
+const BETWEEN_FILES: Duration = Duration::from_millis(100);
+const BETWEEN_FILES_OF_ALL: Duration = Duration::from_secs(1);
 /// Ranks may end a little later than their launcher: on a busy machine 2 s were once too short.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -114,6 +119,10 @@ struct Loop {
     job: io::PipeReader,
     /// Reports the files that are made in the folders, and those that were written to and are closed.
     files: File,
+    /// When these were looked at last.
+    files_at: Instant,
+    /// Ranks of the world; 0: not known yet.
+    world: usize,
     /// The folders, with the numbers by which `files` names them.
     folders: Vec<(c_int, PathBuf)>,
     /// New segments that are not known to be the job's or another's, with the looks that are left.
@@ -164,6 +173,8 @@ impl Loop {
             job,
             folders,
             files: files.into(),
+            files_at: Instant::now(),
+            world: 0,
             unknown: Vec::new(),
             running: Vec::new(),
             closed: 0,
@@ -196,7 +207,9 @@ impl Loop {
     /// Sleeps until there is something to do, and takes the ends of processes. True: the job has ended just now.
     fn wait(&mut self, stopping: bool) -> bool {
         let polled = |descriptor: RawFd| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
-        let mut all = vec![polled(self.files.as_raw_fd())];
+        let between = if self.is_complete() { BETWEEN_FILES_OF_ALL } else { BETWEEN_FILES };
+        let until_files = (self.files_at + between).saturating_duration_since(Instant::now());
+        let mut all = vec![polled(if until_files.is_zero() { self.files.as_raw_fd() } else { -1 })];
         // A closed pipe would wake the thread at once, again and again.
         all.push(polled(if stopping { -1 } else { self.job.as_raw_fd() }));
         all.push(polled(self.signals.as_ref().map_or(-1, AsRawFd::as_raw_fd)));
@@ -208,11 +221,15 @@ impl Loop {
             self.observed.sampling.as_ref().map(Sampling::pause),
             self.metrics.as_ref().map(|_| metrics::PERIOD),
         ];
-        let limit = match pauses.into_iter().flatten().min() {
-            _ if stopping || !self.unknown.is_empty() => SOON.as_millis() as c_int,
-            Some(pause) if !self.running.is_empty() => pause.as_millis() as c_int,
-            _ => -1,
+        let pause = match pauses.into_iter().flatten().min() {
+            _ if stopping || !self.unknown.is_empty() => Some(SOON),
+            Some(pause) if !self.running.is_empty() => Some(pause),
+            _ => None,
         };
+        let until_files = Some(until_files).filter(|until| !until.is_zero());
+        // Rounded up: one that is over in less than a ms would have the thread go round.
+        let limit =
+            pause.into_iter().chain(until_files).min().map_or(-1, |pause| pause.as_micros().div_ceil(1000) as c_int);
         self.latency.begin();
         // SAFETY: the array is as long as it says and outlives the call.
         unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, limit) };
@@ -278,6 +295,7 @@ impl Loop {
         /// The bytes before a name: the folder's number, three words, the last of them the length of the name.
         const BEFORE: usize = 16;
         let mut bytes = [0; 16384];
+        self.files_at = at;
         while let Ok(length @ 1..) = self.files.read(&mut bytes) {
             let mut rest = &bytes[..length];
             while let Some((head, names)) = rest.split_first_chunk::<BEFORE>() {
@@ -295,6 +313,11 @@ impl Loop {
                 rest = behind;
             }
         }
+    }
+
+    /// True if all ranks of the world are known and run.
+    fn is_complete(&self) -> bool {
+        self.world > 0 && self.running.len() >= self.world
     }
 
     fn take_file(&mut self, what: u32, segment: PathBuf, at: Instant) {
@@ -321,6 +344,7 @@ impl Loop {
                         continue;
                     };
                     if let Ok(process) = open_process(pid) {
+                        self.world = self.world.max(segment.rank.world_size as usize);
                         let standing = Standing::new(segment);
                         self.observed.sampling.iter_mut().for_each(|sampling| sampling.see(pid, &standing));
                         self.running.push(Running { segment: path, pid, process, closed: None, seen: None, standing });
