@@ -105,7 +105,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
 
 /// The tick at which the rank entered the recorded call that it is inside of; `None`: it is in none.
 pub(super) fn inside_since(part: &Part) -> Option<u64> {
-    let doing = Doing::new(part);
+    let doing = Doing::new(part, false);
     doing.earliest().map(|record| doing.enter(record))
 }
 

@@ -141,7 +141,8 @@ fn polled(ms: u64, inside: u32, function: &str, threads: u32, is_live: bool) -> 
     ranks[0].enter_function(activity::POINT_TO_POINT, function);
     (1..threads).for_each(|_| {
         ranks[0].thread();
-        ranks[0].times.threads.push(ranks[0].times.threads[0]);
+        let first = ranks[0].times.threads[0];
+        ranks[0].times.threads.push(first);
         ranks[0].times.last.push(LastStamp::default());
     });
     let path = std::env::temp_dir().join(format!("mpitrace-place-{}-polled-{ms}-{threads}", std::process::id()));

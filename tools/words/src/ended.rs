@@ -65,11 +65,11 @@ impl FromOutside {
         let mut how = unfinished().map(|end| snapshot.rank(end.rank).and_then(|rank| rank.ended));
         let first = how.next()??;
         let of_all = how.all(|other| other == Some(first)).then(|| first.to_string());
-        let within = unfinished().map(|end| end.hung_most_s);
+        let within: Option<Vec<f64>> = unfinished().map(|end| end.hung_most_s).collect();
         Some(FromOutside {
             after_s: unfinished().map(|end| end.at_s).fold(0.0, f64::max),
             how: if lost { Some("the end of its launcher".to_owned()) } else { of_all },
-            moved_within_s: within.fold(Some(0.0), |most, of_rank| Some(f64::max(most?, of_rank?))),
+            moved_within_s: within.map(|within| within.into_iter().fold(0.0, f64::max)),
         })
     }
 
