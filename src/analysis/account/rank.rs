@@ -12,6 +12,7 @@ use super::OperationAccount;
 use super::ending::{self, HowEnded, Hung, RankEnd};
 use super::open_call::{OpenCall, open_calls};
 use super::parts::Parts;
+use super::polled::Polled;
 use super::rank_parts::{CALLS, RankPart, RankParts};
 use crate::reasons::Off;
 
@@ -34,6 +35,8 @@ pub struct RankAccount {
     /// The part of [`RankPart::PointToPoint`] that is waiting for other ranks, ns, where message calls were recorded;
     /// else the time in these calls while another rank was late ([`super::LatePartner`]).
     pub message_waiting_ns: f64,
+    /// Calls that test requests or look for messages: a label over this time.
+    pub polled: Polled,
     /// True if calls that can wait were timed, beside collectives.
     pub is_timed: bool,
     /// True if the thread's processor time is known: without it all outside of the calls is [`RankPart::Other`].
@@ -218,6 +221,7 @@ fn account(part: &Part, clock: &RankClock, complete: Parts, mut ending: Ending) 
         hung: ending.hung,
         message_waiting_ns: 0.0,
         parts,
+        polled: Polled::new(part, clock),
         is_timed: part.waits_are_stamped(),
         is_divided: thread.on_processor.is_some(),
     }
@@ -252,7 +256,7 @@ fn in_collectives(part: &Part, thread: Option<u32>) -> u64 {
 fn for_each_span(part: &Part, thread: Option<u32>, mut add: impl FnMut(u64, u64) -> bool) -> bool {
     let has_regions = part.operations().iter().any(OperationEntry::is_region);
     let is_region = |operation: u32| part.operations()[(operation & OPERATION_MASK) as usize].is_region();
-    let requests = part.request_columns().map(|[init, _, wait, _]| [init, wait]);
+    let requests = part.request_columns().map(|[init, test, wait, _]| [init, test, wait]);
     let mut runs = part.runs().iter();
     let mut run = (0, 0);
     for block in part.blocks() {
@@ -271,10 +275,13 @@ fn for_each_span(part: &Part, thread: Option<u32>, mut add: impl FnMut(u64, u64)
             }
             let record = block.range.start + place;
             let request =
-                requests.map(|columns| columns.map(|column| column.get(record))).filter(|[init, _]| *init > 0);
+                requests.map(|columns| columns.map(|column| column.get(record))).filter(|[init, ..]| *init > 0);
             let spans = match request {
-                // Where its tests lie is not known; they are short.
-                Some([init, wait]) => [(enter, enter + init), (exit.saturating_sub(wait), exit)],
+                // A row of tests lies before the wait, or is one.
+                Some([init, test, wait]) => {
+                    let behind = exit.saturating_sub(test.saturating_add(wait)).max(enter + init).min(exit);
+                    [(enter, enter + init), (behind, exit)]
+                }
                 None => [(enter, exit), (exit, exit)],
             };
             if !spans.into_iter().all(|(begin, end)| begin >= end || add(begin, end)) {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mpitrace_analysis::account::{Account, HowEnded, Hung, Loss, LossKind, RankAccount, RankPart};
+use mpitrace_analysis::account::{Account, HowEnded, Hung, Loss, LossKind, Polled, RankAccount, RankPart};
 use mpitrace_analysis::efficiency;
 use mpitrace_analysis::replay::{Gain, Origin};
 use mpitrace_analysis::run::{Losses, Run};
@@ -11,7 +11,7 @@ use mpitrace_trace::calls::whole_run;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 
-use super::facts::{Efficiencies, HungFacts, LossFacts, OriginFacts, Sample, Share, Summary};
+use super::facts::{Efficiencies, HungFacts, LossFacts, OriginFacts, PollFacts, Sample, Share, Summary};
 use super::verdict::{Evidence, Verdict};
 use super::{processes, unknown_waits};
 use crate::description::communicator_labels;
@@ -54,6 +54,7 @@ impl Summary {
             collectives_s: sum.run_time / NS,
             calls: sum,
             parts: account.rank_parts(),
+            polls: PollFacts::new(account),
             hung: HungFacts::new(account),
             synchronised: clock.is_synchronised(),
             unknown_waits_below_ns: unknown_waits::below_ns(trace, clock),
@@ -85,6 +86,17 @@ impl Summary {
     pub fn with_processes(mut self, trace: &Trace, files: &[PathBuf]) -> Summary {
         self.processes = processes::taken(trace, files);
         self
+    }
+}
+
+impl PollFacts {
+    fn new(account: &Account) -> Option<PollFacts> {
+        let mut all = Polled::default();
+        account.ranks.iter().for_each(|rank| all += rank.polled);
+        let [computing_least_s, computing_most_s] = all.interval_ns().map(|ns| ns / NS);
+        let Polled { polls: calls, rows, ns, computing_ns, .. } = all;
+        let (seconds, computing_s) = (ns / NS, computing_ns / NS);
+        (calls > 0).then_some(PollFacts { calls, rows, seconds, computing_s, computing_least_s, computing_most_s })
     }
 }
 
