@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use mpitrace_analysis::account::{
-    self, Account, HowEnded, Hung, Loss, LossKind, Off, Polled, RankAccount, RankPart,
-};
+use mpitrace_analysis::account::{self, Account, HowEnded, Hung, Loss, LossKind, Off, Polled, RankAccount, RankPart};
 use mpitrace_analysis::efficiency;
 use mpitrace_analysis::replay::{Gain, Origin};
 use mpitrace_analysis::run::{Losses, Run};
@@ -13,7 +11,9 @@ use mpitrace_trace::calls::whole_run;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::{Part, Trace};
 
-use super::facts::{Efficiencies, HungFacts, LossFacts, OffFacts, OriginFacts, PollFacts, ReasonFacts, Sample, Share, Summary};
+use super::facts::{
+    Efficiencies, HungFacts, LossFacts, OffFacts, OriginFacts, PollFacts, ReasonFacts, Sample, Share, Summary,
+};
 use super::sharing::{self, Sharing};
 use super::verdict::{Evidence, Verdict};
 use super::{processes, unknown_waits};
