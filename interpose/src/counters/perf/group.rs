@@ -9,9 +9,9 @@ use mpitrace_platform::perf::MappedPage;
 use crate::base::event_page::{self, Instructions};
 use crate::base::processor;
 use crate::base::{descriptor, event};
-use crate::counters::perf::event::Event;
 use crate::counters::perf::opening::{self, Column, Note};
 use crate::counters::perf::system::{self, Kernel};
+use mpitrace_platform::perf_event::Event;
 
 /// The processor that the thread runs on.
 pub struct Processor;

@@ -5,8 +5,9 @@ use std::sync::{Mutex, OnceLock};
 
 use mpitrace_format::layout::{CounterEntry, NO_VALUE, counter_flags, counter_source};
 
+use mpitrace_platform::perf_event::Event;
+
 use super::Counters;
-use super::event::Event;
 use super::group::Quality;
 use super::names::parse;
 use super::opening::Note;

@@ -3,13 +3,11 @@
 //! A [`Counters`] belongs to the thread that opened it (it is neither Send nor Sync), and must not be used in a child
 //! that was forked off: the kernel does not map the pages there.
 
-mod event;
 mod group;
 mod kind;
 mod names;
 mod opening;
 mod presets;
-mod reasons;
 mod system;
 
 #[cfg(test)]
@@ -19,7 +17,8 @@ mod machine_tests;
 
 pub use kind::Events;
 
-use event::Event;
+use mpitrace_platform::perf_event::Event;
+
 use group::{Group, Quality};
 use opening::Note;
 

@@ -2,9 +2,9 @@
 
 use std::ffi::c_int;
 
-use crate::counters::perf::event::{Encoding, Event};
-use crate::counters::perf::reasons;
 use crate::counters::perf::system::{MOST, System, attributes};
+use mpitrace_platform::perf_event::{Encoding, Event};
+use mpitrace_platform::perf_refusals as reasons;
 
 /// A message for the user about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]

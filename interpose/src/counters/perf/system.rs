@@ -7,7 +7,7 @@ use mpitrace_platform::perf::{self, Attributes, SOFTWARE, flag, format};
 use mpitrace_platform::time::Instant;
 
 use crate::base::{descriptor, event, own_file};
-use crate::counters::perf::event::Encoding;
+use mpitrace_platform::perf_event::Encoding;
 
 /// A leader gives the counts of its group, with the times, and with the number of each event.
 const READ_FORMAT: u64 = format::TIME_ENABLED | format::TIME_RUNNING | format::ID | format::GROUP;

@@ -9,19 +9,20 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub use mpitrace_format::live::now::nanoseconds;
-
+/// The number of the user of this process.
 pub fn user() -> u32 {
     // SAFETY: getuid has no preconditions and cannot fail.
     unsafe { libc::getuid() }
 }
 
+/// The number of the calling thread, as the kernel has it.
 pub fn thread() -> u32 {
     // SAFETY: gettid takes no arguments and cannot fail.
     unsafe { libc::syscall(libc::SYS_gettid) as u32 }
 }
 
-/// The processor that the calling thread is on; [`mpitrace_format::layout::NO_PROCESSOR`]: the kernel does not say.
+/// The processor that the calling thread is on; `u32::MAX`: the kernel does not say.
+#[inline]
 pub fn processor() -> u32 {
     // SAFETY: takes no arguments; -1 where the kernel lacks the call.
     unsafe { libc::sched_getcpu() as u32 }
@@ -40,6 +41,7 @@ impl Processors {
         (result == 0).then_some(set)
     }
 
+    /// This processor alone.
     pub fn only(processor: u32) -> Processors {
         let mut set = Processors([0; 8192 / 64]);
         if let Some(word) = set.0.get_mut(processor as usize / 64) {
@@ -48,6 +50,7 @@ impl Processors {
         set
     }
 
+    /// Their numbers, ascending.
     pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
         (0..8192).filter(|&number| self.0[number as usize / 64] >> (number % 64) & 1 == 1)
     }
@@ -59,6 +62,7 @@ impl Processors {
     }
 }
 
+/// True if there is a process with this number.
 pub fn exists(process: u32) -> bool {
     // SAFETY: takes numbers; without a signal only the process is looked for.
     let found = unsafe { libc::kill(process as libc::pid_t, 0) } == 0;
@@ -66,6 +70,7 @@ pub fn exists(process: u32) -> bool {
 }
 
 /// Context switches of the calling thread so far: those by which it gave up its processor, and the others.
+#[inline]
 pub fn switches() -> [u64; 2] {
     // SAFETY: a rusage is made of numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -74,7 +79,10 @@ pub fn switches() -> [u64; 2] {
     [usage.ru_nvcsw as u64, usage.ru_nivcsw as u64]
 }
 
-/// Makes a folder that no other user may enter. An error where the name is taken, also by a link.
+/// Makes a folder that no other user may enter. It is refused where the name is taken, also by a link.
+///
+/// # Errors
+/// Those of mkdir(2).
 pub fn create_private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
@@ -88,7 +96,10 @@ pub fn host() -> String {
     String::from_utf8_lossy(&name[..end]).into_owned()
 }
 
-/// True if a file may end there: beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program.
+/// Refuses the end of a file beyond RLIMIT_FSIZE: the kernel would send SIGXFSZ there, which ends the program.
+///
+/// # Errors
+/// `EFBIG`: the file may not be so large.
 pub fn check_size(end: u64) -> io::Result<()> {
     let is_beyond = file_size_limit().is_some_and(|limit| end > limit);
     if is_beyond { Err(io::Error::from_raw_os_error(libc::EFBIG)) } else { Ok(()) }
@@ -126,6 +137,7 @@ pub fn address_space_limit() -> Option<u64> {
     Some(limit(libc::RLIMIT_AS)).filter(|&limit| limit != libc::RLIM_INFINITY)
 }
 
+/// The size of a page of memory, bytes.
 pub fn page_size() -> u64 {
     // SAFETY: takes a number.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
@@ -245,6 +257,9 @@ pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
 
 /// Locks the whole file against other processes, until its descriptor is closed or this process ends in whatever way;
 /// waits for those that hold it, if it is to.
+///
+/// # Errors
+/// Those of fcntl(2): another process holds it, where it is not to wait.
 pub fn lock(file: &impl AsRawFd, wait: bool) -> io::Result<()> {
     let lock = libc::flock {
         l_type: libc::F_WRLCK as libc::c_short,

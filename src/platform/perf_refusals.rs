@@ -2,9 +2,8 @@
 
 use std::ffi::c_int;
 
-use mpitrace_platform::perf::SOFTWARE;
-
-use crate::counters::perf::event::Encoding;
+use super::perf::SOFTWARE;
+use super::perf_event::Encoding;
 
 /// The largest `kernel.perf_event_paranoid` at which a process without rights may count the kernel, and the program.
 const KERNEL_ALLOWED: i32 = 1;
@@ -59,6 +58,7 @@ fn not_allowed(encoding: Encoding, paranoid: Option<i32>) -> String {
     }
 }
 
+/// That the kernel is not counted, at this level of `kernel.perf_event_paranoid`.
 pub fn without_kernel(name: &str, paranoid: Option<i32>) -> String {
     let level = paranoid.map_or_else(|| "unknown".to_owned(), |level| level.to_string());
     format!(

@@ -1,14 +1,17 @@
 //! An event as the kernel is asked for it.
 
-use mpitrace_platform::perf::{CONTEXT_SWITCHES, CPU_MIGRATIONS, SOFTWARE};
+use super::perf::{CONTEXT_SWITCHES, CPU_MIGRATIONS, SOFTWARE};
 
+/// The numbers by which the kernel knows a count, and what it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding {
-    /// A type of [`mpitrace_platform::perf`].
+    /// A type of [`crate::perf`].
     pub kind: u32,
     /// Which one of its type.
     pub config: u64,
+    /// The program is counted.
     pub user: bool,
+    /// The kernel is counted.
     pub kernel: bool,
 }
 
@@ -27,12 +30,14 @@ pub struct Event {
     pub name: String,
     /// `ns` or `events`.
     pub unit: &'static str,
+    /// The count, or the first of two.
     pub first: Encoding,
     /// A second count, and whether it is taken off the first; else it is added.
     pub second: Option<(Encoding, bool)>,
 }
 
 impl Event {
+    /// True if a counter of the processor counts it, and not the kernel.
     pub fn is_hardware(&self) -> bool {
         self.first.kind != SOFTWARE
     }
