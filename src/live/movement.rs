@@ -5,8 +5,6 @@
 
 use std::collections::HashMap;
 
-use mpitrace_format::layout::LastStamp;
-
 use super::look::Look;
 use super::moved::mix;
 use super::place::Seen;
@@ -48,20 +46,15 @@ impl Movement {
             // A word counts calls modulo 32; the time in them grows with each.
             let waited = part.thread_times().iter().flat_map(|times| times.ticks);
             let info = part.info();
-            // A rank that does more than poll moves with its polls.
-            let is_waiting = snapshot.rank(part.rank()).is_some_and(|rank| rank.state == State::OtherMpi);
-            let polled = part.last_stamps().iter().filter(|last| last.inside == LastStamp::POLLING && !is_waiting);
-            let polled = polled.map(|last| last.tick).sum::<u64>();
             // What changes whenever the rank begins or ends a call of MPI.
-            let moved = words.chain(own).chain(waited).chain([calls, info.state.into(), part.last_tick(), polled]);
+            let moved = words.chain(own).chain(waited).chain([calls, info.state.into(), part.last_tick()]);
             let is_ready = matches!(seen, Seen::Lives(process) if !process.sleeps());
             (part.rank(), calls, moved.fold(0, mix), is_ready)
         });
-        let of_parts: Vec<_> = of_parts.collect();
         let of_starting = look.starting.iter().filter_map(|starting| {
             Some((starting.place?.0, 0, starting.is_in_init.into(), !starting.process.sleeps()))
         });
-        for (number, calls, fingerprint, is_ready) in of_parts.into_iter().chain(of_starting) {
+        for (number, calls, fingerprint, is_ready) in of_parts.chain(of_starting) {
             let Ok(index) = snapshot.ranks.binary_search_by_key(&number, |rank| rank.rank) else { continue };
             let rank = &mut snapshot.ranks[index];
             let new = Known {

@@ -70,15 +70,6 @@ impl Process {
         String::from_utf8_lossy(&maps).lines().any(|line| line.ends_with(name))
     }
 
-    /// True if another thread of it is on a processor or ready for one: it may make the calls that others wait for, or
-    /// have its threads make them.
-    pub fn others_run(&self) -> bool {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.pid)).into_iter().flatten().flatten();
-        let tids = tasks.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let mut others = tids.filter(|tid| !self.threads.iter().any(|thread| thread.tid == *tid));
-        others.any(|tid| Task::read(self.pid, tid).is_some_and(|task| task.state == 'R'))
-    }
-
     /// True if it was stopped.
     pub fn is_stopped(&self) -> bool {
         !self.threads.is_empty() && self.threads.iter().all(|thread| matches!(thread.state, 'T' | 't'))
@@ -109,7 +100,6 @@ mod tests {
         let own = std::process::id();
         let process = Process::read(own, &[]).unwrap();
         assert!(!process.threads.is_empty() && !process.is_stopped(), "{process:?}");
-        assert!(Process { pid: own, threads: Vec::new() }.others_run(), "this thread is none of those that are listed");
         assert_eq!(Process::read(u32::MAX, &[]), None);
         let unseen = Process::default();
         assert!(!unseen.is_stopped() && !unseen.sleeps(), "nothing is known of its threads");

@@ -73,7 +73,6 @@ broken! {
     ("error_handler", ERROR_HANDLER, First::None),
     ("another_mpi_call", COMMUNICATOR, First::None),
     ("half_of_the_ranks", HALF, First::None),
-    ("test_of_a_request_for_ever", TEST, First::One),
     then
     ("tags", TAGS),
     ("communicators", COMMUNICATORS),
@@ -109,9 +108,6 @@ broken! {
     ("split", SPLIT),
     ("neighbours", NEIGHBOURS),
     ("mixed_requests", MIXED_REQUESTS),
-    ("test_of_any_request", TEST_ANY),
-    ("iprobe_of_any", IPROBE_OF_ANY),
-    ("test_of_a_barrier", TEST_BARRIER),
 }
 
 /// A program, and the verdicts on it.
@@ -212,12 +208,6 @@ pub mod programs {
     pub const SPLIT: Broken = same("split", NOT_COME);
     pub const NEIGHBOURS: Broken = same("neighbours", ("missing-rank", &[1], None));
     pub const MIXED_REQUESTS: Broken = same("mixed_requests", ("point-to-point", &[1], WORLD));
-    // Of a rank that polled its trace does not say that it did nothing else.
-    pub const TEST: Broken = program("test", Expected::Verdict(("cycle", &[0, 1], WORLD)), NOT_COME);
-    pub const TEST_ANY: Broken = program("test_any", Expected::Verdict(("cycle", &[0, 1, 2], WORLD)), NOT_COME);
-    pub const IPROBE_OF_ANY: Broken =
-        program("iprobe_of_any", Expected::Verdict(("cycle", &[0, 1, 2], WORLD)), NOT_COME);
-    pub const TEST_BARRIER: Broken = same("test_barrier", NOT_COME);
     pub const HALF: Broken = Broken { ranks: 4, ..same("half", ("missing-rank", &[1], None)) };
 }
 

@@ -8,7 +8,6 @@ mod communicators;
 mod dlsym;
 pub mod error_handlers;
 mod files;
-mod polls;
 mod roth;
 mod user_counters;
 mod windows;

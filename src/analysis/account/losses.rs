@@ -6,10 +6,8 @@ use mpitrace_statistics::names::names;
 use serde::Serialize;
 
 use super::late::Late;
-use super::{Account, LateAtFinalize, LatePartner, OperationAccount, RankAccount, RankPart};
+use super::{Account, LatePartner, OperationAccount, RankAccount, RankPart};
 use crate::reasons::{Because, alone};
-
-const MPI_FINALIZE: &str = "MPI_Finalize";
 
 /// Time that was lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -28,9 +26,6 @@ pub struct Loss {
     /// The index in [`Account::late_messages`] of a rank for which others wait in message calls.
     #[serde(skip)]
     pub message: Option<usize>,
-    /// The function in which others wait, where no record of a call stands for it: MPI_Finalize.
-    #[serde(skip)]
-    pub function: Option<&'static str>,
     /// All ranks together, ns. Outputs state it in seconds.
     #[serde(skip)]
     pub ns: f64,
@@ -59,8 +54,6 @@ pub enum LossKind {
     Interrupted,
     /// A rank is in point-to-point calls that can wait.
     PointToPoint,
-    /// A rank is in one-sided calls that can wait: for a lock, or for others.
-    OneSided,
     /// The first repetitions communicate for longer than the good ones.
     Warmup,
     /// Outliers communicate for longer than the good ones.
@@ -75,7 +68,6 @@ names!(LossKind {
     LateRank => "late-rank",
     Interrupted => "interrupted",
     PointToPoint => "point-to-point",
-    OneSided => "one-sided",
     Warmup => "warmup",
     Outliers => "outliers",
     Hung => "hung",
@@ -128,30 +120,26 @@ pub(crate) fn all(account: &Account) -> InLists {
         }
         for (&(rank, _), late) in of.ranks.iter().zip(&of.late) {
             let mut late_by = |because, ns| add(single, LossKind::LateRank, Some(rank), because, ns, late.repetitions);
-            late.reasons().for_each(|(because, ns)| late_by(because, ns));
+            late_by(Some(Because::OnProcessor), late.on_processor_ns);
+            late.interrupted_by.reasons().into_iter().for_each(|(because, ns)| late_by(Some(because), ns));
+            late_by(Some(Because::PointToPoint), late.point_to_point_ns);
+            late_by(Some(Because::OtherMpi), late.other_mpi_ns);
+            late_by(Some(Because::EarlierCall), late.earlier_call_ns);
+            late_by(Some(Because::Computing), late.computing_ns);
+            late_by(None, late.unknown_ns);
         }
         for &(rank, parts) in &of.ranks {
             for (because, ns) in parts.interrupted_by.reasons() {
                 add(Listed::Both, LossKind::Interrupted, Some(rank), Some(because), ns, of.repetitions);
             }
         }
-        // The first call on a file makes it, or finds it for the first time: another act than the later ones.
-        if !of.is_io {
-            add(Listed::Both, LossKind::Warmup, None, None, of.warmup.ns, of.warmup.repetitions);
-        }
+        add(Listed::Both, LossKind::Warmup, None, None, of.warmup.ns, of.warmup.repetitions);
         add(Listed::Both, LossKind::Outliers, None, None, of.outliers.ns, of.outliers.repetitions);
         add(Listed::Both, LossKind::Tracer, None, None, of.sum().perturbed, of.repetitions);
     }
     late_in_messages(account, &mut made);
     late_partners(account, &mut made);
-    if let Some(LateAtFinalize { rank, late, .. }) = &account.late_at_finalize {
-        made.extend(late.reasons().map(|(because, ns)| {
-            let (rank, function) = (Some(*rank), Some(MPI_FINALIZE));
-            (Loss { rank, because, function, ns, repetitions: 1, ..Loss::default() }, Listed::Both)
-        }));
-    }
-    for part in [RankPart::PointToPoint, RankPart::OneSided, RankPart::Preempted, RankPart::Asleep, RankPart::Throttled]
-    {
+    for part in [RankPart::PointToPoint, RankPart::Preempted, RankPart::Asleep, RankPart::Throttled] {
         outside(account, part, &mut made);
     }
     let hung: Vec<f64> = account.ranks.iter().map(|rank| rank.parts[RankPart::Hung]).collect();
@@ -211,7 +199,6 @@ fn outside(account: &Account, part: RankPart, made: &mut InLists) {
         RankPart::Preempted => (LossKind::Interrupted, Some(Because::Preempted)),
         RankPart::Asleep => (LossKind::Interrupted, Some(Because::Asleep)),
         RankPart::Throttled => (LossKind::Interrupted, Some(Because::Throttled)),
-        RankPart::OneSided => (LossKind::OneSided, None),
         _ => (LossKind::PointToPoint, None),
     };
     let partner = |rank: Option<u32>| account.partner(rank?).filter(|_| kind == LossKind::PointToPoint);

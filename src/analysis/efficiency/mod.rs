@@ -3,8 +3,7 @@
 //!
 //! A rank is useful outside of MPI. Of ranks that take T and are useful for u each: parallel efficiency = mean(u) / T =
 //! load balance x communication efficiency, load balance = mean(u) / max(u), communication efficiency = max(u) / T. The
-//! run is that from the exit of MPI_Init to the entry of MPI_Finalize, as TALP has it: to that of the last
-//! rank, and without the tracer's own time.
+//! run is that from the exit of MPI_Init to the entry of MPI_Finalize, as TALP has it.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +46,7 @@ struct Time {
 /// The efficiencies of the time between MPI_Init and MPI_Finalize. `None`: it has no length, or no rank is useful.
 pub fn whole_run(account: &Account) -> Option<Efficiency> {
     let times = account.ranks.iter().map(|rank| {
-        let whole = rank.parts.running() - rank.parts[RankPart::Hung];
+        let whole = rank.wall_ns - rank.parts.sum_of(&[RankPart::Init, RankPart::Finalize, RankPart::Hung]);
         Time { whole, useful: rank.useful_ns() }
     });
     efficiency(times)
@@ -88,7 +87,7 @@ fn efficiency(times: impl Iterator<Item = Time>) -> Option<Efficiency> {
 }
 
 /// How long a rank was in each of its regions, and there outside of collective calls: of one with a request the start
-/// counts where it was, and the tests and the wait before its completion. A region within itself counts once.
+/// and the wait count, each where it was. A region within itself counts once.
 fn times_in_regions(part: &Part, clock: &RankClock) -> BTreeMap<String, Time> {
     let entries = part.operations();
     if !entries.iter().any(|entry| entry.is_region()) {
@@ -117,8 +116,7 @@ fn times_in_regions(part: &Part, clock: &RankClock) -> BTreeMap<String, Time> {
                 }
                 open.push((number, exit));
             } else if took > 0 {
-                let request = requests
-                    .map(|[init, test, wait, _]| (init.get(record), test.get(record).saturating_add(wait.get(record))));
+                let request = requests.map(|[init, _, wait, _]| (init.get(record), wait.get(record)));
                 let request = request.filter(|&(init, _)| init > 0);
                 let (init, wait) = request.map_or((0, took), |(init, wait)| (init.min(took), wait.min(took)));
                 let in_call = [(enter, enter + init), (exit - wait, exit)];

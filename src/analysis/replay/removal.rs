@@ -186,7 +186,7 @@ impl Removal {
             (LossKind::Tracer, _) => {
                 inside.extend((0..calls.len()).filter(|&at| step.is_disturbed(at)).map(|at| removed(at, beyond(at))));
             }
-            (LossKind::Interrupted, None) | (LossKind::OneSided | LossKind::Hung, _) => {}
+            (LossKind::Interrupted, None) | (LossKind::Hung, _) => {}
         }
     }
 }

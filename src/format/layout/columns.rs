@@ -284,16 +284,12 @@ columns! {
             P2P: u64 = RecordColumn::new("p2p", Unit::Ticks).exported("p2p_ns", shown::TIMELINE | shown::METRIC);
             /// The partner with most of the ticks in point-to-point calls.
             P2P_PARTNER: u64 = RecordColumn::new("p2p partner", Unit::Partner).exported("p2p_partner", shown::TIMELINE);
-            /// Ticks in other calls that can wait since the thread's collective before, with the kind that has most of
-            /// them (`elsewhere` of `times.rs`).
-            ELSEWHERE: u64 = RecordColumn::new("elsewhere", Unit::Count);
         }
         /// The columns of requests are in use; without it they count as 0 and are not read.
         EXTENDED = 2, WithRequest: {
             /// Ticks that the starting call took.
             INIT: u64 = RecordColumn::new("init", Unit::Ticks).exported("init_ns", shown::NOWHERE);
-            /// Ticks in MPI_Test and its like that were given the request, and between them where nothing was
-            /// computed.
+            /// Ticks in MPI_Test and its like that were given the request.
             TEST: u64 = RecordColumn::new("test", Unit::Ticks).exported("test_ns", shown::NOWHERE);
             /// Ticks in MPI_Wait and its like that were given the request; bit 63: the rank ended in a Wait call that
             /// does not return before this request is complete.

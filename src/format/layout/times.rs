@@ -67,65 +67,19 @@ pub struct LastStamp {
     pub padding: u32,
 }
 
-impl LastStamp {
-    /// [`LastStamp::inside`] of a thread that polls: it was in a call that found nothing, and goes on calling.
-    pub const POLLING: u32 = 2 + wait_class::COUNT as u32;
-}
-
-/// Rows of calls of a thread that test requests or look for messages and find nothing, with no other call between them;
-/// each ends with the poll that finds something, or where the thread makes another call.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-pub struct PollTimes {
-    /// Polls, those that found something included.
-    pub polls: u64,
-    /// Rows.
-    pub rows: u64,
-    /// Ticks from the beginnings of the rows to their ends.
-    pub ticks: u64,
-    /// The part of these in which the program computed between the polls, ticks: measured between some of them.
-    pub computing: u64,
-    /// The variance of that sum, ticks^2.
-    pub variance: f64,
-    /// Tick at which the row began that had not ended, of a thread whose last stamp is [`LastStamp::POLLING`].
-    pub since: u64,
-}
-
-impl PollTimes {
-    /// These and others together, all of which have ended.
-    ///
-    /// ```
-    /// use mpitrace_format::layout::PollTimes;
-    ///
-    /// let row = PollTimes { polls: 17, rows: 1, ticks: 900, variance: 4.0, ..PollTimes::default() };
-    /// assert_eq!(row.with(row), PollTimes { polls: 34, rows: 2, ticks: 1800, variance: 8.0, ..row });
-    /// ```
-    #[must_use]
-    pub fn with(self, other: PollTimes) -> PollTimes {
-        PollTimes {
-            polls: self.polls.wrapping_add(other.polls),
-            rows: self.rows.wrapping_add(other.rows),
-            ticks: self.ticks.wrapping_add(other.ticks),
-            computing: self.computing.wrapping_add(other.computing),
-            variance: self.variance + other.variance,
-            since: 0,
-        }
-    }
-}
-
 /// [`LastStamp::inside`] of a collective call that is not kept.
 pub const IN_COLLECTIVE: u32 = 1 + wait_class::COUNT as u32;
 
 /// The entry of a thread in a live segment: whole cache lines, so that two threads do not share one.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct LiveThreadTimes {
     /// The sums.
     pub times: ThreadTimes,
     /// The last stamp.
     pub last: LastStamp,
-    /// The rows of polls that have ended.
-    pub polls: PollTimes,
+    /// Not in use.
+    pub padding: [u64; 6],
 }
 
 /// A reading of a thread's processor time (CLOCK_THREAD_CPUTIME_ID).
@@ -180,38 +134,4 @@ pub mod off_reason {
     pub const UNKNOWN: usize = 3;
     /// How many there are.
     pub const COUNT: usize = 4;
-}
-
-/// Values of [`super::recorded::ELSEWHERE`]: ticks, and the kind that most of them are of.
-pub mod elsewhere {
-    use super::wait_class;
-
-    /// The kinds, by [`wait_class`].
-    pub const CLASSES: [usize; 3] = [wait_class::ONE_SIDED, wait_class::IO, wait_class::OTHER_MPI];
-
-    /// The value for these ticks of each kind, added to a value.
-    ///
-    /// ```
-    /// use mpitrace_format::layout::{elsewhere, wait_class};
-    ///
-    /// let first = elsewhere::add(0, [5, 300, 0]);
-    /// assert_eq!(elsewhere::of(first), (305, wait_class::IO));
-    /// assert_eq!(elsewhere::of(elsewhere::add(first, [0, 0, 7])), (312, wait_class::OTHER_MPI));
-    /// ```
-    pub fn add(value: u64, ticks: [u64; 3]) -> u64 {
-        let most = (0..3).max_by_key(|&kind| ticks[kind as usize]).unwrap_or(0);
-        ticks.iter().fold(value >> 2, |sum, &ticks| sum.wrapping_add(ticks)) << 2 | most
-    }
-
-    /// The ticks of a value, and the class that has most of them.
-    ///
-    /// ```
-    /// use mpitrace_format::layout::{elsewhere, wait_class};
-    ///
-    /// assert_eq!(elsewhere::of(0), (0, wait_class::ONE_SIDED));
-    /// ```
-    pub const fn of(value: u64) -> (u64, usize) {
-        let kind = (value & 3) as usize;
-        (value >> 2, if kind < CLASSES.len() { CLASSES[kind] } else { wait_class::OTHER_MPI })
-    }
 }

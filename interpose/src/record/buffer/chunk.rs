@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use mpitrace_format::layout::{
     COLUMNS_ON_DEMAND, DISTURBED, INNER_COUNTERS, LIVE_COLUMNS, LongCallEntry, ON_DEMAND_COLUMNS, OPERATION_MASK,
-    RecordColumn, SegmentHeader, WAITED_FOR, chunk_flags, elsewhere, live_record, partner, recorded,
+    RecordColumn, SegmentHeader, WAITED_FOR, chunk_flags, live_record, partner, recorded,
 };
 use mpitrace_format::publication::{self, StoredRecord};
 
@@ -264,10 +264,10 @@ impl RecordPlace {
         self.change(&recorded::WAIT, |wait| (wait & !WAITED_FOR).wrapping_add(ticks));
     }
 
-    /// Adds so many Tests for it and the time that they took, ticks.
-    pub fn add_tests(&self, ticks: u64, count: u64) {
+    /// Adds a Test for it and the time that it took, ticks.
+    pub fn add_test(&self, ticks: u64) {
         self.change(&recorded::TEST, |test| test + ticks);
-        self.change(&recorded::TESTS, |tests| tests + count);
+        self.change(&recorded::TESTS, |tests| tests + 1);
     }
 
     /// Adds time in point-to-point calls before it, ticks, most of it with this partner. The columns have memory.
@@ -277,11 +277,6 @@ impl RecordPlace {
         let is_known = sum == 0 || self.get(&recorded::P2P_PARTNER) == longest;
         self.set(&recorded::P2P_PARTNER, if is_known { longest } else { partner::SEVERAL });
         self.set(&recorded::P2P, sum + ticks);
-    }
-
-    /// Adds time in other calls before it, ticks by kind. The column has memory.
-    pub fn add_elsewhere(&self, ticks: [u64; 3]) {
-        self.change(&recorded::ELSEWHERE, |value| elsewhere::add(value, ticks));
     }
 
     /// Stores a counter of code inside the stack. Their columns have memory.

@@ -8,7 +8,6 @@ pub mod messages;
 mod nesting;
 mod partner_entry;
 pub mod partners;
-mod polls;
 mod pool;
 mod sampled;
 pub mod sends;
@@ -18,8 +17,7 @@ mod tls;
 pub mod waits;
 
 pub use crate::base::processor::frame;
-pub use nesting::{catch_panic, guarded, guarded_on, is_nested, is_passing, timed};
-pub use polls::QUICK;
+pub use nesting::{catch_panic, guarded, is_nested, is_passing, timed};
 pub use pool::{create, current_or_new, start};
 pub use state::{PLACE_OF_ALGORITHM, PLACE_OF_ATTENTION, Record, ThreadRef, at_end, attend_to, attention, current};
 pub use waits::Waiting;

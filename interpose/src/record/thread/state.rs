@@ -21,7 +21,6 @@ use crate::record::buffer::drawn::DrawnChunk;
 use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::interval::Interval;
 use crate::record::thread::message_state::MessageRecords;
-use crate::record::thread::polls::Polls;
 use crate::record::thread::sends::Sends;
 use crate::record::thread::tls;
 
@@ -51,8 +50,6 @@ pub(super) struct Thread {
     pub(super) reader: Option<Box<dyn Any>>,
     /// The sum of ticks in point-to-point calls that was stored in records.
     p2p_stored: u64,
-    /// The sums of [`mpitrace_format::layout::elsewhere::CLASSES`] that were stored.
-    elsewhere_stored: [u64; 3],
     /// The sum of ticks in calls that can wait that was taken for a counter.
     waits_taken: u64,
     /// The partner of the call that can wait which the thread is in, or has left: one of `layout::partner`.
@@ -60,7 +57,6 @@ pub(super) struct Thread {
     pub(super) interval: Interval,
     pub(super) sends: Sends,
     pub(super) messages: MessageRecords,
-    pub(super) polls: Polls,
     pub(super) sums: Sums,
     /// Where chunks are drawn from; `None`: this thread's calls cannot be kept.
     buffer: Option<&'static TraceBuffer>,
@@ -121,8 +117,6 @@ pub mod attention {
     pub const ALGORITHM: u16 = 128;
     /// Not every call stays in the records: those that are not in the sample are counted when they have returned.
     pub const IN_SAMPLE: u16 = 256;
-    /// The thread is in a row of polls: another call ends it.
-    pub const POLLING: u16 = 512;
     /// Counters to be read after a call.
     pub const COUNTED: u16 = SAMPLED | INNER;
     pub const AFTER: u16 = COUNTED | HANDLED | ALGORITHM | IN_SAMPLE;
@@ -172,13 +166,11 @@ impl Thread {
                 algorithm: 0,
                 reader: None,
                 p2p_stored: 0,
-                elsewhere_stored: [0; 3],
                 waits_taken: 0,
                 partner: partner::NONE,
                 interval: Interval::NEW,
                 sends: Sends::NEW,
                 messages: MessageRecords::NEW,
-                polls: Polls::NEW,
                 sums: Sums { sum: [0; _], started: [0; _] },
                 buffer: buffer,
                 found_last: None,
@@ -239,7 +231,6 @@ impl ThreadRef {
         times set_times: Entry<LiveThreadTimes>;
         index set_index: u32;
         p2p_stored set_p2p_stored: u64;
-        elsewhere_stored set_elsewhere_stored: [u64; 3];
         waits_taken set_waits_taken: u64;
         partner set_partner: u64;
     }
