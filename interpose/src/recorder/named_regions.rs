@@ -28,7 +28,7 @@ thread_local! {
 
 /// The regions of a thread.
 struct Own {
-    /// Those in progress, by number.
+    /// Regions in progress, by number.
     open: Vec<(usize, Option<Region>)>,
     /// The operations of those that it has begun, at their numbers: found without the lock.
     known: Vec<Option<KnownOperation>>,

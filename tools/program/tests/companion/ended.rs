@@ -14,7 +14,7 @@ fn ranks(ends: [(u64, &str); 2]) -> [SyntheticRank; 2] {
     ranks_that_stood(ends, "0 1000000000")
 }
 
-/// The same ranks, which had not moved for these times, ns.
+/// Ranks as those of [`ranks`], which had not moved for these times, ns.
 fn ranks_that_stood(ends: [(u64, &str); 2], still: &str) -> [SyntheticRank; 2] {
     [0, 1].map(|number| {
         let (end, how) = ends[number as usize];
