@@ -241,9 +241,8 @@ fn uncounted() -> Option<Message> {
 /// True if the program has to complete or free the request with this handle.
 #[inline(always)]
 pub fn is_open(handle: usize) -> bool {
-    let is_uncounted = || {
-        ANY_UNCOUNTED.load(Ordering::Relaxed) && REQUESTS.find(handle).is_some_and(|found| !found.is_counted())
-    };
+    let is_uncounted =
+        || ANY_UNCOUNTED.load(Ordering::Relaxed) && REQUESTS.find(handle).is_some_and(|found| !found.is_counted());
     !abi::get().is_complete_request(handle) && !is_uncounted()
 }
 
