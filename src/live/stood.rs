@@ -6,7 +6,7 @@
 //! before and gone on.
 
 use mpitrace_analysis::account::{HowEnded, RankEnd};
-use mpitrace_format::layout::OPERATION_MASK;
+use mpitrace_format::layout::{OPERATION_MASK, OperationEntry};
 use mpitrace_format::metadata;
 use mpitrace_functions::Form;
 use mpitrace_trace::clock::{Clock, RankClock};
@@ -17,9 +17,9 @@ use super::place;
 use super::snapshot::{RankNow, Snapshot, State};
 use super::verdict::{Stuck, StuckKind, never_comes, partners, verdict, waits_for_all};
 
-/// Ranks that have moved in the last seconds before the end have no verdict.
+/// A verdict needs that the ranks have not moved for so long, s.
 const LEAST_S: f64 = 3.0;
-/// So many times the longest pause before has to be exceeded.
+/// A verdict needs that the ranks have not moved for so many times the longest pause before.
 const TIMES: f64 = 3.0;
 const NS: f64 = 1e9;
 
@@ -42,7 +42,8 @@ pub fn at_the_end(trace: &Trace, operations: &Operations, clock: &Clock) -> (Sna
     let mut pause_s = 0.0f64;
     for (part, clock, end) in dated {
         pause_s = pause_s.max(longest_pause_s(part, clock));
-        if let Some(rank) = snapshot.ranks.iter_mut().find(|rank| rank.rank == part.rank()) {
+        if let Ok(place) = snapshot.ranks.binary_search_by_key(&part.rank(), |rank| rank.rank) {
+            let rank = &mut snapshot.ranks[place];
             rank.unmoved_s = stood_s(rank, part, clock, &end);
         }
     }
@@ -74,7 +75,7 @@ fn longest_pause_s(part: &Part, clock: &RankClock) -> f64 {
     if part.threads().len() != 1 {
         return seen / NS;
     }
-    let is_blocking = |entry: &mpitrace_format::layout::OperationEntry| {
+    let is_blocking = |entry: &OperationEntry| {
         let function = part.text(entry.function);
         !entry.is_region() && function.is_some_and(|function| !Form::of_name(&function).has_request())
     };

@@ -2,8 +2,8 @@
 //!
 //! What comes in are names, numbers and addresses of a library or a kernel. What goes out is plain data, by system
 //! calls where a fact has to be asked for; [`system`] has the calls of the C library and the kernel that Rust's library
-//! lacks. How an address is looked up differs between the two users (in the process
-//! itself, in a loaded library), so that stays with them.
+//! lacks. How an address is looked up differs between the two users (in the process itself, in a loaded library), so
+//! that stays with them.
 
 pub mod abi;
 pub mod interruptions;

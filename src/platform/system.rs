@@ -82,7 +82,7 @@ pub fn switches() -> [u64; 2] {
 /// Makes a folder that no other user may enter. It is refused where the name is taken, also by a link.
 ///
 /// # Errors
-/// Those of mkdir(2).
+/// The errors of mkdir(2).
 pub fn create_private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
@@ -259,7 +259,7 @@ pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
 /// waits for those that hold it, if it is to.
 ///
 /// # Errors
-/// Those of fcntl(2): another process holds it, where it is not to wait.
+/// The errors of fcntl(2): with `wait` false also that another process holds the lock.
 pub fn lock(file: &impl AsRawFd, wait: bool) -> io::Result<()> {
     let lock = libc::flock {
         l_type: libc::F_WRLCK as libc::c_short,

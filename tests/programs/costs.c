@@ -22,6 +22,7 @@ int main(int argc, char **argv)
     MPI_Datatype type;
     MPI_Op op;
     MPI_Init(&argc, &argv);
+    world();
     region = mpitrace_region("region");
     for (int k = 0; k < n; k++)
         switch (subject[0]) {

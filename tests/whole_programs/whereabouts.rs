@@ -112,7 +112,11 @@ fn dies(case: &Case, how: &str) {
     let names_it = match how {
         "abort" => first.contains("rank 1 called MPI_Abort"),
         // A launcher that kills all ranks at once hides which one ended first.
-        "kill" => first.contains("rank 1 ") || first.contains("by signal 9 (SIGKILL)"),
+        "kill" => {
+            first.contains("rank 1 ended first, by signal 9 (SIGKILL)")
+                || first.contains("it was ended after ")
+                    && first.contains(" by signal 9 (SIGKILL); a rank began or ended")
+        }
         _ => first.contains("rank 1 "),
     };
     // On a busy machine both may have ended when they are looked at.

@@ -1,5 +1,5 @@
-//! What is known of data types, by their handles: a table of fixed size without a lock, and one behind a lock for what
-//! finds no place in it.
+//! Facts about data types, by their handles: a table of fixed size without a lock, and one behind a lock for types that
+//! find no place in it.
 //!
 //! A slot is its type's from the call that makes the type to the one that frees it. MPI has no call use a type while
 //! another thread makes or frees it: so a slot is taken by one exchange, and the rest is loads and stores.
@@ -75,7 +75,7 @@ const TAKEN: usize = 1;
 
 static TABLE: TypeTable = TypeTable::new();
 
-/// What is known of the type with this handle.
+/// The facts about the type with this handle; `None`: it is not known.
 #[inline(always)]
 pub fn find(handle: usize) -> Option<KnownType> {
     TABLE.find(handle)

@@ -1,4 +1,4 @@
-//! Whether a data type was made of others.
+//! Data types that were made of others are told from those that the library has.
 
 use std::ffi::c_int;
 

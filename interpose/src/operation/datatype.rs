@@ -25,7 +25,7 @@ pub fn derive(forward: &dyn Fn() -> c_int, oldtype: usize, newtype: usize) -> c_
     result
 }
 
-/// What is in types of more blocks is not known.
+/// Types of more blocks have no signature.
 const MOST_BLOCKS: c_int = 128;
 
 /// `MPI_Type_create_struct`: a call that makes a type of blocks of several types.
@@ -132,7 +132,7 @@ pub fn free(forward: &dyn Fn() -> c_int, datatype: usize) -> c_int {
     result
 }
 
-/// What threads keep of the handle is no longer good.
+/// Has threads forget what they keep of the handle.
 fn outdate(handle: usize, known: &KnownType) {
     if known.is(flags::KEPT) {
         // Generations are counted under its lock.

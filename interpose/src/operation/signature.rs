@@ -35,8 +35,8 @@ static SEQUENCES: Mutex<Sequences> = Mutex::new(Sequences {
 /// Signatures that are sequences of several types.
 struct Sequences {
     by_code: FastMap<u32, Vec<u32>>,
-    /// The codes of what was made of blocks, by a hash of them.
-    by_blocks: FastMap<u64, u32>,
+    /// The codes of types that were made of blocks, by these.
+    by_blocks: FastMap<Vec<(u32, u64)>, u32>,
 }
 
 /// The name of a derived type with this signature, and its set of types; `None`: no call of one was looked up.
@@ -76,19 +76,14 @@ pub fn of_blocks(blocks: &[(u32, u64)]) -> u32 {
     if blocks.iter().any(|(code, _)| *code == 0) {
         return 0;
     }
-    let step = |hash: u64, &(code, bytes): &(u32, u64)| {
-        let word = (hash ^ u64::from(code)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        (word ^ bytes).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(31)
-    };
-    let hash = blocks.iter().fold(0, step);
     thread::catch_panic(|| {
         let sequences = &mut *lock(&SEQUENCES);
-        if let Some(&code) = sequences.by_blocks.get(&hash) {
+        if let Some(&code) = sequences.by_blocks.get(blocks) {
             return Some(code);
         }
-        let code = sequences.of(blocks);
+        let code = sequences.code_of(blocks);
         if sequences.by_blocks.len() < KEPT && sequences.by_blocks.try_reserve(1).is_ok() {
-            sequences.by_blocks.insert(hash, code);
+            sequences.by_blocks.insert(blocks.to_vec(), code);
         }
         Some(code)
     })
@@ -96,7 +91,8 @@ pub fn of_blocks(blocks: &[(u32, u64)]) -> u32 {
 }
 
 impl Sequences {
-    fn of(&mut self, blocks: &[(u32, u64)]) -> u32 {
+    /// The code of the signature of these blocks, which is kept; 0: not known.
+    fn code_of(&mut self, blocks: &[(u32, u64)]) -> u32 {
         let sequence = |&(code, bytes): &(u32, u64)| {
             let known = if types::is_sequence(code) { self.by_code.get(&code)?.clone() } else { vec![code] };
             Some((known, bytes))

@@ -85,7 +85,7 @@ impl Region {
             if let Some(thread) = thread {
                 per_call::end_region(thread, reading, number, record, &place);
             }
-            // The chunk that the thread fills is drawn by nobody else.
+            // No other thread takes the chunk that this one fills.
             if thread.is_some_and(|thread| thread.chunk() == Some(number)) {
                 chunk.store_exit_of_own(&place, exit);
                 return true;

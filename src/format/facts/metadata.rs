@@ -21,8 +21,8 @@ pub const END_ERROR_NS: &str = "end_error_ns";
 /// behind a blank and where it is known, at most so many ns.
 pub const STILL_NS: &str = "still_ns";
 
-/// Before that: the longest time for which the rank was seen to begin and end no call of MPI, and to go on afterwards,
-/// ns. It was at least so long; the time in MPI_Init is none of it.
+/// The longest time for which `mpitrace run` saw the rank begin and end no call of MPI before it went on, ns. It was at
+/// least so long. The time in MPI_Init does not count.
 pub const LONGEST_PAUSE_NS: &str = "longest_pause_ns";
 
 /// Where its end was not seen: the time from the entry of MPI_Init to when the rank's process was found to have ended,

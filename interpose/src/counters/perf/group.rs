@@ -5,13 +5,13 @@ use std::cell::Cell;
 use std::ffi::c_int;
 
 use mpitrace_platform::perf::MappedPage;
+use mpitrace_platform::perf_event::Event;
 
 use crate::base::event_page::{self, Instructions};
 use crate::base::processor;
 use crate::base::{descriptor, event};
 use crate::counters::perf::opening::{self, Column, Note};
 use crate::counters::perf::system::{self, Kernel};
-use mpitrace_platform::perf_event::Event;
 
 /// The processor that the thread runs on.
 pub struct Processor;

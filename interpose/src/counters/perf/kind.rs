@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use mpitrace_format::layout::{CounterEntry, NO_VALUE, counter_flags, counter_source};
-
 use mpitrace_platform::perf_event::Event;
 
 use super::Counters;

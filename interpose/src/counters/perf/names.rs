@@ -3,10 +3,10 @@
 //! [`parse`] is the interface. Names are told apart without regard to capitals, as `perf` does for caches.
 
 use mpitrace_platform::perf::{self, RAW, SOFTWARE};
+use mpitrace_platform::perf_event::{Encoding, Event};
 
 use crate::base::suggest::distance;
 use crate::counters::perf::presets::{self, PRESETS, Preset};
-use mpitrace_platform::perf_event::{Encoding, Event};
 
 /// The longest raw code: config is 64 bits wide.
 const MOST_DIGITS: usize = 16;

@@ -2,9 +2,10 @@
 
 use std::ffi::c_int;
 
-use crate::counters::perf::system::{MOST, System, attributes};
 use mpitrace_platform::perf_event::{Encoding, Event};
 use mpitrace_platform::perf_refusals as reasons;
+
+use crate::counters::perf::system::{MOST, System, attributes};
 
 /// A message for the user about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use std::ffi::c_int;
 use std::time::Duration;
 
 use mpitrace_platform::perf::{self, Attributes, SOFTWARE, flag, format};
+use mpitrace_platform::perf_event::Encoding;
 use mpitrace_platform::time::Instant;
 
 use crate::base::{descriptor, event, own_file};
-use mpitrace_platform::perf_event::Encoding;
 
 /// A leader gives the counts of its group, with the times, and with the number of each event.
 const READ_FORMAT: u64 = format::TIME_ENABLED | format::TIME_RUNNING | format::ID | format::GROUP;

@@ -135,7 +135,7 @@ impl ThreadRef {
         tick
     }
 
-    /// Its times begin anew, at the tick that is returned.
+    /// Sets its times to 0 at the tick that is returned.
     pub fn begin_times(self) -> u64 {
         let tick = self.boundary(|tick| self.skip_interruptions(tick));
         self.clear_times(tick);

@@ -119,7 +119,7 @@ struct Loop {
     job: io::PipeReader,
     /// Reports the files that are made in the folders, and those that were written to and are closed.
     files: File,
-    /// When these were looked at last.
+    /// When a look last found that one was made or closed.
     files_at: Instant,
     /// Ranks of the world; 0: not known yet.
     world: usize,
@@ -295,8 +295,8 @@ impl Loop {
         /// The bytes before a name: the folder's number, three words, the last of them the length of the name.
         const BEFORE: usize = 16;
         let mut bytes = [0; 16384];
-        self.files_at = at;
         while let Ok(length @ 1..) = self.files.read(&mut bytes) {
+            self.files_at = at;
             let mut rest = &bytes[..length];
             while let Some((head, names)) = rest.split_first_chunk::<BEFORE>() {
                 let word = |at: usize| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);

@@ -27,7 +27,7 @@ pub struct Still {
     pub least: Duration,
     /// It has not moved for at most so long; `None`: not known.
     pub most: Option<Duration>,
-    /// Before, it once had not moved for at least so long and went on, MPI_Init apart.
+    /// The longest time for which it had not moved before it went on, at least; MPI_Init does not count.
     pub longest_pause: Duration,
 }
 
