@@ -42,12 +42,12 @@ impl Movement {
         let of_parts = look.trace.parts.iter().zip(&look.seen).map(|(part, seen)| {
             let calls = part.communicators().iter().fold(0u64, |sum, entry| sum.wrapping_add(entry.calls));
             let words = part.threads().iter().map(|thread| u64::from(thread.activity));
-            let own = part.operations().iter().map(|entry| entry.calls);
+            let of_operations = part.operations().iter().map(|entry| entry.calls);
             // A word counts calls modulo 32; the time in them grows with each.
             let waited = part.thread_times().iter().flat_map(|times| times.ticks);
             let info = part.info();
             // What changes whenever the rank begins or ends a call of MPI.
-            let moved = words.chain(own).chain(waited).chain([calls, info.state.into(), part.last_tick()]);
+            let moved = words.chain(of_operations).chain(waited).chain([calls, info.state.into(), part.last_tick()]);
             let is_ready = matches!(seen, Seen::Lives(process) if !process.sleeps());
             (part.rank(), calls, moved.fold(0, mix), is_ready)
         });

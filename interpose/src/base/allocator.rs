@@ -129,9 +129,9 @@ impl Reserve {
             return first;
         }
         let bytes = LEAST << size;
-        let [own, held @ ..] = &mut self.areas;
-        let own = Some(own).filter(|_| bytes <= MOST);
-        let mut areas = held.iter_mut().chain(own);
+        let [initial, held @ ..] = &mut self.areas;
+        let initial = Some(initial).filter(|_| bytes <= MOST);
+        let mut areas = held.iter_mut().chain(initial);
         let Some(area) = areas.find(|area| area.bytes - area.used >= bytes) else { return null_mut() };
         area.used += bytes;
         area.start.wrapping_add(area.used - bytes)

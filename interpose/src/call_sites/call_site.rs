@@ -188,14 +188,14 @@ const DEEPEST: usize = 32;
 
 fn walk(here: usize) -> Option<Walked> {
     static HERE: u8 = 0;
-    let own = symbol::object_of((&raw const HERE).addr());
+    let this_library = symbol::object_of((&raw const HERE).addr());
     let (mut frames, mut found) = (0, None);
     unwind::frames(&mut |address, stack| {
         frames += 1;
         if frames > DEEPEST || address == 0 {
             return false;
         }
-        if stack <= here || symbol::object_of(address) == own {
+        if stack <= here || symbol::object_of(address) == this_library {
             return true;
         }
         let found = found.get_or_insert(Walked { above: stack, caller: address, outside: 0 });

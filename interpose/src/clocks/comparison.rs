@@ -125,8 +125,8 @@ fn exchange(line: &Line, is_first: bool, base: u64, limit: &Limit, seen: &mut Te
     let mut placement = Placement::default();
     let mut part = || {
         let other = processor.load(Ordering::Relaxed).checked_sub(1);
-        let own = placement.leave(other.map(|other| other as u32));
-        processor.store(u64::from(own) + 1, Ordering::Relaxed);
+        let here = placement.leave(other.map(|other| other as u32));
+        processor.store(u64::from(here) + 1, Ordering::Relaxed);
     };
     if is_first {
         // It may still say where the rank of another pair was.

@@ -24,8 +24,8 @@ impl Key {
         let alone = place.is_none() || header.boot_id == [0; 16];
         let (device, inode) = place.unwrap_or((rank.into(), u64::MAX));
         let boot: [u64; 2] = bytemuck::cast(header.boot_id);
-        let own = if alone { u64::from(rank) + 1 } else { 0 };
-        let value = mix(&[boot[0], boot[1], header.clock_source.into(), group.into(), device, inode, own])[0];
+        let if_alone = if alone { u64::from(rank) + 1 } else { 0 };
+        let value = mix(&[boot[0], boot[1], header.clock_source.into(), group.into(), device, inode, if_alone])[0];
         Key { value, alone }
     }
 }

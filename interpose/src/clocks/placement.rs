@@ -19,14 +19,14 @@ impl Placement {
     /// Leaves the processor that the other rank is on, where this rank is on it too and may run elsewhere: the
     /// processor that this rank is on now. Only for the rank that has the turn: the other stays where it is meanwhile.
     pub fn leave(&mut self, other: Option<u32>) -> u32 {
-        let own = system::processor();
-        if own == NO_PROCESSOR || other != Some(own) {
-            return own;
+        let here = system::processor();
+        if here == NO_PROCESSOR || other != Some(here) {
+            return here;
         }
         let allowed = self.before.clone().or_else(Processors::allowed);
         let elsewhere = allowed.as_ref().and_then(|allowed| {
-            let above = allowed.numbers().find(|&number| number > own);
-            above.or_else(|| allowed.numbers().find(|&number| number != own))
+            let above = allowed.numbers().find(|&number| number > here);
+            above.or_else(|| allowed.numbers().find(|&number| number != here))
         });
         if let Some(elsewhere) = elsewhere
             && Processors::only(elsewhere).allow()

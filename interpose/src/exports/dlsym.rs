@@ -123,6 +123,6 @@ extern "C" fn by_handle(handle: *mut c_void, name: *const c_char) -> *mut c_void
 
 /// The wrapper that forwards to this function of the name.
 fn wrapper_of(found: *mut c_void, name: &CStr) -> Option<*mut c_void> {
-    let own = symbol::in_this_library(name)?;
-    (symbol::next_definition(name) == found).then_some(own)
+    let wrapper = symbol::in_this_library(name)?;
+    (symbol::next_definition(name) == found).then_some(wrapper)
 }

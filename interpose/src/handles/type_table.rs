@@ -122,14 +122,14 @@ impl TypeTable {
     }
 
     #[inline(always)]
-    fn own(&self, handle: usize) -> Option<&Slot> {
+    fn slot_of(&self, handle: usize) -> Option<&Slot> {
         // An empty slot is not that of 0, which a program may pass.
         Some(self.slot(handle)).filter(|slot| slot.handle.load(Ordering::Acquire) == handle && handle > TAKEN)
     }
 
     #[inline(always)]
     fn find(&self, handle: usize) -> Option<KnownType> {
-        match self.own(handle) {
+        match self.slot_of(handle) {
             Some(slot) => Some(slot.read()),
             None => self.with_others(|more| more.get(&handle).copied()),
         }
@@ -137,9 +137,9 @@ impl TypeTable {
 
     fn set(&self, handle: usize, known: &KnownType) -> Option<KnownType> {
         let slot = self.slot(handle);
-        if let Some(own) = self.own(handle) {
-            let before = own.read();
-            own.write(known);
+        if let Some(slot) = self.slot_of(handle) {
+            let before = slot.read();
+            slot.write(known);
             return Some(before);
         }
         if slot.handle.compare_exchange(0, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok() {
@@ -158,7 +158,7 @@ impl TypeTable {
     }
 
     fn describe(&self, handle: usize, known: &KnownType) {
-        match self.own(handle) {
+        match self.slot_of(handle) {
             Some(slot) => {
                 let [size, named, _] = known.words();
                 slot.words[0].store(size, Ordering::Relaxed);
@@ -175,7 +175,7 @@ impl TypeTable {
     }
 
     fn mark(&self, handle: usize, flags: u32) -> Option<u32> {
-        if let Some(slot) = self.own(handle) {
+        if let Some(slot) = self.slot_of(handle) {
             return Some(slot.mark(flags));
         }
         self.with_others(|more| {
@@ -187,7 +187,7 @@ impl TypeTable {
     }
 
     fn take(&self, handle: usize) -> Option<KnownType> {
-        let Some(slot) = self.own(handle) else { return self.take_other(handle) };
+        let Some(slot) = self.slot_of(handle) else { return self.take_other(handle) };
         let known = slot.read();
         slot.handle.store(0, Ordering::Release);
         Some(known)

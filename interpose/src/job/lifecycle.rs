@@ -238,7 +238,7 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
         Some(Collectives::Memory(meeting)) => Some(meeting),
         _ => None,
     });
-    let own = |work: &dyn Fn(&Run, &World)| {
+    let guarded = |work: &dyn Fn(&Run, &World)| {
         if let Some((run, world)) = ending {
             let _prompt = Prompt::begin();
             system::without_file_size_signal(|| {
@@ -249,7 +249,7 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
             });
         }
     };
-    own(&|run, world| {
+    guarded(&|run, world| {
         let live = run.live.get().filter(|_| thread::current().is_some());
         // The boundary lies behind this look: an interruption before it is the program's, and in no other part.
         if let (Some(_), Some(thread)) = (live, thread::current()) {
@@ -275,12 +275,12 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
         if result != 0 {
             meeting.leave();
         }
-        own(&finish);
+        guarded(&finish);
     }
     if !world::any_session() {
         symbol::forget();
     }
-    own(&|run, _| {
+    guarded(&|run, _| {
         output::add_finalize_times(run, FinalizeTimes { whole: ticks::now().wrapping_sub(enter.get()), library });
         if run.ended.load(Ordering::Acquire) {
             if run.live.get().is_some_and(|live| live.give_back_all()) {

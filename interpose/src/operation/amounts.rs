@@ -34,7 +34,7 @@ const OTHER_GROUP: u32 = 1 << 30;
 #[derive(Clone, Copy)]
 struct Numbers<'k> {
     known: &'k Communicator,
-    own: u32,
+    this_rank: u32,
     /// The first rank that it exchanges blocks with, and how many these are.
     first: u32,
     peers: u32,
@@ -47,7 +47,7 @@ impl<'k> Numbers<'k> {
     fn on(known: &'k Communicator) -> Option<Numbers<'k>> {
         match known.is_inter() {
             true => Numbers::on_both_groups(known),
-            false => Some(Numbers { known, own: known.rank(), first: 0, peers: known.size(), is_inter: false }),
+            false => Some(Numbers { known, this_rank: known.rank(), first: 0, peers: known.size(), is_inter: false }),
         }
     }
 
@@ -55,8 +55,14 @@ impl<'k> Numbers<'k> {
     #[inline(never)]
     fn on_both_groups(known: &'k Communicator) -> Option<Numbers<'k>> {
         let Group { rank, remote, is_first, .. } = known.group();
-        let [own, first] = if is_first { [0, OTHER_GROUP] } else { [OTHER_GROUP, 0] };
-        known.is_all_here().then_some(Numbers { known, own: own + rank, first, peers: remote, is_inter: true })
+        let [this_rank, first] = if is_first { [0, OTHER_GROUP] } else { [OTHER_GROUP, 0] };
+        known.is_all_here().then_some(Numbers {
+            known,
+            this_rank: this_rank + rank,
+            first,
+            peers: remote,
+            is_inter: true,
+        })
     }
 
     /// The root's number, and true if it is this rank. `None`: this rank exchanges nothing with it.
@@ -64,9 +70,9 @@ impl<'k> Numbers<'k> {
     fn root(&self, root: i32) -> Option<(u32, bool)> {
         let abi = abi::get();
         match self.is_inter {
-            false => Some((root as u32, root == self.own as i32)),
+            false => Some((root as u32, root == self.this_rank as i32)),
             true if root == abi.proc_null => None,
-            true if root == abi.root => Some((self.own, true)),
+            true if root == abi.root => Some((self.this_rank, true)),
             true => Some((self.first.wrapping_add(root as u32), false)),
         }
     }
@@ -197,7 +203,7 @@ pub fn to_neighbours<W: Width>(known: &Communicator, by_rank: bool, sent: Passed
 
 /// A rank's share, of what it sends and receives with the weights of the others.
 fn difference(of: &Numbers, out: Data, into: Data) -> Share {
-    let share = out.times(sender(of.own)).plus(into.times(receiver(of.own).wrapping_neg()));
+    let share = out.times(sender(of.this_rank)).plus(into.times(receiver(of.this_rank).wrapping_neg()));
     let unknown = if share.any_kind { unknown::TYPES } else { 0 };
     Share { amounts: share.bytes, types: share.kind, unknown }
 }
@@ -209,8 +215,8 @@ pub fn contributed<W: Width>(known: &Communicator, in_place: bool, sent: Passed,
     let all = (0..of.peers).fold(0u32, |sum, peer| sum.wrapping_add(receiver(of.first.wrapping_add(peer))));
     let block = own_block::<W>(&of, in_place.then_some(received), sent)?;
     let into = of_peers::<W>(&of, received, false, sender)?.bytes;
-    let out = sender(of.own).wrapping_mul(all).wrapping_mul(block);
-    Some(out.wrapping_sub(receiver(of.own).wrapping_mul(into)))
+    let out = sender(of.this_rank).wrapping_mul(all).wrapping_mul(block);
+    Some(out.wrapping_sub(receiver(of.this_rank).wrapping_mul(into)))
 }
 
 /// Each rank sends one block to the root: also the root itself, but on an intercommunicator.
@@ -253,7 +259,7 @@ fn with_root<W: Width>(
         false => own_block::<W>(&of, in_place.filter(|_| is_root), one)?,
     };
     let root = of_root(root);
-    let share = of_rank(of.own).wrapping_mul(root).wrapping_mul(block);
+    let share = of_rank(of.this_rank).wrapping_mul(root).wrapping_mul(block);
     if !is_root {
         return Some(share);
     }

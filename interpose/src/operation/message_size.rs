@@ -105,7 +105,7 @@ impl<W: Width> Message<W> {
 
     /// The call has so many elements on this rank; other ranks may pass other counts.
     #[inline(always)]
-    pub fn own(self, count: usize, datatype: usize) -> Call {
+    pub fn on_this_rank(self, count: usize, datatype: usize) -> Call {
         self.uniform(count, datatype)
     }
 
@@ -117,7 +117,7 @@ impl<W: Width> Message<W> {
 
     /// So many bytes on this rank; other ranks may pass other numbers.
     #[inline(always)]
-    pub fn own_in_bytes(self, bytes: usize) -> Call {
+    pub fn on_this_rank_in_bytes(self, bytes: usize) -> Call {
         self.in_bytes(bytes)
     }
 

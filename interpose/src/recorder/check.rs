@@ -50,16 +50,16 @@ const MOST_SAID: u32 = 5;
 pub fn compare(thread: ThreadRef, call: &Call, found: &KnownOperation, sequence: u64) {
     let known = found.communicator.flags() & (flags::IDENTIFIED | flags::FOLDED) == flags::IDENTIFIED;
     let (Some(page), true) = (PAGE.get(), known) else { return };
-    let Some(own) = signature(call, found) else { return };
+    let Some(this_call) = signature(call, found) else { return };
     let [low, high] = found.communicator.key();
     let tag = mix(&[low, high, sequence])[0] | 1;
     let line = page.call(tag >> 8);
-    if store(line, tag, &own) {
+    if store(line, tag, &this_call) {
         return;
     }
     let Some(other) = (0..LOOKS).find_map(|_| stored(line, tag)) else { return };
-    if let Some(what) = difference(&own, &other) {
-        thread.as_tracer(|| thread::catch_panic(|| say(what, found, sequence, &own, &other)));
+    if let Some(what) = difference(&this_call, &other) {
+        thread.as_tracer(|| thread::catch_panic(|| say(what, found, sequence, &this_call, &other)));
     }
 }
 
@@ -136,11 +136,12 @@ fn describe(call: &Call, found: &KnownOperation) -> Option<Signature> {
 }
 
 /// The property that differs between two calls at one place.
-fn difference(own: &Signature, other: &Signature) -> Option<&'static str> {
-    let differ = |word: usize, none: u64| own[word] != other[word] && own[word] != none && other[word] != none;
+fn difference(this_call: &Signature, other: &Signature) -> Option<&'static str> {
+    let differ =
+        |word: usize, none: u64| this_call[word] != other[word] && this_call[word] != none && other[word] != none;
     let [(own_root, own_type), (root, datatype)] =
-        [own[1], other[1]].map(|word| (word & ((1 << 40) - 1), (word >> 40) as u32));
-    if own[0] as u32 != other[0] as u32 {
+        [this_call[1], other[1]].map(|word| (word & ((1 << 40) - 1), (word >> 40) as u32));
+    if this_call[0] as u32 != other[0] as u32 {
         Some("function")
     } else if own_root != root {
         Some("root")
@@ -154,7 +155,7 @@ fn difference(own: &Signature, other: &Signature) -> Option<&'static str> {
 }
 
 #[cold]
-fn say(what: &str, found: &KnownOperation, sequence: u64, own: &Signature, other: &Signature) -> Option<()> {
+fn say(what: &str, found: &KnownOperation, sequence: u64, this_call: &Signature, other: &Signature) -> Option<()> {
     static SAID: AtomicU32 = AtomicU32::new(0);
     if SAID.fetch_add(1, Ordering::Relaxed) >= MOST_SAID {
         return None;
@@ -167,7 +168,7 @@ fn say(what: &str, found: &KnownOperation, sequence: u64, own: &Signature, other
     };
     log::line(&format!(
         "MISMATCH ({what}) at call {sequence} of {communicator}: {}, which it is about to enter; {}",
-        text(own)?,
+        text(this_call)?,
         text(other)?
     ));
     Some(())
@@ -228,7 +229,7 @@ mod tests {
     fn a_value_that_is_not_known_differs_from_none() {
         let int = u64::from(types::basic("MPI_INT").unwrap().code()) << 40;
         let float = u64::from(types::basic("MPI_FLOAT").unwrap().code()) << 40;
-        let own = [1 << 32 | 5, 1 << 32 | int, 8, 77];
+        let this_call = [1 << 32 | 5, 1 << 32 | int, 8, 77];
         let cases = [
             ([2 << 32 | 5, 1 << 32 | int, 8, 77], None),
             ([2 << 32 | 6, 1 << 32 | int, 8, 77], Some("function")),
@@ -239,7 +240,11 @@ mod tests {
             ([5, 1 << 32, UNKNOWN_BYTES, 0], None),
         ];
         for (other, expected) in cases {
-            assert_eq!((difference(&own, &other), difference(&other, &own)), (expected, expected), "{other:?}");
+            assert_eq!(
+                (difference(&this_call, &other), difference(&other, &this_call)),
+                (expected, expected),
+                "{other:?}"
+            );
         }
     }
 }

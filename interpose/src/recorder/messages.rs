@@ -417,7 +417,7 @@ pub fn started(function: Name, count: usize, requests: usize) {
     if !ANY_PERSISTENT.load(Ordering::Relaxed) || !partners::are_counted() {
         return;
     }
-    let own = own_thread(processor::frame());
+    let current = own_thread(processor::frame());
     for handle in abi::get().handles(count, requests) {
         let known = REQUESTS.find(handle);
         let Some(message) = known.filter(|message| message.flags & PERSISTENT != 0) else {
@@ -426,7 +426,7 @@ pub fn started(function: Name, count: usize, requests: usize) {
             continue;
         };
         REQUESTS.store(handle, Message { flags: message.flags | ACTIVE, ..message });
-        let Some(thread) = own else { continue };
+        let Some(thread) = current else { continue };
         if messages::are_kept() {
             message_records::keep_started(thread, handle, message);
         }

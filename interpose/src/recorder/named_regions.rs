@@ -22,12 +22,12 @@ static REGIONS: Mutex<Vec<(String, Option<KnownOperation>)>> = Mutex::new(Vec::n
 
 thread_local! {
     /// It has no destructor: glibc ends the process where it has no memory to register one.
-    static OWN: RefCell<ManuallyDrop<Own>> =
-        const { RefCell::new(ManuallyDrop::new(Own { open: Vec::new(), known: Vec::new() })) };
+    static OF_THREAD: RefCell<ManuallyDrop<ThreadRegions>> =
+        const { RefCell::new(ManuallyDrop::new(ThreadRegions { open: Vec::new(), known: Vec::new() })) };
 }
 
 /// The regions of a thread.
-struct Own {
+struct ThreadRegions {
     /// Regions in progress, by number.
     open: Vec<(usize, Option<Region>)>,
     /// The operations of those that it has begun, at their numbers: found without the lock.
@@ -57,23 +57,23 @@ fn positions_from(name: &str) -> u32 {
 /// Begins a repetition. One that is in progress on this thread already goes on instead. `inside` a recorded call it is
 /// counted and not kept.
 pub fn begin(number: usize, inside: bool) {
-    with_own(|own| {
-        if own.open.iter().any(|(region, _)| *region == number) || own.open.try_reserve(1).is_err() {
+    with_regions(|of_thread| {
+        if of_thread.open.iter().any(|(region, _)| *region == number) || of_thread.open.try_reserve(1).is_err() {
             return;
         }
-        let known = own.known.get(number).copied().flatten();
-        let Some(found) = known.or_else(|| thread::catch_panic(|| find(own, number))) else { return };
+        let known = of_thread.known.get(number).copied().flatten();
+        let Some(found) = known.or_else(|| thread::catch_panic(|| find(of_thread, number))) else { return };
         // Threads may begin one at once.
         let repetition = found.operation.count_start();
         // One that is not kept is in progress too, so that its end is known for its own.
-        own.open.push((number, if inside { None } else { begin_region(&found, repetition) }));
+        of_thread.open.push((number, if inside { None } else { begin_region(&found, repetition) }));
     });
 }
 
 /// The operation of a region that the thread begins for the first time.
 #[cold]
 #[inline(never)]
-fn find(own: &mut Own, number: usize) -> Option<KnownOperation> {
+fn find(of_thread: &mut ThreadRegions, number: usize) -> Option<KnownOperation> {
     let mut regions = lock(&REGIONS);
     let (name, known) = regions.get_mut(number)?;
     let found = match known {
@@ -88,32 +88,34 @@ fn find(own: &mut Own, number: usize) -> Option<KnownOperation> {
             }
         },
     };
-    thread::at_end(|| with_own(|own| *own = Own { open: Vec::new(), known: Vec::new() }).unwrap_or_default());
-    own.known.try_reserve(number + 1).ok()?;
-    own.known.resize(own.known.len().max(number + 1), None);
-    own.known[number] = Some(found);
+    thread::at_end(|| {
+        with_regions(|of_thread| *of_thread = ThreadRegions { open: Vec::new(), known: Vec::new() }).unwrap_or_default()
+    });
+    of_thread.known.try_reserve(number + 1).ok()?;
+    of_thread.known.resize(of_thread.known.len().max(number + 1), None);
+    of_thread.known[number] = Some(found);
     Some(found)
 }
 
 /// Ends the repetition in progress on this thread, if one is.
 pub fn end(number: usize) {
     let exit = ticks::now();
-    with_own(|own| {
-        let place = own.open.iter().rposition(|(region, _)| *region == number)?;
+    with_regions(|of_thread| {
+        let place = of_thread.open.iter().rposition(|(region, _)| *region == number)?;
         // In a child that was forked off, and after Finalize, nothing is measured.
-        own.open.remove(place).1.filter(|_| mode::is_on())?.end(exit);
+        of_thread.open.remove(place).1.filter(|_| mode::is_on())?.end(exit);
         Some(())
     });
 }
 
 /// The tracer has delayed the program: those in progress on this thread count as perturbed by it.
 pub fn disturb() {
-    with_own(|own| own.open.iter().filter_map(|(_, region)| region.as_ref()).for_each(Region::disturb));
+    with_regions(|of_thread| of_thread.open.iter().filter_map(|(_, region)| region.as_ref()).for_each(Region::disturb));
 }
 
 /// The thread's own; `None` where it is being changed.
-fn with_own<R>(work: impl FnOnce(&mut Own) -> R) -> Option<R> {
-    OWN.with(|own| own.try_borrow_mut().ok().map(|mut own| work(&mut own)))
+fn with_regions<R>(work: impl FnOnce(&mut ThreadRegions) -> R) -> Option<R> {
+    OF_THREAD.with(|of_thread| of_thread.try_borrow_mut().ok().map(|mut of_thread| work(&mut of_thread)))
 }
 
 fn operation(name: &str) -> Option<KnownOperation> {

@@ -119,11 +119,11 @@ impl OfGroup {
     /// The communication beyond what is usual.
     fn communication(&mut self, walk: &Walk, step: &Step, row: usize, beyond: &mut [f64]) {
         for member in (0..beyond.len()).filter(|&member| step.is_disturbed(member)) {
-            let own = std::mem::take(&mut beyond[member]);
-            if own > 0.0 {
+            let perturbed = std::mem::take(&mut beyond[member]);
+            if perturbed > 0.0 {
                 let key = Key { kind: CauseKind::Perturbed, member };
-                self.evidence.add(row, key, Tally { ns: own, ..Tally::default() });
-                self.held_up(walk, row, beyond, (key, own), Off::default());
+                self.evidence.add(row, key, Tally { ns: perturbed, ..Tally::default() });
+                self.held_up(walk, row, beyond, (key, perturbed), Off::default());
             }
         }
         // The one that was off its processor longest holds the others up.

@@ -56,9 +56,9 @@ impl Contrast {
         }
         let n = weights.len();
         let tried = SHIFTS.min(PRODUCTS / n.max(1)).min(n.saturating_sub(1)).max(FEWEST.min(n.saturating_sub(1)));
-        let own: f64 = weights.iter().map(|weight| weight * weight).sum();
+        let square: f64 = weights.iter().map(|weight| weight * weight).sum();
         let shifts = (1..=tried).map(|number| (number * n / (tried + 1)).max(1) as u32);
-        let differs = |shift: &u32| product(&weights, &weights, *shift as usize).abs() < ALIKE * own;
+        let differs = |shift: &u32| product(&weights, &weights, *shift as usize).abs() < ALIKE * square;
         let shifts = shifts.map(|shift| Some(shift).filter(differs)).collect();
         Contrast { weights, part, stretch, shifts }
     }

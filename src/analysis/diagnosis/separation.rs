@@ -33,8 +33,8 @@ pub(super) fn separation(values: &[f64], member: &[bool]) -> Option<Separation> 
     let (n, m) = (count as f64, others as f64);
     let sum: f64 = ranks.iter().zip(member).filter(|(_, member)| **member).map(|(rank, _)| rank).sum();
     let u = sum - n * (n + 1.0) / 2.0;
-    let own = values.iter().zip(member).filter(|(_, member)| **member);
-    let mean = own.map(|(value, _)| value).sum::<f64>() / n;
+    let members = values.iter().zip(member).filter(|(_, member)| **member);
+    let mean = members.map(|(value, _)| value).sum::<f64>() / n;
     let side = |wanted: bool| {
         let side = values.iter().zip(member).filter(move |(_, member)| **member == wanted);
         let mut side: Vec<f64> = side.map(|(value, _)| *value).collect();

@@ -20,8 +20,8 @@ pub(super) fn shares(effects: &[Vec<f64>], extra_ns: &[f64]) -> Vec<f64> {
     let found = if 2.0 * (partial.likelihood - complete.likelihood) > UNKNOWN { partial } else { complete };
     let all: f64 = extra_ns.iter().sum();
     let of = |belongs: &Vec<f64>| {
-        let own: f64 = belongs.iter().zip(extra_ns).map(|(p, extra)| p * extra).sum();
-        if all > 0.0 { (own / all).clamp(0.0, 1.0) } else { 0.0 }
+        let attributed: f64 = belongs.iter().zip(extra_ns).map(|(p, extra)| p * extra).sum();
+        if all > 0.0 { (attributed / all).clamp(0.0, 1.0) } else { 0.0 }
     };
     found.belongs.iter().map(of).collect()
 }
@@ -73,8 +73,8 @@ impl Mixture {
 fn start(values: &[f64], causes: usize) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(|a, b| b.total_cmp(a));
-    let own = &sorted[..values.len().div_ceil(causes)];
-    (own.iter().sum::<f64>() / own.len() as f64).max(LEAST_EFFECT)
+    let largest = &sorted[..values.len().div_ceil(causes)];
+    (largest.iter().sum::<f64>() / largest.len() as f64).max(LEAST_EFFECT)
 }
 
 #[cfg(test)]

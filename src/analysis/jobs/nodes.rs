@@ -208,12 +208,12 @@ impl Known {
         }
         let [in_job, at_position, on_node] = [0, 1, 2].map(|which| counts(observed, which));
         // A node is not compared with itself at the same position.
-        let mut own: HashMap<(usize, usize), usize> = HashMap::new();
-        observed.iter().for_each(|one| *own.entry((one.of[1], one.of[2])).or_default() += 1);
+        let mut at_both: HashMap<(usize, usize), usize> = HashMap::new();
+        observed.iter().for_each(|one| *at_both.entry((one.of[1], one.of[2])).or_default() += 1);
         let mut known = Known { information: vec![0.0; on_node.len()], freedom: 0.0 };
         for one in observed.iter() {
             let [job, position, node] = one.of;
-            let [others, all] = [own[&(position, node)], at_position[position]].map(|count| count as f64);
+            let [others, all] = [at_both[&(position, node)], at_position[position]].map(|count| count as f64);
             let in_job = 1.0 - 1.0 / in_job[job] as f64;
             known.information[node] += in_job * (1.0 - others / all);
             known.freedom += in_job * (1.0 - 1.0 / all);

@@ -153,12 +153,12 @@ impl Removal {
                 let waiting = exchanges.all.iter().find(waits).map(|exchange| exchange.part);
                 let waiting = waiting.and_then(|part| calls.iter().position(|call| call.part == part));
                 let other = self.member.or(waiting).unwrap_or((partner + 1) % calls.len());
-                let own = arrival(other);
-                self.usual.other(own - left[calls[other].part][0]);
+                let arrived = arrival(other);
+                self.usual.other(arrived - left[calls[other].part][0]);
                 let off = exchanges.gap(late).off;
                 let ns = match self.because {
                     Some(because) if because.is_off() => off.due_to(because),
-                    _ => self.usual.delay(arrival(partner) - own - off.sum(), 1.0),
+                    _ => self.usual.delay(arrival(partner) - arrived - off.sum(), 1.0),
                 };
                 before.extend((ns > 0.0).then(|| removed(partner, ns)));
             }

@@ -48,7 +48,7 @@ fn size(rule: &str) -> &'static str {
         "uniform" | "gathered" | "scattered" | "in_bytes" | "block_of_neighbours" | "contributed_to_neighbours" => {
             "Block"
         }
-        "own" | "own_in_bytes" | "contributed" | "gathered_by_rank" => "Contributed",
+        "on_this_rank" | "on_this_rank_in_bytes" | "contributed" | "gathered_by_rank" => "Contributed",
         "scattered_by_rank" => "Received",
         "exchanged" | "exchanged_by_type" | "summed" | "sent_to_neighbours" | "sent_to_neighbours_by_type" => "Sum",
         _ => panic!("the rule {rule}"),

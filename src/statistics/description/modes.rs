@@ -299,8 +299,9 @@ fn ranges_at(sample: &Sample, axis: Axis, bandwidth: f64, spread: f64) -> Option
         };
         let all = count(range.start, range.end);
         let from = sorted.partition_point(|&value| value < range.start);
-        let own = || axis.spread(&sorted[from..from + all], 2, HALF).clamp(spread, WIDER * spread);
-        let spread = if all as f64 >= (WIDE_SHARE * sorted.len() as f64).max(OWN_COUNT) { own() } else { spread };
+        let spread_within = || axis.spread(&sorted[from..from + all], 2, HALF).clamp(spread, WIDER * spread);
+        let spread =
+            if all as f64 >= (WIDE_SHARE * sorted.len() as f64).max(OWN_COUNT) { spread_within() } else { spread };
         let [from, to] = [-COMPACT, COMPACT].map(|reach| axis.unscale(axis.scale(range.peak) + reach * spread));
         let near = count(from.max(range.start), to.min(range.end));
         let least = ((sorted.len() as f64 * LEAST_SHARE) as usize).max(LEAST_COUNT);

@@ -110,8 +110,8 @@ pub fn dependence(values: &[f64]) -> Option<Dependence> {
     }
     let mut blocks = Cow::Borrowed(values);
     loop {
-        let own = of_blocks.standard_deviation?.powi(2);
-        if own == 0.0 {
+        let block_variance = of_blocks.standard_deviation?.powi(2);
+        if block_variance == 0.0 {
             // All blocks are equal: the correlation within them is all that there is.
             return Some(Dependence { effective: n, settled: true, time: 1.0 });
         }
@@ -129,7 +129,7 @@ pub fn dependence(values: &[f64]) -> Option<Dependence> {
                 smallest
             });
             let factor = (2.0 * monotone.sum::<f64>() - 1.0).max(f64::MIN_POSITIVE);
-            let of_mean = own * factor / blocks.len() as f64;
+            let of_mean = block_variance * factor / blocks.len() as f64;
             let effective = (variance / of_mean).clamp(1.0, n);
             let lags = 2 * end.unwrap_or(pairs.len());
             let length = (values.len() / blocks.len()) as f64;

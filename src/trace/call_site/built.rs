@@ -59,8 +59,8 @@ pub fn metadata(part: &Part) -> Metadata {
     let version = metadata::get(&found, "library").and_then(|library| library.strip_prefix("Open MPI v"));
     let version = version.and_then(|rest| rest.split([',', ' ']).next());
     let library = files(&found, "library").filter(|_| is_unknown).and_then(|(path, files)| {
-        let own = || files.iter().find_map(|file| of_file(file));
-        version.and_then(|version| of_open_mpi(&path, version)).or_else(own)
+        let of_library = || files.iter().find_map(|file| of_file(file));
+        version.and_then(|version| of_open_mpi(&path, version)).or_else(of_library)
     });
     for (name, flags, built) in
         [("compiler", "compiler_flags", library), ("program_compiler", "program_flags", program)]

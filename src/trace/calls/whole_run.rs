@@ -115,10 +115,10 @@ pub fn all_calls(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<A
         if !entries.iter().any(is_lacking) {
             continue;
         }
-        let own = entries.iter().all(|at| !is_lacking(at) || of(at).histogram > SHARED_HISTOGRAM);
+        let is_separate = entries.iter().all(|at| !is_lacking(at) || of(at).histogram > SHARED_HISTOGRAM);
         for (part, entry) in entries.into_iter().map(|(part, entry)| (part as usize, entry)) {
             let kept = kept[part][entry as usize];
-            by_part.entry(part).or_default().push(Wanted { place: all.len(), entry, kept, own });
+            by_part.entry(part).or_default().push(Wanted { place: all.len(), entry, kept, is_separate });
         }
         let key = &operation.key;
         all.push(AllCalls {
@@ -148,7 +148,7 @@ struct Wanted {
     entry: u32,
     kept: u64,
     /// All of its calls without a record are in a histogram of its own.
-    own: bool,
+    is_separate: bool,
 }
 
 impl AllCalls {
@@ -213,11 +213,11 @@ fn calls_of_part(part: &Part, clock: &RankClock, wanted: &[Wanted]) -> Vec<(usiz
     let mut slots: Vec<Option<usize>> = vec![None; entries.len()];
     let mut ticks: Vec<u64> = wanted.iter().map(|wanted| entries[wanted.entry as usize].ticks).collect();
     let mut buckets: Vec<Vec<u64>> = Vec::with_capacity(wanted.len());
-    for (slot, &Wanted { entry, own, .. }) in wanted.iter().enumerate() {
+    for (slot, &Wanted { entry, is_separate, .. }) in wanted.iter().enumerate() {
         slots[entry as usize] = Some(slot);
-        let mut calls = vec![0; if own { BUCKETS } else { 0 }];
+        let mut calls = vec![0; if is_separate { BUCKETS } else { 0 }];
         let histogram = entries[entry as usize].histogram;
-        if own && histogram > SHARED_HISTOGRAM {
+        if is_separate && histogram > SHARED_HISTOGRAM {
             let all = part.histograms();
             let first = all.partition_point(|entry| entry.histogram < histogram);
             let of_it = all[first..].iter().take_while(|entry| entry.histogram == histogram);

@@ -18,14 +18,14 @@ pub(super) fn variance(bound: f64) -> f64 {
     bound * bound / 3.0
 }
 
-/// How far the offset of a node may be off against node 0. `own` and `root` are the largest bounds of an edge of the
+/// How far the offset of a node may be off against node 0. `node` and `root` are the largest bounds of an edge of the
 /// node and of node 0, `variance` is that of the offset where the asymmetries of the edges are independent.
 ///
 /// An asymmetry that belongs to a node (it sends more slowly than it receives) is in all of its edges alike: the error
 /// is that of a direct exchange with node 0, however many edges there are. Asymmetries that belong to edges add up as
 /// independent ones do. The edges do not show which of the two they are: the larger counts.
-pub(super) fn bound_of_node(own: f64, root: f64, variance: f64) -> f64 {
-    own.max(root).max((3.0 * variance).sqrt())
+pub(super) fn bound_of_node(node: f64, root: f64, variance: f64) -> f64 {
+    node.max(root).max((3.0 * variance).sqrt())
 }
 
 #[cfg(test)]

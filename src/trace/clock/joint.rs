@@ -191,10 +191,10 @@ impl Problem<'_> {
         let (epoch_from, epoch_to) = (self.epoch(from, sync), self.epoch(to, sync));
         let moved = |at: u64, ahead: i64| {
             let other = to_scale.apply(at.wrapping_add_signed(ahead));
-            let own = self.scales[from].apply(at);
-            let since = own.wrapping_sub(epoch_from) as i64 as f64;
+            let here = self.scales[from].apply(at);
+            let since = here.wrapping_sub(epoch_from) as i64 as f64;
             let other_since = other.wrapping_sub(epoch_to) as i64 as f64;
-            let difference = (other.wrapping_sub(own) as i64).wrapping_sub(base) as f64;
+            let difference = (other.wrapping_sub(here) as i64).wrapping_sub(base) as f64;
             (difference - rates[from] * since + rates[to] * other_since, since.abs().max(other_since.abs()))
         };
         let (lower, lower_reach) = moved(probe.lower_at, probe.lower);

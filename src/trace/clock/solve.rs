@@ -52,8 +52,8 @@ fn variances(nodes: usize, edges: &[Edge]) -> Vec<f64> {
             .collect();
     }
     let degree = degrees(nodes, edges);
-    let own = |node: usize| if degree[node] > 0.0 { 1.0 / degree[node] } else { f64::INFINITY };
-    (0..nodes).map(|node| if node == 0 { 0.0 } else { own(node) + own(0) }).collect()
+    let of_edges = |node: usize| if degree[node] > 0.0 { 1.0 / degree[node] } else { f64::INFINITY };
+    (0..nodes).map(|node| if node == 0 { 0.0 } else { of_edges(node) + of_edges(0) }).collect()
 }
 
 fn degrees(nodes: usize, edges: &[Edge]) -> Vec<f64> {

@@ -114,8 +114,8 @@ fn longer(part: &Part, longest: &[u64]) -> Vec<f64> {
     let of = |(entry, &longest): (&OperationEntry, &u64)| {
         let all = part.histograms().iter().filter(|found| found.histogram == entry.histogram);
         let beyond = all.filter(|found| found.bucket as usize > bucket_of(longest));
-        let own = entry.histogram > SHARED_HISTOGRAM;
-        beyond.map(|found| found.calls as f64 * middle_of(found.bucket as usize)).filter(|_| own).sum()
+        let is_separate = entry.histogram > SHARED_HISTOGRAM;
+        beyond.map(|found| found.calls as f64 * middle_of(found.bucket as usize)).filter(|_| is_separate).sum()
     };
     part.operations().iter().zip(longest).map(of).collect()
 }

@@ -82,16 +82,16 @@ impl TraceBuffer {
         if unused < self.layout.chunks && (unused < state.given || self.give_chunks_memory(state)) {
             return Some(self.begin_chunk(state, unused, thread, true));
         }
-        let mut own = std::mem::take(&mut state.of_thread);
+        let mut chunks = std::mem::take(&mut state.of_thread);
         let from = self.sample.from.load(Ordering::Relaxed);
-        own.clear();
-        own.extend((0..self.tables[CHUNKS].used() as u32).filter_map(|chunk| {
+        chunks.clear();
+        chunks.extend((0..self.tables[CHUNKS].used() as u32).filter_map(|chunk| {
             let entry = self.chunk(chunk);
             (entry.thread() == thread && entry.draw() > from).then(|| (entry.draw(), chunk))
         }));
-        own.sort_unstable();
-        let new = (!own.is_empty()).then(|| self.thin(state, &own, thread));
-        state.of_thread = own;
+        chunks.sort_unstable();
+        let new = (!chunks.is_empty()).then(|| self.thin(state, &chunks, thread));
+        state.of_thread = chunks;
         new
     }
 
@@ -112,10 +112,10 @@ impl TraceBuffer {
     }
 
     /// Makes room in the full chunks of the calling thread, in the order of their draws: at least a quarter of it.
-    fn thin(&self, state: &mut State, own: &[(u64, u32)], thread: u32) -> NewChunk {
-        let all = own.len() * self.layout.header.chunk_records as usize;
+    fn thin(&self, state: &mut State, chunks: &[(u64, u32)], thread: u32) -> NewChunk {
+        let all = chunks.len() * self.layout.header.chunk_records as usize;
         let staying = |level: u32| {
-            let places = own.iter().flat_map(|&(draw, chunk)| self.places(draw, chunk));
+            let places = chunks.iter().flat_map(|&(draw, chunk)| self.places(draw, chunk));
             places.filter(|(place, _)| self.stays(place, level)).count()
         };
         // Another thread may have raised it.
@@ -123,24 +123,24 @@ impl TraceBuffer {
             self.sample.level.fetch_add(1, Ordering::Relaxed);
         }
         let level = self.sample.level();
-        for &(draw, chunk) in own {
+        for &(draw, chunk) in chunks {
             let going = self.places(draw, chunk).filter(|(place, _)| !self.stays(place, level));
             self.count_group(state, going, draw);
         }
-        let flags = own.iter().fold(0, |flags, &(_, chunk)| flags | self.chunk(chunk).flags());
+        let flags = chunks.iter().fold(0, |flags, &(_, chunk)| flags | self.chunk(chunk).flags());
         let extended = chunk_flags::ON_DEMAND.into_iter().filter(|&flag| {
-            flags & flag != 0 && own.iter().all(|&(_, chunk)| self.extend_locked(state, chunk, flag).is_some())
+            flags & flag != 0 && chunks.iter().all(|&(_, chunk)| self.extend_locked(state, chunk, flag).is_some())
         });
         let extended = extended.fold(0, |flags, flag| flags | flag);
         // A kill from here on leaves none of them, some 20 us.
-        own.iter().for_each(|&(_, chunk)| publication::withdraw(self.chunk(chunk).draw_word()));
+        chunks.iter().for_each(|&(_, chunk)| publication::withdraw(self.chunk(chunk).draw_word()));
         let before = state.draws;
         let records = self.layout.header.chunk_records as usize;
         let number = |kept: usize| live_record(before + 1 + (kept / records) as u64, (kept % records) as u32);
         let mut kept = 0;
-        for &(draw, chunk) in own {
+        for &(draw, chunk) in chunks {
             for (place, record) in self.places(draw, chunk).filter(|(place, _)| self.stays(place, level)) {
-                let (_, other) = own[kept / records];
+                let (_, other) = chunks[kept / records];
                 self.move_record((chunk, record), (other, kept % records), extended);
                 if place.duration() == LONG || place.is_marked(INTERRUPTED | INTERRUPTED_BEFORE) {
                     self.rename(live_record(draw, record as u32), number(kept));
@@ -148,18 +148,25 @@ impl TraceBuffer {
                 kept += 1;
             }
         }
-        let (last, _) = own[own.len() - 1];
+        let (last, _) = chunks[chunks.len() - 1];
         self.rename(live_record(last, records as u32), number(kept));
-        let is_gone = |record: u64| own.iter().any(|(draw, _)| *draw == of_live_record(record).0);
+        let is_gone = |record: u64| chunks.iter().any(|(draw, _)| *draw == of_live_record(record).0);
         self.retain(|record| !is_gone(record));
-        self.begin_again(state, own, kept, extended, thread)
+        self.begin_again(state, chunks, kept, extended, thread)
     }
 
     /// The chunks that hold the records that were kept, in draws of new numbers; the others are empty.
-    fn begin_again(&self, state: &mut State, own: &[(u64, u32)], kept: usize, extended: u32, thread: u32) -> NewChunk {
+    fn begin_again(
+        &self,
+        state: &mut State,
+        chunks: &[(u64, u32)],
+        kept: usize,
+        extended: u32,
+        thread: u32,
+    ) -> NewChunk {
         let records = self.layout.header.chunk_records as usize;
         let (last, first) = (kept / records, kept % records);
-        for (place, &(_, chunk)) in own.iter().enumerate() {
+        for (place, &(_, chunk)) in chunks.iter().enumerate() {
             if place > last {
                 self.empty(state, chunk.into());
                 state.filled.push(Reverse((0, chunk)));
@@ -175,7 +182,7 @@ impl TraceBuffer {
             publication::publish(entry.draw_word(), state.draws);
         }
         self.anchor(state, true);
-        let (_, number) = own[last];
+        let (_, number) = chunks[last];
         NewChunk { number, columns: self.columns(number, state.draws), records, first, extended, took_long: true }
     }
 

@@ -161,8 +161,8 @@ impl Noise {
             }
             let square = mean_square(places(width).map(|from| mean(from, width)));
             // About a mean that these windows are part of.
-            let own = 1.0 - width as f64 / count;
-            means.push(square * width as f64 / variance / own.max(0.5));
+            let outside = 1.0 - width as f64 / count;
+            means.push(square * width as f64 / variance / outside.max(0.5));
             differences.push([width, 4 * width, 16 * width].map(|behind| {
                 let both = width + behind;
                 let of = |from: usize| mean(from, width) - mean(from + width, behind);

@@ -143,8 +143,8 @@ impl Noise {
         let mean = self.mean(from, to);
         let square = self.residuals[from..to].iter().map(|value| (value - mean).powi(2)).sum::<f64>();
         let count = (to - from) as f64;
-        let own = (square + PRIOR * self.variance) / (count - 1.0 + PRIOR);
-        (own / self.variance).max(1.0).sqrt()
+        let of_part = (square + PRIOR * self.variance) / (count - 1.0 + PRIOR);
+        (of_part / self.variance).max(1.0).sqrt()
     }
 
     /// The usual square of what windows of these lengths differ by at all places. `None`: more than this share of them
