@@ -185,7 +185,7 @@ pub fn find(registry: &mut Registry, handle: usize, may_ask: bool) -> Option<Kno
     Some(found)
 }
 
-/// What is known of a type that a call of the program has accepted; of a predefined one also its signature.
+/// The facts of a type that a call of the program has accepted; of a predefined one also its signature.
 fn known(handle: usize) -> KnownType {
     type_table::find(handle).or_else(|| find_new(handle, false)).unwrap_or_default()
 }

@@ -47,7 +47,7 @@ pub fn named(code: u32) -> Option<KnownType> {
     Some(KnownType { code, name: (found >> 32) as u32, types, ..KnownType::default() })
 }
 
-/// What is known of a derived type with this signature and size, of which a call is looked up.
+/// The facts of a derived type with this signature and size, of which a call is looked up.
 pub fn described(registry: &mut Registry, code: u32, size: u64) -> KnownType {
     let found = named(code).or_else(|| {
         let name = registry.string(&types::derived_name(code));

@@ -227,7 +227,7 @@ fn made(request: usize, message: Option<Message>) {
     thread.inspect(|thread| partners::opened(*thread, 1));
 }
 
-/// What is known of a request that was made in a call that is not the program's own. `None`: it may not have been made.
+/// The facts of a request that was made in a call that is not the program's own. `None`: it may not have been made.
 #[cold]
 fn uncounted() -> Option<Message> {
     let is_handled = thread::current().is_some_and(|thread| thread.attention() & attention::HANDLED != 0);

@@ -26,7 +26,7 @@ pub struct MessageRows<'t> {
 pub struct MessageRow<'r> {
     /// The rank that made it.
     pub rank: u32,
-    /// What the rank recorded of it.
+    /// The record that the rank has of it.
     pub call: &'r MessageCall,
     /// Name of the MPI function.
     pub function: &'r str,

@@ -43,7 +43,7 @@ pub struct Recorded<'a> {
     pub clock: &'a RankClock,
     /// World ranks by the numbers that records have for them.
     pub partners: &'a Partners,
-    /// Whether the algorithms of the operation are seen.
+    /// Which algorithms of the operation are seen.
     pub seen: &'a Seen,
     /// Index of the part.
     pub part: usize,

@@ -6,7 +6,7 @@ use mpitrace_statistics::{Above, IntervalNs, Summary};
 
 /// A number of a summary, as words.
 pub struct NumberRow {
-    /// What it is.
+    /// The name of the number.
     pub name: String,
     /// The number with its unit.
     pub value: String,

@@ -36,9 +36,9 @@ use crate::stacks::{Capture, Why};
 /// A segment has its header and its lock some us after its name: it is looked at again after this time, so often.
 const SOON: Duration = Duration::from_millis(20);
 const LOOKS: u32 = 25;
-/// What was made and closed is looked at no sooner than so long after the look before, unless a process ends; and
-/// while all ranks of the world are known.
+/// Least time between two looks at files that were made or closed; the end of a process is looked at at once.
 const BETWEEN_FILES: Duration = Duration::from_millis(100);
+/// The time between them while all ranks of the world are known.
 const BETWEEN_FILES_OF_ALL: Duration = Duration::from_secs(1);
 /// Ranks may end a little later than their launcher: on a busy machine 2 s were once too short.
 const PATIENCE: Duration = Duration::from_secs(5);

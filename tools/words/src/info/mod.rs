@@ -52,7 +52,7 @@ pub struct Facts {
     pub perturbed: u64,
     /// True if every rank came to `MPI_Finalize` and every part is there and whole.
     pub complete: bool,
-    /// What is wrong with an incomplete trace, a line each.
+    /// The faults of an incomplete trace, a line each.
     pub problems: Vec<String>,
     /// The ranks that left nothing in the trace.
     pub missing: Vec<u32>,
