@@ -14,7 +14,11 @@ pub(super) fn readable(raw: &str, language: Option<DwLang>) -> String {
         // The main program is MAIN__, whatever it was called.
         return raw.strip_suffix('_').filter(|name| !name.ends_with('_')).unwrap_or(raw).to_owned();
     }
-    // Mangled names are told by themselves, and C code may have them too.
+    // Mangled names are told by how they begin, and C code may have them too. Without that beginning the letters of a
+    // type are a name: `i` would become `int`.
+    if !["_Z", "_R"].iter().any(|start| raw.starts_with(start)) {
+        return raw.to_owned();
+    }
     addr2line::demangle_auto(Cow::Borrowed(raw), None).into_owned()
 }
 
@@ -53,6 +57,18 @@ mod tests {
         ];
         for (raw, language, expected) in cases {
             assert_eq!(readable(raw, language), expected);
+        }
+    }
+
+    #[test]
+    fn names_that_are_letters_of_a_type_stay() {
+        let letters = || ('a'..='z').chain('A'..='Z').chain(['_']);
+        let one = letters().map(String::from);
+        let two = letters().flat_map(|first| letters().chain('0'..='9').map(move |second| format!("{first}{second}")));
+        for name in one.chain(two) {
+            for language in [None, Some(gimli::DW_LANG_C11), Some(gimli::DW_LANG_C_plus_plus_14)] {
+                assert_eq!(readable(&name, language), name);
+            }
         }
     }
 }
