@@ -52,8 +52,11 @@ fn accounts(path: &Path, stolen_ns: f64) -> Vec<RankAccount> {
         let most = 0.01 * rank.wall_ns;
         assert!(rank.is_divided && (-most..=most + stolen_ns).contains(&other), "{stolen_ns} ns stolen: {rank:?}");
         assert!(RankPart::ALL.iter().all(|&part| part == RankPart::Other || rank.parts[part] >= 0.0), "{rank:?}");
-        for part in [RankPart::Init, RankPart::Finalize, RankPart::Tracer] {
-            assert!(rank.parts[part] > 0.0, "{part:?}: {rank:?}");
+        // All of a rank's time there may be waiting for the last one.
+        let [init, finalize] =
+            [[RankPart::Init, RankPart::WaitingInit], [RankPart::Finalize, RankPart::WaitingFinalize]];
+        for parts in [&init[..], &finalize, &[RankPart::Tracer]] {
+            assert!(rank.parts.sum_of(parts) > 0.0, "{parts:?}: {rank:?}");
         }
     }
     account.ranks
