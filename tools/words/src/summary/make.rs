@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use mpitrace_analysis::account::{
-    self, Account, HowEnded, Hung, Loss, LossKind, Off, RankAccount, RankPart,
-};
+use mpitrace_analysis::account::{self, Account, HowEnded, Hung, Loss, LossKind, Off, RankAccount, RankPart};
 use mpitrace_analysis::efficiency;
 use mpitrace_analysis::replay::{Gain, Origin};
 use mpitrace_analysis::run::{Losses, Run};
