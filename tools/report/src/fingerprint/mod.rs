@@ -85,7 +85,7 @@ pub struct Overview {
     pub p95_ns: Option<f64>,
     /// The number of the first repetition after the warm-up; `None`: there is no warm-up, or none that ends.
     pub warmup_end: Option<u64>,
-    /// In the order of [`Category::ALL`].
+    /// In the order of [`Category::ALL`](mpitrace_statistics::categories::Category::ALL).
     pub counts: [usize; 4],
     /// True if there is a fingerprint of it.
     pub shown: bool,

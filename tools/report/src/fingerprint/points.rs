@@ -12,9 +12,9 @@ pub struct Points {
     pub chosen: String,
     /// The numbers of the repetitions, ascending.
     pub repetition: Vec<u64>,
-    /// For each of [`Fingerprint::times`] the run times, ns.
+    /// For each of [`Fingerprint::times`](super::Fingerprint::times) the run times, ns.
     pub run_time_ns: Vec<Vec<f64>>,
-    /// For each of [`Fingerprint::times`] the categories.
+    /// For each of [`Fingerprint::times`](super::Fingerprint::times) the categories.
     #[serde(serialize_with = "letters_each")]
     pub category: Vec<Vec<Category>>,
     /// The algorithms of the MPI library, the most frequent first, and for each repetition the place of its own; empty
