@@ -25,8 +25,7 @@ pub(crate) struct OffBetween {
 impl OffBetween {
     /// The time between the calls.
     pub fn gap(&self) -> Gap {
-        let worked_ns = (self.until - self.from - self.off.sum()).max(0.0);
-        Gap { off: self.off, worked_ns, is_timed: true }
+        Gap { off: self.off, worked_ns: (self.until - self.from - self.off.sum()).max(0.0) }
     }
 }
 

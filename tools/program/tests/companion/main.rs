@@ -12,7 +12,6 @@ mod files;
 mod hostile;
 mod hung;
 mod jobs;
-mod largest;
 mod report;
 mod stats;
 mod summary;
