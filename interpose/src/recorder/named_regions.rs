@@ -113,7 +113,7 @@ pub fn disturb() {
     with_regions(|of_thread| of_thread.open.iter().filter_map(|(_, region)| region.as_ref()).for_each(Region::disturb));
 }
 
-/// The thread's own; `None` where it is being changed.
+/// Does `work` with the regions of the thread; `None` where they are being changed.
 fn with_regions<R>(work: impl FnOnce(&mut ThreadRegions) -> R) -> Option<R> {
     OF_THREAD.with(|of_thread| of_thread.try_borrow_mut().ok().map(|mut of_thread| work(&mut of_thread)))
 }
