@@ -104,8 +104,10 @@ fn add_up(case: &Case, messages: &str) {
 /// For how long so many ranks of ended.c hung, as the program knows it, ns.
 fn known(case: &Case, ranks: u32) -> f64 {
     let read = |name: &str| -> f64 {
-        let text = fs::read_to_string(case.folder.join(name)).expect("a time");
-        text.trim().parse().expect("a number")
+        let bytes = fs::read(case.folder.join(name)).expect("a time");
+        let time = i64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
+        assert_ne!(time, 0, "{name}: no time");
+        time as f64
     };
     let moved = (0..ranks).map(|rank| read(&format!("moved.{rank}"))).fold(0.0, f64::max);
     read("killed") - moved
