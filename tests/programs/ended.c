@@ -8,8 +8,8 @@
  *   pair      ranks 0 and 1 wait for messages of each other that neither sends, until rank 0 kills itself; the others
  *             go on, each by itself
  * Of `hang` and `pair` each rank that waits stores in FOLDER/moved.RANK when it began to wait, and rank 0 in
- * FOLDER/killed when it did so: CLOCK_MONOTONIC_RAW, ns, eight bytes each. The files are mapped before, so that nothing
- * that can block is between a time and what it is the time of. */
+ * FOLDER/killed when it did so: CLOCK_MONOTONIC_RAW, ns, eight bytes each. The files are mapped before, and FOLDER is in memory, so that nothing
+ * that can block is between a time and what it is the time of: a store to a mapped page of a disk can wait for the disk. */
 #include "report.h"
 
 #include <fcntl.h>

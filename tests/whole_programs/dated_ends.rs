@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::support::{Case, Test, Trace, binaries, companion, litter};
 use mpitrace_analysis::account::{Account, HowEnded, RankAccount, RankPart};
@@ -23,10 +23,16 @@ pub const TESTS: &[Test] = &[
 
 const RANKS: u32 = 3;
 
+/// The folder in memory for the times that ended.c stores.
+fn times(case: &Case) -> PathBuf {
+    case.segments.0.with_extension("times")
+}
+
 /// Runs ended.c, by `mpitrace run` or with the library alone: the trace, recovered where no rank could write it.
 fn ended(case: &Case, what: &str, how: &str, messages: &str, by_run: bool) -> Trace {
     case.segments.empty();
-    let launch = case.launch(RANKS, "ended.c").arg(what).arg(how).arg(&case.folder);
+    let _ = fs::create_dir(times(case));
+    let launch = case.launch(RANKS, "ended.c").arg(what).arg(how).arg(times(case));
     if by_run {
         let trace = Trace::new(case.folder.join(format!("{what}-{how}-{messages}.mpitrace")));
         let _ = fs::remove_file(&trace.path);
@@ -104,7 +110,7 @@ fn add_up(case: &Case, messages: &str) {
 /// For how long so many ranks of ended.c hung, as the program knows it, ns.
 fn known(case: &Case, ranks: u32) -> f64 {
     let read = |name: &str| -> f64 {
-        let bytes = fs::read(case.folder.join(name)).expect("a time");
+        let bytes = fs::read(times(case).join(name)).expect("a time");
         let time = i64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
         assert_ne!(time, 0, "{name}: no time");
         time as f64
@@ -124,6 +130,7 @@ fn hang(case: &Case, how: &str, hung: u32) {
         let tries: Vec<String> = (0..TRIES).map_while(|_| differs(case, what, how, hung)).collect();
         assert!(tries.len() < TRIES, "{what}: {tries:#?}");
     }
+    fs::remove_dir_all(times(case)).expect("the folder of times");
 }
 
 /// The first thing that is not as the program knows it.
