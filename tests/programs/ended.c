@@ -8,7 +8,8 @@
  *   pair      ranks 0 and 1 wait for messages of each other that neither sends, until rank 0 kills itself; the others
  *             go on, each by itself
  * Of `hang` and `pair` each rank that waits stores in FOLDER/moved.RANK when it began to wait, and rank 0 in
- * FOLDER/killed when it did so: CLOCK_MONOTONIC_RAW, ns, eight bytes each. The files are mapped before, and FOLDER is in memory, so that nothing
+ * FOLDER/killed when it did so: CLOCK_MONOTONIC_RAW, ns, eight bytes each. Rank 0 stores its process number in
+ * FOLDER/process before. The files are mapped before, and FOLDER is in memory, so that nothing
  * that can block is between a time and what it is the time of: a store to a mapped page of a disk can wait for the disk. */
 #include "report.h"
 
@@ -85,6 +86,7 @@ int main(int argc, char **argv)
     int is_pair = !strcmp(how, "pair"), hangs = !strcmp(how, "hang") || is_pair;
     if (world_rank == 0 && (hangs || !strcmp(how, "moving"))) {
         killed_at = place("killed");
+        *place("process") = getpid();
         signal(SIGALRM, killed);
         /* There is a verdict on ranks that have stood for 3 s, of which a look every 1.25 s may miss one period. */
         if (is_pair) alarm(6);
