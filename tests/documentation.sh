@@ -13,7 +13,8 @@
 # `<!-- run in the repository -->` runs in the repository.
 #
 # Links: each relative link leads to a file, and its part after # to a heading there; each page of docs/ is in
-# docs/SUMMARY.md; each key of a citation is in docs/developers/references.md. Where mdbook is on the path, the site is built.
+# docs/SUMMARY.md; each key of a citation is in docs/developers/references.md; each symbolic link of the repository leads
+# to a file. Where mdbook is on the path, the site is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repository=$PWD
@@ -50,6 +51,12 @@ links() {
 pages() { find README.md CONTRIBUTING.md docs -name '*.md' | LC_ALL=C sort; }
 
 failed=0
+while read -r link; do
+    if [ ! -e "$link" ]; then
+        echo "$link: this symbolic link leads to no file"
+        failed=1
+    fi
+done < <(git ls-files -s 2>/dev/null | sed -n 's/^120000 [^\t]*\t//p')
 while read -r page; do
     links "$page" || failed=1
     case $page in
