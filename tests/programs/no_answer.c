@@ -51,11 +51,18 @@ static void spin(int signal)
     while (!all_are_through()) continue;
 }
 
+/* The handler is set here: MPICH 5 takes SIGUSR1 for itself in MPI_Init. */
 static void be_silent(void)
 {
     int before = errno;
     make("silent", 0);
-    raise(!strcmp(how, "stop") ? SIGSTOP : SIGUSR1);
+    if (!strcmp(how, "stop")) {
+        raise(SIGSTOP);
+    } else {
+        void (*of_library)(int) = signal(SIGUSR1, spin);
+        raise(SIGUSR1);
+        signal(SIGUSR1, of_library);
+    }
     errno = before;
 }
 
@@ -97,7 +104,6 @@ int main(int argc, char **argv)
     const char *number = getenv("OMPI_COMM_WORLD_RANK");
     int rank = atoi(number != NULL ? number : getenv("PMI_RANK"));
     where = argv[1], how = argv[2], folder = argv[3];
-    signal(SIGUSR1, spin);
     if (rank == ranks - 1) {
         if (!strcmp(how, "stop")) continue_later();
         is_next = 1;
