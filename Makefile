@@ -1,12 +1,20 @@
 # The chores of this repository, all of them; each is a script or a cargo command that can be called without make as well.
 
-.PHONY: help build install deb wheel dist archive spack test test-all test-one soak bench format lint docs book functions columns gallery libraries first-run
+bench_lib = $(or $(CARGO_TARGET_DIR),target)/bench-lib
+
+.PHONY: help build bench-lib install deb wheel dist archive spack test test-all test-one soak bench format lint docs book functions columns gallery libraries first-run
 
 help: # This list
 	@sed -n 's/^\([a-z-]*\):.* # /\1\t/p' Makefile | expand -t 12
 
 build: # libmpitrace.so and mpitrace, in target/release
 	cargo build --release --workspace
+
+bench-lib: # libmpitrace_bench.a (mpitrace_enough) for an MPI library, in target/bench-lib: make bench-lib MPICC=mpicc
+	mkdir -p $(bench_lib)
+	$(or $(MPICC),mpicc) -O2 -fPIC -Iinclude -c -o $(bench_lib)/mpitrace_bench.o include/mpitrace_bench.c
+	rm -f $(bench_lib)/libmpitrace_bench.a
+	ar rcs $(bench_lib)/libmpitrace_bench.a $(bench_lib)/mpitrace_bench.o
 
 install: # Installs the build: make install PREFIX=/opt/mpitrace DESTDIR=
 	PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" BUILT="$(BUILT)" packaging/install.sh

@@ -1,12 +1,20 @@
 ! The C API of mpitrace for Fortran: see mpitrace.h for what each does. Compile this file and mpitrace_fortran.c with the program;
 ! without the tracer the functions do nothing.
 module mpitrace
-    use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int64_t, c_null_char
+    use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_int64_t, c_long, c_null_char
     implicit none
     private
     public :: mpitrace_counter, mpitrace_timer, mpitrace_region
     public :: mpitrace_add, mpitrace_timer_start, mpitrace_timer_stop
     public :: mpitrace_region_begin, mpitrace_region_end
+    ! Of mpitrace_bench.c: communicators are integers (that of mpi_f08: its MPI_VAL).
+    public :: mpitrace_measured, mpitrace_enough, mpitrace_enough_start, mpitrace_enough_found
+
+    type, bind(c) :: mpitrace_measured
+        integer(c_long) :: repetitions = 0, warmup = 0
+        real(c_double) :: value = 0, lower = 0, upper = 0, error = 0
+        integer(c_int) :: decision = 0
+    end type
 
     interface
         function c_counter(name, unit) bind(c, name='mpitrace_fortran_counter') result(number)
@@ -45,6 +53,22 @@ module mpitrace
             import :: c_int
             integer(c_int), value :: region
         end subroutine
+        function mpitrace_enough(communicator, run_time) bind(c, name='mpitrace_fortran_enough') result(answer)
+            import :: c_double, c_int
+            integer(c_int), value :: communicator
+            real(c_double), value :: run_time
+            integer(c_int) :: answer
+        end function
+        subroutine mpitrace_enough_start(communicator) bind(c, name='mpitrace_fortran_enough_start')
+            import :: c_int
+            integer(c_int), value :: communicator
+        end subroutine
+        function mpitrace_enough_found(communicator, found) bind(c, name='mpitrace_fortran_enough_found') result(is_unknown)
+            import :: c_int, mpitrace_measured
+            integer(c_int), value :: communicator
+            type(mpitrace_measured), intent(inout) :: found
+            integer(c_int) :: is_unknown
+        end function
     end interface
 
 contains

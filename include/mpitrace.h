@@ -78,6 +78,35 @@ static inline void mpitrace_region_end(int region)
     if (mpitrace_region_end_) mpitrace_region_end_(region);
 }
 
+#ifdef MPI_VERSION
+/* The end of a benchmark's loop. In mpitrace_bench.c, which the benchmark is compiled with; it needs no tracer, and the tracer sees
+ * nothing of it. For programs that include mpi.h before this header.
+ *
+ * What is known of the measurement at the last look: of the rule robust the median, of mpiblib the mean. In the unit of the run times
+ * that were given. */
+struct mpitrace_measured {
+    long repetitions;    /* so many had been made */
+    long warmup;         /* of which so many at the beginning do not count */
+    double value;        /* the median or the mean of the rest */
+    double lower, upper; /* its interval; both 0 where there are too few for one */
+    double error;        /* half of the interval over the value; infinite where it is not known */
+    int decision;        /* as mpitrace_enough returned it */
+};
+
+/* Takes the run time of a repetition on this rank, in any unit, and says whether more are needed: 0: yes. 1: no, the warm-up is over
+ * and the interval narrow enough. 2: no, there may be no more. -1: not known (no memory, an intercommunicator). Collective: all ranks
+ * of the communicator ask after each repetition, and all have the same answer. The run time of a repetition is the longest of all
+ * ranks; for the time of one rank alone the others give 0. MPITRACE_ENOUGH of rank 0 chooses the rule (docs/how-to/end-a-benchmark.md).
+ * The run time that follows a 1 or a 2 is the first of another measurement. */
+int mpitrace_enough(MPI_Comm comm, double run_time);
+
+/* The next run time is the first of a measurement: for loops that may also end without an answer. Local. */
+void mpitrace_enough_start(MPI_Comm comm);
+
+/* What is known; returns -1 before the first look. Local. */
+int mpitrace_enough_found(MPI_Comm comm, struct mpitrace_measured *found);
+#endif
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,7 +9,7 @@
 #
 #   bin/mpitrace                      the companion
 #   lib/mpitrace/libmpitrace.so       what is preloaded; no folder of the loader, as other tools have the same name
-#   include/                          the C API; Fortran's sources: share/mpitrace/fortran
+#   include/                          the C API; Fortran's sources: share/mpitrace/fortran; mpitrace_enough: share/mpitrace/bench
 #   share/pkgconfig, share/cmake      for programs that use the C API
 #   share/man, share/bash-completion, share/zsh, share/fish
 #   share/mpitrace/mpitrace.schema.json   the JSON output of the companion (JSON Schema, draft 7)
@@ -72,6 +72,7 @@ file 644 include/mpitrace.h include/mpitrace.h
 file 644 include/roth_tracing.h include/roth_tracing.h
 file 644 include/mpitrace.f90 share/mpitrace/fortran/mpitrace.f90
 file 644 include/mpitrace_fortran.c share/mpitrace/fortran/mpitrace_fortran.c
+file 644 include/mpitrace_bench.c share/mpitrace/bench/mpitrace_bench.c
 file 644 packaging/mpitrace.schema.json share/mpitrace/mpitrace.schema.json
 file 644 packaging/mpitrace.magic share/mpitrace/mpitrace.magic
 file 644 packaging/mpitrace.mime.xml share/mime/packages/mpitrace.xml

@@ -4,6 +4,7 @@
 #   mpitrace_EXECUTABLE         the companion
 #   mpitrace_LIBRARY            libmpitrace.so, to be preloaded
 #   mpitrace_FORTRAN_SOURCES    to be compiled into a program in Fortran that says `use mpitrace`
+#   mpitrace_BENCH_SOURCES      to be compiled into a benchmark that calls mpitrace_enough; it needs libm
 
 get_filename_component(_mpitrace_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(mpitrace_EXECUTABLE "${_mpitrace_prefix}/bin/mpitrace")
@@ -11,6 +12,7 @@ set(mpitrace_LIBRARY "${_mpitrace_prefix}/lib/mpitrace/libmpitrace.so")
 set(mpitrace_FORTRAN_SOURCES
   "${_mpitrace_prefix}/share/mpitrace/fortran/mpitrace.f90"
   "${_mpitrace_prefix}/share/mpitrace/fortran/mpitrace_fortran.c")
+set(mpitrace_BENCH_SOURCES "${_mpitrace_prefix}/share/mpitrace/bench/mpitrace_bench.c")
 
 if(NOT TARGET mpitrace::mpitrace)
   add_library(mpitrace::mpitrace INTERFACE IMPORTED)

@@ -39,6 +39,7 @@ mod death;
 mod doctor;
 mod emulated_machine;
 mod endings;
+mod enough;
 mod errors;
 mod export;
 mod gate;
@@ -108,6 +109,7 @@ fn main() {
         ("sessions", sessions::TESTS),
         ("clocks", clocks::TESTS),
         ("report", report::TESTS),
+        ("enough", enough::TESTS),
         ("hosts", hosts::TESTS),
         ("cluster", cluster::TESTS),
         ("cluster_deaths", cluster_deaths::TESTS),

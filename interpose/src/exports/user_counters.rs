@@ -1,6 +1,6 @@
 //! The C API: names become numbers once, and the rest is a store.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use mpitrace_format::layout::INNER_COUNTERS;
 
@@ -111,4 +111,15 @@ pub extern "C" fn mpitrace_region_end(region: c_int) {
     if region >= 0 {
         named_regions::end(region as usize);
     }
+}
+
+/// Calls `work(data)`, whose MPI calls are only forwarded: those of a benchmark's harness (include/mpitrace_bench.c), by
+/// whatever names it calls MPI.
+///
+/// # Safety
+/// A function that may be called with this argument.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn mpitrace_unrecorded(work: unsafe extern "C-unwind" fn(*mut c_void), data: *mut c_void) {
+    // SAFETY: the caller promises both.
+    thread::guarded(|| unsafe { work(data) });
 }

@@ -124,6 +124,8 @@ impl Settings {
                     of_observer |= text != "0";
                     None
                 }
+                // Of a benchmark that calls mpitrace_enough.
+                "MPITRACE_ENOUGH" => None,
                 "MPITRACE_RUN" => set(&mut settings.run, Some(text.parse().unwrap_or(0)), ""),
                 "MPITRACE_TEST_CLOCK" => set(
                     &mut settings.test_clock,

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The headers that sources include.
-const INCLUDED: [&str; 9] = [
+const INCLUDED: [&str; 10] = [
     "report.h",
     "checksum.h",
     "tally.c",
@@ -21,6 +21,7 @@ const INCLUDED: [&str; 9] = [
     "../../include/roth_tracing.h",
     "../../include/mpitrace.f90",
     "../../include/mpitrace_fortran.c",
+    "../../include/mpitrace_bench.c",
 ];
 
 /// The path of a file in tests/programs.
@@ -33,23 +34,38 @@ pub fn program(mpi: &Mpi, name: &str) -> PathBuf {
     if name.ends_with(".f90") || name.ends_with(".F90") {
         let fortran = mpi.fortran.as_ref().expect("a Fortran compiler, as the test asked for one");
         let options = ["-g", "-O1", "-w", "-fallow-argument-mismatch"];
-        if !name.starts_with("inner") {
+        if !name.starts_with("inner") && !name.starts_with("enough") {
             return compile(mpi, name, fortran, &options);
         }
         let [module, functions] =
             ["mpitrace.f90", "mpitrace_fortran.c"].map(|file| root().join("include").join(file).display().to_string());
-        compile(mpi, name, fortran, &[&options[..], &[&module, &functions]].concat())
+        let object = name.starts_with("enough").then(|| bench(mpi).display().to_string());
+        let object = object.as_deref().map_or(Vec::new(), |object| vec![object]);
+        compile(mpi, name, fortran, &[&options[..], &[&module, &functions], &object].concat())
     } else if name.ends_with(".cpp") {
         // Without the C++ bindings that MPI 3 has removed, which Debian's headers still have.
         let options = ["-x", "c++", "-std=c++17", "-g", "-O1", "-Wall", "-Wextra", "-Werror"];
         let bindings = ["-DMPICH_SKIP_MPICXX", "-DOMPI_SKIP_MPICXX", "-Wno-cast-function-type"];
         compile(mpi, name, &mpi.c, &[&options[..], &bindings, &["-Wl,--no-as-needed", "-lstdc++"]].concat())
     } else {
-        // MPICH's MPI_STATUSES_IGNORE is the address 1, which the compiler takes for an array that is too short.
         let include = format!("-I{}", root().join("include").display());
-        let warnings = ["-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"];
-        compile(mpi, name, &mpi.c, &[&["-O1", "-pthread", &include], &warnings[..]].concat())
+        let options = [&["-O1", "-pthread", &include], &WARNINGS[..]].concat();
+        if !name.starts_with("enough") {
+            return compile(mpi, name, &mpi.c, &options);
+        }
+        let object = bench(mpi).display().to_string();
+        compile(mpi, name, &mpi.c, &[&options[..], &[&object, "-Wl,--no-as-needed", "-lm"]].concat())
     }
+}
+
+/// MPICH's MPI_STATUSES_IGNORE is the address 1, which the compiler takes for an array that is too short.
+const WARNINGS: [&str; 5] = ["-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"];
+
+/// The object of mpitrace_bench.c.
+fn bench(mpi: &Mpi) -> PathBuf {
+    let include = format!("-I{}", root().join("include").display());
+    let options = [&["-O2", "-c", &include], &WARNINGS[..]].concat();
+    compile(mpi, "../../include/mpitrace_bench.c", &mpi.c, &options)
 }
 
 /// Builds a program so that it checks its accesses to memory.
