@@ -34,5 +34,6 @@ pub use description::{
 pub use estimators::distributions::normal_quantile;
 pub use estimators::{
     Dependence, Interval, Intervals, Moments, autocorrelation, dependence, dependence_of_quantile, ends_of_mean,
-    interval_ranks, median, median_of, moments, order_statistics, quantile, ranks, sort, student_quantile,
+    interval_ranks, median, median_of, moments, order_statistics, pearson, quantile, ranks, sort, spearman,
+    student_quantile,
 };

@@ -1,6 +1,7 @@
 //! Numbers of a series: mean and median, their intervals, and how much its values depend on each other.
 
 mod autocorrelation;
+mod correlation;
 pub mod distributions;
 mod intervals;
 mod long_run;
@@ -16,6 +17,7 @@ pub(crate) use autocorrelation::product;
 pub(crate) use long_run::{block_means, cosine_powers};
 pub use {
     autocorrelation::{Dependence, autocorrelation, dependence, dependence_of_quantile},
+    correlation::{pearson, spearman},
     intervals::Intervals,
     moments::{Moments, moments},
     order::{Interval, interval_ranks, quantile, ranks},

@@ -7,6 +7,7 @@ use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
 use serde::Serialize;
 
+use super::correlations::Correlation;
 use super::samples;
 use super::switch::Switch;
 
@@ -31,6 +32,8 @@ pub struct Diagnosed<'s> {
     pub switch: Option<Switch>,
     /// The code that runs in the groups and not in the others, where the run has samples.
     pub hot: Vec<samples::Hot>,
+    /// Of all counters and timers with the run time; for JSON alone.
+    pub correlations: Vec<Correlation>,
     #[serde(skip)]
     pub categories: Categories,
     #[serde(skip)]

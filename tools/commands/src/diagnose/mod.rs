@@ -1,6 +1,7 @@
 //! `mpitrace diagnose`: why repetitions are slow.
 
 mod causes;
+mod correlations;
 mod diagnosed;
 mod groups;
 mod metrics;
@@ -99,6 +100,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             causes,
             switch,
             hot: hot.unwrap_or_default(),
+            correlations: if arguments.json { correlations::correlations(&source, number) } else { Vec::new() },
             categories,
             diagnosis,
         };

@@ -63,6 +63,44 @@ fn the_thesis_case_names_its_cache_misses_first() {
     assert_eq!((&cause["kind"], &cause["counter"]), (&"counter".into(), &"PAPI_L3_TCM".into()));
     assert_eq!((&cause["group"], &cause["rank"]), (&"warmup".into(), &serde_json::Value::Null));
     assert!(cause["p"].as_f64().unwrap() <= 0.05 && cause["share"].as_f64().unwrap() > 0.5, "{cause}");
+    // As in the thesis, section 4.2.2: the cause of the warm-up does not go along with the run time as a whole.
+    let correlations = operation["correlations"].as_array().unwrap();
+    let of = |rank: serde_json::Value| {
+        let found = correlations.iter().find(|one| one["counter"] == "PAPI_L3_TCM" && one["rank"] == rank);
+        found.unwrap_or_else(|| panic!("no {rank} in {correlations:#?}"))
+    };
+    let all = of(serde_json::Value::Null);
+    assert_eq!(all["pairs"], 8 * 1000);
+    assert!(all["pearson"].as_f64().unwrap().abs() < 0.3, "{all}");
+    assert_eq!((of(3.into())["pairs"].as_u64(), correlations.len()), (Some(1000), 4 * 9));
+}
+
+/// Roth 2021, 3.4: 1 for points on a line that rises, -1 on one that falls, 1 by ranks wherever both rise.
+#[test]
+fn coefficients_are_those_of_what_goes_along_with_the_run_time() {
+    let mut lines = "iteration id, MPI rank, metric name, value\n".to_owned();
+    for repetition in 0..100 {
+        for rank in 0..2 {
+            let time = 1000.0 + f64::from(repetition * 37 % 100) + 50.0 * f64::from(rank);
+            let values =
+                [("line", 3.0 * time), ("falling", 1e5 - time), ("power", (time / 100.0).powi(9)), ("same", 7.0)];
+            lines.push_str(&format!("{repetition}, {rank}, runtime, {time}\n"));
+            values.iter().for_each(|(name, value)| lines.push_str(&format!("{repetition}, {rank}, {name}, {value}\n")));
+        }
+    }
+    let folder = Folder::new();
+    let file = folder.file("lines.csv", lines.as_bytes());
+    let json = mpitrace(&["diagnose", "--from", "csv", &file, "--json"]).json();
+    let of = |name: &str, key: &str| {
+        let all = json[0]["correlations"].as_array().unwrap();
+        let found = all.iter().find(|one| one["counter"] == name && one["rank"].is_null()).expect("of all ranks");
+        found[key].as_f64().map(|r| (r * 1e9).round() / 1e9)
+    };
+    assert_eq!([of("line", "pearson"), of("line", "spearman")], [Some(1.0); 2]);
+    assert_eq!([of("falling", "pearson"), of("falling", "spearman")], [Some(-1.0); 2]);
+    assert_eq!(of("power", "spearman"), Some(1.0));
+    assert!(of("power", "pearson").is_some_and(|r| (0.9..0.999).contains(&r)), "{:?}", of("power", "pearson"));
+    assert_eq!([of("same", "pearson"), of("same", "spearman")], [None; 2]);
 }
 
 #[test]
