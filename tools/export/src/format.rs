@@ -26,7 +26,7 @@ pub enum Format {
     Parquet,
     /// A row a call as Arrow IPC: a stream into a pipe and as OUT.arrows, else a file (Feather)
     Arrow,
-    /// A timeline for https://ui.perfetto.dev
+    /// A timeline for the web page ui.perfetto.dev
     Perfetto,
     /// An OTF2 archive for Vampir, Scalasca and Cube
     Otf2,

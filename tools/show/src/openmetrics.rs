@@ -1,4 +1,4 @@
-//! OpenMetrics text, line by line: https://prometheus.io/docs/specs/om/open_metrics_spec/.
+//! OpenMetrics text, line by line: <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 
 use std::io::{self, Write};
 
