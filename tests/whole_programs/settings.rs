@@ -1,5 +1,6 @@
 //! The variables that the tracer reads, and what it says.
 
+use crate::support::companion::mpitrace;
 use crate::support::{Case, Test, binaries};
 use std::fs;
 
@@ -9,6 +10,7 @@ pub const TESTS: &[Test] = &[
     Test::new("unreadable_values_are_named_once", unreadable_value),
     Test::new("removed_settings_are_named_once_and_refused_by_run", removed),
     Test::new("verbose_0_is_silent_and_1_is_one_line", verbose),
+    Test::new("command_lines_and_variables_stay_out_of_the_trace_where_they_are_asked_to", left_out),
     Test::new("segment_folder_that_cannot_be_used_is_said_once", no_segment_folder),
 ];
 
@@ -50,6 +52,37 @@ fn removed(case: &Case) {
         assert_eq!((refused.code, said.len()), (2, 1), "{}", refused.stderr);
         assert!(said[0].contains(way) && refused.stdout.is_empty(), "{}", refused.stderr);
     }
+}
+
+/// The trace holds arguments and variables, unless MPITRACE_COMMAND and MPITRACE_ENVIRONMENT leave them out.
+fn left_out(case: &Case) {
+    let holds = |settings: &[(&str, &str)]| {
+        let launch = case
+            .launch(2, "repeat.c")
+            .arg("10")
+            .arg("0")
+            .arg("an-argument")
+            .set("OMP_KEPT", "a-variable")
+            .set("OMP_LEFT", "another");
+        let launch = settings.iter().fold(launch, |launch, (name, value)| launch.set(name, value));
+        let outcome = launch.trace().run();
+        assert_eq!((outcome.code, outcome.trace.info().records), (0, 20), "{}", outcome.stderr);
+        let bytes = fs::read(&outcome.trace.path).expect("a trace");
+        let has = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        let info = mpitrace(&["info".as_ref(), outcome.trace.path.as_os_str(), "--json".as_ref()]).stdout;
+        let variables = ["\"env.OMP_KEPT\"", "\"env.OMP_LEFT\""].map(|name| info.contains(name));
+        // The values are arguments of the launcher too.
+        (has("repeat"), has("an-argument"), variables, [has("a-variable"), has("another")])
+    };
+    let all = [true, true];
+    assert_eq!(holds(&[]), (true, true, all, all));
+    assert_eq!(holds(&[("MPITRACE_COMMAND", "0")]), (true, false, all, all));
+    assert_eq!(holds(&[("MPITRACE_ENVIRONMENT", "OMP_KEPT, HOME_*")]).2, [true, false]);
+    let kept = [true, false];
+    let settings = [("MPITRACE_ENVIRONMENT", "OMP_K*"), ("MPITRACE_COMMAND", "0")];
+    assert_eq!(holds(&settings), (true, false, kept, kept));
+    let settings = [("MPITRACE_ENVIRONMENT", "0"), ("MPITRACE_COMMAND", "0")];
+    assert_eq!(holds(&settings), (true, false, [false, false], [false, false]));
 }
 
 fn verbose(case: &Case) {

@@ -55,7 +55,7 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     let mut add = |name: &str, value: Option<String>| add_to(&mut metadata, name, value);
     add("host", Some(system::host()));
     add("affinity", affinity());
-    add("command", command_of("self"));
+    add("command", command_of("self", settings.has_arguments));
     // One rank of each node has these, so that they survive the death of a node.
     let first_here = first_on_node::is_first("metadata");
     if first || first_here {
@@ -99,7 +99,7 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     // Not with sessions alone: see mpi_t::planning.
     add("collective_algorithms", if has_world { control::algorithms(!settings.pvars.is_empty()) } else { None });
     add(VISIBLE, Some(visible));
-    add("launcher", launcher());
+    add("launcher", launcher(settings.has_arguments));
     add("cache_control", None);
     add("cpu_model", line_of(&read("/proc/cpuinfo"), &["model name\t:", "Model\t\t:"]));
     add("processors", processors(&read("/proc/cpuinfo")));
@@ -117,7 +117,7 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     let mut variables = Metadata::new();
     for (name, value) in std::env::vars_os() {
         let variable = (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned());
-        if is_recorded(&variable.0) {
+        if is_recorded(&variable.0, settings.environment.as_deref()) {
             // Put in its place: the code that sorts pairs of texts would be larger than all of this.
             variables.insert(variables.partition_point(|known| *known < variable), variable);
         }
@@ -133,7 +133,16 @@ fn add_to(metadata: &mut Metadata, name: &str, value: Option<String>) {
     metadata.push((name.to_owned(), value.filter(|value| !value.is_empty()).unwrap_or_else(|| UNKNOWN.to_owned())));
 }
 
-fn is_recorded(name: &str) -> bool {
+/// Whether a variable of the environment is recorded: one that `chosen` has, a `*` at the end of which stands for
+/// anything; without such a choice one that steers the tracer, the MPI library or its transports.
+fn is_recorded(name: &str, chosen: Option<&[String]>) -> bool {
+    if let Some(chosen) = chosen {
+        let is_it = |known: &String| match known.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning),
+            None => name == known,
+        };
+        return chosen.iter().any(is_it);
+    }
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
     name.starts_with("MPITRACE_") && name != "MPITRACE_RUN"
         || name == "LD_PRELOAD"
@@ -157,10 +166,11 @@ fn affinity() -> Option<String> {
     line_of(&read("/proc/self/status"), &["Cpus_allowed_list:"])
 }
 
-/// The command line of a process, `self` or a number.
-fn command_of(process: &str) -> Option<String> {
+/// The command line of a process, `self` or a number; without its arguments: the first word, the program.
+fn command_of(process: &str, has_arguments: bool) -> Option<String> {
     let line = own_file::read(format!("/proc/{process}/cmdline")).ok()?;
-    let words: Vec<_> = line.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
+    let most = if has_arguments { usize::MAX } else { 1 };
+    let words: Vec<_> = line.split(|&byte| byte == 0).take(most).map(String::from_utf8_lossy).collect();
     let text = words.join(" ");
     // A command line of megabytes is not a factor.
     Some(text.trim_end().chars().take(4096).collect())
@@ -236,9 +246,9 @@ fn network(version: &str) -> Option<String> {
 }
 
 /// The first process above this one that starts MPI programs, with its arguments.
-fn launcher() -> Option<String> {
+fn launcher(has_arguments: bool) -> Option<String> {
     let names = ["mpirun", "mpiexec", "orterun", "prterun", "srun", "prun", "aprun", "jsrun"];
-    command_of(&process_above(&names)?.to_string())
+    command_of(&process_above(&names)?.to_string(), has_arguments)
 }
 
 fn turbo() -> Option<String> {
@@ -260,6 +270,16 @@ fn tsc_flags() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_are_chosen_by_name_or_beginning() {
+        let chosen = ["UCX_TLS".to_owned(), "OMP_*".to_owned()];
+        let is = |name| is_recorded(name, Some(&chosen));
+        assert_eq!(["UCX_TLS", "OMP_PLACES", "UCX_TLSX", "MPITRACE_OUTPUT"].map(is), [true, true, false, false]);
+        assert!(!is_recorded("UCX_TLS", Some(&[])));
+        let usual = |name| is_recorded(name, None);
+        assert_eq!(["UCX_TLS", "HOME", "OMPI_MCA_ess_base", "LD_PRELOAD"].map(usual), [true, false, false, true]);
+    }
 
     #[test]
     fn sockets_and_cores_are_counted_once() {

@@ -37,6 +37,11 @@ pub struct Settings {
     pub pvars: Vec<String>,
     /// `MPITRACE_INTERRUPTIONS`: one of [`means`].
     pub interruptions: u8,
+    /// `MPITRACE_COMMAND`: the command lines are recorded with their arguments.
+    pub has_arguments: bool,
+    /// `MPITRACE_ENVIRONMENT`: names, and beginnings with a `*` behind them, of the variables that are recorded. `None`:
+    /// those that steer MPI libraries.
+    pub environment: Option<Vec<String>>,
     /// `MPITRACE_STACKS`: other processes of the user may read the stacks.
     pub stacks: bool,
     /// `MPITRACE_RUN`: the number that `mpitrace run` gave the job; 0: none. Not for users.
@@ -95,6 +100,8 @@ impl Settings {
             check: false,
             pvars: Vec::new(),
             interruptions: means::ANY,
+            has_arguments: true,
+            environment: None,
             stacks: false,
             run: 0,
             verbose: 1,
@@ -135,6 +142,11 @@ impl Settings {
                 "MPITRACE_DISABLE" => set(&mut settings.disabled, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_JOINT" => set(&mut settings.joint, chosen(text, &is_set), "0 or 1"),
                 "MPITRACE_STACKS" => set(&mut settings.stacks, chosen(text, &is_set), "0 or 1"),
+                "MPITRACE_COMMAND" => set(&mut settings.has_arguments, chosen(text, &is_set), "0 or 1"),
+                "MPITRACE_ENVIRONMENT" => {
+                    let names = if text == "0" { Vec::new() } else { list(text) };
+                    set(&mut settings.environment, Some(Some(names)), "")
+                }
                 "MPITRACE_P2P" => {
                     let all = [("0", PointToPoint::Off), ("1", PointToPoint::Sums), ("records", PointToPoint::Records)];
                     set(&mut settings.p2p, chosen(text, &all), "0, 1 or records")
@@ -239,6 +251,17 @@ mod tests {
         assert!(full.starts_with("MPITRACE_FULL was removed") && full.contains("MPITRACE_OUTPUT_MAX"), "{full}");
         assert!(stuck.starts_with("MPITRACE_STUCK was removed") && stuck.contains("--stuck"), "{stuck}");
         assert!(settings(&[("MPITRACE_FULL", "spill"), ("MPITRACE_STUCK", "0")]).warnings.is_empty());
+    }
+
+    #[test]
+    fn of_the_environment_a_list_of_names_is_recorded_or_nothing() {
+        let read = |value| settings(&[("MPITRACE_ENVIRONMENT", value)]).environment;
+        assert_eq!(read("UCX_TLS, OMP_*"), Some(vec!["UCX_TLS".to_owned(), "OMP_*".to_owned()]));
+        assert_eq!((read("0"), read("")), (Some(Vec::new()), None));
+        assert!(!settings(&[("MPITRACE_COMMAND", "0")]).has_arguments);
+        let refused = settings(&[("MPITRACE_COMMAND", "no")]);
+        assert_eq!(refused.warnings, ["MPITRACE_COMMAND=no is not 0 or 1; the default is used"]);
+        assert!(refused.has_arguments);
     }
 
     #[test]
