@@ -11,6 +11,19 @@ pub fn seconds(text: &str) -> Option<i64> {
     zoned.or_else(|_| time().or_else(day).map(|moment| moment.and_utc().timestamp())).ok()
 }
 
+/// The seconds of `7d`, `36h` or `2w`: days, hours, weeks.
+pub fn length(text: &str) -> Option<i64> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let hours: i64 = match unit {
+        "h" => 1,
+        "d" => 24,
+        "w" => 7 * 24,
+        _ => return None,
+    };
+    let number: u32 = number.parse().ok()?;
+    i64::from(number).checked_mul(hours * 3600)
+}
+
 /// `2026-11-22T09:30:00Z`.
 pub fn text(seconds: i64) -> String {
     let moment = DateTime::from_timestamp(seconds, 0);
@@ -26,6 +39,15 @@ pub fn monday(seconds: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_are_read() {
+        let (day, week) = (24 * 3600, 7 * 24 * 3600);
+        assert_eq!(["7d", "36h", "2w", "0d"].map(length), [7 * day, 36 * 3600, 2 * week, 0].map(Some));
+        for wrong in ["", "d", "7", "-7d", "7 d", "1.5d", "7m", "7dd", "7\u{e9}", "99999999999w"] {
+            assert_eq!(length(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn dates_are_read_and_written() {

@@ -13,6 +13,7 @@ mod row;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::UNIX_EPOCH;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -39,7 +40,7 @@ pub struct Arguments {
     /// Folders of traces, or traces
     #[arg(value_name = "DIR", required = true)]
     paths: Vec<PathBuf>,
-    /// Only runs that began on this date or later: 2026-11-22, or 2026-11-22T09:30:00Z
+    /// Only runs that began on this date or later: 2026-11-22, 2026-11-22T09:30:00Z, or 7d ago (h, d, w)
     #[arg(long, value_name = "DATE", value_parser = since)]
     since: Option<i64>,
     /// Only those of this user
@@ -82,8 +83,12 @@ enum Format {
     Openmetrics,
 }
 
+/// The seconds since 1970 of a date, or of so long ago.
 fn since(text: &str) -> Result<i64, String> {
-    date::seconds(text).ok_or_else(|| "a date is expected, as in 2026-11-22".to_owned())
+    let now = UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64);
+    let ago = || Some(now - date::length(text)?);
+    let date = date::seconds(text).or_else(ago);
+    date.ok_or_else(|| "a date is expected, as in 2026-11-22, or a length of time, as in 7d (h, d, w)".to_owned())
 }
 
 impl Arguments {
@@ -114,12 +119,21 @@ impl Sort {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let FoundRuns { mut rows, unreadable } = find::rows(&arguments.paths)?;
+    let found = rows.len();
     rows.retain(|row| arguments.wants(row));
     let by_time = |one: &RunRow, other: &RunRow| (&one.started, &one.file).cmp(&(&other.started, &other.file));
     rows.sort_by(|one, other| {
         arguments.sort.key(one).total_cmp(&arguments.sort.key(other)).then_with(|| by_time(one, other))
     });
+    if rows.is_empty() && arguments.format.is_none() && !arguments.json {
+        writeln!(
+            output,
+            "no runs{}",
+            if found > 0 { format!(" of the {found} found are asked for") } else { String::new() }
+        )?;
+    }
     match (arguments.format, arguments.by) {
+        (None, _) if rows.is_empty() && !arguments.json => {}
         (Some(format), _) => write_format(&rows, format, output)?,
         (None, Some(by)) => {
             let groups = grouped::groups(&rows, by);
@@ -129,7 +143,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             }
         }
         (None, None) if arguments.json => output::json_rows(output, "jobs", rows.iter().map(Ok))?,
-        (None, None) => write(&rows, output)?,
+        (None, None) => write(&rows, arguments.sort, output)?,
     }
     Ok(if unreadable > 0 { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
@@ -145,10 +159,13 @@ fn write_format(rows: &[RunRow], format: Format, output: &mut Output) -> Result<
     }
 }
 
-fn write(rows: &[RunRow], output: &mut Output) -> Result<()> {
+fn write(rows: &[RunRow], sort: Sort, output: &mut Output) -> Result<()> {
     let (table, lines) = rayon::join(|| table(rows), || conclusions::lines(rows));
     let style = output.style;
     table.write(output, style)?;
+    if let Some(name) = sort.to_possible_value().filter(|_| sort != Sort::Started && rows.len() > 1) {
+        writeln!(output, "Sorted by {}, the worst last.", name.get_name().replace('-', " "))?;
+    }
     for line in lines {
         writeln!(output, "{line}")?;
     }

@@ -153,11 +153,21 @@ fn rows_are_chosen_sorted_and_summed() {
     assert_eq!(names(&[]), ["killed", "c", "b", "a"]);
     // When the killed one began is not known.
     assert_eq!(names(&["--since", "2026-11-22"]), ["killed", "b", "a"]);
+    assert_eq!(names(&["--since", "0d"]), ["killed"]);
+    assert_eq!(names(&["--since", "9999w"]), ["killed", "c", "b", "a"]);
     assert_eq!(names(&["--program", "solver"]), ["c", "b"]);
     assert_eq!(names(&["--sort", "time", "--program", "solver"]), ["b", "c"]);
     assert_eq!(names(&["--sort", "loss"])[2..], ["b", "a"]);
     assert_eq!(names(&["--user", "no-such-user"]), [""; 0]);
     assert_eq!(rows(&folder, &["--program", "none"]), [] as [Value; 0]);
+
+    let said = |options: &[&str]| jobs(&folder, &[options, &[&folder.path("traces")]].concat());
+    assert_eq!(said(&["--program", "none"]).stdout, "no runs of the 4 found are asked for\n");
+    assert_eq!(said(&["--by", "user", "--program", "none"]).stdout, "no runs of the 4 found are asked for\n");
+    assert!(said(&["--sort", "off-processor"]).stdout.contains("\nSorted by off processor, the worst last.\n"));
+    assert!(!said(&[]).stdout.contains("Sorted"), "the order of every table");
+    let refused = said(&["--since", "7 days"]);
+    assert!(refused.code == 2 && refused.stderr.contains("as in 7d"), "{}", refused.stderr);
 
     let by = |what: &str, options: &[&str]| -> Vec<(String, u64, u64)> {
         let groups = rows(&folder, &[&["--by", what], options].concat());
