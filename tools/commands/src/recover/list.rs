@@ -120,7 +120,7 @@ impl Left {
             records: content.as_ref().and_then(|content| content.as_ref().ok()).map(Content::records),
             state: match leftover.rank.state {
                 state::STARTING => "in MPI_Init",
-                state::RUNNING => "running",
+                state::RUNNING => "after MPI_Init",
                 state::FINALIZING => "in MPI_Finalize",
                 state::SESSION => "in a session",
                 state::FINALIZED => "finalized",

@@ -113,9 +113,11 @@ fn of_ended_jobs(folders: &[PathBuf], owner: Option<u32>, wanted: Option<&str>) 
     let began = Instant::now();
     loop {
         // Before the jobs that have ended are looked for: the last rank may end between the two looks.
-        let running = recover::segments(folders, owner)?.iter().filter(|segment| segment.lives).count() as u64;
+        let is_meant = |job: &Vec<Leftover>| wanted.is_none_or(|id| is_called(job, id));
+        let meant = recover::by_job(recover::segments(folders, owner)?).into_iter().filter(is_meant);
+        let running = meant.flatten().filter(|segment| segment.lives).count() as u64;
         let jobs = recover::by_job(recover::leftovers(folders, owner)?);
-        let waits = jobs.is_empty() || !jobs.iter().any(|job| wanted.is_none_or(|id| is_called(job, id)));
+        let waits = jobs.is_empty() || !jobs.iter().any(is_meant);
         if !waits || running == 0 {
             return chosen(jobs, wanted);
         }
