@@ -2,7 +2,7 @@
 
 bench_lib = $(or $(CARGO_TARGET_DIR),target)/bench-lib
 
-.PHONY: help build bench-lib install deb wheel dist archive spack test test-all test-one soak bench format lint docs book functions columns gallery libraries first-run
+.PHONY: help build bench-lib install uninstall deb wheel dist archive spack test test-all test-one soak bench format lint docs book functions columns gallery libraries first-run
 
 help: # This list
 	@sed -n 's/^\([a-z-]*\):.* # /\1\t/p' Makefile | expand -t 12
@@ -18,6 +18,9 @@ bench-lib: # libmpitrace_bench.a (mpitrace_enough) for an MPI library, in target
 
 install: # Installs the build: make install PREFIX=/opt/mpitrace DESTDIR=
 	PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" BUILT="$(BUILT)" packaging/install.sh
+
+uninstall: # Removes what `make install` has installed: make uninstall PREFIX=/opt/mpitrace DESTDIR=
+	PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" packaging/uninstall.sh
 
 deb: # A Debian package of the build, in target/packages
 	packaging/deb.sh

@@ -32,6 +32,8 @@ PREFIX=/usr DESTDIR=$root STRIP=1 ZSH=share/zsh/vendor-completions packaging/ins
 
 documents=$root/usr/share/doc/mpitrace
 rm "$documents"/LICENSE-*.txt
+# dpkg has a list of its own.
+rm "$root/usr/share/mpitrace/installed.txt"
 gzip -9n >"$documents/changelog.gz" <<END
 mpitrace ($version) unstable; urgency=medium
 

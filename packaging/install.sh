@@ -13,10 +13,11 @@
 #   share/pkgconfig, share/cmake      for programs that use the C API
 #   share/man, share/bash-completion, share/zsh, share/fish
 #   share/mpitrace/mpitrace.schema.json   the JSON output of the companion (JSON Schema, draft 7)
-#   share/mpitrace/slurm              the source of the plugin of Slurm
+#   share/mpitrace/slurm              the source of the plugin of Slurm, and a TaskProlog
 #   share/mpitrace/ci         templates for `mpitrace gate`
 #   share/mpitrace/modulefiles        tcl/ for Environment Modules, lua/ for Lmod
 #   share/doc/mpitrace                licences, changes
+#   share/mpitrace/installed.txt      the files, a line each, for packaging/uninstall.sh
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -45,12 +46,18 @@ if [ ! -x "$built/mpitrace" ] || [ ! -e "$built/libmpitrace.so" ]; then
     cargo build --release --workspace
 fi
 
+list=share/mpitrace/installed.txt
+earlier=$(cat "$root/$list" 2>/dev/null || true)
+mkdir -p "$root/share/mpitrace"
+: >"$root/$list"
+
 # file MODE FROM TO: a copy below the root, under a new inode, since programs may run from the old one.
 file() {
     mkdir -p "$root/$(dirname "$3")"
     rm -f "$root/$3"
     cp "$2" "$root/$3"
     chmod "$1" "$root/$3"
+    echo "$3" >>"$root/$list"
 }
 
 # text TO: a file below the root, of standard input.
@@ -58,6 +65,7 @@ text() {
     mkdir -p "$root/$(dirname "$1")"
     cat >"$root/$1"
     chmod 644 "$root/$1"
+    echo "$1" >>"$root/$list"
 }
 
 # template FROM TO: @PREFIX@ and @VERSION@ are filled in.
@@ -77,6 +85,8 @@ file 644 packaging/mpitrace.schema.json share/mpitrace/mpitrace.schema.json
 file 644 packaging/mpitrace.magic share/mpitrace/mpitrace.magic
 file 644 packaging/mpitrace.mime.xml share/mime/packages/mpitrace.xml
 file 644 packaging/slurm/mpitrace_spank.c share/mpitrace/slurm/mpitrace_spank.c
+template packaging/slurm/task_prolog.sh share/mpitrace/slurm/task_prolog.sh
+chmod 755 "$root/share/mpitrace/slurm/task_prolog.sh"
 for template in github.yml gitlab.yml reframe_gate.py; do
     file 644 "packaging/ci/$template" "share/mpitrace/ci/$template"
 done
@@ -99,11 +109,19 @@ mkdir -p "$root/share/man/man1"
 "$built/mpitrace" man "$root/share/man/man1"
 if command -v python3 >/dev/null; then packaging/manual.py "$version" "$root/share/man"; fi
 chmod 644 "$root"/share/man/man?/mpitrace*
+(cd "$root" && find share/man -type f -name 'mpitrace*') >>"$root/$list"
 
 for page in README.md CHANGELOG.md; do
     file 644 "$page" "share/doc/mpitrace/$page"
 done
 for licence in Apache-2.0 MIT; do
     file 644 "LICENSES/$licence.txt" "share/doc/mpitrace/LICENSE-$licence.txt"
+done
+echo "$list" >>"$root/$list"
+chmod 644 "$root/$list"
+# What an earlier version installed and this one does not.
+echo "$earlier" | grep -vxF -f "$root/$list" | while read -r file; do
+    case /$file/ in */../* | //) continue ;; esac
+    rm -f "$root/$file"
 done
 echo "installed mpitrace $version in $root"

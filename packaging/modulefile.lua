@@ -11,6 +11,8 @@ local prefix = "@PREFIX@"
 conflict("extrae")
 prepend_path("PATH", pathJoin(prefix, "bin"))
 prepend_path("MANPATH", pathJoin(prefix, "share/man"))
+-- An empty part stands for the pages of the system, which man would not find otherwise.
+append_path("MANPATH", "")
 prepend_path("PKG_CONFIG_PATH", pathJoin(prefix, "share/pkgconfig"))
 prepend_path("CMAKE_PREFIX_PATH", prefix)
 setenv("MPITRACE_ROOT", prefix)

@@ -11,6 +11,8 @@ module-whatis "traces the collective calls of unmodified MPI programs"
 conflict mpitrace extrae
 prepend-path PATH $prefix/bin
 prepend-path MANPATH $prefix/share/man
+# An empty part stands for the pages of the system, which man would not find otherwise.
+append-path MANPATH {}
 prepend-path PKG_CONFIG_PATH $prefix/share/pkgconfig
 prepend-path CMAKE_PREFIX_PATH $prefix
 setenv MPITRACE_ROOT $prefix

@@ -138,6 +138,18 @@ install() {
     found=$(cat "$work/staged/opt/mpitrace/share/pkgconfig/mpitrace.pc")
     has "the prefix in a staged installation" "$found" "prefix=/opt/mpitrace"
     is "the folder before it in no file" "" "$(grep -rlI "$work/staged" "$work/staged" || true)"
+    # What is installed over it replaces it, and all of it can be removed again; nothing else is.
+    echo mine >"$work/staged/opt/mpitrace/share/mine"
+    echo old >"$work/staged/opt/mpitrace/bin/earlier"
+    echo bin/earlier >>"$work/staged/opt/mpitrace/share/mpitrace/installed.txt"
+    make -s install PREFIX=/opt/mpitrace DESTDIR="$work/staged" BUILT="$built" >/dev/null
+    is "a file of an earlier version is gone" "" "$(find "$work/staged" -name earlier)"
+    make -s uninstall PREFIX=/opt/mpitrace DESTDIR="$work/staged" >/dev/null
+    is "what make uninstall leaves" "$work/staged/opt/mpitrace/share/mine" "$(find "$work/staged" -type f)"
+    is "folders that make uninstall leaves" "" "$(find "$work/staged/opt" -type d -empty)"
+    found=0
+    make -s uninstall PREFIX=/opt/mpitrace DESTDIR="$work/staged" >/dev/null 2>&1 || found=$?
+    is "what is not installed cannot be removed" 2 "$found"
     found=0
     make -s install PREFIX=relative BUILT="$built" >/dev/null 2>&1 || found=$?
     is "a relative PREFIX is refused" 2 "$found"
@@ -183,8 +195,9 @@ END
 modules() {
     local folder=$1 prefix=$2 modulecmd lmod found
     if debian environment-modules && modulecmd=$(dpkg -L environment-modules | grep -m 1 '/modulecmd.tcl$'); then
-        found=$(MODULEPATH=$folder/tcl "$modulecmd" bash load mpitrace 2>&1)
+        found=$(env -u MANPATH MODULEPATH="$folder/tcl" "$modulecmd" bash load mpitrace 2>&1)
         has "the module file in Tcl" "$found" "PATH=$prefix/bin:"
+        has "the pages of the system beside its own, in Tcl" "$found" "MANPATH=$prefix/share/man:"
         has "the library in it" "$found" "MPITRACE_LIBRARY=$prefix/lib/mpitrace/libmpitrace.so"
     else
         skip "module file in Tcl" "no environment-modules"
@@ -194,6 +207,7 @@ modules() {
         lmod=$(find "$work/lmod" -path '*libexec/lmod' | head -n 1)
         found=$(lmod_load "$lmod" "$folder/lua")
         has "the module file in Lua" "$found" "PATH=$prefix/bin:"
+        has "the pages of the system beside its own, in Lua" "$(tr -d '"' <<<"$found")" "MANPATH=$prefix/share/man:"
         has "the library in it" "$(tr -d '"' <<<"$found")" "MPITRACE_LIBRARY=$prefix/lib/mpitrace/libmpitrace.so"
     else
         skip "module file in Lua" "no Lmod"
@@ -204,8 +218,8 @@ modules() {
 lmod_load() {
     local folder
     folder=$(dirname "$(dirname "$1")")
-    MODULEPATH=$2 LMOD_DIR=$folder/libexec LMOD_CMD=$1 LMOD_SYSTEM_DEFAULT_MODULES='' LMOD_SETTARG_FULL_SUPPORT=no \
-        lua5.3 "$1" bash load mpitrace 2>&1
+    env -u MANPATH MODULEPATH="$2" LMOD_DIR="$folder/libexec" LMOD_CMD="$1" LMOD_SYSTEM_DEFAULT_MODULES='' \
+        LMOD_SETTARG_FULL_SUPPORT=no lua5.3 "$1" bash load mpitrace 2>&1
 }
 
 # inside COMMAND...: in the minimal system, with its /proc and the folders FROM:TO in $BOUND, which go with the command.

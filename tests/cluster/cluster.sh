@@ -6,6 +6,7 @@
 # node, as ssh does. What is not below /tmp is one folder for all nodes; of /tmp they share FOLDER and the folders in $KEEP.
 # On the nodes $SHARED, a folder, is seen through the file system that `$MOUNT FOLDER MOUNTPOINT $MOUNT_LIMIT` mounts, if it is given.
 # $PLUGSTACK is the plugstack.conf of Slurm, if it is given.
+# $TASK_PROLOG is a script that Slurm runs before each task, if it is given.
 # $EPILOGUE is a script that Slurm runs on each node of a job after its end, if it is given.
 # The exit code is the command's. Everything goes with it: it lives in namespaces of its own, as do all addresses.
 #
@@ -99,6 +100,7 @@ SlurmctldPidFile=/run/slurmctld.pid
 SlurmdPidFile=/run/slurmd.pid
 KillWait=3
 ${EPILOGUE:+Epilog=$EPILOGUE}
+${TASK_PROLOG:+TaskProlog=$TASK_PROLOG}
 NodeName=n[1-$nodes] NodeAddr=10.77.0.[1-$nodes] CPUs=16
 PartitionName=all Nodes=ALL Default=YES OverSubscribe=YES
 CONF

@@ -1,0 +1,28 @@
+#!/bin/sh
+# Removes what packaging/install.sh has installed: `make uninstall`. Files that it did not write stay, folders with such
+# files, and below /usr and /usr/local the folders that are not mpitrace's alone.
+#
+#   PREFIX    as it was installed (/usr/local)
+#   DESTDIR   a folder before that
+set -eu
+root=${DESTDIR:-}${PREFIX:-/usr/local}
+list=$root/share/mpitrace/installed.txt
+
+if [ ! -e "$list" ]; then
+    echo "uninstall: $list does not exist: there is no mpitrace in $root; set PREFIX to where it was installed" >&2
+    exit 2
+fi
+# Read before it is removed itself.
+files=$(cat "$list")
+echo "$files" | while read -r file; do
+    # No path leads out of the root.
+    case /$file/ in */../*) continue ;; esac
+    rm -f "$root/$file"
+    folder=$(dirname "$file")
+    while [ "$folder" != . ]; do
+        case $root:$folder in /usr:*mpitrace* | /usr/local:*mpitrace*) ;; /usr:* | /usr/local:*) break ;; esac
+        rmdir "$root/$folder" 2>/dev/null || break
+        folder=$(dirname "$folder")
+    done
+done
+echo "removed mpitrace from $root"
