@@ -12,7 +12,6 @@ pub mod barrier_bounds;
 mod commands;
 pub mod counted;
 pub mod enough;
-pub mod metrics;
 pub mod schemes;
 pub mod stopping;
 pub mod synchronisation_check;

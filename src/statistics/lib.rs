@@ -28,8 +28,9 @@ pub mod estimators;
 
 pub use base::{names, parallel};
 pub use description::{
-    Above, BoxPlot, CONFIDENCE, Description, IntervalNs, LjungBox, Mode, OutlierPeriod, Outliers, Period, Quantile,
-    Sample, Series, Summary, Wanted, are_dependent, dependence_lasts, ljung_box, modes, period, tukey_fences,
+    Above, BINS, Bin, BoxPlot, CONFIDENCE, Course, DEFAULT_WINDOW, Description, EvenWindow, IntervalNs, LjungBox,
+    Metrics, Mode, OutlierPeriod, Outliers, Period, Quantile, Sample, Series, Summary, Wanted, are_dependent, density,
+    dependence_lasts, differences, ljung_box, modes, period, tukey_fences,
 };
 pub use estimators::distributions::normal_quantile;
 pub use estimators::{

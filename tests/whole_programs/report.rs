@@ -270,7 +270,7 @@ fn terminal_and_pictures(case: &Case) {
     write(&trace, &folder);
     let files: Vec<PathBuf> =
         fs::read_dir(&folder).expect("pictures").map(|entry| entry.expect("an entry").path()).collect();
-    assert_eq!(files.len(), 42, "13 plots and the timeline, three times: {files:?}");
+    assert_eq!(files.len(), 63, "20 plots and the timeline, three times: {files:?}");
     for file in files {
         let bytes = fs::read(&file).expect("a picture");
         match file.extension().and_then(OsStr::to_str) {

@@ -11,9 +11,8 @@ use mpitrace_show::table::{Rows, number, text};
 use mpitrace_source::options::{Input, RuleOption, TimeOption};
 use mpitrace_source::{RunTimes, Source};
 use mpitrace_statistics::categories::{Category, Rule};
+use mpitrace_statistics::{DEFAULT_WINDOW, Metrics, differences};
 use serde::Serialize;
-
-use crate::metrics::{DEFAULT_WINDOW, Metrics, differences};
 
 /// Show the metrics of Roth's thesis for the end of a warm-up, one row for each repetition
 ///

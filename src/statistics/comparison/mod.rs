@@ -19,6 +19,7 @@ mod quantile;
 mod rank_sum;
 #[cfg(test)]
 mod reference_tests;
+mod reproducibility;
 mod run;
 #[cfg(test)]
 mod verdict_tests;
@@ -35,6 +36,7 @@ pub use needed::{enough_runs, runs_needed};
 pub use normality::{ShapiroWilk, q_q, shapiro_wilk};
 pub use quantile::{Quantile, over_runs, quantile};
 pub use rank_sum::{RankSum, rank_sum};
+pub use reproducibility::{Reproducibility, reproducibility};
 pub use run::Run;
 pub use welch::{Welch, welch};
 

@@ -5,7 +5,10 @@
 //! held against.
 
 mod box_plot;
+mod course;
+mod density;
 mod independence;
+mod metrics;
 mod mode_places;
 mod modes;
 mod outliers;
@@ -25,7 +28,10 @@ pub const CONFIDENCE: f64 = 0.95;
 
 pub use {
     box_plot::BoxPlot,
+    course::{BINS, Bin, Course},
+    density::density,
     independence::{LjungBox, are_dependent, dependence_lasts, ljung_box},
+    metrics::{DEFAULT_WINDOW, EvenWindow, Metrics, differences},
     modes::{Mode, modes},
     outliers::{Above, Outliers, tukey_fences},
     periodicity::{Period, period},

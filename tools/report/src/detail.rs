@@ -29,6 +29,8 @@ pub struct Detail {
     pub cells: (usize, usize),
     /// Numbers that only JSON has, too.
     pub every_number: bool,
+    /// What only pictures show, too: the metrics of the thesis, and each rank as a dot.
+    pub pictures: bool,
 }
 
 impl Detail {
@@ -45,6 +47,7 @@ impl Detail {
             // Half of the saving from either side.
             cells: ((64.0 * share.sqrt()) as usize, (240.0 * share.sqrt()) as usize),
             every_number,
+            pictures: false,
         }
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod detail;
 pub mod fingerprint;
+mod for_pictures;
 pub mod histogram;
 pub mod make;
 pub mod measured;

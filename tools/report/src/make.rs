@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::detail::Detail;
 use super::fingerprint::{Counter, Fingerprint, Overview, Points};
+use super::for_pictures;
 use super::measured::Measured;
 use super::thin;
 use super::timed;
@@ -31,7 +32,11 @@ pub fn fingerprint(measured: Measured<'_>, rule: Rule, detail: &Detail) -> Resul
     let (times, categories): (Vec<_>, Vec<Vec<Category>>) = made.into_iter().unzip();
     let run_times: Vec<&[f64]> = measured.times.iter().map(|(_, run_time_ns)| run_time_ns.as_slice()).collect();
     let chosen = thin::choose(&run_times, &categories[0], detail.points);
-    let points = points(&measured, &run_times, &categories, chosen);
+    let rows = chosen.rows.clone();
+    let mut points = points(&measured, &run_times, &categories, chosen);
+    if detail.pictures {
+        for_pictures::add(&mut points, &measured, &rows);
+    }
     let account = words(measured.source, measured.subject.operation.operation, rule, &categories[0], measured.own_work);
     Ok(Fingerprint {
         subject: measured.subject,
@@ -60,6 +65,8 @@ fn points(measured: &Measured<'_>, run_times: &[&[f64]], categories: &[Vec<Categ
         slowest: ranks(&measured.slowest),
         last_in: ranks(&measured.last_in),
         counters: measured.counters.iter().map(|counter| values(measured, counter, &rows)).collect(),
+        dots: Vec::new(),
+        metrics: Vec::new(),
     }
 }
 
@@ -100,6 +107,7 @@ fn values(measured: &Measured<'_>, counter: &mpitrace_source::Counter<'_>, rows:
         slowest: empty.clone(),
         largest: empty.clone(),
         sum: empty,
+        correlation: [None; 2],
     };
     for index in 0..measured.ranks.len().max(1) {
         let Some(column) = counter.values(index) else { continue };

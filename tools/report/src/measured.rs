@@ -135,6 +135,8 @@ struct Look {
     spans: Vec<Spans>,
     /// The entries of each rank, ns.
     enter_ns: Vec<Vec<f64>>,
+    /// Their exits, ns.
+    exit_ns: Vec<Vec<f64>>,
     duration_ns: Vec<Vec<f64>>,
     slowest: Greatest,
     last_in: Greatest,
@@ -145,6 +147,7 @@ impl Look {
         let mut look = Look {
             spans: vec![Spans::default(); repetitions.len()],
             enter_ns: Vec::new(),
+            exit_ns: Vec::new(),
             duration_ns: Vec::new(),
             slowest: Greatest::default(),
             last_in: Greatest::default(),
@@ -158,6 +161,7 @@ impl Look {
             look.slowest.add(index, &duration);
             look.last_in.add(index, &enter);
             look.enter_ns.push(enter);
+            look.exit_ns.push(exit);
             look.duration_ns.push(duration);
         }
         look
@@ -214,7 +218,7 @@ fn host(traced: &Traced, rank: u32) -> Option<String> {
     metadata::get(&part.metadata(), "host").filter(|host| *host != UNKNOWN).map(str::to_owned)
 }
 
-/// Fills the cells of the two heat maps.
+/// Fills the cells of the heat maps.
 struct HeatMaker {
     heat: Heat,
     /// Ranks of a row, repetitions of a column.
@@ -229,31 +233,40 @@ impl HeatMaker {
         let mut repetitions: Vec<u64> = repetition.iter().step_by(per_cell.1).copied().collect();
         repetitions.extend(repetition.last());
         let empty = vec![Vec::new(); ranks.len()];
-        HeatMaker { heat: Heat { ranks, repetitions, arrival_ns: empty.clone(), run_time_ns: empty }, per_cell }
+        let (arrival_ns, departure_ns, run_time_ns) = (empty.clone(), empty.clone(), empty);
+        HeatMaker { heat: Heat { ranks, repetitions, arrival_ns, departure_ns, run_time_ns }, per_cell }
     }
 
-    /// The columns of both maps, arrival and run time, row by row, over repetitions that begin with one of a column.
-    fn columns(&self, look: &Look) -> [Vec<Vec<f64>>; 2] {
+    /// The columns of the maps, arrival, departure and run time, row by row, over repetitions that begin with one of a
+    /// column.
+    fn columns(&self, look: &Look) -> [Vec<Vec<f64>>; 3] {
         let cells = vec![f64::NEG_INFINITY; look.spans.len().div_ceil(self.per_cell.1)];
-        let mut maps = [(); 2].map(|()| vec![cells.clone(); self.heat.ranks.len()]);
+        let mut maps = [(); 3].map(|()| vec![cells.clone(); self.heat.ranks.len()]);
         let mut add = |map: usize, index: usize, values: &[f64]| {
             for (cell, values) in maps[map][index / self.per_cell.0].iter_mut().zip(values.chunks(self.per_cell.1)) {
                 *cell = values.iter().fold(*cell, |most, &value| most.max(value));
             }
         };
-        for (index, (enter, duration)) in look.enter_ns.iter().zip(&look.duration_ns).enumerate() {
+        let mut first_exit = vec![f64::INFINITY; look.spans.len()];
+        for exit in &look.exit_ns {
+            first_exit.iter_mut().zip(exit).for_each(|(first, exit)| *first = first.min(*exit));
+        }
+        let times = look.enter_ns.iter().zip(&look.exit_ns).zip(&look.duration_ns);
+        for (index, ((enter, exit), duration)) in times.enumerate() {
             let late: Vec<f64> =
                 enter.iter().zip(&look.spans).map(|(enter, spans)| enter - spans.first_enter).collect();
             add(0, index, &late);
-            add(1, index, duration);
+            add(1, index, &exit.iter().zip(&first_exit).map(|(exit, first)| exit - first).collect::<Vec<f64>>());
+            add(2, index, duration);
         }
         maps
     }
 
     /// `None` where one rank would be compared with itself.
-    fn finish(mut self, columns: Vec<[Vec<Vec<f64>>; 2]>) -> Option<Heat> {
-        for [arrival, run_time] in columns {
-            for (map, more) in [(&mut self.heat.arrival_ns, arrival), (&mut self.heat.run_time_ns, run_time)] {
+    fn finish(mut self, columns: Vec<[Vec<Vec<f64>>; 3]>) -> Option<Heat> {
+        for [arrival, departure, run_time] in columns {
+            let Heat { arrival_ns, departure_ns, run_time_ns, .. } = &mut self.heat;
+            for (map, more) in [(arrival_ns, arrival), (departure_ns, departure), (run_time_ns, run_time)] {
                 map.iter_mut().zip(more).for_each(|(row, more)| row.extend(more));
             }
         }

@@ -1,7 +1,7 @@
 //! The results that are made of an operation's run times by one definition.
 
 use mpitrace_statistics::categories::{Categories, Category, NotFinite, Remarks, Rule, RuleFindings};
-use mpitrace_statistics::{Sample, Series, Summary, Wanted};
+use mpitrace_statistics::{Course, Sample, Series, Summary, Wanted};
 use mpitrace_trace::run_time::RunTime;
 
 use super::detail::Detail;
@@ -67,6 +67,7 @@ pub fn make(rule: Rule, detail: &Detail, time: RunTime, series: Series) -> Resul
         boxes: boxes.filter_map(|(name, sample)| NamedBox::new(name, sample)).collect(),
         histogram: Histogram::new([first, warmup, outliers, of_good_ones], detail.bins),
         histogram_good: Histogram::new([&[], warmup, &[], of_good_ones], detail.bins),
+        course: Course::new(all.repetition, all.run_time_ns),
         ecdf: Ecdf::new(&union, detail.steps),
         ecdf_good: Ecdf::new(sample_of_good, detail.steps),
         not_finite: run_time_ns.len() - all.run_time_ns.len(),

@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     source.check(arguments.operation, time)?;
     source.warn(time);
     source.warn_of_memory(arguments.operation, memory::PAGE);
-    let report = report(&source, arguments, matches!(place, ReportTarget::Terminal))?;
+    let report = report(&source, arguments, &place)?;
     match place {
         ReportTarget::Page(path) => {
             write_file(path, Content::Text, |file| page::write(&report, file))?;
@@ -95,11 +95,13 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     Ok(exit_code(&source))
 }
 
-fn report(source: &Source, arguments: &Arguments, for_terminal: bool) -> Result<Report> {
+fn report(source: &Source, arguments: &Arguments, place: &ReportTarget<'_>) -> Result<Report> {
+    let for_terminal = matches!(place, ReportTarget::Terminal);
     let time = arguments.time.time;
     let wanted: Vec<usize> = source.wanted(arguments.operation).collect();
     let counters = wanted.iter().map(|&number| source.counters(number).len()).max().unwrap_or(0);
-    let detail = Detail::new(wanted.len().min(SHOWN), counters, arguments.json);
+    let pictures = matches!(place, ReportTarget::Folder(_));
+    let detail = Detail { pictures, ..Detail::new(wanted.len().min(SHOWN), counters, arguments.json) };
     let mut fingerprints = Vec::new();
     let mut overview = Vec::new();
     let mut notes = Vec::new();

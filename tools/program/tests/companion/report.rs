@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::process::Command;
 
+use mpitrace_testing::Random;
 use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, command, killed, mpitrace, plain};
+use crate::support::{Folder, Ran, command, killed, layers, mpitrace, plain};
 
 /// Held against the file of this name in golden/. `RENEW=1 cargo test -p mpitrace-tools --test companion report` writes
 /// them.
@@ -237,6 +238,108 @@ fn a_plot_alone_is_three_files_of_the_size_that_is_asked_for() {
     report(&[&arguments[..], &["--title", ""]].concat());
     let svg = std::fs::read_to_string(format!("{pictures}/0-MPI_Allreduce-8B-histogram.svg")).unwrap();
     assert!(!svg.contains(">Histogram"), "{svg}");
+}
+
+/// Hunold and Carpen-Amarie 2016, figures 4 and 16, 10; Roth 2021, figures 4.3, 4.7 and 4.8.
+#[test]
+fn pictures_show_run_times_over_time_exits_metrics_and_each_rank() {
+    let folder = Folder::new();
+    // 1000 repetitions of two ranks: 100 twice as slow, and then a rise by a fifth; rank 1 leaves 500 ns behind rank 0.
+    let mut random = Random::new(4);
+    let noise: Vec<u64> = (0..1000).map(|_| (200.0 * random.uniform()) as u64).collect();
+    let level = |k: u64| if k < 100 { 20_000 } else { 10_000 + 2 * k };
+    let ranks: Vec<SyntheticRank> = (0..2)
+        .map(|number| {
+            let mut rank = SyntheticRank::new(number, 2);
+            let operation = rank.operation("MPI_Allreduce", 0, 8);
+            for k in 0..1000 {
+                let begin = 1_000_000 + 100_000 * k;
+                rank.call(operation, begin, begin + level(k) + noise[k as usize] + 500 * u64::from(number));
+            }
+            rank
+        })
+        .collect();
+    let (trace, pictures) = (folder.trace(&ranks), folder.path("pictures"));
+    assert_eq!(report(&[&trace, "-o", &pictures]).stderr, "");
+    let svg = |name: &str| std::fs::read_to_string(format!("{pictures}/0-MPI_Allreduce-8B-{name}.svg")).unwrap();
+
+    let drift = svg("drift");
+    assert!(drift.contains(">Run time by bins; ") && drift.contains(">median<"), "{drift}");
+    assert_eq!(layers(&drift, "median")[0].len(), 20);
+    let json = report(&[&trace, "--json"]).json();
+    let course = &json["fingerprints"][0]["times"][0]["course"];
+    assert_eq!(
+        (course["bins"][3]["repetitions"].as_u64(), course["bins"][3]["first_repetition"].as_u64()),
+        (Some(50), Some(150))
+    );
+    // The warm-up is two of twenty bins; all others rise.
+    assert!(course["tau"].as_f64().unwrap() > 0.6 && course["p"].as_f64().unwrap() < 1e-3, "{course}");
+    let interval = &course["bins"][10]["median_interval_ns"];
+    let median = course["bins"][10]["median_ns"].as_f64().unwrap();
+    assert!(interval[0].as_f64().unwrap() <= median && median <= interval[1].as_f64().unwrap(), "{course}");
+
+    let lags = svg("autocorrelation");
+    assert!(lags.contains(">lag, repetitions<") && lags.contains(">95 % of independent repetitions<"), "{lags}");
+    // What rises depends on the past: all 50 lags are beyond the limits.
+    assert!(lags.contains(">50 of 50 lags beyond the limits<"), "{lags}");
+
+    let departure = svg("departure");
+    assert!(departure.contains(">Departure after the first rank<") && departure.contains("<image "), "{departure}");
+    let heat = &json["fingerprints"][0]["heat"]["departure_ns"];
+    assert_eq!((heat[0][5].as_f64(), heat[1][5].as_f64()), (Some(0.0), Some(500.0)));
+
+    let metrics = svg("metrics");
+    for name in ["cumulative mean", "cumulative median", "cumulative minimum", "running mean", "running median"] {
+        assert_eq!(layers(&metrics, name)[0].len(), 1000, "{name}");
+    }
+    // The cumulative minimum falls where the warm-up ends, by the most of all differences.
+    let differences = svg("metric-differences");
+    assert!(differences.contains(">difference / median<"), "{differences}");
+    let lowest = |name: &str| {
+        let line = layers(&differences, name).remove(0);
+        line.into_iter().enumerate().max_by(|a, b| a.1.1.total_cmp(&b.1.1)).unwrap()
+    };
+    assert_eq!(lowest("cumulative minimum").0, 100);
+    assert!(lowest("cumulative minimum").1.1 > lowest("cumulative mean").1.1 + 20.0, "{:?}", lowest("cumulative mean"));
+}
+
+/// Roth 2021, figure 4.3: each dot is a rank in a repetition.
+#[test]
+fn a_counter_is_drawn_against_the_time_of_each_rank_with_its_coefficients() {
+    let mut lines = "iteration id, MPI rank, metric name, value\n".to_owned();
+    for repetition in 0..50 {
+        for rank in 0..4 {
+            let time = 1000 + repetition * 37 % 50 + 100 * rank;
+            lines.push_str(&format!(
+                "{repetition}, {rank}, runtime, {time}\n{repetition}, {rank}, misses, {}\n",
+                9000 - 2 * time
+            ));
+        }
+    }
+    let folder = Folder::new();
+    let (file, pictures) = (folder.file("ranks.csv", lines.as_bytes()), folder.path("pictures"));
+    let ran = report(&["--from", "csv", &file, "-o", &pictures, "--plot", "counter-misses-ranks"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let mut files = std::fs::read_dir(&pictures).unwrap().map(|entry| entry.unwrap().path());
+    let svg = files.find(|path| path.extension().is_some_and(|ending| ending == "svg")).unwrap();
+    let svg = std::fs::read_to_string(svg).unwrap();
+    assert!(svg.contains(">misses and run time of each rank: Pearson -1.00, Spearman -1.00<"), "{svg}");
+    let categories = ["first", "warmup", "outlier", "good"];
+    let dots: Vec<(f64, f64)> = categories.into_iter().flat_map(|name| layers(&svg, name)).flatten().collect();
+    assert_eq!(dots.len(), 4 * 50);
+    // On one line that falls: further right is further down, in steps of the same height.
+    let slope = |a: (f64, f64), b: (f64, f64)| (b.1 - a.1) / (b.0 - a.0);
+    let [left, right] =
+        [f64::min as fn(f64, f64) -> f64, f64::max].map(|of| dots.iter().map(|dot| dot.0).reduce(of).unwrap());
+    let at = |x: f64| *dots.iter().find(|dot| dot.0 == x).unwrap();
+    let whole = slope(at(left), at(right));
+    assert!(
+        whole > 0.1
+            && dots
+                .iter()
+                .filter(|dot| dot.0 > left + 50.0)
+                .all(|&dot| (slope(at(left), dot) / whole - 1.0).abs() < 0.02)
+    );
 }
 
 /// Three sizes of one function are a line; a function of one size is none.

@@ -45,6 +45,23 @@ pub fn mpitrace(arguments: &[&str]) -> Ran {
     }
 }
 
+/// The paths of the layers of this name in an SVG picture, each as the places (from the left and from the top) that its
+/// absolute steps lead to.
+pub fn layers(svg: &str, name: &str) -> Vec<Vec<(f64, f64)>> {
+    let class = format!(" class=\"{name}\"/>");
+    let places = |line: &str| {
+        let data = line.strip_prefix("<path d=\"")?.split('"').next()?;
+        let steps = data.split(['M', 'L']).filter(|step| !step.is_empty());
+        let numbers = |step: &str| -> Option<(f64, f64)> {
+            let (x, rest) = step.split_once(' ')?;
+            let end = rest.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(rest.len());
+            Some((x.parse().ok()?, rest[..end].trim().parse().ok()?))
+        };
+        Some(steps.filter_map(numbers).collect())
+    };
+    svg.lines().filter(|line| line.ends_with(&class)).filter_map(places).collect()
+}
+
 /// A folder that goes with the test.
 pub struct Folder(tempfile::TempDir);
 

@@ -6,7 +6,7 @@
 mod points;
 mod timed;
 
-pub use points::{Counter, Heat, Points};
+pub use points::{Counter, Dot, Heat, MetricLine, Points};
 pub use timed::{Cut, Ecdf, NamedBox, Timed};
 
 use std::collections::BTreeMap;

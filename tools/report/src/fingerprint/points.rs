@@ -28,6 +28,34 @@ pub struct Points {
     pub last_in: Vec<u32>,
     /// The counters.
     pub counters: Vec<Counter>,
+    /// For pictures: each rank in the repetitions that are drawn, or in as many of them as a picture can carry.
+    #[serde(skip)]
+    pub dots: Vec<Dot>,
+    /// For pictures: for each of [`Fingerprint::times`](super::Fingerprint::times) the metrics of the thesis.
+    #[serde(skip)]
+    pub metrics: Vec<Vec<MetricLine>>,
+}
+
+/// A rank in a repetition.
+#[derive(Clone, Debug)]
+pub struct Dot {
+    /// The repetition's place among those that are drawn.
+    pub row: usize,
+    /// How long the rank was in the call, ns.
+    pub run_time_ns: f64,
+    /// Its counters, in their order; not a number where there is none.
+    pub counters: Vec<f64>,
+}
+
+/// A metric along the repetitions, thinned so that no extreme is lost.
+#[derive(Clone, Debug)]
+pub struct MetricLine {
+    /// Its name.
+    pub name: &'static str,
+    /// The number of a repetition, and the metric there, ns.
+    pub values: Vec<(f64, f64)>,
+    /// The number of a repetition, and its metric less that of the one before over the median of all run times.
+    pub differences: Vec<(f64, f64)>,
 }
 
 /// A counter's values in the repetitions that are drawn.
@@ -43,6 +71,10 @@ pub struct Counter {
     pub largest: Vec<f64>,
     /// The sum of all ranks.
     pub sum: Vec<f64>,
+    /// For pictures: Pearson's and Spearman's coefficient with the run time of the same rank, over all ranks and
+    /// repetitions.
+    #[serde(skip)]
+    pub correlation: [Option<f64>; 2],
 }
 
 /// The greatest value of each cell of rank by repetition, ns.
@@ -54,6 +86,8 @@ pub struct Heat {
     pub repetitions: Vec<u64>,
     /// How much later than the first the rank came; row by row.
     pub arrival_ns: Vec<Vec<f64>>,
+    /// How much later than the first the rank left.
+    pub departure_ns: Vec<Vec<f64>>,
     /// How long the rank was in the call.
     pub run_time_ns: Vec<Vec<f64>>,
 }

@@ -1,6 +1,6 @@
 //! The run times by one definition, and all that is known of them.
 
-use mpitrace_statistics::{BoxPlot, Sample, Summary};
+use mpitrace_statistics::{BoxPlot, Course, Sample, Summary};
 use mpitrace_trace::run_time::RunTime;
 use serde::Serialize;
 
@@ -29,6 +29,8 @@ pub struct Timed {
     pub histogram: Histogram,
     /// Without first and outliers.
     pub histogram_good: Histogram,
+    /// All finite run times by bins.
+    pub course: Course,
     /// The distribution of all repetitions.
     pub ecdf: Ecdf,
     /// The distribution of the good repetitions.

@@ -1,7 +1,10 @@
 //! The plots of a fingerprint, as marks: the page, the pictures and the terminal draw the same ones.
 
 mod counters;
+mod course;
 mod distribution;
+mod metrics;
+pub mod overlay;
 mod ranks;
 mod run_times;
 pub mod sets;
@@ -14,10 +17,28 @@ use mpitrace_show::draw::plot::Plot;
 
 use crate::fingerprint::Fingerprint;
 
-/// The plots of an operation, with the names of their files.
+/// The plots of an operation, with the names of their files: those of the page, and those that only pictures show.
 pub fn all(view: View) -> Vec<(String, Plot)> {
     let mut plots = by_time(view);
     plots.extend(of_ranks(view.fingerprint));
+    plots.extend(further(view));
+    plots
+}
+
+/// The plots that the page does not have.
+fn further(view: View) -> Vec<(String, Plot)> {
+    let mut plots: Vec<(String, Plot)> = [
+        ("drift", course::drift(view)),
+        ("autocorrelation", course::autocorrelation(view)),
+        ("metrics", metrics::metrics(view)),
+        ("metric-differences", metrics::differences(view)),
+    ]
+    .map(|(name, plot)| (name.to_owned(), plot))
+    .into();
+    plots.extend(view.fingerprint.heat.iter().map(|heat| ("departure".to_owned(), ranks::departure(heat))));
+    for (place, counter) in view.fingerprint.points.counters.iter().enumerate() {
+        plots.push((format!("counter-{}-ranks", file_name(&counter.name)), counters::each_rank(view, place)));
+    }
     plots
 }
 

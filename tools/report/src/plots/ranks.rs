@@ -27,6 +27,11 @@ pub fn arrival(heat: &Heat) -> Plot {
     map("Arrival after the first rank", heat, &heat.arrival_ns)
 }
 
+/// How much later than the first a rank left.
+pub fn departure(heat: &Heat) -> Plot {
+    map("Departure after the first rank", heat, &heat.departure_ns)
+}
+
 /// How long a rank was in the call.
 pub fn run_time(heat: &Heat) -> Plot {
     map("Run time of each rank", heat, &heat.run_time_ns)

@@ -10,6 +10,8 @@ use crate::fingerprint::{self, Overview};
 
 /// The colours of the sets.
 const COLOURS: [Colour; 7] = [PALETTE[3], PALETTE[2], PALETTE[1], PALETTE[0], GREY, OTHERS[0], OTHERS[1]];
+/// Dashes of lines, by which the sets can be told apart in grey.
+const DASHES: [Option<(f64, f64)>; 4] = [None, Some((6.0, 3.0)), Some((2.0, 2.0)), Some((8.0, 2.0))];
 const SHAPES: [Shape; 4] = [Shape::Circle, Shape::Triangle, Shape::Diamond, Shape::Cross];
 /// Intervals are shown as far as so many times beyond all values.
 const SHOWN: f64 = 1.5;
@@ -39,7 +41,8 @@ impl Set {
         Ink { letter, ..Ink::of_colour(COLOURS[self.place % COLOURS.len()]) }
     }
 
-    fn points(&self, plot: &mut Plot, points: Vec<(f64, f64)>) {
+    /// Adds points.
+    pub fn points(&self, plot: &mut Plot, points: Vec<(f64, f64)>) {
         let mark = Mark::Points { shape: SHAPES[self.place % SHAPES.len()], points, rows: Vec::new() };
         plot.add(self.name.as_str(), Some(self.name.clone()), self.ink(), mark);
     }
@@ -49,6 +52,22 @@ impl Set {
         let bar = |(x, of): &(f64, Quantile)| of.interval_ns.map(|[low, high]| Bar { x: (*x, *x), y: (low, high) });
         plot.add("interval", None, self.ink(), Mark::Bars(points.iter().filter_map(bar).collect()));
         self.points(plot, points.iter().map(|(x, of)| (*x, of.value_ns)).collect());
+    }
+
+    /// Adds the outline of a histogram, which has the place of the set in its dashes too.
+    pub fn outline(&self, plot: &mut Plot, points: Vec<(f64, f64)>) {
+        plot.line(&self.name, self.ink(), points, 1.6, DASHES[self.place % DASHES.len()]);
+    }
+
+    /// Adds a density.
+    pub fn curve(&self, plot: &mut Plot, points: Vec<(f64, f64)>) {
+        let mark = Mark::Line { points, width: 0.9, dash: DASHES[self.place % DASHES.len()] };
+        plot.add("density", None, self.ink(), mark);
+    }
+
+    /// Adds a line through points.
+    pub fn through(&self, plot: &mut Plot, points: Vec<(f64, f64)>) {
+        plot.add("line", None, self.ink(), Mark::Line { points, width: 1.0, dash: None });
     }
 
     /// Adds a line of steps.

@@ -33,7 +33,8 @@ fn ink_of_other(place: usize) -> Ink {
     Ink { colour: *OTHERS.get(place - 1).unwrap_or(&GREY), letter, attribute: None }
 }
 
-fn shape(category: Category) -> Shape {
+/// The shape of a category's points.
+pub fn shape(category: Category) -> Shape {
     match category {
         Category::First => Shape::Diamond,
         Category::Warmup => Shape::Triangle,

@@ -4,6 +4,18 @@
 use std::collections::BTreeSet;
 
 /// Statistics of the run times up to each repetition, and of those around it. All are as long as the series, and ns.
+///
+/// ```
+/// use mpitrace_statistics::{DEFAULT_WINDOW, Metrics, differences};
+///
+/// let metrics = Metrics::new(&[9.0, 3.0, 6.0], 3)?;
+/// assert_eq!(metrics.cumulative_mean, [9.0, 6.0, 6.0]);
+/// assert_eq!(metrics.cumulative_minimum, [9.0, 3.0, 3.0]);
+/// assert_eq!(metrics.running_median, [9.0, 6.0, 6.0]);
+/// assert_eq!(differences(&metrics.cumulative_mean), [0.0, -3.0, 0.0]);
+/// assert!(Metrics::new(&[9.0], DEFAULT_WINDOW + 1).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metrics {
     /// (x_0 + ... + x_j) / (j + 1): equation 4.2.
@@ -50,7 +62,13 @@ impl Metrics {
     }
 }
 
-/// delta_0 = 0, delta_j = metric_j - metric_(j-1): equation 4.1.
+/// delta_0 = 0, delta_j = metric_j - metric_(j-1): equation 4.1. In the unit of the metric.
+///
+/// ```
+/// use mpitrace_statistics::differences;
+///
+/// assert_eq!(differences(&[5.0, 3.0, 4.0]), [0.0, -2.0, 1.0]);
+/// ```
 pub fn differences(metric: &[f64]) -> Vec<f64> {
     let first = metric.first().map(|_| 0.0);
     first.into_iter().chain(metric.windows(2).map(|pair| pair[1] - pair[0])).collect()
@@ -180,7 +198,7 @@ fn order(value: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpitrace_statistics::median;
+    use crate::median;
 
     /// A warm-up of 30, noise that no formula hides behind, two outliers.
     fn series(length: usize) -> Vec<f64> {
