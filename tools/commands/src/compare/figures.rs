@@ -9,12 +9,13 @@ use clap::ValueEnum;
 use mpitrace_report::page;
 use mpitrace_report::page::figure::Figures;
 use mpitrace_report::pictures::{Format, Written};
+use mpitrace_report::plots::overlay;
 use mpitrace_report::plots::sets::{self, Line, Set};
 use mpitrace_show::draw::axis::AxisKind;
 use mpitrace_show::draw::picture;
 use mpitrace_show::draw::plot::{FAR, Plot, Range};
 use mpitrace_show::draw::scene::{Area, Scene};
-use mpitrace_statistics::comparison::{Quantile, Run, over_runs, q_q, stars};
+use mpitrace_statistics::comparison::{Quantile, Run, over_runs, q_q, quantile, stars};
 
 use super::pair::Pair;
 use super::result::Compared;
@@ -35,6 +36,12 @@ pub enum Figure {
     Runs,
     /// The distribution of the runs of each set, and beside it against the normal distribution.
     Distribution,
+    /// All run times of each set as histograms laid over each other, with their densities.
+    Histogram,
+    /// Run times over time: the means of 20 bins of the repetitions, the median over the runs.
+    Drift,
+    /// The mean of each trial of a set over the smallest, by message size.
+    Trials,
 }
 
 pub enum FigureOutput {
@@ -68,6 +75,9 @@ impl Figure {
             Figure::Normalised => "Medians by message size, over those of A",
             Figure::Runs => "Runs",
             Figure::Distribution => "Distribution of the runs",
+            Figure::Histogram => "Run times laid over each other",
+            Figure::Drift => "Run times over time",
+            Figure::Trials => "Trials, over the smallest",
         }
     }
 }
@@ -86,8 +96,8 @@ struct OfSet<'s> {
 }
 
 /// Draws it; `None`: there is nothing to show.
-pub fn draw(figure: Figure, pairs: &[Pair]) -> Option<Scene> {
-    let plots = plots(figure, pairs);
+pub fn draw(figure: Figure, pairs: &[Pair], trials: Option<usize>) -> Option<Scene> {
+    let plots = plots(figure, pairs, trials);
     let columns = plots.len().min(2);
     let rows = plots.len().div_ceil(columns.max(1));
     let (width, height) = size(plots.first()?);
@@ -111,7 +121,7 @@ fn size(plot: &Plot) -> (f64, f64) {
 ///
 /// # Errors
 /// The output cannot be written.
-pub fn page(pairs: &[Pair], output: &mut dyn Write) -> Result<()> {
+pub fn page(pairs: &[Pair], trials: Option<usize>, output: &mut dyn Write) -> Result<()> {
     let said = |one: &Compared| Some(format!("{}: {}", one.identity.key(), sentence::of_comparison(one)?));
     let said = match pairs {
         [pair] => pair.compared.iter().filter_map(said).collect(),
@@ -120,14 +130,14 @@ pub fn page(pairs: &[Pair], output: &mut dyn Write) -> Result<()> {
     let mut figures = Figures::default();
     let sections = Figure::value_variants().iter().map(|&figure| {
         let draw = |plot: &Plot| figures.figure(figure.title(), plot, size(plot), "");
-        (figure.title(), plots(figure, pairs).iter().map(draw).collect())
+        (figure.title(), plots(figure, pairs, trials).iter().map(draw).collect())
     });
     let sections: Vec<(&str, String)> = sections.collect();
     let names: BTreeSet<String> = pairs.iter().flat_map(|pair| pair.names).map(String::from).collect();
     page::of_figures(&format!("Comparison of {}", Vec::from_iter(names).join(", ")), &said, &sections, output)
 }
 
-fn plots(figure: Figure, pairs: &[Pair]) -> Vec<Plot> {
+fn plots(figure: Figure, pairs: &[Pair], trials: Option<usize>) -> Vec<Plot> {
     let all = operations(pairs);
     let mut plots: Vec<Plot> = match figure {
         Figure::Forest => {
@@ -145,6 +155,12 @@ fn plots(figure: Figure, pairs: &[Pair]) -> Vec<Plot> {
         Figure::Runs => all.iter().filter_map(|sets| by_run(sets)).collect(),
         Figure::Distribution => {
             all.iter().filter_map(|sets| Some([distribution(sets)?, against_normal(sets)?])).flatten().collect()
+        }
+        Figure::Histogram => all.iter().filter_map(|sets| histogram(sets)).collect(),
+        Figure::Drift => all.iter().filter_map(|sets| over_time(sets)).collect(),
+        Figure::Trials => {
+            let functions = all.chunk_by(|a, b| function(a) == function(b));
+            functions.flat_map(|sizes| of_trials(sizes, trials)).collect()
         }
     };
     plots.truncate(MOST);
@@ -265,6 +281,53 @@ fn against_normal(sets: &[OfSet]) -> Option<Plot> {
     };
     let all = sets.iter().map(|one| (set(one.name), of_set(one))).collect();
     sets::against_normal(format!("{}: Q-Q", title(sets)), "runs", all)
+}
+
+fn histogram(sets: &[OfSet]) -> Option<Plot> {
+    let values = |one: &OfSet| one.operation.shapes.iter().flat_map(|shape| shape.values.iter().copied()).collect();
+    overlay::histograms(title(sets), &sets.iter().map(|one| (set(one.name), values(one))).collect::<Vec<_>>())
+}
+
+/// Of each set the bins that all of its runs have.
+fn over_time(sets: &[OfSet]) -> Option<Plot> {
+    let of_set = |one: &OfSet| {
+        let bins = one.operation.shapes.iter().map(|shape| shape.bins.len()).min().unwrap_or(0);
+        let bin = |at: usize| {
+            let means: Vec<f64> = one.operation.shapes.iter().map(|shape| shape.bins[at]).collect();
+            let shift = 0.1 * f64::from(one.name as u32 - 'A' as u32);
+            Some(((at as f64 + 0.3 + shift) / bins as f64, quantile(&means, 0.5)?))
+        };
+        (set(one.name), (0..bins).filter_map(bin).collect::<Vec<_>>())
+    };
+    overlay::over_time(title(sets), &sets.iter().map(of_set).collect::<Vec<_>>())
+}
+
+/// The trials of a function by message size, or where it has one size by their numbers.
+fn of_trials(sizes: &[Vec<OfSet>], trials: Option<usize>) -> Vec<Plot> {
+    let known = sizes.len() > 1 && sizes.iter().all(|sets| sets[0].operation.identity.bytes.is_some());
+    let groups: Vec<&[Vec<OfSet>]> = if known { vec![sizes] } else { sizes.chunks(1).collect() };
+    let plot = |group: &[Vec<OfSet>]| {
+        let mut found: Vec<(Set, Vec<(f64, f64)>)> = Vec::new();
+        for one in group.iter().flatten() {
+            let shift = 0.12 * f64::from(one.name as u32 - 'A' as u32);
+            let size = one.operation.identity.bytes.map_or(0.5, sets::size);
+            let results = one.operation.trials(trials).map_or(Vec::new(), |found| found.normalised);
+            let x = |trial: usize| if known { size * (1.0 + shift) } else { trial as f64 + 1.0 + shift };
+            let points = results.iter().enumerate().map(|(trial, result)| (x(trial), *result));
+            let set = set(one.name);
+            let place = found.iter().position(|(known, _)| known.place == set.place).unwrap_or_else(|| {
+                found.push((set, Vec::new()));
+                found.len() - 1
+            });
+            found[place].1.extend(points);
+        }
+        let (name, x) = match known {
+            true => (function(&group[0]).to_owned(), ("message size, bytes", true)),
+            false => (title(&group[0]), ("trial", false)),
+        };
+        overlay::trials(name, x, &found)
+    };
+    groups.into_iter().filter_map(plot).collect()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ impl Compared<'_> {
     pub fn json(&self, question: &Question, factors: &[Factor]) -> Value {
         let Identity { function, bytes, ranks, root, communicator, datatype, reduction, .. } = self.identity;
         let Comparison { p, p_raw, effect, superiority, crossing, averages_ns, .. } = &self.comparison;
-        let side = |at: usize| self.sides[at].json(&averages_ns[at], [crossing.median[at], crossing.p95[at]]);
+        let side = |at: usize| self.sides[at].json(question, &averages_ns[at], [crossing.median[at], crossing.p95[at]]);
         json!({
             "operation_key": self.identity.key(),
             "function": function,
@@ -51,7 +51,7 @@ impl Compared<'_> {
 }
 
 impl OfSide<'_> {
-    fn json(&self, averages_ns: &[f64], crossing: [Quantile; 2]) -> Value {
+    fn json(&self, question: &Question, averages_ns: &[f64], crossing: [Quantile; 2]) -> Value {
         let OfOperation { runs, good, left_out, runs_without, .. } = self.operation;
         let [median, p95] = crossing;
         json!({
@@ -66,6 +66,7 @@ impl OfSide<'_> {
             "settled_p95": p95,
             "normality": shapiro_wilk(averages_ns),
             "q_q": q_q(averages_ns),
+            "reproducibility": self.operation.trials(question.trials),
         })
     }
 }

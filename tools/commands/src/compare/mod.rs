@@ -78,6 +78,9 @@ pub struct Arguments {
     /// Also a picture: FILE.svg, .png or .pdf, or a page with all pictures: FILE.html
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// The runs of each set, in their order, are so many trials; without: each run is one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    trials: Option<u32>,
     /// The content of the picture; without: forest
     #[arg(long, value_enum, requires = "output")]
     plot: Option<Figure>,
@@ -100,6 +103,7 @@ impl Arguments {
             rule: self.rule.rule,
             time: self.time.time,
             from: self.from.format,
+            trials: self.trials.map(|trials| trials as usize),
         }
     }
 }
@@ -110,7 +114,7 @@ impl Arguments {
 /// A file that cannot be used; the message names it.
 pub fn read_set(name: char, files: &[PathBuf]) -> Result<Side> {
     let (settings, rule) = (Settings::default(), Rule::default());
-    let question = Question { settings, rule, time: RunTime::Local, from: None };
+    let question = Question { settings, rule, time: RunTime::Local, from: None, trials: None };
     let runs = runs::group(name, files, None)?;
     Side::read(&runs, &question, &Progress::new(runs.len() as u64))
 }
@@ -125,6 +129,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     };
     let runs: Vec<Vec<runs::Files>> =
         sets.iter().map(|(name, files)| runs::group(*name, files, question.from)).collect::<Result<_>>()?;
+    if let Some(trials) = question.trials
+        && let Some(((name, _), runs)) = sets.iter().zip(&runs).find(|(_, runs)| !runs.len().is_multiple_of(trials))
+    {
+        bail!("{name}: {} runs cannot be shared out evenly among {trials} trials", runs.len());
+    }
     let progress = Progress::new(runs.iter().map(|runs| runs.len() as u64).sum());
     let sides: Vec<Side> = runs.iter().map(|runs| Side::read(runs, &question, &progress)).collect::<Result<_>>()?;
     drop(progress);
@@ -169,9 +178,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         eprintln!("mpitrace: {}", mpitrace_show::text::printable(note));
     }
     match chosen {
-        Some((path, FigureOutput::Page)) => write_file(path, Content::Text, |file| figures::page(&pairs, file))?,
+        Some((path, FigureOutput::Page)) => {
+            write_file(path, Content::Text, |file| figures::page(&pairs, question.trials, file))?
+        }
         Some((path, FigureOutput::Picture(figure, written))) => {
-            let scene = figures::draw(figure, &pairs);
+            let scene = figures::draw(figure, &pairs, question.trials);
             written.write(&scene.with_context(|| format!("{}: nothing to show", path.display()))?, path)?;
         }
         None => {}

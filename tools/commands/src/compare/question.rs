@@ -11,4 +11,6 @@ pub struct Question {
     pub rule: Rule,
     pub time: RunTime,
     pub from: Option<Format>,
+    /// The runs of a set are so many trials; `None`: each is one.
+    pub trials: Option<usize>,
 }

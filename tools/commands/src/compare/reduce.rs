@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use mpitrace_source::RunTimes;
 use mpitrace_statistics::categories::{Category, Rule};
 use mpitrace_statistics::comparison::Run;
+use mpitrace_statistics::{BINS, Sample, moments};
 use serde::Serialize;
 
 /// Repetitions that do not stand for a run.
@@ -36,9 +37,35 @@ impl AddAssign for LeftOut {
 pub struct Reduced {
     /// `None` where no repetition is good.
     pub run: Option<Run>,
+    pub shape: Shape,
     /// Repetitions that stand for it.
     pub good: u64,
     pub left_out: LeftOut,
+}
+
+/// How the run times of a run are distributed and go on, for pictures. ns.
+pub struct Shape {
+    /// All of them, of many as many quantiles.
+    pub values: Vec<f64>,
+    /// The means of as many bins, in the order of time.
+    pub bins: Vec<f64>,
+}
+
+/// Values that stand for all of a run.
+const VALUES: usize = 1000;
+
+impl Shape {
+    fn new(run_time_ns: &[f64]) -> Shape {
+        let sample = Sample::new(run_time_ns);
+        let values = match sample.len() {
+            few if few <= VALUES => sample.sorted().to_vec(),
+            _ => (0..VALUES).filter_map(|at| sample.quantile((at as f64 + 0.5) / VALUES as f64)).collect(),
+        };
+        let n = run_time_ns.len();
+        let count = BINS.min(n);
+        let bin = |bin: usize| Some(moments(&run_time_ns[n * bin / count..n * (bin + 1) / count])?.mean);
+        Shape { values, bins: (0..count).filter_map(bin).collect() }
+    }
 }
 
 /// Reduces the repetitions of an operation in the run of this number.
@@ -64,5 +91,6 @@ pub fn reduce((times, incomplete): &(RunTimes, u64), number: usize, rule: Rule) 
     };
     let good = of(|category| category == Category::Good);
     let settled = of(|category| matches!(category, Category::Good | Category::Outlier));
-    Ok(Reduced { run: Run::new(number, &good, &settled), good: good.len() as u64, left_out })
+    let shape = Shape::new(run_time_ns);
+    Ok(Reduced { run: Run::new(number, &good, &settled), shape, good: good.len() as u64, left_out })
 }

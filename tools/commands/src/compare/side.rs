@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 use mpitrace_show::progress::Progress;
-use mpitrace_statistics::comparison::Run;
+use mpitrace_statistics::comparison::{Reproducibility, Run, reproducibility};
 
 use super::factors::Recorded;
 use super::identity::{self, Identity};
 use super::question::Question;
-use super::reduce::{LeftOut, reduce};
+use super::reduce::{LeftOut, Shape, reduce};
 use super::runs::{Files, Opened};
 
 /// How many operations are named that some runs do not have.
@@ -30,6 +30,8 @@ pub struct OfOperation {
     pub identity: Identity,
     /// The runs that have good repetitions, reduced.
     pub runs: Vec<Run>,
+    /// All runs, those without a good repetition too.
+    pub shapes: Vec<Shape>,
     /// Repetitions that stand for them.
     pub good: u64,
     pub left_out: LeftOut,
@@ -80,6 +82,7 @@ impl Side {
             found.good += reduced.good;
             found.left_out += reduced.left_out;
             found.runs.extend(reduced.run);
+            found.shapes.push(reduced.shape);
         }
         Ok(())
     }
@@ -118,7 +121,25 @@ impl Side {
 
 impl OfOperation {
     fn new(identity: Identity) -> Self {
-        OfOperation { identity, runs: Vec::new(), good: 0, left_out: LeftOut::default(), runs_without: 0 }
+        OfOperation {
+            identity,
+            runs: Vec::new(),
+            shapes: Vec::new(),
+            good: 0,
+            left_out: LeftOut::default(),
+            runs_without: 0,
+        }
+    }
+
+    /// The means (ns) of the runs of each of so many trials, the runs in their order; `None`: each run is one.
+    pub fn trials(&self, trials: Option<usize>) -> Option<Reproducibility> {
+        let means: Vec<f64> = self.runs.iter().map(|run| run.mean_ns).collect();
+        let trials = trials.unwrap_or(means.len());
+        if trials == 0 || means.len() < trials {
+            return None;
+        }
+        let range = |trial: usize| means.len() * trial / trials..means.len() * (trial + 1) / trials;
+        reproducibility(&(0..trials).map(|trial| &means[range(trial)]).collect::<Vec<_>>())
     }
 
     /// All of these operations as one: of each run the geometric mean of its medians. `None` where they are fewer than

@@ -5,7 +5,7 @@ use std::path::Path;
 use mpitrace_testing::synthetic::{self, SyntheticRank};
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Ran, mpitrace};
+use crate::support::{Folder, Ran, layers, mpitrace};
 
 /// A trace of one rank that calls Allreduce, with these run times in ns, and Barrier as often, with a tenth of them.
 fn trace(folder: &Folder, name: &str, run_times: &[u64]) -> String {
@@ -135,6 +135,63 @@ fn effects_and_their_intervals_are_drawn_on_one_scale() {
     let refused = compare(&a, &b, &["-o", "forest.jpg"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
     assert!(refused.stderr.ends_with("ends in .svg, .png or .pdf, that of a page in .html\n"), "{}", refused.stderr);
+}
+
+/// Roth 2021, figures 4.2 and 4.14; Hunold and Carpen-Amarie 2016, figures 17, 18 and 29.
+#[test]
+fn sets_are_laid_over_each_other_as_histograms_over_time_and_as_trials() {
+    let folder = Folder::new();
+    // B rises by a tenth over each run, and its second run is slower by 5 %.
+    let rising = |number: u64, rise: u64, copy: &str| -> String {
+        let run_times: Vec<u64> =
+            (0..400).map(|k| (10_000 + rise * k / 400 + k * 7919 % 101) * (100 + 5 * number) / 100).collect();
+        trace(&folder, &format!("{rise}-{number}{copy}.mpitrace"), &run_times)
+    };
+    let [a, b] = [0, 1000].map(|rise| vec![rising(0, rise, ""), rising(1, rise, "")]);
+    let drawn = |plot: &str, more: &[&str]| {
+        let file = folder.path(&format!("{plot}.svg"));
+        let ran = compare(&a, &b, &[&["-o", &file, "--plot", plot, "--method", "none"], more].concat());
+        assert!(ran.code <= 1, "{plot}: {}", ran.stderr);
+        std::fs::read_to_string(file).unwrap()
+    };
+    let histogram = drawn("histogram", &[]);
+    assert!(
+        histogram.contains(">run time, \u{b5}s<") && histogram.contains(">share of the repetitions<"),
+        "{histogram}"
+    );
+    // Of Allreduce and of Barrier, 60 bins with both ends.
+    for name in ["A", "B"] {
+        assert_eq!(layers(&histogram, name).iter().map(Vec::len).collect::<Vec<_>>(), [122; 2], "{name}");
+    }
+    let densities = layers(&histogram, "density");
+    assert!(densities.len() == 4 && densities.iter().all(|curve| curve.len() == 241), "{}", densities.len());
+    // The highest place of the density of B is behind that of A.
+    let mode = |curve: &[(f64, f64)]| curve.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap().0;
+    assert!(mode(&densities[1]) > mode(&densities[0]), "{} {}", mode(&densities[0]), mode(&densities[1]));
+
+    let drift = drawn("drift", &[]);
+    let lines = layers(&drift, "line");
+    assert!(lines.len() == 4 && lines.iter().all(|line| line.len() == 20), "{drift}");
+    let rise = |line: &[(f64, f64)]| line[0].1 - line[19].1;
+    assert!(rise(&lines[1]) > 100.0 && rise(&lines[0]).abs() < 20.0, "{} {}", rise(&lines[0]), rise(&lines[1]));
+
+    let trials = drawn("trials", &[]);
+    assert!(trials.contains(">mean of a trial / the smallest<") && trials.contains(">trial<"), "{trials}");
+    assert_eq!(layers(&trials, "A").iter().map(Vec::len).collect::<Vec<_>>(), [2; 2]);
+    let found = operations(&compare(&a, &b, &["--json", "--method", "none"]))[0]["a"]["reproducibility"].clone();
+    assert_eq!(found["normalised"][0], 1.0);
+    assert!((found["largest_difference"].as_f64().unwrap() - 0.05).abs() < 1e-3, "{found}");
+    let four: Vec<String> = ["", "b"].iter().flat_map(|copy| [0, 1].map(|number| rising(number, 0, copy))).collect();
+    // Two runs a trial, both trials of the same two.
+    let paired = operations(&compare(&four, &b, &["--json", "--method", "none", "--trials", "2"]));
+    assert_eq!(paired[0]["a"]["reproducibility"], json!({"normalised": [1.0, 1.0], "largest_difference": 0.0}));
+    assert!(drawn("trials", &["--trials", "2"]).contains(">mean of a trial / the smallest<"));
+    let refused = compare(&a, &b, &["--trials", "3"]);
+    assert!(
+        refused.code == 2 && refused.stderr.contains("A: 2 runs cannot be shared out evenly among 3 trials"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]
@@ -440,8 +497,9 @@ fn medians_are_drawn_over_message_sizes() {
     for title in titles.into_iter().chain(["Distribution of the runs"]) {
         assert!(page.contains(&format!("<h2>{title}</h2>")), "{title}");
     }
-    // The effects, by size, over A, three of runs, and a distribution and a Q-Q plot of each size.
-    assert_eq!(page.matches("<figure").count(), 1 + 2 + 3 + 2 * 3);
+    // The effects, by size, over A, three of runs, a distribution and a Q-Q plot of each size, of each size a histogram
+    // and the course, and the trials of all sizes.
+    assert_eq!(page.matches("<figure").count(), 1 + 2 + 3 + 2 * 3 + 3 + 3 + 1);
     assert!(page.contains("<li>MPI_Bcast/1024/1/-: B is 60 % slower"), "what the test found: {page}");
 }
 
