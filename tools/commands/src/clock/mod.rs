@@ -4,12 +4,15 @@ mod domain;
 pub mod facts;
 mod maps;
 mod page;
+mod picture;
+mod samples;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
+use mpitrace_report::pictures::Written;
 use mpitrace_show::destination::{Content, Destination};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
@@ -20,6 +23,8 @@ use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 use serde::Serialize;
+
+use picture::ClockPlot;
 
 /// Show how good the global time is: its method, its errors, and whether calls keep the order that collectives imply
 ///
@@ -36,6 +41,12 @@ pub struct Arguments {
     /// Write the maps from each clock to global time, as JSON ("-": to standard output)
     #[arg(long, value_name = "OUT")]
     export: Option<PathBuf>,
+    /// Also a picture of the clocks over the run: FILE.svg, .png or .pdf
+    #[arg(short, long, value_name = "FILE", conflicts_with = "export")]
+    output: Option<PathBuf>,
+    /// The content of the picture; without: offset
+    #[arg(long, value_enum, requires = "output")]
+    plot: Option<ClockPlot>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -77,12 +88,23 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if let Some(out) = &arguments.export {
         return export(arguments, out, output);
     }
-    let (trace, facts) = progress::during("reading", || {
+    let picture = match arguments.output.as_deref() {
+        Some(path) => {
+            let wrong = || format!("{}: the name of a picture ends in .svg, .png or .pdf", path.display());
+            Some((path, Written::by_ending(path).with_context(wrong)?))
+        }
+        None => None,
+    };
+    let (trace, clock, facts) = progress::during("reading", || {
         let (trace, clock) = arguments.open()?;
         let facts = facts::Facts::new(&trace, &clock, &Operations::new(&trace));
-        anyhow::Ok((trace, facts))
+        anyhow::Ok((trace, clock, facts))
     })?;
     warn_if_incomplete(&trace);
+    if let Some((path, written)) = picture {
+        let scene = picture::draw(arguments.plot.unwrap_or_default(), &trace, &clock);
+        written.write(&scene.with_context(|| format!("{}: nothing to show", path.display()))?, path)?;
+    }
     if arguments.json {
         output::json(output, "clock", &facts)?;
     } else {

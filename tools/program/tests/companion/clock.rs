@@ -19,7 +19,7 @@ use mpitrace_synchronise::{Exchange, Method, probe};
 use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::{Value, json};
 
-use crate::support::{Folder, mpitrace, plain};
+use crate::support::{Folder, layers, mpitrace, plain};
 
 #[test]
 fn ranks_that_read_one_clock_have_no_offset_and_the_error_of_its_test() {
@@ -128,6 +128,62 @@ fn synchronised_clocks_are_told_with_their_offsets_drifts_and_errors() {
     assert!(errors.iter().all(|row| row["error_ns"].as_f64().unwrap() <= max));
     let info = mpitrace(&["info", &trace]).stdout;
     assert!(info.contains("; 3 clock domains (rank 0; rank 1; rank 2), synchronised by joint\n"), "{info}");
+}
+
+/// Hunold and Carpen-Amarie 2016, figures 1 and 5 to 8; Hoefler et al. 2010, figure 5.
+#[test]
+fn clocks_are_drawn_with_their_drift_their_offset_and_what_other_methods_leave() {
+    let folder = Folder::new();
+    let clocks = ["", "offset_ns=1.5e9,ppm=37", "offset_ns=-2e6,ppm=-12.5,wander_ppb=50,wander_period_s=40"];
+    let trace = run(&folder, Method::Joint, &clocks);
+    let drawn = |plot: &str| {
+        let file = folder.path(&format!("{plot}.svg"));
+        let ran = mpitrace(&["clock", &trace, "-o", &file, "--plot", plot]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{plot}");
+        std::fs::read_to_string(file).unwrap()
+    };
+    let drift = drawn("drift");
+    assert!(drift.contains(">Drift of the clocks against that of rank 0<") && drift.contains(">ahead, ms<"), "{drift}");
+    let [fast, slow] = ["rank 1: +37.000 ppm", "rank 2: \u{2212}12."].map(|name| {
+        let name = name.replace('\u{2212}', "-");
+        let legend = drift
+            .lines()
+            .find_map(|line| line.split('>').nth(1)?.strip_suffix("</text").filter(|text| text.starts_with(&name)));
+        let legend = legend.unwrap_or_else(|| panic!("no {name} in {drift}"));
+        let [line] = &layers(&drift, legend)[..] else { panic!("{legend}: no line") };
+        line.clone()
+    });
+    // The first rises from left to right by 37 parts where the second falls by 12.5: up is less from the top.
+    let rise = |line: &[(f64, f64)]| line[0].1 - line[line.len() - 1].1;
+    assert_eq!((fast.len(), slow.len()), (401, 401));
+    assert!((rise(&fast) / rise(&slow) + 37.0 / 12.5).abs() < 0.05, "{} {}", rise(&fast), rise(&slow));
+
+    let offset = drawn("offset");
+    assert!(offset.contains(">rank 1: 1.50 s ahead at the start, +37.000 ppm; without its line"), "{offset}");
+    // Each synchronisation of either clock, and a curve.
+    assert_eq!(layers(&offset, "synchronisation").iter().map(Vec::len).collect::<Vec<_>>(), [SYNCS.len(); 2]);
+    assert_eq!(layers(&offset, "offset").iter().map(Vec::len).collect::<Vec<_>>(), [401; 2]);
+    assert!(layers(&offset, "95 % interval").len() == 2 && offset.contains(">ahead of its line, "), "{offset}");
+
+    let methods = drawn("methods");
+    assert!(methods.contains(">rank 2: global time by other methods, less that by joint<"), "{methods}");
+    for method in ["linear", "skampi"] {
+        let lines = layers(&methods, method);
+        assert!(lines.len() == 2 && lines.iter().all(|line| line.len() == 401), "{method}: {}", lines.len());
+    }
+    // The one without a drift model is further off at the end than at the start.
+    let skampi = &layers(&methods, "skampi")[0];
+    assert!((skampi[400].1 - skampi[1].1).abs() > 20.0, "{:?} {:?}", skampi[1], skampi[400]);
+
+    let refused = mpitrace(&["clock", &trace, "-o", "clocks.gif"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
+    assert!(
+        refused.stderr.ends_with("clocks.gif: the name of a picture ends in .svg, .png or .pdf\n"),
+        "{}",
+        refused.stderr
+    );
+    let one = mpitrace(&["clock", &folder.trace(&plain()), "-o", &folder.path("one.svg")]);
+    assert!(one.code == 2 && one.stderr.ends_with("one.svg: nothing to show\n"), "{}", one.stderr);
 }
 
 #[test]
