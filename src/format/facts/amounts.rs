@@ -85,6 +85,13 @@ mod tests {
         sums
     }
 
+    #[test]
+    fn each_rank_has_a_weight_of_its_own_as_sender_and_as_receiver() {
+        let weights: std::collections::HashSet<u32> =
+            (0..1000).flat_map(|rank| [sender(rank), receiver(rank)]).collect();
+        assert_eq!(weights.len(), 2000);
+    }
+
     const FIT: Amounts = [[8, 16, 24], [0, 4, 400], [1 << 30, u32::MAX, 12]];
 
     #[test]

@@ -482,6 +482,29 @@ mod tests {
         Numbering::new(vec![0, 0, 1, 1])
     }
 
+    #[test]
+    fn bytes_whose_header_contradicts_them_are_no_block() {
+        let numbering = numbering();
+        let rows = Rows {
+            enter: vec![10, 30],
+            exit: vec![20, 40],
+            position: vec![0, 1],
+            repetition: vec![0, 1],
+            operation: vec![0, 0],
+            others: Vec::new(),
+        };
+        let bytes = rows.pack(&numbering, 1, 0);
+        let is_block = |change: fn(&mut BlockHeader)| {
+            let mut header: BlockHeader = bytemuck::pod_read_unaligned(&bytes[..HEADER]);
+            change(&mut header);
+            Block::parse(&[bytemuck::bytes_of(&header), &bytes[HEADER..]].concat(), &numbering).is_some()
+        };
+        assert!(is_block(|_| {}));
+        assert!(!is_block(|header| header.records = 0));
+        assert!(!is_block(|header| header.records = MAX_CHUNK_RECORDS as u32 + 1));
+        assert!(!is_block(|header| header.length -= 1));
+    }
+
     proptest! {
         #[test]
         fn all_records_come_back(rows in rows(), draw: u64, thread: u32) {

@@ -457,6 +457,54 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_that_cannot_be_read_stays_and_those_in_the_trace_go() {
+        let folder = std::env::temp_dir().join(format!("mpitrace-stays-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let uid = folder.metadata().unwrap().uid();
+        let written = |rank: u32| {
+            let rank = RankHeader {
+                job: [1; 16],
+                rank,
+                world_size: 2,
+                state: state::RUNNING,
+                columns: LIVE_COLUMNS.len() as u32,
+                ..RankHeader::zeroed()
+            };
+            let mut header = SegmentHeader {
+                magic: SEGMENT_MAGIC,
+                version: VERSION,
+                byte_order: BYTE_ORDER_MARK,
+                rank,
+                chunk_records: 16,
+                chunk_bytes: PAGE,
+                records_offset: PAGE,
+                chunks: Region { offset: PAGE, capacity: 0, used: 0 },
+                ..SegmentHeader::zeroed()
+            };
+            let mut offset = 0;
+            for (entry, (name, element_size)) in header.columns.iter_mut().zip(LIVE_COLUMNS) {
+                *entry = ColumnEntry { name: name_bytes(name), element_size, on_demand: 0, offset };
+                offset += 16 * u64::from(element_size);
+            }
+            if header.rank.rank == 1 {
+                header.strings = Region { offset: 0, capacity: u64::MAX, used: u64::MAX };
+            }
+            let path = folder.join(format!("{}{}{}", node_files::prefix(uid), header.rank.rank, node_files::SEGMENT));
+            let mut bytes = vec![0; 2 * PAGE as usize];
+            bytes[..size_of::<SegmentHeader>()].copy_from_slice(bytemuck::bytes_of(&header));
+            std::fs::write(&path, bytes).unwrap();
+            path
+        };
+        let [read, damaged] = [0, 1].map(written);
+        let mut job = leftovers(std::slice::from_ref(&folder), Some(uid)).unwrap();
+        job.sort_by_key(|leftover| leftover.rank.rank);
+        let recovered = recover_job(&job, &folder.join("a.mpitrace")).unwrap().unwrap();
+        assert_eq!(recovered.damaged.len(), 1);
+        assert!(damaged.exists() && !read.exists());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn a_rank_that_had_not_agreed_on_a_token_is_of_the_job_of_the_others() {
         let folder = std::env::temp_dir().join(format!("mpitrace-adopt-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();

@@ -173,6 +173,7 @@ mod tests {
             "1:colour=2",
             "1-3:ppm=1;2:ppm=2",
             "1:step_ns=5",
+            "1:wander_period_s=0",
         ] {
             assert_eq!(Groups::parse(wrong), None, "{wrong}");
         }

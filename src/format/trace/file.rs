@@ -390,6 +390,15 @@ mod tests {
     }
 
     #[test]
+    fn the_checksum_is_of_all_of_the_header_but_itself() {
+        let header = FileHeader { parts: 3, world_size: 4, ..FileHeader::zeroed() };
+        assert_eq!(checksum(&header), checksum(&FileHeader { crc: 7, ..header }));
+        for other in [FileHeader { parts: 2, ..header }, FileHeader { length: 1, ..header }] {
+            assert_ne!(checksum(&header), checksum(&other));
+        }
+    }
+
+    #[test]
     fn the_number_goes_before_the_ending() {
         assert_eq!(numbered(Path::new("x/a.mpitrace"), 2), Path::new("x/a.2.mpitrace"));
         assert_eq!(numbered(Path::new("a"), 3), Path::new("a.3"));

@@ -351,3 +351,24 @@ pub fn checksum(header: &PartHeader, directory: &[SectionEntry]) -> u32 {
     crc.update(bytemuck::cast_slice(directory));
     crc.finalize()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_longer_than_what_is_copied_at_once_comes_whole() {
+        let all: Vec<u8> =
+            (0..3 * COPIED_AT_ONCE as u32).map(|at| (at.wrapping_mul(0x9e37_79b1) >> 24) as u8).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let open =
+            |name| File::options().read(true).write(true).create_new(true).open(folder.path().join(name)).unwrap();
+        let [from, to] = ["from", "to"].map(open);
+        from.write_all_at(&all, 0).unwrap();
+        let range = COPIED_AT_ONCE + 5..2 * COPIED_AT_ONCE + 105;
+        copy(&from, range.start as u64, &to, 7, range.len() as u64).unwrap();
+        let mut copied = vec![0; range.len()];
+        to.read_exact_at(&mut copied, 7).unwrap();
+        assert!(copied == all[range]);
+    }
+}

@@ -1,3 +1,5 @@
+use std::os::unix::fs::FileExt;
+
 use bytemuck::Zeroable;
 
 use super::*;
@@ -249,4 +251,63 @@ fn buckets_without_calls_and_rows_of_no_histogram_are_left_out() {
     let found = histograms(&[row(2, 1, 3), row(0, 0, 0), row(1, 0, 0)]);
     let found: Vec<(u32, u32, u64)> = found.iter().map(|entry| (entry.histogram, entry.bucket, entry.calls)).collect();
     assert_eq!(found, [(1, 0, 7), (2, ROW as u32 + 3, 7)]);
+}
+
+/// A record without the mark was interrupted before its call.
+#[test]
+fn interruptions_lie_in_the_calls_that_have_the_mark_alone() {
+    let (mut header, mut words) = segment();
+    put(&mut words, 3 * PAGE + header.columns[OPERATION].offset + 4 * 4, &[INTERRUPTED]);
+    header.interruptions = Region { offset: PAGE + 3600, capacity: 2, used: 2 };
+    let interruption = |record| InterruptionEntry { record: live_record(2, record), ..Zeroable::zeroed() };
+    put(&mut words, header.interruptions.offset, &[interruption(4), interruption(5)]);
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+    bytes[..size_of::<SegmentHeader>()].copy_from_slice(bytemuck::bytes_of(&header));
+    let content = super::read(Path::new("a"), bytes, false).unwrap();
+    let flags: Vec<u32> = content.interruptions.iter().map(|entry| entry.flags).collect();
+    assert_eq!(flags, [0, interruption_flags::BETWEEN]);
+}
+
+#[test]
+fn message_calls_from_the_first_whose_start_is_lost_on_are_left_out() {
+    let (mut header, words) = segment();
+    header.messages = Region { offset: PAGE + 3600, capacity: 3, used: 3 };
+    let kept = |starts: [u32; 3]| {
+        let mut words = words.clone();
+        put(&mut words, header.messages.offset, &starts.map(|start| MessageEntry { start, ..Zeroable::zeroed() }));
+        Tables::find(Path::new("a"), bytemuck::cast_slice(&words), &header, false).unwrap().messages.len()
+    };
+    assert_eq!(kept([2, 0, 3]), 3);
+    assert_eq!(kept([0, 4, 0]), 1);
+    assert_eq!(kept([3, 4, 0]), 0, "the start of the first goes with the second");
+}
+
+#[test]
+fn block_files_that_are_not_there_are_counted() {
+    let (mut header, words) = segment();
+    (header.blocks[0], header.blocks[1]) = (7, 9);
+    let lost = LostRecords { block_files: 2, ..LostRecords::default() };
+    assert_eq!(read_lost(&header, &words), (CHUNKS * RECORDS, lost));
+}
+
+#[test]
+fn a_counter_that_no_record_has_is_no_column_of_the_part() {
+    let has_counter = |counted: bool| {
+        let (mut header, mut words) = segment();
+        let offset = RECORDS * 24 + 64;
+        let on_demand = if counted { 0 } else { 1 };
+        header.columns[LIVE_COLUMNS.len()] =
+            ColumnEntry { name: name_bytes("counter 0"), element_size: 8, on_demand, offset };
+        header.rank.columns += 1;
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        bytes[..size_of::<SegmentHeader>()].copy_from_slice(bytemuck::bytes_of(&header));
+        let content = super::read(Path::new("a"), bytes, false).unwrap();
+        assert!(content.columns.iter().any(|column| name_of(&column.name) == "counter 0"));
+        let file = tempfile::tempfile().unwrap();
+        content.write_at(&file, 0).unwrap();
+        let mut part = vec![0; content.length() as usize];
+        file.read_exact_at(&mut part, 0).unwrap();
+        part.windows(9).any(|bytes| bytes == b"counter 0")
+    };
+    assert!(has_counter(true) && !has_counter(false));
 }

@@ -185,6 +185,23 @@ fn what_a_killed_process_was_joining_is_joined_by_a_later_one() {
     assert_eq!(folder.names(), ["a.mpitrace", "a.n2-8.0.joining.mpitrace", "a.n3-9.0.joining.mpitrace"]);
 }
 
+#[test]
+fn what_two_killed_processes_were_joining_is_joined_by_one() {
+    let folder = Folder::new("abandoned-twice");
+    let output = folder.path("a.mpitrace");
+    for (name, ranks) in [("a.n1-7.0.joining.mpitrace", &[0, 1][..]), ("a.n2-8.0.joining.mpitrace", &[2][..])] {
+        let path = folder.path(name);
+        write(&path, 1, ranks, 1000, WORLD);
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_modified(std::time::SystemTime::now() - 2 * ABANDONED).unwrap();
+    }
+    let given = folder.path("own");
+    write(&given, 1, &[3], 1000, WORLD);
+    assert_eq!(publish(&given, &output, "x").unwrap().parts, 4);
+    assert_eq!(ranks(&output), [0, 1, 2, 3]);
+    assert_eq!(folder.names(), ["a.mpitrace"]);
+}
+
 /// A job that is killed while its ranks agree on its token leaves nodes with the one and nodes with the other.
 #[test]
 fn ranks_that_had_not_agreed_on_the_token_are_joined_with_those_that_had() {
