@@ -124,6 +124,12 @@ mod tests {
     }
 
     #[test]
+    fn a_line_through_points_of_one_time_has_no_rate() {
+        let at = |difference| Offset { at: 70, difference };
+        assert_eq!(line(&[at(5), at(7)], 90), Some((6.0, 0.0)));
+    }
+
+    #[test]
     fn the_mean_round_trip_leaves_out_what_stands_out() {
         let mut all = vec![Exchange { sent: 0, remote: 0, received: 100 }; 20];
         all.push(Exchange { sent: 0, remote: 0, received: 100_000 });

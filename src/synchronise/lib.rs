@@ -11,6 +11,8 @@ mod method;
 mod offsets;
 mod ping_pong;
 mod probes;
+#[cfg(test)]
+mod simulated_tests;
 mod tree;
 
 pub use exchange::Exchange;

@@ -208,9 +208,23 @@ mod tests {
         let read = Synchronisation::parse("hca3, fit_points=50,exchanges=7").unwrap();
         assert_eq!((read.method, read.fit_points, read.exchanges), (Method::Hca3, 50, 7));
         assert_eq!(Synchronisation::parse("auto"), Some(Synchronisation::new(Method::Joint)));
-        for wrong in ["hca4", "", "hca3,fit_points", "hca3,fit_points=0", "joint,colour=1", "joint,max_ppm=-1"] {
+        for wrong in [
+            "hca4",
+            "",
+            "hca3,fit_points",
+            "hca3,fit_points=0",
+            "joint,colour=1",
+            "joint,max_ppm=-1",
+            "joint,max_ppm=0",
+        ] {
             assert!(Synchronisation::parse(wrong).is_none(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn only_what_is_found_at_init_alone_is_extrapolated() {
+        let not: Vec<&str> = Method::all().filter(|method| !method.extrapolates()).map(Method::name).collect();
+        assert_eq!(not, ["none", "linear", "joint"]);
     }
 
     #[test]

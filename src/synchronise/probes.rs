@@ -281,6 +281,16 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_is_wide_that_is_more_than_twice_as_wide_as_the_least_before() {
+        let of = |upper| ProbeEntry { peer: 3, lower: 0, upper, ..ProbeEntry::default() };
+        let mut widths = Widths::default();
+        widths.note(&[of(90), of(50), of(70)]);
+        let how = Repetitions::at_the_end(widths);
+        assert_eq!([99, 100, 101].map(|upper| how.is_wide(&of(upper))), [false, false, true]);
+        assert!(!how.is_wide(&ProbeEntry { peer: 4, ..of(1000) }), "none is known");
+    }
+
+    #[test]
     fn repetitions_end() {
         let (early, once) = probed(quick, None);
         let widths = widths_of(&early);

@@ -120,3 +120,20 @@ fn beyond(late: &[OffBetween], other: &[OffBetween], wait: &MessageWait) -> Off 
     let before = other.get(other.partition_point(|between| between.until < wait.from_ns));
     sum.off_beyond(before.filter(|between| between.until <= wait.from_ns).map(OffBetween::gap).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_is_held_against_the_others_and_not_against_itself() {
+        let rank = |preempted| {
+            let mut rank = RankAccount::default();
+            (rank.parts[RankPart::Preempted], rank.parts[RankPart::Computing]) = (preempted, 100.0);
+            rank
+        };
+        let ranks = [10.0, 10.0, 70.0].map(rank);
+        let longer = [0, 1, 2].map(|part| longer_off(&ranks, part).sum());
+        assert_eq!(longer, [0.0, 0.0, 60.0]);
+    }
+}

@@ -90,6 +90,9 @@ fn each_function_of_a_pattern_waits_alike() {
             // All of it is due to ranks that came late.
             let late: f64 = account.operations[0].late.iter().map(|late| late.waiting_ns).sum();
             assert_eq!(late, 10.0 * expected.iter().sum::<f64>(), "{function}");
+            // The one for which others waited, in each repetition; the others were not late in any.
+            let counts = account.operations[0].late.iter().map(|late| late.repetitions);
+            assert_eq!(counts.filter(|&count| count > 0).collect::<Vec<_>>(), [10], "{function}");
         }
     }
 }
@@ -176,6 +179,33 @@ fn interruptions_the_tracer_and_slow_repetitions_are_taken_apart() {
     // Rank 1 in 100 and 300, whole; rank 0 beyond what it was off its processor; the undisturbed rank in 200, both in
     // 350.
     close(of(LossKind::Outliers), 8000.0 + 200.0 + 1500.0 + 3000.0, None);
+}
+
+/// Rank 1 calls from a second thread.
+#[test]
+fn what_the_tracer_delays_beside_the_main_thread_is_counted_there_too() {
+    let mut ranks = world(2);
+    for (number, rank) in (0u32..).zip(&mut ranks) {
+        let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+        if number == 1 {
+            rank.call(allreduce, 1000, 2000);
+            rank.thread();
+        }
+        for k in 1..=100u64 {
+            if number == 1 && k == 1 {
+                continue;
+            }
+            rank.call(allreduce, 100_000 * k, 100_000 * k + if k == 50 { 3000 } else { 1000 });
+            if k == 50 {
+                rank.disturb();
+            }
+        }
+    }
+    let account = account("beside", &ranks);
+    let operation = &account.operations[0];
+    let perturbed: Vec<f64> = operation.beside.iter().map(|parts| parts.perturbed).collect();
+    assert_eq!(perturbed, [0.0, 2000.0]);
+    assert_eq!(operation.sum().perturbed, 4000.0);
 }
 
 #[test]

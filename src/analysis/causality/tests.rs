@@ -221,3 +221,17 @@ fn any_program_has_the_violations_that_its_pairs_have() {
         assert_eq!(counts, expected, "trial {trial}: {function} of {bytes:?}, root {root}, error {error}");
     }
 }
+
+#[test]
+fn the_worst_violation_is_that_by_the_longest_time() {
+    let mut ranks = world(2);
+    for (number, rank) in (0..).zip(&mut ranks) {
+        let operation = rank.operation("MPI_Barrier", 0, 0);
+        for (k, ahead) in (1..).zip([3000, 5000, 4000]) {
+            let enter = 100_000 * k + ahead * number;
+            rank.call(operation, enter, enter + 1000);
+        }
+    }
+    let worst = causality("worst", &ranks).worst.unwrap();
+    assert_eq!((worst.by_ns.round(), worst.repetition, worst.left, worst.entered), (4000.0, 1, 0, 1));
+}

@@ -47,3 +47,17 @@ fn probabilities_by_shifts(tested: &[Tested<'_>]) -> Vec<f64> {
     }
     p
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p_is_the_share_of_the_shifts_that_reach_as_far() {
+        let shifted = vec![1.0, 3.0, f32::NAN, -2.5, 0.0];
+        let found = Contrasted { z: 2.0, shifted, products: Vec::new(), scores: Vec::new() };
+        // With the one that is tested: 3 of 1, 3, -2.5 and 0, and -2.5 where less of it counts, too.
+        assert_eq!(probabilities_by_shifts(&[(&found, false)]), [2.0 / 5.0]);
+        assert_eq!(probabilities_by_shifts(&[(&found, true)]), [3.0 / 5.0]);
+    }
+}

@@ -139,3 +139,15 @@ fn a_late_sender_has_the_reason_of_the_time_before_its_message() {
     assert_eq!(of.len(), 2, "{late:?}");
     assert!(of.contains(&("MPI_Recv", 5_000_000.0, 0.0)) && of.contains(&("MPI_Mrecv", 5_000_000.0, 4_000_000.0)));
 }
+
+/// A call that starts a send returns at once: the one that completes it may wait.
+#[test]
+fn a_call_that_only_starts_waits_for_no_message() {
+    let mut ranks = world(2);
+    let started = ranks[0].message("MPI_Isend", entry(SEND | message::STARTS, 1, 5), None, 8, [100, 1000]);
+    ranks[0].message("MPI_Wait", entry(SEND | message::COMPLETES, 1, 5), Some(started), 0, [1100, 2000]);
+    ranks[1].message("MPI_Recv", entry(RECEIVE, 0, 5), None, 0, [500, 1900]);
+    let messages = found(&ranks);
+    let waits: Vec<bool> = messages.calls[0].iter().map(|call| messages.awaited(call).is_some()).collect();
+    assert_eq!(waits, [false, true]);
+}

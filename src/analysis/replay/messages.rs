@@ -329,3 +329,33 @@ impl Replay {
         earlier
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mpitrace_format::layout::{MessageEntry, message, partner};
+    use mpitrace_testing::synthetic::{self, SyntheticRank};
+
+    use super::*;
+
+    /// Rank 1 waits for three messages, and returns 2, 3 and 4 us after they were sent.
+    #[test]
+    fn the_usual_late_wake_up_is_the_mean_of_the_calls_that_wait() {
+        let entry =
+            |flags, rank| MessageEntry { flags, partner: partner::known(0, rank), tag: 1, ..Default::default() };
+        let mut ranks: Vec<SyntheticRank> = (0..2).map(|rank| SyntheticRank::new(rank, 2).stamped()).collect();
+        for k in 1..=3 {
+            let at = 100_000 * k;
+            ranks[0].message("MPI_Send", entry(message::SEND, 1), None, 8, [at, at + 1_000]);
+            let returned = at + 1_000 * (k + 1);
+            ranks[1].message("MPI_Recv", entry(message::RECEIVE, 0), None, 0, [at - 50_000, returned]);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.mpitrace");
+        synthetic::write(&path, &ranks).unwrap();
+        let trace = Trace::open(&[path]).unwrap();
+        let (clock, operations) = (Clock::new(&trace), Operations::new(&trace));
+        let replay = Replay::new(&trace, &clock, &operations, &Messages::new(&trace, &clock, &operations));
+        let usual: Vec<f64> = replay.usual_wake_ups.iter().map(|ns| ns.round()).collect();
+        assert_eq!(usual, [0.0, 1_000.0]);
+    }
+}

@@ -10,7 +10,7 @@ use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 
 use super::{Gain, gains};
-use crate::account::{Account, Because, Loss, LossKind};
+use crate::account::{Account, Because, Loss, LossKind, RankAccount, RankPart};
 
 /// The gains without the losses of a trace that are picked.
 fn predicted(ranks: &[SyntheticRank], picked: impl Fn(&Loss) -> bool) -> Vec<Gain> {
@@ -412,4 +412,16 @@ fn a_late_rank_that_waits_for_a_message_leads_to_the_rank_that_sends_it() {
     // 499 us of each 500 of rank 2's wait are rank 0's.
     let waited: f64 = losses.iter().filter(|loss| loss.rank == Some(1)).map(|loss| loss.ns).sum();
     assert!((waited - 20.0 * 509_000.0).abs() < 1.0, "{losses:?}");
+}
+
+#[test]
+fn without_hanging_the_job_ends_with_the_rank_that_went_on_for_longest() {
+    let rank = |wall_ns, hung_ns| {
+        let mut rank = RankAccount { wall_ns, ..RankAccount::default() };
+        rank.parts[RankPart::Hung] = hung_ns;
+        rank
+    };
+    let ranks = vec![rank(5e9, 2e9), rank(4e9, 0.5e9)];
+    let gain = super::without_hanging(&Account { ranks, ..Account::default() });
+    assert_eq!(gain, Gain { seconds: Some(1.5), ..Gain::default() });
 }

@@ -141,6 +141,33 @@ mod tests {
         (0..count).map(&mut one).collect()
     }
 
+    /// So many values of each of three levels.
+    fn three([low, middle, high]: [(usize, f64); 3]) -> Vec<f64> {
+        [low, middle, high].into_iter().flat_map(|(count, value)| std::iter::repeat_n(value, count)).collect()
+    }
+
+    #[test]
+    fn values_within_two_steps_of_the_clock_above_the_level_may_be_on_it() {
+        let with = |highest| slow_from(&three([(900, 10.0), (10, 30.0), (90, highest)]));
+        assert_eq!(with(50.0), None);
+        assert!(with(51.0).is_some_and(|limit| (30.0..51.0).contains(&limit)));
+    }
+
+    #[test]
+    fn the_step_of_the_clock_is_no_difference_of_last_digits() {
+        let step = step(vec![400.0, 300.0 + 1e-8, 300.0, 500.0], 400.0);
+        assert!((step - 100.0).abs() < 1e-6, "{step}");
+    }
+
+    #[test]
+    fn times_are_compared_on_logarithms_and_what_may_be_negative_by_differences() {
+        // 10 times the level, which is twice the fastest: less than 8 times as far above on logarithms.
+        let values = three([(10, 10.0), (80, 20.0), (10, 200.0)]);
+        assert_eq!(slow_from(&values), None);
+        let shifted: Vec<f64> = values.iter().map(|value| value - 10.0).collect();
+        assert!(slow_from(&shifted).is_some());
+    }
+
     #[test]
     fn many_scattered_slow_repetitions_are_not_one_level() {
         for (every, count) in [(5, 400), (4, 1000), (3, 200)] {

@@ -81,6 +81,22 @@ mod tests {
         assert_eq!(detectable(&[0.0, 1.0], &side(5, 0.01), Test::Welch, Alternative::TwoSided, 1), None);
     }
 
+    #[test]
+    fn of_more_operations_only_a_larger_difference_is_seen() {
+        let side: Vec<f64> = (0..10).map(|run| 1000.0 + f64::from(run % 3)).collect();
+        let of = |operations| detectable(&side, &side, Test::Welch, Alternative::TwoSided, operations).unwrap();
+        assert!(of(10) > of(2) && of(2) > of(1));
+    }
+
+    /// Of C(8, 4) = 70 and C(8, 3) = 56 ways; the mirror image of one is as extreme where the sides are alike.
+    #[test]
+    fn the_smallest_p_of_a_permutation_is_that_of_one_way_or_of_two() {
+        let p = |a, b, alternative| permutation::smallest_p(a, b, alternative);
+        assert_eq!(p(4, 4, Alternative::TwoSided), 2.0 / 70.0);
+        assert_eq!(p(4, 4, Alternative::Less), 1.0 / 70.0);
+        assert_eq!(p(3, 5, Alternative::TwoSided), 1.0 / 56.0);
+    }
+
     /// The promise itself: of many experiments with a difference of that size the test finds 8 in 10.
     #[test]
     fn a_difference_of_that_size_is_found_as_often_as_said() {

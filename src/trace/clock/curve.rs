@@ -291,6 +291,57 @@ mod tests {
         assert!((step - curve.pace(2000)).abs() < 1e-5, "the pace is the derivative");
     }
 
+    /// At a quarter of the way between two knots at distances of 2000 ticks, the second of which is a step away.
+    #[test]
+    fn the_errors_between_two_knots_follow_from_those_of_both() {
+        let [first, second] = [[4.0, 2e-3, 1e-5], [9.0, -3e-3, 2e-5]];
+        let with_next = [1.0, 5e-4, 7e-4, 1e-6];
+        let from =
+            Knot { local: 1000, offset: 5.0, rate: 1e-3, variance: first, with_next, step: 0.5, ..Knot::default() };
+        let to = Knot { local: 3000, offset: 2.0, rate: 2e-3, variance: second, ..Knot::default() };
+        let limits = Limits { walk: 1e-9, wander: 1e-9, max_rate: 1e-3 };
+        let found = Curve::new(AffineMap::IDENTITY, 0, vec![from, to], limits, true).offset_at(1500);
+        // Hermite's weights of offset and rate of the one, then of the other.
+        let weights = [27.0 / 32.0, 2000.0 * 9.0 / 64.0, 5.0 / 32.0, -2000.0 * 3.0 / 64.0];
+        let [xx, xv, vx, vv] = with_next;
+        let covariance = [
+            [first[0], first[1], xx, xv],
+            [first[1], first[2], vx, vv],
+            [xx, vx, second[0], second[1]],
+            [xv, vv, second[1], second[2]],
+        ];
+        let of_row =
+            |(row, weight): ([f64; 4], f64)| weight * row.iter().zip(weights).map(|(of, w)| of * w).sum::<f64>();
+        let of_knots: f64 = covariance.into_iter().zip(weights).map(of_row).sum();
+        let of_walk = 1e-9 * 375f64.powi(3) / 3.0;
+        let expected = of_knots + of_walk + (0.5f64 / 1.96).powi(2);
+        assert!((found.variance - expected).abs() < 1e-9 * expected, "{} for {expected}", found.variance);
+        // A rate that changes by at most 1e-9 per tick, at 500 and 1500 ticks from the ends; and the step.
+        let bulge = 1e-9 * 500.0 * 1500.0 / 2.0 + 0.5;
+        assert!((found.hard.1 - bulge).abs() < 1e-12 && (found.hard.0 + bulge).abs() < 1e-12, "{:?}", found.hard);
+    }
+
+    #[test]
+    fn the_rate_is_the_slope_between_knots_whose_offsets_are_not_0() {
+        let knot = |local, offset, rate| Knot { local, offset, rate, ..Knot::default() };
+        let knots = vec![knot(1000, 5.0, 1e-3), knot(3000, 2.0, 2e-3)];
+        let curve = Curve::new(AffineMap::IDENTITY, 0, knots, Limits::default(), true);
+        for local in [1200, 2000, 2900] {
+            let slope = (curve.since(0, local + 1) - curve.since(0, local - 1)) / 2.0;
+            assert!((slope - curve.pace(local)).abs() < 1e-8, "{slope} at {local}, pace {}", curve.pace(local));
+        }
+    }
+
+    #[test]
+    fn a_clock_steps_halfway_between_two_knots() {
+        let knot = |local, offset, rate, step| Knot { local, offset, rate, step, ..Knot::default() };
+        let knots = vec![knot(1000, 1.0, 1e-3, 50.0), knot(3000, 52.0, 2e-3, 0.0)];
+        let curve = Curve::new(AffineMap::IDENTITY, 0, knots, Limits::default(), true);
+        let offset = |local: u64| curve.offset_at(local).offset;
+        assert!((offset(1999) - 1.999).abs() < 1e-9 && (offset(2000) - 50.0).abs() < 1e-9);
+        assert_eq!([1999, 2000].map(|local| curve.pace(local)), [1.001, 1.002]);
+    }
+
     #[test]
     fn hard_bounds_are_wider_the_further_a_knot_is() {
         let width = |local| {

@@ -343,7 +343,46 @@ pub(crate) fn period_ns(info: &RankHeader) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use mpitrace_format::file;
+    use mpitrace_format::layout::PartEntry;
+    use mpitrace_format::part::Content;
+    use mpitrace_testing::synthetic::SyntheticRank;
+
     use super::*;
+
+    /// A rank whose clock is its domain's leader's within 10 ns, and the leader's the reference's within 2 to 3 ticks.
+    #[test]
+    fn the_bounds_are_wider_by_what_the_clocks_of_a_domain_may_differ() {
+        let knot = Knot { local: 100, offset: 7.0, hard: (5.0, 10.0), lasting: 4.0, ..Knot::default() };
+        let curve = Arc::new(Curve::new(AffineMap::IDENTITY, 0, vec![knot], Limits::default(), true));
+        let (zero, largest_error_ns) = (0, OnceLock::new());
+        let clock = RankClock { curve, zero, period_ns: 0.5, domain_error_ns: Some(10.0), largest_error_ns };
+        assert_eq!(clock.hard_bounds_ns(100), Some((-11.0, 11.5)));
+        assert_eq!(clock.error_ns(100), Some(12.0));
+    }
+
+    /// Of three ranks with one leader, the one that has synchronised is found, whatever the others have.
+    #[test]
+    fn the_leader_of_a_domain_is_the_rank_that_it_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.mpitrace");
+        let file = std::fs::File::create(&path).unwrap();
+        let mut offset = file::parts_start(3);
+        let syncs = SyncEntry::default();
+        for number in 0..3u32 {
+            let mut rank = SyntheticRank::new(number, 3);
+            rank.header.leader = 1;
+            let content = Content { syncs: bytemuck::bytes_of(&syncs), ..rank.content(&[]) };
+            let entry = PartEntry { offset, length: content.length(), rank: number, padding: 0 };
+            content.write_at(&file, offset).unwrap();
+            file::write_part_entries(&file, number, &[entry]).unwrap();
+            offset += entry.length;
+        }
+        file::write_header(&file, SyntheticRank::new(0, 3).header.job, 3, 3, offset, true).unwrap();
+        let trace = Trace::open(&[&path]).unwrap();
+        let parts: Vec<&Part> = trace.parts.iter().collect();
+        assert_eq!(leader(&parts).map(Part::rank), Some(1));
+    }
 
     #[test]
     fn differences_of_large_ticks_are_exact() {

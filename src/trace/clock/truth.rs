@@ -118,3 +118,26 @@ impl Errors {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Errors of stated intervals of 2 ns and bounds of -3 and 5 ns.
+    fn found(errors: &[f64]) -> Truth {
+        let mut all = Errors::default();
+        errors.iter().for_each(|&error| all.add(error, Some(2.0), Some((-3.0, 5.0))));
+        all.summary().unwrap()
+    }
+
+    #[test]
+    fn intervals_cover_a_share_and_bounds_all_or_not() {
+        let of_three = found(&[1.0, -2.0, 3.5]);
+        let rms_ns = (17.25f64 / 3.0).sqrt();
+        let expected = Truth { max_ns: 3.5, rms_ns, coverage_95: Some(2.0 / 3.0), hard_bounds_held: Some(true) };
+        assert_eq!(of_three, expected);
+        // The truth lies on the other side of the estimate; a tick is as fine as it gets.
+        let held = |error| found(&[0.0, error]).hard_bounds_held;
+        assert_eq!([4.0, 4.5, -6.0, -6.5].map(held), [true, false, true, false].map(Some));
+    }
+}

@@ -332,6 +332,15 @@ mod tests {
         (0..rows.len()).map(|row| rows.row(row).iter().collect()).collect()
     }
 
+    #[test]
+    fn numbers_with_a_gap_are_kept_as_they_are() {
+        for kept in [&[0, 2][..], &[0, 1, 4], &[5, 6, 7], &[u64::MAX, 0]] {
+            let mut numbers = Numbers::default();
+            numbers.push_all(kept.iter().copied());
+            assert_eq!((0..kept.len()).map(|at| numbers.get(at)).collect::<Vec<_>>(), kept, "{kept:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn rows_are_those_that_were_pushed(

@@ -274,3 +274,23 @@ fn a_forged_block_ends_no_reader() {
     }
     assert!(read > 100, "{read}");
 }
+
+#[test]
+fn files_of_two_runs_are_no_trace_together() {
+    let files = [("one", 1, 3), ("other-job", 2, 3), ("other-size", 1, 2), ("same", 1, 3)];
+    let files: Vec<Scratch> = (0..)
+        .zip(files)
+        .map(|(rank, (name, job, size))| {
+            let mut of_rank = SyntheticRank::new(rank % 2, size);
+            of_rank.header.job = [job; 16];
+            let scratch = Scratch::new(&format!("two-runs-{name}"));
+            synthetic::write(&scratch.0, &[of_rank]).unwrap();
+            scratch
+        })
+        .collect();
+    let open = |other: usize| Trace::open(&[&files[0].0, &files[other].0]);
+    for other in [1, 2] {
+        assert!(matches!(open(other), Err(mpitrace_format::TraceError::Foreign { .. })), "{other}");
+    }
+    assert_eq!(open(3).unwrap().parts.len(), 2);
+}

@@ -34,6 +34,26 @@ fn one_level_is_flat() {
     assert_eq!(found.level_ns, [found.categories.median_ns.unwrap()]);
 }
 
+/// Repetitions of a warm-up that are outliers too: one that is beside all levels, and none of those behind.
+#[test]
+fn outliers_of_the_warm_up_are_counted_as_overlaps() {
+    let mut x = steps(&[(20, 3000.0), (980, 2000.0)]);
+    x[500] = 9000.0;
+    assert_eq!(robust(&x).categories.category[500], Category::Outlier);
+    let slow_early = |x: &[f64]| {
+        let found = robust(x).categories;
+        assert_eq!(found.warmup_end, Some(20));
+        found.overlaps
+    };
+    let early = slow_early(&x);
+    assert!((1..=20).contains(&early), "{early}");
+    // Without a warm-up there is nothing to overlap.
+    let mut flat = steps(&[(1000, 2000.0)]);
+    flat[500] = 9000.0;
+    let found = robust(&flat).categories;
+    assert_eq!((found.category[500], found.overlaps), (Category::Outlier, 0));
+}
+
 #[test]
 fn warm_ups_of_any_length_from_two_on_are_found_in_their_place() {
     for length in [2, 3, 5, 9, 20, 60, 200] {

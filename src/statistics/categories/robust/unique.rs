@@ -272,6 +272,12 @@ mod tests {
     }
 
     #[test]
+    fn one_slow_repetition_behind_a_long_beginning_is_no_burst() {
+        assert!(!is_burst(21, 20, 1.0, |_| 1.0));
+        assert!(is_burst(40, 20, 1.0, |_| 1.0));
+    }
+
+    #[test]
     fn two_slow_repetitions_are_no_news_where_one_in_ten_is_slow() {
         assert!(!is_unique(2, |i| if i < 2 || i % 10 == 5 { 1.0 } else { 0.0 }));
         assert!(is_unique(5, |i| if i < 5 || i % 10 == 5 { 1.0 } else { 0.0 }));
