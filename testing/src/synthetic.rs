@@ -305,6 +305,16 @@ impl SyntheticRank {
         self.interruptions.insert(place, InterruptionEntry { thread, ..entry });
     }
 
+    /// Lets the last thread be interrupted between its last call and the end, as `entry` says.
+    pub fn interrupt_behind(&mut self, entry: InterruptionEntry) {
+        let thread = self.runs.last().map_or(0, |run| run.thread);
+        if let Some(times) = self.times.threads.get_mut(thread as usize) {
+            let off = &mut times.off_ns[off_place::BETWEEN];
+            off.iter_mut().zip(entry.off_by_reason()).for_each(|(sum, ns)| *sum += ns);
+        }
+        self.interruptions.push(InterruptionEntry { record: NO_RECORD, thread, ..entry });
+    }
+
     /// The entry of the thread that made the calls last.
     pub fn last_thread(&mut self) -> Option<&mut ThreadEntry> {
         self.threads.last_mut()

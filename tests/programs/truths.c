@@ -7,6 +7,9 @@
  *   workers        rank 0 gives items to the others, and rank 2 sleeps over each of its own;
  *   receiver       ranks 0 and 2 send synchronously to rank 1, which sleeps before it receives;
  *   requests       all receive from rank 2 by requests, and it sleeps before it sends;
+ *   group          ranks 1 and 2 reduce between themselves before all do, and rank 2 sleeps before that;
+ *   file           rank 1 writes to a file before each MPI_Allreduce;
+ *   end            rank 1 computes for as long as all delays together before MPI_Finalize;
  *   chain          rank 0 sleeps, rank 1 waits for its message, rank 2 for that of rank 1;
  *   nothing        they compute, and reduce twice. */
 #include "report.h"
@@ -15,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TIMES = 40, DELAY = 10000 };
+enum { TIMES = 40, DELAY = 10000, BLOCK = 1 << 23 };
 #define W MPI_COMM_WORLD
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -25,6 +28,21 @@ static void spin(double seconds)
 {
     for (double end = MPI_Wtime() + seconds; MPI_Wtime() < end;)
         ;
+}
+
+/* The name of the file is that of the process: runs do not share one. */
+static void write_block(int last)
+{
+    static MPI_File file = MPI_FILE_NULL;
+    static char block[BLOCK], name[64];
+    if (file == MPI_FILE_NULL) {
+        snprintf(name, sizeof name, "truths-%d.dat", (int)getpid());
+        int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+        MPI_File_open(MPI_COMM_SELF, name, mode, MPI_INFO_NULL, &file);
+    }
+    for (int k = 0; k < 4; k++)
+        MPI_File_write_at(file, (MPI_Offset)k * BLOCK, block, BLOCK, MPI_CHAR, MPI_STATUS_IGNORE);
+    if (last) MPI_File_close(&file);
 }
 
 static void *holder(void *argument)
@@ -51,12 +69,14 @@ int main(int argc, char **argv)
 {
     int item = 0, sum, me;
     MPI_Request requests[2];
+    MPI_Comm group;
     MPI_Status status;
     MPI_Init(&argc, &argv);
     world();
     CHECK(argc == 2 && world_size == 3);
     me = world_rank;
 #define IS(name) (!strcmp(argv[1], name))
+    MPI_Comm_split(W, me > 0, me, &group);
     MPI_Barrier(W);
     for (int i = 0; i < TIMES; i++) {
         if (IS("pipeline") || IS("chain")) {
@@ -88,7 +108,14 @@ int main(int argc, char **argv)
             if (me == 2) usleep(DELAY);
             if (me > 0) MPI_Send(&item, 1, MPI_INT, 0, 5, W);
             for (int k = 1; k < 3 && me == 0; k++) MPI_Recv(&item, 1, MPI_INT, MPI_ANY_SOURCE, 5, W, &status);
-        } else if (IS("nothing")) {
+        } else if (IS("group")) {
+            if (me == 2) usleep(DELAY);
+            if (me > 0) MPI_Allreduce(&item, &sum, 1, MPI_INT, MPI_SUM, group);
+            MPI_Allreduce(&item, &sum, 1, MPI_INT, MPI_SUM, W);
+        } else if (IS("file")) {
+            if (me == 1) write_block(i == TIMES - 1);
+            MPI_Allreduce(&item, &sum, 1, MPI_INT, MPI_SUM, W);
+        } else if (IS("nothing") || IS("end")) {
             spin(DELAY * 1e-6);
             if (i % 20 == 0) MPI_Allreduce(&item, &sum, 1, MPI_INT, MPI_SUM, W);
         } else {
@@ -107,6 +134,8 @@ int main(int argc, char **argv)
         }
     }
     report("ended well");
+    MPI_Comm_free(&group);
+    if (IS("end") && me == 1) spin(TIMES * DELAY * 1e-6);
     MPI_Finalize();
     return 0;
 }

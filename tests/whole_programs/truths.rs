@@ -14,7 +14,7 @@ const BOTH: On = On::Only(&["ompi4", "mpich4"]);
 
 /// The behaviour that the program is asked for, the rank that loses most, and reasons of which one has to be stated;
 /// none: any. A busy machine preempts whoever computes.
-const TRUTHS: [(&str, Option<u64>, &[&str]); 11] = [
+const TRUTHS: [(&str, Option<u64>, &[&str]); 14] = [
     ("sleep", Some(1), &["asleep"]),
     ("lock", Some(1), &["asleep"]),
     ("compute", Some(1), &["computing", "preempted"]),
@@ -25,6 +25,9 @@ const TRUTHS: [(&str, Option<u64>, &[&str]); 11] = [
     ("receiver", Some(1), &["asleep"]),
     ("requests", Some(2), &["asleep"]),
     ("chain", Some(0), &["asleep"]),
+    ("group", Some(2), &["asleep"]),
+    ("file", Some(1), &["io", "preempted"]),
+    ("end", Some(1), &["computing", "preempted"]),
     ("nothing", None, &[]),
 ];
 
@@ -50,14 +53,17 @@ fn wrong(case: &Case, what: &str, rank: Option<u64>, reasons: &[&str]) -> Option
     let summary = summary(case, what, "records");
     let verdict = summary["verdict"].as_str().expect("a sentence");
     let losses = summary["losses"].as_array().expect("losses").iter();
-    let late = losses.filter(|loss| loss["kind"] == "late-rank").find(|loss| loss["because"] != "point-to-point");
+    // Others pass on what a rank loses.
+    let is_own = |loss: &&Value| loss["because"] != "point-to-point" && loss["because"] != "earlier_call";
+    let late = losses.filter(|loss| loss["kind"] == "late-rank").find(is_own);
     let is_right = match (what, rank) {
         ("nothing", _) => !verdict.contains("give it less work"),
         (_, None) => verdict.contains("in turns"),
         (_, Some(rank)) => {
             let because =
                 late.is_some_and(|late| late["rank"] == rank && reasons.iter().any(|one| late["because"] == *one));
-            because && verdict.to_lowercase().contains(&format!("rank {rank}"))
+            let at_end = what != "end" || late.is_some_and(|late| late["function"] == "MPI_Finalize");
+            because && at_end && verdict.to_lowercase().contains(&format!("rank {rank}"))
         }
     };
     (!is_right).then(|| format!("{verdict} {late:?}"))

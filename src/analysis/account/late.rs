@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 use crate::reasons::Because;
-use crate::reasons::{Gap, Off};
+use crate::reasons::{Gap, InCalls, Off};
 
 /// A rank that is late for a smaller share of the waiting is not asked for its reason.
 const WORTH: f64 = 0.2;
@@ -18,11 +18,9 @@ pub struct Late {
     pub interrupted_ns: f64,
     /// The reasons of that part.
     pub interrupted_by: Off,
-    /// The part for which the rank was longer than the others in point-to-point calls that can wait, ns.
-    pub point_to_point_ns: f64,
-    /// The part for which the rank was longer in point-to-point and other MPI calls that are not recorded, where these
-    /// are not told apart, ns.
-    pub other_mpi_ns: f64,
+    /// The part for which the rank was longer than the others in MPI calls that are not recorded, by kind; where these
+    /// are not told apart all of it is in `other_mpi`.
+    pub in_calls: InCalls,
     /// The part for which it left its recorded call before later than they left theirs, and was on its processor, ns.
     pub earlier_call_ns: f64,
     /// The part for which it was on its processor and in none of these calls, ns.
@@ -51,8 +49,8 @@ pub(super) struct Wait {
 /// By how much a late rank was longer than the others, since its recorded call before, in other MPI calls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Longer {
-    /// In point-to-point calls that can wait, ns; time off the processor in these is told apart.
-    PointToPoint(f64),
+    /// In calls that can wait, by kind; time off the processor in these is told apart.
+    Timed(InCalls),
     /// In calls that are not recorded, ns: time off the processor before a call may lie in these.
     OtherMpi(f64),
 }
@@ -76,27 +74,38 @@ impl Late {
             let earlier = left_later_ns.clamp(0.0, wait);
             let off_earlier = off_in_previous.map_or(0.0, |off| off.min(earlier));
             let since = wait - earlier;
-            let (other, off_in_other) = match longer {
-                None => (0.0, 0.0),
-                Some(Longer::PointToPoint(ns)) => (ns, 0.0),
-                Some(Longer::OtherMpi(ns)) => (ns, ns),
+            let (in_calls, off_in_calls) = match longer {
+                None => (InCalls::default(), 0.0),
+                Some(Longer::Timed(calls)) => (calls, 0.0),
+                Some(Longer::OtherMpi(ns)) => (InCalls { other_mpi: ns, ..InCalls::default() }, ns),
             };
-            let interrupted = since.min((reasons_before.sum() - off_in_other).max(0.0));
-            let other = other.min(since - interrupted);
+            let mut interrupted = since.min((reasons_before.sum() - off_in_calls).max(0.0));
+            let mut reasons = reasons_before.to(interrupted);
+            let other = in_calls.sum().min(since - interrupted);
+            // It computed for no longer than it was on its processor: for the rest it was off it, as others may be too.
+            if let Some(own) = before.filter(|own| own.is_timed && matches!(longer, Some(Longer::Timed(_)))) {
+                let beyond = (since - interrupted - other - own.worked_ns).max(0.0);
+                let off = own.off.without(reasons);
+                let more = off.to(beyond.min(off.sum()));
+                interrupted += more.sum();
+                reasons += more;
+            }
             late.waiting_ns += wait;
             late.interrupted_ns += interrupted + off_earlier;
-            late.interrupted_by += reasons_before.to(interrupted);
+            late.interrupted_by += reasons;
             late.interrupted_by += reasons_in_previous.to(off_earlier);
-            match longer {
-                Some(Longer::PointToPoint(_)) => late.point_to_point_ns += other,
-                _ => late.other_mpi_ns += other,
-            }
+            late.in_calls += in_calls.to(other);
             match off_in_previous {
                 Some(_) => late.earlier_call_ns += earlier - off_earlier,
                 None => late.unknown_ns += earlier,
             }
             match (before, longer) {
                 (None, _) => late.unknown_ns += since - other,
+                (Some(own), Some(Longer::Timed(_))) if own.is_timed => {
+                    let computing = (since - interrupted - other).min(own.worked_ns);
+                    late.computing_ns += computing;
+                    late.unknown_ns += since - interrupted - other - computing;
+                }
                 (_, Some(_)) => late.computing_ns += since - interrupted - other,
                 (_, None) => late.on_processor_ns += since - interrupted,
             }
@@ -104,18 +113,46 @@ impl Late {
         late
     }
 
+    /// So much waiting, for one reason.
+    pub fn of_reason(because: Option<Because>, ns: f64) -> Late {
+        let mut late = Late { waiting_ns: ns, ..Late::default() };
+        let part = match because {
+            Some(Because::Preempted) => &mut late.interrupted_by.preempted,
+            Some(Because::Asleep) => &mut late.interrupted_by.asleep,
+            Some(Because::Throttled) => &mut late.interrupted_by.throttled,
+            Some(Because::OffProcessor) => &mut late.interrupted_by.unknown,
+            Some(Because::PointToPoint) => &mut late.in_calls.point_to_point,
+            Some(Because::OneSided) => &mut late.in_calls.one_sided,
+            Some(Because::Io) => &mut late.in_calls.io,
+            Some(Because::OtherMpi) => &mut late.in_calls.other_mpi,
+            Some(Because::Tracer) => &mut late.in_calls.tracer,
+            Some(Because::EarlierCall) => &mut late.earlier_call_ns,
+            Some(Because::Computing) => &mut late.computing_ns,
+            Some(Because::OnProcessor) => &mut late.on_processor_ns,
+            None => &mut late.unknown_ns,
+        };
+        *part = ns;
+        late.interrupted_ns = late.interrupted_by.sum();
+        late
+    }
+
     /// The reason with the largest part; `None`: not known.
     pub fn because(&self) -> Option<Because> {
-        let parts = [
-            (self.interrupted_by.largest().map(|(because, _)| because), self.interrupted_ns),
-            (Some(Because::PointToPoint), self.point_to_point_ns),
-            (Some(Because::OtherMpi), self.other_mpi_ns),
-            (Some(Because::EarlierCall), self.earlier_call_ns),
-            (Some(Because::Computing), self.computing_ns),
-            (Some(Because::OnProcessor), self.on_processor_ns),
-            (None, self.unknown_ns),
+        let off = (self.interrupted_by.largest().map(|(because, _)| because), self.interrupted_ns);
+        let others = self.reasons().filter(|(because, _)| because.is_none_or(|because| !because.is_off()));
+        let largest = [off].into_iter().chain(others).max_by(|one, other| one.1.total_cmp(&other.1));
+        largest.and_then(|(because, _)| because)
+    }
+
+    /// The reasons with their times, ns; of `None` it is not known.
+    pub fn reasons(&self) -> impl Iterator<Item = (Option<Because>, f64)> {
+        let rest = [
+            (Because::EarlierCall, self.earlier_call_ns),
+            (Because::Computing, self.computing_ns),
+            (Because::OnProcessor, self.on_processor_ns),
         ];
-        parts.into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).and_then(|(because, _)| because)
+        let known = self.interrupted_by.reasons().into_iter().chain(self.in_calls.reasons()).chain(rest);
+        known.map(|(because, ns)| (Some(because), ns)).chain([(None, self.unknown_ns)])
     }
 
     /// True: ranks that others wait for are late for different reasons, each for a share of it that is worth a word.
@@ -127,21 +164,13 @@ impl Late {
 
     /// The part for this reason, ns; `None`: for one that is not known.
     pub(crate) fn due_to(&self, because: Option<Because>) -> f64 {
-        match because {
-            None => self.unknown_ns,
-            Some(Because::OnProcessor) => self.on_processor_ns,
-            Some(Because::PointToPoint) => self.point_to_point_ns,
-            Some(Because::OtherMpi) => self.other_mpi_ns,
-            Some(Because::EarlierCall) => self.earlier_call_ns,
-            Some(Because::Computing) => self.computing_ns,
-            Some(off) => self.interrupted_by.due_to(off),
-        }
+        self.reasons().find(|(known, _)| *known == because).map_or(0.0, |(_, ns)| ns)
     }
 
     /// The lateness behind this share of the waiting.
     pub(crate) fn scaled(self, share: f64) -> Late {
         let scaled = self.each(self, |ns, _| share * ns);
-        Late { interrupted_by: self.interrupted_by.scaled(share), ..scaled }
+        Late { interrupted_by: self.interrupted_by.scaled(share), in_calls: self.in_calls.scaled(share), ..scaled }
     }
 
     /// Times of both; the reasons and the repetitions stay.
@@ -149,8 +178,6 @@ impl Late {
         Late {
             waiting_ns: of(self.waiting_ns, other.waiting_ns),
             interrupted_ns: of(self.interrupted_ns, other.interrupted_ns),
-            point_to_point_ns: of(self.point_to_point_ns, other.point_to_point_ns),
-            other_mpi_ns: of(self.other_mpi_ns, other.other_mpi_ns),
             earlier_call_ns: of(self.earlier_call_ns, other.earlier_call_ns),
             computing_ns: of(self.computing_ns, other.computing_ns),
             on_processor_ns: of(self.on_processor_ns, other.on_processor_ns),
@@ -164,6 +191,7 @@ impl AddAssign for Late {
     fn add_assign(&mut self, other: Late) {
         *self = self.each(other, |own, other| own + other);
         self.interrupted_by += other.interrupted_by;
+        self.in_calls += other.in_calls;
         self.repetitions += other.repetitions;
     }
 }
@@ -177,7 +205,7 @@ mod tests {
     }
 
     fn gap(worked_ns: f64, off: Off) -> Gap {
-        Gap { off, worked_ns }
+        Gap { off, worked_ns, is_timed: true }
     }
 
     fn wait(ns: f64, left_later_ns: f64) -> Wait {
@@ -189,7 +217,7 @@ mod tests {
         let late = |own: Gap, other: Gap| {
             let ns = own.worked_ns + own.off.sum() - other.worked_ns - other.off.sum();
             let waits = [Wait { other, ..wait(ns, 0.0) }];
-            let late = Late::new(Some(own), Some(Longer::PointToPoint(0.0)), Some(Off::default()), &waits);
+            let late = Late::new(Some(own), Some(Longer::Timed(InCalls::default())), Some(Off::default()), &waits);
             (late.because(), late.interrupted_ns.round(), late.computing_ns.round())
         };
         let asleep = |ns| Off { asleep: ns, ..Off::default() };
@@ -215,7 +243,7 @@ mod tests {
         let before = off_before.map(|ns| gap(0.0, preempted(ns)));
         let late = Late::new(before, other_mpi.map(Longer::OtherMpi), Some(Off::default()), &waits);
         assert_eq!((late.waiting_ns, late.repetitions), (140.0, 1));
-        [late.interrupted_ns, late.other_mpi_ns, late.computing_ns, late.unknown_ns]
+        [late.interrupted_ns, late.in_calls.other_mpi, late.computing_ns, late.unknown_ns]
     }
 
     #[test]
@@ -234,10 +262,22 @@ mod tests {
     #[test]
     fn time_off_the_processor_in_point_to_point_calls_is_told_apart() {
         let waits = [wait(100.0, 0.0)];
-        let longer = Some(Longer::PointToPoint(60.0));
-        let late = Late::new(Some(gap(0.0, preempted(30.0))), longer, Some(Off::default()), &waits);
-        assert_eq!((late.interrupted_ns, late.point_to_point_ns, late.computing_ns), (30.0, 60.0, 10.0));
-        assert_eq!((late.other_mpi_ns, late.because()), (0.0, Some(Because::PointToPoint)));
+        let longer = Some(Longer::Timed(InCalls { point_to_point: 60.0, ..InCalls::default() }));
+        let late = Late::new(Some(gap(10.0, preempted(30.0))), longer, Some(Off::default()), &waits);
+        assert_eq!((late.interrupted_ns, late.in_calls.point_to_point, late.computing_ns), (30.0, 60.0, 10.0));
+        assert_eq!((late.in_calls.other_mpi, late.because()), (0.0, Some(Because::PointToPoint)));
+    }
+
+    /// Both ranks are preempted for 900 of 1000 ns; one of them comes 500 ns after the other one, and computed for 100.
+    #[test]
+    fn a_rank_computes_for_no_longer_than_it_was_on_its_processor() {
+        let both = gap(100.0, preempted(900.0));
+        let waits = [Wait { other: both, ..wait(500.0, 0.0) }];
+        let late = Late::new(Some(both), Some(Longer::Timed(InCalls::default())), Some(Off::default()), &waits);
+        assert_eq!((late.computing_ns, late.interrupted_by), (100.0, preempted(400.0)));
+        let untimed = Gap { is_timed: false, ..both };
+        let late = Late::new(Some(untimed), Some(Longer::Timed(InCalls::default())), Some(Off::default()), &waits);
+        assert_eq!(late.computing_ns, 500.0);
     }
 
     #[test]

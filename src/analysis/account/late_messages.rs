@@ -1,6 +1,6 @@
 //! The time that ranks wait in message calls, by the rank that is late and the call in which others wait for it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mpitrace_statistics::median;
 use mpitrace_trace::clock::Clock;
@@ -11,7 +11,7 @@ use super::{RankAccount, RankPart};
 use crate::messages::off::{OffBetween, outside_of_calls};
 use crate::messages::waits::{chain, within};
 use crate::messages::{MessageWait, Messages};
-use crate::reasons::{Gap, Off};
+use crate::reasons::{Because, Gap, Off};
 
 /// Time that ranks wait in message calls for one that is late.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,6 +35,19 @@ pub struct LateMessages {
     pub chain: Vec<u32>,
 }
 
+impl LateMessages {
+    /// What is left beside the other reasons, ns.
+    fn computing_ns(&self) -> f64 {
+        (self.waiting_ns - self.point_to_point_ns - self.off.sum()).max(0.0)
+    }
+
+    /// The reasons with their times, ns.
+    pub fn reasons(&self) -> Vec<(Option<Because>, f64)> {
+        let own = [(Because::PointToPoint, self.point_to_point_ns), (Because::Computing, self.computing_ns())];
+        own.into_iter().chain(self.off.reasons()).map(|(because, ns)| (Some(because), ns)).collect()
+    }
+}
+
 /// Waiting for a rank, and how long which chains of parts made it late, ns.
 #[derive(Default)]
 struct Sum(LateMessages, HashMap<Vec<usize>, f64>);
@@ -56,7 +69,9 @@ impl Messages {
         let mut numbers: HashMap<(String, Option<CallSite>), usize> = HashMap::new();
         let mut of_operations: HashMap<(usize, u32), usize> = HashMap::new();
         let mut found: HashMap<(usize, usize), Sum> = HashMap::new();
+        let mut waiting: HashMap<u32, HashSet<usize>> = HashMap::new();
         for wait in waits.iter().flatten() {
+            waiting.entry(trace.parts[wait.late].rank()).or_default().insert(wait.part);
             let operation = self.calls[wait.part][wait.call as usize].record.operation;
             let number = *of_operations.entry((wait.part, operation)).or_insert_with(|| {
                 let part = &trace.parts[wait.part];
@@ -94,6 +109,13 @@ impl Messages {
             }
         });
         let mut all: Vec<LateMessages> = all.collect();
+        for rank in ranks {
+            let own = |late: &&LateMessages| late.rank == rank.rank;
+            let ns: f64 = all.iter().filter(own).map(LateMessages::computing_ns).sum();
+            let off = rank.off_beyond_computing(ns, waiting.get(&rank.rank).map_or(0, HashSet::len));
+            let own = all.iter_mut().filter(|late| late.rank == rank.rank && ns > 0.0);
+            own.for_each(|late| late.off += off.scaled(late.computing_ns() / ns));
+        }
         all.sort_by(|one, other| other.waiting_ns.total_cmp(&one.waiting_ns).then(one.rank.cmp(&other.rank)));
         all
     }
@@ -101,13 +123,13 @@ impl Messages {
 
 /// By how much longer than the others, at their rate, a rank was off its processor outside of calls.
 fn longer_off(ranks: &[RankAccount], part: usize) -> Off {
-    let gap = |rank: &RankAccount| Gap { off: rank.off(), worked_ns: rank.parts[RankPart::Computing] };
+    let gap = |rank: &RankAccount| Gap { off: rank.off(), worked_ns: rank.parts[RankPart::Computing], is_timed: true };
     let others = || ranks.iter().enumerate().filter(|(other, _)| *other != part).map(|(_, rank)| gap(rank));
     let usual = |of: fn(&Gap) -> f64| median(&mut others().map(|other| of(&other)).collect::<Vec<_>>()).unwrap_or(0.0);
     let [preempted, asleep, throttled] =
         [usual(|other| other.off.preempted), usual(|other| other.off.asleep), usual(|other| other.off.throttled)];
     let off = Off { preempted, asleep, throttled, unknown: 0.0 };
-    gap(&ranks[part]).off_beyond(Gap { off, worked_ns: usual(|other| other.worked_ns) })
+    gap(&ranks[part]).off_beyond(Gap { off, worked_ns: usual(|other| other.worked_ns), is_timed: true })
 }
 
 /// The time off the processor of a late rank until it came to the call in which another one waits for it, beyond that

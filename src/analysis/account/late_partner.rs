@@ -47,17 +47,48 @@ pub(super) fn late_partners(
     if !is_known || in_calls <= LOOKED_AT * all {
         return Vec::new();
     }
+    let mut sums: HashMap<(usize, usize), (f64, Off)> = HashMap::new();
+    let add = |exchanges: &Exchanges, late: usize, part: usize, ns: f64| {
+        let (sum, off) = sums.entry((late, part)).or_default();
+        let reasons = exchanges.gap(late).off_beyond(exchanges.gap(part));
+        *sum += ns;
+        *off += reasons.to(reasons.sum().min(ns));
+    };
+    if !for_each(trace, clock, operations, partners, ranks, add) {
+        return Vec::new();
+    }
+    for (&(late, part), (ns, _)) in &sums {
+        ranks[part].message_waiting_ns += ns;
+        partner::add_wait(partners, trace, part, late, *ns);
+    }
+    let mut found: Vec<LatePartner> = (0..trace.parts.len()).map(|late| of_part(trace, late, &sums)).collect();
+    found.retain(|one| one.ns > 0.0);
+    for one in &mut found {
+        let waiting = sums.keys().filter(|(late, _)| trace.parts[*late].rank() == one.late).count();
+        let late = ranks.iter().find(|rank| rank.rank == one.late);
+        one.off += late.map_or_else(Off::default, |rank| rank.off_beyond_computing(one.ns - one.off.sum(), waiting));
+    }
+    found.sort_by(|one, other| other.ns.total_cmp(&one.ns));
+    found
+}
+
+/// Goes through the exchanges in which a part waits for one that is late: the late one, the one that waits, and how
+/// long, ns. False: the calls of the ranks have no common order.
+pub(super) fn for_each(
+    trace: &Trace,
+    clock: &Clock,
+    operations: &Operations,
+    partners: &[PartnerAccount],
+    ranks: &[RankAccount],
+    mut each: impl FnMut(&Exchanges, usize, usize, f64),
+) -> bool {
     let errors = clock.errors_ns(trace);
     let mut exchanges = Exchanges::new(trace, partners);
-    let mut sums: HashMap<(usize, usize), (f64, Off)> = HashMap::new();
     let mut add = |exchanges: &Exchanges| {
         for exchange in &exchanges.all {
-            let Some((late, ns)) = exchanges.last(exchange) else { continue };
-            if ns > errors[late] + errors[exchange.part] {
-                let (sum, off) = sums.entry((late, exchange.part)).or_default();
-                let reasons = exchanges.gap(late).off_beyond(exchanges.gap(exchange.part));
-                *sum += ns;
-                *off += reasons.to(reasons.sum().min(ns));
+            let late = exchanges.last(exchange).filter(|(late, ns)| *ns > errors[*late] + errors[exchange.part]);
+            if let Some((late, ns)) = late {
+                each(exchanges, late, exchange.part, ns);
             }
         }
     };
@@ -81,21 +112,14 @@ pub(super) fn late_partners(
         sequences.advance(slot);
     }
     if !sequences.is_at_end() {
-        return Vec::new();
+        return false;
     }
     let end = |(index, part): (usize, &Part)| Some(clock.of_part(index).nanoseconds(part.finalize_enter()?));
     if let Some(ends) = trace.parts.iter().enumerate().map(end).collect::<Option<Vec<f64>>>() {
         exchanges.end(ranks.iter().map(|rank| (rank.parts[RankPart::PointToPoint], rank.off())), &ends);
         add(&exchanges);
     }
-    for (&(late, part), (ns, _)) in &sums {
-        ranks[part].message_waiting_ns += ns;
-        partner::add_wait(partners, trace, part, late, *ns);
-    }
-    let mut found: Vec<LatePartner> = (0..trace.parts.len()).map(|late| of_part(trace, late, &sums)).collect();
-    found.retain(|one| one.ns > 0.0);
-    found.sort_by(|one, other| other.ns.total_cmp(&one.ns));
-    found
+    true
 }
 
 fn of_part(trace: &Trace, late: usize, sums: &HashMap<(usize, usize), (f64, Off)>) -> LatePartner {

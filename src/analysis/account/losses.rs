@@ -6,7 +6,7 @@ use mpitrace_statistics::names::names;
 use serde::Serialize;
 
 use super::late::Late;
-use super::{Account, LatePartner, OperationAccount, RankAccount, RankPart};
+use super::{Account, LateAtFinalize, LatePartner, OperationAccount, RankAccount, RankPart};
 use crate::reasons::{Because, alone};
 
 /// Time that was lost.
@@ -26,6 +26,12 @@ pub struct Loss {
     /// The index in [`Account::late_messages`] of a rank for which others wait in message calls.
     #[serde(skip)]
     pub message: Option<usize>,
+    /// Others wait in MPI_Finalize, of which there is no record.
+    #[serde(skip)]
+    pub at_finalize: bool,
+    /// Of a loss of no single rank: world ranks that it is not of, since they have losses of their own.
+    #[serde(skip)]
+    pub except: Vec<u32>,
     /// All ranks together, ns. Outputs state it in seconds.
     #[serde(skip)]
     pub ns: f64,
@@ -54,6 +60,8 @@ pub enum LossKind {
     Interrupted,
     /// A rank is in point-to-point calls that can wait.
     PointToPoint,
+    /// A rank is in one-sided calls that can wait: for a lock, or for others.
+    OneSided,
     /// The first repetitions communicate for longer than the good ones.
     Warmup,
     /// Outliers communicate for longer than the good ones.
@@ -68,6 +76,7 @@ names!(LossKind {
     LateRank => "late-rank",
     Interrupted => "interrupted",
     PointToPoint => "point-to-point",
+    OneSided => "one-sided",
     Warmup => "warmup",
     Outliers => "outliers",
     Hung => "hung",
@@ -120,26 +129,30 @@ pub(crate) fn all(account: &Account) -> InLists {
         }
         for (&(rank, _), late) in of.ranks.iter().zip(&of.late) {
             let mut late_by = |because, ns| add(single, LossKind::LateRank, Some(rank), because, ns, late.repetitions);
-            late_by(Some(Because::OnProcessor), late.on_processor_ns);
-            late.interrupted_by.reasons().into_iter().for_each(|(because, ns)| late_by(Some(because), ns));
-            late_by(Some(Because::PointToPoint), late.point_to_point_ns);
-            late_by(Some(Because::OtherMpi), late.other_mpi_ns);
-            late_by(Some(Because::EarlierCall), late.earlier_call_ns);
-            late_by(Some(Because::Computing), late.computing_ns);
-            late_by(None, late.unknown_ns);
+            late.reasons().for_each(|(because, ns)| late_by(because, ns));
         }
         for &(rank, parts) in &of.ranks {
             for (because, ns) in parts.interrupted_by.reasons() {
                 add(Listed::Both, LossKind::Interrupted, Some(rank), Some(because), ns, of.repetitions);
             }
         }
-        add(Listed::Both, LossKind::Warmup, None, None, of.warmup.ns, of.warmup.repetitions);
+        // The first call on a file makes it, or finds it for the first time: another act than the later ones.
+        if !of.is_io {
+            add(Listed::Both, LossKind::Warmup, None, None, of.warmup.ns, of.warmup.repetitions);
+        }
         add(Listed::Both, LossKind::Outliers, None, None, of.outliers.ns, of.outliers.repetitions);
         add(Listed::Both, LossKind::Tracer, None, None, of.sum().perturbed, of.repetitions);
     }
     late_in_messages(account, &mut made);
     late_partners(account, &mut made);
-    for part in [RankPart::PointToPoint, RankPart::Preempted, RankPart::Asleep, RankPart::Throttled] {
+    if let Some(LateAtFinalize { rank, late, .. }) = &account.late_at_finalize {
+        made.extend(late.reasons().map(|(because, ns)| {
+            let loss = Loss { rank: Some(*rank), because, at_finalize: true, ns, repetitions: 1, ..Loss::default() };
+            (loss, Listed::Both)
+        }));
+    }
+    for part in [RankPart::PointToPoint, RankPart::OneSided, RankPart::Preempted, RankPart::Asleep, RankPart::Throttled]
+    {
         outside(account, part, &mut made);
     }
     let hung: Vec<f64> = account.ranks.iter().map(|rank| rank.parts[RankPart::Hung]).collect();
@@ -199,6 +212,7 @@ fn outside(account: &Account, part: RankPart, made: &mut InLists) {
         RankPart::Preempted => (LossKind::Interrupted, Some(Because::Preempted)),
         RankPart::Asleep => (LossKind::Interrupted, Some(Because::Asleep)),
         RankPart::Throttled => (LossKind::Interrupted, Some(Because::Throttled)),
+        RankPart::OneSided => (LossKind::OneSided, None),
         _ => (LossKind::PointToPoint, None),
     };
     let partner = |rank: Option<u32>| account.partner(rank?).filter(|_| kind == LossKind::PointToPoint);
@@ -216,7 +230,10 @@ fn outside(account: &Account, part: RankPart, made: &mut InLists) {
     let left: Vec<f64> = account.ranks.iter().zip(&times).map(without_line).collect();
     let is_one = alone(&left).is_some();
     if !is_one {
-        made.push((loss(None, left.iter().sum()), Listed::InTurns));
+        let with_line =
+            account.ranks.iter().zip(&times).zip(&left).filter(|((_, ns), left)| **ns > 0.0 && **left == 0.0);
+        let except = with_line.map(|((rank, _), _)| rank.rank).collect();
+        made.push((Loss { except, ..loss(None, left.iter().sum()) }, Listed::InTurns));
     }
     for ((rank, ns), left) in account.ranks.iter().zip(times).zip(left) {
         let listed = if is_one && left > 0.0 { Listed::Both } else { Listed::Single };

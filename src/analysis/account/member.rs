@@ -6,7 +6,7 @@ use mpitrace_trace::operations::Operation;
 use mpitrace_trace::reader::{Column, Cursor, Part, Trace};
 
 use super::parts::OffProcessor;
-use crate::reasons::{Gap, Off};
+use crate::reasons::{Gap, InCalls, Off};
 
 /// The counter of time in calls that are not recorded.
 const OTHER_MPI: &str = "p2p-time";
@@ -27,6 +27,8 @@ pub(crate) struct Member<'a> {
     /// For each call the ticks in point-to-point calls that can wait since the thread's call before; `None`: they were
     /// not timed, and in it: there were none.
     point_to_point: Option<Option<Column<'a>>>,
+    /// Where other calls that can wait have their time.
+    elsewhere: Option<Column<'a>>,
     /// No difference between its times and another rank's is known better, ns.
     pub error_ns: f64,
 }
@@ -84,8 +86,9 @@ impl<'a> Member<'a> {
         let is_time = |entry: &&CounterEntry| part.text(entry.name).as_deref() == Some(OTHER_MPI);
         let other_mpi = part.counters().iter().find(is_time).and_then(|entry| part.counter_column(entry));
         let point_to_point = part.waits_are_stamped().then(|| part.recorded(&recorded::P2P));
+        let elsewhere = part.recorded(&recorded::ELSEWHERE);
         let error_ns = clock.largest_error_ns(part);
-        Member { index, place, part, clock, requests, other_mpi, point_to_point, error_ns }
+        Member { index, place, part, clock, requests, other_mpi, point_to_point, elsewhere, error_ns }
     }
 
     /// The members of an operation, in the order of its parts.
@@ -289,13 +292,27 @@ impl<'a> Member<'a> {
         }
         let left = self.previous_exit(record, records);
         let between = left.map_or(0.0, |left| self.clock.nanoseconds(records.times(record).0) - left);
-        let in_calls = self.point_to_point_before(record).unwrap_or(0.0);
-        Some(Gap { off, worked_ns: (between - in_calls - off.sum()).max(0.0) })
+        let in_calls = self.in_calls_before(record).map_or(0.0, |calls| calls.sum());
+        let worked_ns = (between - in_calls - off.sum()).max(0.0);
+        Some(Gap { off, worked_ns, is_timed: left.is_some() })
     }
 
     /// Time in point-to-point calls that can wait, since the thread's kept call before, ns; `None`: not timed.
     pub fn point_to_point_before(&self, record: u32) -> Option<f64> {
         Some(self.point_to_point?.map_or(0.0, |column| self.clock.ticks_ns(column.get(record as usize))))
+    }
+
+    /// Time in calls that can wait, since the thread's kept call before, by kind; `None`: not timed.
+    pub fn in_calls_before(&self, record: u32) -> Option<InCalls> {
+        let point_to_point = self.point_to_point_before(record)?;
+        let (ticks, class) = elsewhere::of(self.elsewhere.map_or(0, |column| column.get(record as usize)));
+        let mut calls = InCalls { point_to_point, ..InCalls::default() };
+        *match class {
+            wait_class::ONE_SIDED => &mut calls.one_sided,
+            wait_class::IO => &mut calls.io,
+            _ => &mut calls.other_mpi,
+        } = self.clock.ticks_ns(ticks);
+        Some(calls)
     }
 
     /// Time in point-to-point and other MPI calls that are not recorded, since the thread's kept call before, ns;

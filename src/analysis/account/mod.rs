@@ -11,10 +11,15 @@ mod ending;
 mod ending_tests;
 mod estimate;
 pub(crate) mod exchanges;
+#[cfg(test)]
+mod finalize_tests;
+pub(crate) mod imbalance;
 mod late;
+mod late_at_finalize;
 mod late_messages;
 mod late_partner;
 mod losses;
+mod meeting;
 pub(crate) mod member;
 mod open_call;
 pub(crate) mod operation;
@@ -33,7 +38,9 @@ pub(crate) mod walk;
 pub use calls::{CallAccount, CallAccounts, Spent, for_each_call};
 pub use ending::{HowEnded, Hung, RankEnd};
 pub use estimate::Estimate;
+pub use imbalance::holds_through;
 pub use late::Late;
+pub use late_at_finalize::LateAtFinalize;
 pub use late_messages::LateMessages;
 pub use late_partner::LatePartner;
 pub(crate) use losses::all as all_losses;
@@ -53,11 +60,13 @@ use mpitrace_trace::partners::Partners;
 use mpitrace_trace::reader::Trace;
 
 use crate::messages::{MessageWait, Messages};
-pub use crate::reasons::{ALONE, Because, Off, alone};
+pub use crate::reasons::{ALONE, Because, InCalls, Off, alone};
+use meeting::Meeting;
 
 /// The accounts of the ranks alone, whose waiting in calls is not looked at. `knot`: see [`Account::with_knot`].
 pub fn ranks(trace: &Trace, clock: &Clock, operations: &Operations, knot: &[u32]) -> Vec<RankAccount> {
-    rank::accounts(trace, clock, operations, &[], knot)
+    let met = [Meeting::at_init, Meeting::at_finalize].map(|meeting| meeting(trace, clock));
+    rank::accounts(trace, clock, operations, &[], met.each_ref().map(Option::as_ref), knot)
 }
 
 /// Results on which an account stands, and which are made once.
@@ -84,6 +93,8 @@ pub struct Account {
     pub late_messages: Vec<LateMessages>,
     /// Where they were not: ranks that come later than others, which are in point-to-point calls meanwhile.
     pub late_partners: Vec<LatePartner>,
+    /// The rank that others wait for in MPI_Finalize; `None`: no rank, or not known.
+    pub late_at_finalize: Option<LateAtFinalize>,
     /// The ranks that were the cause that the job did not go on, since whose last movement ranks hung; empty: all.
     pub knot: Vec<u32>,
     /// The time in calls for which no repetition that is kept stands, where a sample is, ns.
@@ -132,7 +143,10 @@ impl Account {
         made: &Made,
     ) -> Account {
         let &Made { messages, waits, knot, .. } = made;
-        let mut ranks = rank::accounts(trace, clock, operations, &accounts, knot);
+        let met = [Meeting::at_init, Meeting::at_finalize].map(|meeting| meeting(trace, clock));
+        let [at_init, at_finalize] = met.each_ref().map(Option::as_ref);
+        let mut ranks = rank::accounts(trace, clock, operations, &accounts, [at_init, at_finalize], knot);
+        let late_at_finalize = at_finalize.and_then(|meeting| LateAtFinalize::new(trace, clock, meeting, &ranks));
         let late_messages = messages.late_ranks(trace, clock, waits, &ranks);
         ranks
             .iter_mut()
@@ -145,13 +159,26 @@ impl Account {
         let unseen = operations.unseen.iter().enumerate();
         let unseen_ns = unseen.map(|(part, &ticks)| clock.of_part(part).ticks_ns(ticks as u64)).sum();
         let knot = knot.to_vec();
-        Account { ranks, operations: accounts, partners, late_messages, late_partners, knot, unseen_ns }
+        Account {
+            ranks,
+            operations: accounts,
+            partners,
+            late_messages,
+            late_partners,
+            late_at_finalize,
+            knot,
+            unseen_ns,
+        }
     }
 
-    /// All calls of all ranks together.
+    /// All calls of all ranks together; of those on files the waiting alone: the rest is [`RankPart::Io`].
     pub fn sum(&self) -> Parts {
         let mut sum = Parts::default();
-        self.operations.iter().for_each(|operation| sum += operation.sum());
+        let of = |operation: &OperationAccount| {
+            let parts = operation.sum();
+            if operation.is_io { parts.without_communication() } else { parts }
+        };
+        self.operations.iter().for_each(|operation| sum += of(operation));
         sum
     }
 
@@ -168,9 +195,20 @@ impl Account {
         self.ranks.iter().map(|rank| rank.wall_ns).sum()
     }
 
-    /// The time between `MPI_Init` and `MPI_Finalize` of all ranks together, without the tracer's own part, ns.
+    /// The time from the return of `MPI_Init` to the last rank's entry into `MPI_Finalize` of all ranks together,
+    /// without the tracer's own part, ns.
     pub fn running_ns(&self) -> f64 {
         self.ranks.iter().map(|rank| rank.parts.running()).sum()
+    }
+
+    /// The time off the processor between MPI_Init and MPI_Finalize, in calls and outside of them, of all ranks
+    /// together; `None`: not known of all.
+    pub fn off_processor(&self) -> Option<Off> {
+        let mut sum = Off::default();
+        for rank in &self.ranks {
+            sum += rank.off_processor?;
+        }
+        Some(sum)
     }
 
     /// For how long the ranks hung when they were ended, together.

@@ -20,6 +20,8 @@ use super::walk::Walk;
 pub struct OperationAccount {
     /// Complete repetitions. Where they are a sample, the times below are those of all calls that they stand for.
     pub repetitions: usize,
+    /// True: collective calls on files, whose time beside waiting is input and output.
+    pub is_io: bool,
     /// How far the waiting in all calls is known; `None`: the complete repetitions are no sample.
     pub estimate: Option<Estimate>,
     /// For each rank that takes part: its world rank, and its calls together; by their ranks in the communicator.
@@ -110,6 +112,7 @@ impl OperationAccount {
             parallel::map(parallel::pieces(rows.len()), |piece| Piece::new(&walk, &rows, piece, is_usual, apart));
         let mut account = OperationAccount {
             repetitions: rows.len(),
+            is_io: operation.key.function.starts_with("MPI_File_"),
             ranks: members.iter().map(|member| (trace.parts[member.index].rank(), Parts::default())).collect(),
             beside: vec![Parts::default(); members.len()],
             late: vec![Late::default(); members.len()],
@@ -179,6 +182,12 @@ impl OperationAccount {
             excess.ns += beyond;
             excess.repetitions += 1;
         }
+    }
+
+    /// The time in file calls beside waiting of the thread that called MPI_Init, by world rank, ns.
+    pub(super) fn io_ns(&self) -> impl Iterator<Item = (u32, f64)> {
+        let ranks = self.ranks.iter().zip(&self.beside).filter(|_| self.is_io);
+        ranks.map(|(&(rank, parts), beside)| (rank, parts.communication - beside.communication))
     }
 
     /// All ranks together.

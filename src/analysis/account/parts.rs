@@ -124,6 +124,11 @@ impl Parts {
         }
     }
 
+    /// These without their communication.
+    pub(super) fn without_communication(self) -> Parts {
+        Parts { run_time: self.run_time - self.communication, communication: 0.0, unsplit: 0.0, ..self }
+    }
+
     /// The most that can have been off the processor, ns; `None`: it is not known of all calls.
     pub fn known_most(&self) -> Option<f64> {
         (self.untimed == 0.0).then_some(self.interrupted_most)

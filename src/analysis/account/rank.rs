@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, interruption_flags, off_place, state, wait_class};
+use mpitrace_format::layout::{
+    InterruptionEntry, OPERATION_MASK, OperationEntry, interruption_flags, off_place, state, wait_class,
+};
 use mpitrace_statistics::parallel;
 use mpitrace_trace::clock::{Clock, RankClock};
 use mpitrace_trace::operations::Operations;
@@ -10,6 +12,7 @@ use mpitrace_trace::reader::{Part, Trace};
 
 use super::OperationAccount;
 use super::ending::{self, HowEnded, Hung, RankEnd};
+use super::meeting::{Meeting, Met, Wait};
 use super::open_call::{OpenCall, open_calls};
 use super::parts::Parts;
 use super::rank_parts::{CALLS, RankPart, RankParts};
@@ -34,6 +37,9 @@ pub struct RankAccount {
     /// The part of [`RankPart::PointToPoint`] that is waiting for other ranks, ns, where message calls were recorded;
     /// else the time in these calls while another rank was late ([`super::LatePartner`]).
     pub message_waiting_ns: f64,
+    /// The time of the same thread off its processor between MPI_Init and MPI_Finalize, in calls and outside of them;
+    /// `None`: not known.
+    pub off_processor: Option<Off>,
     /// True if calls that can wait were timed, beside collectives.
     pub is_timed: bool,
     /// True if the thread's processor time is known: without it all outside of the calls is [`RankPart::Other`].
@@ -48,10 +54,19 @@ impl RankAccount {
         Off { preempted, asleep, throttled, unknown: 0.0 }
     }
 
+    /// The part of a time for which others wait, and of which no other reason is known, that the rank cannot have
+    /// computed: each of `waiting` ranks waits for the same time. It was off its processor then, for the reasons of its
+    /// whole run.
+    pub(crate) fn off_beyond_computing(&self, ns: f64, waiting: usize) -> Off {
+        let computed = self.parts[RankPart::Computing] * waiting as f64;
+        if self.is_divided { self.off().to((ns - computed).max(0.0)) } else { Off::default() }
+    }
+
     /// Between MPI_Init and MPI_Finalize and outside of MPI calls, ns.
     pub fn useful_ns(&self) -> f64 {
         self.wall_ns
-            - self.parts.sum_of(&[RankPart::Init, RankPart::Finalize, RankPart::Hung, RankPart::Tracer])
+            - self.parts.sum_of(&RankPart::IN_INIT_AND_FINALIZE)
+            - self.parts.sum_of(&[RankPart::Hung, RankPart::Tracer])
             - self.parts.sum_of(&RankPart::MPI)
     }
 }
@@ -62,7 +77,9 @@ struct Thread {
     /// In MPI calls that can wait ([`CALLS`]).
     calls: [f64; 4],
     init: f64,
+    waiting_init: f64,
     finalize: f64,
+    waiting_finalize: f64,
     /// In the tracer, and of that between MPI_Init and MPI_Finalize.
     tracer: f64,
     between: f64,
@@ -73,15 +90,16 @@ struct Thread {
 }
 
 impl Thread {
-    fn new(part: &Part, clock: &RankClock) -> Thread {
+    fn new(part: &Part, clock: &RankClock, met: Met) -> Thread {
         let ns = |ticks: u64| clock.ticks_ns(ticks);
         let mut thread = Thread::default();
         let times = part.rank_times();
-        thread.init = ns(times.init_library);
-        thread.tracer = ns(times.init.saturating_sub(times.init_library));
+        let begun = met.init.divide(ns(times.init), ns(times.init_library));
+        (thread.waiting_init, thread.init, thread.tracer) = (begun.waiting, begun.library, begun.tracer);
         if let Some(times) = part.finalize_times() {
-            thread.finalize = ns(times.library);
-            thread.tracer += ns(times.whole - times.library);
+            let ended = met.finalize.divide(ns(times.whole), ns(times.library));
+            (thread.waiting_finalize, thread.finalize) = (ended.waiting, ended.library);
+            thread.tracer += ended.tracer;
         }
         match part.init_thread() {
             Some((_, times)) => {
@@ -119,7 +137,8 @@ impl Thread {
         let [in_collectives, in_calls, outside] = self.off;
         // What it ran in these calls and in the tracer.
         let in_calls = parts.sum() - in_collectives.sum() - in_calls.sum() + self.between;
-        (parts[RankPart::Init], parts[RankPart::Finalize]) = (self.init, self.finalize);
+        (parts[RankPart::Init], parts[RankPart::WaitingInit]) = (self.init, self.waiting_init);
+        (parts[RankPart::Finalize], parts[RankPart::WaitingFinalize]) = (self.finalize, self.waiting_finalize);
         // The tracer was off its processor for what would exceed the processor time: that is among the time outside.
         let ran = self.on_processor.map_or(0.0, |ns| ns - in_calls);
         parts[RankPart::Tracer] = self.tracer - (-ran).clamp(0.0, self.between);
@@ -138,20 +157,33 @@ pub(super) fn accounts(
     clock: &Clock,
     operations: &Operations,
     accounts: &[OperationAccount],
+    [at_init, at_finalize]: [Option<&Meeting>; 2],
     knot: &[u32],
 ) -> Vec<RankAccount> {
     let mut complete: HashMap<u32, Parts> = HashMap::new();
     for (&(rank, parts), &beside) in accounts.iter().flat_map(|of| of.ranks.iter().zip(&of.beside)) {
         *complete.entry(rank).or_default() += parts.without(beside);
     }
+    let mut io: HashMap<u32, f64> = HashMap::new();
+    accounts.iter().flat_map(OperationAccount::io_ns).for_each(|(rank, ns)| *io.entry(rank).or_default() += ns);
     let parts = trace.parts.iter().enumerate().map(|(index, part)| (part, clock.of_part(index)));
     let ends = parallel::map(parts.clone().collect(), |(part, clock)| RankEnd::new(part, clock));
     let hung = ending::hung(trace, clock, &ends, knot);
     let open = open_calls(trace, operations);
-    let known = ends.into_iter().zip(hung).zip(open);
-    parallel::map(parts.zip(known).collect(), |((part, clock), ((end, hung), open))| {
+    // On one node the ranks meet behind the library's own work, else before it.
+    let is_library_first = clock.domains.len() < 2;
+    let met = |index: usize| Met {
+        init: Wait { ns: at_init.map_or(0.0, |meeting| meeting.wait(index)), is_library_first: true },
+        finalize: Wait { ns: at_finalize.map_or(0.0, |meeting| meeting.wait(index)), is_library_first },
+    };
+    let known = ends.into_iter().zip(hung).zip(open).enumerate();
+    parallel::map(parts.zip(known).collect(), |((part, clock), (index, ((end, hung), open)))| {
         let complete = complete.get(&part.rank()).copied().unwrap_or_default();
-        account(part, clock, complete, Ending { end, hung, open })
+        let mut account = self::account(part, clock, complete, met(index), Ending { end, hung, open });
+        let io = io.get(&part.rank()).copied().unwrap_or(0.0).min(account.parts[RankPart::Communication]);
+        account.parts[RankPart::Communication] -= io;
+        account.parts[RankPart::Io] += io;
+        account
     })
 }
 
@@ -199,14 +231,14 @@ impl Ending {
     }
 }
 
-fn account(part: &Part, clock: &RankClock, complete: Parts, mut ending: Ending) -> RankAccount {
+fn account(part: &Part, clock: &RankClock, complete: Parts, met: Met, mut ending: Ending) -> RankAccount {
     let mut wall_ns = ending.end.at_ns;
     let init_thread = part.main_thread();
     let not_kept = not_kept(part);
     let in_collectives = |thread| clock.ticks_ns(in_collectives(part, thread) + not_kept).min(wall_ns);
     let mut collectives_ns = in_collectives(None);
     let of_thread = if part.threads().len() < 2 { collectives_ns } else { in_collectives(Some(init_thread)) };
-    let thread = Thread::new(part, clock);
+    let thread = Thread::new(part, clock, met);
     let mut parts = thread.divide(wall_ns, of_thread, complete);
     ending.add_to(&mut parts, part, clock, &mut wall_ns);
     collectives_ns += parts.sum_of(&RankPart::COLLECTIVES) - of_thread;
@@ -218,9 +250,23 @@ fn account(part: &Part, clock: &RankClock, complete: Parts, mut ending: Ending) 
         hung: ending.hung,
         message_waiting_ns: 0.0,
         parts,
+        off_processor: off_processor(part),
         is_timed: part.waits_are_stamped(),
         is_divided: thread.on_processor.is_some(),
     }
+}
+
+/// See [`RankAccount::off_processor`].
+fn off_processor(part: &Part) -> Option<Off> {
+    let (thread, times) = part.init_thread()?;
+    let is_watched = part.thread_runs().iter().any(|run| !run.is_beside && run.is_watched);
+    let untimed = |entry: &InterruptionEntry| entry.thread == thread && entry.flags & interruption_flags::TIMED == 0;
+    if !is_watched || part.interruptions().iter().any(untimed) {
+        return None;
+    }
+    let mut sum = Off::default();
+    times.off_ns.into_iter().for_each(|ns| sum += Off::of_reasons(ns));
+    Some(sum)
 }
 
 /// Ticks of the collective calls that were not kept.
@@ -321,8 +367,10 @@ mod tests {
     fn computing_is_what_the_thread_ran_outside_of_calls() {
         let thread = Thread {
             calls: [200.0, 0.0, 0.0, 10.0],
-            init: 60.0,
-            finalize: 40.0,
+            init: 50.0,
+            waiting_init: 10.0,
+            finalize: 15.0,
+            waiting_finalize: 25.0,
             tracer: 20.0,
             between: 10.0,
             on_processor: Some(500.0),
@@ -351,6 +399,15 @@ mod tests {
         assert_eq!(found, [2.0, 8.0, 0.0]);
     }
 
+    /// Two ranks wait for one that computes for 30 ns of its run, and sleeps for 200.
+    #[test]
+    fn a_sleep_is_never_computing() {
+        let mut rank = RankAccount { is_divided: true, ..RankAccount::default() };
+        (rank.parts[RankPart::Computing], rank.parts[RankPart::Asleep]) = (30.0, 200.0);
+        assert_eq!(rank.off_beyond_computing(260.0, 2), Off { asleep: 200.0, ..Off::default() });
+        assert_eq!(rank.off_beyond_computing(60.0, 2), Off::default());
+    }
+
     proptest! {
         #[test]
         fn the_parts_add_up_to_the_time_of_the_rank(
@@ -361,7 +418,8 @@ mod tests {
             let [init, finalize, tracer, between] = own;
             let off = outside.map(off);
             let between = between.min(tracer);
-            let thread = Thread { calls, init, finalize, tracer, between, on_processor: processor, off };
+            let own = Thread { init, finalize, tracer, between, ..Thread::default() };
+            let thread = Thread { calls, on_processor: processor, off, ..own };
             let [waiting, interrupted, perturbed, communication] = complete;
             let run_time = complete.iter().sum();
             let complete = Parts { run_time, waiting, interrupted, perturbed, communication, ..Parts::default() };

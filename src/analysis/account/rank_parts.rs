@@ -24,20 +24,24 @@ pub enum RankPart {
     Interrupted,
     /// In collective calls: delayed by the tracer.
     Perturbed,
-    /// In collective calls: the rest.
+    /// In collective calls but those on files: the rest.
     Communication,
     /// In point-to-point calls that can wait.
     PointToPoint,
     /// In one-sided calls that can wait.
     OneSided,
-    /// In calls of single ranks on files.
+    /// In calls on files, but for the waiting in collective ones.
     Io,
     /// In other MPI calls that can wait.
     OtherMpi,
-    /// In MPI_Init.
+    /// In MPI_Init, but for the waiting below.
     Init,
-    /// In MPI_Finalize.
+    /// In MPI_Init until the last rank has entered it.
+    WaitingInit,
+    /// In MPI_Finalize, but for the waiting below.
     Finalize,
+    /// In MPI_Finalize until the last rank has entered it.
+    WaitingFinalize,
     /// Since the last movement of any rank of the job, or of the ranks that a verdict names, until the rank was ended:
     /// in a call of MPI or outside.
     Hung,
@@ -62,7 +66,9 @@ names!(RankPart {
     Io => "io",
     OtherMpi => "other_mpi",
     Init => "init",
+    WaitingInit => "waiting_init",
     Finalize => "finalize",
+    WaitingFinalize => "waiting_finalize",
     Hung => "hung",
     Tracer => "tracer",
     Other => "other",
@@ -76,6 +82,9 @@ impl RankPart {
         [RankPart::Waiting, RankPart::Interrupted, RankPart::Perturbed, RankPart::Communication];
     /// The parts off the processor. While a rank waits in a call it may yield its processor, so this is the least.
     pub const OFF: [RankPart; 4] = [RankPart::Preempted, RankPart::Asleep, RankPart::Throttled, RankPart::Interrupted];
+    /// The parts in MPI_Init and MPI_Finalize.
+    pub const IN_INIT_AND_FINALIZE: [RankPart; 4] =
+        [RankPart::Init, RankPart::WaitingInit, RankPart::Finalize, RankPart::WaitingFinalize];
     /// The parts in MPI, between MPI_Init and MPI_Finalize.
     pub const MPI: [RankPart; 8] = [
         RankPart::Waiting,
@@ -89,8 +98,8 @@ impl RankPart {
     ];
 }
 
-/// The parts outside of the time between MPI_Init and MPI_Finalize, and the tracer's own.
-const BESIDE: [RankPart; 3] = [RankPart::Init, RankPart::Finalize, RankPart::Tracer];
+/// The parts before the return of MPI_Init, behind the last rank's entry into MPI_Finalize, and the tracer's own.
+const BESIDE: [RankPart; 4] = [RankPart::Init, RankPart::WaitingInit, RankPart::Finalize, RankPart::Tracer];
 
 /// The parts in calls that can wait, beside collectives.
 pub(super) const CALLS: [(usize, RankPart); 4] = [
@@ -102,7 +111,7 @@ pub(super) const CALLS: [(usize, RankPart); 4] = [
 
 /// The time of a rank, or of several, in its parts, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct RankParts([f64; 17]);
+pub struct RankParts([f64; 19]);
 
 impl RankParts {
     /// Some of them together, ns.
@@ -110,7 +119,8 @@ impl RankParts {
         parts.iter().map(|&part| self[part]).sum()
     }
 
-    /// The time between MPI_Init and MPI_Finalize without the tracer's own part, ns.
+    /// The time between MPI_Init and the last rank's entry into MPI_Finalize, without the tracer's own part, ns. A rank
+    /// that waits for others in MPI_Finalize does so while the program still runs.
     pub fn running(&self) -> f64 {
         (self.sum() - self.sum_of(&BESIDE)).max(0.0)
     }

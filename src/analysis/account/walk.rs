@@ -13,7 +13,7 @@ use super::late::{Late, Longer, Wait};
 use super::member::{Call, Member, Records, members};
 use super::parts::{OffProcessor, Parts};
 use super::waits::Order;
-use crate::reasons::{Gap, Off};
+use crate::reasons::{Gap, InCalls, Off};
 
 /// Which ranks take part in an operation, and which wait for which.
 pub(crate) struct Walk<'a> {
@@ -282,12 +282,12 @@ fn longer_in_calls<'m, 'a: 'm>(
     record: u32,
     others: impl Iterator<Item = (&'m Member<'a>, u32)> + Clone,
 ) -> Option<Longer> {
-    let excess = |before: fn(&Member, u32) -> Option<f64>| -> Option<f64> {
-        let own = before(late, record)?;
-        let mut others: Vec<f64> =
-            others.clone().map(|(member, record)| before(member, record)).collect::<Option<_>>()?;
-        Some((own - median(&mut others)?).max(0.0))
-    };
-    let point_to_point = excess(|member, record| member.point_to_point_before(record)).map(Longer::PointToPoint);
-    point_to_point.or_else(|| excess(|member, record| member.other_mpi_before(record)).map(Longer::OtherMpi))
+    let own = late.in_calls_before(record);
+    let usual = others.clone().map(|(member, record)| member.in_calls_before(record)).collect::<Option<Vec<InCalls>>>();
+    if let Some((own, others)) = own.zip(usual) {
+        return Some(Longer::Timed(own.beyond_median(&others)));
+    }
+    let own = late.other_mpi_before(record)?;
+    let mut others: Vec<f64> = others.map(|(member, record)| member.other_mpi_before(record)).collect::<Option<_>>()?;
+    Some(Longer::OtherMpi((own - median(&mut others)?).max(0.0)))
 }

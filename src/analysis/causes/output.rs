@@ -52,9 +52,12 @@ impl Serialize for GroupTime {
 /// The reasons but the time off the processor.
 impl Serialize for Late {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(6))?;
-        map.serialize_entry("point_to_point_s", &(self.point_to_point_ns / NS))?;
-        map.serialize_entry("other_mpi_s", &(self.other_mpi_ns / NS))?;
+        let mut map = serializer.serialize_map(Some(9))?;
+        map.serialize_entry("point_to_point_s", &(self.in_calls.point_to_point / NS))?;
+        map.serialize_entry("one_sided_s", &(self.in_calls.one_sided / NS))?;
+        map.serialize_entry("io_s", &(self.in_calls.io / NS))?;
+        map.serialize_entry("other_mpi_s", &(self.in_calls.other_mpi / NS))?;
+        map.serialize_entry("tracer_s", &(self.in_calls.tracer / NS))?;
         map.serialize_entry("earlier_call_s", &(self.earlier_call_ns / NS))?;
         map.serialize_entry("computing_s", &(self.computing_ns / NS))?;
         map.serialize_entry("on_processor_s", &(self.on_processor_ns / NS))?;

@@ -3,7 +3,8 @@
 //!
 //! A rank is useful outside of MPI. Of ranks that take T and are useful for u each: parallel efficiency = mean(u) / T =
 //! load balance x communication efficiency, load balance = mean(u) / max(u), communication efficiency = max(u) / T. The
-//! run is that from the exit of MPI_Init to the entry of MPI_Finalize, as TALP has it.
+//! run is that from the exit of MPI_Init to the entry of MPI_Finalize, as TALP has it: to that of the last
+//! rank, and without the tracer's own time.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +47,7 @@ struct Time {
 /// The efficiencies of the time between MPI_Init and MPI_Finalize. `None`: it has no length, or no rank is useful.
 pub fn whole_run(account: &Account) -> Option<Efficiency> {
     let times = account.ranks.iter().map(|rank| {
-        let whole = rank.wall_ns - rank.parts.sum_of(&[RankPart::Init, RankPart::Finalize, RankPart::Hung]);
+        let whole = rank.parts.running() - rank.parts[RankPart::Hung];
         Time { whole, useful: rank.useful_ns() }
     });
     efficiency(times)

@@ -25,7 +25,8 @@ pub(crate) struct OffBetween {
 impl OffBetween {
     /// The time between the calls.
     pub fn gap(&self) -> Gap {
-        Gap { off: self.off, worked_ns: (self.until - self.from - self.off.sum()).max(0.0) }
+        let worked_ns = (self.until - self.from - self.off.sum()).max(0.0);
+        Gap { off: self.off, worked_ns, is_timed: true }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ops::AddAssign;
 
 use mpitrace_format::layout::{InterruptionEntry, off_reason};
+use mpitrace_statistics::median;
 use serde::{Serialize, Serializer};
 
 /// Why a rank is late.
@@ -20,8 +21,15 @@ pub enum Because {
     OffProcessor,
     /// It was longer than the others in point-to-point calls that can wait.
     PointToPoint,
-    /// It was longer than the others in point-to-point and other MPI calls that are not recorded.
+    /// It was longer than the others in one-sided calls that can wait.
+    OneSided,
+    /// It was longer than the others in calls on files.
+    Io,
+    /// It was longer than the others in other MPI calls that are not recorded; where these are not told apart, also in
+    /// those above.
     OtherMpi,
+    /// The tracer worked for longer than that of the others.
+    Tracer,
     /// It left its recorded call before later than the others left theirs, and was on its processor.
     EarlierCall,
     /// It was on its processor, and in none of these calls.
@@ -108,6 +116,80 @@ impl Off {
     }
 }
 
+/// Time of a rank between two of its recorded calls: in MPI calls that can wait, by kind, and in the tracer; ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct InCalls {
+    /// In point-to-point calls.
+    pub point_to_point: f64,
+    /// In one-sided calls.
+    pub one_sided: f64,
+    /// In calls on files.
+    pub io: f64,
+    /// In others.
+    pub other_mpi: f64,
+    /// In the tracer.
+    pub tracer: f64,
+}
+
+impl InCalls {
+    /// All together.
+    pub fn sum(&self) -> f64 {
+        self.reasons().iter().map(|(_, ns)| ns).sum()
+    }
+
+    /// The kinds with their times.
+    pub fn reasons(&self) -> [(Because, f64); 5] {
+        [
+            (Because::PointToPoint, self.point_to_point),
+            (Because::OneSided, self.one_sided),
+            (Because::Io, self.io),
+            (Because::OtherMpi, self.other_mpi),
+            (Because::Tracer, self.tracer),
+        ]
+    }
+
+    /// The kinds of a time of this length, in the same shares.
+    pub(crate) fn to(self, ns: f64) -> InCalls {
+        let sum = self.sum();
+        self.scaled(if sum > 0.0 { ns / sum } else { 0.0 })
+    }
+
+    /// By how much they are longer than the median of others.
+    pub(crate) fn beyond_median(self, others: &[InCalls]) -> InCalls {
+        let beyond = |of: fn(&InCalls) -> f64| match of(&self) {
+            0.0 => 0.0,
+            own => (own - median(&mut others.iter().map(of).collect::<Vec<f64>>()).unwrap_or(0.0)).max(0.0),
+        };
+        InCalls {
+            point_to_point: beyond(|calls| calls.point_to_point),
+            one_sided: beyond(|calls| calls.one_sided),
+            io: beyond(|calls| calls.io),
+            other_mpi: beyond(|calls| calls.other_mpi),
+            tracer: beyond(|calls| calls.tracer),
+        }
+    }
+
+    pub(crate) fn scaled(self, share: f64) -> InCalls {
+        self.each(self, |ns, _| share * ns)
+    }
+
+    pub(crate) fn each(self, other: InCalls, of: impl Fn(f64, f64) -> f64) -> InCalls {
+        InCalls {
+            point_to_point: of(self.point_to_point, other.point_to_point),
+            one_sided: of(self.one_sided, other.one_sided),
+            io: of(self.io, other.io),
+            other_mpi: of(self.other_mpi, other.other_mpi),
+            tracer: of(self.tracer, other.tracer),
+        }
+    }
+}
+
+impl AddAssign for InCalls {
+    fn add_assign(&mut self, other: InCalls) {
+        *self = self.each(other, |own, other| own + other);
+    }
+}
+
 /// A rank's time between two of its calls, outside of calls that are timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Gap {
@@ -115,6 +197,8 @@ pub(crate) struct Gap {
     pub off: Off,
     /// On it, ns.
     pub worked_ns: f64,
+    /// True if `worked_ns` is known; it is not looked for where the rank was never off its processor.
+    pub is_timed: bool,
 }
 
 impl Gap {
@@ -131,6 +215,7 @@ impl AddAssign for Gap {
     fn add_assign(&mut self, other: Gap) {
         self.off += other.off;
         self.worked_ns += other.worked_ns;
+        self.is_timed |= other.is_timed;
     }
 }
 
@@ -149,7 +234,10 @@ impl Because {
             Because::Asleep => Some("asleep"),
             Because::Throttled => Some("throttled"),
             Because::PointToPoint => Some("point-to-point"),
+            Because::OneSided => Some("one-sided"),
+            Because::Io => Some("io"),
             Because::OtherMpi => Some("other_mpi"),
+            Because::Tracer => Some("tracer"),
             Because::EarlierCall => Some("earlier_call"),
             Because::Computing => Some("computing"),
         }

@@ -21,7 +21,7 @@ use crate::account::exchanges::{self, Exchanges};
 use crate::account::sequences::{Sequence, Sequences};
 use crate::account::waits::Order;
 use crate::account::walk::Step;
-use crate::account::{Account, Loss, LossKind, RankAccount, RankPart};
+use crate::account::{Account, Because, Loss, LossKind, RankAccount, RankPart};
 use crate::messages::{MessageWait, Messages};
 use origin::Origins;
 use removal::{Removal, Repetition};
@@ -48,6 +48,13 @@ pub struct Gain {
     /// call sites.
     #[serde(skip)]
     pub origin: Vec<Origin>,
+}
+
+impl Gain {
+    /// The gain, or the most that it can be, seconds; 0: nothing is known.
+    pub fn likely(&self) -> f64 {
+        self.seconds.or(self.most).unwrap_or(0.0)
+    }
 }
 
 /// Members of all operations together beyond which nothing is replayed: 200 bytes each.
@@ -94,6 +101,10 @@ pub(crate) fn gains_of(
     let seconds = |ns: f64| Some(ns.max(0.0) / 1e9);
     let gain = |lane: usize| match (&shifts, losses[lane].operation) {
         _ if losses[lane].kind == LossKind::Hung => without_hanging(account),
+        _ if losses[lane].at_finalize => {
+            let gain_ns = account.late_at_finalize.as_ref().map(|late| late.gain_ns(losses[lane].ns));
+            Gain { seconds: gain_ns.map(|ns| ns / 1e9), ..Gain::default() }
+        }
         _ if of_messages[lane].is_some() => of_messages[lane].clone().unwrap_or_default(),
         (Err(why), _) => Gain { unknown: Some(why), ..Gain::default() },
         (_, None) if !is_between(&losses[lane]) => {
@@ -107,8 +118,29 @@ pub(crate) fn gains_of(
             ..Gain::default()
         },
     };
+    let gain = |lane: usize| bounded(gain(lane), &losses[lane], account);
     let chains = origins.chains(trace, account, losses);
     (0..).map(gain).zip(chains).map(|(gain, origin)| Gain { origin, ..gain }).collect()
+}
+
+/// A gain that is not known lies between 0 and the time that a rank has lost at most.
+fn bounded(gain: Gain, loss: &Loss, account: &Account) -> Gain {
+    if gain.seconds.is_some() || gain.most.is_some() {
+        return gain;
+    }
+    let longest = account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
+    let outside = match (loss.kind, loss.because) {
+        (LossKind::PointToPoint, _) => Some(RankPart::PointToPoint),
+        (LossKind::OneSided, _) => Some(RankPart::OneSided),
+        (LossKind::Interrupted, Some(Because::Preempted)) => Some(RankPart::Preempted),
+        (LossKind::Interrupted, Some(Because::Asleep)) => Some(RankPart::Asleep),
+        (LossKind::Interrupted, Some(Because::Throttled)) => Some(RankPart::Throttled),
+        _ => None,
+    };
+    let of_all = outside.filter(|_| loss.rank.is_none() && loss.operation.is_none());
+    let of_ranks = of_all.map(|part| account.ranks.iter().map(|rank| rank.parts[part]).fold(0.0, f64::max));
+    let most = of_ranks.unwrap_or(longest).min(loss.ns).min(longest);
+    Gain { least: Some(0.0), most: Some(most / 1e9), ..gain }
 }
 
 /// The gain where the job had been ended as soon as its ranks hung.
@@ -122,7 +154,7 @@ fn without_hanging(account: &Account) -> Gain {
 fn is_between(loss: &Loss) -> bool {
     match loss.kind {
         LossKind::PointToPoint => loss.because.is_some() && loss.partner.is_some(),
-        LossKind::Interrupted => loss.operation.is_none() && loss.rank.is_some(),
+        LossKind::Interrupted => loss.operation.is_none(),
         _ => false,
     }
 }

@@ -56,7 +56,7 @@ impl<'a> Origins<'a> {
 
     /// Goes through a repetition of an operation; `left`: when each part left its call before; `rank_of`: of a part.
     pub fn look(&mut self, number: usize, walk: &Walk, step: &Step, left: &[[f64; 2]], rank_of: impl Fn(usize) -> u32) {
-        for &(at, late) in step.late.iter().filter(|(_, late)| late.point_to_point_ns > 0.0) {
+        for &(at, late) in step.late.iter().filter(|(_, late)| late.in_calls.point_to_point > 0.0) {
             let part = walk.members[at].index;
             let lane = self.lanes_of_messages.get(&(number, rank_of(part)));
             if let Some(&lane) = lane.filter(|_| !self.waits.is_empty()) {
@@ -66,7 +66,7 @@ impl<'a> Origins<'a> {
                 if let Some(&other) = chain.first() {
                     chain.extend(waits::chain(self.waits, other, left[part][0], step.call(at).enter));
                 }
-                *self.chains_of_messages.entry((lane, chain)).or_default() += late.point_to_point_ns;
+                *self.chains_of_messages.entry((lane, chain)).or_default() += late.in_calls.point_to_point;
             }
         }
         if self.lanes.is_empty() {
@@ -83,12 +83,23 @@ impl<'a> Origins<'a> {
             .map(|at| {
                 let parts = &step.parts[at];
                 let awaited = step.waited_for(at).filter(|_| 2.0 * parts.waiting > parts.run_time);
+                let late_by = |at: usize| {
+                    let late = step.late.iter().find(|(late, _)| *late == at)?;
+                    Some(late.1.because())
+                };
                 let Some(other) = awaited else {
-                    let because = parts.interrupted_by.largest().map(|(because, _)| because);
-                    return Origin { rank: Some(rank_of(walk.members[at].index)), because, operation: Some(number) };
+                    let part = walk.members[at].index;
+                    let in_call = parts.interrupted_by.largest().map(|(because, _)| because);
+                    let own = |because| Origin { rank: Some(rank_of(part)), because, operation: Some(number) };
+                    // Others waited for it there: it left late because it came late.
+                    return match late_by(at).filter(|_| 2.0 * parts.interrupted <= parts.run_time) {
+                        Some(Some(Because::EarlierCall)) => self.kept[part],
+                        Some(because) => own(because.or(in_call)),
+                        None => own(in_call),
+                    };
                 };
                 let part = walk.members[other].index;
-                let because = step.late.iter().find(|(late, _)| *late == other).and_then(|(_, late)| late.because());
+                let because = late_by(other).flatten();
                 match because {
                     Some(Because::EarlierCall) => self.kept[part],
                     because => Origin { rank: Some(rank_of(part)), because, operation: Some(number) },

@@ -31,6 +31,8 @@ pub(super) struct Removal {
     partner: Option<usize>,
     /// The loss is between the calls of all operations.
     is_outside: bool,
+    /// The members that a loss of all is not of.
+    except: Vec<usize>,
     usual: Usual,
 }
 
@@ -101,8 +103,15 @@ impl Removal {
             member: member.flatten(),
             partner: partner.flatten(),
             is_outside: loss.operation.is_none(),
+            except: loss.except.iter().filter_map(|&rank| place(rank)).collect(),
             usual: Usual::default(),
         })
+    }
+
+    /// A member's time off the processor before its call for the reason of the loss, ns.
+    fn off_before(&self, step: &Step, member: usize) -> f64 {
+        let off = step.gap_before(member).map(|gap| gap.off).zip(self.because);
+        off.map_or(0.0, |(off, because)| off.due_to(because))
     }
 
     /// The times that are removed before the call and inside of it.
@@ -114,9 +123,7 @@ impl Removal {
         match (self.kind, self.member) {
             (LossKind::LateRank, Some(member)) => {
                 let ns = match self.because {
-                    Some(because) if because.is_off() => {
-                        step.gap_before(member).map_or(0.0, |gap| gap.off.due_to(because))
-                    }
+                    Some(because) if because.is_off() => off_beyond_others(step, calls.len(), member, because),
                     because => {
                         let other = &calls[(member + 1) % calls.len()];
                         self.usual.other(other.enter - left[other.part][0]);
@@ -163,9 +170,13 @@ impl Removal {
                 before.extend((ns > 0.0).then(|| removed(partner, ns)));
             }
             (LossKind::Interrupted, Some(member)) if self.is_outside => {
-                let off = step.gap_before(member).map(|gap| gap.off).zip(self.because);
-                let ns = off.map_or(0.0, |(off, because)| off.due_to(because));
+                let ns = self.off_before(step, member);
                 before.extend((ns > 0.0).then(|| removed(member, ns)));
+            }
+            (LossKind::Interrupted, None) if self.is_outside => {
+                let members = (0..calls.len()).filter(|member| !self.except.contains(member));
+                let off = members.map(|member| removed(member, self.off_before(step, member)));
+                before.extend(off.filter(|removed| removed.ns > 0.0));
             }
             (LossKind::Interrupted, Some(member)) => {
                 let Some(because) = self.because else { return };
@@ -186,9 +197,18 @@ impl Removal {
             (LossKind::Tracer, _) => {
                 inside.extend((0..calls.len()).filter(|&at| step.is_disturbed(at)).map(|at| removed(at, beyond(at))));
             }
-            (LossKind::Interrupted, None) | (LossKind::Hung, _) => {}
+            (LossKind::Interrupted, None) | (LossKind::OneSided | LossKind::Hung, _) => {}
         }
     }
+}
+
+/// A member's time off the processor before its call for this reason, beyond that of another one, ns: while all are
+/// preempted alike, none is late because of that.
+fn off_beyond_others(step: &Step, members: usize, member: usize, because: Because) -> f64 {
+    let Some(own) = step.gap_before(member) else { return 0.0 };
+    let others = (0..members).filter(|&other| other != member);
+    let beyond = |other: usize| own.off_beyond(step.gap_before(other).unwrap_or_default()).due_to(because);
+    others.map(beyond).fold(0.0, f64::max)
 }
 
 /// How many ranks can wait for a member.

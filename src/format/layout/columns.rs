@@ -284,6 +284,9 @@ columns! {
             P2P: u64 = RecordColumn::new("p2p", Unit::Ticks).exported("p2p_ns", shown::TIMELINE | shown::METRIC);
             /// The partner with most of the ticks in point-to-point calls.
             P2P_PARTNER: u64 = RecordColumn::new("p2p partner", Unit::Partner).exported("p2p_partner", shown::TIMELINE);
+            /// Ticks in other calls that can wait since the thread's collective before, with the kind that has most of
+            /// them (`elsewhere` of `times.rs`).
+            ELSEWHERE: u64 = RecordColumn::new("elsewhere", Unit::Count);
         }
         /// The columns of requests are in use; without it they count as 0 and are not read.
         EXTENDED = 2, WithRequest: {
@@ -329,17 +332,10 @@ pub const LIVE_COLUMNS: [(&str, u32); COLUMNS.len()] = {
 /// The columns of a chunk that not every record uses.
 pub const COLUMNS_ON_DEMAND: usize = INNER_COUNTERS + ON_DEMAND_COLUMNS.len();
 
-/// Columns for the counters of all kinds together, but for those inside the stack: what a part has room for beside its
-/// other columns.
-pub const MOST_COUNTERS: usize = {
-    let mut others = COLUMNS.len() + TRUE_COLUMNS.len() + INNER_COUNTERS;
-    let mut place = 0;
-    while place < ON_DEMAND_COLUMNS.len() {
-        others += !matches!(ON_DEMAND_COLUMNS[place].packing, Packing::Live) as usize;
-        place += 1;
-    }
-    MAX_COLUMNS - others
-};
+/// Columns for the counters of all kinds together, but for those inside the stack: what a live segment has room for
+/// beside its other columns. A part has room for as many, since it has none of those that are only live. Where it also
+/// has [`TRUE_COLUMNS`] and no room for these, the last counters inside the stack have no column in it.
+pub const MOST_COUNTERS: usize = MAX_COLUMNS - LIVE_COLUMNS.len() - COLUMNS_ON_DEMAND;
 
 /// The columns of a chunk of a live segment, their places left open: those that every record has, so many counters, the
 /// counters of code inside the stack, whose number is not known beforehand, and [`ON_DEMAND_COLUMNS`].

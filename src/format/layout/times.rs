@@ -135,3 +135,37 @@ pub mod off_reason {
     /// How many there are.
     pub const COUNT: usize = 4;
 }
+
+/// Values of [`super::recorded::ELSEWHERE`]: ticks, and the kind that most of them are of.
+pub mod elsewhere {
+    use super::wait_class;
+
+    /// The kinds, by [`wait_class`].
+    pub const CLASSES: [usize; 3] = [wait_class::ONE_SIDED, wait_class::IO, wait_class::OTHER_MPI];
+
+    /// The value for these ticks of each kind, added to a value.
+    ///
+    /// ```
+    /// use mpitrace_format::layout::{elsewhere, wait_class};
+    ///
+    /// let first = elsewhere::add(0, [5, 300, 0]);
+    /// assert_eq!(elsewhere::of(first), (305, wait_class::IO));
+    /// assert_eq!(elsewhere::of(elsewhere::add(first, [0, 0, 7])), (312, wait_class::OTHER_MPI));
+    /// ```
+    pub fn add(value: u64, ticks: [u64; 3]) -> u64 {
+        let most = (0..3).max_by_key(|&kind| ticks[kind as usize]).unwrap_or(0);
+        ticks.iter().fold(value >> 2, |sum, &ticks| sum.wrapping_add(ticks)) << 2 | most
+    }
+
+    /// The ticks of a value, and the class that has most of them.
+    ///
+    /// ```
+    /// use mpitrace_format::layout::{elsewhere, wait_class};
+    ///
+    /// assert_eq!(elsewhere::of(0), (0, wait_class::ONE_SIDED));
+    /// ```
+    pub const fn of(value: u64) -> (u64, usize) {
+        let kind = (value & 3) as usize;
+        (value >> 2, if kind < CLASSES.len() { CLASSES[kind] } else { wait_class::OTHER_MPI })
+    }
+}

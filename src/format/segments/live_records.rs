@@ -69,15 +69,27 @@ impl RankClock {
 }
 
 /// The columns of a segment that not every record of a part has, with their numbers in a part: both lie in the same
-/// order, but for those that are only live.
-fn others(header: &SegmentHeader) -> impl Iterator<Item = (u32, &ColumnEntry)> {
+/// order, but for those that are only live. Where the clock is simulated and its columns find no room behind them, the
+/// last counters inside the stack are left out.
+fn others(header: &SegmentHeader, is_simulated: bool) -> impl Iterator<Item = (u32, &ColumnEntry)> {
     let is_live = |column: &RecordColumn| column.packing == Packing::Live;
     let is_only_live = move |name| ON_DEMAND_COLUMNS.iter().any(|column| is_live(column) && column.live_name == name);
     let others = header.columns.get(LIVE_COLUMNS.len()..header.rank.columns as usize).unwrap_or_default();
-    (column::OTHERS..).zip(others.iter().filter(move |column| !is_only_live(name_of(&column.name))))
+    let others = others.iter().filter(move |column| !is_only_live(name_of(&column.name)));
+    let room = MAX_COLUMNS - COLUMNS.len() - if is_simulated { TRUE_COLUMNS.len() } else { 0 };
+    let beyond = others.clone().count().saturating_sub(room);
+    let is_inner = |column: &ColumnEntry| column.on_demand == chunk_flags::INNER;
+    let mut inner = others.clone().filter(move |column| is_inner(column)).count();
+    let is_kept = move |column: &&ColumnEntry| {
+        let left = inner;
+        inner -= usize::from(is_inner(column));
+        !is_inner(column) || left > beyond
+    };
+    (column::OTHERS..).zip(others.filter(is_kept))
 }
 
-/// The columns that a part may have, without those of a simulated clock: their names and numbers.
+/// The columns that a part may have, without those of a simulated clock: their names and numbers. `is_simulated`: those
+/// need room behind them.
 ///
 /// ```
 /// use bytemuck::Zeroable;
@@ -85,11 +97,11 @@ fn others(header: &SegmentHeader) -> impl Iterator<Item = (u32, &ColumnEntry)> {
 /// use mpitrace_format::live_records::columns;
 ///
 /// // A segment without further columns.
-/// assert_eq!(columns(&SegmentHeader::zeroed()).len(), COLUMNS.len());
+/// assert_eq!(columns(&SegmentHeader::zeroed(), false).len(), COLUMNS.len());
 /// ```
-pub fn columns(header: &SegmentHeader) -> Vec<StoredColumn> {
+pub fn columns(header: &SegmentHeader, is_simulated: bool) -> Vec<StoredColumn> {
     let other = |(number, column): (u32, &ColumnEntry)| StoredColumn { name: column.name, number, padding: 0 };
-    stored_columns(0, &COLUMNS).into_iter().chain(others(header).map(other)).collect()
+    stored_columns(0, &COLUMNS).into_iter().chain(others(header, is_simulated).map(other)).collect()
 }
 
 /// Columns with these names, numbered from `first` on.
@@ -198,11 +210,11 @@ pub fn rows(
         }
     }
     let of_call = entry.thread & MESSAGES == 0;
-    for (number, column) in others(header).filter(|(_, column)| of_call && is_in_use(column)) {
+    for (number, column) in others(header, clock.is_some()).filter(|(_, column)| of_call && is_in_use(column)) {
         rows.others.push((number, load(column)?));
     }
     if let Some(clock) = clock {
-        let behind = columns(header).len() as u32;
+        let behind = columns(header, true).len() as u32;
         for (number, ticks) in (behind..).zip([&mut rows.enter, &mut rows.exit]) {
             let shown = ticks.iter().map(|&tick| clock.local(tick)).collect();
             rows.others.push((number, std::mem::replace(ticks, shown)));
@@ -353,6 +365,26 @@ mod tests {
         // The columns of requests but for the upper halves.
         assert_eq!(rows.others.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [5, 6, 7, 8]);
         assert_eq!(chunk.rows(1, &Tables(vec![of_region], Vec::new())), None, "a call of no operation");
+    }
+
+    #[test]
+    fn a_part_has_room_for_the_columns_of_a_full_segment_and_of_a_simulated_clock() {
+        let mut header = SegmentHeader::zeroed();
+        let live = live_columns(MOST_COUNTERS);
+        assert_eq!((live.len(), MOST_COUNTERS), (MAX_COLUMNS, 20));
+        header.rank.columns = live.len() as u32;
+        header.columns.copy_from_slice(&live);
+        let names = |is_simulated| {
+            let columns = columns(&header, is_simulated);
+            assert!(columns.iter().map(|column| column.number).eq(0..columns.len() as u32));
+            columns.iter().map(|column| name_of(&column.name).to_owned()).collect::<Vec<String>>()
+        };
+        let (plain, mut simulated) = (names(false), names(true));
+        assert_eq!((plain.len(), simulated.len()), (MAX_COLUMNS - 1, MAX_COLUMNS - TRUE_COLUMNS.len()));
+        let last = counter_column(MOST_COUNTERS + INNER_COUNTERS - 1);
+        let place = plain.iter().position(|name| *name == last).unwrap();
+        simulated.insert(place, last);
+        assert_eq!(simulated, plain);
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub fn read_with<'a>(
         reading.take_chunk(kept, rows).map_err(damaged)?;
     }
 
-    let mut columns = live_records::columns(header);
+    let mut columns = live_records::columns(header, clock.is_some());
     let mut rank = header.rank;
     if let Some(clock) = &clock {
         columns.extend(live_records::stored_columns(columns.len() as u32, &TRUE_COLUMNS));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use mpitrace_format::layout::{
     COLUMNS_ON_DEMAND, DISTURBED, INNER_COUNTERS, LIVE_COLUMNS, LongCallEntry, ON_DEMAND_COLUMNS, OPERATION_MASK,
-    RecordColumn, SegmentHeader, WAITED_FOR, chunk_flags, live_record, partner, recorded,
+    RecordColumn, SegmentHeader, WAITED_FOR, chunk_flags, elsewhere, live_record, partner, recorded,
 };
 use mpitrace_format::publication::{self, StoredRecord};
 
@@ -277,6 +277,11 @@ impl RecordPlace {
         let is_known = sum == 0 || self.get(&recorded::P2P_PARTNER) == longest;
         self.set(&recorded::P2P_PARTNER, if is_known { longest } else { partner::SEVERAL });
         self.set(&recorded::P2P, sum + ticks);
+    }
+
+    /// Adds time in other calls before it, ticks by kind. The column has memory.
+    pub fn add_elsewhere(&self, ticks: [u64; 3]) {
+        self.change(&recorded::ELSEWHERE, |value| elsewhere::add(value, ticks));
     }
 
     /// Stores a counter of code inside the stack. Their columns have memory.

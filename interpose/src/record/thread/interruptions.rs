@@ -140,6 +140,7 @@ impl ThreadRef {
         let tick = self.boundary(|tick| self.skip_interruptions(tick));
         self.clear_times(tick);
         self.set_p2p_stored(0);
+        self.set_elsewhere_stored([0; 3]);
         self.set_waits_taken(0);
         tick
     }

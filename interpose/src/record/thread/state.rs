@@ -50,6 +50,8 @@ pub(super) struct Thread {
     pub(super) reader: Option<Box<dyn Any>>,
     /// The sum of ticks in point-to-point calls that was stored in records.
     p2p_stored: u64,
+    /// The sums of [`mpitrace_format::layout::elsewhere::CLASSES`] that were stored.
+    elsewhere_stored: [u64; 3],
     /// The sum of ticks in calls that can wait that was taken for a counter.
     waits_taken: u64,
     /// The partner of the call that can wait which the thread is in, or has left: one of `layout::partner`.
@@ -166,6 +168,7 @@ impl Thread {
                 algorithm: 0,
                 reader: None,
                 p2p_stored: 0,
+                elsewhere_stored: [0; 3],
                 waits_taken: 0,
                 partner: partner::NONE,
                 interval: Interval::NEW,
@@ -231,6 +234,7 @@ impl ThreadRef {
         times set_times: Entry<LiveThreadTimes>;
         index set_index: u32;
         p2p_stored set_p2p_stored: u64;
+        elsewhere_stored set_elsewhere_stored: [u64; 3];
         waits_taken set_waits_taken: u64;
         partner set_partner: u64;
     }

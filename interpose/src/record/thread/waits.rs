@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mpitrace_format::layout::{recorded, wait_class};
+use mpitrace_format::layout::{elsewhere, recorded, wait_class};
 
 use crate::base::ticks;
 use crate::record::thread::interval::Interval;
@@ -74,9 +74,9 @@ impl ThreadRef {
         self.attend(attention::WAITED);
     }
 
-    /// Stores, in the record of a collective that is about to begin, the time in point-to-point calls since the one
-    /// before, and the partner with the most of it. What a record holds that was taken back stays in it for the next
-    /// one.
+    /// Stores, in the record of a collective that is about to begin, the time in calls that can wait since the one
+    /// before: in point-to-point calls, with the partner with the most of it, and in others, with their kind. What a
+    /// record holds that was taken back stays in it for the next one.
     #[inline(never)]
     pub fn store_p2p(self, record: Record) {
         self.set_attention(self.attention() & !attention::WAITED);
@@ -88,12 +88,24 @@ impl ThreadRef {
             place.add_p2p(ticks, self.with_interval(Interval::take));
             self.set_p2p_stored(sum);
         }
+        let (sums, before) = (self.elsewhere(), self.elsewhere_stored());
+        if sums != before
+            && let Some(place) = self.place_with(record, &recorded::ELSEWHERE)
+        {
+            place.add_elsewhere(std::array::from_fn(|kind| sums[kind].wrapping_sub(before[kind])));
+            self.set_elsewhere_stored(sums);
+        }
+    }
+
+    fn elsewhere(self) -> [u64; 3] {
+        elsewhere::CLASSES.map(|class| self.times().ticks(class))
     }
 
     /// Drops the time that [`ThreadRef::store_p2p`] would store: its call is not kept.
     pub fn skip_p2p(self) {
         self.set_attention(self.attention() & !attention::WAITED);
         self.set_p2p_stored(self.times().ticks(wait_class::POINT_TO_POINT));
+        self.set_elsewhere_stored(self.elsewhere());
         let _ = self.with_interval(Interval::take);
     }
 

@@ -111,7 +111,8 @@ impl RunRow {
             // Of the whole time of the job, as the other columns.
             mpi_share: summary.parts.sum_of(&RankPart::MPI) / NS / summary.rank_seconds.max(f64::MIN_POSITIVE),
             waiting_s: summary.calls.waiting / NS,
-            off_processor_s: account.rank_parts().sum_of(&RankPart::OFF) / NS,
+            // The least where the sum is not known.
+            off_processor_s: summary.off_processor_s.unwrap_or(account.rank_parts().sum_of(&RankPart::OFF) / NS),
             efficiency: summary.efficiency.as_ref().map(|efficiency| efficiency.run.parallel),
             largest_loss: summary.losses.first().map(LargestLoss::new),
             ended: ended(trace),

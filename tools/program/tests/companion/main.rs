@@ -12,6 +12,7 @@ mod files;
 mod hostile;
 mod hung;
 mod jobs;
+mod largest;
 mod report;
 mod stats;
 mod summary;

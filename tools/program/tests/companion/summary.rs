@@ -290,6 +290,8 @@ fn more_work_of_one_rank_is_no_preemption_where_all_are_preempted_alike() {
     );
     let page = Vec::from_iter(lines.join(" ").split_whitespace()).join(" ");
     assert!(page.contains("; others wait 40.0 ms for rank 1, which computes longer."), "{page}");
+    // Without it a step would take the 300 us that rank 1 computes.
+    assert!(page.contains("(100 ms, gain 60.0 ms): ranks were preempted outside of MPI calls."), "{page}");
 }
 
 /// Nothing is known of interruptions, nor of which ranks wait for which in a neighbourhood's collective.

@@ -9,6 +9,7 @@ use mpitrace_trace::undone::Undone;
 use serde::Serialize;
 
 use super::processes::OfRank;
+use super::sharing::Sharing;
 use crate::ended::Ended;
 
 const NS: f64 = 1e9;
@@ -16,8 +17,10 @@ const NS: f64 = 1e9;
 /// Where the ranks' time went. Times in seconds, summed over the ranks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// The ranks that are in the trace.
+    /// The ranks of the job.
     pub ranks: u32,
+    /// The ranks of the job that are not in the trace: waiting for them is not known.
+    pub untraced: u32,
     /// True if every rank finished and kept all calls.
     pub complete: bool,
     /// How the job ended; `null`: by MPI_Finalize.
@@ -30,7 +33,8 @@ pub struct Summary {
     pub seconds: f64,
     /// The times of all ranks from MPI_Init to MPI_Finalize together, s.
     pub rank_seconds: f64,
-    /// Their times between MPI_Init and MPI_Finalize together, without the tracer's own part, s. All shares are of it.
+    /// The times from the return of MPI_Init to the last rank's entry into MPI_Finalize of all ranks together, without
+    /// the tracer's own part, s. All shares are of it.
     pub running_s: f64,
     /// The share of that time that the ranks spend in collective calls, as far as it is known also of calls that were
     /// not kept.
@@ -49,6 +53,19 @@ pub struct Summary {
     pub calls: Parts,
     /// The parts of the ranks' time outside of these.
     pub parts: RankParts,
+    /// Off the processor between MPI_Init and MPI_Finalize, in calls and outside of them; `null`: not known of all
+    /// ranks.
+    pub off_processor_s: Option<f64>,
+    /// The reasons of that time.
+    pub off_processor_by: Option<OffFacts>,
+    /// Ranks that may run only on processors that are fewer than they are; `null`: none are known.
+    pub sharing: Option<Sharing>,
+    /// True if each rank has processors of its own.
+    #[serde(skip)]
+    pub bound: bool,
+    /// True if several threads of a rank call MPI.
+    #[serde(skip)]
+    pub threaded: bool,
     /// `null`: no rank hung when the job was ended.
     pub hung: Option<HungFacts>,
     /// True if the ranks' clocks are synchronised. Waiting is not known where they are not.
@@ -60,7 +77,9 @@ pub struct Summary {
     pub efficiency: Option<Efficiencies>,
     /// The losses, the largest first.
     pub losses: Vec<LossFacts>,
-    /// The losses in the text: one of all ranks where they are late in turns.
+    /// What the job would gain at most without any of the losses of the text, as if gains added up, s.
+    pub gains_most_s: f64,
+    /// The losses in the text, by gain: one of all ranks where they are late in turns.
     #[serde(skip)]
     pub shown: Vec<LossFacts>,
     /// Calls that do not belong together, of each communicator the first 64.
@@ -95,6 +114,19 @@ pub struct HungFacts {
     pub most_s: Option<f64>,
     /// The longest of any rank.
     pub longest_s: f64,
+}
+
+/// Time off the processor by reason, s.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct OffFacts {
+    /// Something else ran there.
+    pub preempted_s: f64,
+    /// The rank slept, or waited in a call without its processor.
+    pub asleep_s: f64,
+    /// A processor quota held the rank.
+    pub throttled_s: f64,
+    /// The reason is not known.
+    pub unknown_s: f64,
 }
 
 /// The repetitions of a trace that holds a sample.
@@ -161,8 +193,20 @@ pub struct LossFacts {
     /// The time by which the run would be shorter without the loss.
     #[serde(flatten)]
     pub gain: Gain,
+    /// Why the rank was late in these calls, or off its processor, each reason with its seconds: also those of other
+    /// losses of it in these calls.
+    pub reasons: Vec<ReasonFacts>,
     /// From the late rank to where its delay begins; without a rank: it is not known from here on.
     pub origin: Vec<OriginFacts>,
+}
+
+/// A reason for which a rank was late.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ReasonFacts {
+    /// `null`: not known.
+    pub because: Option<Because>,
+    /// Summed over the ranks that waited, s.
+    pub seconds: f64,
 }
 
 /// A rank in the chain from a loss to where it begins.

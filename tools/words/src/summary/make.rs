@@ -2,18 +2,19 @@
 
 use std::path::PathBuf;
 
-use mpitrace_analysis::account::{Account, HowEnded, Hung, Loss, LossKind, RankAccount, RankPart};
+use mpitrace_analysis::account::{self, Account, HowEnded, Hung, Loss, LossKind, Off, RankAccount, RankPart};
 use mpitrace_analysis::efficiency;
 use mpitrace_analysis::replay::{Gain, Origin};
 use mpitrace_analysis::run::{Losses, Run};
 use mpitrace_statistics::median;
 use mpitrace_trace::calls::whole_run;
 use mpitrace_trace::operations::Operations;
-use mpitrace_trace::reader::Trace;
+use mpitrace_trace::reader::{Part, Trace};
 
-use super::facts::{Efficiencies, HungFacts, LossFacts, OriginFacts, Sample, Share, Summary};
+use super::facts::{Efficiencies, HungFacts, LossFacts, OffFacts, OriginFacts, ReasonFacts, Sample, Share, Summary};
+use super::sharing::{self, Sharing};
 use super::verdict::{Evidence, Verdict};
-use super::{processes, unknown_waits};
+use super::{processes, unknown_waits, words};
 use crate::description::communicator_labels;
 use crate::info;
 
@@ -33,13 +34,19 @@ impl Summary {
         let facts = |&index: &usize| {
             let gain = gains[index].clone();
             let origin = gain.origin.iter().map(|&origin| OriginFacts::new(origin, operations)).collect();
-            LossFacts { gain, origin, ..LossFacts::new(all[index].clone(), operations, account, &labels) }
+            let reasons = reasons(&all[index], account);
+            LossFacts { gain, origin, reasons, ..LossFacts::new(all[index].clone(), operations, account, &labels) }
         };
         let losses = single.iter().map(facts).collect();
-        let shown = in_turns.iter().map(facts).collect();
+        let mut shown: Vec<LossFacts> = in_turns.iter().map(facts).collect();
+        shown.sort_by(|one, other| other.gain.likely().total_cmp(&one.gain.likely()));
+        let most = |gain: &Gain| gain.seconds.into_iter().chain(gain.most).fold(0.0, f64::max);
+        let off = account.off_processor();
+        let threads = |part: &Part| part.runs().iter().any(|run| run.count > 0 && run.thread != part.main_thread());
         let longest = account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
         let mut summary = Summary {
             ranks: trace.world_size,
+            untraced: trace.world_size.saturating_sub(trace.parts.len() as u32),
             complete: trace.complete,
             ended: info::ended(run),
             unknown_ends: account.ranks.iter().filter(|rank| rank.end.how == HowEnded::LastStamp).count(),
@@ -54,12 +61,23 @@ impl Summary {
             collectives_s: sum.run_time / NS,
             calls: sum,
             parts: account.rank_parts(),
+            off_processor_s: off.map(|off| off.sum() / NS),
+            off_processor_by: off.map(|Off { preempted, asleep, throttled, unknown }| OffFacts {
+                preempted_s: preempted / NS,
+                asleep_s: asleep / NS,
+                throttled_s: throttled / NS,
+                unknown_s: unknown / NS,
+            }),
+            sharing: Sharing::new(trace),
+            bound: sharing::are_bound(trace),
+            threaded: trace.parts.iter().any(threads),
             hung: HungFacts::new(account),
             synchronised: clock.is_synchronised(),
             unknown_waits_below_ns: unknown_waits::below_ns(trace, clock),
             efficiency: efficiency::whole_run(account)
                 .map(|run| Efficiencies { run, regions: efficiency::regions(trace, clock, account) }),
             losses,
+            gains_most_s: shown.iter().map(|loss| most(&loss.gain)).sum::<f64>().min(longest / NS),
             shown,
             mismatches: operations.mismatches.clone(),
             mismatched: operations.mismatched(),
@@ -75,7 +93,9 @@ impl Summary {
         };
         let causes = |operation: usize| run.causes(operation);
         let has_counters = trace.parts.iter().any(|part| part.counter_columns().next().is_some());
-        let evidence = Evidence { account, causes: &causes, has_counters };
+        let holds = |rank: u32| account::holds_through(trace, clock, operations, account, run.waits(), rank);
+        let (bound, threaded) = (summary.bound, summary.threaded);
+        let evidence = Evidence { account, causes: &causes, holds: &holds, has_counters, bound, threaded };
         let Verdict { sentence, next } = Verdict::new(&summary, &evidence, name);
         (summary.verdict, summary.next) = (sentence, next);
         summary
@@ -100,6 +120,27 @@ impl HungFacts {
             longest_s: longest / NS,
         })
     }
+}
+
+/// Why the rank of a loss was late in the calls that it is of, or off its processor.
+fn reasons(loss: &Loss, account: &Account) -> Vec<ReasonFacts> {
+    let of_operation = |operation: usize| {
+        let of = &account.operations[operation];
+        let at = of.ranks.iter().position(|(rank, _)| Some(*rank) == loss.rank)?;
+        Some(of.late[at].reasons().collect::<Vec<_>>())
+    };
+    let at_finalize = || Some(account.late_at_finalize.as_ref()?.late.reasons().collect::<Vec<_>>());
+    let known = match (loss.kind, loss.operation, loss.message) {
+        (LossKind::LateRank, _, Some(index)) if loss.rank.is_some() => Some(account.late_messages[index].reasons()),
+        (LossKind::LateRank, Some(operation), _) => of_operation(operation),
+        (LossKind::LateRank, None, None) => at_finalize(),
+        _ => None,
+    };
+    let mut reasons =
+        known.unwrap_or_else(|| loss.because.map(|because| (Some(because), loss.ns)).into_iter().collect());
+    reasons.retain(|(_, ns)| *ns > 0.0);
+    reasons.sort_by(|one, other| other.1.total_cmp(&one.1));
+    reasons.into_iter().map(|(because, ns)| ReasonFacts { because, seconds: ns / NS }).collect()
 }
 
 /// How much later than it is known a rank may have ended.
@@ -138,7 +179,11 @@ impl LossFacts {
         let key = loss.operation.map(|operation| &operations.operations[operation].key);
         LossFacts {
             on_processor: loss.because.filter(|_| loss.kind == LossKind::LateRank).map(|because| !because.is_off()),
-            function: key.map(|key| &key.function).or(message.map(|message| &message.function)).cloned(),
+            function: key
+                .map(|key| &key.function)
+                .or(message.map(|message| &message.function))
+                .cloned()
+                .or(loss.at_finalize.then(|| words::FINALIZE.to_owned())),
             communicator: key.map(|key| operations.communicators[key.communicator].name.clone()),
             label: key.map(|key| labels[key.communicator].clone()),
             bytes: key.and_then(|key| key.bytes),
@@ -146,6 +191,7 @@ impl LossFacts {
             seconds: loss.ns / NS,
             share: if running_ns > 0.0 { loss.ns / running_ns } else { 0.0 },
             gain: Gain::default(),
+            reasons: Vec::new(),
             origin: Vec::new(),
             loss,
         }

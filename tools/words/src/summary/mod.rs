@@ -6,6 +6,7 @@ pub mod facts;
 pub mod grouped;
 mod make;
 mod processes;
+mod sharing;
 mod units;
 mod unknown_waits;
 mod verdict;

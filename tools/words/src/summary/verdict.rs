@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mpitrace_analysis::account::{
-    Account, Because, Late, LateMessages, LatePartner, LossKind, Off, RankAccount, RankPart, alone,
+    Account, Because, Late, LateAtFinalize, LateMessages, LatePartner, LossKind, Off, RankAccount, RankPart, alone,
 };
 use mpitrace_analysis::causes::{self, Cause, Causes};
 use mpitrace_analysis::diagnosis::GroupKind;
@@ -11,7 +11,7 @@ use mpitrace_show::text;
 use mpitrace_statistics::median;
 
 use super::facts::Summary;
-use super::units::percent;
+use super::units::{percent, seconds};
 use crate::reason;
 
 /// A loss below this share of the ranks' time is within the noise of most runs.
@@ -19,6 +19,9 @@ const WORTH: f64 = 0.01;
 
 /// A cause is stated if it has more than this share of the loss.
 const MOST: f64 = 0.5;
+
+/// Where all gains together are a smaller share of the job there is little to gain in waiting.
+const LITTLE: f64 = 0.03;
 
 /// A rank that computes for less than this share of what another one does has other work than that.
 const MASTER: f64 = 0.1;
@@ -35,7 +38,13 @@ pub(super) struct Evidence<'e> {
     pub account: &'e Account,
     /// The causes of an operation that need no counter.
     pub causes: &'e dyn Fn(usize) -> Causes,
+    /// True if the others wait for this rank in each third of the run.
+    pub holds: &'e dyn Fn(u32) -> bool,
     pub has_counters: bool,
+    /// Each rank has processors of its own.
+    pub bound: bool,
+    /// Several threads of a rank call MPI.
+    pub threaded: bool,
 }
 
 impl Verdict {
@@ -44,14 +53,20 @@ impl Verdict {
         let has_defects = summary.mismatched > 0 || summary.undone.has_defects();
         // The first line says what `info` says in full.
         let leads_to_info = (summary.ended.is_some() || has_defects).then(|| format!("mpitrace info {name}"));
-        let Some(largest) = Largest::new(evidence.account) else {
+        if let Some(sharing) = summary.sharing.as_ref().filter(|_| summary.share_without_processor().is_some()) {
+            let (shared, processors) = (sharing.words(), text::count(sharing.processors.into(), "rank"));
+            let sentence = format!("{shared}: start {processors} there, or give the job more processors.");
+            return Verdict { sentence, next: leads_to_info.or_else(|| command(format!("info {name}"))) };
+        }
+        let Some(largest) = Largest::new(summary, evidence.account) else {
             let Verdict { sentence, next } = without_loss(summary, name);
             return Verdict { sentence, next: leads_to_info.or(next) };
         };
         let sentence = match largest.kind {
-            LossKind::LateRank => late(evidence.account),
-            LossKind::Interrupted => interrupted(evidence.account),
-            LossKind::PointToPoint => point_to_point(evidence.account),
+            LossKind::LateRank => late(summary, evidence),
+            LossKind::Interrupted => interrupted(summary, evidence),
+            LossKind::PointToPoint => point_to_point(evidence),
+            LossKind::OneSided => one_sided(evidence.account),
             LossKind::Warmup | LossKind::Outliers => slow(&largest, evidence),
             LossKind::Hung => format!("{}.", hung(evidence.account)),
             LossKind::Tracer => "The tracer is the largest loss: these run times are not reliable.".to_owned(),
@@ -66,17 +81,19 @@ impl Verdict {
     }
 }
 
-/// The kind of loss that loses most, all operations together.
+/// The kind of loss without which most would be gained, all operations together.
 struct Largest {
     kind: LossKind,
     ns: f64,
+    /// As if gains added up, s.
+    gain_s: f64,
     /// The operations with their shares of it in ns, the largest first; none where most of it is outside of them.
     operations: Vec<(usize, f64)>,
 }
 
 impl Largest {
     /// `None`: nothing is worth a word.
-    fn new(account: &Account) -> Option<Largest> {
+    fn new(summary: &Summary, account: &Account) -> Option<Largest> {
         let losses = account.losses(false);
         let of_kind = |kind: LossKind| {
             let mut by_operation: BTreeMap<Option<usize>, f64> = BTreeMap::new();
@@ -89,35 +106,45 @@ impl Largest {
                 by_operation.into_iter().filter_map(|(operation, ns)| Some((operation?, ns))).collect();
             operations.retain(|_| outside < MOST * ns);
             operations.sort_by(|one, other| other.1.total_cmp(&one.1));
-            Largest { kind, ns, operations }
+            let shown = summary.shown.iter().filter(|loss| is_known && loss.loss.kind == kind);
+            Largest { kind, ns, gain_s: shown.map(|loss| loss.gain.likely()).sum(), operations }
         };
         let kinds = [
             LossKind::LateRank,
             LossKind::Interrupted,
             LossKind::PointToPoint,
+            LossKind::OneSided,
             LossKind::Warmup,
             LossKind::Outliers,
             LossKind::Hung,
             LossKind::Tracer,
         ];
-        let largest = kinds.map(of_kind).into_iter().max_by(|one, other| one.ns.total_cmp(&other.ns))?;
+        let largest = kinds
+            .map(of_kind)
+            .into_iter()
+            .max_by(|one, other| one.gain_s.total_cmp(&other.gain_s).then(one.ns.total_cmp(&other.ns)))?;
         // What keeps a rank from its processor and lets the others wait for it is one loss: they wait for that rank.
         let largest = match largest.kind {
             LossKind::Interrupted => {
-                let waiting = if is_off(account) { LossKind::LateRank } else { LossKind::PointToPoint };
+                let waiting = if is_off(summary, account) { LossKind::LateRank } else { LossKind::PointToPoint };
                 let is_known = waiting == LossKind::LateRank || is_partner_off(account);
                 Some(of_kind(waiting)).filter(|late| is_known && 2.0 * late.ns >= largest.ns)
             }
             _ => None,
         }
         .unwrap_or(largest);
+        let slow = [LossKind::Warmup, LossKind::Outliers, LossKind::Tracer, LossKind::Hung];
+        let is_little = summary.gains_most_s < LITTLE * summary.seconds && !slow.contains(&largest.kind);
+        if is_little {
+            return None;
+        }
         (largest.ns > 0.0 && largest.ns >= WORTH * account.rank_ns()).then_some(largest)
     }
 }
 
 /// True: most of the waiting for late ranks is for one that was off its processor.
-fn is_off(account: &Account) -> bool {
-    let (_, lates) = lates(account);
+fn is_off(summary: &Summary, account: &Account) -> bool {
+    let (_, lates) = lates(summary, account);
     let sum = |of: fn(&Late) -> f64| lates.iter().map(of).sum::<f64>();
     let waiting: Vec<f64> = lates.iter().map(|late| late.waiting_ns).collect();
     alone(&waiting).is_some() && sum(|late| late.interrupted_ns) > MOST * sum(|late| late.waiting_ns)
@@ -130,11 +157,15 @@ fn is_partner_off(account: &Account) -> bool {
     })
 }
 
-fn lates(account: &Account) -> (Vec<u32>, Vec<Late>) {
+/// The ranks that others wait for, and how long: one that only passes on the delay of another one is not late.
+fn lates(summary: &Summary, account: &Account) -> (Vec<u32>, Vec<Late>) {
     let mut of_rank: BTreeMap<u32, Late> = BTreeMap::new();
     for operation in &account.operations {
         let ranks = operation.ranks.iter().zip(&operation.late);
         ranks.for_each(|(&(rank, _), &late)| *of_rank.entry(rank).or_default() += late);
+    }
+    if let Some(LateAtFinalize { rank, late, .. }) = &account.late_at_finalize {
+        *of_rank.entry(*rank).or_default() += *late;
     }
     // What a rank passes on counts for the one with which it begins.
     let own_ns = |late: &LateMessages| late.waiting_ns - late.point_to_point_ns;
@@ -146,6 +177,14 @@ fn lates(account: &Account) -> (Vec<u32>, Vec<Late>) {
         *of_rank.entry(late.rank).or_default() += of_messages(own_ns(late), late.off);
         let passed_on = of_messages(late.point_to_point_ns, off.to(late.point_to_point_ns * off.sum() / all.max(1.0)));
         *of_rank.entry(begins).or_default() += passed_on;
+    }
+    for loss in summary.losses.iter().filter(|loss| loss.loss.because == Some(Because::EarlierCall)) {
+        let (ns, begins) = (loss.loss.ns, loss.begins_with());
+        if let Some(((rank, because), from)) = begins.zip(loss.loss.rank.and_then(|rank| of_rank.get_mut(&rank))) {
+            from.waiting_ns -= ns;
+            from.earlier_call_ns -= ns;
+            *of_rank.entry(rank).or_default() += Late::of_reason(because, ns);
+        }
     }
     of_rank.into_iter().unzip()
 }
@@ -162,24 +201,32 @@ fn of_messages(waiting_ns: f64, off: Off) -> Late {
 }
 
 /// The rank that the others wait for, and the reason for which it is late.
-fn late(account: &Account) -> String {
-    let (ranks, lates) = lates(account);
+fn late(summary: &Summary, evidence: &Evidence) -> String {
+    let account = evidence.account;
+    let (ranks, lates) = lates(summary, account);
     let mut all = Late::default();
     lates.iter().for_each(|&late| all += late);
     let waiting: Vec<f64> = lates.iter().map(|late| late.waiting_ns).collect();
     if let Some(at) = alone(&waiting) {
-        let why = why(&lates[at], "it").unwrap_or_else(|| ": give it less work, or look for what slows it down".into());
-        return format!("The others wait for rank {} ({}){why}.", ranks[at], text::time(waiting[at]));
+        let at_end = account.late_at_finalize.as_ref().map_or(0.0, |end| end.late.waiting_ns);
+        let at_end =
+            account.late_at_finalize.as_ref().is_some_and(|end| end.rank == ranks[at]) && at_end > MOST * waiting[at];
+        let place = if at_end { " in MPI_Finalize" } else { "" };
+        let why = why(evidence, &lates[at], "it").unwrap_or_else(|| match () {
+            () if at_end => ": share out what it does at the end".to_owned(),
+            () => more_work(evidence, ranks[at], ": give it less work, or look for what slows it down"),
+        });
+        return format!("The others wait{place} for rank {} ({}){why}.", ranks[at], text::time(waiting[at]));
     }
     if Late::differ(&lates) {
         return format!(
             "The ranks wait for each other in turns ({}), {}.",
             text::time(all.waiting_ns),
-            two_causes(&ranks, &lates)
+            two_causes(evidence, &ranks, &lates)
         );
     }
     let most = (0..ranks.len()).max_by(|&one, &other| waiting[one].total_cmp(&waiting[other])).unwrap_or_default();
-    let why = why(&all, "one").unwrap_or_else(|| ": balance the work of each step".to_owned());
+    let why = why(evidence, &all, "one").unwrap_or_else(|| ": balance the work of each step".to_owned());
     format!(
         "The ranks wait for each other in turns ({}, {} for rank {}){why}.",
         text::time(all.waiting_ns),
@@ -188,8 +235,22 @@ fn late(account: &Account) -> String {
     )
 }
 
+/// The advice where a rank has more work than others: only if it has so through the run.
+fn more_work(evidence: &Evidence, rank: u32, advice: &str) -> String {
+    if (evidence.holds)(rank) { advice.to_owned() } else { ": one run cannot tell whether it has more work".to_owned() }
+}
+
+/// What to do about the time off the processor, as far as this job has not done it.
+fn advice(evidence: &Evidence, because: Because) -> &'static str {
+    match because {
+        Because::Preempted if evidence.threaded => "give each thread a processor of its own",
+        Because::Preempted if evidence.bound => "look for other processes",
+        _ => reason::advice(because),
+    }
+}
+
 /// The two ranks that others wait for longest, with the reasons for which they are late, and what to do.
-fn two_causes(ranks: &[u32], lates: &[Late]) -> String {
+fn two_causes(evidence: &Evidence, ranks: &[u32], lates: &[Late]) -> String {
     let mut order: Vec<usize> = (0..ranks.len()).collect();
     order.sort_by(|&one, &other| lates[other].waiting_ns.total_cmp(&lates[one].waiting_ns));
     let other = order.iter().find(|&&at| lates[at].because() != lates[order[0]].because());
@@ -199,30 +260,33 @@ fn two_causes(ranks: &[u32], lates: &[Late]) -> String {
         format!("{} for rank {}{why}", text::time(lates[at].waiting_ns), ranks[at])
     });
     let advice = both.map(|at| match lates[at].because().filter(|because| because.is_off()) {
-        Some(because) => reason::advice(because),
+        Some(because) => self::advice(evidence, because),
         None => "balance the work of each step",
     });
     format!("{}: {}", parts.join(", "), if advice[0] == advice[1] { advice[0].to_owned() } else { advice.join("; ") })
 }
 
 /// The reason of most of the lateness of `who`; `None`: work, or not known.
-fn why(late: &Late, who: &str) -> Option<String> {
+fn why(evidence: &Evidence, late: &Late, who: &str) -> Option<String> {
     let is_most = |ns: f64| ns > MOST * late.waiting_ns;
     if let Some((because, ns)) = late.interrupted_by.largest().filter(|_| is_most(late.interrupted_ns)) {
-        let (was, advice) = (reason::was(because, false), reason::advice(because));
+        let (was, advice) = (reason::was(because, false), advice(evidence, because));
         return Some(format!(", {} of it since {who} {was}: {advice}", text::time(ns)));
     }
-    let in_calls = if late.point_to_point_ns > 0.0 { late.point_to_point_ns } else { late.other_mpi_ns };
-    is_most(in_calls).then(|| {
-        format!(
-            ", {} of it since {who} was in other MPI calls: look for the rank that it gets messages from",
-            text::time(in_calls)
-        )
-    })
+    let of_kinds = late.in_calls.reasons();
+    let (kind, ns) = of_kinds.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let (was, advice) = match kind {
+        Because::Io => ("was in file calls", "write less often, or share out the files"),
+        Because::OneSided => ("was in one-sided calls", "look for the rank that it waits for there"),
+        Because::Tracer => ("was held up by the tracer", "`MPITRACE_RESYNC` sets how often it synchronises"),
+        _ => ("was in other MPI calls", "look for the rank that it gets messages from"),
+    };
+    is_most(late.in_calls.sum()).then(|| format!(", {} of it since {who} {was}: {advice}", text::time(ns)))
 }
 
 /// The ranks that were off their processors, in collective calls and outside of MPI calls.
-fn interrupted(account: &Account) -> String {
+fn interrupted(summary: &Summary, evidence: &Evidence) -> String {
+    let account = evidence.account;
     let mut of_rank: BTreeMap<u32, Off> = BTreeMap::new();
     let ranks = account.operations.iter().flat_map(|operation| &operation.ranks);
     ranks.for_each(|&(rank, parts)| *of_rank.entry(rank).or_default() += parts.interrupted_by);
@@ -239,9 +303,9 @@ fn interrupted(account: &Account) -> String {
     );
     let (because, ns) = off.largest().unwrap_or((Because::OffProcessor, 0.0));
     let whose = rank.map_or_else(|| "The ranks".to_owned(), |(rank, _)| format!("Rank {rank}"));
-    let (was, advice) = (reason::was(because, rank.is_none()), reason::advice(because));
+    let (was, advice) = (reason::was(because, rank.is_none()), advice(evidence, because));
     // Where all are preempted alike, this says nothing of why they wait for each other.
-    let (ranks, lates) = lates(account);
+    let (ranks, lates) = lates(summary, account);
     let waiting: Vec<f64> = lates.iter().map(|late| late.waiting_ns).collect();
     let has_more = |at: &usize| lates[*at].because() == Some(Because::Computing);
     let also = alone(&waiting)
@@ -253,13 +317,14 @@ fn interrupted(account: &Account) -> String {
 
 /// The rank that the others wait for in point-to-point calls, where it is late for most of the time in these; else the
 /// rank that is in them for longest.
-fn point_to_point(account: &Account) -> String {
+fn point_to_point(evidence: &Evidence) -> String {
+    let account = evidence.account;
     let all = account.rank_parts()[RankPart::PointToPoint];
     let known: Vec<f64> = account.late_partners.iter().map(|late| late.ns).collect();
     let sum: f64 = known.iter().sum();
     if let Some(most) = account.late_partners.first().filter(|_| sum > MOST * all) {
         let who = most.rank.map_or_else(|| "the others wait".to_owned(), |rank| format!("rank {rank} waits"));
-        let why = why_late(account, most);
+        let why = why_late(evidence, most);
         return match alone(&known) {
             Some(_) => {
                 format!("In point-to-point calls {who} for rank {} ({}){why}.", most.late, text::time(most.ns))
@@ -284,20 +349,33 @@ fn point_to_point(account: &Account) -> String {
     )
 }
 
+/// The rank that is longest in one-sided calls that can wait.
+fn one_sided(account: &Account) -> String {
+    let of = |rank: &RankAccount| rank.parts[RankPart::OneSided];
+    let longest = account.ranks.iter().max_by(|one, other| of(one).total_cmp(&of(other)));
+    let Some(longest) = longest else { return String::new() };
+    format!(
+        "Rank {} is in one-sided calls that can wait for {}: look for locks and windows that several ranks want.",
+        longest.rank,
+        text::time(of(longest))
+    )
+}
+
 /// Why this rank is late for point-to-point calls of others.
-fn why_late(account: &Account, most: &LatePartner) -> String {
+fn why_late(evidence: &Evidence, most: &LatePartner) -> String {
+    let account = evidence.account;
     let computing = |rank: &RankAccount| rank.parts[RankPart::Computing];
     let (late, others): (Vec<&RankAccount>, Vec<&RankAccount>) =
         account.ranks.iter().partition(|rank| rank.rank == most.late);
     let usual = median(&mut others.into_iter().map(computing).collect::<Vec<_>>()).unwrap_or(0.0);
     match most.off.largest() {
         Some((because, ns)) if most.off.sum() > MOST * most.ns => {
-            let (was, advice) = (reason::was(because, false), reason::advice(because));
+            let (was, advice) = (reason::was(because, false), advice(evidence, because));
             format!(", {} of it since that one {was}: {advice}", text::time(ns))
         }
         // Where the others compute next to nothing there is no work to be shared out evenly, as with a master.
         _ if late.into_iter().map(computing).sum::<f64>() * MASTER > usual => ", which computes meanwhile".to_owned(),
-        _ => ", which computes longer: give it less work".to_owned(),
+        _ => more_work(evidence, most.late, ", which computes longer: give it less work"),
     }
 }
 
@@ -353,7 +431,7 @@ fn slow(largest: &Largest, evidence: &Evidence) -> String {
     match kind {
         causes::CauseKind::Interrupted => {
             let because = off.largest().map_or(Because::OffProcessor, |(because, _)| because);
-            let (was, advice) = (reason::was(because, false), reason::advice(because));
+            let (was, advice) = (reason::was(because, false), advice(evidence, because));
             format!("{lost}, {time} of it since {rank} {was}: {advice}.")
         }
         causes::CauseKind::Migration => {
@@ -386,7 +464,7 @@ fn without_loss(summary: &Summary, name: &str) -> Verdict {
             format!("No loss of {worth} of the job or more was found up to the last time stamps of the ranks.");
         return Verdict { sentence, next: Some(format!("mpitrace info {name}")) };
     }
-    let beside_s = summary.parts.sum_of(&[RankPart::Init, RankPart::Finalize]) / 1e9;
+    let beside_s = summary.parts.sum_of(&[RankPart::Init, RankPart::WaitingInit, RankPart::Finalize]) / 1e9;
     let beside = if summary.rank_seconds > 0.0 { beside_s / summary.rank_seconds } else { 0.0 };
     let sentence = match () {
         _ if beside > MOST => {
@@ -395,13 +473,31 @@ fn without_loss(summary: &Summary, name: &str) -> Verdict {
                 percent(beside)
             )
         }
+        _ if summary.untraced > 0 => {
+            let ranks = text::count(summary.untraced.into(), "rank");
+            format!("No loss of {worth} of the job or more was found in the ranks that are traced; {ranks} are not.")
+        }
         _ if in_mpi < 5.0 * WORTH && summary.divided && computing > MOST => {
             format!("There is little to gain in {calls}: {} of the time is computing.", percent(computing))
         }
         _ if in_mpi < 5.0 * WORTH => format!("There is little to gain in {calls}."),
+        _ if summary.gains_most_s > 0.0 => {
+            let (part, share) = summary.largest_part();
+            format!(
+                "There is little to gain in waiting (at most {} of {}): {} of the time is {part}.",
+                seconds(summary.gains_most_s),
+                seconds(summary.seconds),
+                percent(share)
+            )
+        }
         _ if summary.not_kept() > 0 && summary.sample.is_none() => {
             format!("No loss of {worth} of the job or more was found in the calls that are kept.")
         }
+        _ if summary.parts[RankPart::Io] > summary.parts[RankPart::Communication] => format!(
+            "No loss of {worth} of the job or more was found: file calls take {} of the time between Init and \
+             Finalize.",
+            percent(summary.share(summary.parts[RankPart::Io]))
+        ),
         _ => format!(
             "No loss of {worth} of the job or more was found: communication takes {share} of the time between Init and \
              Finalize, which other MPI settings may change."
@@ -418,7 +514,7 @@ mod tests {
 
     /// Ranks 0 and 1 of a second each: rank 0 is in point-to-point calls for 400 ms, for 350 of which rank 1 was late,
     /// and off its processor for so many of those; so long they compute.
-    fn sentence(late_ms: f64, asleep_ms: f64, computing_ms: [f64; 2]) -> String {
+    fn sentence(late_ms: f64, asleep_ms: f64, computing_ms: [f64; 2], holds: bool) -> String {
         let rank = |(rank, ms): (u32, f64)| {
             let mut parts = RankParts::default();
             parts[RankPart::Computing] = 1e6 * ms;
@@ -429,20 +525,30 @@ mod tests {
         let off = Off { asleep: 1e6 * asleep_ms, ..Off::default() };
         let late_partners = vec![LatePartner { late: 1, rank: Some(0), ns: 1e6 * late_ms, off }];
         let ranks = (0..).zip(computing_ms).map(rank).collect();
-        point_to_point(&Account { ranks, partners, late_partners, ..Account::default() })
+        let account = &Account { ranks, partners, late_partners, ..Account::default() };
+        let causes = |_| Causes::default();
+        let (holds, has_counters, bound, threaded) = (&|_: u32| holds, false, false, false);
+        point_to_point(&Evidence { account, causes: &causes, holds, has_counters, bound, threaded })
     }
 
     #[test]
     fn why_a_rank_is_in_point_to_point_calls_is_said() {
         let whole = "In point-to-point calls rank 0 waits for rank 1 (350 ms), ";
-        assert_eq!(sentence(350.0, 0.0, [300.0, 700.0]), format!("{whole}which computes longer: give it less work."));
-        assert_eq!(sentence(350.0, 0.0, [10.0, 700.0]), format!("{whole}which computes meanwhile."));
         assert_eq!(
-            sentence(350.0, 300.0, [300.0, 300.0]),
+            sentence(350.0, 0.0, [300.0, 700.0], true),
+            format!("{whole}which computes longer: give it less work.")
+        );
+        assert_eq!(
+            sentence(350.0, 0.0, [300.0, 700.0], false),
+            "In point-to-point calls rank 0 waits for rank 1 (350 ms): one run cannot tell whether it has more work."
+        );
+        assert_eq!(sentence(350.0, 0.0, [10.0, 700.0], true), format!("{whole}which computes meanwhile."));
+        assert_eq!(
+            sentence(350.0, 300.0, [300.0, 300.0], true),
             format!("{whole}300 ms of it since that one slept: find the sleep, lock or file.")
         );
         // Not for most of the time.
         let plain = "Rank 0 is 40.0 % of its time in point-to-point calls that can wait, mostly for rank 1.";
-        assert_eq!(sentence(150.0, 150.0, [300.0, 300.0]), plain);
+        assert_eq!(sentence(150.0, 150.0, [300.0, 300.0], true), plain);
     }
 }

@@ -24,7 +24,14 @@ const SMALL: f64 = 0.001;
 const NOTICES: usize = 2;
 /// Times outside of the time that shares are of are said from this share of the whole on.
 const MATTERS: f64 = 0.05;
+/// The function that ends a job: no record is of it.
+pub(super) const FINALIZE: &str = "MPI_Finalize";
+/// Of ranks whose partners are not traced.
+const IN_CALLS: &str = "in collective calls";
 const OFF: &str = "off the processor";
+const OFF_OUTSIDE: &str = "off the processor outside of calls";
+/// Time without a processor is said from this share on.
+const LARGE: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
@@ -48,7 +55,9 @@ impl Summary {
         let ended = self.ended.iter().map(|ended| (Weight::End, ended.sentence.clone()));
         let defect = self.defect().map(|line| (Weight::Defect, line));
         let mut lines: Vec<(Weight, String)> = ended.chain(defect).collect();
-        lines.extend([plain(self.whole()), plain(self.parts())]);
+        lines.push(plain(self.whole()));
+        lines.extend(self.without_processor().map(plain));
+        lines.push(plain(self.parts()));
         let mut last = vec![(Weight::Verdict, self.verdict.clone())];
         last.extend(self.next.iter().map(|next| (Weight::Command, format!("Next: {next}"))));
         // The sentence about the end of a job is as long as it needs to be.
@@ -122,7 +131,7 @@ impl Summary {
 
     /// The efficiency of several ranks.
     fn efficiency(&self) -> Option<String> {
-        let efficiency = self.efficiency.as_ref().filter(|_| self.ranks > 1)?.run;
+        let efficiency = self.efficiency.as_ref().filter(|_| self.ranks > 1 && self.untraced == 0)?.run;
         Some(format!(
             "Parallel efficiency {} = load balance {} x communication efficiency {}.",
             percent(efficiency.parallel),
@@ -150,6 +159,10 @@ impl Summary {
         };
         let notices = [
             (!self.complete && (self.ended.is_none() || self.unknown_ends > 0)).then_some(incomplete),
+            (self.untraced > 0).then(|| {
+                let ranks = text::count(self.untraced.into(), "rank");
+                format!("{ranks} of {} left no trace: waiting for them is not known.", self.ranks)
+            }),
             self.processes.as_deref().and_then(processes::taker),
             self.sample.as_ref().map(|sample| {
                 let [least, most] =
@@ -169,26 +182,68 @@ impl Summary {
         notices.into_iter().flatten().collect()
     }
 
+    /// The time without a processor, where it is the largest part of the ranks' time that is known: in calls and
+    /// outside of them together.
+    fn without_processor(&self) -> Option<String> {
+        let share = self.share_without_processor()?;
+        let why = match (&self.sharing, self.off_processor_by?) {
+            (Some(sharing), _) => format!(": {}", sharing.words()),
+            (None, by) if by.throttled_s > by.preempted_s => ": a processor quota held them".to_owned(),
+            (None, _) if self.threaded => ": several threads of a rank call MPI".to_owned(),
+            (None, _) => ": something else ran there".to_owned(),
+        };
+        Some(format!("The ranks had no processor for {} of the time{why}.", percent(share)))
+    }
+
+    /// The share of the time in which ranks were ready to run without a processor; `None`: it is not known, or another
+    /// part is larger.
+    pub(super) fn share_without_processor(&self) -> Option<f64> {
+        let by = self.off_processor_by?;
+        let ns = 1e9 * (by.preempted_s + by.throttled_s);
+        let others = self.parts_on_processor();
+        let is_largest = others.iter().all(|(other, _)| *other < ns);
+        Some(self.share(ns)).filter(|share| is_largest && *share >= LARGE)
+    }
+
+    /// The parts of the ranks' time but that off the processor, with what they are called.
+    fn parts_on_processor(&self) -> Vec<(f64, &'static str)> {
+        let ns = |parts: &[RankPart]| self.parts.sum_of(parts);
+        let rest = if self.divided { "for unknown reasons" } else { "computing or in other calls" };
+        vec![
+            (ns(&[RankPart::Computing]), "computing"),
+            (ns(&[RankPart::Waiting]), "waiting for others"),
+            (ns(&[RankPart::Communication]), if self.untraced > 0 { IN_CALLS } else { "communicating" }),
+            (ns(&[RankPart::PointToPoint]), "in point-to-point calls"),
+            (ns(&[RankPart::OneSided]), "in one-sided calls"),
+            (ns(&[RankPart::Io]), "in file calls"),
+            (ns(&[RankPart::OtherMpi]), "in other MPI calls"),
+            (ns(&[RankPart::WaitingFinalize]), "waiting in MPI_Finalize"),
+            (ns(&[RankPart::Hung]), "since the last movement"),
+            (ns(&[RankPart::Perturbed]), "delayed by the tracer"),
+            (ns(&[RankPart::Other]), rest),
+        ]
+    }
+
+    /// The largest part of the ranks' time, with its share.
+    pub(super) fn largest_part(&self) -> (&'static str, f64) {
+        let mut parts = self.parts_on_processor();
+        parts.push((self.parts.sum_of(&RankPart::OFF), OFF));
+        let largest = parts.into_iter().max_by(|one, other| one.0.total_cmp(&other.0));
+        largest.map_or((OFF, 0.0), |(ns, name)| (name, self.share(ns)))
+    }
+
     /// The parts of the ranks' time, the largest first, as far as there is room.
     fn parts(&self) -> String {
         let ns = |parts: &[RankPart]| self.parts.sum_of(parts);
         let off = ns(&RankPart::OFF);
         // While a rank waits in a call it may yield its processor.
         let is_least = self.calls.known_most().is_none_or(|most| most - self.calls.interrupted > 0.05 * off);
-        let rest = if self.divided { "for unknown reasons" } else { "computing or in other calls" };
-        let mut parts = vec![
-            (off, OFF),
-            (ns(&[RankPart::Computing]), "computing"),
-            (ns(&[RankPart::Waiting]), "waiting for others"),
-            (ns(&[RankPart::Communication]), "communicating"),
-            (ns(&[RankPart::PointToPoint]), "in point-to-point calls"),
-            (ns(&[RankPart::OneSided]), "in one-sided calls"),
-            (ns(&[RankPart::Io]), "in file calls"),
-            (ns(&[RankPart::OtherMpi]), "in other MPI calls"),
-            (ns(&[RankPart::Hung]), "since the last movement"),
-            (ns(&[RankPart::Perturbed]), "delayed by the tracer"),
-            (ns(&[RankPart::Other]), rest),
-        ];
+        let mut parts = self.parts_on_processor();
+        // Where the sum is known it is stated, and here the part outside of calls.
+        match self.off_processor_s {
+            Some(_) if is_least => parts.push((off - ns(&[RankPart::Interrupted]), OFF_OUTSIDE)),
+            _ => parts.push((off, OFF)),
+        }
         parts.retain(|(ns, _)| self.share(*ns) >= SMALL);
         parts.sort_by(|one, other| other.0.total_cmp(&one.0));
         let unknown = match self.calls.known_most() {
@@ -210,11 +265,14 @@ impl Summary {
 
     /// The mean time of a rank in MPI_Init, in MPI_Finalize and in the tracer, where it matters: shares are not of it.
     fn beside(&self) -> String {
-        let mean = |part: RankPart| self.parts[part] / f64::from(self.ranks.max(1));
+        let mean = |parts: &[RankPart]| self.parts.sum_of(parts) / f64::from(self.ranks.max(1));
         let whole = 1e9 * self.rank_seconds / f64::from(self.ranks.max(1));
-        let parts =
-            [(RankPart::Init, "MPI_Init"), (RankPart::Finalize, "MPI_Finalize"), (RankPart::Tracer, "the tracer")];
-        let parts = parts.map(|(part, name)| (mean(part), name)).into_iter().filter(|(ns, _)| *ns >= MATTERS * whole);
+        let parts = [
+            (mean(&[RankPart::Init, RankPart::WaitingInit]), "MPI_Init"),
+            (mean(&[RankPart::Finalize]), FINALIZE),
+            (mean(&[RankPart::Tracer]), "the tracer"),
+        ];
+        let parts = parts.into_iter().filter(|(ns, _)| *ns >= MATTERS * whole);
         let parts: Vec<String> = parts.map(|(ns, name)| format!("{name} {}", text::time(ns))).collect();
         if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) }
     }
@@ -234,13 +292,17 @@ const WIDE: f64 = 0.2;
 /// By how much the job would be shorter without a loss, as far as that is known.
 fn gain(gain: &Gain) -> String {
     match (gain.seconds, gain.least.zip(gain.most)) {
-        (None, _) => String::new(),
-        (Some(_), Some((least, most))) if most - least > WIDE * most => {
-            let unit = text::Unit::for_time(1e9 * most);
-            format!(", gain {} to {} {}", unit.number(1e9 * least), unit.number(1e9 * most), unit.name)
-        }
+        (None, None) => String::new(),
+        (None, Some((least, most))) if least <= 0.0 => format!(", gain at most {}", seconds(most)),
+        (None, Some((least, most))) => interval(least, most),
+        (Some(_), Some((least, most))) if most - least > WIDE * most => interval(least, most),
         (Some(known), _) => format!(", gain {}", seconds(known)),
     }
+}
+
+fn interval(least: f64, most: f64) -> String {
+    let unit = text::Unit::for_time(1e9 * most);
+    format!(", gain {} to {} {}", unit.number(1e9 * least), unit.number(1e9 * most), unit.name)
 }
 
 impl LossFacts {
@@ -251,12 +313,20 @@ impl LossFacts {
         let was = reason::was(self.loss.because.unwrap_or(Because::OffProcessor), self.loss.rank.is_none());
         let line = |place: &str| match self.loss.kind {
             LossKind::LateRank => {
-                let waits = self.waited_for().filter(|_| self.loss.because == Some(Because::PointToPoint));
-                let why = match waits {
-                    Some(rank) => format!("waits itself for rank {rank}"),
-                    None => reason::late(self.loss.because).unwrap_or_default().to_owned(),
+                let is_passed_on = matches!(self.loss.because, Some(Because::PointToPoint | Because::EarlierCall));
+                let begins = self.begins_with().filter(|_| is_passed_on);
+                let why = match begins.filter(|_| self.loss.because == Some(Because::PointToPoint)) {
+                    Some((rank, _)) => format!("waits itself for rank {rank}"),
+                    None => reason::late(begins.map_or(self.loss.because, |(_, because)| because))
+                        .unwrap_or_default()
+                        .to_owned(),
                 };
                 let (who, which) = match self.loss.rank {
+                    Some(rank) if self.loss.because == Some(Because::EarlierCall) => {
+                        let begins = begins.map_or(rank, |(begins, _)| begins);
+                        let way = if begins == rank { String::new() } else { format!(" by way of rank {rank}") };
+                        (format!("others wait in {place}{way} for rank {begins}"), ", which")
+                    }
                     Some(rank) => (format!("others wait in {place} for rank {rank}"), ", which"),
                     None => (format!("ranks wait in turns in {place}"), ": one"),
                 };
@@ -272,6 +342,7 @@ impl LossFacts {
                 }
                 _ => format!("{lost}: {rank} in point-to-point calls that can wait{}.", self.partner()),
             },
+            LossKind::OneSided => format!("{lost}: {rank} in one-sided calls that can wait."),
             LossKind::Warmup => format!("{lost}: the first repetitions are slower in {place}."),
             LossKind::Hung => match self.loss.rank {
                 Some(rank) => format!("{lost}: rank {rank} hung until it was ended."),
@@ -288,9 +359,10 @@ impl LossFacts {
         fits.cloned().unwrap_or_default()
     }
 
-    /// With which rank the delay begins, where it goes on through messages.
-    fn waited_for(&self) -> Option<u32> {
-        self.origin.last()?.rank.filter(|_| self.origin.len() > 1)
+    /// With which rank the delay begins, where that is another call or another rank, and why that one was late.
+    pub(super) fn begins_with(&self) -> Option<(u32, Option<Because>)> {
+        let last = self.origin.last().filter(|_| self.origin.len() > 1)?;
+        Some((last.rank?, last.because))
     }
 
     /// The names of the operation with its line in the program, the longest first.
@@ -325,7 +397,8 @@ mod tests {
         assert_eq!(of(0.0, Some(0.004), 0.005), ", gain 0 to 5.00 ms");
         assert_eq!(of(1.0, Some(1.1), 1.2), ", gain 1.10 s", "ends a sixth apart");
         assert_eq!(of(0.0, Some(0.0), 0.0), ", gain 0 ns");
-        assert_eq!(of(0.1, None, 0.2), "");
+        assert_eq!(of(0.1, None, 0.2), ", gain 100 to 200 ms");
+        assert_eq!(of(0.0, None, 0.2), ", gain at most 200 ms");
         assert_eq!(gain(&Gain { seconds: Some(0.5), ..Gain::default() }), ", gain 500 ms");
     }
 }
