@@ -19,6 +19,8 @@ pub struct Function {
     pub reduction: Option<&'static str>,
     /// The parameter that is the communicator, the window or the file, or their address.
     pub communicator: &'static str,
+    /// True of a function on files, whose time beside waiting is input and output.
+    pub is_on_file: bool,
     /// The kind of collective that it is in OTF2, without `OTF2_COLLECTIVE_OP_`; `None`: OTF2 has no such kind.
     pub otf2: Option<&'static str>,
     /// The name under which ReproMPI measures its blocking form; `None`: ReproMPI does not.
@@ -84,6 +86,7 @@ impl Function {
         root: None,
         reduction: None,
         communicator: "",
+        is_on_file: false,
         otf2: None,
         reprompi: None,
     };

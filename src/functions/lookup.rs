@@ -102,6 +102,14 @@ mod tests {
         assert!(Function::named("MPI_Win_lock_all").is_none(), "of one rank");
     }
 
+    #[test]
+    fn functions_on_files_are_those_that_the_standard_calls_so() {
+        for function in Function::all() {
+            assert_eq!(function.is_on_file, function.name.starts_with("MPI_File_"), "{}", function.name);
+        }
+        assert!(Function::named("MPI_File_open").unwrap().is_on_file);
+    }
+
     /// MPI-4.1, 12.5.3 and 14.2: the amounts of data that ranks read, write or bring into a window may differ.
     #[test]
     fn only_sizes_that_must_be_equal_are_compared() {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use mpitrace_functions::Function;
 use mpitrace_statistics::categories::{Category, NotFinite, Rule};
 use mpitrace_statistics::median;
 use mpitrace_statistics::parallel;
@@ -112,7 +113,7 @@ impl OperationAccount {
             parallel::map(parallel::pieces(rows.len()), |piece| Piece::new(&walk, &rows, piece, is_usual, apart));
         let mut account = OperationAccount {
             repetitions: rows.len(),
-            is_io: operation.key.function.starts_with("MPI_File_"),
+            is_io: Function::named(&operation.key.function).is_some_and(|function| function.is_on_file),
             ranks: members.iter().map(|member| (trace.parts[member.index].rank(), Parts::default())).collect(),
             beside: vec![Parts::default(); members.len()],
             late: vec![Late::default(); members.len()],

@@ -23,16 +23,23 @@ fn function(line: &Line, form: &str, name: &str) -> String {
     let optional = |word: &str| if word.is_empty() { "None".to_owned() } else { format!("Some(\"{word}\")") };
     format!(
         "Function {{ name: \"MPI_{name}\", form: Form::{form}, blocking: \"MPI_{}\", pattern: Pattern::{}, \
-         size: Size::{}, root: {}, reduction: {}, communicator: \"{}\", otf2: {}, reprompi: {} }}",
+         size: Size::{}, root: {}, reduction: {}, communicator: \"{}\", is_on_file: {}, otf2: {}, \
+         reprompi: {} }}",
         if line.blocking.is_empty() { &line.name } else { &line.blocking },
         variant(&line.pattern),
         size(&line.rule.path),
         optional(&line.root),
         optional(&line.reduction),
         line.on.last().expect("what a recorded call is on"),
+        is_on_file(line),
         optional(&line.otf2),
         optional(&line.reprompi),
     )
+}
+
+/// True: the function is on a file, or opens one.
+fn is_on_file(line: &Line) -> bool {
+    line.on.first().is_some_and(|kind| kind == "file") || line.observer.path.starts_with("files::")
 }
 
 /// `all_to_all` as the name of a variant, `AllToAll`.
