@@ -49,9 +49,63 @@ pub(crate) struct Exchanges {
     /// Parts that messages may have come from, and for each part whether it is one.
     reached: Vec<usize>,
     is_reached: Vec<bool>,
+    /// `None`: also what lies before a call of a part of those that exchange messages is looked at there.
+    circles: Option<Circles>,
+}
+
+/// Parts that exchange messages, with those with which these do so, and so on.
+#[derive(Debug)]
+struct Circles {
+    /// For each part its circle.
+    of_part: Vec<usize>,
+    /// For each circle how many parts it has, and how many of them take part in the call.
+    sizes: Vec<usize>,
+    present: Vec<usize>,
+}
+
+impl Circles {
+    fn new(senders: &[Vec<usize>]) -> Circles {
+        let mut first: Vec<usize> = (0..senders.len()).collect();
+        fn root(first: &mut [usize], mut part: usize) -> usize {
+            while first[part] != part {
+                first[part] = first[first[part]];
+                part = first[part];
+            }
+            part
+        }
+        for (part, others) in senders.iter().enumerate() {
+            for &other in others {
+                let [one, other] = [part, other].map(|part| root(&mut first, part));
+                first[one.max(other)] = one.min(other);
+            }
+        }
+        let of_part: Vec<usize> = (0..senders.len()).map(|part| root(&mut first, part)).collect();
+        let mut sizes = vec![0; senders.len()];
+        of_part.iter().for_each(|&circle| sizes[circle] += 1);
+        Circles { of_part, sizes, present: vec![0; senders.len()] }
+    }
+
+    /// Looks at which parts take part in a call.
+    fn look(&mut self, parts: impl Iterator<Item = usize> + Clone) {
+        parts.clone().for_each(|part| self.present[self.of_part[part]] = 0);
+        parts.for_each(|part| self.present[self.of_part[part]] += 1);
+    }
+
+    /// True: all of the circle of a part take part in the call.
+    fn is_whole(&self, part: usize) -> bool {
+        let circle = self.of_part[part];
+        self.present[circle] == self.sizes[circle]
+    }
 }
 
 impl Exchanges {
+    /// Looks at exchanges where all take part that exchange messages with each other. What lies before a call of a part
+    /// of them counts before the next call of all.
+    pub fn of_all(trace: &Trace, partners: &[PartnerAccount]) -> Exchanges {
+        let exchanges = Exchanges::new(trace, partners);
+        Exchanges { circles: Some(Circles::new(&exchanges.senders)), ..exchanges }
+    }
+
     pub fn new(trace: &Trace, partners: &[PartnerAccount]) -> Exchanges {
         let parts = trace.parts.len();
         Exchanges {
@@ -113,7 +167,12 @@ impl Exchanges {
     fn meet(&mut self, calls: impl Iterator<Item = (usize, f64)> + Clone) {
         self.all.clear();
         self.awaited.clear();
-        for (part, enter) in calls.clone() {
+        if let Some(circles) = &mut self.circles {
+            circles.look(calls.clone().map(|(part, _)| part));
+        }
+        let circles = self.circles.as_ref();
+        let is_whole = |part| circles.is_none_or(|circles| circles.is_whole(part));
+        for (part, enter) in calls.clone().filter(|(part, _)| is_whole(*part)) {
             let (ns, gap) = std::mem::take(&mut self.pending[part]);
             (self.gaps[part], self.arrivals[part]) = (gap, enter - ns);
             if ns > 0.0 {

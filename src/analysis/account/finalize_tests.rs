@@ -11,12 +11,13 @@ use mpitrace_trace::reader::Trace;
 
 use super::{Account, Because, Loss, LossKind, RankPart};
 use crate::efficiency;
+use crate::messages::tests as messages;
 use crate::replay;
 
 const MS: u64 = 1_000_000;
 /// The ranks are in MPI_Init until then.
 const INIT: u64 = MS;
-/// Of their last collective call.
+/// When the ranks leave their last collective call.
 const LEFT: u64 = 10 * MS;
 
 /// Ranks that leave their last call together, and enter MPI_Finalize at these times, which takes 300 us in the library
@@ -97,6 +98,26 @@ fn the_reason_is_what_that_rank_did_since_its_last_call() {
     let Found { losses, .. } = found(&all);
     let expected = [(Because::Asleep, 12.0), (Because::Io, 5.0), (Because::Computing, 3.0)];
     assert_eq!(losses, expected.map(|(because, ms)| (Some(because), ms, ms)));
+}
+
+/// Rank 0 comes last, since it receives from rank 2, which sleeps until then.
+#[test]
+fn a_rank_that_waits_for_a_message_passes_the_delay_on() {
+    let mut all = ranks(&[30 * MS, LEFT, 29 * MS]);
+    all[0].message("MPI_Recv", messages::entry(messages::RECEIVE, 2, 1), None, 8, [LEFT + MS, 28 * MS]);
+    all[2].message("MPI_Send", messages::entry(messages::SEND, 0, 1), None, 8, [27 * MS, 28 * MS]);
+    all[0].times.threads[0].ticks[wait_class::POINT_TO_POINT] = 17 * MS;
+    let flags = interruption_flags::BETWEEN | interruption_flags::TIMED | interruption_flags::REASON;
+    let (off_ns, elapsed_ns) = (16 * MS, 17 * MS);
+    let sleep = InterruptionEntry { off_ns, elapsed_ns, switches: 1, voluntary: 1, flags, ..Default::default() };
+    all[2].interrupt_behind(sleep);
+    let (trace, clock, operations) = messages::opened(&all);
+    let account = Account::new(&trace, &clock, &operations, Rule::default());
+    let is_passed_on = |loss: &Loss| loss.at_finalize && loss.because == Some(Because::PointToPoint);
+    let losses: Vec<Loss> = account.losses(false).into_iter().filter(is_passed_on).collect();
+    let [gain] = &replay::gains(&trace, &clock, &operations, &account, &losses)[..] else { panic!("{losses:?}") };
+    let chain: Vec<_> = gain.origin.iter().map(|origin| (origin.rank, origin.because)).collect();
+    assert_eq!(chain, [(Some(0), Some(Because::PointToPoint)), (Some(2), Some(Because::Asleep))]);
 }
 
 #[test]

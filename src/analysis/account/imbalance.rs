@@ -21,7 +21,7 @@ pub(crate) struct Blocks {
     in_last: usize,
 }
 
-/// Blocks are joined in pairs beyond so many.
+/// The most blocks that are kept: of more, two neighbours are joined.
 const MOST: usize = 48;
 /// In so many blocks of a third, of all in which ranks wait, more than half of the waiting is for the rank: less than
 /// this probability has as many of independent blocks of ranks with equal work.

@@ -42,6 +42,9 @@ pub(super) struct Wait {
     pub ns: f64,
     /// By how much the late one left its call before later than the one that waits, ns.
     pub left_later_ns: f64,
+    /// True: both left the same call before, or the late one left one that no other rank takes part in. In another one
+    /// the late rank may have waited itself.
+    pub is_in_same_call: bool,
     /// The time of the one that waits since its call before; of no length where that is not known.
     pub other: Gap,
 }
@@ -59,7 +62,7 @@ impl Late {
     /// The time that other ranks waited for one call of a rank that spent this time before it, and was that much longer
     /// than they in other MPI calls. While it waits in these it may yield its processor: as in a call, what may be
     /// either is taken for the waiting. What a rank was late already when it left its call before is due to that call,
-    /// in which it was off its processor for `off_in_previous`.
+    /// in which it was off its processor for `off_in_previous`: that made it late if both ranks were in this call.
     pub(super) fn new(
         before: Option<Gap>,
         longer: Option<Longer>,
@@ -69,10 +72,10 @@ impl Late {
         let reasons_in_previous = off_in_previous.unwrap_or_default();
         let off_in_previous = off_in_previous.map(|off| off.sum());
         let mut late = Late { repetitions: 1, ..Late::default() };
-        for &Wait { ns: wait, left_later_ns, other: waiting, .. } in waits {
+        for &Wait { ns: wait, left_later_ns, is_in_same_call, other: waiting, .. } in waits {
             let reasons_before = before.map_or_else(Off::default, |own| own.off_beyond(waiting));
             let earlier = left_later_ns.clamp(0.0, wait);
-            let off_earlier = off_in_previous.map_or(0.0, |off| off.min(earlier));
+            let off_earlier = off_in_previous.filter(|_| is_in_same_call).map_or(0.0, |off| off.min(earlier));
             let since = wait - earlier;
             let (in_calls, off_in_calls) = match longer {
                 None => (InCalls::default(), 0.0),
@@ -113,7 +116,7 @@ impl Late {
         late
     }
 
-    /// So much waiting, for one reason.
+    /// Waiting of this length, all of it for one reason.
     pub fn of_reason(because: Option<Because>, ns: f64) -> Late {
         let mut late = Late { waiting_ns: ns, ..Late::default() };
         let part = match because {
@@ -134,6 +137,14 @@ impl Late {
         *part = ns;
         late.interrupted_ns = late.interrupted_by.sum();
         late
+    }
+
+    /// The lateness without so much preemption.
+    pub fn without_preempted(self, ns: f64) -> Late {
+        let ns = ns.min(self.interrupted_by.preempted);
+        let interrupted_by = Off { preempted: self.interrupted_by.preempted - ns, ..self.interrupted_by };
+        let (waiting_ns, interrupted_ns) = (self.waiting_ns - ns, self.interrupted_ns - ns);
+        Late { waiting_ns, interrupted_ns, interrupted_by, ..self }
     }
 
     /// The reason with the largest part; `None`: not known.
@@ -209,7 +220,7 @@ mod tests {
     }
 
     fn wait(ns: f64, left_later_ns: f64) -> Wait {
-        Wait { late: 0, ns, left_later_ns, other: Gap::default() }
+        Wait { late: 0, ns, left_later_ns, is_in_same_call: true, other: Gap::default() }
     }
 
     #[test]
@@ -282,16 +293,18 @@ mod tests {
 
     #[test]
     fn a_rank_that_left_its_call_before_later_is_late_because_of_that_call() {
-        let late = |off_in_previous: Option<f64>| {
-            let waits = [wait(100.0, 70.0)];
+        let late = |off_in_previous: Option<f64>, is_in_same_call: bool| {
+            let waits = [Wait { is_in_same_call, ..wait(100.0, 70.0) }];
             let before = Some(gap(0.0, preempted(10.0)));
             let late = Late::new(before, Some(Longer::OtherMpi(0.0)), off_in_previous.map(preempted), &waits);
             assert_eq!(late.interrupted_by.sum(), late.interrupted_ns);
             [late.interrupted_ns, late.earlier_call_ns, late.computing_ns, late.unknown_ns]
         };
-        assert_eq!(late(Some(0.0)), [10.0, 70.0, 20.0, 0.0]);
-        assert_eq!(late(Some(50.0)), [60.0, 20.0, 20.0, 0.0]);
-        assert_eq!(late(None), [10.0, 0.0, 20.0, 70.0]);
+        assert_eq!(late(Some(0.0), true), [10.0, 70.0, 20.0, 0.0]);
+        assert_eq!(late(Some(50.0), true), [60.0, 20.0, 20.0, 0.0]);
+        assert_eq!(late(None, true), [10.0, 0.0, 20.0, 70.0]);
+        // In a call of other ranks it waited, for one that its origin names, and yielded its processor.
+        assert_eq!(late(Some(50.0), false), [10.0, 70.0, 20.0, 0.0]);
     }
 
     #[test]

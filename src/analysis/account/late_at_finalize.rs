@@ -7,7 +7,10 @@ use mpitrace_trace::reader::{Part, Trace};
 
 use super::late::{Late, Longer, Wait};
 use super::meeting::Meeting;
-use super::{RankAccount, RankPart};
+use super::member::{OF_ONE_RANK, PlaceOfCall, place_of_call};
+use super::{LatePartner, RankAccount, RankPart};
+use crate::messages::MessageWait;
+use crate::messages::waits::{chain, within};
 use crate::reasons::{Gap, InCalls, Off};
 
 /// A rank that enters MPI_Finalize last, while others wait for it there.
@@ -21,9 +24,14 @@ pub struct LateAtFinalize {
     pub(crate) entries: Vec<f64>,
     /// The index of the late rank's part.
     pub(crate) part: usize,
+    /// When it left its last recorded call, or MPI_Init, global time, ns.
+    left_ns: f64,
+    /// The ranks for which it waited in point-to-point calls since then, one for the other, to the one with which that
+    /// begins.
+    pub(crate) chain: Vec<u32>,
 }
 
-/// Of a smaller share of the ranks' time the reasons are not looked for.
+/// The smallest share of the ranks' time of which the reasons are looked for.
 const WORTH: f64 = 0.001;
 
 impl LateAtFinalize {
@@ -37,12 +45,35 @@ impl LateAtFinalize {
         let part = meeting.last();
         let entries = (0..ranks.len()).map(|part| meeting.entry(part)).collect();
         let whole: f64 = ranks.iter().map(|rank| rank.wall_ns).sum();
-        let late = if waiting_ns < WORTH * whole {
-            Late { waiting_ns, unknown_ns: waiting_ns, repetitions: 1, ..Late::default() }
+        let (late, left_ns) = if waiting_ns < WORTH * whole {
+            let late = Late { waiting_ns, unknown_ns: waiting_ns, repetitions: 1, ..Late::default() };
+            (late, meeting.entry(part))
         } else {
             why(trace, clock, meeting, waited)
         };
-        Some(LateAtFinalize { rank: trace.parts[part].rank(), late, entries, part })
+        Some(LateAtFinalize { rank: trace.parts[part].rank(), late, entries, part, left_ns, chain: Vec::new() })
+    }
+
+    /// Finds the ranks for which it waited in message calls: by the waits of each part, or else by the ranks that were
+    /// late for the exchange of messages before the end.
+    pub(super) fn follow(&mut self, trace: &Trace, waits: &[Vec<MessageWait>], late_partners: &[LatePartner]) {
+        if self.late.in_calls.point_to_point <= 0.0 {
+            return;
+        }
+        let end_ns = self.entries[self.part];
+        let mut parts = Vec::new();
+        let of_part = waits.get(self.part).map_or(&[][..], Vec::as_slice);
+        let longest = within(of_part, self.left_ns, end_ns).max_by(|one, other| one.1.total_cmp(&other.1));
+        if let Some((other, _)) = longest {
+            parts.push(other);
+            parts.extend(chain(waits, other, self.left_ns, end_ns).into_iter().filter(|part| *part != self.part));
+        }
+        self.chain = parts.into_iter().map(|part| trace.parts[part].rank()).collect();
+        if self.chain.is_empty() {
+            let is_waiting = |late: &&LatePartner| late.rank.is_none_or(|rank| rank == self.rank);
+            let late = late_partners.iter().filter(is_waiting).find(|late| late.late != self.rank);
+            self.chain.extend(late.map(|late| late.late));
+        }
     }
 
     /// By how much earlier all have entered MPI_Finalize without the part of the lateness that is due to one reason,
@@ -56,7 +87,8 @@ impl LateAtFinalize {
     }
 }
 
-fn why(trace: &Trace, clock: &Clock, meeting: &Meeting, waited: impl Fn(usize) -> f64) -> Late {
+/// Why the last rank was late, and when it left its last recorded call, ns.
+fn why(trace: &Trace, clock: &Clock, meeting: &Meeting, waited: impl Fn(usize) -> f64) -> (Late, f64) {
     let tail = |(index, part): (usize, &Part)| Tail::new(part, clock.of_part(index), meeting.entry(index));
     let tails: Vec<Tail> = trace.parts.iter().enumerate().map(tail).collect();
     let late = meeting.last();
@@ -70,9 +102,11 @@ fn why(trace: &Trace, clock: &Clock, meeting: &Meeting, waited: impl Fn(usize) -
         let is_later = later > errors[part] + errors[late];
         let ns = waited(part);
         let left_later_ns = if is_later { later.min(ns) } else { 0.0 };
-        Wait { late, ns, left_later_ns, other: tail.gap.unwrap_or_default() }
+        let is_alone = own.last_call == Some(OF_ONE_RANK);
+        let is_in_same_call = own.last_call.is_some() && (is_alone || own.last_call == tail.last_call);
+        Wait { late, ns, left_later_ns, is_in_same_call, other: tail.gap.unwrap_or_default() }
     });
-    Late::new(own.gap, longer, own.off_in_last, &waits.collect::<Vec<Wait>>())
+    (Late::new(own.gap, longer, own.off_in_last, &waits.collect::<Vec<Wait>>()), own.left_ns)
 }
 
 /// The time of a rank from its last recorded call to MPI_Finalize.
@@ -84,6 +118,8 @@ struct Tail {
     gap: Option<Gap>,
     /// Off its processor in that call; `None`: not known.
     off_in_last: Option<Off>,
+    /// Which call that is; `None`: not known.
+    last_call: Option<PlaceOfCall>,
 }
 
 impl Tail {
@@ -108,6 +144,7 @@ impl Tail {
             calls,
             gap: off.map(|off| Gap { off, worked_ns, is_timed: true }),
             off_in_last: off_in(in_last).filter(|_| is_known),
+            last_call: last.and_then(|record| place_of_call(part, record, part.operation_of(record as usize))),
         }
     }
 }
@@ -152,7 +189,7 @@ fn in_calls(part: &Part, clock: &RankClock) -> InCalls {
         stored[wait_class::POINT_TO_POINT] = own.sum();
     }
     if let Some(column) = part.recorded(&recorded::ELSEWHERE) {
-        let own = records(part).flatten().map(|record| elsewhere::of(column.get(record as usize)));
+        let own = records(part).flatten().map(|record| elsewhere::ticks_and_class(column.get(record as usize)));
         own.for_each(|(ticks, class)| stored[class] += ticks);
     }
     let ns = |class: usize| clock.ticks_ns(times.ticks[class].saturating_sub(stored[class]));

@@ -83,7 +83,7 @@ pub(super) fn for_each(
     mut each: impl FnMut(&Exchanges, usize, usize, f64),
 ) -> bool {
     let errors = clock.errors_ns(trace);
-    let mut exchanges = Exchanges::new(trace, partners);
+    let mut exchanges = Exchanges::of_all(trace, partners);
     let mut add = |exchanges: &Exchanges| {
         for exchange in &exchanges.all {
             let late = exchanges.last(exchange).filter(|(late, ns)| *ns > errors[*late] + errors[exchange.part]);

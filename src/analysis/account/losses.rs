@@ -1,6 +1,6 @@
 //! The time that was lost, by cause. Losses do not overlap: each is a share of another part of the account.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mpitrace_statistics::names::names;
 use serde::Serialize;
@@ -31,7 +31,7 @@ pub struct Loss {
     pub at_finalize: bool,
     /// Of a loss of no single rank: world ranks that it is not of, since they have losses of their own.
     #[serde(skip)]
-    pub except: Vec<u32>,
+    pub except: BTreeSet<u32>,
     /// All ranks together, ns. Outputs state it in seconds.
     #[serde(skip)]
     pub ns: f64,

@@ -66,7 +66,7 @@ pub(super) struct Met {
     pub finalize: Wait,
 }
 
-/// A time in such a function, ns.
+/// The time of a rank in a function in which the ranks meet, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Divided {
     pub waiting: f64,

@@ -13,6 +13,11 @@ const OTHER_MPI: &str = "p2p-time";
 /// Behind a region the next call is looked for behind so many others.
 const REGIONS: u32 = 64;
 
+/// The communicator's key and the sequence number of a call, the same on all its ranks.
+pub(super) type PlaceOfCall = ([u64; 2], u64);
+/// All calls on communicators of one rank, in which no rank waits.
+pub(super) const OF_ONE_RANK: PlaceOfCall = ([0; 2], 0);
+
 pub(crate) struct Member<'a> {
     /// Index of its part.
     pub index: usize,
@@ -243,16 +248,9 @@ impl<'a> Member<'a> {
         self.off_processor_with(previous, records.operation(previous)).known()
     }
 
-    /// The communicator's key and the sequence number of a call, the same on all its ranks; of a communicator of one
-    /// rank, in whose calls no rank waits, that of all such calls. `None`: not known.
-    pub(super) fn place_of_call(&self, record: u32, records: &mut Records) -> Option<([u64; 2], u64)> {
-        let operation = (records.operation(record) & OPERATION_MASK) as usize;
-        let of = self.part.communicators().get(self.part.operations()[operation].communicator as usize)?;
-        match of.size {
-            1 => Some(([0; 2], 0)),
-            _ if of.flags & communicator_flags::IDENTIFIED == 0 => None,
-            _ => Some((of.key, self.part.position_of(record as usize))),
-        }
+    /// Which call that is; `None`: not known.
+    pub(super) fn place_of_call(&self, record: u32, records: &mut Records) -> Option<PlaceOfCall> {
+        place_of_call(self.part, record, records.operation(record))
     }
 
     /// The moves of the thread to another processor: after an interruption in a call, or between the kept call before
@@ -305,7 +303,7 @@ impl<'a> Member<'a> {
     /// Time in calls that can wait, since the thread's kept call before, by kind; `None`: not timed.
     pub fn in_calls_before(&self, record: u32) -> Option<InCalls> {
         let point_to_point = self.point_to_point_before(record)?;
-        let (ticks, class) = elsewhere::of(self.elsewhere.map_or(0, |column| column.get(record as usize)));
+        let (ticks, class) = elsewhere::ticks_and_class(self.elsewhere.map_or(0, |column| column.get(record as usize)));
         let mut calls = InCalls { point_to_point, ..InCalls::default() };
         *match class {
             wait_class::ONE_SIDED => &mut calls.one_sided,
@@ -351,6 +349,17 @@ impl<'a> Member<'a> {
     /// True: the call was not of the thread that called MPI_Init.
     pub(super) fn is_beside(&self, record: u32) -> bool {
         self.part.thread_run(record).is_some_and(|run| run.is_beside)
+    }
+}
+
+/// Which call the one with this record is, and with this operation with its flags; `None`: not known.
+pub(super) fn place_of_call(part: &Part, record: u32, operation: u32) -> Option<PlaceOfCall> {
+    let operation = part.operations().get((operation & OPERATION_MASK) as usize)?;
+    let of = part.communicators().get(operation.communicator as usize)?;
+    match of.size {
+        1 => Some(OF_ONE_RANK),
+        _ if of.flags & communicator_flags::IDENTIFIED == 0 => None,
+        _ => Some((of.key, part.position_of(record as usize))),
     }
 }
 

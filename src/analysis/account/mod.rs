@@ -25,6 +25,7 @@ mod open_call;
 pub(crate) mod operation;
 mod partner;
 mod parts;
+mod processors;
 mod rank;
 mod rank_parts;
 mod region;
@@ -48,6 +49,7 @@ pub use losses::{Loss, LossKind};
 pub use operation::{Excess, OperationAccount};
 pub use partner::PartnerAccount;
 pub use parts::{OffProcessor, Parts};
+pub use processors::{Processors, Sharing};
 pub use rank::RankAccount;
 pub use rank_parts::{RankPart, RankParts};
 pub use region::{RegionAccount, regions};
@@ -95,6 +97,8 @@ pub struct Account {
     pub late_partners: Vec<LatePartner>,
     /// The rank that others wait for in MPI_Finalize; `None`: no rank, or not known.
     pub late_at_finalize: Option<LateAtFinalize>,
+    /// The processors that the ranks may run on.
+    pub processors: Processors,
     /// The ranks that were the cause that the job did not go on, since whose last movement ranks hung; empty: all.
     pub knot: Vec<u32>,
     /// The time in calls for which no repetition that is kept stands, where a sample is, ns.
@@ -146,7 +150,7 @@ impl Account {
         let met = [Meeting::at_init, Meeting::at_finalize].map(|meeting| meeting(trace, clock));
         let [at_init, at_finalize] = met.each_ref().map(Option::as_ref);
         let mut ranks = rank::accounts(trace, clock, operations, &accounts, [at_init, at_finalize], knot);
-        let late_at_finalize = at_finalize.and_then(|meeting| LateAtFinalize::new(trace, clock, meeting, &ranks));
+        let mut late_at_finalize = at_finalize.and_then(|meeting| LateAtFinalize::new(trace, clock, meeting, &ranks));
         let late_messages = messages.late_ranks(trace, clock, waits, &ranks);
         ranks
             .iter_mut()
@@ -156,6 +160,9 @@ impl Account {
         let wait = |wait: &MessageWait| partner::add_wait(&mut partners, trace, wait.part, wait.late, wait.ns());
         waits.iter().flatten().for_each(wait);
         let late_partners = late_partner::late_partners(trace, clock, operations, &mut partners, &mut ranks);
+        if let Some(late) = &mut late_at_finalize {
+            late.follow(trace, waits, &late_partners);
+        }
         let unseen = operations.unseen.iter().enumerate();
         let unseen_ns = unseen.map(|(part, &ticks)| clock.of_part(part).ticks_ns(ticks as u64)).sum();
         let knot = knot.to_vec();
@@ -166,6 +173,7 @@ impl Account {
             late_messages,
             late_partners,
             late_at_finalize,
+            processors: Processors::new(trace),
             knot,
             unseen_ns,
         }
@@ -209,6 +217,25 @@ impl Account {
             sum += rank.off_processor?;
         }
         Some(sum)
+    }
+
+    /// The lateness of a rank without the preemption that is only due to those that wait for it, on processors that it
+    /// shares with them: it is late for what it did itself.
+    pub fn beside_its_waiters(&self, rank: u32, late: Late) -> Late {
+        let computing_ns = late.computing_ns + late.on_processor_ns;
+        late.without_preempted(self.processors.preempted_by_waiting(rank, late.interrupted_by.preempted, computing_ns))
+    }
+
+    /// True if ranks that share processors can have kept each other from these for most of the time for which they had
+    /// none: else other processes took them.
+    pub fn lack_is_by(&self, sharing: &Sharing) -> bool {
+        let members = self.ranks.iter().filter(|rank| sharing.members.binary_search(&rank.rank).is_ok());
+        let (mut ran_ns, mut lacking_ns) = (0.0, 0.0);
+        for (rank, off) in members.filter_map(|rank| Some((rank, rank.off_processor?))) {
+            ran_ns += rank.parts.running() - off.sum();
+            lacking_ns += off.preempted + off.throttled;
+        }
+        2.0 * sharing.lacking_ns(ran_ns) > lacking_ns
     }
 
     /// For how long the ranks hung when they were ended, together.

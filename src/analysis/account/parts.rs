@@ -124,7 +124,7 @@ impl Parts {
         }
     }
 
-    /// These without their communication.
+    /// The parts without the communication.
     pub(super) fn without_communication(self) -> Parts {
         Parts { run_time: self.run_time - self.communication, communication: 0.0, unsplit: 0.0, ..self }
     }

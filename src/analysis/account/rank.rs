@@ -256,7 +256,7 @@ fn account(part: &Part, clock: &RankClock, complete: Parts, met: Met, mut ending
     }
 }
 
-/// See [`RankAccount::off_processor`].
+/// The time off the processor of the thread that called MPI_Init: see [`RankAccount::off_processor`].
 fn off_processor(part: &Part) -> Option<Off> {
     let (thread, times) = part.init_thread()?;
     let is_watched = part.thread_runs().iter().any(|run| !run.is_beside && run.is_watched);

@@ -565,6 +565,32 @@ fn who_is_late_for_point_to_point_calls_is_known_between_collective_ones() {
     assert_eq!(in_calls, account.rank_parts()[RankPart::PointToPoint]);
 }
 
+/// Rank 0 sleeps before it sends to rank 1, which sends to rank 2 then. Ranks 1 and 2 meet before all do.
+#[test]
+fn exchanges_are_held_against_each_other_where_all_meet_that_exchange() {
+    let mut ranks: Vec<SyntheticRank> = world(3).into_iter().map(SyntheticRank::stamped).collect();
+    for (number, rank) in (0u32..).zip(&mut ranks) {
+        let some =
+            if number == 0 { rank.communicator(7, 1, 0, None) } else { rank.communicator(8, 2, number - 1, None) };
+        let [of_some, of_all] = [some, 0].map(|communicator| rank.operation("MPI_Allreduce", communicator, 8));
+        for k in 1..=40u64 {
+            let begin = 1_000_000 * k;
+            rank.call(of_some, begin + 400_000, begin + 410_000);
+            if number == 0 {
+                let flags = interruption_flags::BETWEEN | interruption_flags::TIMED | interruption_flags::REASON;
+                let off_ns = 380_000;
+                rank.interrupt(InterruptionEntry { off_ns, switches: 1, voluntary: 1, flags, ..Default::default() });
+            } else {
+                rank.exchanged(number - 1, 390_000, 1);
+            }
+            rank.call(of_all, begin + 420_000, begin + 430_000);
+        }
+    }
+    let account = account("some", &ranks);
+    let late: Vec<_> = account.late_partners.iter().map(|one| (one.late, one.rank, one.ns, one.off.asleep)).collect();
+    assert_eq!(late, [(0, None, 80.0 * 390_000.0, 80.0 * 380_000.0)]);
+}
+
 /// Rank 1 sleeps and computes for longer before it comes to a call in which rank 0 does not wait for it, and to one of
 /// each rank alone: what rank 0 waits in the next one is due to that, not to these calls.
 #[test]

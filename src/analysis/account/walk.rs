@@ -10,7 +10,7 @@ use mpitrace_trace::operations::{Operation, RepetitionRow, Sampled};
 use mpitrace_trace::reader::Trace;
 
 use super::late::{Late, Longer, Wait};
-use super::member::{Call, Member, Records, members};
+use super::member::{Call, Member, OF_ONE_RANK, PlaceOfCall, Records, members};
 use super::parts::{OffProcessor, Parts};
 use super::waits::Order;
 use crate::reasons::{Gap, InCalls, Off};
@@ -162,7 +162,8 @@ impl<'a> Step<'a> {
                 let left_later_ns = pair.left_later(records, &mut self.read).min(ns);
                 let (carried_ns, before) = pair.carried(records, left_later_ns, HOPS, &mut self.read);
                 let (left_later_ns, other) = (left_later_ns - carried_ns, self.gaps[at].unwrap_or_default());
-                self.waits.push(Wait { late, ns: ns - carried_ns, left_later_ns, other });
+                let is_in_same_call = left_later_ns > 0.0 && pair.is_in_same_call(records, &mut self.read);
+                self.waits.push(Wait { late, ns: ns - carried_ns, left_later_ns, is_in_same_call, other });
                 if carried_ns > 0.0 {
                     self.carried.push((late, before));
                 }
@@ -240,6 +241,20 @@ impl Pair<'_, '_> {
         self.later([0, 1].map(exit))
     }
 
+    /// The records of their calls before these, and which calls they are.
+    fn previous(&self, records: [u32; 2], read: &mut [Records]) -> [Option<(u32, PlaceOfCall)>; 2] {
+        [0, 1].map(|of| {
+            let previous = self.members[of].previous(records[of])?;
+            Some((previous, self.members[of].place_of_call(previous, &mut read[self.readers[of]])?))
+        })
+    }
+
+    /// True if both left the same call before, or the late one a call of its own: see [`Wait::is_in_same_call`].
+    fn is_in_same_call(&self, records: [u32; 2], read: &mut [Records]) -> bool {
+        let [late, other] = self.previous(records, read).map(|previous| previous.map(|(_, place)| place));
+        late.is_some() && (late == other || late == Some(OF_ONE_RANK))
+    }
+
     /// The part of the time by which it left that call later that is due to its coming later, and why it came later: a
     /// call in which ranks do not wait for each other carries lateness on.
     fn carried(&self, records: [u32; 2], left_later_ns: f64, hops: usize, read: &mut [Records]) -> (f64, Late) {
@@ -247,13 +262,11 @@ impl Pair<'_, '_> {
         if left_later_ns <= 0.0 || hops == 0 {
             return nothing;
         }
-        let [Some(late), Some(other)] = [0, 1].map(|of| self.members[of].previous(records[of])) else { return nothing };
-        let previous = [late, other];
-        let [late_place, place] =
-            [0, 1].map(|of| self.members[of].place_of_call(previous[of], &mut read[self.readers[of]]));
-        if late_place.is_none() || late_place != place {
+        let [Some((late, late_place)), Some((other, place))] = self.previous(records, read) else { return nothing };
+        if late_place != place {
             return nothing;
         }
+        let previous = [late, other];
         let enter = |of: usize| Some(self.members[of].call(previous[of]).enter);
         let carried_ns = self.later([0, 1].map(enter)).min(left_later_ns);
         if carried_ns <= 0.0 {
@@ -265,10 +278,11 @@ impl Pair<'_, '_> {
             let records = &mut read[self.readers[of]];
             self.members[of].gap_before(previous[of], records.operation(previous[of]), records)
         });
-        let (member, records) = (self.members[0], &mut read[self.readers[0]]);
-        let longer = longer_in_calls(member, previous[0], [(self.members[1], previous[1])].into_iter());
+        let longer = longer_in_calls(self.members[0], previous[0], [(self.members[1], previous[1])].into_iter());
         let (ns, left_later_ns) = (carried_ns - further_ns, left_later_ns - further_ns);
-        let wait = Wait { late: 0, ns, left_later_ns, other: other.unwrap_or_default() };
+        let is_in_same_call = left_later_ns > 0.0 && self.is_in_same_call(previous, read);
+        let (member, records) = (self.members[0], &mut read[self.readers[0]]);
+        let wait = Wait { late: 0, ns, left_later_ns, is_in_same_call, other: other.unwrap_or_default() };
         let mut late = Late::new(before, longer, member.off_in_previous(previous[0], records), &[wait]);
         late += further;
         (carried_ns, late)

@@ -8,7 +8,7 @@
 mod matching;
 pub(crate) mod off;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod waits;
 
 use mpitrace_format::layout::{MessageEntry, message};

@@ -125,7 +125,7 @@ pub struct InCalls {
     pub one_sided: f64,
     /// In calls on files.
     pub io: f64,
-    /// In others.
+    /// In other calls that can wait.
     pub other_mpi: f64,
     /// In the tracer.
     pub tracer: f64,

@@ -138,7 +138,8 @@ fn bounded(gain: Gain, loss: &Loss, account: &Account) -> Gain {
         _ => None,
     };
     let of_all = outside.filter(|_| loss.rank.is_none() && loss.operation.is_none());
-    let of_ranks = of_all.map(|part| account.ranks.iter().map(|rank| rank.parts[part]).fold(0.0, f64::max));
+    let ranks = account.ranks.iter().filter(|rank| !loss.except.contains(&rank.rank));
+    let of_ranks = of_all.map(|part| ranks.map(|rank| rank.parts[part]).fold(0.0, f64::max));
     let most = of_ranks.unwrap_or(longest).min(loss.ns).min(longest);
     Gain { least: Some(0.0), most: Some(most / 1e9), ..gain }
 }

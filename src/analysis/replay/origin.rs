@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use mpitrace_trace::reader::Trace;
 
 use crate::account::walk::{Step, Walk};
-use crate::account::{Account, Because, Loss, LossKind};
+use crate::account::{Account, Because, Loss, LossKind, Off};
 use crate::messages::MessageWait;
 use crate::messages::waits::{self, within};
 
@@ -117,6 +117,13 @@ impl<'a> Origins<'a> {
                 return Vec::new();
             }
             let late = Origin { rank: loss.rank, because: loss.because, operation: loss.operation };
+            if let Some(end) = account.late_at_finalize.as_ref().filter(|_| loss.at_finalize) {
+                return match loss.because {
+                    Some(Because::PointToPoint) => through_messages(account, late, &end.chain),
+                    Some(Because::EarlierCall) => vec![late, self.kept.get(end.part).copied().unwrap_or_default()],
+                    _ => vec![late],
+                };
+            }
             if let Some(messages) = loss.message.map(|index| &account.late_messages[index]) {
                 return through_messages(account, late, &messages.chain);
             }
@@ -156,11 +163,15 @@ fn through_messages(account: &Account, late: Origin, ranks: &[u32]) -> Vec<Origi
 
 /// Why others wait for a rank in message calls, for most of the time for which it does not wait itself.
 fn of_most(account: &Account, rank: u32) -> Option<Because> {
-    let of_rank = account.late_messages.iter().filter(|late| late.rank == rank);
-    let mut reasons = vec![(Because::Computing, 0.0)];
-    for late in of_rank {
-        reasons[0].1 += late.waiting_ns - late.point_to_point_ns - late.off.sum();
-        reasons.extend(late.off.reasons());
+    let recorded = account.late_messages.iter().filter(|late| late.rank == rank);
+    let recorded = recorded.map(|late| (late.waiting_ns - late.point_to_point_ns, late.off));
+    let partners = account.late_partners.iter().filter(|late| late.late == rank).map(|late| (late.ns, late.off));
+    let (mut computing_ns, mut off) = (0.0, Off::default());
+    for (ns, of_one) in recorded.chain(partners) {
+        computing_ns += ns - of_one.sum();
+        off += of_one;
     }
-    reasons.into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).map(|(because, _)| because)
+    let own_off = off.reasons();
+    let reasons = own_off.into_iter().chain([(Because::Computing, computing_ns)]);
+    reasons.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(because, _)| because)
 }

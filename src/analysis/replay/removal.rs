@@ -1,5 +1,7 @@
 //! How much of a repetition is due to a loss: what a rank would not do without it, before the call and in it.
 
+use std::collections::BTreeSet;
+
 use super::shifts::{Removed, Taken};
 use crate::account::exchanges::{Exchange, Exchanges};
 use crate::account::waits::Order;
@@ -32,7 +34,7 @@ pub(super) struct Removal {
     /// The loss is between the calls of all operations.
     is_outside: bool,
     /// The members that a loss of all is not of.
-    except: Vec<usize>,
+    except: BTreeSet<usize>,
     usual: Usual,
 }
 

@@ -9,8 +9,8 @@ use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 
-use super::{Gain, gains};
-use crate::account::{Account, Because, Loss, LossKind, RankAccount, RankPart};
+use super::{Gain, bounded, gains};
+use crate::account::{Account, Because, Loss, LossKind, RankAccount, RankPart, RankParts};
 
 /// The gains without the losses of a trace that are picked.
 fn predicted(ranks: &[SyntheticRank], picked: impl Fn(&Loss) -> bool) -> Vec<Gain> {
@@ -80,6 +80,21 @@ fn a_gain_is_stated_only_where_all_calls_are_kept() {
     assert_eq!((gain.seconds, gain.unknown), (None, Some("not all calls are kept")));
     let [gain] = &late(|rank| rank.times.rank.flags = 0)[..] else { panic!("one rank is late") };
     assert_eq!((gain.seconds, gain.unknown), (None, Some("point-to-point calls were not timed")));
+}
+
+/// Rank 1 has a loss of its own.
+#[test]
+fn a_gain_that_is_not_known_is_what_one_rank_of_the_loss_has_lost_at_most() {
+    let rank = |(rank, ns): (u32, f64)| {
+        let mut parts = RankParts::default();
+        parts[RankPart::Preempted] = ns;
+        RankAccount { rank, wall_ns: 1e9, parts, ..RankAccount::default() }
+    };
+    let account = Account { ranks: (0..).zip([3e8, 6e8, 2e8]).map(rank).collect(), ..Account::default() };
+    let (kind, because) = (LossKind::Interrupted, Some(Because::Preempted));
+    let loss = Loss { kind, because, except: [1].into(), ns: 5e8, ..Loss::default() };
+    let gain = bounded(Gain::default(), &loss, &account);
+    assert_eq!((gain.least, gain.most), (Some(0.0), Some(0.3)));
 }
 
 /// Rank 0 leaves its barrier long before rank 1 enters it, so that one of the clocks is wrong.

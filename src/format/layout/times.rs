@@ -149,8 +149,8 @@ pub mod elsewhere {
     /// use mpitrace_format::layout::{elsewhere, wait_class};
     ///
     /// let first = elsewhere::add(0, [5, 300, 0]);
-    /// assert_eq!(elsewhere::of(first), (305, wait_class::IO));
-    /// assert_eq!(elsewhere::of(elsewhere::add(first, [0, 0, 7])), (312, wait_class::OTHER_MPI));
+    /// assert_eq!(elsewhere::ticks_and_class(first), (305, wait_class::IO));
+    /// assert_eq!(elsewhere::ticks_and_class(elsewhere::add(first, [0, 0, 7])), (312, wait_class::OTHER_MPI));
     /// ```
     pub fn add(value: u64, ticks: [u64; 3]) -> u64 {
         let most = (0..3).max_by_key(|&kind| ticks[kind as usize]).unwrap_or(0);
@@ -162,9 +162,9 @@ pub mod elsewhere {
     /// ```
     /// use mpitrace_format::layout::{elsewhere, wait_class};
     ///
-    /// assert_eq!(elsewhere::of(0), (0, wait_class::ONE_SIDED));
+    /// assert_eq!(elsewhere::ticks_and_class(0), (0, wait_class::ONE_SIDED));
     /// ```
-    pub const fn of(value: u64) -> (u64, usize) {
+    pub const fn ticks_and_class(value: u64) -> (u64, usize) {
         let kind = (value & 3) as usize;
         (value >> 2, if kind < CLASSES.len() { CLASSES[kind] } else { wait_class::OTHER_MPI })
     }

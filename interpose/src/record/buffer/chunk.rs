@@ -281,7 +281,7 @@ impl RecordPlace {
 
     /// Adds time in other calls before it, ticks by kind. The column has memory.
     pub fn add_elsewhere(&self, ticks: [u64; 3]) {
-        self.change(&recorded::ELSEWHERE, |value| elsewhere::add(value, ticks));
+        self.set(&recorded::ELSEWHERE, elsewhere::add(self.get(&recorded::ELSEWHERE), ticks));
     }
 
     /// Stores a counter of code inside the stack. Their columns have memory.
@@ -321,5 +321,29 @@ impl StoredRecord for RecordPlace {
     #[inline(always)]
     fn operation_word(&self) -> &AtomicU32 {
         self.short(self.columns.operation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::Zeroable;
+    use mpitrace_format::layout::{RankHeader, live_columns, wait_class};
+
+    use super::*;
+    use crate::record::buffer::trace_buffer::TraceBuffer;
+
+    #[test]
+    fn a_blocking_call_holds_the_time_in_the_calls_before_it() {
+        let rank = RankHeader { capacity: 16, ..RankHeader::zeroed() };
+        let buffer = TraceBuffer::create(&[], "", rank, &live_columns(0)).unwrap();
+        let chunk = buffer.draw(0, None).unwrap();
+        buffer.extend_chunk(chunk.number, recorded::ELSEWHERE.flag).unwrap();
+        // SAFETY: the chunk has 16 records, and this thread has drawn it. The columns have got their memory.
+        let place = unsafe { RecordPlace::new(chunk.columns, 3) };
+        place.add_p2p(7, partner::NONE);
+        place.add_elsewhere([0, 40, 0]);
+        place.add_elsewhere([2, 0, 1]);
+        assert_eq!(place.get(&recorded::P2P), 7);
+        assert_eq!(elsewhere::ticks_and_class(place.get(&recorded::ELSEWHERE)), (43, wait_class::ONE_SIDED));
     }
 }
