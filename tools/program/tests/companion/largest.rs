@@ -116,6 +116,85 @@ fn a_rank_is_asked_for_less_work_only_if_it_has_more_through_the_run() {
     );
 }
 
+/// Lets a rank be preempted for so long in each of its 100 calls, or with [`interruption_flags::BETWEEN`] before it.
+fn preempt(rank: &mut SyntheticRank, off_ns: u64, place: u32) {
+    let flags = place | interruption_flags::TIMED | interruption_flags::REASON;
+    for record in 0..100 {
+        rank.interrupt_at(InterruptionEntry { record, off_ns, switches: 1, flags, ..Default::default() });
+    }
+    rank.times.threads[0].processor[1].ns -= 100 * off_ns;
+}
+
+/// The summary of three ranks that share these processors. Rank 1 has 10 ms more work in each step, and is preempted
+/// for 20 ms; so long the others have no processor while they wait for it.
+fn with_more_work(processors: &str, others: u64) -> (Vec<String>, Value) {
+    let mut three = ranks(3, 100, |rank, _| if rank == 1 { 30 * MS } else { 0 });
+    for (number, rank) in three.iter_mut().enumerate() {
+        rank.metadata.push(("affinity".to_owned(), processors.to_owned()));
+        match number {
+            1 => preempt(rank, 20 * MS, interruption_flags::BETWEEN),
+            _ => preempt(rank, others, 0),
+        }
+    }
+    summary(&three)
+}
+
+/// Where ranks take turns on a processor while they wait for one that works, its work is what they wait for.
+#[test]
+fn preemption_by_ranks_that_wait_is_not_the_first_reason() {
+    let verdict = |told: &Value| told["verdict"].as_str().unwrap().to_owned();
+    let (lines, told) = with_more_work("0", 20 * MS);
+    assert_eq!(
+        verdict(&told),
+        "The others wait for rank 1 (6.00 s): give it less work, or look for what slows it down."
+    );
+    assert!(lines.iter().all(|line| !line.contains("share")), "{lines:#?}");
+    let places = ["which computes longer.", "which was preempted."].map(|why| {
+        let ends = |line: &String| line.ends_with(&format!("others wait in MPI_Allreduce for rank 1, {why}"));
+        lines.iter().position(ends).unwrap_or_else(|| panic!("{why}: {lines:#?}"))
+    });
+    assert!(places[0] < places[1], "{lines:#?}");
+    assert_eq!(told["losses"][0]["because"], "preempted", "by seconds");
+    // On two processors the other two take a third of its time at most.
+    let (_, told) = with_more_work("0-1", 20 * MS);
+    let by_others = "The others wait for rank 1 (6.00 s), 3.00 s of it since it was preempted: look for other processes, \
+                     bind ranks that are not.";
+    assert_eq!(verdict(&told), by_others);
+    // They take more of it where they run all the time.
+    let (_, told) = with_more_work("0-1", 0);
+    assert!(verdict(&told).ends_with("preempted: start fewer ranks there, or give them more processors."), "{told:#}");
+}
+
+/// Ranks 2 and 3 of four on two processors lack one in each step; the others wait for them.
+#[test]
+fn waiting_for_a_rank_that_has_no_processor_is_no_part_of_its_own() {
+    let mut four = ranks(4, 100, |rank, _| if rank < 2 { 0 } else { 3 * MS });
+    four.iter_mut().for_each(|rank| rank.metadata.push(("affinity".to_owned(), "0-1".to_owned())));
+    four[2..].iter_mut().for_each(|rank| preempt(rank, 3 * MS, interruption_flags::BETWEEN));
+    let (lines, told) = summary(&four);
+    assert!(lines[1].ends_with("% of the time: 4 ranks share 2 processors."), "{lines:#?}");
+    assert!(told["waiting_s"].as_f64() > told["off_processor_s"].as_f64().map(|ns| 0.99 * ns), "{told:#}");
+    assert_eq!(told["verdict"], "4 ranks share 2 processors: start 2 ranks there, or give the job more processors.");
+}
+
+/// Each rank sleeps before every third call.
+#[test]
+fn ranks_that_sleep_in_turns_wait_in_turns() {
+    let mut three = ranks(3, 99, |rank, k| if k % 3 == u64::from(rank) { 10 * MS } else { 0 });
+    let flags = interruption_flags::BETWEEN | interruption_flags::TIMED | interruption_flags::REASON;
+    for (number, rank) in (0..).zip(&mut three) {
+        for record in (number..99).step_by(3) {
+            let (switches, voluntary) = (1, 1);
+            let sleep = InterruptionEntry { off_ns: 10 * MS, switches, voluntary, flags, ..Default::default() };
+            rank.interrupt_at(InterruptionEntry { record, ..sleep });
+        }
+        rank.times.threads[0].processor[1].ns -= 330 * MS;
+    }
+    let (lines, told) = summary(&three);
+    let verdict = told["verdict"].as_str().unwrap();
+    assert!(verdict.starts_with("The ranks wait for each other in turns") && verdict.contains("slept"), "{lines:#?}");
+}
+
 /// Rank 1 writes a file before each reduction.
 #[test]
 fn a_rank_that_is_late_by_file_calls_does_not_compute_longer() {

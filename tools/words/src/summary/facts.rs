@@ -1,6 +1,6 @@
 //! The content of the summary, by the keys of its JSON.
 
-use mpitrace_analysis::account::{Because, Loss, Parts, RankParts};
+use mpitrace_analysis::account::{Because, Loss, Parts, RankParts, Sharing};
 use mpitrace_analysis::efficiency::{Efficiency, RegionEfficiency};
 use mpitrace_analysis::replay::Gain;
 use mpitrace_trace::calls::whole_run::AllCalls;
@@ -9,10 +9,12 @@ use mpitrace_trace::undone::Undone;
 use serde::Serialize;
 
 use super::processes::OfRank;
-use super::sharing::Sharing;
 use crate::ended::Ended;
 
 const NS: f64 = 1e9;
+
+/// A smaller share of the job is little to gain.
+const LITTLE: f64 = 0.03;
 
 /// Where the ranks' time went. Times in seconds, summed over the ranks.
 #[derive(Clone, Debug, Serialize)]
@@ -60,6 +62,12 @@ pub struct Summary {
     pub off_processor_by: Option<OffFacts>,
     /// Ranks that may run only on processors that are fewer than they are; `null`: none are known.
     pub sharing: Option<Sharing>,
+    /// True if these account for most of the time without a processor; else something else ran there.
+    #[serde(skip)]
+    pub lacks_by_sharing: bool,
+    /// The waiting for ranks that had no processor.
+    #[serde(skip)]
+    pub waiting_without_processor: RankParts,
     /// True if each rank has processors of its own.
     #[serde(skip)]
     pub bound: bool,
@@ -229,6 +237,11 @@ impl Summary {
     /// How many calls have no record.
     pub fn not_kept(&self) -> u64 {
         self.all_calls.iter().map(|all| all.all.calls - all.all.kept).sum()
+    }
+
+    /// True if there is little to gain in waiting: all gains together are a small share of the job.
+    pub(super) fn gains_are_little(&self) -> bool {
+        self.gains_most_s < LITTLE * self.seconds
     }
 
     /// The share of the ranks' time between MPI_Init and MPI_Finalize that one of the parts (ns) is.

@@ -1,8 +1,9 @@
 //! Makes the summary of a trace.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
-use mpitrace_analysis::account::{self, Account, HowEnded, Hung, Loss, LossKind, Off, RankAccount, RankPart};
+use mpitrace_analysis::account::{self, Account, Because, HowEnded, Hung, Loss, LossKind, Off, RankAccount, RankPart};
 use mpitrace_analysis::efficiency;
 use mpitrace_analysis::replay::{Gain, Origin};
 use mpitrace_analysis::run::{Losses, Run};
@@ -12,9 +13,9 @@ use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::{Part, Trace};
 
 use super::facts::{Efficiencies, HungFacts, LossFacts, OffFacts, OriginFacts, ReasonFacts, Sample, Share, Summary};
-use super::sharing::{self, Sharing};
+use super::largest::MOST;
 use super::verdict::{Evidence, Verdict};
-use super::{processes, unknown_waits, words};
+use super::{largest, processes, unknown_waits, words};
 use crate::description::communicator_labels;
 use crate::info;
 
@@ -39,9 +40,9 @@ impl Summary {
         };
         let losses = single.iter().map(facts).collect();
         let mut shown: Vec<LossFacts> = in_turns.iter().map(facts).collect();
-        shown.sort_by(|one, other| other.gain.likely().total_cmp(&one.gain.likely()));
+        in_order(&mut shown, account);
         let most = |gain: &Gain| gain.seconds.into_iter().chain(gain.most).fold(0.0, f64::max);
-        let off = account.off_processor();
+        let (off, sharing) = (account.off_processor(), account.processors.most_shared());
         let threads = |part: &Part| part.runs().iter().any(|run| run.count > 0 && run.thread != part.main_thread());
         let longest = account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
         let mut summary = Summary {
@@ -68,8 +69,10 @@ impl Summary {
                 throttled_s: throttled / NS,
                 unknown_s: unknown / NS,
             }),
-            sharing: Sharing::new(trace),
-            bound: sharing::are_bound(trace),
+            lacks_by_sharing: sharing.as_ref().is_some_and(|sharing| account.lack_is_by(sharing)),
+            waiting_without_processor: largest::waiting_without_processor(account),
+            sharing,
+            bound: account.processors.are_own(),
             threaded: trace.parts.iter().any(threads),
             hung: HungFacts::new(account),
             synchronised: clock.is_synchronised(),
@@ -94,8 +97,8 @@ impl Summary {
         let causes = |operation: usize| run.causes(operation);
         let has_counters = trace.parts.iter().any(|part| part.counter_columns().next().is_some());
         let holds = |rank: u32| account::holds_through(trace, clock, operations, account, run.waits(), rank);
-        let (bound, threaded) = (summary.bound, summary.threaded);
-        let evidence = Evidence { account, causes: &causes, holds: &holds, has_counters, bound, threaded };
+        let (shared, bound, threaded) = (summary.lacks_by_sharing, summary.bound, summary.threaded);
+        let evidence = Evidence { account, causes: &causes, holds: &holds, has_counters, shared, bound, threaded };
         let Verdict { sentence, next } = Verdict::new(&summary, &evidence, name);
         (summary.verdict, summary.next) = (sentence, next);
         summary
@@ -141,6 +144,30 @@ fn reasons(loss: &Loss, account: &Account) -> Vec<ReasonFacts> {
     reasons.retain(|(_, ns)| *ns > 0.0);
     reasons.sort_by(|one, other| other.1.total_cmp(&one.1));
     reasons.into_iter().map(|(because, ns)| ReasonFacts { because, seconds: ns / NS }).collect()
+}
+
+/// Sorts losses by gain. The preemption of a rank that is mostly due to those that wait for it comes behind what it does
+/// itself.
+fn in_order(losses: &mut Vec<LossFacts>, account: &Account) {
+    let calls = |of: &Loss| (of.late(), of.rank, of.operation, of.message, of.at_finalize);
+    let computes = |of: &Loss| matches!(of.because, Some(Because::Computing | Because::OnProcessor));
+    let work = losses.iter().filter(|one| one.loss.late().is_some() && computes(&one.loss));
+    let work: HashMap<_, (f64, f64)> = work.map(|one| (calls(&one.loss), (one.loss.ns, one.gain.likely()))).collect();
+    let key = |one: &LossFacts| {
+        let (loss, gain) = (&one.loss, one.gain.likely());
+        let late = loss.late().filter(|_| loss.because == Some(Because::Preempted));
+        match late.zip(work.get(&calls(loss))) {
+            Some((rank, &(work_ns, of_work)))
+                if account.processors.preempted_by_waiting(rank, loss.ns, work_ns) > MOST * loss.ns =>
+            {
+                (gain.min(of_work), false)
+            }
+            _ => (gain, true),
+        }
+    };
+    let mut keyed: Vec<((f64, bool), LossFacts)> = losses.drain(..).map(|one| (key(&one), one)).collect();
+    keyed.sort_by(|(one, _), (other, _)| other.0.total_cmp(&one.0).then(other.1.cmp(&one.1)));
+    losses.extend(keyed.into_iter().map(|(_, loss)| loss));
 }
 
 /// How much later than it is known a rank may have ended.

@@ -4,9 +4,9 @@
 
 pub mod facts;
 pub mod grouped;
+mod largest;
 mod make;
 mod processes;
-mod sharing;
 mod units;
 mod unknown_waits;
 mod verdict;

@@ -2,26 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace_analysis::account::{
-    Account, Because, Late, LateAtFinalize, LateMessages, LatePartner, LossKind, Off, RankAccount, RankPart, alone,
-};
+use mpitrace_analysis::account::{Account, Because, Late, LatePartner, LossKind, Off, RankAccount, RankPart, alone};
 use mpitrace_analysis::causes::{self, Cause, Causes};
 use mpitrace_analysis::diagnosis::GroupKind;
 use mpitrace_show::text;
 use mpitrace_statistics::median;
 
 use super::facts::Summary;
+use super::largest::{self, Largest, MOST, WORTH, lates};
 use super::units::{percent, seconds};
+use super::words;
 use crate::reason;
-
-/// A loss below this share of the ranks' time is within the noise of most runs.
-const WORTH: f64 = 0.01;
-
-/// A cause is stated if it has more than this share of the loss.
-const MOST: f64 = 0.5;
-
-/// Where all gains together are a smaller share of the job there is little to gain in waiting.
-const LITTLE: f64 = 0.03;
 
 /// A rank that computes for less than this share of what another one does has other work than that.
 const MASTER: f64 = 0.1;
@@ -41,6 +32,8 @@ pub(super) struct Evidence<'e> {
     /// True if the others wait for this rank in each third of the run.
     pub holds: &'e dyn Fn(u32) -> bool,
     pub has_counters: bool,
+    /// Ranks share processors, and keep each other from these.
+    pub shared: bool,
     /// Each rank has processors of its own.
     pub bound: bool,
     /// Several threads of a rank call MPI.
@@ -53,8 +46,10 @@ impl Verdict {
         let has_defects = summary.mismatched > 0 || summary.undone.has_defects();
         // The first line says what `info` says in full.
         let leads_to_info = (summary.ended.is_some() || has_defects).then(|| format!("mpitrace info {name}"));
-        if let Some(sharing) = summary.sharing.as_ref().filter(|_| summary.share_without_processor().is_some()) {
-            let (shared, processors) = (sharing.words(), text::count(sharing.processors.into(), "rank"));
+        let lacks =
+            || summary.share_without_processor().is_some() && largest::is_by_no_processor(summary, evidence.account);
+        if let Some(sharing) = summary.sharing.as_ref().filter(|_| summary.lacks_by_sharing && lacks()) {
+            let (shared, processors) = (words::shared(sharing), text::count(sharing.processors.into(), "rank"));
             let sentence = format!("{shared}: start {processors} there, or give the job more processors.");
             return Verdict { sentence, next: leads_to_info.or_else(|| command(format!("info {name}"))) };
         }
@@ -81,156 +76,40 @@ impl Verdict {
     }
 }
 
-/// The kind of loss without which most would be gained, all operations together.
-struct Largest {
-    kind: LossKind,
-    ns: f64,
-    /// As if gains added up, s.
-    gain_s: f64,
-    /// The operations with their shares of it in ns, the largest first; none where most of it is outside of them.
-    operations: Vec<(usize, f64)>,
-}
-
-impl Largest {
-    /// `None`: nothing is worth a word.
-    fn new(summary: &Summary, account: &Account) -> Option<Largest> {
-        let losses = account.losses(false);
-        let of_kind = |kind: LossKind| {
-            let mut by_operation: BTreeMap<Option<usize>, f64> = BTreeMap::new();
-            let is_known = kind != LossKind::Hung || account.hung().least_ns > 0.0;
-            let of_kind = losses.iter().filter(|loss| is_known && loss.kind == kind);
-            of_kind.for_each(|loss| *by_operation.entry(loss.operation).or_default() += loss.ns);
-            let ns = by_operation.values().sum();
-            let outside = by_operation.remove(&None).unwrap_or(0.0);
-            let mut operations: Vec<(usize, f64)> =
-                by_operation.into_iter().filter_map(|(operation, ns)| Some((operation?, ns))).collect();
-            operations.retain(|_| outside < MOST * ns);
-            operations.sort_by(|one, other| other.1.total_cmp(&one.1));
-            let shown = summary.shown.iter().filter(|loss| is_known && loss.loss.kind == kind);
-            Largest { kind, ns, gain_s: shown.map(|loss| loss.gain.likely()).sum(), operations }
-        };
-        let kinds = [
-            LossKind::LateRank,
-            LossKind::Interrupted,
-            LossKind::PointToPoint,
-            LossKind::OneSided,
-            LossKind::Warmup,
-            LossKind::Outliers,
-            LossKind::Hung,
-            LossKind::Tracer,
-        ];
-        let largest = kinds
-            .map(of_kind)
-            .into_iter()
-            .max_by(|one, other| one.gain_s.total_cmp(&other.gain_s).then(one.ns.total_cmp(&other.ns)))?;
-        // What keeps a rank from its processor and lets the others wait for it is one loss: they wait for that rank.
-        let largest = match largest.kind {
-            LossKind::Interrupted => {
-                let waiting = if is_off(summary, account) { LossKind::LateRank } else { LossKind::PointToPoint };
-                let is_known = waiting == LossKind::LateRank || is_partner_off(account);
-                Some(of_kind(waiting)).filter(|late| is_known && 2.0 * late.ns >= largest.ns)
-            }
-            _ => None,
-        }
-        .unwrap_or(largest);
-        let slow = [LossKind::Warmup, LossKind::Outliers, LossKind::Tracer, LossKind::Hung];
-        let is_little = summary.gains_most_s < LITTLE * summary.seconds && !slow.contains(&largest.kind);
-        if is_little {
-            return None;
-        }
-        (largest.ns > 0.0 && largest.ns >= WORTH * account.rank_ns()).then_some(largest)
-    }
-}
-
-/// True: most of the waiting for late ranks is for one that was off its processor.
-fn is_off(summary: &Summary, account: &Account) -> bool {
-    let (_, lates) = lates(summary, account);
-    let sum = |of: fn(&Late) -> f64| lates.iter().map(of).sum::<f64>();
-    let waiting: Vec<f64> = lates.iter().map(|late| late.waiting_ns).collect();
-    alone(&waiting).is_some() && sum(|late| late.interrupted_ns) > MOST * sum(|late| late.waiting_ns)
-}
-
-/// True if the rank that others wait for in point-to-point calls was mostly off its processor.
-fn is_partner_off(account: &Account) -> bool {
-    account.late_partners.first().is_some_and(|late| {
-        late.off.sum() > MOST * late.ns && late.ns > MOST * account.rank_parts()[RankPart::PointToPoint]
-    })
-}
-
-/// The ranks that others wait for, and how long: one that only passes on the delay of another one is not late.
-fn lates(summary: &Summary, account: &Account) -> (Vec<u32>, Vec<Late>) {
-    let mut of_rank: BTreeMap<u32, Late> = BTreeMap::new();
-    for operation in &account.operations {
-        let ranks = operation.ranks.iter().zip(&operation.late);
-        ranks.for_each(|(&(rank, _), &late)| *of_rank.entry(rank).or_default() += late);
-    }
-    if let Some(LateAtFinalize { rank, late, .. }) = &account.late_at_finalize {
-        *of_rank.entry(*rank).or_default() += *late;
-    }
-    // What a rank passes on counts for the one with which it begins.
-    let own_ns = |late: &LateMessages| late.waiting_ns - late.point_to_point_ns;
-    for late in &account.late_messages {
-        let begins = *late.chain.last().unwrap_or(&late.rank);
-        let of_begin = || account.late_messages.iter().filter(|other| other.rank == begins);
-        let (mut off, all) = (Off::default(), of_begin().map(own_ns).sum::<f64>());
-        of_begin().for_each(|other| off += other.off);
-        *of_rank.entry(late.rank).or_default() += of_messages(own_ns(late), late.off);
-        let passed_on = of_messages(late.point_to_point_ns, off.to(late.point_to_point_ns * off.sum() / all.max(1.0)));
-        *of_rank.entry(begins).or_default() += passed_on;
-    }
-    for loss in summary.losses.iter().filter(|loss| loss.loss.because == Some(Because::EarlierCall)) {
-        let (ns, begins) = (loss.loss.ns, loss.begins_with());
-        if let Some(((rank, because), from)) = begins.zip(loss.loss.rank.and_then(|rank| of_rank.get_mut(&rank))) {
-            from.waiting_ns -= ns;
-            from.earlier_call_ns -= ns;
-            *of_rank.entry(rank).or_default() += Late::of_reason(because, ns);
-        }
-    }
-    of_rank.into_iter().unzip()
-}
-
-/// Waiting in message calls for a rank that was off its processor for a part of it.
-fn of_messages(waiting_ns: f64, off: Off) -> Late {
-    Late {
-        waiting_ns,
-        interrupted_ns: off.sum(),
-        interrupted_by: off,
-        computing_ns: waiting_ns - off.sum(),
-        ..Late::default()
-    }
-}
-
 /// The rank that the others wait for, and the reason for which it is late.
 fn late(summary: &Summary, evidence: &Evidence) -> String {
     let account = evidence.account;
     let (ranks, lates) = lates(summary, account);
-    let mut all = Late::default();
-    lates.iter().for_each(|&late| all += late);
     let waiting: Vec<f64> = lates.iter().map(|late| late.waiting_ns).collect();
+    let reasons: Vec<Late> =
+        ranks.iter().zip(&lates).map(|(&rank, &late)| account.beside_its_waiters(rank, late)).collect();
     if let Some(at) = alone(&waiting) {
         let at_end = account.late_at_finalize.as_ref().map_or(0.0, |end| end.late.waiting_ns);
         let at_end =
             account.late_at_finalize.as_ref().is_some_and(|end| end.rank == ranks[at]) && at_end > MOST * waiting[at];
         let place = if at_end { " in MPI_Finalize" } else { "" };
-        let why = why(evidence, &lates[at], "it").unwrap_or_else(|| match () {
+        let why = why(evidence, &reasons[at], "it").unwrap_or_else(|| match () {
             () if at_end => ": share out what it does at the end".to_owned(),
             () => more_work(evidence, ranks[at], ": give it less work, or look for what slows it down"),
         });
         return format!("The others wait{place} for rank {} ({}){why}.", ranks[at], text::time(waiting[at]));
     }
-    if Late::differ(&lates) {
+    let mut all = Late::default();
+    reasons.iter().for_each(|&late| all += late);
+    let all_ns: f64 = waiting.iter().sum();
+    if Late::differ(&reasons) {
         return format!(
             "The ranks wait for each other in turns ({}), {}.",
-            text::time(all.waiting_ns),
-            two_causes(evidence, &ranks, &lates)
+            text::time(all_ns),
+            two_causes(evidence, &ranks, &waiting, &reasons)
         );
     }
     let most = (0..ranks.len()).max_by(|&one, &other| waiting[one].total_cmp(&waiting[other])).unwrap_or_default();
     let why = why(evidence, &all, "one").unwrap_or_else(|| ": balance the work of each step".to_owned());
     format!(
         "The ranks wait for each other in turns ({}, {} for rank {}){why}.",
-        text::time(all.waiting_ns),
-        percent(waiting[most] / all.waiting_ns),
+        text::time(all_ns),
+        percent(waiting[most] / all_ns),
         ranks[most]
     )
 }
@@ -244,20 +123,21 @@ fn more_work(evidence: &Evidence, rank: u32, advice: &str) -> String {
 fn advice(evidence: &Evidence, because: Because) -> &'static str {
     match because {
         Because::Preempted if evidence.threaded => "give each thread a processor of its own",
+        Because::Preempted if evidence.shared => "start fewer ranks there, or give them more processors",
         Because::Preempted if evidence.bound => "look for other processes",
         _ => reason::advice(because),
     }
 }
 
 /// The two ranks that others wait for longest, with the reasons for which they are late, and what to do.
-fn two_causes(evidence: &Evidence, ranks: &[u32], lates: &[Late]) -> String {
+fn two_causes(evidence: &Evidence, ranks: &[u32], waiting: &[f64], lates: &[Late]) -> String {
     let mut order: Vec<usize> = (0..ranks.len()).collect();
-    order.sort_by(|&one, &other| lates[other].waiting_ns.total_cmp(&lates[one].waiting_ns));
+    order.sort_by(|&one, &other| waiting[other].total_cmp(&waiting[one]));
     let other = order.iter().find(|&&at| lates[at].because() != lates[order[0]].because());
     let both = [order[0], *other.unwrap_or(&order[1])];
     let parts = both.map(|at| {
         let why = reason::late(lates[at].because()).map_or_else(String::new, |why| format!(", which {why}"));
-        format!("{} for rank {}{why}", text::time(lates[at].waiting_ns), ranks[at])
+        format!("{} for rank {}{why}", text::time(waiting[at]), ranks[at])
     });
     let advice = both.map(|at| match lates[at].because().filter(|because| because.is_off()) {
         Some(because) => self::advice(evidence, because),
@@ -307,7 +187,8 @@ fn interrupted(summary: &Summary, evidence: &Evidence) -> String {
     // Where all are preempted alike, this says nothing of why they wait for each other.
     let (ranks, lates) = lates(summary, account);
     let waiting: Vec<f64> = lates.iter().map(|late| late.waiting_ns).collect();
-    let has_more = |at: &usize| lates[*at].because() == Some(Because::Computing);
+    let has_more =
+        |at: &usize| account.beside_its_waiters(ranks[*at], lates[*at]).because() == Some(Because::Computing);
     let also = alone(&waiting)
         .filter(|&at| waiting[at] >= WORTH * account.rank_ns())
         .filter(has_more)
@@ -368,8 +249,9 @@ fn why_late(evidence: &Evidence, most: &LatePartner) -> String {
     let (late, others): (Vec<&RankAccount>, Vec<&RankAccount>) =
         account.ranks.iter().partition(|rank| rank.rank == most.late);
     let usual = median(&mut others.into_iter().map(computing).collect::<Vec<_>>()).unwrap_or(0.0);
-    match most.off.largest() {
-        Some((because, ns)) if most.off.sum() > MOST * most.ns => {
+    let own = account.beside_its_waiters(most.late, largest::of_partner(most));
+    match own.interrupted_by.largest() {
+        Some((because, ns)) if own.interrupted_ns > MOST * own.waiting_ns => {
             let (was, advice) = (reason::was(because, false), advice(evidence, because));
             format!(", {} of it since that one {was}: {advice}", text::time(ns))
         }
@@ -527,8 +409,8 @@ mod tests {
         let ranks = (0..).zip(computing_ms).map(rank).collect();
         let account = &Account { ranks, partners, late_partners, ..Account::default() };
         let causes = |_| Causes::default();
-        let (holds, has_counters, bound, threaded) = (&|_: u32| holds, false, false, false);
-        point_to_point(&Evidence { account, causes: &causes, holds, has_counters, bound, threaded })
+        let (holds, has_counters, shared, bound, threaded) = (&|_: u32| holds, false, false, false, false);
+        point_to_point(&Evidence { account, causes: &causes, holds, has_counters, shared, bound, threaded })
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mpitrace_analysis::account::{Because, LossKind, RankPart};
+use mpitrace_analysis::account::{Because, LossKind, RankPart, RankParts, Sharing};
 use mpitrace_analysis::replay::Gain;
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::text;
@@ -26,7 +26,7 @@ const NOTICES: usize = 2;
 const MATTERS: f64 = 0.05;
 /// The function that ends a job: no record is of it.
 pub(super) const FINALIZE: &str = "MPI_Finalize";
-/// Of ranks whose partners are not traced.
+/// What the time in collective calls is called where some ranks are not traced.
 const IN_CALLS: &str = "in collective calls";
 const OFF: &str = "off the processor";
 const OFF_OUTSIDE: &str = "off the processor outside of calls";
@@ -187,27 +187,30 @@ impl Summary {
     fn without_processor(&self) -> Option<String> {
         let share = self.share_without_processor()?;
         let why = match (&self.sharing, self.off_processor_by?) {
-            (Some(sharing), _) => format!(": {}", sharing.words()),
-            (None, by) if by.throttled_s > by.preempted_s => ": a processor quota held them".to_owned(),
-            (None, _) if self.threaded => ": several threads of a rank call MPI".to_owned(),
-            (None, _) => ": something else ran there".to_owned(),
+            (Some(sharing), _) if self.lacks_by_sharing => format!(": {}", shared(sharing)),
+            (_, by) if by.throttled_s > by.preempted_s => ": a processor quota held them".to_owned(),
+            _ if self.threaded => ": several threads of a rank call MPI".to_owned(),
+            _ => ": something else ran there".to_owned(),
         };
         Some(format!("The ranks had no processor for {} of the time{why}.", percent(share)))
     }
 
     /// The share of the time in which ranks were ready to run without a processor; `None`: it is not known, or another
-    /// part is larger.
+    /// part is larger. Waiting for a rank that has no processor is no part of its own.
     pub(super) fn share_without_processor(&self) -> Option<f64> {
         let by = self.off_processor_by?;
         let ns = 1e9 * (by.preempted_s + by.throttled_s);
-        let others = self.parts_on_processor();
-        let is_largest = others.iter().all(|(other, _)| *other < ns);
+        let mut others = self.parts;
+        for part in [RankPart::Waiting, RankPart::WaitingFinalize, RankPart::PointToPoint] {
+            others[part] -= self.waiting_without_processor[part];
+        }
+        let is_largest = self.on_processor(&others).iter().all(|(other, _)| *other < ns);
         Some(self.share(ns)).filter(|share| is_largest && *share >= LARGE)
     }
 
     /// The parts of the ranks' time but that off the processor, with what they are called.
-    fn parts_on_processor(&self) -> Vec<(f64, &'static str)> {
-        let ns = |parts: &[RankPart]| self.parts.sum_of(parts);
+    fn on_processor(&self, parts: &RankParts) -> Vec<(f64, &'static str)> {
+        let ns = |some: &[RankPart]| parts.sum_of(some);
         let rest = if self.divided { "for unknown reasons" } else { "computing or in other calls" };
         vec![
             (ns(&[RankPart::Computing]), "computing"),
@@ -226,7 +229,7 @@ impl Summary {
 
     /// The largest part of the ranks' time, with its share.
     pub(super) fn largest_part(&self) -> (&'static str, f64) {
-        let mut parts = self.parts_on_processor();
+        let mut parts = self.on_processor(&self.parts);
         parts.push((self.parts.sum_of(&RankPart::OFF), OFF));
         let largest = parts.into_iter().max_by(|one, other| one.0.total_cmp(&other.0));
         largest.map_or((OFF, 0.0), |(ns, name)| (name, self.share(ns)))
@@ -238,7 +241,7 @@ impl Summary {
         let off = ns(&RankPart::OFF);
         // While a rank waits in a call it may yield its processor.
         let is_least = self.calls.known_most().is_none_or(|most| most - self.calls.interrupted > 0.05 * off);
-        let mut parts = self.parts_on_processor();
+        let mut parts = self.on_processor(&self.parts);
         // Where the sum is known it is stated, and here the part outside of calls.
         match self.off_processor_s {
             Some(_) if is_least => parts.push((off - ns(&[RankPart::Interrupted]), OFF_OUTSIDE)),
@@ -256,9 +259,11 @@ impl Summary {
             let least = if is_least && name == OFF { "at least " } else { "" };
             let comma = if line.is_empty() { "" } else { ", " };
             let next = format!("{comma}{least}{} {name}", percent(self.share(ns)));
-            if line.len() + next.len() + end.len() <= COLUMNS {
-                line.push_str(&next);
+            // No smaller part stands where a larger one has no room.
+            if line.len() + next.len() + end.len() > COLUMNS {
+                break;
             }
+            line.push_str(&next);
         }
         line + &end
     }
@@ -288,6 +293,13 @@ fn wrapped((weight, line): &(Weight, String), width: usize) -> Vec<String> {
 
 /// Ends of a gain that differ by more than this share of the larger one are both said.
 const WIDE: f64 = 0.2;
+
+/// `4 ranks share 2 processors`.
+pub(super) fn shared(sharing: &Sharing) -> String {
+    let host = sharing.host.as_ref().map_or_else(String::new, |host| format!(" of {}", text::printable(host)));
+    let processors = text::count(sharing.processors.into(), "processor");
+    format!("{} share {processors}{host}", text::count(sharing.ranks.into(), "rank"))
+}
 
 /// By how much the job would be shorter without a loss, as far as that is known.
 fn gain(gain: &Gain) -> String {
@@ -387,6 +399,16 @@ impl LossFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_that_share_are_counted() {
+        let of = |host: Option<&str>| {
+            let host = host.map(str::to_owned);
+            shared(&Sharing { ranks: 4, processors: 2, host, members: Vec::new() })
+        };
+        assert_eq!(of(None), "4 ranks share 2 processors");
+        assert_eq!(of(Some("n1")), "4 ranks share 2 processors of n1");
+    }
 
     #[test]
     fn a_gain_that_is_known_in_part_is_an_interval() {
