@@ -30,8 +30,8 @@ static void spin(double seconds)
         ;
 }
 
-/* The name of the file is that of the process: runs do not share one. */
-static void write_block(int last)
+/* For as long as a delay. The name of the file is that of the process: runs do not share one. */
+static void write_blocks(int last)
 {
     static MPI_File file = MPI_FILE_NULL;
     static char block[BLOCK], name[64];
@@ -40,7 +40,8 @@ static void write_block(int last)
         int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
         MPI_File_open(MPI_COMM_SELF, name, mode, MPI_INFO_NULL, &file);
     }
-    for (int k = 0; k < 4; k++)
+    double end = MPI_Wtime() + DELAY * 1e-6;
+    for (int k = 0; MPI_Wtime() < end; k = (k + 1) % 4)
         MPI_File_write_at(file, (MPI_Offset)k * BLOCK, block, BLOCK, MPI_CHAR, MPI_STATUS_IGNORE);
     if (last) MPI_File_close(&file);
 }
@@ -113,7 +114,7 @@ int main(int argc, char **argv)
             if (me > 0) MPI_Allreduce(&item, &sum, 1, MPI_INT, MPI_SUM, group);
             MPI_Allreduce(&item, &sum, 1, MPI_INT, MPI_SUM, W);
         } else if (IS("file")) {
-            if (me == 1) write_block(i == TIMES - 1);
+            if (me == 1) write_blocks(i == TIMES - 1);
             MPI_Allreduce(&item, &sum, 1, MPI_INT, MPI_SUM, W);
         } else if (IS("nothing") || IS("end")) {
             spin(DELAY * 1e-6);

@@ -5,9 +5,9 @@ use crate::support::{Case, On, Test};
 use serde_json::Value;
 
 pub const TESTS: &[Test] = &[
-    Test::new("are_named_by_the_first_loss_and_the_verdict", all).on(BOTH).second_tier(),
-    Test::new("of_messages_are_named_without_records_of_them", unrecorded).on(BOTH).second_tier(),
-    Test::new("begin_where_a_chain_of_messages_begins", chain).on(BOTH).second_tier(),
+    Test::new("are_named_by_the_first_loss_and_the_verdict", all).on(BOTH).alone(),
+    Test::new("of_messages_are_named_without_records_of_them", unrecorded).on(BOTH).alone(),
+    Test::new("begin_where_a_chain_of_messages_begins", chain).on(BOTH).alone(),
 ];
 
 const BOTH: On = On::Only(&["ompi4", "mpich4"]);
@@ -26,7 +26,7 @@ const TRUTHS: [(&str, Option<u64>, &[&str]); 14] = [
     ("requests", Some(2), &["asleep"]),
     ("chain", Some(0), &["asleep"]),
     ("group", Some(2), &["asleep"]),
-    ("file", Some(1), &["io", "preempted"]),
+    ("file", Some(1), &["io"]),
     ("end", Some(1), &["computing", "preempted"]),
     ("nothing", None, &[]),
 ];
@@ -36,6 +36,16 @@ fn summary(case: &Case, what: &str, messages: &str) -> Value {
     let traced = case.launch(3, "truths.c").arg(what).trace().set("MPITRACE_P2P", messages).run();
     assert_eq!(traced.code, 0, "{what}: {}", traced.stderr);
     companion::json(&mpitrace(&["summary".as_ref(), "--json".as_ref(), traced.trace.path.as_os_str()]))
+}
+
+/// True if something else took the ranks' processors for longer than they took them from each other: of three ranks on
+/// two processors each lacks one for half of the time for which it has one. Then that is what costs most.
+fn is_preempted_by_others(summary: &Value) -> bool {
+    let [running, off, preempted] =
+        [&summary["running_s"], &summary["off_processor_s"], &summary["off_processor_by"]["preempted_s"]]
+            .map(|seconds| seconds.as_f64().unwrap_or(0.0));
+    let by_themselves = if summary["sharing"].is_null() { 0.0 } else { 0.5 * (running - off) };
+    preempted > 2.0 * by_themselves && summary["verdict"].as_str().is_some_and(|verdict| verdict.contains("preempted"))
 }
 
 /// On a busy machine what is asked for is not always what costs most: one of so many tries has to be right.
@@ -66,12 +76,12 @@ fn wrong(case: &Case, what: &str, rank: Option<u64>, reasons: &[&str]) -> Option
             because && at_end && verdict.to_lowercase().contains(&format!("rank {rank}"))
         }
     };
-    (!is_right).then(|| format!("{verdict} {late:?}"))
+    (!is_right && !is_preempted_by_others(&summary)).then(|| format!("{verdict} {late:?}"))
 }
 
 /// Rank 1 passes on what rank 0 loses.
 fn chain(case: &Case) {
-    let found = |_| {
+    let found = || {
         let summary = summary(case, "chain", "records");
         let losses = summary["losses"].as_array().expect("losses").iter();
         let is_passed_on = |loss: &&Value| loss["rank"] == 1 && loss["because"] == "point-to-point";
@@ -79,8 +89,9 @@ fn chain(case: &Case) {
         let origin = passed_on.next()?["origin"].as_array()?.clone();
         Some(origin.iter().filter_map(|one| one["rank"].as_u64()).collect::<Vec<_>>())
     };
-    let tries: Vec<_> = (0..TRIES).map(found).collect();
-    assert!(tries.contains(&Some(vec![1, 0])), "{tries:?}");
+    let wrong = |_| Some(found()).filter(|found| *found != Some(vec![1, 0]));
+    let tries: Vec<_> = (0..TRIES).map_while(wrong).collect();
+    assert!(tries.len() < TRIES, "{tries:?}");
 }
 
 /// Which rank is late for its partners is known from their time between collective calls, too.
@@ -91,7 +102,8 @@ fn unrecorded(case: &Case) {
         let late = losses.filter(|loss| loss["kind"] == "point-to-point").find(|loss| !loss["because"].is_null());
         let is_right = late.is_some_and(|late| late["partner"] == rank && late["because"] == "asleep");
         let verdict = summary["verdict"].as_str().expect("a sentence");
-        (!is_right || !verdict.contains(&format!("rank {rank}"))).then(|| format!("{what}: {verdict} {late:?}"))
+        let is_right = is_right && verdict.contains(&format!("rank {rank}"));
+        (!is_right && !is_preempted_by_others(&summary)).then(|| format!("{what}: {verdict} {late:?}"))
     };
     for (what, rank) in [("halo", 1), ("pipeline", 1), ("workers", 2), ("receiver", 1), ("requests", 2), ("chain", 0)] {
         let tries: Vec<String> = (0..TRIES).map_while(|_| wrong(what, rank)).collect();

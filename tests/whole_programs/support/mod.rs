@@ -52,7 +52,7 @@ pub struct Test {
     pub name: &'static str,
     pub on: On,
     pub first: First,
-    /// It loads the machine so much that nothing else should run beside it.
+    /// It loads the machine so much that nothing else should run beside it, or is about what the machine has to spare.
     pub alone: bool,
     /// A program that has to be installed.
     pub needs: Option<&'static str>,
