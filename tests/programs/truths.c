@@ -117,7 +117,7 @@ int main(int argc, char **argv)
             if (me == 1) write_blocks(i == TIMES - 1);
             MPI_Allreduce(&item, &sum, 1, MPI_INT, MPI_SUM, W);
         } else if (IS("nothing") || IS("end")) {
-            spin(DELAY * 1e-6);
+            if (IS("nothing")) spin(DELAY * 1e-6);
             if (i % 20 == 0) MPI_Allreduce(&item, &sum, 1, MPI_INT, MPI_SUM, W);
         } else {
             if (me == (IS("turns") ? i % 3 : 1)) {

@@ -41,10 +41,11 @@ fn summary(case: &Case, what: &str, messages: &str) -> Value {
 /// True if something else took the ranks' processors for longer than they took them from each other: of three ranks on
 /// two processors each lacks one for half of the time for which it has one. Then that is what costs most.
 fn is_preempted_by_others(summary: &Value) -> bool {
-    let [running, off, preempted] =
-        [&summary["running_s"], &summary["off_processor_s"], &summary["off_processor_by"]["preempted_s"]]
-            .map(|seconds| seconds.as_f64().unwrap_or(0.0));
-    let by_themselves = if summary["sharing"].is_null() { 0.0 } else { 0.5 * (running - off) };
+    let seconds = |value: &Value| value.as_f64().unwrap_or(0.0);
+    let running = seconds(&summary["running_s"]) - seconds(&summary["parts"]["waiting_finalize"]);
+    let preempted = seconds(&summary["off_processor_by"]["preempted_s"]);
+    let ran = running - seconds(&summary["off_processor_s"]);
+    let by_themselves = if summary["sharing"].is_null() { 0.0 } else { 0.5 * ran };
     preempted > 2.0 * by_themselves && summary["verdict"].as_str().is_some_and(|verdict| verdict.contains("preempted"))
 }
 

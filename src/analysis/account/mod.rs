@@ -232,7 +232,8 @@ impl Account {
         let members = self.ranks.iter().filter(|rank| sharing.members.binary_search(&rank.rank).is_ok());
         let (mut ran_ns, mut lacking_ns) = (0.0, 0.0);
         for (rank, off) in members.filter_map(|rank| Some((rank, rank.off_processor?))) {
-            ran_ns += rank.parts.running() - off.sum();
+            // Of the time in MPI_Finalize it is not known.
+            ran_ns += rank.parts.running() - rank.parts[RankPart::WaitingFinalize] - off.sum();
             lacking_ns += off.preempted + off.throttled;
         }
         2.0 * sharing.lacking_ns(ran_ns) > lacking_ns
