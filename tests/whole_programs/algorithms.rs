@@ -15,6 +15,7 @@ pub const TESTS: &[Test] = &[
     Test::new("past_the_tracer_are_said_to_be_not_visible", past).on(On::Only(&["mpich4", "mpich5-abi"])),
     Test::new("forced_by_number_have_their_names_on_all_numbers_of_ranks", forced).on(OPEN_MPI).second_tier(),
     Test::new("change_at_the_sizes_of_the_decision_functions", sweep).on(OPEN_MPI).second_tier(),
+    Test::new("that_a_variable_asks_for_are_named_as_requested", requested).on(On::Only(&["mpich4", "mpich5", "impi"])),
     Test::new("that_are_a_bad_default_are_undone_by_proven_rules", bad_default)
         .on(On::Only(&["ompi4", "ompi5"]))
         .second_tier(),
@@ -315,4 +316,31 @@ fn refused(case: &Case) {
             assert!(line.contains("only Open MPI's algorithms can be chosen"), "{line}");
         }
     }
+}
+
+/// MPICH and Intel MPI do not tell what they take.
+fn requested(case: &Case) {
+    let asked = match case.mpi.name {
+        "impi" => ("I_MPI_ADJUST_ALLREDUCE", "2:0-64;5:65-1048576", "2"),
+        _ => ("MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM", "recursive_doubling", "recursive_doubling"),
+    };
+    let (variable, value, algorithm) = asked;
+    let outcome = case.launch(2, "repeat.c").trace().set(variable, value).run();
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let info = |words: &[&str]| {
+        let words: Vec<&std::ffi::OsStr> = std::iter::once("info".as_ref())
+            .chain([outcome.trace.path.as_os_str()])
+            .chain(words.iter().map(AsRef::as_ref))
+            .collect();
+        companion::mpitrace(&words)
+    };
+    let found = companion::json(&info(&["--json"]));
+    let allreduce =
+        found["operations"].as_array().expect("operations").iter().find(|one| one["function"] == "MPI_Allreduce");
+    let allreduce = allreduce.unwrap_or_else(|| panic!("no MPI_Allreduce in {found:#}"));
+    assert_eq!(allreduce["requested_algorithm"], serde_json::json!({"variable": variable, "algorithm": algorithm}));
+    // It is never said to have run.
+    assert!(allreduce["algorithms"].is_null(), "{allreduce:#}");
+    let page = info(&["--wide"]).stdout;
+    assert!(page.contains(&format!("{algorithm} requested by {variable}")), "{page}");
 }

@@ -12,7 +12,7 @@ use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
 use mpitrace_trace::operations::Unfinished;
 use mpitrace_words::info::ends;
-use mpitrace_words::info::{Facts, MessageFacts, TotalFacts, UnmatchedFacts};
+use mpitrace_words::info::{Facts, MessageFacts, OperationFacts, TotalFacts, UnmatchedFacts};
 use mpitrace_words::mismatches;
 use mpitrace_words::stack::Stack;
 use mpitrace_words::{all_calls, undone};
@@ -306,7 +306,10 @@ fn operations(facts: &Facts) -> Table<'_> {
         text("called from").optional().spare(2),
         text("algorithm").optional().spare(3),
     ]);
-    let any_algorithm = facts.operations.iter().any(|operation| matches!(operation.algorithms, Some(Some(_))));
+    let is_known = |operation: &OperationFacts| {
+        matches!(operation.algorithms, Some(Some(_))) || operation.requested_algorithm.is_some()
+    };
+    let any_algorithm = facts.operations.iter().any(is_known);
     for operation in &facts.operations {
         let description = &operation.description;
         table.row(vec![
@@ -322,10 +325,18 @@ fn operations(facts: &Facts) -> Table<'_> {
             text::positive(description.incomplete),
             text::positive(operation.doubtful),
             operation.call_site.as_ref().map(|site| text::printable(&site.text).into_owned()).unwrap_or_default(),
-            operation.algorithms.as_ref().filter(|_| any_algorithm).map(algorithms).unwrap_or_default(),
+            if any_algorithm { algorithm(operation) } else { String::new() },
         ]);
     }
     table
+}
+
+/// What the library took, else what was requested.
+fn algorithm(operation: &OperationFacts) -> String {
+    match (&operation.algorithms, &operation.requested_algorithm) {
+        (Some(None) | None, Some(requested)) => text::printable(&requested.words()).into_owned(),
+        (seen, _) => seen.as_ref().map(algorithms).unwrap_or_default(),
+    }
 }
 
 /// `ring`; with the calls of all ranks where there are several: `ring (40), recursive_doubling (8)`.

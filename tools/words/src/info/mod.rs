@@ -3,6 +3,7 @@
 pub mod ends;
 pub mod interruptions;
 pub mod nodes;
+pub mod requested;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use mpitrace_analysis::messages::{self, Messages, Unmatched};
@@ -22,6 +23,7 @@ use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::{CallSite, Mismatch, Operation, Operations, Unfinished};
 use mpitrace_trace::reader::{Part, Trace};
 use mpitrace_trace::undone::Undone;
+use requested::Requested;
 use serde::Serialize;
 
 use crate::description::Description;
@@ -224,6 +226,9 @@ pub struct OperationFacts {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[allow(clippy::option_option, reason = "JSON tells null from what is not there")]
     pub algorithms: Option<Option<BTreeMap<String, u64>>>,
+    /// The algorithm that a variable asks for, of a library that does not tell the one that it takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requested_algorithm: Option<Requested>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -364,7 +369,9 @@ impl ClockFacts {
 }
 
 fn operation_facts(trace: &Trace, operations: &Operations) -> Vec<OperationFacts> {
+    let factors: Metadata = trace.parts.first().map(|part| part.metadata()).unwrap_or_default();
     let facts = |(description, operation): (Description, &Operation)| OperationFacts {
+        requested_algorithm: Requested::new(&factors, &description.function, description.bytes, description.ranks),
         description,
         call_site: operation.key.call_site.as_ref().map(SiteFacts::from),
         doubtful: operation.doubtful,
