@@ -55,6 +55,11 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     let mut add = |name: &str, value: Option<String>| add_to(&mut metadata, name, value);
     add("host", Some(system::host()));
     add("affinity", affinity());
+    let cpufreq = cpufreq(Path::new("/sys/devices/system/cpu"), system::processor());
+    // Few virtual machines have it.
+    if let Some(khz) = cpufreq.current {
+        add("frequency_khz", Some(khz.to_string()));
+    }
     add("command", command_of("self", settings.has_arguments));
     // One rank of each node has these, so that they survive the death of a node.
     let first_here = first_on_node::is_first("metadata");
@@ -109,6 +114,7 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     );
     add("governor", Some(read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")));
     add("turbo", turbo());
+    add("frequency_limits_khz", cpufreq.limits.map(|[least, most]| format!("{least}-{most}")));
     add("tsc_flags", tsc_flags());
     add("clocksource", Some(read("/sys/devices/system/clocksource/clocksource0/current_clocksource")));
     add("kernel", Some(read("/proc/sys/kernel/osrelease")));
@@ -159,6 +165,23 @@ fn line_of(text: &str, beginnings: &[&str]) -> Option<String> {
     beginnings.iter().find_map(|beginning| {
         text.lines().find_map(|line| line.trim_start().strip_prefix(beginning)).map(|rest| rest.trim().to_owned())
     })
+}
+
+/// The frequencies of a processor that the kernel states, kHz (Hunold & Carpen-Amarie 2016, 5.7).
+#[derive(Debug, Default, PartialEq)]
+struct Frequencies {
+    current: Option<u32>,
+    /// What the governor may choose from.
+    limits: Option<[u32; 2]>,
+}
+
+#[inline(never)]
+fn cpufreq(folder: &Path, processor: u32) -> Frequencies {
+    let of = |name: &str| {
+        let text = own_file::read_text(folder.join(format!("cpu{processor}/cpufreq/scaling_{name}_freq"))).ok()?;
+        text.trim().parse().ok().filter(|khz| *khz > 0)
+    };
+    Frequencies { current: of("cur"), limits: of("min").zip(of("max")).map(|(least, most)| [least, most]) }
 }
 
 /// The processors that this process may run on, as `taskset` prints them.
@@ -291,5 +314,24 @@ mod tests {
         assert_eq!(processors(&processor(0, 0, 0)).as_deref(), Some("1 socket, 1 core, 1 hardware thread"));
         assert_eq!(processors("processor\t: 0\nprocessor\t: 1\n").as_deref(), Some("2 hardware threads"));
         assert_eq!(processors(""), None);
+    }
+
+    #[test]
+    fn the_kernels_frequencies_are_read_where_there_are_some() {
+        let folder = std::env::temp_dir().join(format!("mpitrace-frequency-{}", std::process::id()));
+        let place = folder.join("cpu5/cpufreq");
+        std::fs::create_dir_all(&place).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(place.join(format!("scaling_{name}_freq")), text).unwrap();
+        write("cur", "2300000\n");
+        write("min", "800000\n");
+        assert_eq!(cpufreq(&folder, 5), Frequencies { current: Some(2_300_000), limits: None });
+        write("max", "3100000\n");
+        assert_eq!(cpufreq(&folder, 5).limits, Some([800_000, 3_100_000]));
+        for text in ["0", "", "<unknown>"] {
+            write("cur", text);
+            assert_eq!(cpufreq(&folder, 5).current, None, "{text}");
+        }
+        assert_eq!(cpufreq(&folder, 6), Frequencies::default());
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

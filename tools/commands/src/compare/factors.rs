@@ -19,7 +19,7 @@ pub struct Factor {
 pub type Recorded = BTreeMap<String, String>;
 
 /// Facts that are another one in each run, or by chance, and say nothing of a side.
-const OF_A_RUN: [&str; 11] = [
+const OF_A_RUN: [&str; 12] = [
     "start_time",
     "end_error_ns",
     "still_ns",
@@ -31,6 +31,7 @@ const OF_A_RUN: [&str; 11] = [
     "env.MPITRACE_OUTPUT",
     "env.MPITRACE_SEGMENT_DIR",
     "overhead",
+    "frequency_khz",
 ];
 
 const UNKNOWN: &str = "unknown";

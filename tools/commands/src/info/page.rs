@@ -77,6 +77,7 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("", factors.get("library_file"));
     add("threads", factors.get("thread_level"));
     add("processor", factors.join(&["cpu_model", "processors", "governor", "turbo"]));
+    add("frequency", frequency(facts, &factors));
     add("pinning", pinning(facts));
     add("network", factors.get("network"));
     add("kernel", factors.join(&["kernel", "distribution"]));
@@ -155,6 +156,23 @@ impl Known<'_> {
     fn join(&self, names: &[&str]) -> Option<String> {
         let values: Vec<String> = names.iter().filter_map(|name| self.get(name)).collect();
         Some(values.join(", ")).filter(|values| !values.is_empty())
+    }
+}
+
+/// `2.30 GHz in MPI_Init (0.80 to 2.30 GHz allowed)`; the least and the largest of the ranks.
+fn frequency(facts: &Facts, factors: &Known) -> Option<String> {
+    let ghz = |khz: u64| format!("{:.2}", khz as f64 * 1e-6);
+    let seen = facts.frequency_khz.map(|[least, most]| match least == most {
+        true => format!("{} GHz in MPI_Init", ghz(least)),
+        false => format!("{} to {} GHz in MPI_Init", ghz(least), ghz(most)),
+    });
+    let limits = factors.get("frequency_limits_khz").and_then(|limits| {
+        let (least, most) = limits.split_once('-')?;
+        Some(format!("{} to {} GHz allowed", ghz(least.parse().ok()?), ghz(most.parse().ok()?)))
+    });
+    match (seen, limits) {
+        (Some(seen), Some(limits)) => Some(format!("{seen} ({limits})")),
+        (seen, limits) => seen.or(limits),
     }
 }
 

@@ -62,6 +62,28 @@ fn many_hosts_pinnings_and_clocks_are_counted() {
     }
 }
 
+/// Hunold and Carpen-Amarie 2016, 5.7: results hold for the frequency of the processors.
+#[test]
+fn info_states_the_frequency_of_the_processors_and_compare_its_limits() {
+    let folder = Folder::new();
+    let with = |name: &str, limits: &str| {
+        let mut ranks = plain();
+        let factor = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        ranks[0].metadata.extend([factor("frequency_khz", "2300000"), factor("frequency_limits_khz", limits)]);
+        ranks[1].metadata.push(factor("frequency_khz", "2100000"));
+        std::fs::rename(folder.trace(&ranks), folder.path(name)).unwrap();
+        folder.path(name)
+    };
+    let (fast, slow) = (with("fast.mpitrace", "800000-2300000"), with("slow.mpitrace", "800000-800000"));
+    let info = mpitrace(&["info", &fast]).stdout;
+    assert!(info.contains("\nfrequency   2.10 to 2.30 GHz in MPI_Init (0.80 to 2.30 GHz allowed)\n"), "{info}");
+    assert_eq!(mpitrace(&["info", "--json", &fast]).json()["frequency_khz"], json!([2_100_000, 2_300_000]));
+    assert!(!mpitrace(&["info", &folder.trace(&plain())]).stdout.contains("GHz in MPI_Init"));
+    let compared = mpitrace(&["compare", "--json", "--a", &fast, "--b", &slow]).json();
+    let factors = &compared[0]["factors"];
+    assert_eq!(factors, &json!([{"name": "frequency_limits_khz", "a": "800000-2300000", "b": "800000-800000"}]));
+}
+
 #[test]
 fn info_as_json_has_the_keys_that_others_rely_on() {
     let folder = Folder::new();

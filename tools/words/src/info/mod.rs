@@ -80,6 +80,9 @@ pub struct Facts {
     pub hosts: BTreeMap<String, Vec<u32>>,
     /// By the processors that they may run on, the world ranks.
     pub affinity: BTreeMap<String, Vec<u32>>,
+    /// The least and the largest frequency (kHz) that the kernel stated in MPI_Init of a rank's processor; `null`: of
+    /// none.
+    pub frequency_khz: Option<[u64; 2]>,
     /// The settings of the tracer.
     pub settings: Settings,
     /// The run metadata: names and values.
@@ -289,6 +292,7 @@ impl Facts {
             clock: ClockFacts::new(trace, clock),
             interruptions: Interruptions::new(trace),
             hosts: by_rank(trace, "host"),
+            frequency_khz: frequency_khz(by_rank(trace, "frequency_khz").keys()),
             affinity: by_rank(trace, "affinity"),
             settings: first.map_or(Settings::DEFAULT, |part| Settings::new(part.info())),
             factors: factors.into_iter().collect(),
@@ -394,6 +398,15 @@ fn abi_name(number: u32) -> Option<&'static str> {
         abi::STANDARD => Some("standard"),
         _ => None,
     }
+}
+
+/// The least and the largest of the ranks' frequencies that are known.
+fn frequency_khz<'a>(values: impl Iterator<Item = &'a String>) -> Option<[u64; 2]> {
+    let known = values.filter_map(|value| value.parse().ok());
+    known.fold(None, |found: Option<[u64; 2]>, khz| {
+        let [least, most] = found.unwrap_or([khz; 2]);
+        Some([least.min(khz), most.max(khz)])
+    })
 }
 
 /// The values of a factor that every rank has of its own, with the ranks that have them.
