@@ -21,7 +21,7 @@ use super::samples::Samples;
 pub enum ClockPlot {
     /// By how much each clock is ahead of the first one, from 0 at the start: its drift.
     Drift,
-    /// The same without the straight line of each clock, with errors, hard bounds and synchronisations.
+    /// The offset of each clock to its own straight line, with errors, hard bounds and synchronisations.
     #[default]
     Offset,
     /// How far global time by each other method, out of the same probes, is from that of the run.

@@ -24,7 +24,7 @@ pub struct Sampled {
     pub at_ns: f64,
     /// By how much the clock is ahead of the first one, but for a constant, ns.
     pub ahead_ns: f64,
-    /// The same less the straight line, ns.
+    /// By how much the clock is ahead of its straight line, ns.
     pub off_line_ns: f64,
     /// The half width of the 95 % interval, ns.
     pub error_ns: Option<f64>,
