@@ -9,7 +9,9 @@ use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 
+use super::member::Member;
 use super::operation::categories;
+use super::parts::OffProcessor;
 use super::{Account, Because, CallAccount, CallAccounts, Loss, LossKind, RankPart};
 
 fn world(size: u32) -> Vec<SyntheticRank> {
@@ -489,6 +491,38 @@ fn a_region_has_its_time_and_the_calls_in_it() {
         ("step", (20, 100_000.0, 10.0 * (500.0 + 200.0), 3000.0)),
     ];
     assert_eq!(found, expected);
+}
+
+/// Before the first call in a region and before the one behind it, any part of the time off the processor may lie in it.
+#[test]
+fn a_region_is_off_the_processor_in_its_calls_between_them_and_for_a_part_at_its_edges() {
+    let mut ranks = world(1);
+    let rank = &mut ranks[0];
+    let [solve, allreduce] = [rank.region("solve"), rank.operation("MPI_Allreduce", 0, 8)];
+    let off = |rank: &mut SyntheticRank, off_ns, more| {
+        let flags = interruption_flags::TIMED | interruption_flags::REASON | more;
+        rank.interrupt(InterruptionEntry { off_ns, switches: 1, voluntary: 1, flags, ..Default::default() });
+    };
+    let between = interruption_flags::BETWEEN;
+    rank.call(solve, 10_000, 50_000);
+    rank.call(allreduce, 20_000, 22_000);
+    off(rank, 400, between);
+    off(rank, 50, 0);
+    rank.call(allreduce, 30_000, 32_000);
+    off(rank, 3000, between);
+    rank.call(allreduce, 60_000, 62_000);
+    off(rank, 200, between);
+    off(rank, 70, 0);
+    rank.call(allreduce, 70_000, 72_000);
+    off(rank, 7000, between);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    synthetic::write(&path, &ranks).unwrap();
+    let trace = Trace::open(&[&path]).unwrap();
+    let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
+    let members = Member::all(&trace, &clock, &operations.operations[0]);
+    let OffProcessor::Known(off, error) = members[0].off_processor(0) else { panic!("the thread is watched") };
+    assert_eq!((off.asleep, off.sum(), error), (50.0 + 3000.0 + 300.0, 3350.0, 300.0));
 }
 
 /// On a communicator of the same ranks in reverse order, and on the world.

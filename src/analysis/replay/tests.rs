@@ -199,14 +199,13 @@ fn of_several_exchanges_between_two_calls_the_limits_are_known() {
     assert!((gain.least.unwrap()..=1.05 * gain.most.unwrap()).contains(&truth), "{gain:?} for {truth}");
 }
 
-/// Rank 0 waits for rank 1 before a call of its own, and then both meet.
-#[test]
-fn waiting_before_a_call_of_one_rank_counts_before_its_next_one() {
+/// Rank 0 waits for rank 1 before a call of its own, and then both meet, so many times.
+fn waiting_before_a_call_of_one_rank(times: u64) -> Gain {
     let ranks = [0u64, 1].map(|number| {
         let mut rank = SyntheticRank::new(number as u32, 2).stamped();
         let own = rank.communicator(77 + number, 1, 0, None);
         let [alone, together] = [rank.operation("MPI_Allreduce", own, 8), rank.operation("MPI_Allreduce", 0, 8)];
-        for k in 1..=50u64 {
+        for k in 1..=times {
             let begin = 1_000_000 * k + 900_000;
             rank.call(alone, begin, begin + 1000);
             if number == 0 {
@@ -217,8 +216,22 @@ fn waiting_before_a_call_of_one_rank_counts_before_its_next_one() {
         rank
     });
     let awaits = |loss: &Loss| loss.kind == LossKind::PointToPoint && loss.partner == Some(1);
-    let [gain] = &predicted(&ranks, awaits)[..] else { panic!("rank 0 waits") };
+    predicted(&ranks, awaits).pop().expect("rank 0 waits")
+}
+
+#[test]
+fn waiting_before_a_call_of_one_rank_counts_before_its_next_one() {
+    let gain = waiting_before_a_call_of_one_rank(50);
     assert!((gain.seconds.unwrap() - 50.0 * 500e-6).abs() < 1e-3, "{gain:?}");
+}
+
+#[test]
+fn beside_point_to_point_calls_twenty_calls_of_all_ranks_are_enough() {
+    let gain = waiting_before_a_call_of_one_rank(20);
+    assert!((gain.seconds.unwrap() - 20.0 * 500e-6).abs() < 1e-3, "{gain:?}");
+    let gain = waiting_before_a_call_of_one_rank(19);
+    let why = "too few collective calls lie between the point-to-point ones";
+    assert_eq!((gain.seconds, gain.unknown), (None, Some(why)));
 }
 
 /// A simulated machine with three ranks.

@@ -89,3 +89,21 @@ pub(super) fn is_over(values: &[f64], at: usize, end: usize, least: f64) -> bool
     let farthest = (0.5 + 3.0 / between.len() as f64) * trellis::deviation(values, least);
     between.get(between.len() / 4).is_none_or(|value| value - middle(&values[end..]) <= farthest)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::LEAST_DEVIATION;
+    use super::*;
+
+    #[test]
+    fn the_view_that_holds_all_repetitions_shows_an_end_in_its_last_quarter_too() {
+        for (length, slow) in [(100, 80), (400, 360), (BLOCKS, 1800)] {
+            for seed in 0..20 {
+                let mut random = fastrand::Rng::with_seed(seed);
+                let values: Vec<f64> =
+                    (0..length).map(|row| if row < slow { 1.0 } else { 0.0 } + 0.1 * random.f64()).collect();
+                assert_eq!(end(&values, 0.0, LEAST_DEVIATION), Some(slow), "of {length}, seed {seed}");
+            }
+        }
+    }
+}

@@ -65,6 +65,19 @@ fn warm_ups_of_any_length_from_two_on_are_found_in_their_place() {
     }
 }
 
+/// The first one behind the cliff is slow by 3.4 times the noise of 3 %, as the end of a gradual fall would be.
+#[test]
+fn one_slow_repetition_behind_a_cliff_makes_no_gradual_fall_of_it() {
+    let is_right = |&seed: &u64| {
+        let mut x = series((0..1000).map(|i| if i < 2 { 3000.0 } else { 2000.0 }), seed);
+        x[2] = 2000.0 * (3.4 * 0.03_f64).exp();
+        robust(&x).categories.warmup_end == Some(2)
+    };
+    let right = (0..40).filter(is_right).count();
+    // The ones behind it are slow by chance as well.
+    assert!(right >= 36, "{right} of 40");
+}
+
 #[test]
 fn a_high_cliff_ends_in_its_place_also_late() {
     for seed in 0..60 {
