@@ -2,10 +2,10 @@
 //! tools have measured. What goes out are tables and JSON of how exact a way to measure is.
 //!
 //! The crate has the formulas by which benchmarks process their times ([`schemes`]), how they synchronise their ranks
-//! ([`synchronisation_check`]), what two barriers prove of the time between them ([`barrier_bounds`]), the metrics by
-//! which a warm-up was looked for ([`metrics`]), how many repetitions and runs are enough ([`enough`]), and which of
-//! the MPI library's algorithms are faster for a program ([`algorithms`]). Traces are read and shown by the library of
-//! the companion; `commands` has a file for each command.
+//! ([`synchronisation_check`]), what two barriers prove of the time between them ([`barrier_bounds`]), how many
+//! repetitions and runs are enough ([`enough`]), and which of the MPI library's algorithms are faster for a program
+//! ([`algorithms`]). The metrics by which a warm-up was looked for are [`mpitrace_statistics::Metrics`]. Traces are
+//! read and shown by the library of the companion; `commands` has a file for each command.
 
 pub mod algorithms;
 pub mod barrier_bounds;
