@@ -58,7 +58,7 @@ struct Stored {
 /// that a trace of the same run has.
 ///
 /// `given` must have room for an entry of each rank of its world ([`file::parts_start`]), and lie in the folder of
-/// `output`. `token` is that of [`process_token`].
+/// `output`. `token` is that of `process_token`.
 ///
 /// # Errors
 /// The error that the file system reports. The parts are then in `given`, or in a file `NAME.TOKEN.N.joining.ENDING`.
