@@ -3,7 +3,7 @@
 
 A crate is a folder with a Cargo.toml. Fails where
 
-* a crate has more product lines than 10,500; `interpose`, which is one crate for the sake of inlining, than 25,000;
+* a crate has more product lines than 12,000; `interpose`, which is one crate for the sake of inlining, than 25,000;
 * a folder of a crate's sources has more than 4,000 and holds files beside folders, other than lib.rs, main.rs, mod.rs and
   tests: each file then belongs into one of the folders;
 * a crate lies inside another one's folder;
@@ -26,7 +26,7 @@ SUFFIXES = (".rs", ".js", ".h", ".py")
 NOT_SHIPPED = re.compile(r"(^|/)(tests?|benches|examples)/|tests?\.rs$|^(LD_PRELOAD|packaging|docs)")
 IS_TEST = re.compile(r"tests?\.rs$")
 
-MOST_OF_A_CRATE = 10_500
+MOST_OF_A_CRATE = 12_000
 MOST_OF = {"interpose": 25_000}
 MOST_OF_A_FOLDER = 4_000
 # What libmpitrace.so consists of, and how much that may be.
