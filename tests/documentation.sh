@@ -13,8 +13,8 @@
 # `<!-- run in the repository -->` runs in the repository.
 #
 # Links: each relative link leads to a file, and its part after # to a heading there; each page of docs/ is in
-# docs/SUMMARY.md; each key of a citation is in docs/developers/references.md; each symbolic link of the repository leads
-# to a file. Where mdbook is on the path, the site is built.
+# docs/SUMMARY.md; each key of a citation is in docs/developers/references.md; each symbolic link of the repository
+# leads to a file. Where mdbook is on the path, the site is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repository=$PWD

@@ -9,8 +9,8 @@
  *             go on, each by itself
  * Of `hang` and `pair` each rank that waits stores in FOLDER/moved.RANK when it began to wait, and rank 0 in
  * FOLDER/killed when it did so: CLOCK_MONOTONIC_RAW, ns, eight bytes each. Rank 0 stores its process number in
- * FOLDER/process before. The files are mapped before, and FOLDER is in memory, so that nothing
- * that can block is between a time and what it is the time of: a store to a mapped page of a disk can wait for the disk. */
+ * FOLDER/process before. FOLDER is in memory and its files are mapped, so that nothing can block between reading a time
+ * and what it is the time of: a store to a mapped page of a disk can wait for the disk. */
 #include "report.h"
 
 #include <fcntl.h>

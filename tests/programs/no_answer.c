@@ -51,7 +51,7 @@ static void spin(int signal)
     while (!all_are_through()) continue;
 }
 
-/* The handler is set here: MPICH 5 takes SIGUSR1 for itself in MPI_Init. */
+/* The handler is set here: MPICH 5 sets one of its own for SIGUSR1 in MPI_Init. */
 static void be_silent(void)
 {
     int before = errno;

@@ -62,8 +62,8 @@ fn option_of_srun(case: &Case) {
     assert_eq!(outcome.trace.info().counters, ["page-faults"]);
 }
 
-/// Each task is traced by the TaskProlog of packaging/slurm, with the settings of the site or of the job, unless the job
-/// opts out.
+/// Each task is traced by the TaskProlog of packaging/slurm, with the settings of the site or of the job, unless the
+/// job opts out.
 fn task_prolog(case: &Case) {
     let path = case.folder.join("by-prolog.mpitrace");
     let shipped = fs::read_to_string(root().join("packaging/slurm/task_prolog.sh")).expect("a TaskProlog");

@@ -25,16 +25,34 @@ pub const TESTS: &[Test] = &[
 
 const RANKS: u32 = 3;
 
-/// The folder in memory for the times that ended.c stores.
-fn times(case: &Case) -> PathBuf {
-    case.segments.0.with_extension("times")
+/// The folder in memory for the times that ended.c stores. It is removed with this.
+struct Times(PathBuf);
+
+impl Times {
+    fn new(case: &Case) -> Times {
+        let folder = case.segments.0.with_extension("times");
+        fs::create_dir(&folder).expect("a folder for times");
+        Times(folder)
+    }
+
+    /// Removes what an earlier run has stored.
+    fn forget(&self) {
+        for file in fs::read_dir(&self.0).expect("times") {
+            fs::remove_file(file.expect("a file").path()).expect("a file");
+        }
+    }
+}
+
+impl Drop for Times {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Runs ended.c, by `mpitrace run` or with the library alone: the trace, recovered where no rank could write it.
-fn ended(case: &Case, what: &str, how: &str, messages: &str, by_run: bool) -> Trace {
+fn ended(case: &Case, times: &Times, what: &str, how: &str, messages: &str, by_run: bool) -> Trace {
     case.segments.empty();
-    let _ = fs::create_dir(times(case));
-    let launch = case.launch(RANKS, "ended.c").arg(what).arg(how).arg(times(case));
+    let launch = case.launch(RANKS, "ended.c").arg(what).arg(how).arg(&times.0);
     if by_run {
         let trace = Trace::new(case.folder.join(format!("{what}-{how}-{messages}.mpitrace")));
         let _ = fs::remove_file(&trace.path);
@@ -90,11 +108,12 @@ fn ranks(path: &Path, what: &str) -> Vec<RankAccount> {
 }
 
 fn add_up(case: &Case, messages: &str) {
+    let times = Times::new(case);
     for what in ["collectives", "messages"] {
         for how in ["finalize", "kill", "abort", "exit", "moving", "hang"] {
             for by_run in [false, true] {
                 let named = format!("{what}, {how}, MPITRACE_P2P={messages}, by run: {by_run}");
-                let trace = ended(case, what, how, messages, by_run);
+                let trace = ended(case, &times, what, how, messages, by_run);
                 for rank in ranks(&trace.path, &named) {
                     let expected = match (how, rank.end.how) {
                         ("finalize", how) => how == HowEnded::Finalized,
@@ -110,25 +129,25 @@ fn add_up(case: &Case, messages: &str) {
 }
 
 /// A time, or a number, that ended.c has stored; 0 until then.
-fn stored(case: &Case, name: &str) -> i64 {
-    let bytes = fs::read(times(case).join(name)).unwrap_or_default();
+fn stored(times: &Times, name: &str) -> i64 {
+    let bytes = fs::read(times.0.join(name)).unwrap_or_default();
     bytes.try_into().map_or(0, i64::from_ne_bytes)
 }
 
 /// For how long so many ranks of ended.c hung until rank 0 killed itself, as the program knows it, ns.
-fn known(case: &Case, ranks: u32) -> f64 {
-    let moved = (0..ranks).map(|rank| stored(case, &format!("moved.{rank}"))).max().expect("ranks");
-    let killed = stored(case, "killed");
+fn known(times: &Times, ranks: u32) -> f64 {
+    let moved = (0..ranks).map(|rank| stored(times, &format!("moved.{rank}"))).max().expect("ranks");
+    let killed = stored(times, "killed");
     assert!(moved > 0 && killed > 0, "{moved}, {killed}");
     (killed - moved) as f64
 }
 
 /// When rank 0 of ended.c was gone, CLOCK_MONOTONIC_RAW, ns: on a busy machine a process that was killed needs a while
 /// to give back its memory.
-fn gone(case: &Case) -> i64 {
+fn gone(times: &Times) -> i64 {
     let begin = Instant::now();
     let process = loop {
-        match stored(case, "process") {
+        match stored(times, "process") {
             0 => thread::sleep(Duration::from_millis(1)),
             process => break process,
         }
@@ -149,29 +168,29 @@ fn gone(case: &Case) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Of so many runs one is as the program knows it: a rank can be taken from its processor between its own time stamps and
-/// those of the tracer.
+/// Of so many runs one is as the program knows it: a rank can be taken from its processor between its own time stamps
+/// and those of the tracer.
 const TRIES: usize = 4;
 const CLOSE_NS: f64 = 5e6;
 
 /// So many ranks hung.
 fn hang(case: &Case, how: &str, hung: u32) {
+    let times = Times::new(case);
     for what in ["collectives", "messages"] {
-        let tries: Vec<String> = (0..TRIES).map_while(|_| differs(case, what, how, hung)).collect();
+        let tries: Vec<String> = (0..TRIES).map_while(|_| differs(case, &times, what, how, hung)).collect();
         assert!(tries.len() < TRIES, "{what}: {tries:#?}");
     }
-    fs::remove_dir_all(times(case)).expect("the folder of times");
 }
 
 /// The first thing that is not as the program knows it.
-fn differs(case: &Case, what: &str, how: &str, ranks_hung: u32) -> Option<String> {
-    let _ = fs::remove_dir_all(times(case));
+fn differs(case: &Case, times: &Times, what: &str, how: &str, ranks_hung: u32) -> Option<String> {
+    times.forget();
     let (trace, gone) = thread::scope(|scope| {
-        let gone = scope.spawn(|| gone(case));
-        (ended(case, what, how, "1", true), gone.join().expect("a time"))
+        let gone = scope.spawn(|| gone(times));
+        (ended(case, times, what, how, "1", true), gone.join().expect("a time"))
     });
-    let (found, known) = (ranks(&trace.path, what), known(case, ranks_hung));
-    let longest = known + (gone - stored(case, "killed")) as f64;
+    let (found, known) = (ranks(&trace.path, what), known(times, ranks_hung));
+    let longest = known + (gone - stored(times, "killed")) as f64;
     let first = &found[0];
     let is_dated = found.iter().all(|rank| rank.end.how == HowEnded::Observed);
     // Rank 0 was killed first, and may have been seen late.
@@ -196,8 +215,8 @@ fn differs(case: &Case, what: &str, how: &str, ranks_hung: u32) -> Option<String
     let jobs = companion::json(&companion::mpitrace(&["jobs".as_ref(), trace.path.as_os_str(), "--json".as_ref()]));
     assert!(is_sum(&jobs[0]["hung_s"]), "{hung_s}: {jobs:#}");
 
-    let plain = ended(case, what, how, "1", false);
-    let (bounded, again) = (ranks(&plain.path, what), self::known(case, ranks_hung));
+    let plain = ended(case, times, what, how, "1", false);
+    let (bounded, again) = (ranks(&plain.path, what), self::known(times, ranks_hung));
     let most = bounded[0].hung.most_ns.unwrap_or(0.0);
     let is_bound = bounded[0].hung.least_ns <= again && again <= most + CLOSE_NS;
     let said = companion::mpitrace(&["summary".as_ref(), plain.path.as_os_str()]).stdout;

@@ -1,4 +1,5 @@
-//! `mpitrace_enough` ends a benchmark's loop: alike on all ranks, with and without the tracer, which sees nothing of it.
+//! `mpitrace_enough` ends a benchmark's loop, alike on all ranks, with and without the tracer, which records none of
+//! it.
 
 use std::process::Command;
 
@@ -143,6 +144,11 @@ fn noise(case: &Case) {
     // It takes repetitions for independent that are not.
     let Found { of, held, .. } = found("mpiblib,min=30", &["mean"], "dependent");
     assert!(held < 0.85 * of, "{held}");
+    // A warm-up counts, so that the mean is that of both levels; and one huge value in twenty keeps the interval wide.
+    let Found { of, held, .. } = found("mpiblib,min=30", &["mean"], "warms-up");
+    assert!(held < 0.01 * of, "{held}");
+    let Found { enough, of, .. } = found("mpiblib,min=30,max=1000", &["mean"], "outliers");
+    assert!(enough < 0.05 * of, "{enough}");
 }
 
 fn library(case: &Case) {

@@ -3,12 +3,12 @@
 use crate::support::companion::{self, mpitrace};
 use crate::support::{Case, On, Outcome, Test, Trace, binaries, litter};
 use mpitrace_format::layout::{activity, state};
+use mpitrace_platform::system::lock;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::partners::Partners;
 use mpitrace_trace::reader;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -232,15 +232,7 @@ fn listed(case: &Case) {
     // Nor is job 18 waited for while a rank of job 17 runs: it has a lock, which is all that tells it.
     let segment = fs::read_dir(&case.segments.0).expect("segments").next().expect("one").expect("one").path();
     let held = File::options().write(true).open(segment).expect("a segment");
-    let whole = libc::flock {
-        l_type: libc::F_WRLCK as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
-    };
-    // SAFETY: the descriptor is open, and the structure outlives the call.
-    assert_eq!(unsafe { libc::fcntl(held.as_raw_fd(), libc::F_SETLK, &whole) }, 0);
+    lock(&held, false).expect("no process has it");
     assert_eq!(list(&["--job", "17"]).matches("runs").count(), 1);
     let other = mpitrace(&[&words, &[output.as_os_str()][..]].concat());
     assert!(other.code == 2 && other.stderr.contains("18: no such job is left here"), "{}", other.stderr);

@@ -12,7 +12,7 @@ use std::ffi::{CStr, c_char, c_void};
 
 use crate::base::{errno, loader, symbol};
 
-// Not in unit tests: ThreadSanitizer looks up functions before it can watch any, as it could not but watch this one.
+// Unit tests do not export it: ThreadSanitizer calls `dlsym` before it can watch a function, and would watch this one.
 /// See `dlsym(3)`. RTLD_DEFAULT is 0 and RTLD_NEXT is -1.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]

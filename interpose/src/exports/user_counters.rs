@@ -113,8 +113,8 @@ pub extern "C" fn mpitrace_region_end(region: c_int) {
     }
 }
 
-/// Calls `work(data)`, whose MPI calls are only forwarded: those of a benchmark's harness (include/mpitrace_bench.c), by
-/// whatever names it calls MPI.
+/// Calls `work(data)`, whose MPI calls are only forwarded: those of a benchmark's harness (include/mpitrace_bench.c),
+/// by whatever names it calls MPI.
 ///
 /// # Safety
 /// A function that may be called with this argument.

@@ -139,8 +139,8 @@ fn add_to(metadata: &mut Metadata, name: &str, value: Option<String>) {
     metadata.push((name.to_owned(), value.filter(|value| !value.is_empty()).unwrap_or_else(|| UNKNOWN.to_owned())));
 }
 
-/// Whether a variable of the environment is recorded: one that `chosen` has, a `*` at the end of which stands for
-/// anything; without such a choice one that steers the tracer, the MPI library or its transports.
+/// True if a variable of the environment is recorded. `chosen` has names, and beginnings of names with a `*` behind
+/// them; without it those are recorded that steer the tracer, the MPI library or its transports.
 fn is_recorded(name: &str, chosen: Option<&[String]>) -> bool {
     if let Some(chosen) = chosen {
         let is_it = |known: &String| match known.strip_suffix('*') {
@@ -171,7 +171,7 @@ fn line_of(text: &str, beginnings: &[&str]) -> Option<String> {
 #[derive(Debug, Default, PartialEq)]
 struct Frequencies {
     current: Option<u32>,
-    /// What the governor may choose from.
+    /// The least and the largest frequency that the governor may choose.
     limits: Option<[u32; 2]>,
 }
 

@@ -39,8 +39,8 @@ pub struct Settings {
     pub interruptions: u8,
     /// `MPITRACE_COMMAND`: the command lines are recorded with their arguments.
     pub has_arguments: bool,
-    /// `MPITRACE_ENVIRONMENT`: names, and beginnings with a `*` behind them, of the variables that are recorded. `None`:
-    /// those that steer MPI libraries.
+    /// `MPITRACE_ENVIRONMENT`: the variables that are recorded, by their names, or by beginnings of names with a `*`.
+    /// `None`: those that steer MPI libraries.
     pub environment: Option<Vec<String>>,
     /// `MPITRACE_STACKS`: other processes of the user may read the stacks.
     pub stacks: bool,

@@ -50,21 +50,21 @@ pub(crate) struct Exchanges {
     reached: Vec<usize>,
     is_reached: Vec<bool>,
     /// `None`: also what lies before a call of a part of those that exchange messages is looked at there.
-    circles: Option<Circles>,
+    components: Option<Components>,
 }
 
-/// Parts that exchange messages, with those with which these do so, and so on.
+/// The connected components of the parts, of which two are connected if they exchange messages.
 #[derive(Debug)]
-struct Circles {
-    /// For each part its circle.
+struct Components {
+    /// For each part its component.
     of_part: Vec<usize>,
-    /// For each circle how many parts it has, and how many of them take part in the call.
+    /// For each component how many parts it has, and how many of them take part in the call.
     sizes: Vec<usize>,
     present: Vec<usize>,
 }
 
-impl Circles {
-    fn new(senders: &[Vec<usize>]) -> Circles {
+impl Components {
+    fn new(senders: &[Vec<usize>]) -> Components {
         let mut first: Vec<usize> = (0..senders.len()).collect();
         fn root(first: &mut [usize], mut part: usize) -> usize {
             while first[part] != part {
@@ -81,8 +81,8 @@ impl Circles {
         }
         let of_part: Vec<usize> = (0..senders.len()).map(|part| root(&mut first, part)).collect();
         let mut sizes = vec![0; senders.len()];
-        of_part.iter().for_each(|&circle| sizes[circle] += 1);
-        Circles { of_part, sizes, present: vec![0; senders.len()] }
+        of_part.iter().for_each(|&component| sizes[component] += 1);
+        Components { of_part, sizes, present: vec![0; senders.len()] }
     }
 
     /// Looks at which parts take part in a call.
@@ -91,10 +91,10 @@ impl Circles {
         parts.for_each(|part| self.present[self.of_part[part]] += 1);
     }
 
-    /// True: all of the circle of a part take part in the call.
+    /// True: all of the component of a part take part in the call.
     fn is_whole(&self, part: usize) -> bool {
-        let circle = self.of_part[part];
-        self.present[circle] == self.sizes[circle]
+        let component = self.of_part[part];
+        self.present[component] == self.sizes[component]
     }
 }
 
@@ -103,7 +103,7 @@ impl Exchanges {
     /// of them counts before the next call of all.
     pub fn of_all(trace: &Trace, partners: &[PartnerAccount]) -> Exchanges {
         let exchanges = Exchanges::new(trace, partners);
-        Exchanges { circles: Some(Circles::new(&exchanges.senders)), ..exchanges }
+        Exchanges { components: Some(Components::new(&exchanges.senders)), ..exchanges }
     }
 
     pub fn new(trace: &Trace, partners: &[PartnerAccount]) -> Exchanges {
@@ -167,11 +167,11 @@ impl Exchanges {
     fn meet(&mut self, calls: impl Iterator<Item = (usize, f64)> + Clone) {
         self.all.clear();
         self.awaited.clear();
-        if let Some(circles) = &mut self.circles {
-            circles.look(calls.clone().map(|(part, _)| part));
+        if let Some(components) = &mut self.components {
+            components.look(calls.clone().map(|(part, _)| part));
         }
-        let circles = self.circles.as_ref();
-        let is_whole = |part| circles.is_none_or(|circles| circles.is_whole(part));
+        let components = self.components.as_ref();
+        let is_whole = |part| components.is_none_or(|components| components.is_whole(part));
         for (part, enter) in calls.clone().filter(|(part, _)| is_whole(*part)) {
             let (ns, gap) = std::mem::take(&mut self.pending[part]);
             (self.gaps[part], self.arrivals[part]) = (gap, enter - ns);

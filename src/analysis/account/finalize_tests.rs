@@ -44,7 +44,7 @@ fn ranks(entries: &[u64]) -> Vec<SyntheticRank> {
 
 struct Found {
     account: Account,
-    /// What is lost in MPI_Finalize: the reason, over all ranks, and the gain, ms.
+    /// The losses in MPI_Finalize: the reason, the time over all ranks, and the gain, ms.
     losses: Vec<(Option<Because>, f64, f64)>,
 }
 

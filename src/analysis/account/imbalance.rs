@@ -1,5 +1,4 @@
-//! Whether others wait for one rank through a whole run, or only for a while: what one run tells of its share of the
-//! work.
+//! A test for a lasting imbalance: others wait for one rank in each third of the run, and not only for a while.
 
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;

@@ -29,7 +29,7 @@ pub struct Loss {
     /// Others wait in MPI_Finalize, of which there is no record.
     #[serde(skip)]
     pub at_finalize: bool,
-    /// Of a loss of no single rank: world ranks that it is not of, since they have losses of their own.
+    /// The world ranks that have losses of their own, and no part in this loss of several ranks.
     #[serde(skip)]
     pub except: BTreeSet<u32>,
     /// All ranks together, ns. Outputs state it in seconds.

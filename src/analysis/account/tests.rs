@@ -493,7 +493,8 @@ fn a_region_has_its_time_and_the_calls_in_it() {
     assert_eq!(found, expected);
 }
 
-/// Before the first call in a region and before the one behind it, any part of the time off the processor may lie in it.
+/// Before the first call in a region and before the one behind it, any part of the time off the processor may lie in
+/// it.
 #[test]
 fn a_region_is_off_the_processor_in_its_calls_between_them_and_for_a_part_at_its_edges() {
     let mut ranks = world(1);

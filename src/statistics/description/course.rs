@@ -143,8 +143,8 @@ mod tests {
         };
         let none = drifting(0.0);
         assert!((3..=18).contains(&none), "{none} of 200");
-        // The deviation of a bin's median is 1.2533 x 5 % / sqrt 50 = 0.89 %; a rise by 3 % over 20 bins is 4.4 deviations
-        // of a fitted slope, of which the test sees 97 of 100 or more.
+        // The deviation of a bin's median is 1.2533 x 5 % / sqrt 50 = 0.89 %; a rise by 3 % over 20 bins is 4.4
+        // deviations of a fitted slope, of which the test sees 97 of 100 or more.
         let seen = drifting(0.03);
         assert!(seen > 190, "{seen} of 200");
     }

@@ -1,4 +1,4 @@
-//! Whether two values of the same thing go together.
+//! Coefficients of correlation: how far two values of the same repetitions rise together.
 
 use super::{moments, ranks};
 

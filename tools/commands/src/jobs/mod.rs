@@ -126,11 +126,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         arguments.sort.key(one).total_cmp(&arguments.sort.key(other)).then_with(|| by_time(one, other))
     });
     if rows.is_empty() && arguments.format.is_none() && !arguments.json {
-        writeln!(
-            output,
-            "no runs{}",
-            if found > 0 { format!(" of the {found} found are asked for") } else { String::new() }
-        )?;
+        writeln!(output, "no runs{}", if found > 0 { format!(" match (found: {found})") } else { String::new() })?;
     }
     match (arguments.format, arguments.by) {
         (None, _) if rows.is_empty() && !arguments.json => {}

@@ -162,8 +162,8 @@ fn rows_are_chosen_sorted_and_summed() {
     assert_eq!(rows(&folder, &["--program", "none"]), [] as [Value; 0]);
 
     let said = |options: &[&str]| jobs(&folder, &[options, &[&folder.path("traces")]].concat());
-    assert_eq!(said(&["--program", "none"]).stdout, "no runs of the 4 found are asked for\n");
-    assert_eq!(said(&["--by", "user", "--program", "none"]).stdout, "no runs of the 4 found are asked for\n");
+    assert_eq!(said(&["--program", "none"]).stdout, "no runs match (found: 4)\n");
+    assert_eq!(said(&["--by", "user", "--program", "none"]).stdout, "no runs match (found: 4)\n");
     assert!(said(&["--sort", "off-processor"]).stdout.contains("\nSorted by off processor, the worst last.\n"));
     assert!(!said(&[]).stdout.contains("Sorted"), "the order of every table");
     let refused = said(&["--since", "7 days"]);

@@ -55,8 +55,8 @@ impl Requested {
     }
 }
 
-/// The number that Intel's `ALGORITHM[:CONDITION[,...]][;...]` gives, a condition being `BYTES[@RANKS]`, either of them a
-/// number or two with `-` between; the last one that holds.
+/// The number that Intel's `ALGORITHM[:CONDITION[,...]][;...]` gives, a condition being `BYTES[@RANKS]`, either of them
+/// a number or two with `-` between; the last one that holds.
 fn adjusted(value: &str, bytes: Option<u64>, ranks: u32) -> Option<String> {
     let holds = |condition: &str| {
         let (sizes, of_ranks) =

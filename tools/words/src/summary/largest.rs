@@ -142,8 +142,8 @@ pub(super) fn of_partner(late: &LatePartner) -> Late {
     of_messages(late.ns, late.off)
 }
 
-/// The waiting for ranks that had no processor, though they were not only preempted by those that wait: it is no part of
-/// its own of what is lost.
+/// The waiting for ranks that had no processor, though they were not only preempted by those that wait: it is no part
+/// of its own of what is lost.
 pub(super) fn waiting_without_processor(account: &Account) -> RankParts {
     let lacks = |rank: u32, late: Late| {
         let Off { preempted, throttled, .. } = account.beside_its_waiters(rank, late).interrupted_by;
@@ -165,8 +165,8 @@ pub(super) fn waiting_without_processor(account: &Account) -> RankParts {
 
 /// True if most of what is lost, and of what would be gained, is due to a lack of processors: ranks that had none, and
 /// those that waited for these. (Without the delay of one of several ranks that lack a processor the others still wait,
-/// so that there may be no gain.) Where a rank lacks one only because the others take their turns while they wait for it,
-/// its own work or sleep is what is lost.
+/// so that there may be no gain.) Where a rank lacks one only because the others take their turns while they wait for
+/// it, its own work or sleep is what is lost.
 pub(super) fn is_by_no_processor(summary: &Summary, account: &Account) -> bool {
     const WAITING: [RankPart; 3] = [RankPart::Waiting, RankPart::WaitingFinalize, RankPart::PointToPoint];
     let lacks = |because| matches!(because, Some(Because::Preempted | Because::Throttled));

@@ -146,8 +146,8 @@ fn reasons(loss: &Loss, account: &Account) -> Vec<ReasonFacts> {
     reasons.into_iter().map(|(because, ns)| ReasonFacts { because, seconds: ns / NS }).collect()
 }
 
-/// Sorts losses by gain. The preemption of a rank that is mostly due to those that wait for it comes behind what it does
-/// itself.
+/// Sorts losses by gain. The preemption of a rank that is mostly due to those that wait for it comes behind what it
+/// does itself.
 fn in_order(losses: &mut Vec<LossFacts>, account: &Account) {
     let calls = |of: &Loss| (of.late(), of.rank, of.operation, of.message, of.at_finalize);
     let computes = |of: &Loss| matches!(of.because, Some(Because::Computing | Because::OnProcessor));
