@@ -23,6 +23,7 @@ mod tick;
 mod trellis;
 mod trend;
 mod unique;
+mod window;
 
 pub use class::Class;
 

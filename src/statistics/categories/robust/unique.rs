@@ -4,7 +4,7 @@ use super::falling::{Level, falling};
 use super::jump::sums;
 use super::jump::{HIGHEST, of_mean};
 use super::spread::Spread;
-use super::trellis;
+use super::{trellis, window};
 use crate::estimators::median;
 
 /// Run times count as no farther from the level than so many standard deviations: outliers are no levels.
@@ -207,14 +207,12 @@ pub(super) fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64
     // Noise of a longer memory rises further; what comes and goes as far as the fall is no such noise.
     let lasting = noise * deviation_of_means(&values[end..], length);
     let least = (RISE * fall).max(if CLEAR * lasting <= fall { usual.max(lasting) } else { usual });
-    let places = (0..=values.len() - length).step_by((length / 16).max(1));
     // The median alone jumps where there are two modes, the mean where there are outliers.
-    let of = |from: usize| {
-        let part = &values[from..from + length];
-        let [mean, middle] = [mean(part), middle(part)];
+    let of = |(from, middle): (usize, f64)| {
+        let mean = mean(&values[from..from + length]);
         (from, mean.min(middle), mean.max(middle))
     };
-    let levels: Vec<(usize, f64, f64)> = places.map(of).collect();
+    let levels: Vec<(usize, f64, f64)> = window::medians(values, length, (length / 16).max(1)).map(of).collect();
     let (mut before, mut lowest) = (0, f64::INFINITY);
     let mut rise = |&(from, level, _): &(usize, f64, f64)| {
         while levels[before].0 + length <= from {
