@@ -6,7 +6,7 @@ use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
 /// An operation, as `info --json` has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Description {
     /// Its number.
     pub operation: usize,

@@ -20,6 +20,9 @@ use mpitrace_statistics::categories::Category;
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
 
+/// Rows of a table of operations: those with the most time.
+const LISTED: usize = 1000;
+
 /// Writes the page of a report. Of few operations the plots are there by each definition of the run time, of many by
 /// the one that was asked for.
 pub fn write(report: &Report, output: &mut dyn Write) -> Result<()> {
@@ -141,7 +144,24 @@ fn operations(rows: &[&Overview]) -> String {
         ];
         cells.into_iter().chain(counts).collect()
     };
-    table(&head, &rows.iter().map(row).collect::<Vec<_>>(), 3)
+    let (listed, others) = rows.split_at(rows.len().min(LISTED));
+    table(&head, &listed.iter().map(row).collect::<Vec<_>>(), 3) + &others_than(listed, others)
+}
+
+/// The operations that have no row, in a line.
+fn others_than(listed: &[&Overview], others: &[&Overview]) -> String {
+    if others.is_empty() {
+        return String::new();
+    }
+    let [listed_ns, others_ns] = [listed, others].map(|rows| rows.iter().map(|row| row.time_ns).sum::<f64>());
+    let of_time = match listed_ns + others_ns {
+        0.0 => String::new(),
+        all => format!(", with {:.1} % of the time of all", 100.0 * others_ns / all),
+    };
+    format!(
+        "<p class=\"faint\">{} more{of_time}: <code>mpitrace stats FILE</code> lists them.</p>\n",
+        text::count(others.len() as u64, "operation")
+    )
 }
 
 /// The facts that are known of a run.
@@ -158,6 +178,27 @@ fn run_facts(run: &Run) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mpitrace_words::description::Description;
+
+    #[test]
+    fn operations_beyond_those_with_the_most_time_are_counted_in_a_line() {
+        let row = |number: usize, time_ns: f64| Overview {
+            operation: Description { operation: number, ..Description::default() },
+            time_ns,
+            median_ns: None,
+            good_median: None,
+            p95_ns: None,
+            warmup_end: None,
+            counts: [0; 4],
+            shown: false,
+        };
+        let rows: Vec<Overview> = (0..LISTED + 500).map(|at| row(at, if at < 500 { 1.0 } else { 3.0 })).collect();
+        let text = overview(&rows);
+        assert_eq!(text.matches("<tr>").count(), 1 + LISTED, "one is the head");
+        let line = "500 operations more, with 14.3 % of the time of all: <code>mpitrace stats FILE</code> lists them.";
+        assert!(text.contains(line), "{}", &text[text.len() - 300..]);
+        assert!(!overview(&rows[500..]).contains("lists them"));
+    }
 
     #[test]
     fn the_page_asks_for_nothing_from_elsewhere() {

@@ -1,6 +1,8 @@
 //! Plots of several sets beside each other, as Hunold & Carpen-Amarie (2016) draw them: medians by message size, and
 //! values against the normal distribution.
 
+use std::collections::HashMap;
+
 use mpitrace_show::draw::axis::{AxisKind, extent};
 use mpitrace_show::draw::plot::{Bar, GREY, Ink, Mark, OTHERS, PALETTE, Plot, Range, Shape};
 use mpitrace_show::draw::scene::Colour;
@@ -106,16 +108,30 @@ pub fn by_size(title: impl Into<String>, (label, kind): (&str, AxisKind), lines:
     Some(plot)
 }
 
+/// Points of a line over message sizes: more cannot be told apart.
+const MOST_SIZES: usize = 512;
+
+/// Leaves so many points of a line at most, evenly apart by their numbers, the first and the last among them.
+fn thin<T>(points: &mut Vec<T>) {
+    let last = points.len().saturating_sub(1);
+    if points.len() > MOST_SIZES {
+        let mut left = (0..MOST_SIZES).map(|number| number * last / (MOST_SIZES - 1)).peekable();
+        let mut at = 0..;
+        points.retain(|_| at.next().is_some_and(|at| left.next_if_eq(&at).is_some()));
+    }
+}
+
 /// The medians of a run's good repetitions over message sizes: a line for all operations that differ in nothing else,
 /// of those with the most time. `None`: no operation has several sizes.
 pub fn of_operations(overview: &[Overview]) -> Option<Plot> {
     // With the time of the operations.
     let mut found: Vec<(f64, Line)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for row in overview {
         let (Some(bytes), Some(median)) = (row.operation.bytes, &row.good_median) else { continue };
         let interval_ns = median.interval.map(|interval| [interval.lower_ns, interval.upper_ns]);
         let name = fingerprint::title(&row.operation, None);
-        let place = found.iter().position(|(_, line)| line.set.name == name).unwrap_or(found.len());
+        let place = *places.entry(name.clone()).or_insert(found.len());
         if place == found.len() {
             found.push((0.0, Line { set: Set { name, place }, points: Vec::new(), stars: Vec::new() }));
         }
@@ -125,6 +141,7 @@ pub fn of_operations(overview: &[Overview]) -> Option<Plot> {
     }
     found.retain_mut(|(_, line)| {
         line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        thin(&mut line.points);
         line.points.first().zip(line.points.last()).is_some_and(|(first, last)| first.0 < last.0)
     });
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -148,4 +165,25 @@ pub fn against_normal(title: impl Into<String>, of: &str, sets: Vec<(Set, Vec<(f
     plot.add("normal", None, Ink::of_colour(GREY), line);
     sets.into_iter().for_each(|(set, points)| set.points(&mut plot, points));
     Some(plot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_over_many_sizes_keeps_its_ends_and_points_evenly_apart() {
+        for count in [0, 1, MOST_SIZES, MOST_SIZES + 1, 10 * MOST_SIZES + 7] {
+            let mut points: Vec<usize> = (0..count).collect();
+            thin(&mut points);
+            assert_eq!(points.len(), count.min(MOST_SIZES));
+            assert_eq!(
+                (points.first().copied(), points.last().copied()),
+                ((count > 0).then_some(0), count.checked_sub(1))
+            );
+            let apart: Vec<usize> = points.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            let (least, most) = (apart.iter().min(), apart.iter().max());
+            assert!(least.zip(most).is_none_or(|(least, most)| most - least <= 1), "{apart:?}");
+        }
+    }
 }
