@@ -98,7 +98,7 @@ fn check(source: &Source, wanted: &Wanted) -> Result<bool> {
             is_visible = false;
             continue;
         };
-        for seen in algorithms.into_iter().flatten() {
+        for seen in algorithms.occurring().iter().flatten() {
             let seen = seen.to_string();
             ensure!(
                 first(&seen) == first(name),

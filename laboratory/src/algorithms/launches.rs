@@ -43,7 +43,7 @@ pub fn read(traces: &[PathBuf], operations: usize) -> Result<Vec<Replayed>> {
             if times.len() < FEWEST_REPETITIONS || operation >= operations {
                 continue;
             }
-            let name = source.algorithms(description.operation).and_then(|all| *all.last()?);
+            let name = source.algorithms(description.operation).and_then(|all| all.iter().last()?);
             let entry = found[operation].entry(algorithm).or_default();
             entry.0.extend(median(&mut times));
             entry.1 = name.map(|name| name.to_string());

@@ -8,7 +8,7 @@ use mpitrace_format::metadata;
 
 pub use mpitrace_format::algorithms::Algorithm;
 
-use crate::operations::{NO_RECORD, Operation};
+use crate::operations::Operation;
 use crate::reader::Trace;
 
 /// The algorithms of an operation's calls.
@@ -42,11 +42,35 @@ pub enum Seen {
     },
 }
 
-impl Seen {
-    /// The visibility of those of a function in a trace.
-    pub fn new(trace: &Trace, function: &str) -> Seen {
+/// The collectives of a trace whose algorithms are seen. To read them takes a pass over the trace's metadata.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.mpitrace");
+/// # mpitrace_testing::synthetic::write_example(&path)?;
+/// use mpitrace_trace::calls::algorithms::{Seen, Visible};
+/// use mpitrace_trace::reader::Trace;
+///
+/// let visible = Visible::new(&Trace::open(&[path])?);
+/// assert_eq!((visible.of("MPI_Allreduce"), visible.of("MPI_Send")), (Seen::Never, Seen::Never));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Visible {
+    /// Names of collectives, separated by blanks; `None`: the trace is older.
+    collectives: Option<String>,
+}
+
+impl Visible {
+    /// Reads them.
+    pub fn new(trace: &Trace) -> Visible {
         let metadata = trace.parts.first().map(|part| part.metadata()).unwrap_or_default();
-        let Some(visible) = metadata::get(&metadata, VISIBLE) else { return Seen::Never };
+        Visible { collectives: metadata::get(&metadata, VISIBLE).map(str::to_owned) }
+    }
+
+    /// The visibility of the algorithms of a function.
+    pub fn of(&self, function: &str) -> Seen {
+        let Some(visible) = &self.collectives else { return Seen::Never };
         let collective = collective_of(function);
         if visible.split(' ').any(|other| other == collective) {
             return Seen::Visible { collective };
@@ -58,6 +82,13 @@ impl Seen {
             true => Seen::NotVisible,
             false => Seen::Never,
         }
+    }
+}
+
+impl Seen {
+    /// The visibility of the algorithms of a function in a trace. For several functions [`Visible`] is read once.
+    pub fn new(trace: &Trace, function: &str) -> Seen {
+        Visible::new(trace).of(function)
     }
 
     /// The algorithm of a call with this value in its record.
@@ -74,15 +105,19 @@ impl Seen {
         let mut values: BTreeMap<u64, u64> = BTreeMap::new();
         for (member, &part) in operation.parts.iter().enumerate() {
             let Some(column) = trace.parts[part].recorded(&recorded::ALGORITHM) else { continue };
-            for row in 0..operation.repetition.len() {
-                let record = operation.records(row).get(member);
-                if record != NO_RECORD {
-                    *values.entry(column.get(record as usize)).or_default() += 1;
+            // Most calls have the algorithm of the call before.
+            let (mut same, mut count) = (0, 0);
+            operation.values_of(member, column, false, |value| {
+                if value != same {
+                    *values.entry(same).or_default() += count;
+                    (same, count) = (value, 0);
                 }
-            }
+                count += 1;
+            });
+            *values.entry(same).or_default() += count;
         }
         let mut calls = BTreeMap::new();
-        for (value, count) in values {
+        for (value, count) in values.into_iter().filter(|(_, count)| *count > 0) {
             if let Some(algorithm) = self.algorithm(value) {
                 *calls.entry(algorithm).or_default() += count;
             }
@@ -91,11 +126,76 @@ impl Seen {
     }
 
     /// The algorithm of each complete repetition of an operation on its lowest rank; `None`: they are not seen.
-    pub fn of_repetitions(&self, trace: &Trace, operation: &Operation) -> Option<Vec<Option<Algorithm>>> {
+    pub fn of_repetitions(&self, trace: &Trace, operation: &Operation) -> Option<Repetitions> {
         let Seen::Visible { .. } = self else { return None };
         let column = trace.parts[*operation.parts.first()?].recorded(&recorded::ALGORITHM)?;
-        let of_row = |row| self.algorithm(column.get(operation.records(row).get(0) as usize));
-        Some(operation.complete_rows().map(of_row).collect())
+        let mut found = Repetitions { occurring: Vec::new(), place: Vec::with_capacity(operation.repetitions()) };
+        let mut last = None;
+        operation.values_of(0, column, true, |value| {
+            let same = last.filter(|(other, _)| *other == value).map(|(_, place)| place);
+            let place = same.unwrap_or_else(|| found.place_of(self.algorithm(value)));
+            last = Some((value, place));
+            found.place.push(place);
+        });
+        Some(found)
+    }
+}
+
+/// The algorithm of each complete repetition of an operation: 4 bytes a repetition.
+///
+/// ```
+/// use mpitrace_trace::calls::algorithms::{Algorithm, Repetitions};
+///
+/// let [one, other] = [2, 3].map(|number| Algorithm::new(number, "allgather"));
+/// let repetitions: Repetitions = [other, one, None, one].into_iter().collect();
+/// assert_eq!((repetitions.get(3), repetitions.get(2), repetitions.iter().count()), (one, None, 4));
+/// assert_eq!((repetitions.occurring(), repetitions.places()), (&[other, one, None][..], &[0, 1, 2, 1][..]));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repetitions {
+    occurring: Vec<Option<Algorithm>>,
+    place: Vec<u32>,
+}
+
+impl Repetitions {
+    /// The algorithms that occur, in the order in which they first do; `None` stands for those that were not seen.
+    pub fn occurring(&self) -> &[Option<Algorithm>] {
+        &self.occurring
+    }
+
+    /// For each repetition an index into [`Repetitions::occurring`].
+    pub fn places(&self) -> &[u32] {
+        &self.place
+    }
+
+    /// The algorithm of a repetition, which is there, by its place among the complete ones.
+    pub fn get(&self, repetition: usize) -> Option<Algorithm> {
+        self.occurring[self.place[repetition] as usize]
+    }
+
+    /// The algorithms of all repetitions, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Option<Algorithm>> {
+        self.place.iter().map(|&place| self.occurring[place as usize])
+    }
+
+    /// The index of an algorithm among those that occur, as it does now.
+    fn place_of(&mut self, algorithm: Option<Algorithm>) -> u32 {
+        let known = self.occurring.iter().position(|other| *other == algorithm);
+        known.unwrap_or_else(|| {
+            self.occurring.push(algorithm);
+            self.occurring.len() - 1
+        }) as u32
+    }
+}
+
+impl FromIterator<Option<Algorithm>> for Repetitions {
+    fn from_iter<I: IntoIterator<Item = Option<Algorithm>>>(all: I) -> Repetitions {
+        let mut found = Repetitions::default();
+        for algorithm in all {
+            let place = found.place_of(algorithm);
+            found.place.push(place);
+        }
+        found
     }
 }
 
@@ -133,7 +233,7 @@ mod tests {
             let [blocking, started] = ["MPI_Allreduce", "MPI_Iallreduce"].map(|function| Seen::new(&trace, function));
             let shown = |(algorithm, calls): (Algorithm, u64)| (algorithm.to_string(), calls);
             let calls = blocking.calls(&trace, operation).map(|calls| calls.into_iter().map(shown).collect::<Vec<_>>());
-            let last = blocking.of_repetitions(&trace, operation).map(|all| all[29].unwrap().to_string());
+            let last = blocking.of_repetitions(&trace, operation).map(|all| all.get(29).unwrap().to_string());
             (calls, last, started)
         };
         let names = ["ring", "ring > recursive_doubling"].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! The run times of an operation's repetitions, block by block.
+//! The run times of an operation's repetitions, and the values of other columns, block by block.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -21,10 +21,10 @@ use std::ops::Range;
 
 use mpitrace_statistics::parallel;
 
-use super::Operation;
 use super::complete::{CompleteRows, SomeRows};
+use super::{NO_RECORD, Operation};
 use crate::clock::{Clock, RankClock};
-use crate::reader::{Part, Trace};
+use crate::reader::{Column, Part, Trace};
 use crate::run_time::{RunTime, Span, Spans};
 
 /// Repetitions that are looked at together: what is needed of them stays in the processor's nearer caches.
@@ -81,6 +81,26 @@ impl Operation {
         let (mut enter, mut exit) = (Vec::with_capacity(records.len()), Vec::with_capacity(records.len()));
         part.read_times(&records, &mut enter, &mut exit);
         (enter, exit)
+    }
+
+    /// Hands on the values of a member's column, in the order of the repetitions: of all that are kept, or of those that
+    /// are complete.
+    pub(crate) fn values_of(&self, member: usize, column: Column<'_>, complete: bool, mut to: impl FnMut(u64)) {
+        let some = complete.then(|| self.complete());
+        let count = some.as_ref().map_or(self.rows.len(), CompleteRows::len);
+        let (mut cursor, mut records) = (column.cursor(), Vec::with_capacity(TOGETHER.min(count)));
+        for first in (0..count).step_by(TOGETHER) {
+            let places = first..count.min(first + TOGETHER);
+            records.clear();
+            match &some {
+                Some(complete) => self.records_of(member, complete, places, &mut records),
+                None => {
+                    self.rows.records_of(member, places, &mut records);
+                    records.retain(|&record| record != NO_RECORD);
+                }
+            }
+            column.each(&mut cursor, &records, &mut to);
+        }
     }
 
     /// Appends the records of a member to a list.

@@ -12,6 +12,11 @@ use mpitrace_format::packed::column;
 use super::decoded::{Decoded, HELD, Values};
 use super::part::Part;
 
+/// Blocks are kept where fewer records than this are asked for together,
+const MANY: usize = 1 << 10;
+/// or fewer than one in so many: other operations have the rest, and are read from the same blocks.
+const MOST_BETWEEN: usize = 8;
+
 /// The known times and tests of the request of one call; all 0 for a call without one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
@@ -65,6 +70,21 @@ impl Column<'_> {
     #[inline]
     pub fn get(&self, record: usize) -> u64 {
         self.part.value(self.number, record) & !self.marks
+    }
+
+    /// Hands on the value of each of these records, in their order. Ascending records are read block by block.
+    pub(crate) fn each(&self, cursor: &mut Cursor<'_>, records: &[u32], mut to: impl FnMut(u64)) {
+        // Blocks of which many records are read at once are not needed again.
+        let span = records.last().zip(records.first()).map_or(0, |(last, first)| last.abs_diff(*first) as usize);
+        cursor.keeps = records.len() < MANY || span > MOST_BETWEEN * records.len();
+        for &record in records {
+            to(cursor.value(record as usize) & !self.marks);
+        }
+    }
+
+    /// Reads the column, record after record.
+    pub(crate) fn cursor(&self) -> Cursor<'_> {
+        Cursor { part: self.part, number: self.number, keeps: true, range: 0..0, values: Arc::default() }
     }
 
     /// The values of all records.
@@ -166,12 +186,12 @@ impl Part {
 
     /// Reads the entry and the exit of calls, one after the other.
     pub fn times_cursor(&self) -> Cursor<'_> {
-        Cursor { part: self, number: column::ENTER, range: 0..0, values: Arc::default() }
+        Cursor { part: self, number: column::ENTER, keeps: true, range: 0..0, values: Arc::default() }
     }
 
     /// Reads [`Part::operation_of`] of calls, one after the other.
     pub fn operation_cursor(&self) -> Cursor<'_> {
-        Cursor { part: self, number: column::OPERATION, range: 0..0, values: Arc::default() }
+        Cursor { part: self, number: column::OPERATION, keeps: true, range: 0..0, values: Arc::default() }
     }
 
     /// Reads in the decoded values of the block with this record, which has this place among them. Both times are
@@ -194,16 +214,18 @@ impl Part {
         }
     }
 
+    fn decoded_block(&self, number: u32, block: usize) -> Values {
+        self.block(block).map_or_else(Vec::new, |records| match number {
+            column::ENTER => records.times().concat(),
+            number => records.column(number),
+        })
+    }
+
     /// The decoded values of a block that is not kept yet.
     #[cold]
     fn new_block(&self, column: usize, number: u32, block: usize) -> Arc<Values> {
         let Decoded { kept, budget, held } = &self.decoded;
-        let decode = || {
-            Arc::new(self.block(block).map_or_else(Vec::new, |records| match number {
-                column::ENTER => records.times().concat(),
-                number => records.column(number),
-            }))
-        };
+        let decode = || Arc::new(self.decoded_block(number, block));
         let width = if number == column::ENTER { 16 } else { 8 };
         if budget.take(width * self.block_range(block).len() as u64) {
             let blocks = kept[column].get_or_init(|| (0..self.places.len()).map(|_| OnceLock::new()).collect());
@@ -237,6 +259,8 @@ impl Part {
 pub struct Cursor<'p> {
     part: &'p Part,
     number: u32,
+    /// Blocks that it decodes are kept for others.
+    keeps: bool,
     /// The records of the block at hand.
     range: Range<usize>,
     values: Arc<Values>,
@@ -267,11 +291,15 @@ impl Cursor<'_> {
 
     #[cold]
     fn load(&mut self, record: usize) {
-        let Cursor { part, number, .. } = *self;
+        let Cursor { part, number, keeps, .. } = *self;
         let (column, block) = (part.place_of_column(number), part.block_number(record));
         self.range = part.block_range(block);
         let kept = part.decoded.kept[column].get().and_then(|blocks| blocks[block].get());
-        self.values = kept.cloned().unwrap_or_else(|| part.new_block(column, number, block));
+        self.values = match kept {
+            Some(values) => values.clone(),
+            None if keeps => part.new_block(column, number, block),
+            None => Arc::new(part.decoded_block(number, block)),
+        };
     }
 }
 

@@ -7,7 +7,7 @@ use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, RunEntry, UNK
 use mpitrace_show::progress::Progress;
 use mpitrace_source::Traced;
 use mpitrace_statistics::categories::Rule;
-use mpitrace_trace::calls::algorithms::Seen;
+use mpitrace_trace::calls::algorithms::{Seen, Visible};
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::{NO_RECORD, Operations};
 use mpitrace_trace::partners::Partners;
@@ -140,12 +140,13 @@ impl<'t> Calls<'t> {
             let run_ends = part.runs().iter().map(run_end).collect();
             Columns { part, run_ends, recorded: RecordedColumns::new(part), counters }
         };
+        let visible = Visible::new(trace);
         Calls {
             traced,
             trace,
             clock,
             has_request: operations.operations.iter().map(|operation| operation.key.has_request()).collect(),
-            seen: operations.operations.iter().map(|operation| Seen::new(trace, &operation.key.function)).collect(),
+            seen: operations.operations.iter().map(|operation| visible.of(&operation.key.function)).collect(),
             operations,
             partners: traced.run.partners(),
             rule: Rule::default(),

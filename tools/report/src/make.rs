@@ -1,13 +1,13 @@
 //! From what was measured to a report.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use mpitrace_source::Source;
 use mpitrace_source::operation_time;
 use mpitrace_statistics::Series;
 use mpitrace_statistics::categories::{Category, Rule};
+use mpitrace_trace::calls::algorithms::Algorithm;
 use mpitrace_trace::run_time::RunTime;
 use rayon::prelude::*;
 
@@ -73,13 +73,14 @@ fn points(measured: &Measured<'_>, run_times: &[&[f64]], categories: &[Vec<Categ
 /// The algorithms of an operation, and the place of each row's. `None`: they are not several, or not seen of each.
 fn algorithms(measured: &Measured<'_>, rows: &[usize]) -> Option<(Vec<String>, Vec<usize>)> {
     let all = measured.source.algorithms(measured.subject.operation.operation)?;
-    let mut counts = BTreeMap::new();
-    for algorithm in &all {
-        *counts.entry((*algorithm)?).or_insert(0) += 1;
-    }
-    let mut names: Vec<_> = counts.into_iter().collect();
+    let mut counts = vec![0; all.occurring().len()];
+    all.places().iter().for_each(|&place| counts[place as usize] += 1);
+    let counted = all.occurring().iter().zip(counts).map(|(&algorithm, count)| Some((algorithm?, count)));
+    let mut names: Vec<(Algorithm, u64)> = counted.collect::<Option<_>>()?;
+    // Of those with as many repetitions the first by name.
+    names.sort();
     names.sort_by_key(|(_, count)| Reverse(*count));
-    let place = |row: &usize| names.iter().position(|(name, _)| Some(*name) == all[*row]);
+    let place = |row: &usize| names.iter().position(|(name, _)| Some(*name) == all.get(*row));
     let places = rows.iter().map(place).collect::<Option<Vec<_>>>()?;
     (names.len() > 1).then(|| (names.iter().map(|(name, _)| name.to_string()).collect(), places))
 }

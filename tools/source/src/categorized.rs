@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result};
 use mpitrace_statistics::categories::{Remarks, Rule, RuleFindings};
-use mpitrace_trace::calls::algorithms::Algorithm;
+use mpitrace_trace::calls::algorithms::Repetitions;
 use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{RunTimes, Source, own_work_text};
 
@@ -32,7 +32,32 @@ pub struct Categorized<'a> {
     pub run_time_ns: Vec<f64>,
     /// The algorithm of each repetition; not there where none is seen.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub algorithm: Option<Vec<Option<String>>>,
+    pub algorithm: Option<Algorithms>,
+}
+
+/// The name of each repetition's algorithm, each name kept once. JSON has one for each repetition.
+#[derive(Debug)]
+pub struct Algorithms {
+    names: Vec<Option<String>>,
+    repetitions: Repetitions,
+}
+
+impl Algorithms {
+    fn new(repetitions: Repetitions) -> Algorithms {
+        let name = |algorithm: &Option<_>| algorithm.as_ref().map(ToString::to_string);
+        Algorithms { names: repetitions.occurring().iter().map(name).collect(), repetitions }
+    }
+
+    /// The name of a repetition's algorithm, by its place among all; `None`: it was not seen.
+    pub fn get(&self, repetition: usize) -> Option<&str> {
+        self.names[self.repetitions.places()[repetition] as usize].as_deref()
+    }
+}
+
+impl Serialize for Algorithms {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((0..self.repetitions.places().len()).map(|repetition| self.get(repetition)))
+    }
 }
 
 impl<'a> Categorized<'a> {
@@ -42,7 +67,6 @@ impl<'a> Categorized<'a> {
         let RunTimes { repetition, run_time_ns } = source.run_times(number, time)?;
         let found = rule.apply(&repetition, &run_time_ns).with_context(|| format!("operation {number}"))?;
         let remarks = found.remarks(&repetition, &run_time_ns);
-        let named = |all: Vec<Option<Algorithm>>| all.iter().map(|one| one.map(|one| one.to_string())).collect();
         Ok(Categorized {
             operation: &source.operations()[number],
             method: rule.name(),
@@ -53,7 +77,7 @@ impl<'a> Categorized<'a> {
             own_work: source.own_work(number),
             repetition: repetition.into_owned(),
             run_time_ns,
-            algorithm: source.algorithms(number).map(named),
+            algorithm: source.algorithms(number).map(Algorithms::new),
         })
     }
 

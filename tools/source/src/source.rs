@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use anyhow::Result;
 use mpitrace_analysis::run::{Need, Run};
-use mpitrace_trace::calls::algorithms::{Algorithm, Seen};
+use mpitrace_trace::calls::algorithms::{Repetitions, Seen};
 use mpitrace_trace::calls::whole_run::{self, AllCalls};
 use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
@@ -186,7 +186,7 @@ impl Source {
     }
 
     /// The algorithm of each of an operation's repetitions; `None`: they are not seen.
-    pub fn algorithms(&self, operation: usize) -> Option<Vec<Option<Algorithm>>> {
+    pub fn algorithms(&self, operation: usize) -> Option<Repetitions> {
         let Run { trace, operations, .. } = &self.traced()?.run;
         let operation = &operations.operations[operation];
         Seen::new(trace, &operation.key.function).of_repetitions(trace, operation)

@@ -52,7 +52,7 @@ pub fn write_repetitions(of: &Categorized, output: &mut dyn Write, style: Style)
             Category::Outlier => style.paint(Attribute::Red, category.name()),
             Category::Good => category.name().to_owned(),
         };
-        let algorithm = of.algorithm.as_ref().and_then(|all| all[row].as_deref()).unwrap_or_default();
+        let algorithm = of.algorithm.as_ref().and_then(|all| all.get(row)).unwrap_or_default();
         let cells = [&number.to_string(), &format!("{run_time:.1}"), &name, algorithm];
         rows.row(output, &cells[..columns.len()])?;
     }

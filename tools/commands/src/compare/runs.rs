@@ -96,7 +96,7 @@ impl Opened {
         let mut recorded = factors::recorded(&traced.run.trace);
         for (number, identity) in self.identities().into_iter().enumerate() {
             let algorithms = self.0.algorithms(number).unwrap_or_default();
-            let names: BTreeSet<String> = algorithms.into_iter().flatten().map(|one| one.to_string()).collect();
+            let names: BTreeSet<String> = algorithms.occurring().iter().flatten().map(ToString::to_string).collect();
             if !names.is_empty() {
                 recorded.insert(format!("algorithm of {}", identity.key()), Vec::from_iter(names).join(", "));
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mpitrace_show::text;
 use mpitrace_statistics::categories::Category;
 use mpitrace_statistics::median;
-use mpitrace_trace::calls::algorithms::Algorithm;
+use mpitrace_trace::calls::algorithms::{Algorithm, Repetitions};
 use serde::Serialize;
 
 /// The algorithms, those with the most repetitions first.
@@ -25,7 +25,7 @@ struct OfAlgorithm {
 impl Switch {
     /// The switch between the algorithms of repetitions, where there are several. The first repetition is left out: a
     /// component that makes its communicators in it enters the algorithms of other collectives.
-    pub fn new(algorithms: &[Option<Algorithm>], category: &[Category], run_time_ns: &[f64]) -> Option<Switch> {
+    pub fn new(algorithms: &Repetitions, category: &[Category], run_time_ns: &[f64]) -> Option<Switch> {
         let mut times: BTreeMap<Algorithm, Vec<f64>> = BTreeMap::new();
         for ((algorithm, category), ns) in algorithms.iter().zip(category).zip(run_time_ns) {
             if let Some(algorithm) = algorithm.filter(|_| *category != Category::First) {
@@ -57,7 +57,8 @@ mod tests {
     #[test]
     fn a_switch_has_the_median_of_each_algorithm() {
         let [one, other] = [2, 3].map(|number| Algorithm::new(number, "allgather"));
-        let algorithms = [other, one, one, other, None, one];
+        let all = [other, one, one, other, None, one];
+        let algorithms: Repetitions = all.into_iter().collect();
         let category =
             [Category::First, Category::Good, Category::Warmup, Category::Good, Category::Good, Category::Good];
         let switch = Switch::new(&algorithms, &category, &[900.0, 10.0, 12.0, 40.0, 5.0, 11.0]).unwrap();
@@ -66,6 +67,7 @@ mod tests {
             "the MPI library takes several algorithms: linear in 3 repetitions (median 11.0 ns), \
              bruck in 1 repetition (median 40.0 ns)"
         );
-        assert!(Switch::new(&algorithms[..3], &category[..3], &[900.0, 10.0, 12.0]).is_none(), "but for the first");
+        let algorithms: Repetitions = all[..3].iter().copied().collect();
+        assert!(Switch::new(&algorithms, &category[..3], &[900.0, 10.0, 12.0]).is_none(), "but for the first");
     }
 }

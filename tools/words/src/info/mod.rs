@@ -17,7 +17,7 @@ use mpitrace_live::{Snapshot, Stuck, StuckKind};
 use mpitrace_synchronise::Method;
 use mpitrace_trace::call_site::Site;
 use mpitrace_trace::call_site::built;
-use mpitrace_trace::calls::algorithms::Seen;
+use mpitrace_trace::calls::algorithms::{Seen, Visible};
 use mpitrace_trace::calls::whole_run::{self, AllCalls};
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::{CallSite, Mismatch, Operation, Operations, Unfinished};
@@ -374,21 +374,21 @@ impl ClockFacts {
 
 fn operation_facts(trace: &Trace, operations: &Operations) -> Vec<OperationFacts> {
     let factors: Metadata = trace.parts.first().map(|part| part.metadata()).unwrap_or_default();
+    let visible = Visible::new(trace);
     let facts = |(description, operation): (Description, &Operation)| OperationFacts {
         requested_algorithm: Requested::new(&factors, &description.function, description.bytes, description.ranks),
         description,
         call_site: operation.key.call_site.as_ref().map(SiteFacts::from),
         doubtful: operation.doubtful,
-        algorithms: algorithms(trace, operation),
+        algorithms: algorithms(trace, operation, &visible.of(&operation.key.function)),
     };
     Description::all(trace, operations).into_iter().zip(&operations.operations).map(facts).collect()
 }
 
 #[allow(clippy::option_option, reason = "the outer one: it is no collective")]
-fn algorithms(trace: &Trace, operation: &Operation) -> Option<Option<BTreeMap<String, u64>>> {
-    let seen = Seen::new(trace, &operation.key.function);
+fn algorithms(trace: &Trace, operation: &Operation, seen: &Seen) -> Option<Option<BTreeMap<String, u64>>> {
     let named = || seen.calls(trace, operation).map(|calls| calls.into_iter().map(|(one, n)| (one.to_string(), n)));
-    (seen != Seen::Never).then(|| named().map(Iterator::collect))
+    (*seen != Seen::Never).then(|| named().map(Iterator::collect))
 }
 
 fn abi_name(number: u32) -> Option<&'static str> {
