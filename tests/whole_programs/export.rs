@@ -322,6 +322,10 @@ fn messages(case: &Case) {
     let dumped = companion::json(&mpitrace(&arguments));
     let rows = dumped.as_array().expect("rows");
     assert!(rows.len() > 1000 && rows.iter().all(|row| row["message"].is_u64()), "{} rows", rows.len());
+    // What is summed up over messages is so in the same order each time, to the last digit.
+    let summary = || mpitrace(&["summary".as_ref(), "--json".as_ref(), trace.path.as_os_str()]).stdout;
+    let first = summary();
+    assert!((0..5).all(|_| summary() == first));
     let sent: Vec<u64> = {
         let is_sent = |row: &&Value| row["direction"] == "send" && !waits(row);
         rows.iter().filter(is_sent).map(|row| row["message"].as_u64().expect("a message")).collect()

@@ -1,6 +1,6 @@
 //! The time that ranks wait in message calls, by the rank that is late and the call in which others wait for it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use mpitrace_statistics::median;
 use mpitrace_trace::clock::Clock;
@@ -50,7 +50,7 @@ impl LateMessages {
 
 /// Waiting for a rank, and how long which chains of parts made it late, ns.
 #[derive(Default)]
-struct Sum(LateMessages, HashMap<Vec<usize>, f64>);
+struct Sum(LateMessages, BTreeMap<Vec<usize>, f64>);
 
 impl Messages {
     /// The waits, by late rank and place. `ranks`: the account of each part.
@@ -68,7 +68,7 @@ impl Messages {
         // Calls from one place with different tags and partners are several operations.
         let mut numbers: HashMap<(String, Option<CallSite>), usize> = HashMap::new();
         let mut of_operations: HashMap<(usize, u32), usize> = HashMap::new();
-        let mut found: HashMap<(usize, usize), Sum> = HashMap::new();
+        let mut found: BTreeMap<(usize, usize), Sum> = BTreeMap::new();
         let mut waiting: HashMap<u32, HashSet<usize>> = HashMap::new();
         for wait in waits.iter().flatten() {
             waiting.entry(trace.parts[wait.late].rank()).or_default().insert(wait.part);

@@ -1,7 +1,7 @@
 //! The ranks that others wait for in point-to-point calls, where message calls were not recorded: who came later to the
 //! exchange between two collective calls, and why.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
@@ -47,7 +47,7 @@ pub(super) fn late_partners(
     if !is_known || in_calls <= LOOKED_AT * all {
         return Vec::new();
     }
-    let mut sums: HashMap<(usize, usize), (f64, Off)> = HashMap::new();
+    let mut sums: BTreeMap<(usize, usize), (f64, Off)> = BTreeMap::new();
     let add = |exchanges: &Exchanges, late: usize, part: usize, ns: f64| {
         let (sum, off) = sums.entry((late, part)).or_default();
         let reasons = exchanges.gap(late).off_beyond(exchanges.gap(part));
@@ -122,7 +122,7 @@ pub(super) fn for_each(
     true
 }
 
-fn of_part(trace: &Trace, late: usize, sums: &HashMap<(usize, usize), (f64, Off)>) -> LatePartner {
+fn of_part(trace: &Trace, late: usize, sums: &BTreeMap<(usize, usize), (f64, Off)>) -> LatePartner {
     let mut found = LatePartner { late: trace.parts[late].rank(), ..LatePartner::default() };
     let mut waiting = vec![0.0; trace.parts.len()];
     for (part, waiting) in waiting.iter_mut().enumerate() {

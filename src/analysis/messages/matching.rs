@@ -109,7 +109,10 @@ impl Messages {
                 }
             }
         }
-        for (&(communicator, source, dest, _), ends) in &ends {
+        // The order of the messages, and so each sum over them, does not change from run to run.
+        let mut in_order: Vec<(&Envelope, &Ends)> = ends.iter().collect();
+        in_order.sort_unstable_by_key(|(envelope, _)| **envelope);
+        for (&(communicator, source, dest, _), ends) in in_order {
             let both = ends.sends.len().min(ends.receives.len());
             for (rank, is_send, partner, all) in
                 [(source, true, dest, &ends.sends), (dest, false, source, &ends.receives)]

@@ -7,7 +7,7 @@ use mpitrace_statistics::median;
 use serde::{Serialize, Serializer};
 
 /// Why a rank is late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Because {
     /// It was on its processor, and computed or was in MPI calls that are not recorded.
     OnProcessor,

@@ -1,7 +1,7 @@
 //! Where a loss begins: of a rank that is late since it left its call before later than the others, the rank that it
 //! waited for there, and so on, to one that was not late because of a call.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use mpitrace_trace::reader::Trace;
 
@@ -11,7 +11,7 @@ use crate::messages::MessageWait;
 use crate::messages::waits::{self, within};
 
 /// A rank in the chain from a loss to where it begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
     /// The world rank; `None`: not known from here on.
     pub rank: Option<u32>,
@@ -28,12 +28,12 @@ pub(super) struct Origins<'a> {
     /// For each part what kept it in its call before.
     kept: Vec<Origin>,
     /// For each of these lanes how long which origin made the rank late, ns.
-    found: HashMap<(usize, Origin), f64>,
+    found: BTreeMap<(usize, Origin), f64>,
     /// The lanes of ranks that are late because of point-to-point calls, where message calls were recorded.
     lanes_of_messages: HashMap<(usize, u32), usize>,
     waits: &'a [Vec<MessageWait>],
     /// For each of these lanes how long which parts, each waiting for the next one, made the rank late, ns.
-    chains_of_messages: HashMap<(usize, Vec<usize>), f64>,
+    chains_of_messages: BTreeMap<(usize, Vec<usize>), f64>,
 }
 
 impl<'a> Origins<'a> {
@@ -48,9 +48,9 @@ impl<'a> Origins<'a> {
             lanes: lanes(Because::EarlierCall),
             lanes_of_messages: lanes(Because::PointToPoint),
             waits,
-            chains_of_messages: HashMap::new(),
+            chains_of_messages: BTreeMap::new(),
             kept: vec![Origin::default(); parts],
-            found: HashMap::new(),
+            found: BTreeMap::new(),
         }
     }
 
