@@ -31,6 +31,7 @@ mod collectives;
 mod command_line;
 mod communicators;
 mod cost;
+mod cost_of_commands;
 mod counters;
 mod counts;
 mod damage;
@@ -131,6 +132,7 @@ fn main() {
         ("nfs", nfs::TESTS),
         ("no_answer", no_answer::TESTS),
         ("cost", cost::TESTS),
+        ("cost_of_commands", cost_of_commands::TESTS),
         ("call_sites", call_sites::TESTS),
         ("variables", variables::TESTS),
         ("handles", handles::TESTS),
