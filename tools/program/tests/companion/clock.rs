@@ -178,7 +178,7 @@ fn clocks_are_drawn_with_their_drift_their_offset_and_what_other_methods_leave()
     let refused = mpitrace(&["clock", &trace, "-o", "clocks.gif"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
     assert!(
-        refused.stderr.ends_with("clocks.gif: the name of a picture ends in .svg, .png or .pdf\n"),
+        refused.stderr.ends_with("clocks.gif: the name of a picture ends in .svg, .png, .pdf or .csv\n"),
         "{}",
         refused.stderr
     );
@@ -269,7 +269,7 @@ const EPOCH: u64 = 1 << 40;
 
 /// Writes the trace of a minute in which ranks with these clocks ("": the true one) meet in barriers, each in a domain
 /// of its own, synchronised by a method that probes.
-fn run(folder: &Folder, method: Method, clocks: &[&str]) -> String {
+pub fn run(folder: &Folder, method: Method, clocks: &[&str]) -> String {
     let path = folder.path("a.mpitrace");
     let file = File::create(&path).unwrap();
     let parts = clocks.len() as u32;
