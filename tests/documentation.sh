@@ -11,7 +11,7 @@
 # Each page is one session: its blocks run in order, each under `bash -e`, in a fresh folder that holds `program`, a
 # small MPI program, and the repository's LD_PRELOAD-examples, include and tests, with mpitrace on the PATH. A block
 # after `<!-- run in the repository -->` runs in the repository. The commands of the tables behind
-# `<!-- run the commands of the tables -->` run in that folder too (papers.py).
+# `<!-- run the commands of the tables -->` run in that folder too (tables.py).
 #
 # Links: each relative link leads to a file, and its part after # to a heading there; each page of docs/ is in
 # docs/SUMMARY.md; each key of a citation is in docs/developers/references.md; each symbolic link of the repository
@@ -132,7 +132,7 @@ for page in "${chosen[@]}"; do
     done
     if grep -qx '<!-- run the commands of the tables -->' "$page"; then
         echo "-- $page: its tables"
-        tests/papers.py "$tier" "$page" "$folder" || exit 1
+        tests/tables.py "$tier" "$page" "$folder" || exit 1
     fi
 done
 echo "$count blocks"

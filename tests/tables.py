@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the commands of the tables of a page, in the folder of its traces: tests/papers.py TIER PAGE FOLDER.
+"""Runs the commands of the tables of a page, in the folder of its traces: tests/tables.py TIER PAGE FOLDER.
 
-A row of such a table is: item, what it is, a command, a text of its output. The command has to end with exit code 0, or
-1 where its help states this for a finding; all that its row names has to be in what it prints or writes with -o. In
-place of a command a row says why there is none: `missing: ...` or `not here: ...`. Each item that ITEMS counts has a
-row. In the tier `first` commands that start jobs or measure are left out. tests/documentation.sh makes the traces and
-calls this."""
+A row of such a table is: item or step, what it is, a command, texts of its output. The command has to end with exit
+code 0, or 1 where its help states this for a finding; all texts have to be in what it prints or writes with -o. In
+place of a command a row says why there is none: `missing: ...` or `not here: ...`. On the page of the papers each item
+that ITEMS counts has a row. In the tier `first` commands that start jobs or measure are left out.
+tests/documentation.sh makes the traces and calls this."""
 
 import os
 import re
@@ -40,7 +40,7 @@ def rows(page):
             heading = line[3:].strip()
         is_marked = is_marked or line.strip() == "<!-- run the commands of the tables -->"
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if is_marked and line.startswith("| ") and cells[0] != "item":
+        if is_marked and line.startswith("| ") and cells[0] not in ("item", "step"):
             yield heading, cells
 
 
@@ -95,7 +95,10 @@ def main():
             counts[reason[1]] += 1
         else:
             wrong.append(f"{item}: neither a command with a text of its output, nor `missing: ` or `not here: `")
-    for start, items in ITEMS.items():
+    # Another page has other tables.
+    headings = [heading for heading, _ in table]
+    is_of_papers = any(heading.startswith(start) for heading in headings for start in ITEMS)
+    for start, items in ITEMS.items() if is_of_papers else ():
         known = [cells[0] for heading, cells in table if heading.startswith(start)]
         for item in items:
             if not any(re.match(re.escape(item) + r"(?![0-9.])", cell) for cell in known):
