@@ -1,6 +1,7 @@
 //! `mpitrace clock`: how good the global time is.
 
 mod domain;
+mod durations;
 pub mod facts;
 mod maps;
 mod page;

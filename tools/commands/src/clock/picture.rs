@@ -14,6 +14,7 @@ use mpitrace_trace::clock::Clock;
 use mpitrace_trace::reader::Trace;
 
 use super::domain::{self, Domain};
+use super::durations;
 use super::samples::Samples;
 
 /// The content of a picture.
@@ -26,6 +27,8 @@ pub enum ClockPlot {
     Offset,
     /// How far global time by each other method, out of the same probes, is from that of the run.
     Methods,
+    /// The same distances against the time that the synchronisations of each method take.
+    Duration,
 }
 
 /// Clocks of one picture: of more, those are shown that leave their lines furthest.
@@ -67,6 +70,7 @@ pub fn of(plot: ClockPlot, trace: &Trace, clock: &Clock) -> Option<Picture> {
         ClockPlot::Methods => {
             clocks.iter().filter_map(|(domain, samples)| methods(trace, clock, domain, samples)).collect()
         }
+        ClockPlot::Duration => vec![durations::plot(trace, clock, &clocks, first)?],
     };
     let picture = Picture { name: "Clocks".to_owned(), plots, panel: PANEL, columns: 1, above: None };
     (!picture.plots.is_empty()).then_some(picture)

@@ -289,7 +289,7 @@ fn each_picture_of_a_report_has_its_size_and_its_texts() {
 fn each_picture_of_clocks_has_its_size_and_its_texts() {
     let folder = Folder::new();
     let trace = clock::run(&folder, Method::Joint, &["", "offset_ns=1.5e9,ppm=37"]);
-    for plot in ["drift", "offset", "methods"] {
+    for plot in ["drift", "offset", "methods", "duration"] {
         let start = folder.path(plot);
         let svg = in_each_format(&start, &|more| mpitrace(&[&["clock", &trace, "--plot", plot][..], more].concat()));
         // No two lines of a plot look alike in grey.
