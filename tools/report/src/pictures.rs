@@ -1,6 +1,7 @@
 //! Static pictures for papers: each plot by itself, as SVG, PNG and PDF.
 
 use std::path::Path;
+use std::sync::Once;
 
 use anyhow::{Context, Result, bail, ensure};
 use mpitrace_show::destination::{Content, write_file};
@@ -161,6 +162,16 @@ impl Written {
             return write_file(path, Content::Text, |file| Ok(csv::write(&plots, file)?));
         }
         let scene = picture.draw(format)?;
+        if let Some(letter) = scene.missing_letter().filter(|_| self != Written::Svg) {
+            // Once: pictures of one command have their names in common.
+            static SAID: Once = Once::new();
+            let path = path.display();
+            SAID.call_once(|| {
+                eprintln!(
+                    "mpitrace: {path}: the built-in font has no '{letter}', which is shown as ?: SVG takes the reader's fonts"
+                );
+            });
+        }
         write_file(path, Content::Binary, |file| match self {
             Written::Png => png::write(&scene, file),
             Written::Pdf => pdf::write(&scene, file),

@@ -147,6 +147,13 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         );
     }
     let names = arguments.names.iter().map(|name| text::printable(name.trim()).into_owned()).collect::<Vec<_>>();
+    let mut known = HashSet::new();
+    if let Some(name) = names.iter().find(|name| name.is_empty() || !known.insert(*name)) {
+        bail!(
+            "--names: each set needs a name of its own: '{name}' is {}",
+            if name.is_empty() { "none" } else { "given twice" }
+        );
+    }
     let drawn = Chosen { trials: question.trials, names: &names, only: arguments.only.as_deref() };
     let runs: Vec<Vec<runs::Files>> =
         sets.iter().map(|(name, files)| runs::group(*name, files, question.from)).collect::<Result<_>>()?;

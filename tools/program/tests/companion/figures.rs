@@ -317,6 +317,8 @@ fn an_option_that_has_no_meaning_is_one_line_with_the_way_out() {
             &["-o", &svg, "--names", "a"],
             "--names: 1 name for 2 sets, A, B; give each one a name, with commas between them",
         ),
+        (&["-o", &svg, "--names", "a,"], "--names: each set needs a name of its own: '' is none"),
+        (&["-o", &svg, "--names", "a, a"], "--names: each set needs a name of its own: 'a' is given twice"),
         (&["-o", &svg, "--plot", "normalised", "--unit", "s"], "--unit: this picture has no axis of times"),
         (&["-o", &svg, "--only", "MPI_Reduce"], "--only MPI_Reduce: not compared; there are MPI_Bcast, and each row"),
         (&["-o", &svg, "--unit", "h"], "invalid value 'h' for '--unit <UNIT>'"),
@@ -326,6 +328,12 @@ fn an_option_that_has_no_meaning_is_one_line_with_the_way_out() {
         let refused = compare(&all, options);
         assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{options:?}: {}", refused.stderr);
         assert!(refused.stderr.contains(why), "{options:?}: {}", refused.stderr);
+    }
+    // A letter that the font does not have is told, and SVG has it.
+    for (file, told) in [(folder.path("a.pdf"), true), (svg, false)] {
+        let drawn = compare(&all, &["-o", &file, "--names", "\u{3b1},b"]);
+        let why = "a.pdf: the built-in font has no '\u{3b1}', which is shown as ?: SVG takes the reader's fonts\n";
+        assert_eq!((drawn.code < 2, drawn.stderr.ends_with(why)), (true, told), "{}", drawn.stderr);
     }
     let refused = mpitrace(&["report", &trace, "-o", &pictures, "--x-label", "a"]);
     let why = "--x-label is for one kind of plot: choose it with --plot\n";

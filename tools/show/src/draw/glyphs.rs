@@ -30,9 +30,16 @@ pub fn glyphs(face: &Face, text: &str, size: f64) -> Vec<(GlyphId, char, f64)> {
     text.chars().map(glyph).collect()
 }
 
+static FACE: LazyLock<Option<Face<'static>>> = LazyLock::new(|| font().ok());
+
+/// The first letter of a text that the font does not have.
+pub fn missing(text: &str) -> Option<char> {
+    let face = FACE.as_ref()?;
+    text.chars().find(|&letter| face.glyph_index(letter).is_none())
+}
+
 /// How wide a line of text of this size is.
 pub fn width(text: &str, size: f64) -> f64 {
-    static FACE: LazyLock<Option<Face<'static>>> = LazyLock::new(|| font().ok());
     // The font is there; as wide as a digit else.
     FACE.as_ref().map_or(0.64 * size * text.chars().count() as f64, |face| {
         glyphs(face, text, size).iter().map(|(.., advance)| advance).sum()
