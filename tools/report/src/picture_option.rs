@@ -1,9 +1,12 @@
 //! The look of pictures: one place for the options of all commands that draw some.
 
+use std::path::Path;
+
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use mpitrace_show::text::Unit;
 
-use super::pictures::Format;
+use super::pictures::{Format, Written};
 
 /// Size, title, labels and unit.
 #[derive(Clone, Debug, Default, Args)]
@@ -50,7 +53,7 @@ impl TimeUnit {
 const SIZES_MM: std::ops::RangeInclusive<f64> = 40.0..=1000.0;
 
 /// `84x55`: width and height, mm.
-fn size(text: &str) -> Result<(f64, f64), String> {
+fn size(text: &str) -> std::result::Result<(f64, f64), String> {
     let number = |text: &str| text.parse().ok().filter(|number| SIZES_MM.contains(number));
     text.split_once('x').and_then(|(width, height)| Some((number(width)?, number(height)?))).ok_or_else(|| {
         format!("expected: width and height in mm, {} to {}, as in 84x55", SIZES_MM.start(), SIZES_MM.end())
@@ -68,6 +71,19 @@ impl PictureOption {
         }
     }
 
+    /// A check that the options have a meaning for a file of this kind.
+    ///
+    /// # Errors
+    /// One of them is for pictures.
+    pub fn check(&self, written: Written, path: &Path) -> Result<()> {
+        match self.given_of_look() {
+            Some(option) if written == Written::Csv => {
+                bail!("{option} is for pictures: {} holds the values of one; leave it out", path.display())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The first option that was given.
     pub fn given(&self) -> Option<&'static str> {
         let unit = ("--unit", self.unit.is_some());
@@ -75,7 +91,7 @@ impl PictureOption {
     }
 
     /// The first one that was given of those that change how a picture looks, but not its values.
-    pub fn given_of_look(&self) -> Option<&'static str> {
+    fn given_of_look(&self) -> Option<&'static str> {
         self.look().into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 

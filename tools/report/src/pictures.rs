@@ -13,7 +13,6 @@ use mpitrace_show::text::Unit;
 use mpitrace_trace::run_time::RunTime;
 
 use super::fingerprint::{Fingerprint, Report};
-use super::picture_option::PictureOption;
 use super::plots::{self, View, file_name};
 
 /// How a picture looks.
@@ -139,19 +138,6 @@ impl Written {
         Written::ALL.into_iter().find_map(|(name, written)| (name == ending).then_some(written))
     }
 
-    /// A check that the options have a meaning for a file of this kind.
-    ///
-    /// # Errors
-    /// One of them is for pictures.
-    pub fn check(self, option: &PictureOption, path: &Path) -> Result<()> {
-        match option.given_of_look() {
-            Some(option) if self == Written::Csv => {
-                bail!("{option} is for pictures: {} holds the values of one; leave it out", path.display())
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Writes it.
     ///
     /// # Errors
@@ -162,7 +148,7 @@ impl Written {
             return write_file(path, Content::Text, |file| Ok(csv::write(&plots, file)?));
         }
         let scene = picture.draw(format)?;
-        if let Some(letter) = scene.missing_letter().filter(|_| self != Written::Svg) {
+        if let Some(letter) = picture::missing_letter(&scene).filter(|_| self != Written::Svg) {
             // Once: pictures of one command have their names in common.
             static SAID: Once = Once::new();
             let path = path.display();

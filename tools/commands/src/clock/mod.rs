@@ -96,7 +96,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         Some(path) => {
             let wrong = || format!("{}: the name of a picture ends in {ENDINGS}", path.display());
             let written = Written::by_ending(path).with_context(wrong)?;
-            written.check(&arguments.picture, path)?;
+            arguments.picture.check(written, path)?;
             Some((path, written))
         }
         None => None,

@@ -16,7 +16,7 @@ use mpitrace_show::draw::axis::AxisKind;
 use mpitrace_show::draw::plot::{FAR, Plot, Range};
 use mpitrace_statistics::comparison::{Quantile, Run, over_runs, q_q, quantile, stars};
 
-use super::identity::Identity;
+use super::chosen::Chosen;
 use super::pair::Pair;
 use super::result::Compared;
 use super::side::OfOperation;
@@ -66,20 +66,8 @@ impl FigureOutput {
         let written = Written::by_ending(path).with_context(|| {
             format!("{}: the name of a picture ends in {ENDINGS}, that of a page in .html", path.display())
         })?;
-        written.check(option, path)?;
+        option.check(written, path)?;
         Ok(FigureOutput::Picture(figure.unwrap_or_default(), written))
-    }
-}
-
-impl Chosen<'_> {
-    /// True if the operation is in the picture.
-    pub fn is_wanted(self, identity: &Identity) -> bool {
-        self.only.is_none_or(|only| identity.function == only || identity.key() == only)
-    }
-
-    /// The name of the set with this letter.
-    pub fn name(self, letter: char) -> String {
-        self.names.get(letter as usize - 'A' as usize).cloned().unwrap_or_else(|| letter.to_string())
     }
 }
 
@@ -109,17 +97,6 @@ struct OfSet<'s> {
     set: Set,
     operation: &'s OfOperation,
     stars: &'static str,
-}
-
-/// What is drawn.
-#[derive(Clone, Copy)]
-pub struct Chosen<'a> {
-    /// The trials of a set; `None`: its runs.
-    pub trials: Option<usize>,
-    /// The names of the sets in place of their letters; empty: the letters.
-    pub names: &'a [String],
-    /// The operations of this function alone, or this one.
-    pub only: Option<&'a str>,
 }
 
 /// The picture; `None`: there is nothing to show.

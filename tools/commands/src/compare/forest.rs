@@ -7,7 +7,7 @@ use mpitrace_show::draw::scene::FAINT;
 use mpitrace_show::text;
 use mpitrace_statistics::comparison::stars;
 
-use super::figures::Chosen;
+use super::chosen::Chosen;
 use super::pair::Pair;
 use super::result::Compared;
 

@@ -1,5 +1,6 @@
 //! `mpitrace compare`: sets of runs, tested two by two.
 
+mod chosen;
 mod factors;
 mod figures;
 mod forest;
@@ -32,7 +33,8 @@ use mpitrace_statistics::comparison::{Alternative, Settings, Test, Verdict};
 use mpitrace_trace::run_time::RunTime;
 
 use crate::exit::FINDING;
-use figures::{Chosen, Figure, FigureOutput};
+use chosen::Chosen;
+use figures::{Figure, FigureOutput};
 use pair::Pair;
 use question::Question;
 use result::Compared;

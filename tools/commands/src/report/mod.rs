@@ -194,7 +194,7 @@ fn place(arguments: &Arguments) -> Result<ReportTarget<'_>> {
         return Ok(ReportTarget::Page(path));
     }
     if let Some(written) = Written::by_ending(path).filter(|_| !path.is_dir()) {
-        written.check(&arguments.picture, path)?;
+        arguments.picture.check(written, path)?;
         let Some(plot) = arguments.plot.as_deref() else {
             bail!("{}: holds one picture: choose it with --plot, or let -o name a folder", path.display());
         };

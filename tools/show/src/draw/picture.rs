@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::axis::{Axis, AxisKind};
-use super::glyphs::{fitted, width as wide};
+use super::glyphs::{self, fitted, width as wide};
 use super::plot::{Bar, Image, Layer, Mark, Plot, Range, Shape};
 use super::scene::{Anchor, Area, Colour, FAINT, GRID, INK, Item, PAPER, Scene, Stroke, rectangle};
 use crate::text;
@@ -120,6 +120,15 @@ fn up(axis: &Axis, height: f64) -> Vec<(f64, String)> {
     let mut ticks = axis.ticks(height / 38.0);
     ticks.dedup_by(|next, kept| (kept.0 - next.0).abs() < SMALL + 1.0);
     ticks
+}
+
+/// The first letter of a picture's texts that the built-in font of PNG and PDF does not have.
+pub fn missing_letter(scene: &Scene) -> Option<char> {
+    let text = |item: &Item| match item {
+        Item::Text { text, .. } => glyphs::missing(text),
+        _ => None,
+    };
+    scene.items.iter().find_map(text)
 }
 
 /// A line of text above all plots of a picture.

@@ -148,15 +148,6 @@ impl Scene {
         Scene { width, height, title, items: Vec::new() }
     }
 
-    /// The first letter of its texts that the built-in font of PNG and PDF does not have.
-    pub fn missing_letter(&self) -> Option<char> {
-        let text = |item: &Item| match item {
-            Item::Text { text, .. } => super::glyphs::missing(text),
-            _ => None,
-        };
-        self.items.iter().find_map(text)
-    }
-
     /// Fills an area.
     pub fn fill(&mut self, area: Area, colour: Colour) {
         self.path(rectangle(area), Some(colour), None, None);
