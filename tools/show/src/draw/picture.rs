@@ -97,22 +97,22 @@ fn left_of_axes(plot: &Plot, width: f64, height: f64) -> f64 {
     if width < WIDE { room } else { room.max(LEFT) }
 }
 
-/// The ticks of an axis from left to right, as many as have room for their labels.
+/// The ticks of an axis from left to right, as many as have room for their labels; at least two where they have it.
 fn across(axis: &Axis) -> Vec<(f64, String)> {
+    let half = |tick: &(f64, String)| wide(&tick.1, SMALL) / 2.0;
+    let is_close = |a: &(f64, String), b: &(f64, String)| b.0 - a.0 < half(a) + half(b) + APART;
+    let have_room = |ticks: &[(f64, String)]| !ticks.windows(2).any(|pair| is_close(&pair[0], &pair[1]));
     let mut wanted = (axis.places.1 - axis.places.0) / axis.apart();
-    loop {
-        let mut ticks = axis.ticks(wanted);
-        let half = |tick: &(f64, String)| wide(&tick.1, SMALL) / 2.0;
-        let is_close = |a: &(f64, String), b: &(f64, String)| b.0 - a.0 < half(a) + half(b) + APART;
-        if !ticks.windows(2).any(|pair| is_close(&pair[0], &pair[1])) {
-            return ticks;
-        }
-        if wanted < 1.0 {
-            ticks.dedup_by(|next, kept| is_close(kept, next));
-            return ticks;
-        }
+    let mut ticks = axis.ticks(wanted);
+    while !have_room(&ticks) && wanted >= 1.0 {
         wanted *= 0.8;
+        ticks = axis.ticks(wanted);
     }
+    let more = [2.0, 3.0, 4.0, 6.0].map(|most| axis.ticks(most));
+    let more = more.into_iter().find(|found| found.len() > 1 && have_room(found));
+    ticks = more.filter(|_| ticks.len() < 2).unwrap_or(ticks);
+    ticks.dedup_by(|next, kept| is_close(kept, next));
+    ticks
 }
 
 /// The ticks of an axis from the bottom up, which has this height.
