@@ -9,8 +9,9 @@
 #   tests/documentation.sh first PAGE...  all links, and the commands of these pages
 #
 # Each page is one session: its blocks run in order, each under `bash -e`, in a fresh folder that holds `program`, a
-# small MPI program, and the repository's LD_PRELOAD-examples and include, with mpitrace on the PATH. A block after
-# `<!-- run in the repository -->` runs in the repository.
+# small MPI program, and the repository's LD_PRELOAD-examples, include and tests, with mpitrace on the PATH. A block
+# after `<!-- run in the repository -->` runs in the repository. The commands of the tables behind
+# `<!-- run the commands of the tables -->` run in that folder too (tables.py).
 #
 # Links: each relative link leads to a file, and its part after # to a heading there; each page of docs/ is in
 # docs/SUMMARY.md; each key of a citation is in docs/developers/references.md; each symbolic link of the repository
@@ -115,7 +116,7 @@ for page in "${chosen[@]}"; do
                 place=$folder
                 if [ ! -e "$folder/program" ]; then
                     mpicc -O1 -o "$folder/program" LD_PRELOAD-examples/repetitions.c
-                    ln -s "$repository/LD_PRELOAD-examples" "$repository/include" "$folder"
+                    ln -s "$repository/LD_PRELOAD-examples" "$repository/include" "$repository/tests" "$folder"
                 fi
                 ;;
         esac
@@ -129,5 +130,9 @@ for page in "${chosen[@]}"; do
         fi
         count=$((count + 1))
     done
+    if grep -qx '<!-- run the commands of the tables -->' "$page"; then
+        echo "-- $page: its tables"
+        tests/tables.py "$tier" "$page" "$folder" || exit 1
+    fi
 done
 echo "$count blocks"

@@ -225,8 +225,9 @@ case $tier in
         ;;&
     first)
         step "examples" examples_as_tested
-        # The commands of the pages that a new user reads first, and the links of all pages.
-        step "documentation" tests/documentation.sh first README.md docs/tutorial.md
+        # The commands of the pages that a new user reads first, those that show what the papers have, and all links.
+        step "documentation" tests/documentation.sh first README.md docs/tutorial.md \
+            docs/how-to/warm-up-in-a-library.md docs/developers/sources-covered.md
         ;;
     all)
         step "laboratory" laboratory

@@ -47,6 +47,8 @@ debian_packages() {
     wanted="$wanted chromium slurm-wlm munge procps bindfs sshfs fuse3 libfuse3-dev openssh-sftp-server"
     # Other allocators, and the system calls of a process; for the second tier applications.
     wanted="$wanted libjemalloc2 libtcmalloc-minimal4 strace"
+    # What is in a PDF.
+    wanted="$wanted poppler-utils"
     if [ "$1" != first ]; then
         wanted="$wanted lammps cp2k hpcc scalapack-mpi-test mumps-test nwchem-openmpi"
         wanted="$wanted python3-mpi4py python3-h5py-mpi python3-petsc4py"

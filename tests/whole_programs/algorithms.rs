@@ -222,7 +222,7 @@ fn switch(case: &Case) {
     let made = companion::mpitrace(&words);
     assert_eq!(made.code, 0, "{}", made.stderr);
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(names.iter().all(|name| page.contains(name)) && page.contains("fill=\"#009e73\""), "one colour");
+    assert!(names.iter().all(|name| page.contains(name)) && page.contains("fill=\"#2eba92\""), "one colour");
     let categorized = of("categorize");
     let of_one = categorized.as_array().unwrap().iter().find(|row| row["function"] == "MPI_Allreduce").unwrap();
     assert_eq!(of_one["algorithm"].as_array().unwrap().len(), 60);

@@ -270,12 +270,13 @@ fn terminal_and_pictures(case: &Case) {
     write(&trace, &folder);
     let files: Vec<PathBuf> =
         fs::read_dir(&folder).expect("pictures").map(|entry| entry.expect("an entry").path()).collect();
-    assert_eq!(files.len(), 63, "20 plots and the timeline, three times: {files:?}");
+    assert_eq!(files.len(), 84, "20 plots and the timeline, four times: {files:?}");
     for file in files {
         let bytes = fs::read(&file).expect("a picture");
         match file.extension().and_then(OsStr::to_str) {
             Some("svg") => assert!(bytes.starts_with(b"<svg ") && bytes.ends_with(b"</svg>\n"), "{}", file.display()),
             Some("pdf") => assert!(bytes.starts_with(b"%PDF") && bytes.ends_with(b"%%EOF\n"), "{}", file.display()),
+            Some("csv") => assert!(bytes.starts_with(b"plot,x_axis,y_axis,set,"), "{}", file.display()),
             _ => assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 5000, "{}", file.display()),
         }
     }

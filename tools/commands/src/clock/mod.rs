@@ -1,6 +1,7 @@
 //! `mpitrace clock`: how good the global time is.
 
 mod domain;
+mod durations;
 pub mod facts;
 mod maps;
 mod page;
@@ -12,7 +13,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use mpitrace_report::pictures::Written;
+use mpitrace_report::picture_option::PictureOption;
+use mpitrace_report::pictures::{ENDINGS, Written};
 use mpitrace_show::destination::{Content, Destination};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
@@ -41,12 +43,14 @@ pub struct Arguments {
     /// Write the maps from each clock to global time, as JSON ("-": to standard output)
     #[arg(long, value_name = "OUT")]
     export: Option<PathBuf>,
-    /// Also a picture of the clocks over the run: FILE.svg, .png or .pdf
+    /// Also a picture of the clocks over the run: FILE.svg, .png or .pdf, or its values: FILE.csv
     #[arg(short, long, value_name = "FILE", conflicts_with = "export")]
     output: Option<PathBuf>,
     /// The content of the picture; without: offset
     #[arg(long, value_enum, requires = "output")]
     plot: Option<ClockPlot>,
+    #[command(flatten)]
+    picture: PictureOption,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -90,8 +94,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     let picture = match arguments.output.as_deref() {
         Some(path) => {
-            let wrong = || format!("{}: the name of a picture ends in .svg, .png or .pdf", path.display());
-            Some((path, Written::by_ending(path).with_context(wrong)?))
+            let wrong = || format!("{}: the name of a picture ends in {ENDINGS}", path.display());
+            let written = Written::by_ending(path).with_context(wrong)?;
+            arguments.picture.check(written, path)?;
+            Some((path, written))
         }
         None => None,
     };
@@ -102,8 +108,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     })?;
     warn_if_incomplete(&trace);
     if let Some((path, written)) = picture {
-        let scene = picture::draw(arguments.plot.unwrap_or_default(), &trace, &clock);
-        written.write(&scene.with_context(|| format!("{}: nothing to show", path.display()))?, path)?;
+        let picture = picture::of(arguments.plot.unwrap_or_default(), &trace, &clock);
+        let picture = picture.with_context(|| format!("{}: nothing to show", path.display()))?;
+        written.write(&picture, &arguments.picture.format(), path)?;
     }
     if arguments.json {
         output::json(output, "clock", &facts)?;

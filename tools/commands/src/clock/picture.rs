@@ -4,16 +4,17 @@
 //! Marks and dashes differ, so that the pictures can be read without colours too.
 
 use clap::ValueEnum;
+use mpitrace_report::pictures::Picture;
 use mpitrace_show::draw::axis::{AxisKind, extent, with_room};
-use mpitrace_show::draw::picture;
 use mpitrace_show::draw::plot::{Bar, GREY, Ink, Mark, OTHERS, PALETTE, Plot, Range, Shape};
-use mpitrace_show::draw::scene::{self, Area, Scene};
+use mpitrace_show::draw::scene;
 use mpitrace_show::text;
 use mpitrace_synchronise::Method;
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::reader::Trace;
 
 use super::domain::{self, Domain};
+use super::durations;
 use super::samples::Samples;
 
 /// The content of a picture.
@@ -26,6 +27,8 @@ pub enum ClockPlot {
     Offset,
     /// How far global time by each other method, out of the same probes, is from that of the run.
     Methods,
+    /// How far global time by each other method is from that of the run, against the time that its synchronisations take.
+    Duration,
 }
 
 /// Clocks of one picture: of more, those are shown that leave their lines furthest.
@@ -50,8 +53,8 @@ const INKS: [Ink; 6] = [
 ];
 const DASHES: [Option<(f64, f64)>; 4] = [None, Some((7.0, 3.0)), Some((2.0, 2.0)), Some((9.0, 2.0))];
 
-/// Draws it. `None`: all ranks read one clock, or no other method can be had of the run's probes.
-pub fn draw(plot: ClockPlot, trace: &Trace, clock: &Clock) -> Option<Scene> {
+/// Its plots. `None`: all ranks read one clock, or no other method can be had of the run's probes.
+pub fn of(plot: ClockPlot, trace: &Trace, clock: &Clock) -> Option<Picture> {
     let domains = domain::all(trace, clock);
     let (first, others) = domains.split_first()?;
     let mut clocks: Vec<(&Domain, Samples)> = others.iter().map(|domain| (domain, Samples::of(domain))).collect();
@@ -67,13 +70,10 @@ pub fn draw(plot: ClockPlot, trace: &Trace, clock: &Clock) -> Option<Scene> {
         ClockPlot::Methods => {
             clocks.iter().filter_map(|(domain, samples)| methods(trace, clock, domain, samples)).collect()
         }
+        ClockPlot::Duration => vec![durations::plot(trace, clock, &clocks, first)?],
     };
-    let mut scene = Scene::new(PANEL.0, PANEL.1 * plots.len() as f64, "Clocks".to_owned());
-    for (place, plot) in plots.iter().enumerate() {
-        let area = Area { left: 0.0, top: PANEL.1 * place as f64, width: PANEL.0, height: PANEL.1 };
-        picture::draw(plot, &mut scene, area);
-    }
-    (!plots.is_empty()).then_some(scene)
+    let picture = Picture { name: "Clocks".to_owned(), plots, panel: PANEL, columns: 1, above: None };
+    (!picture.plots.is_empty()).then_some(picture)
 }
 
 fn time(samples: &Samples) -> Option<Range> {

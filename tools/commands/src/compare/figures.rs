@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use mpitrace_report::page;
 use mpitrace_report::page::figure::Figures;
-use mpitrace_report::pictures::{Format, Written};
+use mpitrace_report::picture_option::PictureOption;
+use mpitrace_report::pictures::{ALONE, ENDINGS, Picture, Written};
 use mpitrace_report::plots::overlay;
 use mpitrace_report::plots::sets::{self, Line, Set};
 use mpitrace_show::draw::axis::AxisKind;
-use mpitrace_show::draw::picture;
 use mpitrace_show::draw::plot::{FAR, Plot, Range};
-use mpitrace_show::draw::scene::{Area, Scene};
 use mpitrace_statistics::comparison::{Quantile, Run, over_runs, q_q, quantile, stars};
 
+use super::chosen::Chosen;
 use super::pair::Pair;
 use super::result::Compared;
 use super::side::OfOperation;
@@ -55,14 +55,18 @@ impl FigureOutput {
     ///
     /// # Errors
     /// It asks for neither, or for one figure of a page.
-    pub fn by_name(path: &Path, figure: Option<Figure>) -> Result<FigureOutput> {
+    pub fn by_name(path: &Path, figure: Option<Figure>, option: &PictureOption) -> Result<FigureOutput> {
         if path.extension().is_some_and(|ending| ending == "html") {
             ensure!(figure.is_none(), "--plot chooses among pictures: {} is a page with all of them", path.display());
+            if let Some(given) = option.given() {
+                bail!("{given} is for pictures: {} is a page with all of them", path.display());
+            }
             return Ok(FigureOutput::Page);
         }
         let written = Written::by_ending(path).with_context(|| {
-            format!("{}: the name of a picture ends in .svg, .png or .pdf, that of a page in .html", path.display())
+            format!("{}: the name of a picture ends in {ENDINGS}, that of a page in .html", path.display())
         })?;
+        option.check(written, path)?;
         Ok(FigureOutput::Picture(figure.unwrap_or_default(), written))
     }
 }
@@ -88,32 +92,36 @@ const PANEL: (f64, f64) = (480.0, 320.0);
 const ROW: f64 = 20.0;
 /// Plots in a picture.
 const MOST: usize = 24;
-/// An operation of a set, with its letter, and what the test says of it against A.
+/// An operation of a set, and what the test says of it against A.
 struct OfSet<'s> {
-    name: char,
+    set: Set,
     operation: &'s OfOperation,
     stars: &'static str,
 }
 
-/// Draws it; `None`: there is nothing to show.
-pub fn draw(figure: Figure, pairs: &[Pair], trials: Option<usize>) -> Option<Scene> {
-    let plots = plots(figure, pairs, trials);
-    let columns = plots.len().min(2);
-    let rows = plots.len().div_ceil(columns.max(1));
-    let (width, height) = size(plots.first()?);
-    let mut scene = Scene::new(width * columns as f64, height * rows as f64, figure.title().to_owned());
-    for (place, plot) in plots.iter().enumerate() {
-        let (left, top) = (width * (place % columns) as f64, height * (place / columns) as f64);
-        picture::draw(plot, &mut scene, Area { left, top, width, height });
+/// The picture; `None`: there is nothing to show.
+///
+/// # Errors
+/// There is no such operation, or not on all sides.
+pub fn picture(figure: Figure, pairs: &[Pair], chosen: Chosen<'_>) -> Result<Option<Picture>> {
+    let compared = || pairs.iter().flat_map(|pair| &pair.compared[pair.whole..]);
+    if let Some(wanted) = chosen.only
+        && !compared().any(|one| chosen.is_wanted(one.identity))
+    {
+        let functions: BTreeSet<&str> = compared().map(|one| one.identity.function.as_str()).collect();
+        let functions: Vec<&str> = functions.into_iter().collect();
+        bail!("--only {wanted}: not compared; there are {}, and each row of the table", functions.join(", "));
     }
-    Some(scene)
+    let plots = plots(figure, pairs, chosen);
+    let Some(panel) = plots.first().map(size) else { return Ok(None) };
+    Ok(Some(Picture { name: figure.title().to_owned(), plots, panel, columns: 2, above: None }))
 }
 
 /// One with a row for each operation is as high as these need.
 fn size(plot: &Plot) -> (f64, f64) {
     match plot.y.names.len() {
         0 => PANEL,
-        rows => (Format::default().size.0, 100.0 + ROW * rows as f64),
+        rows => (ALONE.0, 100.0 + ROW * rows as f64),
     }
 }
 
@@ -121,7 +129,7 @@ fn size(plot: &Plot) -> (f64, f64) {
 ///
 /// # Errors
 /// The output cannot be written.
-pub fn page(pairs: &[Pair], trials: Option<usize>, output: &mut dyn Write) -> Result<()> {
+pub fn page(pairs: &[Pair], chosen: Chosen<'_>, output: &mut dyn Write) -> Result<()> {
     let said = |one: &Compared| Some(format!("{}: {}", one.identity.key(), sentence::of_comparison(one)?));
     let said = match pairs {
         [pair] => pair.compared.iter().filter_map(said).collect(),
@@ -130,22 +138,23 @@ pub fn page(pairs: &[Pair], trials: Option<usize>, output: &mut dyn Write) -> Re
     let mut figures = Figures::default();
     let sections = Figure::value_variants().iter().map(|&figure| {
         let draw = |plot: &Plot| figures.figure(figure.title(), plot, size(plot), "");
-        (figure.title(), plots(figure, pairs, trials).iter().map(draw).collect())
+        (figure.title(), plots(figure, pairs, chosen).iter().map(draw).collect())
     });
     let sections: Vec<(&str, String)> = sections.collect();
     let names: BTreeSet<String> = pairs.iter().flat_map(|pair| pair.names).map(String::from).collect();
     page::of_figures(&format!("Comparison of {}", Vec::from_iter(names).join(", ")), &said, &sections, output)
 }
 
-fn plots(figure: Figure, pairs: &[Pair], trials: Option<usize>) -> Vec<Plot> {
-    let all = operations(pairs);
+fn plots(figure: Figure, pairs: &[Pair], chosen: Chosen<'_>) -> Vec<Plot> {
+    let mut all = operations(pairs, chosen);
+    all.retain(|sets| chosen.is_wanted(&sets[0].operation.identity));
     let mut plots: Vec<Plot> = match figure {
         Figure::Forest => {
             let names = match pairs {
-                [pair] => pair.names.map(String::from),
+                [pair] => pair.names.map(|letter| chosen.name(letter)),
                 _ => ["the first", "the second"].map(String::from),
             };
-            forest::plot(&forest::rows(pairs), [&names[0], &names[1]]).into_iter().collect()
+            forest::plot(&forest::rows(pairs, chosen), [&names[0], &names[1]]).into_iter().collect()
         }
         Figure::Sizes | Figure::Normalised => {
             let functions = all.chunk_by(|a, b| function(a) == function(b));
@@ -160,7 +169,7 @@ fn plots(figure: Figure, pairs: &[Pair], trials: Option<usize>) -> Vec<Plot> {
         Figure::Drift => all.iter().filter_map(|sets| over_time(sets)).collect(),
         Figure::Trials => {
             let functions = all.chunk_by(|a, b| function(a) == function(b));
-            functions.flat_map(|sizes| of_trials(sizes, trials)).collect()
+            functions.flat_map(|sizes| of_trials(sizes, chosen.trials)).collect()
         }
     };
     plots.truncate(MOST);
@@ -172,16 +181,17 @@ fn function<'s>(sets: &[OfSet<'s>]) -> &'s str {
 }
 
 /// The operations that A shares with other sets, by function and size: each with those of the sets that have it.
-fn operations<'s>(pairs: &'s [Pair]) -> Vec<Vec<OfSet<'s>>> {
+fn operations<'s>(pairs: &'s [Pair], chosen: Chosen<'_>) -> Vec<Vec<OfSet<'s>>> {
+    let set = |letter: char| Set { name: chosen.name(letter), place: letter as usize - 'A' as usize };
     let mut all: Vec<Vec<OfSet>> = Vec::new();
     for pair in pairs.iter().filter(|pair| pair.names[0] == 'A') {
         for Compared { sides: [a, b], names, comparison, .. } in &pair.compared[pair.whole..] {
             let place = all.iter().position(|known| std::ptr::eq(known[0].operation, a.operation));
             let place = place.unwrap_or_else(|| {
-                all.push(vec![OfSet { name: names[0], operation: a.operation, stars: "" }]);
+                all.push(vec![OfSet { set: set(names[0]), operation: a.operation, stars: "" }]);
                 all.len() - 1
             });
-            all[place].push(OfSet { name: names[1], operation: b.operation, stars: stars(comparison.p) });
+            all[place].push(OfSet { set: set(names[1]), operation: b.operation, stars: stars(comparison.p) });
         }
     }
     let key = |sets: &Vec<OfSet>| {
@@ -190,10 +200,6 @@ fn operations<'s>(pairs: &'s [Pair]) -> Vec<Vec<OfSet<'s>>> {
     };
     all.sort_by_cached_key(key);
     all
-}
-
-fn set(name: char) -> Set {
-    Set { name: name.to_string(), place: name as usize - 'A' as usize }
 }
 
 /// The median over the runs of their medians, with its interval.
@@ -213,37 +219,33 @@ fn by_size(function: &str, sizes: &[Vec<OfSet>], is_normalised: bool) -> Option<
     for sets in sizes {
         let Some(x) = sets[0].operation.identity.bytes.map(sets::size) else { continue };
         let scale = if is_normalised { 1.0 / median(sets[0].operation)?.value_ns } else { 1.0 };
-        for OfSet { name, operation, stars } in sets {
+        for OfSet { set, operation, stars } in sets {
             let Some(Quantile { value_ns, interval_ns }) = median(operation) else { continue };
             let interval_ns = interval_ns.map(|ends| ends.map(|end| end * scale));
-            let set = set(*name);
             let place = lines.iter().position(|line| line.set.place == set.place).unwrap_or_else(|| {
-                lines.push(Line { set, points: Vec::new(), stars: Vec::new() });
+                lines.push(Line { set: set.clone(), points: Vec::new(), stars: Vec::new() });
                 lines.len() - 1
             });
             lines[place].points.push((x, Quantile { value_ns: value_ns * scale, interval_ns }));
             lines[place].stars.extend((!stars.is_empty()).then_some((x, *stars)));
         }
     }
-    let y = if is_normalised {
-        ("over the median of A", AxisKind::Share)
-    } else {
-        ("median over the runs", AxisKind::Time)
-    };
+    let over = format!("over the median of {}", sizes.first()?.first()?.set.name);
+    let y = if is_normalised { (over.as_str(), AxisKind::Share) } else { ("median over the runs", AxisKind::Time) };
     sets::by_size(format!("{function} by message size"), y, &lines)
 }
 
 fn by_run(sets: &[OfSet]) -> Option<Plot> {
     let of_set = |set: &OfSet| -> Vec<(f64, Quantile)> {
-        let shift = 0.12 * (f64::from(set.name as u32) - f64::from('A' as u32));
+        let shift = 0.12 * set.set.place as f64;
         set.operation.runs.iter().map(|run| (run.number as f64 + 1.0 + shift, run.settled_median)).collect()
     };
-    let all: Vec<(char, Vec<(f64, Quantile)>)> = sets.iter().map(|set| (set.name, of_set(set))).collect();
+    let all: Vec<(&Set, Vec<(f64, Quantile)>)> = sets.iter().map(|set| (&set.set, of_set(set))).collect();
     let points = || all.iter().flat_map(|(_, points)| points);
     let last = points().map(|(x, _)| *x).fold(1.0, f64::max);
     let y = Range::of_times("median", points().flat_map(|(_, of)| of.interval_ns.unwrap_or([of.value_ns; 2])), FAR)?;
     let mut plot = Plot::new(title(sets), Range::new("run", (0.5, last + 0.5), AxisKind::Count), y);
-    all.iter().for_each(|(name, points)| set(*name).intervals(&mut plot, points));
+    all.iter().for_each(|(set, points)| set.intervals(&mut plot, points));
     Some(plot)
 }
 
@@ -265,7 +267,7 @@ fn distribution(sets: &[OfSet]) -> Option<Plot> {
         let all = medians(of_set);
         let step =
             |(at, &x): (usize, &f64)| [(x, at as f64 / all.len() as f64), (x, (at + 1) as f64 / all.len() as f64)];
-        set(of_set.name).steps(&mut plot, all.iter().enumerate().flat_map(step).collect());
+        of_set.set.steps(&mut plot, all.iter().enumerate().flat_map(step).collect());
     }
     Some(plot)
 }
@@ -279,13 +281,13 @@ fn against_normal(sets: &[OfSet]) -> Option<Plot> {
             .unwrap_or((0.0, 1.0));
         q_q(&medians).iter().map(|&[normal, value]| (normal, (value - mean) / deviation)).collect()
     };
-    let all = sets.iter().map(|one| (set(one.name), of_set(one))).collect();
+    let all = sets.iter().map(|one| (one.set.clone(), of_set(one))).collect();
     sets::against_normal(format!("{}: Q-Q", title(sets)), "runs", all)
 }
 
 fn histogram(sets: &[OfSet]) -> Option<Plot> {
     let values = |one: &OfSet| one.operation.shapes.iter().flat_map(|shape| shape.values.iter().copied()).collect();
-    overlay::histograms(title(sets), &sets.iter().map(|one| (set(one.name), values(one))).collect::<Vec<_>>())
+    overlay::histograms(title(sets), &sets.iter().map(|one| (one.set.clone(), values(one))).collect::<Vec<_>>())
 }
 
 /// Of each set the bins that all of its runs have.
@@ -294,10 +296,10 @@ fn over_time(sets: &[OfSet]) -> Option<Plot> {
         let bins = one.operation.shapes.iter().map(|shape| shape.bins.len()).min().unwrap_or(0);
         let bin = |at: usize| {
             let means: Vec<f64> = one.operation.shapes.iter().map(|shape| shape.bins[at]).collect();
-            let shift = 0.1 * f64::from(one.name as u32 - 'A' as u32);
+            let shift = 0.1 * one.set.place as f64;
             Some(((at as f64 + 0.3 + shift) / bins as f64, quantile(&means, 0.5)?))
         };
-        (set(one.name), (0..bins).filter_map(bin).collect::<Vec<_>>())
+        (one.set.clone(), (0..bins).filter_map(bin).collect::<Vec<_>>())
     };
     overlay::over_time(title(sets), &sets.iter().map(of_set).collect::<Vec<_>>())
 }
@@ -309,14 +311,13 @@ fn of_trials(sizes: &[Vec<OfSet>], trials: Option<usize>) -> Vec<Plot> {
     let plot = |group: &[Vec<OfSet>]| {
         let mut found: Vec<(Set, Vec<(f64, f64)>)> = Vec::new();
         for one in group.iter().flatten() {
-            let shift = 0.12 * f64::from(one.name as u32 - 'A' as u32);
+            let shift = 0.12 * one.set.place as f64;
             let size = one.operation.identity.bytes.map_or(0.5, sets::size);
             let results = one.operation.trials(trials).map_or(Vec::new(), |found| found.normalised);
             let x = |trial: usize| if known { size * (1.0 + shift) } else { trial as f64 + 1.0 + shift };
             let points = results.iter().enumerate().map(|(trial, result)| (x(trial), *result));
-            let set = set(one.name);
-            let place = found.iter().position(|(known, _)| known.place == set.place).unwrap_or_else(|| {
-                found.push((set, Vec::new()));
+            let place = found.iter().position(|(known, _)| known.place == one.set.place).unwrap_or_else(|| {
+                found.push((one.set.clone(), Vec::new()));
                 found.len() - 1
             });
             found[place].1.extend(points);
@@ -336,14 +337,16 @@ mod tests {
 
     #[test]
     fn the_ending_of_the_name_says_what_is_drawn() {
-        let chosen =
-            |name: &str, figure| FigureOutput::by_name(Path::new(name), figure).map_err(|error| error.to_string());
-        for name in ["a.svg", "a.png", "a.pdf"] {
+        let option = PictureOption::default();
+        let chosen = |name: &str, figure| {
+            FigureOutput::by_name(Path::new(name), figure, &option).map_err(|error| error.to_string())
+        };
+        for name in ["a.svg", "a.png", "a.pdf", "a.csv"] {
             assert!(matches!(chosen(name, None), Ok(FigureOutput::Picture(Figure::Forest, _))), "{name}");
         }
         assert!(matches!(chosen("a.html", None), Ok(FigureOutput::Page)));
         for (name, figure, refused) in [
-            ("a.jpg", None, "a.jpg: the name of a picture ends in .svg, .png or .pdf, that of a page in .html"),
+            ("a.jpg", None, "a.jpg: the name of a picture ends in .svg, .png, .pdf or .csv, that of a page in .html"),
             ("a.html", Some(Figure::Runs), "--plot chooses among pictures: a.html is a page with all of them"),
         ] {
             assert_eq!(chosen(name, figure).err().as_deref(), Some(refused));

@@ -7,6 +7,7 @@ use mpitrace_show::draw::scene::FAINT;
 use mpitrace_show::text;
 use mpitrace_statistics::comparison::stars;
 
+use super::chosen::Chosen;
 use super::pair::Pair;
 use super::result::Compared;
 
@@ -25,10 +26,10 @@ pub struct ForestRow {
 }
 
 /// The rows of those operations that have an effect, in their order; of several pairs with the letters of the sets.
-pub fn rows(pairs: &[Pair]) -> Vec<ForestRow> {
+pub fn rows<'p>(pairs: &'p [Pair], chosen: Chosen<'_>) -> Vec<ForestRow> {
     let row = |one: &Compared| {
         let key = one.identity.key();
-        let [a, b] = one.names;
+        let [a, b] = one.names.map(|letter| chosen.name(letter));
         let name = if pairs.len() > 1 { format!("{key} {b}/{a}") } else { key };
         Some(ForestRow {
             name: text::printable(&name).into_owned(),
@@ -37,7 +38,12 @@ pub fn rows(pairs: &[Pair]) -> Vec<ForestRow> {
             found: !stars(one.comparison.p).is_empty(),
         })
     };
-    pairs.iter().flat_map(|pair| &pair.compared).filter_map(row).collect()
+    let of_function = |pair: &'p Pair| {
+        // The job and all operations together are none of a function.
+        let rows = if chosen.only.is_some() { &pair.compared[pair.whole..] } else { &pair.compared[..] };
+        rows.iter().filter(move |one| chosen.is_wanted(one.identity))
+    };
+    pairs.iter().flat_map(of_function).filter_map(row).collect()
 }
 
 /// The range shown, as logarithms of the ratio: all effects and 0, and the intervals as far as they go.

@@ -1,5 +1,6 @@
 //! `mpitrace compare`: sets of runs, tested two by two.
 
+mod chosen;
 mod factors;
 mod figures;
 mod forest;
@@ -21,15 +22,18 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use mpitrace_report::picture_option::PictureOption;
 use mpitrace_show::destination::{Content, write_file};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress::Progress;
+use mpitrace_show::text;
 use mpitrace_source::options::{FromOption, ReductionOption, TimeOption, named};
 use mpitrace_statistics::categories::Rule;
 use mpitrace_statistics::comparison::{Alternative, Settings, Test, Verdict};
 use mpitrace_trace::run_time::RunTime;
 
 use crate::exit::FINDING;
+use chosen::Chosen;
 use figures::{Figure, FigureOutput};
 use pair::Pair;
 use question::Question;
@@ -75,7 +79,7 @@ pub struct Arguments {
     time: TimeOption,
     #[command(flatten)]
     from: FromOption,
-    /// Also a picture: FILE.svg, .png or .pdf, or a page with all pictures: FILE.html
+    /// Also a picture: FILE.svg, .png or .pdf, its values: FILE.csv, or a page with all pictures: FILE.html
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The runs of each set, in their order, are so many trials; without: each run is one
@@ -84,6 +88,14 @@ pub struct Arguments {
     /// The content of the picture; without: forest
     #[arg(long, value_enum, requires = "output")]
     plot: Option<Figure>,
+    /// The names of the sets in pictures, in their order, with commas between them
+    #[arg(long, value_name = "NAMES", requires = "output", value_delimiter = ',')]
+    names: Vec<String>,
+    /// Only this function in pictures, such as MPI_Bcast, or this operation, as the table has it
+    #[arg(long, value_name = "NAME", requires = "output")]
+    only: Option<String>,
+    #[command(flatten)]
+    picture: PictureOption,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -124,9 +136,27 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let question = arguments.question(sets.len());
     // Before anything is computed.
     let chosen = match arguments.output.as_deref() {
-        Some(path) => Some((path, FigureOutput::by_name(path, arguments.plot)?)),
+        Some(path) => Some((path, FigureOutput::by_name(path, arguments.plot, &arguments.picture)?)),
         None => None,
     };
+    if !arguments.names.is_empty() && arguments.names.len() != sets.len() {
+        let letters: Vec<String> = sets.iter().map(|(letter, _)| letter.to_string()).collect();
+        bail!(
+            "--names: {} for {} sets, {}; give each one a name, with commas between them",
+            text::count(arguments.names.len() as u64, "name"),
+            sets.len(),
+            letters.join(", ")
+        );
+    }
+    let names = arguments.names.iter().map(|name| text::printable(name.trim()).into_owned()).collect::<Vec<_>>();
+    let mut known = HashSet::new();
+    if let Some(name) = names.iter().find(|name| name.is_empty() || !known.insert(*name)) {
+        bail!(
+            "--names: each set needs a name of its own: '{name}' is {}",
+            if name.is_empty() { "none" } else { "given twice" }
+        );
+    }
+    let drawn = Chosen { trials: question.trials, names: &names, only: arguments.only.as_deref() };
     let runs: Vec<Vec<runs::Files>> =
         sets.iter().map(|(name, files)| runs::group(*name, files, question.from)).collect::<Result<_>>()?;
     if let Some(trials) = question.trials
@@ -175,15 +205,14 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     let mut said: HashSet<&String> = HashSet::new();
     for note in notes.iter().filter(|note| said.insert(note)) {
-        eprintln!("mpitrace: {}", mpitrace_show::text::printable(note));
+        eprintln!("mpitrace: {}", text::printable(note));
     }
     match chosen {
-        Some((path, FigureOutput::Page)) => {
-            write_file(path, Content::Text, |file| figures::page(&pairs, question.trials, file))?
-        }
+        Some((path, FigureOutput::Page)) => write_file(path, Content::Text, |file| figures::page(&pairs, drawn, file))?,
         Some((path, FigureOutput::Picture(figure, written))) => {
-            let scene = figures::draw(figure, &pairs, question.trials);
-            written.write(&scene.with_context(|| format!("{}: nothing to show", path.display()))?, path)?;
+            let picture = figures::picture(figure, &pairs, drawn)?;
+            let picture = picture.with_context(|| format!("{}: nothing to show", path.display()))?;
+            written.write(&picture, &arguments.picture.format(), path)?;
         }
         None => {}
     }

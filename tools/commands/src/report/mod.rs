@@ -10,6 +10,7 @@ use mpitrace_report::detail::{Detail, SHOWN};
 use mpitrace_report::fingerprint::{Fingerprint, Overview, Report, Run};
 use mpitrace_report::measured::Measured;
 use mpitrace_report::picture_option::PictureOption;
+use mpitrace_report::pictures::{ENDINGS, Written};
 use mpitrace_report::timeline::Timeline;
 use mpitrace_report::{make, page, pictures, terminal};
 use mpitrace_show::destination::{Content, write_file};
@@ -34,7 +35,8 @@ use crate::exit::exit_code;
 pub struct Arguments {
     #[command(flatten)]
     input: Input,
-    /// OUT.html: one page that needs nothing else; otherwise a folder for pictures, as SVG, PNG and PDF
+    /// OUT.html: one page that needs nothing else; OUT.svg, .png or .pdf: the one picture of --plot and --operation,
+    /// .csv: its values; otherwise a folder for pictures, in all four
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Only this operation
@@ -56,6 +58,8 @@ pub struct Arguments {
 
 enum ReportTarget<'a> {
     Page(&'a Path),
+    /// One kind of plot.
+    File(&'a Path, Written, &'a str),
     Folder(&'a Path),
     Terminal,
     Nowhere,
@@ -73,15 +77,12 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         ReportTarget::Page(path) => {
             write_file(path, Content::Text, |file| page::write(&report, file))?;
         }
+        ReportTarget::File(path, written, plot) => {
+            pictures::write_one(&report, time, (path, written), plot, &arguments.picture.format())?;
+        }
         ReportTarget::Folder(folder) => {
             let only = arguments.plot.as_deref();
-            pictures::write(
-                &report,
-                time,
-                folder,
-                only,
-                &arguments.picture.format_or(pictures::Format::default().size),
-            )?;
+            pictures::write(&report, time, folder, only, &arguments.picture.format())?;
         }
         ReportTarget::Terminal => {
             let look = Look::of_output(output.style);
@@ -100,7 +101,7 @@ fn report(source: &Source, arguments: &Arguments, place: &ReportTarget<'_>) -> R
     let time = arguments.time.time;
     let wanted: Vec<usize> = source.wanted(arguments.operation).collect();
     let counters = wanted.iter().map(|&number| source.counters(number).len()).max().unwrap_or(0);
-    let pictures = matches!(place, ReportTarget::Folder(_));
+    let pictures = matches!(place, ReportTarget::Folder(_) | ReportTarget::File(..));
     let detail = Detail { pictures, ..Detail::new(wanted.len().min(SHOWN), counters, arguments.json) };
     let mut fingerprints = Vec::new();
     let mut overview = Vec::new();
@@ -180,21 +181,35 @@ fn place(arguments: &Arguments) -> Result<ReportTarget<'_>> {
     };
     if path.extension().is_some_and(|ending| ending == "html") {
         if let Some(option) = arguments.picture.given() {
-            bail!("{option} is for pictures: -o names a folder, not {}", path.display());
+            bail!("{option} is for pictures: -o names a folder or a picture, not {}", path.display());
         }
-        ensure!(arguments.plot.is_none(), "--plot chooses among pictures: -o names a folder, not {}", path.display());
+        ensure!(
+            arguments.plot.is_none(),
+            "--plot chooses among pictures: -o names a folder or a picture, not {}",
+            path.display()
+        );
         ensure!(!path.is_dir(), "{}: is a folder", path.display());
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         ensure!(folder.is_dir(), "{}: there is no folder {}", path.display(), folder.display());
         return Ok(ReportTarget::Page(path));
     }
+    if let Some(written) = Written::by_ending(path).filter(|_| !path.is_dir()) {
+        arguments.picture.check(written, path)?;
+        let Some(plot) = arguments.plot.as_deref() else {
+            bail!("{}: holds one picture: choose it with --plot, or let -o name a folder", path.display());
+        };
+        return Ok(ReportTarget::File(path, written, plot));
+    }
     if path.exists() && !path.is_dir() {
-        bail!("{}: is a file, and pictures need a folder; a page's name ends in .html", path.display());
+        bail!("{}: is a file; the name of a page ends in .html, of a picture in {ENDINGS}", path.display());
     }
     if let Some(ending) = path.extension().and_then(|ending| ending.to_str())
-        && ["htm", "pdf", "png", "svg", "jpg", "gif"].contains(&ending)
+        && ["htm", "jpg", "gif"].contains(&ending)
     {
-        bail!("{}: a page's name ends in .html, and pictures need a folder", path.display());
+        bail!("{}: the name of a page ends in .html, of a picture in {ENDINGS}", path.display());
+    }
+    if let Some(option) = arguments.picture.given_of_labels() {
+        ensure!(arguments.plot.is_some(), "{option} is for one kind of plot: choose it with --plot");
     }
     Ok(ReportTarget::Folder(path))
 }

@@ -175,10 +175,23 @@ fn clocks_are_drawn_with_their_drift_their_offset_and_what_other_methods_leave()
     let skampi = &layers(&methods, "skampi")[0];
     assert!((skampi[400].1 - skampi[1].1).abs() > 20.0, "{:?} {:?}", skampi[1], skampi[400]);
 
+    let duration = drawn("duration");
+    assert!(duration.contains(">duration of the synchronisations, ms<"), "{duration}");
+    // One synchronisation of 1 ms, two, and all seven; each clock a mark, the further the longer.
+    let [skampi, linear, joint] = ["skampi: distance", "linear: distance", "joint: its 95 % error"].map(|name| {
+        let [marks] = &layers(&duration, name)[..] else { panic!("no {name}: {duration}") };
+        assert_eq!(marks.iter().filter(|mark| mark.0 == marks[0].0).count(), marks.len(), "{name}: {marks:?}");
+        marks[0]
+    });
+    let far = |a: (f64, f64), b: (f64, f64)| b.0 - a.0;
+    assert!((far(linear, joint) / far(skampi, linear) - 5.0).abs() < 0.02, "{skampi:?} {linear:?} {joint:?}");
+    // Without a drift model it is off furthest, and lower is nearer.
+    assert!(skampi.1 < linear.1, "{skampi:?} {linear:?}");
+
     let refused = mpitrace(&["clock", &trace, "-o", "clocks.gif"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
     assert!(
-        refused.stderr.ends_with("clocks.gif: the name of a picture ends in .svg, .png or .pdf\n"),
+        refused.stderr.ends_with("clocks.gif: the name of a picture ends in .svg, .png, .pdf or .csv\n"),
         "{}",
         refused.stderr
     );
@@ -269,7 +282,7 @@ const EPOCH: u64 = 1 << 40;
 
 /// Writes the trace of a minute in which ranks with these clocks ("": the true one) meet in barriers, each in a domain
 /// of its own, synchronised by a method that probes.
-fn run(folder: &Folder, method: Method, clocks: &[&str]) -> String {
+pub fn run(folder: &Folder, method: Method, clocks: &[&str]) -> String {
     let path = folder.path("a.mpitrace");
     let file = File::create(&path).unwrap();
     let parts = clocks.len() as u32;

@@ -134,7 +134,11 @@ fn effects_and_their_intervals_are_drawn_on_one_scale() {
     }
     let refused = compare(&a, &b, &["-o", "forest.jpg"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
-    assert!(refused.stderr.ends_with("ends in .svg, .png or .pdf, that of a page in .html\n"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.ends_with("ends in .svg, .png, .pdf or .csv, that of a page in .html\n"),
+        "{}",
+        refused.stderr
+    );
 }
 
 /// Roth 2021, figures 4.2 and 4.14; Hunold and Carpen-Amarie 2016, figures 17, 18 and 29.

@@ -8,6 +8,7 @@ mod damage;
 mod diagnose;
 mod ended;
 mod export;
+mod figures;
 mod files;
 mod hostile;
 mod hung;

@@ -203,11 +203,17 @@ fn what_cannot_be_shown_or_written_is_told_in_a_line() {
     for (arguments, why) in [
         (vec![trace.as_str(), "--operation", "9"], "no operation 9: there are operations 0 to 1"),
         (vec![&trace, "-o", &nowhere], "there is no folder"),
-        (vec![&trace, "-o", &file], "is a file, and pictures need a folder"),
+        (
+            vec![&trace, "-o", &file],
+            "is a file; the name of a page ends in .html, of a picture in .svg, .png, .pdf or .csv",
+        ),
         (vec![&trace, "-o", &below_file], "file/pictures: Not a directory"),
         (vec![&trace, "-o", &pictures, "--plot", "pie"], "no plot pie: there are run-time, run-time-good, histogram"),
         (vec![&trace, "-o", "a.html", "--plot", "box"], "--plot chooses among pictures"),
-        (vec![&trace, "-o", "a.html", "--size", "84x55"], "--size is for pictures: -o names a folder, not a.html"),
+        (
+            vec![&trace, "-o", "a.html", "--size", "84x55"],
+            "--size is for pictures: -o names a folder or a picture, not a.html",
+        ),
         (vec![&trace, "-o", &pictures, "--size", "84"], "expected: width and height in mm, 40 to 1000, as in 84x55"),
         (vec![&trace, "-o", &pictures, "--size", "5x5"], "expected: width and height in mm"),
         (vec![&trace, "--plot", "box"], "--output <OUT>"),
@@ -219,7 +225,7 @@ fn what_cannot_be_shown_or_written_is_told_in_a_line() {
 }
 
 #[test]
-fn a_plot_alone_is_three_files_of_the_size_that_is_asked_for() {
+fn a_plot_alone_is_four_files_of_the_size_that_is_asked_for() {
     let folder = Folder::new();
     let (trace, pictures) = (folder.trace(&plain()), folder.path("pictures"));
     let arguments = [&trace, "-o", &pictures, "--plot", "histogram", "--operation", "0"];
@@ -227,14 +233,14 @@ fn a_plot_alone_is_three_files_of_the_size_that_is_asked_for() {
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let svg = std::fs::read_to_string(format!("{pictures}/0-MPI_Allreduce-8B-histogram.svg")).unwrap();
     // 84 mm of 96 units an inch.
-    assert!(svg.contains("width=\"317\" height=\"208\"") && svg.contains(">A &lt;title&gt;</text>"), "{svg}");
+    assert!(svg.contains("width=\"317.48\" height=\"207.87\"") && svg.contains(">A &lt;title&gt;</text>"), "{svg}");
     let pdf = std::fs::read(format!("{pictures}/0-MPI_Allreduce-8B-histogram.pdf")).unwrap();
     assert!(String::from_utf8_lossy(&pdf).contains("/MediaBox [0 0 238.11 155.91]"));
     let mut names: Vec<String> =
         std::fs::read_dir(&pictures).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     let endings = names.iter().map(|name| name.strip_prefix("0-MPI_Allreduce-8B-histogram.").unwrap());
-    assert_eq!(endings.collect::<Vec<_>>(), ["pdf", "png", "svg"]);
+    assert_eq!(endings.collect::<Vec<_>>(), ["csv", "pdf", "png", "svg"]);
     report(&[&arguments[..], &["--title", ""]].concat());
     let svg = std::fs::read_to_string(format!("{pictures}/0-MPI_Allreduce-8B-histogram.svg")).unwrap();
     assert!(!svg.contains(">Histogram"), "{svg}");
@@ -362,7 +368,7 @@ fn medians_of_a_run_are_drawn_over_message_sizes() {
     assert_eq!(report(&[&trace, "-o", &pictures, "--plot", "sizes"]).code, 0);
     let mut names: Vec<_> = std::fs::read_dir(&pictures).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["sizes.pdf", "sizes.png", "sizes.svg"]);
+    assert_eq!(names, ["sizes.csv", "sizes.pdf", "sizes.png", "sizes.svg"]);
     let svg = std::fs::read_to_string(format!("{pictures}/sizes.svg")).unwrap();
     assert!(svg.contains(">MPI_Bcast, MPI_COMM_WORLD<") && !svg.contains("Barrier"), "{svg}");
     assert_eq!(report(&[&trace, "-o", &page]).code, 0);

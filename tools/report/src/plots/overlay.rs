@@ -73,7 +73,8 @@ pub fn trials(title: impl Into<String>, x: (&str, bool), sets: &[(Set, Vec<(f64,
     let (_, most) = extent(points().map(|(_, y)| *y))?;
     let (label, logarithmic) = x;
     let range = if logarithmic { (first / 1.4, last * 1.4) } else { (first - 0.5, last + 0.5) };
-    let x = Range { logarithmic, ..Range::new(label, range, AxisKind::Count) };
+    let kind = if logarithmic { AxisKind::Bytes } else { AxisKind::Count };
+    let x = Range { logarithmic, ..Range::new(label, range, kind) };
     let y = Range::new(
         "mean of a trial / the smallest",
         (1.0 - (most - 1.0).max(0.001) * 0.08, most + (most - 1.0).max(0.001) * 0.08),

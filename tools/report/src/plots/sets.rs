@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use mpitrace_show::draw::axis::{AxisKind, extent};
+use mpitrace_show::draw::axis::{AxisKind, NO_BYTES, extent};
 use mpitrace_show::draw::plot::{Bar, GREY, Ink, Mark, OTHERS, PALETTE, Plot, Range, Shape};
 use mpitrace_show::draw::scene::Colour;
 use mpitrace_statistics::comparison::Quantile;
@@ -13,8 +13,10 @@ use crate::fingerprint::{self, Overview};
 /// The colours of the sets.
 const COLOURS: [Colour; 7] = [PALETTE[3], PALETTE[2], PALETTE[1], PALETTE[0], GREY, OTHERS[0], OTHERS[1]];
 /// Dashes of lines, by which the sets can be told apart in grey.
-const DASHES: [Option<(f64, f64)>; 4] = [None, Some((6.0, 3.0)), Some((2.0, 2.0)), Some((8.0, 2.0))];
-const SHAPES: [Shape; 4] = [Shape::Circle, Shape::Triangle, Shape::Diamond, Shape::Cross];
+const DASHES: [Option<(f64, f64)>; 7] =
+    [None, Some((6.0, 3.0)), Some((2.0, 2.0)), Some((12.0, 3.0)), Some((1.0, 4.0)), Some((4.0, 1.5)), Some((9.0, 6.0))];
+const SHAPES: [Shape; 7] =
+    [Shape::Circle, Shape::Triangle, Shape::Diamond, Shape::Cross, Shape::Square, Shape::Plus, Shape::Dot];
 /// Intervals are shown as far as so many times beyond all values.
 const SHOWN: f64 = 1.5;
 
@@ -46,41 +48,49 @@ impl Set {
     /// Adds points.
     pub fn points(&self, plot: &mut Plot, points: Vec<(f64, f64)>) {
         let mark = Mark::Points { shape: SHAPES[self.place % SHAPES.len()], points, rows: Vec::new() };
-        plot.add(self.name.as_str(), Some(self.name.clone()), self.ink(), mark);
+        plot.add_of(&self.name, self.name.as_str(), Some(self.name.clone()), self.ink(), mark);
     }
 
     /// Adds points with their intervals.
     pub fn intervals(&self, plot: &mut Plot, points: &[(f64, Quantile)]) {
         let bar = |(x, of): &(f64, Quantile)| of.interval_ns.map(|[low, high]| Bar { x: (*x, *x), y: (low, high) });
-        plot.add("interval", None, self.ink(), Mark::Bars(points.iter().filter_map(bar).collect()));
+        plot.add_of(&self.name, "interval", None, self.ink(), Mark::Bars(points.iter().filter_map(bar).collect()));
         self.points(plot, points.iter().map(|(x, of)| (*x, of.value_ns)).collect());
     }
 
     /// Adds the outline of a histogram, which has the place of the set in its dashes too.
     pub fn outline(&self, plot: &mut Plot, points: Vec<(f64, f64)>) {
-        plot.line(&self.name, self.ink(), points, 1.6, DASHES[self.place % DASHES.len()]);
+        self.named_line(plot, points);
     }
 
     /// Adds a density.
     pub fn curve(&self, plot: &mut Plot, points: Vec<(f64, f64)>) {
-        let mark = Mark::Line { points, width: 0.9, dash: DASHES[self.place % DASHES.len()] };
-        plot.add("density", None, self.ink(), mark);
+        plot.add_of(&self.name, "density", None, self.ink(), Mark::Line { points, width: 0.9, dash: self.dash() });
     }
 
     /// Adds a line through points.
     pub fn through(&self, plot: &mut Plot, points: Vec<(f64, f64)>) {
-        plot.add("line", None, self.ink(), Mark::Line { points, width: 1.0, dash: None });
+        plot.add_of(&self.name, "line", None, self.ink(), Mark::Line { points, width: 1.0, dash: self.dash() });
     }
 
     /// Adds a line of steps.
     pub fn steps(&self, plot: &mut Plot, points: Vec<(f64, f64)>) {
-        plot.line(&self.name, self.ink(), points, 1.6, None);
+        self.named_line(plot, points);
+    }
+
+    fn named_line(&self, plot: &mut Plot, points: Vec<(f64, f64)>) {
+        let mark = Mark::Line { points, width: 1.6, dash: self.dash() };
+        plot.add_of(&self.name, self.name.as_str(), Some(self.name.clone()), self.ink(), mark);
+    }
+
+    fn dash(&self) -> Option<(f64, f64)> {
+        DASHES[self.place % DASHES.len()]
     }
 }
 
 /// A message size on a scale of logarithms: no bytes are half a byte.
 pub fn size(bytes: u64) -> f64 {
-    (bytes as f64).max(0.5)
+    (bytes as f64).max(NO_BYTES)
 }
 
 /// Medians over message sizes. `None`: of fewer than two sizes.
@@ -96,14 +106,14 @@ pub fn by_size(title: impl Into<String>, (label, kind): (&str, AxisKind), lines:
     let rows = lines.iter().rposition(|line| !line.stars.is_empty()).map_or(0, |last| last + 1);
     let range = (low / row, high * row.powi(rows as i32 + 1));
     let y = Range { logarithmic: true, ..Range::new(label, range, kind) };
-    let sizes = Range::new("message size, bytes", (first / 1.4, last * 1.4), AxisKind::Count);
+    let sizes = Range::new("message size, bytes", (first / 1.4, last * 1.4), AxisKind::Bytes);
     let mut plot = Plot::new(title, Range { logarithmic: true, ..sizes }, y);
     for (place, Line { set, points, stars }) in lines.iter().enumerate() {
         let through = points.iter().map(|(x, of)| (*x, of.value_ns)).collect();
-        plot.add("line", None, set.ink(), Mark::Line { points: through, width: 1.0, dash: None });
+        set.through(&mut plot, through);
         set.intervals(&mut plot, points);
         let labels = stars.iter().map(|(x, stars)| ((*x, high * row.powi(place as i32)), (*stars).to_owned()));
-        plot.add("asterisks", None, set.ink(), Mark::Labels(labels.collect()));
+        plot.add_of(&set.name, "asterisks", None, set.ink(), Mark::Labels(labels.collect()));
     }
     Some(plot)
 }

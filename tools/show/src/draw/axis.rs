@@ -13,6 +13,9 @@ pub enum AxisKind {
     /// Things: no tick between two whole numbers.
     #[default]
     Count,
+    /// The size of a message: on a scale of logarithms ticks are powers of two, and below 1 is none.
+    #[serde(rename = "count")]
+    Bytes,
     /// Anything else.
     Share,
     /// Nothing: an axis without ticks.
@@ -37,6 +40,8 @@ pub struct Axis {
     pub unit: &'static str,
 }
 
+/// Where no bytes are on a scale of logarithms.
+pub const NO_BYTES: f64 = 0.5;
 /// Below this ratio of its ends a logarithmic axis has the ticks of a linear one.
 const DECADES: f64 = 8.0;
 
@@ -57,6 +62,11 @@ impl Axis {
             _ => (1.0, ""),
         };
         Axis { from, to, places, kind, logarithmic, per_unit, unit }
+    }
+
+    /// Times in this unit, whatever the range.
+    pub fn in_unit(self, unit: Unit) -> Axis {
+        if self.kind == AxisKind::Time { Axis { per_unit: unit.ns, unit: unit.name, ..self } } else { self }
     }
 
     /// Where a value lies; beyond the ends for values beyond the range.
@@ -82,10 +92,19 @@ impl Axis {
         value >= self.from && value <= self.to
     }
 
+    /// How far apart labels of ticks should be, pixels: those of powers are short.
+    pub fn apart(&self) -> f64 {
+        if self.kind == AxisKind::Bytes { 40.0 } else { 75.0 }
+    }
+
     /// Places with their labels, about so many.
     pub fn ticks(&self, wanted: f64) -> Vec<(f64, String)> {
         if self.kind == AxisKind::Names {
             return Vec::new();
+        }
+        let powers = self.powers_of_two(wanted);
+        if powers.len() > 1 {
+            return powers;
         }
         let (from, to) = (self.from / self.per_unit, self.to / self.per_unit);
         let tick = |value: f64, digits: usize| (self.place(value * self.per_unit), self.label(value, digits));
@@ -96,8 +115,11 @@ impl Axis {
                 some if some > wanted / 3.0 => &[1.0, 3.0],
                 _ => &[1.0, 2.0, 5.0],
             };
-            let powers = from.log10().floor() as i32..=to.log10().floor() as i32;
-            let values = powers.flat_map(|power| {
+            // Where there is no room for each decade, each second one, or third.
+            let step = (count / wanted.max(1.0) - 0.5).ceil().max(1.0) as usize;
+            let first = if step > 1 { from.log10().ceil() } else { from.log10().floor() };
+            let powers = first as i32..=to.log10().floor() as i32;
+            let values = powers.step_by(step).flat_map(|power| {
                 let after_point = (-power).max(0) as usize;
                 digits.iter().map(move |digit| (digit * 10f64.powi(power), after_point))
             });
@@ -114,6 +136,20 @@ impl Axis {
         (first..=last).map(|number| tick(number as f64 * step, digits)).collect()
     }
 
+    /// The ticks of message sizes; none: it is another axis.
+    fn powers_of_two(&self, wanted: f64) -> Vec<(f64, String)> {
+        if self.kind != AxisKind::Bytes || !self.logarithmic {
+            return Vec::new();
+        }
+        let (first, last) = (self.from.max(1.0).log2().ceil() as i32, self.to.log2().floor() as i32);
+        let step = (f64::from(last - first + 1) / wanted.max(1.0)).ceil().max(1.0) as usize;
+        let none = (self.from <= NO_BYTES).then(|| (self.place(NO_BYTES), "0".to_owned()));
+        // No bytes stand where a power below 1 would.
+        let first = if none.is_some() { step as i32 - 1 } else { first };
+        let power = |power: i32| (self.place(2f64.powi(power)), binary(power));
+        none.into_iter().chain((first..=last).step_by(step).map(power)).collect()
+    }
+
     fn label(&self, value: f64, digits: usize) -> String {
         let text = match value.abs() {
             large if large >= 1e9 => format!("{} G", value / 1e9),
@@ -123,6 +159,17 @@ impl Axis {
         // A typographical minus is as wide as a plus.
         text.replace('-', "\u{2212}")
     }
+}
+
+/// A power of two with its binary prefix: `64 Ki`.
+fn binary(power: i32) -> String {
+    let (prefix, rest) = match power {
+        30.. => (" Gi", power - 30),
+        20.. => (" Mi", power - 20),
+        10.. => (" Ki", power - 10),
+        _ => ("", power),
+    };
+    format!("{}{prefix}", 1u64 << rest.clamp(0, 63))
 }
 
 /// 1, 2 or 5 times a power of ten, no less than this.
@@ -182,6 +229,27 @@ mod tests {
         );
         assert!((axis.value(axis.place(1e3)) - 1e3).abs() < 1e-9);
         assert!((axis.place(1e3) - 100.0 * 2f64.ln() / 4000f64.ln()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn message_sizes_are_powers_of_two() {
+        let axis = |from, to| Axis::new((from, to), (0.0, 100.0), AxisKind::Bytes, true);
+        assert_eq!(labels(&axis(0.4, 5.0), 9.0), ["0", "1", "2", "4"]);
+        assert_eq!(labels(&axis(0.4, 5e3), 5.0), ["0", "4", "32", "256", "2 Ki"]);
+        assert_eq!(labels(&axis(6.0, 3e6), 7.0), ["8", "64", "512", "4 Ki", "32 Ki", "256 Ki", "2 Mi"]);
+        assert!((axis(6.0, 96.0).ticks(7.0)[1].0 - 100.0 * (16.0f64 / 6.0).ln() / 16f64.ln()).abs() < 1e-9);
+        // One power is no scale.
+        assert_eq!(labels(&axis(70.0, 140.0), 4.0), ["80", "100", "120", "140"]);
+    }
+
+    #[test]
+    fn a_unit_can_be_chosen_and_decades_are_left_out_where_there_is_no_room() {
+        let axis = Axis::new((500.0, 2e6), (0.0, 100.0), AxisKind::Time, true).in_unit(Unit { name: "ns", ns: 1.0 });
+        assert_eq!(
+            (labels(&axis, 3.0), axis.unit),
+            (["1000", "10000", "100000", "1 M"].map(String::from).into(), "ns")
+        );
+        assert_eq!(labels(&axis, 1.6), ["1000", "100000"].map(String::from));
     }
 
     #[test]

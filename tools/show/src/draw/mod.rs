@@ -1,9 +1,10 @@
 //! The drawing library: plots as marks over axes, and ways to draw and write them.
 //!
 //! A [`plot::Plot`] is drawn by [`picture`] into a [`scene::Scene`], which is written as [`svg`], [`png`] or [`pdf`],
-//! or by [`terminal`] in characters. The page of a report has the same SVG.
+//! by [`terminal`] in characters, or its values as [`csv`]. The page of a report has the same SVG.
 
 pub mod axis;
+pub mod csv;
 mod glyphs;
 pub mod pdf;
 pub mod picture;

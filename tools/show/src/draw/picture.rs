@@ -3,14 +3,20 @@
 use std::collections::HashSet;
 
 use super::axis::{Axis, AxisKind};
+use super::glyphs::{self, fitted, width as wide};
 use super::plot::{Bar, Image, Layer, Mark, Plot, Range, Shape};
 use super::scene::{Anchor, Area, Colour, FAINT, GRID, INK, Item, PAPER, Scene, Stroke, rectangle};
 use crate::text;
 
-/// Left of the axes, and the width of a letter of longer names there.
+/// Left of the axes of a plot that is at least so wide: those below each other have one left edge.
 const LEFT: f64 = 66.0;
-const LETTER: f64 = 6.2;
+const WIDE: f64 = 400.0;
+/// The label of the axis that goes up, with the room beside it; and the room beside the labels of ticks.
+const UPRIGHT: f64 = 22.0;
+const BESIDE: f64 = 8.0;
 const RIGHT: f64 = 14.0;
+/// Between two labels of ticks.
+const APART: f64 = 7.0;
 /// Beside a scale of colours.
 const RIGHT_OF_MAP: f64 = 78.0;
 const TOP: f64 = 26.0;
@@ -19,8 +25,10 @@ const UNTITLED: f64 = 8.0;
 const BOTTOM: f64 = 40.0;
 /// The size of small letters, pixels.
 pub const SMALL: f64 = 10.5;
-/// The size of the legend, the height of its lines, and the width of a letter.
-const LEGEND: (f64, f64, f64) = (9.5, 13.0, 5.9);
+/// The least size of letters: 6 points.
+const LEAST: f64 = 8.0;
+/// The size of the legend, and the height of its lines.
+const LEGEND: (f64, f64) = (9.5, 13.0);
 /// The width of a mark in the legend.
 const KEY: f64 = 20.0;
 
@@ -32,30 +40,35 @@ pub struct Frame {
     pub y: Axis,
     /// Within the axes.
     pub inside: Area,
+    /// The left edge of the plot.
+    area_left: f64,
 }
 
 /// Draws a plot into an area of a picture; `None`: there is nothing to show.
 pub fn draw(plot: &Plot, scene: &mut Scene, area: Area) -> Option<Frame> {
-    scene.text((area.left + 8.0, area.top + 16.0), Anchor::Start, 12.5, INK, plot.title.as_str());
+    let (title, size) = fitted(&plot.title, 12.5, LEAST, area.width - 16.0);
+    scene.text((area.left + 8.0, area.top + 16.0), Anchor::Start, size, INK, title);
     if plot.layers.is_empty() {
         let middle = (area.left + area.width / 2.0, area.top + area.height / 2.0);
         scene.text(middle, Anchor::Middle, 12.0, FAINT, "nothing to show");
         return None;
     }
-    let right = if plot.scale.is_some() { RIGHT_OF_MAP } else { RIGHT };
-    // Where names would leave less than half for the plot they go beyond the edge.
-    let longest = plot.y.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let room = (16.0 + LETTER * longest as f64).min(area.width / 2.0).max(LEFT);
-    let (left, width) = (area.left + room, area.width - room - right);
     let above = area.top + if plot.title.is_empty() { UNTITLED } else { TOP };
-    let top = above + legend(scene, plot, (left, above), width);
-    let inside = Area { left, top, width, height: area.top + area.height - BOTTOM - top };
+    let room = left_of_axes(plot, area.width, area.bottom() - BOTTOM - above);
+    let right = if plot.scale.is_some() { RIGHT_OF_MAP } else { RIGHT };
+    let (left, width) = (area.left + room, area.width - room - right);
+    // The last label may go as far as the edge.
+    let x = axis(&plot.x, (left, left + width));
+    let last = across(&x).last().map_or(0.0, |(place, label)| place + wide(label, SMALL) / 2.0);
+    let width = width - (last - area.right() + 2.0).max(0.0);
+    let top = above + legend(scene, plot, above, (left, width), area);
+    let inside = Area { left, top, width, height: area.bottom() - BOTTOM - top };
     let ends = (inside.bottom(), inside.top);
     // The first name is at the top.
     let up = if plot.y.kind == AxisKind::Names { (ends.1, ends.0) } else { ends };
-    let axis = |range: &Range, places| Axis::new(range.range, places, range.kind, range.logarithmic);
-    let frame = Frame { x: axis(&plot.x, (inside.left, inside.right())), y: axis(&plot.y, up), inside };
-    frame.axes(scene, plot, area.left);
+    let frame =
+        Frame { x: axis(&plot.x, (inside.left, inside.right())), y: axis(&plot.y, up), inside, area_left: area.left };
+    frame.axes(scene, plot, area);
     for (number, layer) in plot.layers.iter().enumerate() {
         frame.layer(scene, number, layer);
     }
@@ -66,12 +79,76 @@ pub fn draw(plot: &Plot, scene: &mut Scene, area: Area) -> Option<Frame> {
     Some(frame)
 }
 
-/// The names of the layers and colours that have one, in as many lines as they need; returns their height.
-fn legend(scene: &mut Scene, plot: &Plot, (left, top): (f64, f64), width: f64) -> f64 {
-    let (size, line, letter) = LEGEND;
+fn axis(range: &Range, places: (f64, f64)) -> Axis {
+    let axis = Axis::new(range.range, places, range.kind, range.logarithmic);
+    range.unit.map_or(axis.clone(), |unit| axis.in_unit(unit))
+}
+
+/// The room for the labels and the names of ticks left of a plot that is so wide; `height`: of the axis, about.
+fn left_of_axes(plot: &Plot, width: f64, height: f64) -> f64 {
+    let longest = |labels: &mut dyn Iterator<Item = &str>| labels.map(|label| wide(label, SMALL)).fold(0.0, f64::max);
+    if plot.y.kind == AxisKind::Names {
+        // Names leave at least half for the plot.
+        return (BESIDE + 4.0 + longest(&mut plot.y.names.iter().map(String::as_str))).min(width / 2.0).max(LEFT);
+    }
+    let ticks = up(&axis(&plot.y, (height, 0.0)), height);
+    let label = if plot.y.label.is_empty() { 2.0 } else { UPRIGHT };
+    let room = label + BESIDE + longest(&mut ticks.iter().map(|(_, label)| label.as_str()));
+    if width < WIDE { room } else { room.max(LEFT) }
+}
+
+/// The ticks of an axis from left to right, as many as have room for their labels; at least two where they have it.
+fn across(axis: &Axis) -> Vec<(f64, String)> {
+    let half = |tick: &(f64, String)| wide(&tick.1, SMALL) / 2.0;
+    let is_close = |a: &(f64, String), b: &(f64, String)| b.0 - a.0 < half(a) + half(b) + APART;
+    let have_room = |ticks: &[(f64, String)]| !ticks.windows(2).any(|pair| is_close(&pair[0], &pair[1]));
+    let mut wanted = (axis.places.1 - axis.places.0) / axis.apart();
+    let mut ticks = axis.ticks(wanted);
+    while !have_room(&ticks) && wanted >= 1.0 {
+        wanted *= 0.8;
+        ticks = axis.ticks(wanted);
+    }
+    let more = [2.0, 3.0, 4.0, 6.0].map(|most| axis.ticks(most));
+    let more = more.into_iter().find(|found| found.len() > 1 && have_room(found));
+    ticks = more.filter(|_| ticks.len() < 2).unwrap_or(ticks);
+    ticks.dedup_by(|next, kept| is_close(kept, next));
+    ticks
+}
+
+/// The ticks of an axis from the bottom up, which has this height.
+fn up(axis: &Axis, height: f64) -> Vec<(f64, String)> {
+    let mut ticks = axis.ticks(height / 38.0);
+    ticks.dedup_by(|next, kept| (kept.0 - next.0).abs() < SMALL + 1.0);
+    ticks
+}
+
+/// The first letter of a picture's texts that the built-in font of PNG and PDF does not have.
+pub fn missing_letter(scene: &Scene) -> Option<char> {
+    let text = |item: &Item| match item {
+        Item::Text { text, .. } => glyphs::missing(text),
+        _ => None,
+    };
+    scene.items.iter().find_map(text)
+}
+
+/// A line of text above all plots of a picture.
+pub fn line_above(scene: &mut Scene, text: &str) {
+    let (text, size) = fitted(text, 11.0, LEAST, scene.width - 16.0);
+    scene.text((8.0, 16.0), Anchor::Start, size, FAINT, text);
+}
+
+/// The names of the layers and colours that have one, in as many lines as they need; returns their height. They begin
+/// above the axes, or where that leaves no room for the longest one, at the edge of the area.
+fn legend(scene: &mut Scene, plot: &Plot, top: f64, (left, width): (f64, f64), area: Area) -> f64 {
+    let (size, line) = LEGEND;
+    let names = plot.colours.iter().map(|(name, _)| *name);
+    let names = names.chain(plot.layers.iter().filter_map(|layer| layer.legend.as_deref()));
+    let longest = names.map(|name| KEY + wide(name, size)).fold(0.0, f64::max);
+    let (left, width) = if longest > width { (area.left + 8.0, area.width - 16.0) } else { (left, width) };
     let (mut x, mut y) = (left, top);
     let mut entry = |text: &str, key: &dyn Fn(&mut Scene, (f64, f64))| {
-        let wide = KEY + letter * text.chars().count() as f64;
+        let (text, size) = fitted(text, size, LEAST, width - KEY);
+        let wide = KEY + wide(&text, size);
         if x > left && x + wide > left + width {
             (x, y) = (left, y + line);
         }
@@ -114,17 +191,17 @@ pub fn key(scene: &mut Scene, layer: &Layer, (x, y): (f64, f64)) {
 }
 
 impl Frame {
-    fn axes(&self, scene: &mut Scene, plot: &Plot, left_of_all: f64) {
-        let Area { left, top, width, height } = self.inside;
+    fn axes(&self, scene: &mut Scene, plot: &Plot, area: Area) {
+        let Area { left, top, height, .. } = self.inside;
         let (right, bottom) = (self.inside.right(), self.inside.bottom());
         let mut grid = String::new();
-        for (place, label) in self.x.ticks(width / 75.0) {
+        for (place, label) in across(&self.x) {
             grid.push_str(&format!("M{place:.1} {top:.1}V{bottom:.1}"));
             scene.tick((place, bottom + 14.0), Anchor::Middle, SMALL, INK, label);
         }
         let ticks = match plot.y.kind {
-            AxisKind::Names => self.names(&plot.y.names, height / 16.0),
-            _ => self.y.ticks(height / 38.0),
+            AxisKind::Names => self.names(&plot.y.names, height / 12.5),
+            _ => up(&self.y, height),
         };
         for (place, label) in ticks {
             if plot.y.kind != AxisKind::Names {
@@ -134,21 +211,26 @@ impl Frame {
         }
         let (stroke, layer) = (Some(Stroke::solid(GRID, 0.8)), Some((usize::MAX, "grid".to_owned())));
         scene.items.push(Item::Path { data: grid, fill: None, stroke, within: None, layer });
-        let named = |label: &str, axis: &Axis| match axis.unit {
-            _ if label.is_empty() => String::new(),
-            "" => label.to_owned(),
-            unit => format!("{label}, {unit}"),
+        // In the middle of the axis, or as near to it as the edges of the area allow.
+        let within = |label: String, middle: f64, (from, to): (f64, f64)| {
+            let (label, size) = fitted(&label, SMALL, LEAST, to - from);
+            let half = wide(&label, size) / 2.0;
+            (label, size, middle.clamp(from + half, (to - half).max(from + half)))
         };
-        let (x, y) = (named(&plot.x.label, &self.x), named(&plot.y.label, &self.y));
-        scene.text(((left + right) / 2.0, bottom + 31.0), Anchor::Middle, SMALL, FAINT, x);
-        scene.upright((left_of_all + 14.0, (top + bottom) / 2.0), SMALL, FAINT, y);
+        let (x, y) = (named(&plot.x, &self.x), named(&plot.y, &self.y));
+        let (x, size, at) = within(x, (left + right) / 2.0, (area.left + 4.0, area.right() - 4.0));
+        scene.text((at, bottom + 31.0), Anchor::Middle, size, FAINT, x);
+        let above = if plot.title.is_empty() { 4.0 } else { TOP - 4.0 };
+        let (y, size, at) = within(y, (top + bottom) / 2.0, (area.top + above, area.bottom() - 4.0));
+        scene.upright((area.left + 14.0, at), size, FAINT, y);
     }
 
-    /// Places with names, at most about so many.
+    /// Places with names, at most about so many, as far as they have room.
     fn names(&self, names: &[String], most: f64) -> Vec<(f64, String)> {
+        let room = self.inside.left - self.area_left - BESIDE;
         let step = (names.len() as f64 / most.max(1.0)).ceil().max(1.0) as usize;
         let each = names.iter().enumerate().step_by(step);
-        each.map(|(row, name)| (self.y.place(row as f64), name.clone())).collect()
+        each.map(|(row, name)| (self.y.place(row as f64), fitted(name, SMALL, SMALL, room).0)).collect()
     }
 
     fn layer(&self, scene: &mut Scene, number: usize, layer: &Layer) {
@@ -237,6 +319,14 @@ impl Frame {
     }
 }
 
+/// The label of an axis with its unit; none without a label.
+fn named(range: &Range, axis: &Axis) -> String {
+    match axis.unit {
+        unit if unit.is_empty() || range.label.is_empty() || range.is_labelled => range.label.clone(),
+        unit => format!("{}, {unit}", range.label),
+    }
+}
+
 fn polyline(places: impl Iterator<Item = (f64, f64)>) -> String {
     let mut data = String::new();
     for (index, (x, y)) in places.filter(|(x, y)| x.is_finite() && y.is_finite()).enumerate() {
@@ -254,6 +344,8 @@ impl Shape {
             Shape::Cross => "m-2.5 -2.5l5 5m-5 0l5 -5",
             Shape::Diamond => "m0 -4l4 4l-4 4l-4 -4z",
             Shape::Circle => "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z",
+            Shape::Square => "m-2.7 -2.7h5.4v5.4h-5.4z",
+            Shape::Plus => "m-3.2 0h6.4m-3.2 -3.2v6.4",
         };
         format!("M{x:.1} {y:.1}{steps}")
     }
@@ -262,9 +354,9 @@ impl Shape {
     pub fn pens(self, colour: Colour) -> (Option<Colour>, Option<Stroke>) {
         match self {
             Shape::Dot => (None, Some(Stroke::solid(colour, 2.0))),
-            Shape::Cross => (None, Some(Stroke::solid(colour, 1.2))),
+            Shape::Cross | Shape::Plus => (None, Some(Stroke::solid(colour, 1.2))),
             Shape::Triangle | Shape::Diamond => (Some(colour), None),
-            Shape::Circle => (Some(PAPER), Some(Stroke::solid(colour, 1.5))),
+            Shape::Circle | Shape::Square => (Some(PAPER), Some(Stroke::solid(colour, 1.5))),
         }
     }
 }
@@ -359,6 +451,37 @@ mod tests {
         };
         assert!(names.iter().all(|name| place(name).unwrap() < frame.inside.top), "no legend over data");
         assert!(frame.inside.height > height / 2.0, "{}", frame.inside.height);
+    }
+
+    #[test]
+    fn no_text_leaves_a_small_picture_and_labels_of_ticks_are_apart() {
+        let (width, height) = (317.48, 226.77);
+        let far = |label: &str, kind| Range { logarithmic: true, ..Range::new(label, (3.0, 2.9e9), kind) };
+        let label = "median of the good repetitions over the runs of each set, and of all of them";
+        for (x, y) in
+            [(AxisKind::Time, AxisKind::Time), (AxisKind::Bytes, AxisKind::Share), (AxisKind::Share, AxisKind::Names)]
+        {
+            let y = match y {
+                AxisKind::Names => Range::of_names("", vec!["MPI_Neighbor_alltoallw_init/4096/128/-".to_owned(); 2]),
+                kind => far(label, kind),
+            };
+            let mut plot = Plot::new(label, far(label, x), y);
+            let mark = Mark::Points { shape: Shape::Plus, points: vec![(5.0, 0.5)], rows: Vec::new() };
+            plot.add("a", Some(label.to_owned()), Ink::of_colour(INK), mark);
+            let mut scene = Scene::new(width, height, String::new());
+            draw(&plot, &mut scene, Area { left: 0.0, top: 0.0, width, height }).unwrap();
+            let mut ticks = Vec::new();
+            for item in &scene.items {
+                let Item::Text { at, anchor, size, text, upright, is_tick, .. } = item else { continue };
+                let (place, most) = if *upright { (height - at.1, height) } else { (at.0, width) };
+                let from = place + crate::draw::glyphs::start(*anchor, wide(text, *size));
+                assert!(from >= 0.0 && from + wide(text, *size) <= most, "{text} at {from}, {size}");
+                if *is_tick && *anchor == Anchor::Middle {
+                    ticks.push((from, from + wide(text, *size)));
+                }
+            }
+            assert!(ticks.len() > 1 && ticks.windows(2).all(|pair| pair[0].1 + APART < pair[1].0 + 1e-6), "{ticks:?}");
+        }
     }
 
     #[test]

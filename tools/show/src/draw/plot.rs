@@ -4,19 +4,21 @@
 use super::axis::AxisKind;
 use super::scene::Colour;
 use crate::output::Attribute;
+use crate::text::Unit;
 
 /// A range of more than this ratio is drawn over its logarithm.
 pub const FAR: f64 = 10.0;
 
-/// Colours of Okabe and Ito's palette, which the colour-blind can distinguish: purple, orange, vermilion, blue.
+/// Colours after Okabe and Ito's palette, which the colour-blind can distinguish: purple, orange, vermilion, blue. Each
+/// of these and the others below prints as a grey of its own.
 pub const PALETTE: [Colour; 4] =
-    [Colour(0xcc, 0x79, 0xa7), Colour(0xe6, 0x9f, 0x00), Colour(0xd5, 0x5e, 0x00), Colour(0x00, 0x72, 0xb2)];
+    [Colour(0x74, 0x1f, 0x64), Colour(0xe6, 0x9f, 0x00), Colour(0xd5, 0x5e, 0x00), Colour(0x00, 0x72, 0xb2)];
 
-/// Further ones of it: green, sky blue, yellow.
-pub const OTHERS: [Colour; 3] = [Colour(0x00, 0x9e, 0x73), Colour(0x56, 0xb4, 0xe9), Colour(0xf0, 0xe4, 0x42)];
+/// Further ones: green, sky blue, yellow.
+pub const OTHERS: [Colour; 3] = [Colour(0x2e, 0xba, 0x92), Colour(0x84, 0xce, 0xf8), Colour(0xf0, 0xe4, 0x42)];
 
 /// The colour of what is no category: all repetitions, the steps of a clock.
-pub const GREY: Colour = Colour(0x44, 0x44, 0x44);
+pub const GREY: Colour = Colour(0x28, 0x28, 0x28);
 
 /// A plot with one title, two axes and layers of marks, the last one on top. Without layers it shows that there is
 /// nothing to show.
@@ -49,6 +51,10 @@ pub struct Range {
     pub logarithmic: bool,
     /// The names of the values 0, 1, ... of [`AxisKind::Names`]; the first is at the upper end.
     pub names: Vec<String>,
+    /// The unit of times; `None`: the one that suits the range.
+    pub unit: Option<Unit>,
+    /// True: the label stands as it is, without a unit.
+    pub is_labelled: bool,
 }
 
 /// Marks of one meaning.
@@ -56,6 +62,8 @@ pub struct Range {
 pub struct Layer {
     /// The meaning of the marks, such as a category.
     pub name: String,
+    /// The set of runs that they are of; empty: there is one.
+    pub set: String,
     /// The text in the legend; `None`: not in the legend.
     pub legend: Option<String>,
     /// The colour, and the letter in its place.
@@ -140,6 +148,10 @@ pub enum Shape {
     Diamond,
     /// An open circle.
     Circle,
+    /// An open square.
+    Square,
+    /// An upright cross.
+    Plus,
 }
 
 /// Coloured cells that fill the axes, and the values behind them.
@@ -170,8 +182,13 @@ impl Plot {
 
     /// Adds a layer; one of no marks is left out.
     pub fn add(&mut self, name: impl Into<String>, legend: Option<String>, ink: Ink, mark: Mark) {
+        self.add_of("", name, legend, ink, mark);
+    }
+
+    /// Adds a layer of a set; one of no marks is left out.
+    pub fn add_of(&mut self, set: &str, name: impl Into<String>, legend: Option<String>, ink: Ink, mark: Mark) {
         if !mark.is_empty() {
-            self.layers.push(Layer { name: name.into(), legend, ink, mark });
+            self.layers.push(Layer { name: name.into(), set: set.to_owned(), legend, ink, mark });
         }
     }
 
@@ -196,7 +213,7 @@ impl Mark {
 impl Range {
     /// An axis with this label, from the least to the greatest value, in places proportional to them.
     pub fn new(label: impl Into<String>, range: (f64, f64), kind: AxisKind) -> Range {
-        Range { label: label.into(), range, kind, logarithmic: false, names: Vec::new() }
+        Range { label: label.into(), range, kind, ..Range::default() }
     }
 
     /// An axis of times (ns) that holds these values with some room, logarithmic where they span more than `far`.
@@ -214,9 +231,29 @@ impl Range {
     }
 }
 
+impl Colour {
+    /// How light it is in grey, 0 to 255 (ITU-R BT.601).
+    pub fn luminance(self) -> f64 {
+        0.299 * f64::from(self.0) + 0.587 * f64::from(self.1) + 0.114 * f64::from(self.2)
+    }
+}
+
 impl Ink {
     /// An ink that no terminal has to show.
     pub const fn of_colour(colour: Colour) -> Ink {
         Ink { colour, letter: '*', attribute: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_colour_is_a_grey_of_its_own() {
+        let mut greys: Vec<f64> =
+            PALETTE.into_iter().chain(OTHERS).chain([GREY]).map(|colour| colour.luminance()).collect();
+        greys.sort_unstable_by(f64::total_cmp);
+        assert!(greys.windows(2).all(|pair| pair[1] - pair[0] > 20.0), "{greys:?}");
     }
 }

@@ -9,16 +9,19 @@ use zeno::{Cap, Fill, Mask, Placement, Stroke as Pen, Style, Transform, Vector};
 use super::glyphs;
 use super::scene::{Anchor, Area, Colour, Item, PAPER, Scene, Stroke, runs};
 
-/// Pixels for each unit of the picture: 192 dots an inch, enough for print at the size on the screen.
-const SCALE: f64 = 2.0;
+/// Pixels of an inch, as print wants them, and of a metre, as the file states them.
+const DOTS: f64 = 300.0;
+const PER_METRE: u32 = 11_811;
+/// Pixels for each unit of the picture, of which 96 are an inch.
+const SCALE: f64 = DOTS / 96.0;
 
-/// Writes a scene as PNG, two pixels for one of the scene's in each direction.
+/// Writes a scene as PNG of 300 dots an inch, which the file states.
 ///
 /// # Errors
 /// There is no font, or the output cannot be written.
 pub fn write(scene: &Scene, output: &mut dyn Write) -> Result<()> {
     let face = glyphs::font()?;
-    let mut paper = Paper::new((scene.width * SCALE) as usize, (scene.height * SCALE) as usize);
+    let mut paper = Paper::new((scene.width * SCALE).round() as usize, (scene.height * SCALE).round() as usize);
     for item in &scene.items {
         match item {
             Item::Path { data, fill, stroke, within, .. } => paper.path(data, *fill, *stroke, *within),
@@ -30,7 +33,7 @@ pub fn write(scene: &Scene, output: &mut dyn Write) -> Result<()> {
             }
         }
     }
-    output.write_all(&file(paper.width, paper.height, &paper.pixels)?)?;
+    output.write_all(&file(paper.width, paper.height, &paper.pixels, Some(PER_METRE))?)?;
     Ok(())
 }
 
@@ -38,15 +41,17 @@ pub fn write(scene: &Scene, output: &mut dyn Write) -> Result<()> {
 pub fn encoded(width: usize, pixels: &[Colour]) -> Vec<u8> {
     let bytes: Vec<u8> = pixels.iter().flat_map(|colour| [colour.0, colour.1, colour.2]).collect();
     // Memory takes all that is written, and the number of bytes is right.
-    file(width, pixels.len() / width.max(1), &bytes).unwrap_or_default()
+    file(width, pixels.len() / width.max(1), &bytes, None).unwrap_or_default()
 }
 
-fn file(width: usize, height: usize, pixels: &[u8]) -> Result<Vec<u8>> {
+fn file(width: usize, height: usize, pixels: &[u8], per_metre: Option<u32>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_compression(png::Compression::High);
+    let size = |dots| png::PixelDimensions { xppu: dots, yppu: dots, unit: png::Unit::Meter };
+    encoder.set_pixel_dims(per_metre.map(size));
     let mut writer = encoder.write_header()?;
     writer.write_image_data(pixels)?;
     writer.finish()?;
@@ -156,14 +161,14 @@ mod tests {
         let area = Area { left: 30.0, top: 2.0, width: 4.0, height: 2.0 };
         scene.items.push(Item::Image { area, width: 2, pixels: vec![INK, Colour(0, 9, 0), INK, INK], layer: 0 });
         let (width, height, pixels) = pixels(&scene);
-        assert_eq!((width, height), (80, 40));
-        let at = |x: usize, y: usize| &pixels[3 * (y * 80 + x)..3 * (y * 80 + x) + 3];
+        assert_eq!((width, height), (125, 63));
+        let at = |x: usize, y: usize| &pixels[3 * (y * 125 + x)..3 * (y * 125 + x) + 3];
         assert_eq!(
-            (at(3, 6), at(4, 6), at(13, 13), at(14, 13)),
+            (at(5, 12), at(7, 12), at(20, 12), at(23, 23)),
             (&[255; 3][..], &[200, 0, 0][..], &[200, 0, 0][..], &[255; 3][..])
         );
-        assert_eq!((at(63, 4), at(64, 5), at(64, 6)), (&[26; 3][..], &[0, 9, 0][..], &[26; 3][..]));
-        let dark = (40..60).flat_map(|x| (10..38).map(move |y| (x, y))).filter(|&(x, y)| at(x, y)[0] < 100).count();
+        assert_eq!((at(96, 7), at(102, 7), at(102, 10)), (&[26; 3][..], &[0, 9, 0][..], &[26; 3][..]));
+        let dark = (62..94).flat_map(|x| (16..60).map(move |y| (x, y))).filter(|&(x, y)| at(x, y)[0] < 100).count();
         assert!(dark > 60, "{dark}");
     }
 }

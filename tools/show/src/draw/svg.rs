@@ -6,16 +6,21 @@ use super::picture::SMALL;
 use super::png;
 use super::scene::{Anchor, Area, Colour, INK, Item, Scene, Stroke};
 
+/// A length in pixels, of which 96 are an inch, to a hundredth.
+fn length(pixels: f64) -> String {
+    format!("{}", (pixels * 100.0).round() / 100.0)
+}
+
 /// The text of the file. Fonts are named, not embedded: the first that a reader has is taken. `prefix` distinguishes
 /// the names in it from those of other pictures in the same document.
 ///
 /// Marks are in a group that is clipped to the axes. Each carries the number of its layer as `data-layer`, and the name
 /// as its class.
 pub fn text(scene: &Scene, prefix: &str) -> String {
-    let (width, height) = (scene.width, scene.height);
+    let (width, height) = (length(scene.width), length(scene.height));
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"DejaVu Sans, Verdana, sans-serif\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" font-family=\"DejaVu Sans, Verdana, sans-serif\" \
          font-size=\"{SMALL}\" fill=\"{}\">\n<title>{}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
         hex(INK),
         escaped(&scene.title)
