@@ -1,4 +1,5 @@
-//! The statistics of run times: categories of repetitions, descriptions of a series, comparisons of two sets of runs.
+//! The statistics of run times: categories of repetitions, descriptions of a series, comparisons of two sets of runs,
+//! models of times by message size.
 //!
 //! What comes in are numbers: run times in nanoseconds in the order in which they were measured, or one average for
 //! each run. What goes out are numbers and verdicts on them: categories, quantiles with intervals, modes, periods,
@@ -25,6 +26,7 @@ pub mod categories;
 pub mod comparison;
 mod description;
 pub mod estimators;
+pub mod models;
 
 pub use base::{names, parallel};
 pub use description::{
