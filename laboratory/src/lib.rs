@@ -9,6 +9,7 @@
 
 pub mod algorithms;
 pub mod barrier_bounds;
+pub mod by_size;
 mod commands;
 pub mod counted;
 pub mod enough;

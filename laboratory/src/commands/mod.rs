@@ -3,6 +3,7 @@
 mod algorithms;
 mod enough;
 mod metrics;
+mod models;
 mod schemes;
 mod synchronisation_check;
 mod work;
@@ -29,6 +30,7 @@ enum Command {
     Enough(enough::Arguments),
     Work(work::Arguments),
     Algorithms(algorithms::Arguments),
+    Models(models::Arguments),
 }
 
 impl Benchmark for Arguments {
@@ -40,6 +42,7 @@ impl Benchmark for Arguments {
             Command::Enough(arguments) => enough::run(arguments, output),
             Command::Work(arguments) => work::run(arguments, output),
             Command::Algorithms(arguments) => algorithms::run(arguments, output),
+            Command::Models(arguments) => models::run(arguments, output),
         }
     }
 }

@@ -72,11 +72,12 @@ impl<'m> Events<'m> {
         found
     }
 
-    /// The event that receives a message, with the one behind it on its thread, and the thread.
-    pub(super) fn receive(&self, message: u32) -> Option<(&ThreadEvents, Event, Option<Event>)> {
+    /// The thread that receives a message, the event, and those before and behind it there.
+    pub(super) fn receive(&self, message: u32) -> Option<(&ThreadEvents, Event, [Option<Event>; 2])> {
         let Place { thread, index } = self.receives[message as usize]?;
         let thread = &self.threads[thread];
-        Some((thread, thread.events[index], thread.events.get(index + 1).copied()))
+        let before = index.checked_sub(1).map(|before| thread.events[before]);
+        Some((thread, thread.events[index], [before, thread.events.get(index + 1).copied()]))
     }
 
     /// The event that sends a message, with its thread.

@@ -14,7 +14,7 @@ mod times;
 use std::collections::BTreeMap;
 
 use mpitrace_format::metadata;
-use mpitrace_statistics::models::{Hockney, OneSize, centre, hockney};
+use mpitrace_statistics::models::{OneSize, Piece, centre, pieces};
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::reader::Trace;
 
@@ -64,8 +64,8 @@ pub struct MessageModels {
     pub pairs: usize,
     /// The sizes, ascending.
     pub sizes: Vec<OneSize>,
-    /// The line through them; `None`: there are too few.
-    pub line: Option<Hockney>,
+    /// The lines through them, one or several, by size; none: there are too few.
+    pub pieces: Vec<Piece>,
     /// L, o_s, o_r, g and G.
     pub parameters: Vec<Parameter>,
 }
@@ -73,8 +73,9 @@ pub struct MessageModels {
 /// A size with fewer times does not count.
 pub const FEWEST_TIMES: usize = 5;
 
-/// The models of the messages of a trace whose clocks are synchronised, for each way that messages took.
-pub fn of_messages(trace: &Trace, clock: &Clock, messages: &Messages) -> Vec<MessageModels> {
+/// The models of the messages of a trace whose clocks are synchronised, for each way that messages took. `off`: a line
+/// that is further off than this share may be several ([`pieces`]).
+pub fn of_messages(trace: &Trace, clock: &Clock, messages: &Messages, off: f64) -> Vec<MessageModels> {
     if !clock.is_synchronised() {
         return Vec::new();
     }
@@ -91,10 +92,10 @@ pub fn of_messages(trace: &Trace, clock: &Clock, messages: &Messages) -> Vec<Mes
         if sizes.is_empty() {
             return None;
         }
-        let line = hockney(&sizes);
+        let pieces = pieces(&sizes, off);
         let overheads = Overheads::new(trace, &events, &times.by_size, wanted);
-        let parameters = parameters::all(&sizes, line.as_ref(), &overheads);
-        Some(MessageModels { way, is_of_round_trips, pairs: times.pairs.len(), sizes, line, parameters })
+        let parameters = parameters::all(&sizes, pieces.last(), &overheads);
+        Some(MessageModels { way, is_of_round_trips, pairs: times.pairs.len(), sizes, pieces, parameters })
     };
     Way::ALL.into_iter().filter_map(of_way).collect()
 }

@@ -1,6 +1,6 @@
 //! L, o_s, o_r, g and G, or the reason why they are not known.
 
-use mpitrace_statistics::models::{Estimate, Hockney, Latency, OneSize, centre, latency};
+use mpitrace_statistics::models::{Estimate, Latency, OneSize, Piece, centre, latency};
 
 use super::overheads::Overheads;
 use super::{BySize, FEWEST_TIMES};
@@ -49,15 +49,16 @@ const NO_LINE: &str = "fewer than three sizes";
 const NO_OVERHEAD: &str = "needs o_s, o_r and G";
 const COVERED: &str = "the overheads take as long as the message: they overlap";
 
-pub(super) fn all(sizes: &[OneSize], line: Option<&Hockney>, overheads: &Overheads) -> Vec<Parameter> {
+/// `last`: the line of the largest sizes, whose slope is G.
+pub(super) fn all(sizes: &[OneSize], last: Option<&Piece>, overheads: &Overheads) -> Vec<Parameter> {
     let send = of_least(Name::SendOverhead, &overheads.send, FEWEST_TIMES, NO_SEND);
     let receive = of_least(Name::ReceiveOverhead, &overheads.receive, FEWEST_TIMES, NO_RECEIVE);
     let gap = of_least(Name::Gap, &overheads.gap, FEWEST_BURSTS, NO_BURST);
     let per_byte = Parameter {
         name: Name::GapPerByte,
-        value: line.map(|line| line.beta_ns_per_byte).ok_or(NO_LINE),
+        value: last.map(|piece| piece.line.beta_ns_per_byte).ok_or(NO_LINE),
         bytes: None,
-        times: sizes.iter().map(|size| size.times).sum(),
+        times: last.map_or(0, |piece| sizes[piece.sizes.clone()].iter().map(|size| size.times).sum()),
     };
     let latency = of_rest(sizes, &send, &receive, &per_byte);
     vec![latency, send, receive, gap, per_byte]

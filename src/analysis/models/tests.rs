@@ -81,7 +81,7 @@ impl World {
 
     fn models(&self) -> Vec<MessageModels> {
         let (trace, clock, operations) = opened(&self.ranks);
-        of_messages(&trace, &clock, &Messages::new(&trace, &clock, &operations))
+        of_messages(&trace, &clock, &Messages::new(&trace, &clock, &operations), 0.1)
     }
 }
 
@@ -103,7 +103,7 @@ fn round_trips_late_receives_and_bursts_tell_all_parameters() {
     let found = &found[0];
     assert_eq!((found.way, found.is_of_round_trips, found.pairs), (Way::OneNode, true, 1));
     assert_eq!(found.sizes.iter().map(|size| size.bytes).collect::<Vec<_>>(), SIZES);
-    let line = found.line.as_ref().unwrap();
+    let line = &found.pieces[0].line;
     // 1000 ns and, in the median, 2 ns further.
     assert!((line.alpha_ns.value - 1002.0).abs() < 1.0, "{line:?}");
     assert!((line.beta_ns_per_byte.value - 0.25).abs() < 1e-4, "{line:?}");
@@ -128,7 +128,7 @@ fn what_messages_do_not_tell_has_a_reason() {
     let mut world = World::new(&["n1", "n1"]);
     SIZES[3..].iter().for_each(|&bytes| world.ping_pong([0, 1], bytes, 20, 0));
     let found = &world.models()[0];
-    assert!(found.line.is_none());
+    assert!(found.pieces.is_empty());
     assert!(value(found, Name::GapPerByte).unwrap_err().contains("three sizes"));
     assert!(value(found, Name::Latency).unwrap_err().contains("1 KiB"));
 }
@@ -144,19 +144,21 @@ fn pairs_on_one_node_and_on_two_are_apart() {
     let found = world.models();
     let ways: Vec<_> = found.iter().map(|models| (models.way, models.pairs)).collect();
     assert_eq!(ways, [(Way::OneNode, 1), (Way::TwoNodes, 2)]);
-    let alpha = |index: usize| found[index].line.as_ref().unwrap().alpha_ns.value;
+    let alpha = |index: usize| found[index].pieces[0].line.alpha_ns.value;
     assert!((alpha(0) - 1002.0).abs() < 1.0 && (alpha(1) - 6002.0).abs() < 1.0, "{} {}", alpha(0), alpha(1));
 }
 
 #[test]
-fn another_protocol_from_a_size_on_is_seen_in_the_residuals() {
+fn another_protocol_from_a_size_on_is_another_line() {
     let mut world = World::new(&["n1", "n1"]);
     for bytes in [8, 64, 512, 4096, 8192, 16_384, 65_536] {
         world.ping_pong([0, 1], bytes, 20, if bytes >= 8192 { 6000 } else { 0 });
     }
     let found = &world.models()[0];
-    let off = found.line.as_ref().unwrap().off(&found.sizes, 0.1);
-    assert!(off.iter().any(|off| off.from_bytes == 8192 && off.residual > 0.3), "{off:?}");
+    let pieces: Vec<_> = found.pieces.iter().map(|piece| (piece.sizes.clone(), piece.line.alpha_ns.value)).collect();
+    let [(small, low), (large, high)] = &pieces[..] else { panic!("{pieces:?}") };
+    assert_eq!((small.clone(), large.clone()), (0..4, 4..7));
+    assert!((low - 1002.0).abs() < 1.0 && (high - 7002.0).abs() < 1.0, "{low} {high}");
 }
 
 /// Messages one way: the receiver is there before, and no other message is on its way.
@@ -173,7 +175,7 @@ fn messages_without_answers_are_timed_by_the_clocks() {
     }
     let found = &world.models()[0];
     assert!(!found.is_of_round_trips && found.sizes.iter().all(|size| size.times == 20), "{:?}", found.sizes);
-    let line = found.line.as_ref().unwrap();
+    let line = &found.pieces[0].line;
     assert!((line.alpha_ns.value - 1002.0).abs() < 1.0, "{line:?}");
 }
 
@@ -204,4 +206,20 @@ fn the_own_time_of_the_other_rank_does_not_count() {
     let trips = round_trips(&Messages::new(&trace, &clock, &operations));
     let [trip] = &trips[..] else { panic!("{trips:?}") };
     assert_eq!((trip.ns, trip.turnaround_ns, trip.message_ns(), trip.both_waited), (2000.0, 100.0, 950.0, true));
+}
+
+/// Sends that wait for their receivers: each returns when the answer is on its way. A rank that computes before its
+/// receive does not wait.
+#[test]
+fn a_rank_that_comes_late_from_its_send_waits_and_one_that_computes_does_not() {
+    for (own_ns, waited) in [(20, true), (900, false)] {
+        let mut ranks: Vec<SyntheticRank> = (0..2).map(|rank| SyntheticRank::new(rank, 2)).collect();
+        ranks[0].message("MPI_Send", entry(SEND, 1, 0), None, 8, [1000, 2200]);
+        ranks[0].message("MPI_Recv", entry(RECEIVE, 1, 0), None, 0, [2200 + own_ns, 3300]);
+        ranks[1].message("MPI_Recv", entry(RECEIVE, 0, 0), None, 0, [800, 2000]);
+        ranks[1].message("MPI_Send", entry(SEND, 0, 0), None, 8, [2100, 3400]);
+        let (trace, clock, operations) = opened(&ranks);
+        let trips = round_trips(&Messages::new(&trace, &clock, &operations));
+        assert_eq!(trips.iter().map(|trip| trip.both_waited).collect::<Vec<_>>(), [waited], "{own_ns} ns");
+    }
 }

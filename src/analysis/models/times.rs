@@ -4,6 +4,10 @@ use std::collections::BTreeSet;
 
 use super::BySize;
 use super::events::{Event, Events};
+use crate::messages::MessageCall;
+
+/// A rank that comes to its receive this share of the round trip after the message was sent waits for it still.
+const SOON: f64 = 0.1;
 
 /// A message and the answer to it, of as many bytes, between two ranks that did nothing else with messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +22,8 @@ pub struct RoundTrip {
     pub ns: f64,
     /// From the exit of the receive to the entry of the send on the other rank, on its own clock, ns.
     pub turnaround_ns: f64,
-    /// True: either rank was in the call that received before the message was sent, by global time.
+    /// True: either rank was in the call that received when the message was sent, by global time, or came to it as soon
+    /// as its call before was over.
     pub both_waited: bool,
 }
 
@@ -47,7 +52,7 @@ fn round_trip(events: &Events<'_>, part: usize, sent: Event, came: Event) -> Opt
     if !sent.is_send || came.is_send || !came.is_alone {
         return None;
     }
-    let (other, received, answered) = events.receive(sent.message)?;
+    let (other, received, [before, answered]) = events.receive(sent.message)?;
     let answered = answered.filter(|answered| answered.is_send && answered.message == came.message)?;
     let bytes = events.bytes(sent.message);
     if other.part == part || !received.is_alone || events.bytes(came.message) != bytes {
@@ -55,13 +60,19 @@ fn round_trip(events: &Events<'_>, part: usize, sent: Event, came: Event) -> Opt
     }
     let [send, end] = [sent, came].map(|event| events.call(part, event));
     let [receive, answer] = [received, answered].map(|event| events.call(other.part, event));
+    let before = before.map(|before| events.call(other.part, before));
+    let ns = end.exit_ns - send.enter_ns;
+    // A send that waits for its receiver may return when the answer is already on its way.
+    let own_ns = |before: Option<&MessageCall>, receive: &MessageCall, sent: &MessageCall| {
+        receive.enter_ns - before.map_or(f64::NEG_INFINITY, |before| before.exit_ns).max(sent.enter_ns)
+    };
     Some(RoundTrip {
         parts: [part, other.part],
         bytes,
         at_ns: send.enter_ns,
-        ns: end.exit_ns - send.enter_ns,
+        ns,
         turnaround_ns: answer.enter_ns - receive.exit_ns,
-        both_waited: receive.enter_ns <= send.enter_ns && end.enter_ns <= answer.enter_ns,
+        both_waited: own_ns(before, receive, send).max(own_ns(Some(send), end, answer)) <= SOON * ns,
     })
 }
 

@@ -32,7 +32,8 @@ fn two_sided() -> f64 {
 }
 
 /// The median of times in ns, in the order in which they were measured, with its interval, which allows for times that
-/// depend on each other ([`Intervals::quantile`]). `None` for no finite time.
+/// depend on each other ([`Intervals::quantile`]) and reaches half a step of the clock on either side at least. `None` for
+/// no finite time.
 ///
 /// ```
 /// use mpitrace_statistics::models::centre;
@@ -47,5 +48,8 @@ pub fn centre(times_ns: &[f64]) -> Option<Estimate> {
     let finite: Vec<f64> = times_ns.iter().copied().filter(|time| time.is_finite()).collect();
     let sample = Sample::new(&finite);
     let interval = Intervals::new(&finite, sample.sorted(), CONFIDENCE).quantile(0.5);
-    Some(Estimate { value: sample.median()?, interval: interval.map(|interval| [interval.lower, interval.upper]) })
+    let value = sample.median()?;
+    let half = sample.step().map_or(0.0, |step| step / 2.0);
+    let ends = interval.map(|interval| [interval.lower.min(value - half), interval.upper.max(value + half)]);
+    Some(Estimate { value, interval: ends })
 }
