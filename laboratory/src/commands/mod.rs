@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod enough;
+mod guidelines;
 mod metrics;
 mod models;
 mod schemes;
@@ -31,6 +32,7 @@ enum Command {
     Work(work::Arguments),
     Algorithms(algorithms::Arguments),
     Models(models::Arguments),
+    Guidelines(guidelines::Arguments),
 }
 
 impl Benchmark for Arguments {
@@ -43,6 +45,7 @@ impl Benchmark for Arguments {
             Command::Work(arguments) => work::run(arguments, output),
             Command::Algorithms(arguments) => algorithms::run(arguments, output),
             Command::Models(arguments) => models::run(arguments, output),
+            Command::Guidelines(arguments) => guidelines::run(arguments, output),
         }
     }
 }

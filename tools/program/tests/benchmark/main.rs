@@ -1,7 +1,9 @@
 //! `mpitrace benchmark` run over small traces of programs that never ran: of the second tier.
 
 mod enough;
+mod guidelines;
 mod metrics;
+mod models;
 mod schemes;
 #[path = "../companion/support.rs"]
 mod support;
