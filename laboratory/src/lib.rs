@@ -9,14 +9,13 @@
 //! read and shown by the library of the companion; `commands` has a file for each command.
 
 pub mod algorithms;
-pub mod barrier_bounds;
-pub mod by_size;
 mod commands;
-pub mod counted;
-pub mod enough;
-pub mod guidelines;
-pub mod schemes;
-pub mod stopping;
+mod formulas;
+mod repetitions;
+mod sizes;
 pub mod synchronisation_check;
 
 pub use commands::Arguments;
+pub use formulas::{barrier_bounds, counted, schemes};
+pub use repetitions::{enough, stopping};
+pub use sizes::{by_size, guidelines};
