@@ -5,6 +5,7 @@ mod enough;
 mod guidelines;
 mod metrics;
 mod models;
+mod round_trips;
 mod schemes;
 mod synchronisation_check;
 mod work;
@@ -33,6 +34,7 @@ enum Command {
     Algorithms(algorithms::Arguments),
     Models(models::Arguments),
     Guidelines(guidelines::Arguments),
+    RoundTrips(round_trips::Arguments),
 }
 
 impl Benchmark for Arguments {
@@ -46,6 +48,7 @@ impl Benchmark for Arguments {
             Command::Algorithms(arguments) => algorithms::run(arguments, output),
             Command::Models(arguments) => models::run(arguments, output),
             Command::Guidelines(arguments) => guidelines::run(arguments, output),
+            Command::RoundTrips(arguments) => round_trips::run(arguments, output),
         }
     }
 }

@@ -122,3 +122,29 @@ fn too_few_sizes_have_no_line_but_a_reason() {
     let nothing = mpitrace(&["benchmark", "models", &folder.trace(&world())]);
     assert_eq!((nothing.code, nothing.stdout.as_str()), (2, ""));
 }
+
+#[test]
+fn round_trips_of_a_pair_are_a_distribution_and_each_is_a_line_of_csv() {
+    let folder = Folder::new();
+    let mut ranks = world();
+    ping_pongs(&mut ranks);
+    let trace = folder.trace(&ranks);
+    let of = |more: &[&str]| mpitrace(&[&["benchmark", "round-trips", &trace], more].concat());
+    let rows = of(&["--json", "--pair", "0,1"]).json();
+    let sizes: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["bytes"].as_u64().unwrap()).collect();
+    assert_eq!(sizes, [8, 1024, 65_536, 1 << 20]);
+    // Twice 1002 ns and the 200 ns before the answer; the 30 of each size that rank 0 began.
+    let small = &rows[0];
+    assert_eq!((&small["round_trips"], &small["turnaround_ns"]), (&json!(30), &json!(200.0)));
+    for name in ["min_ns", "p5_ns", "median_ns", "p99_ns", "max_ns"] {
+        assert!((small[name].as_f64().unwrap() - 2204.0).abs() < 0.01, "{name}: {small}");
+    }
+    let csv = of(&["--csv", "--bytes", "8"]).stdout;
+    assert!(csv.starts_with("rank,partner,bytes,at_ns,round_trip_ns,turnaround_ns,both_waited\n0,1,8,"), "{csv}");
+    // The answer of a message is one that its own answer follows, but for the last.
+    assert_eq!((csv.matches("\n0,1,8,").count(), csv.matches("\n1,0,8,").count()), (30, 29));
+    assert!(of(&["--pair", "1,0"]).stdout.contains("round trips"));
+    let none = of(&["--bytes", "9"]);
+    assert_eq!((none.code, none.stdout.as_str()), (2, ""));
+    assert!(none.stderr.contains("no such round trips"), "{}", none.stderr);
+}
