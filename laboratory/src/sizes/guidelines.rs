@@ -149,15 +149,18 @@ fn pattern(
     Some(Found { kind: Kind::Pattern, left: left.clone(), bytes, right: functions, times })
 }
 
+/// A size and its times.
+type OneSize<'t> = (&'t u64, &'t Vec<f64>);
+
 /// Each size against the next larger one.
 fn monotony(alike: &Alike, sizes: &GoodTimes) -> Vec<Found> {
     let next = sizes.iter().skip(1);
-    let pair = |((&bytes, times), (&larger, others)): ((&u64, &Vec<f64>), (&u64, &Vec<f64>))| Found {
+    let pair = |(one, next): (OneSize<'_>, OneSize<'_>)| Found {
         kind: Kind::Monotony,
         left: alike.clone(),
-        bytes,
-        right: vec![(alike.function.clone(), larger, 1)],
-        times: [times.clone(), others.clone()],
+        bytes: *one.0,
+        right: vec![(alike.function.clone(), *next.0, 1)],
+        times: [one.1.clone(), next.1.clone()],
     };
     sizes.iter().zip(next).map(pair).collect()
 }
@@ -194,8 +197,11 @@ mod tests {
         }
     }
 
-    fn patterns(operations: Vec<(Alike, &[(u64, &[f64])])>) -> Vec<Found> {
-        let times = |sizes: &[(u64, &[f64])]| sizes.iter().map(|&(bytes, ns)| (bytes, ns.to_vec())).collect();
+    /// Sizes and their times.
+    type Sizes<'t> = &'t [(u64, &'t [f64])];
+
+    fn patterns(operations: Vec<(Alike, Sizes<'_>)>) -> Vec<Found> {
+        let times = |sizes: Sizes<'_>| sizes.iter().map(|&(bytes, ns)| (bytes, ns.to_vec())).collect();
         let operations = operations.into_iter().map(|(alike, sizes)| (alike, times(sizes))).collect();
         found(&operations, |_| vec![0, 1, 2, 3])
     }
