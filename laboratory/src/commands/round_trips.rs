@@ -45,7 +45,7 @@ fn pair(text: &str) -> Result<[u32; 2], String> {
     ranks.ok_or_else(|| "expected two ranks separated by a comma".to_owned())
 }
 
-/// Those of one pair and size; ns.
+/// The round trips of one pair and size; ns.
 #[derive(Debug, Serialize)]
 struct Distribution {
     /// The rank that began.

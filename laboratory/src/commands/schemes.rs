@@ -217,12 +217,10 @@ fn leave_out_uncounted(source: &Source, number: usize, scheme: SchemeName, selec
         return;
     };
     let observed = Observed::new(trace, operations, clock, number);
+    let is_barrier = operations.operations[number].key.is_blocking_barrier();
     let rows = match scheme {
-        SchemeName::Osu => {
-            let is_barrier = operations.operations[number].key.is_blocking_barrier();
-            counted::by_osu(&observed, &command(trace), is_barrier)
-        }
-        _ => counted::last_loop(&observed)..observed.repetition.len(),
+        SchemeName::Osu => counted::by_osu(&observed, &command(trace), is_barrier),
+        _ => counted::by_imb(&observed, &command(trace), is_barrier),
     };
     let counted = &observed.repetition[rows];
     for (kept, repetition) in selection.kept.iter_mut().zip(&*selection.repetition) {

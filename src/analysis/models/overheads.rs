@@ -27,7 +27,7 @@ pub(super) struct Overheads {
 }
 
 impl Overheads {
-    /// Those of messages between parts that are wanted. `times`: how long messages took, by size.
+    /// The overheads of messages between parts that are wanted. `times`: how long messages took, by size.
     pub(super) fn new(
         trace: &Trace,
         events: &Events<'_>,

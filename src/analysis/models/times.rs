@@ -92,7 +92,7 @@ impl Times {
         self.pairs.insert([one.min(other), one.max(other)]);
     }
 
-    /// Those of the halves of round trips whose ranks waited for each other.
+    /// Halves of the round trips whose ranks waited for each other.
     pub(super) fn of_round_trips<'r>(trips: impl Iterator<Item = &'r RoundTrip>) -> Times {
         let mut times = Times::default();
         for trip in trips.filter(|trip| trip.both_waited && trip.message_ns() > 0.0) {
@@ -101,7 +101,7 @@ impl Times {
         times
     }
 
-    /// Those of single messages by global time, between parts that are wanted: the receiver waited for the message, and
+    /// Times of single messages by global time, between parts that are wanted: the receiver waited for the message, and
     /// the sender started no other one before it had come.
     pub(super) fn of_messages(events: &Events<'_>, wanted: impl Fn([usize; 2]) -> bool) -> Times {
         let mut found: Vec<(f64, [usize; 2], u64, f64)> = Vec::new();
