@@ -32,7 +32,7 @@ pub use base::{names, parallel};
 pub use description::{
     Above, BINS, Bin, BoxPlot, CONFIDENCE, Course, DEFAULT_WINDOW, Description, EvenWindow, IntervalNs, LjungBox,
     Metrics, Mode, OutlierPeriod, Outliers, Period, Quantile, Sample, Series, Summary, Wanted, are_dependent, density,
-    dependence_lasts, differences, ljung_box, modes, period, tukey_fences,
+    dependence_lasts, differences, ljung_box, modes, period, sample_means, tukey_fences,
 };
 pub use estimators::distributions::normal_quantile;
 pub use estimators::{

@@ -3,6 +3,7 @@
 mod algorithms;
 mod enough;
 mod guidelines;
+mod means;
 mod metrics;
 mod models;
 mod round_trips;
@@ -35,6 +36,7 @@ enum Command {
     Models(models::Arguments),
     Guidelines(guidelines::Arguments),
     RoundTrips(round_trips::Arguments),
+    Means(means::Arguments),
 }
 
 impl Benchmark for Arguments {
@@ -49,6 +51,7 @@ impl Benchmark for Arguments {
             Command::Models(arguments) => models::run(arguments, output),
             Command::Guidelines(arguments) => guidelines::run(arguments, output),
             Command::RoundTrips(arguments) => round_trips::run(arguments, output),
+            Command::Means(arguments) => means::run(arguments, output),
         }
     }
 }

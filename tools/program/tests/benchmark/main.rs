@@ -2,6 +2,7 @@
 
 mod enough;
 mod guidelines;
+mod means;
 mod metrics;
 mod models;
 mod schemes;
