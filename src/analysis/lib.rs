@@ -15,6 +15,7 @@ pub mod efficiency;
 mod invented_tests;
 pub mod jobs;
 pub mod messages;
+pub mod models;
 mod reasons;
 pub mod replay;
 pub mod run;

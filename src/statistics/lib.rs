@@ -1,4 +1,5 @@
-//! The statistics of run times: categories of repetitions, descriptions of a series, comparisons of two sets of runs.
+//! The statistics of run times: categories of repetitions, descriptions of a series, comparisons of two sets of runs,
+//! models of times by message size.
 //!
 //! What comes in are numbers: run times in nanoseconds in the order in which they were measured, or one average for
 //! each run. What goes out are numbers and verdicts on them: categories, quantiles with intervals, modes, periods,
@@ -25,12 +26,13 @@ pub mod categories;
 pub mod comparison;
 mod description;
 pub mod estimators;
+pub mod models;
 
 pub use base::{names, parallel};
 pub use description::{
     Above, BINS, Bin, BoxPlot, CONFIDENCE, Course, DEFAULT_WINDOW, Description, EvenWindow, IntervalNs, LjungBox,
     Metrics, Mode, OutlierPeriod, Outliers, Period, Quantile, Sample, Series, Summary, Wanted, are_dependent, density,
-    dependence_lasts, differences, ljung_box, modes, period, tukey_fences,
+    dependence_lasts, differences, ljung_box, modes, period, sample_means, tukey_fences,
 };
 pub use estimators::distributions::normal_quantile;
 pub use estimators::{

@@ -1,4 +1,7 @@
-//! The Intel MPI Benchmarks, unmodified, as they come with Intel's wheel: what they say of themselves is in the trace.
+//! The Intel MPI Benchmarks, unmodified, as they come with Intel's wheel: what they say of themselves is in the trace. And
+//! a program of which models and guidelines can be had.
+
+use serde_json::Value;
 
 use crate::support::companion::{self, mpitrace};
 use crate::support::trace::Info;
@@ -8,9 +11,12 @@ use crate::support::{Case, On, Outcome, TARGET, Test, Trace};
 const IMB: &str = "mpi/impi/bin/IMB-MPI1";
 
 /// Built against Intel's library, which has MPICH's ABI, and so runs on MPICH 5 too.
-pub const TESTS: &[Test] = &[Test::new("imb_agrees_in_repetitions_and_takes_its_time_around_ours", imb)
-    .on(On::Only(&["impi", "mpich5"]))
-    .needs(IMB)];
+pub const TESTS: &[Test] = &[
+    Test::new("imb_agrees_in_repetitions_and_takes_its_time_around_ours", imb)
+        .on(On::Only(&["impi", "mpich5"]))
+        .needs(IMB),
+    Test::new("models_go_through_what_messages_and_operations_took", models),
+];
 
 /// A line of IMB's table.
 struct Line {
@@ -73,4 +79,82 @@ fn assert_agrees(trace: &Trace, info: &Info, line: &Line) {
     assert!((counted["mean_ns"].as_f64().unwrap() / 1e3 - mean_us).abs() < 1e-6 * mean_us, "{mean_us}: {counted}");
     // IMB prints two decimals.
     assert!(mean_us > 0.0 && mean_us <= average_us + 0.01, "{bytes} bytes: {average_us} us by IMB, {mean_us:.3} by us");
+}
+
+/// The times of the ping-pongs of this size, ns: halves of round trips, from the calls as they are dumped.
+fn halves(rows: &[Value], bytes: u64) -> Vec<f64> {
+    let of = |rank: u64, direction: &str| -> Vec<[f64; 2]> {
+        let wanted = |row: &&Value| {
+            row["rank"] == rank && row["direction"] == direction && row["tag"] == 1 && row["bytes"] == bytes
+        };
+        let time = |row: &Value, name: &str| row[name].as_f64().expect("a time");
+        rows.iter().filter(wanted).map(|row| [time(row, "enter_ns"), time(row, "exit_ns")]).collect()
+    };
+    let (sent, came) = (of(0, "send"), of(0, "receive"));
+    let (received, answered) = (of(1, "receive"), of(1, "send"));
+    assert_eq!((sent.len(), came.len(), received.len(), answered.len()), (60, 60, 60, 60), "{bytes} bytes");
+    let there = (0..60).map(|k| (came[k][1] - sent[k][0] - (answered[k][0] - received[k][1])) / 2.0);
+    // Of rank 1 and the next message to it.
+    let back = (0..59).map(|k| (received[k + 1][1] - answered[k][0] - (sent[k + 1][0] - came[k][1])) / 2.0);
+    there.chain(back).collect()
+}
+
+fn models(case: &Case) {
+    let outcome = case.launch(2, "models.c").trace().set("MPITRACE_P2P", "records").run();
+    assert_eq!(outcome.code, 0, "{}{}", outcome.stdout, outcome.stderr);
+    let path = outcome.trace.path.to_str().expect("a plain path");
+    let rows = companion::json(&mpitrace(&["dump", "--messages", "--json", path]));
+    let rows = rows.as_array().expect("rows");
+    let found = companion::json(&mpitrace(&["benchmark", "models", "--json", path]));
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("no number: {value}"));
+    let messages = &found["messages"][0];
+    assert_eq!((&messages["way"], &messages["pairs"]), (&"one-node".into(), &1.into()), "{messages}");
+    assert_eq!(messages["times_of"], "round-trips", "{messages}");
+    for size in messages["sizes"].as_array().expect("sizes") {
+        // One byte is the size of answers too.
+        let bytes = size["bytes"].as_u64().expect("bytes");
+        if bytes > 1 {
+            let halves = halves(rows, bytes);
+            let (least, most) = halves.iter().fold((f64::MAX, 0.0f64), |(low, high), &ns| (low.min(ns), high.max(ns)));
+            let median = number(&size["median_ns"]);
+            assert!((least - 1.0..=most + 1.0).contains(&median), "{least} to {most}: {size}");
+            assert!(size["times"].as_u64() <= Some(119), "{size}");
+        }
+    }
+    for parameter in messages["loggp"].as_array().expect("parameters") {
+        assert!(parameter["value"].is_number() != parameter["reason"].is_string(), "{parameter}");
+    }
+    let collectives = found["collectives"].as_array().expect("operations");
+    let functions: Vec<_> = collectives.iter().map(|one| one["function"].as_str().expect("a name")).collect();
+    assert_eq!(functions, ["MPI_Allgather", "MPI_Allreduce", "MPI_Bcast", "MPI_Gather", "MPI_Reduce"]);
+    for operation in collectives {
+        let first =
+            if ["MPI_Allgather", "MPI_Gather"].contains(&operation["function"].as_str().unwrap()) { 8 } else { 16 };
+        let sizes = operation["sizes"].as_array().expect("sizes");
+        let bytes: Vec<_> = sizes.iter().map(|size| size["bytes"].as_u64().expect("bytes")).collect();
+        assert_eq!(bytes, (0..8).map(|k| first << (2 * k)).collect::<Vec<u64>>(), "{operation}");
+        let lines = operation["lines"].as_array().expect("lines");
+        for size in sizes {
+            let m = number(&size["bytes"]);
+            let is_of = |line: &&Value| (number(&line["from_bytes"])..=number(&line["to_bytes"])).contains(&m);
+            let line = lines.iter().find(is_of).unwrap_or_else(|| panic!("no line: {size}"));
+            let by_line = number(&line["alpha_ns"]) + m * number(&line["beta_ns_per_byte"]);
+            let residual = number(&size["median_ns"]) / by_line - 1.0;
+            assert!((residual - number(&size["residual"])).abs() < 1e-6, "{size} {line}");
+        }
+    }
+    let tested = companion::json(&mpitrace(&["benchmark", "guidelines", "--json", path]));
+    let tested = tested.as_array().expect("rows");
+    let of = |kind: &str| tested.iter().filter(|row| row["kind"] == kind).count();
+    // Six patterns at 8 sizes, and 7 steps of five operations.
+    assert_eq!((of("pattern"), of("monotony"), of("split")), (48, 35, 35));
+    for row in tested {
+        let ends = row["factor_interval"].as_array().map(|ends| [number(&ends[0]), number(&ends[1])]);
+        let verdict = match ends {
+            Some([_, upper]) if upper <= 1.05 => "holds",
+            Some(_) if number(&row["p"]) <= 0.05 => "violated",
+            _ => "unknown",
+        };
+        assert_eq!(row["verdict"], verdict, "{row}");
+    }
 }

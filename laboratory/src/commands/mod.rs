@@ -2,7 +2,11 @@
 
 mod algorithms;
 mod enough;
+mod guidelines;
+mod means;
 mod metrics;
+mod models;
+mod round_trips;
 mod schemes;
 mod synchronisation_check;
 mod work;
@@ -29,6 +33,10 @@ enum Command {
     Enough(enough::Arguments),
     Work(work::Arguments),
     Algorithms(algorithms::Arguments),
+    Models(models::Arguments),
+    Guidelines(guidelines::Arguments),
+    RoundTrips(round_trips::Arguments),
+    Means(means::Arguments),
 }
 
 impl Benchmark for Arguments {
@@ -40,6 +48,10 @@ impl Benchmark for Arguments {
             Command::Enough(arguments) => enough::run(arguments, output),
             Command::Work(arguments) => work::run(arguments, output),
             Command::Algorithms(arguments) => algorithms::run(arguments, output),
+            Command::Models(arguments) => models::run(arguments, output),
+            Command::Guidelines(arguments) => guidelines::run(arguments, output),
+            Command::RoundTrips(arguments) => round_trips::run(arguments, output),
+            Command::Means(arguments) => means::run(arguments, output),
         }
     }
 }

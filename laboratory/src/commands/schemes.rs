@@ -73,11 +73,11 @@ enum TimingName {
 /// The data processing schemes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum SchemeName {
-    /// MPIBlib: mean of the longest time on any rank, with its interval
+    /// MPIBlib, SKaMPI: mean of the longest time on any rank, with its interval and standard error
     Ps2,
     /// OSU, mpicroscope: least, largest and mean of the ranks' means
     Ps3,
-    /// MPIBlib in global time: mean of first entry to last exit, with its interval
+    /// MPIBlib in global time: mean of first entry to last exit, with its interval and standard error
     Ps4,
     /// MPIBench: least, largest and mean of all times of all ranks up to twice their 99th percentile
     Ps5,
@@ -128,6 +128,8 @@ struct Applied {
     max_ns: Option<f64>,
     mean_ns: Option<f64>,
     mean_interval: Option<IntervalNs>,
+    /// s / n^0.5 of the times that the mean is of; of ps2 and ps4.
+    standard_error_ns: Option<f64>,
     median_ns: Option<f64>,
     /// Times that went into it: of each rank one for each repetition, for ps2, ps4 and ps8 one for each repetition.
     used: usize,
@@ -184,7 +186,8 @@ impl Applied {
         let times = times(arguments, source, number, measurement, &selection)?;
         let outcome = scheme.apply(&times, measurement, removal, arguments.in_loop.map(|size| size as usize));
         let note = outcome.as_ref().err().map(|error| format!("{} {error}", name(&name_of)));
-        let Outcome { minimum, maximum, mean, mean_interval, median, used, removed } = outcome.unwrap_or_default();
+        let Outcome { minimum, maximum, mean, mean_interval, standard_error, median, used, removed } =
+            outcome.unwrap_or_default();
         Ok(Applied {
             operation: source.operations()[number].clone(),
             scheme: name(&name_of),
@@ -196,6 +199,7 @@ impl Applied {
             max_ns: maximum,
             mean_ns: mean,
             mean_interval: mean_interval.map(IntervalNs::from),
+            standard_error_ns: standard_error,
             median_ns: median,
             used,
             removed,
@@ -213,12 +217,10 @@ fn leave_out_uncounted(source: &Source, number: usize, scheme: SchemeName, selec
         return;
     };
     let observed = Observed::new(trace, operations, clock, number);
+    let is_barrier = operations.operations[number].key.is_blocking_barrier();
     let rows = match scheme {
-        SchemeName::Osu => {
-            let is_barrier = operations.operations[number].key.is_blocking_barrier();
-            counted::by_osu(&observed, &command(trace), is_barrier)
-        }
-        _ => counted::last_loop(&observed)..observed.repetition.len(),
+        SchemeName::Osu => counted::by_osu(&observed, &command(trace), is_barrier),
+        _ => counted::by_imb(&observed, &command(trace), is_barrier),
     };
     let counted = &observed.repetition[rows];
     for (kept, repetition) in selection.kept.iter_mut().zip(&*selection.repetition) {
@@ -270,6 +272,7 @@ fn write(all: &[Applied], output: &mut Output) -> Result<()> {
         number("min").optional().spare(1),
         number("mean").optional(),
         text("interval").optional(),
+        number("std. error").optional().spare(7),
         number("median").optional(),
         number("max").optional().spare(2),
     ]);
@@ -289,6 +292,7 @@ fn write(all: &[Applied], output: &mut Output) -> Result<()> {
             time(applied.min_ns),
             time(applied.mean_ns),
             interval.map(ends).unwrap_or_default(),
+            time(applied.standard_error_ns),
             time(applied.median_ns),
             time(applied.max_ns),
         ]);

@@ -8,6 +8,7 @@ mod box_plot;
 mod course;
 mod density;
 mod independence;
+mod means;
 mod metrics;
 mod mode_places;
 mod modes;
@@ -31,6 +32,7 @@ pub use {
     course::{BINS, Bin, Course},
     density::density,
     independence::{LjungBox, are_dependent, dependence_lasts, ljung_box},
+    means::sample_means,
     metrics::{DEFAULT_WINDOW, EvenWindow, Metrics, differences},
     modes::{Mode, modes},
     outliers::{Above, Outliers, tukey_fences},

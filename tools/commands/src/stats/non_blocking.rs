@@ -22,7 +22,11 @@ pub struct NonBlocking {
     /// The operation that does the same and blocks.
     pub blocking_operation: Option<usize>,
     pub blocking_ns: Option<f64>,
-    /// max(0, 1 - overhead / blocking); `None` where no blocking time is known.
+    /// How many were waited for at once, and how long these took from the start until they were complete.
+    pub at_once: usize,
+    pub at_once_ns: Option<f64>,
+    /// max(0, 1 - overhead / blocking). Where no blocking time is known the overhead is that of the repetitions with
+    /// work, and they stand against those waited for at once. `None`: neither is known.
     pub overlap: Option<f64>,
     /// The program's own computation between start and completion.
     pub work_ns: Option<f64>,
@@ -30,6 +34,10 @@ pub struct NonBlocking {
     /// Work / (tests + 1).
     pub interval_ns: Option<f64>,
 }
+
+/// A request is waited for at once if no test is in between, and this share of its time or less is the program's own: the
+/// tracer stamps the end of the one call and the entry of the other.
+const AT_ONCE: f64 = 0.2;
 
 /// The overheads of the `number`-th operation; `None` where it is blocking or nothing is known of its requests.
 pub fn costs(source: &Source, number: usize, selection: &Selection<'_>) -> Result<Option<NonBlocking>> {
@@ -41,6 +49,20 @@ pub fn costs(source: &Source, number: usize, selection: &Selection<'_>) -> Resul
         None => None,
     };
     let overhead_ns = middle(&overheads.overhead_ns);
+    let at_once: Vec<bool> = (0..overheads.total_ns.len())
+        .map(|row| overheads.tests[row] == 0.0 && overheads.work_ns[row] <= AT_ONCE * overheads.total_ns[row])
+        .collect();
+    let at_once = selection.only(at_once);
+    let middle_of = |column: &[f64], of: bool| {
+        let kept = selection.only(column.to_vec()).into_iter().zip(&at_once);
+        let mut values: Vec<f64> = kept.filter(|(_, at_once)| **at_once == of).map(|(value, _)| value).collect();
+        median(&mut values).filter(|value| value.is_finite())
+    };
+    let at_once_ns = middle_of(&overheads.total_ns, true);
+    let overlap = match blocking_ns {
+        Some(_) => overhead_ns.and_then(|overhead| overlap(overhead, blocking_ns)),
+        None => middle_of(&overheads.overhead_ns, false).and_then(|overhead| overlap(overhead, at_once_ns)),
+    };
     Ok(Some(NonBlocking {
         overhead_ns,
         init_ns: middle(&overheads.init_ns),
@@ -48,7 +70,9 @@ pub fn costs(source: &Source, number: usize, selection: &Selection<'_>) -> Resul
         wait_ns: middle(&overheads.wait_ns),
         blocking_operation,
         blocking_ns,
-        overlap: overhead_ns.and_then(|overhead| overlap(overhead, blocking_ns)),
+        at_once: at_once.iter().filter(|at_once| **at_once).count(),
+        at_once_ns,
+        overlap,
         work_ns: middle(&overheads.work_ns),
         tests: middle(&overheads.tests),
         interval_ns: middle(&overheads.interval_ns),

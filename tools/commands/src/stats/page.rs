@@ -218,12 +218,21 @@ fn times_together(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
         let overhead = shown(n.overhead_ns);
         let (init, test, wait) = (shown(n.init_ns), shown(n.test_ns), shown(n.wait_ns));
         writeln!(output, "\nnon-blocking overhead {overhead}: start {init}, tests {test}, wait {wait} (medians)")?;
-        match (n.overlap, n.blocking_ns) {
-            (Some(overlap), Some(blocking)) => {
+        match (n.overlap, n.blocking_ns, n.at_once_ns) {
+            (Some(overlap), Some(blocking), _) => {
                 let (share, blocking) = (100.0 * overlap, text::time(blocking));
                 writeln!(output, "             overlap {share:.0} %: 1 - overhead / {blocking} of the blocking call")?;
             }
-            _ => writeln!(output, "             overlap unknown: no blocking call of the same kind in this trace")?,
+            (Some(overlap), None, Some(at_once)) => {
+                let (share, at_once) = (100.0 * overlap, text::time(at_once));
+                let against = format!("1 - overhead with work / {at_once} of it waited for at once");
+                writeln!(output, "             overlap {share:.0} %: {against}")?;
+            }
+            _ => writeln!(
+                output,
+                "             overlap unknown: no blocking call of the same kind in this trace, nor this one with work and \
+                 without"
+            )?,
         }
         let tests = n.tests.map(|tests| format!("{tests:.0} tests")).unwrap_or_default();
         writeln!(

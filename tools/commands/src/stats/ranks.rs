@@ -17,8 +17,8 @@ pub struct RankFacts {
     /// In how many of them it entered last; `None` without time stamps.
     pub last_in: Option<usize>,
     pub last_out: Option<usize>,
-    /// How much later than the first one it left in the mean, ns, without the repetitions in which that is beyond
-    /// Tukey's upper fence (Hunold & Carpen-Amarie 2016, figure 10).
+    /// How much later than the first one it left in the mean, ns, without the repetitions in which that is outside of
+    /// Tukey's fences (Hunold & Carpen-Amarie 2016, 3.5 and figure 10).
     pub exit_after_first_ns: Option<f64>,
     pub exit_after_first_interval_ns: Option<[f64; 2]>,
 }
@@ -54,8 +54,22 @@ pub fn each(ranks: &Ranks<'_>, summary: Option<&CompletionSummary>, selection: &
 
 fn after(exit_ns: &[f64], first_ns: &[f64]) -> Option<(f64, Option<[f64; 2]>)> {
     let after: Vec<f64> = exit_ns.iter().zip(first_ns).map(|(exit, first)| exit - first).collect();
-    let [_, upper] = tukey_fences(&Sample::new(&after))?;
-    let usual: Vec<f64> = after.into_iter().filter(|after| *after <= upper).collect();
+    let [lower, upper] = tukey_fences(&Sample::new(&after))?;
+    let usual: Vec<f64> = after.into_iter().filter(|after| (lower..=upper).contains(after)).collect();
     let interval = Intervals::new(&usual, Sample::new(&usual).sorted(), CONFIDENCE).mean();
     Some((moments(&usual)?.mean, interval.map(|interval| [interval.lower, interval.upper])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after;
+
+    /// 100 to 104 ns later than the first rank, and once 5000 ns and once not at all: Tukey's fences leave both out.
+    #[test]
+    fn a_rank_that_leaves_unusually_early_does_not_count_either() {
+        let mut exit: Vec<f64> = (0..100).map(|i| 100.0 + f64::from(i % 5)).collect();
+        assert_eq!(after(&exit, &[0.0; 100]).unwrap().0, 102.0);
+        exit.extend([5000.0, 0.0]);
+        assert_eq!(after(&exit, &[0.0; 102]).unwrap().0, 102.0);
+    }
 }

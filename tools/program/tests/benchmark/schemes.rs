@@ -57,9 +57,13 @@ fn a_scheme_says_what_it_lacks() {
     let file = folder.file("a.csv", rows.as_bytes());
     let of = |more: &[&str]| mpitrace(&[&["benchmark", "scheme", "--from", "csv", &file], more].concat());
     assert!(of(&["--scheme", "ps7"]).stdout.contains("ps7 needs time stamps"));
-    // No interval of a mean reaches below 0.
+    // MPIBlib prints Student's interval, also where it reaches below 0: the standard error is 1665, t(59) 2.000995.
     let found = of(&["--scheme", "ps2", "--json"]).json();
-    assert!(found[0]["mean_interval"]["lower_ns"].as_f64().unwrap() > 0.0, "{}", found[0]["mean_interval"]);
+    let number = |value: &Value| value.as_f64().unwrap();
+    assert!((number(&found[0]["standard_error_ns"]) - 1665.0).abs() < 1e-6, "{}", found[0]);
+    let interval = &found[0]["mean_interval"];
+    assert!((number(&interval["lower_ns"]) - (1765.0 - 3331.657)).abs() < 0.01, "{interval}");
+    assert!((number(&interval["upper_ns"]) - (1765.0 + 3331.657)).abs() < 0.01, "{interval}");
     for scheme in ["ps5", "ps8"] {
         let mut empty = trace(0, |_, _| 0);
         empty.iter_mut().for_each(|rank| rank.paused_call(0));

@@ -2,7 +2,7 @@
 
 use crate::support::{Folder, killed, mpitrace, plain};
 use mpitrace_testing::Random;
-use mpitrace_testing::synthetic::SyntheticRank;
+use mpitrace_testing::synthetic::{SyntheticRank, SyntheticRequest};
 use serde_json::{Value, json};
 
 /// Two ranks and an operation whose calls begin every 100 µs; `took` is how long a repetition takes on a rank, ns.
@@ -228,4 +228,38 @@ fn some_repetitions_are_looked_at_alone() {
     let refused = mpitrace(&["stats", "--repetitions", "7", &file]);
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("as in 1000..2000"), "{}", refused.stderr);
+}
+
+/// An operation that is waited for at once 20 times, 2000 ns each, and then 20 times with 3000 ns of work before the wait,
+/// of which 500 ns are left: as IMB-NBC calls it, and without a blocking one.
+#[test]
+fn overlap_is_against_the_same_operation_waited_for_at_once_where_nothing_blocks() {
+    let folder = Folder::new();
+    let ranks = |with_work: bool| {
+        [0, 1].map(|number| {
+            let mut rank = SyntheticRank::new(number, 2);
+            let operation = rank.operation("MPI_Iallreduce", 0, 8);
+            rank.describe(operation, None, "MPI_INT", Some("MPI_SUM"));
+            for i in 0..40 {
+                let enter = 1_000_000 + 100_000 * i;
+                let (total, request) = match i < 20 || !with_work {
+                    true => (2000, SyntheticRequest { init: 300, test: 0, wait: 1600, tests: 0 }),
+                    false => (3500, SyntheticRequest { init: 300, test: 0, wait: 200, tests: 0 }),
+                };
+                rank.call_with_request(operation, enter, enter + total, request);
+            }
+            rank
+        })
+    };
+    let trace = folder.trace(&ranks(true));
+    let found = mpitrace(&["stats", "--json", &trace]).json();
+    let non_blocking = &found[0]["non_blocking"];
+    assert_eq!((&non_blocking["blocking_operation"], &non_blocking["at_once"]), (&json!(null), &json!(20)));
+    assert_eq!((&non_blocking["at_once_ns"], &non_blocking["overlap"]), (&json!(2000.0), &json!(0.75)));
+    let page = mpitrace(&["stats", "--operation", "0", &trace]).stdout;
+    assert!(page.contains("overlap 75 %: 1 - overhead with work / 2.00 µs of it waited for at once"), "{page}");
+    // Where no repetition has work nothing could be overlapped.
+    let found = mpitrace(&["stats", "--json", &folder.trace(&ranks(false))]).json();
+    let non_blocking = &found[0]["non_blocking"];
+    assert_eq!((&non_blocking["at_once"], &non_blocking["overlap"]), (&json!(40), &json!(null)));
 }

@@ -13,7 +13,8 @@ use crate::enough::mean_interval;
 /// The number that is made of the times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// MPIBlib on local clocks: the mean over the repetitions of the longest time on any rank, with its 95 % interval.
+    /// MPIBlib on local clocks: the mean over the repetitions of the longest time on any rank, with its 95 % interval; and
+    /// with its standard error, as SKaMPI prints it.
     Ps2,
     /// OSU, mpicroscope: the mean of each rank; the least, the largest and the mean of these.
     Ps3,
@@ -76,6 +77,8 @@ pub struct Outcome {
     pub mean: Option<f64>,
     /// Its interval.
     pub mean_interval: Option<Interval>,
+    /// The standard error of the mean, s / n^0.5.
+    pub standard_error: Option<f64>,
     /// The median.
     pub median: Option<f64>,
     /// How many times went into it.
@@ -233,8 +236,10 @@ impl Times {
 fn of_run_times(run_times: &[f64], removal: Removal) -> Result<Outcome, SchemeError> {
     let (kept, removed) = removal.apply(run_times);
     let mut outcome = spread(&kept)?;
-    // As MPIBlib takes it: the repetitions as independent ones.
+    // As MPIBlib and SKaMPI take them: the repetitions as independent ones.
     outcome.mean_interval = mean_interval(&kept, kept.len() as f64, 0.95);
+    let deviation = moments(&kept).and_then(|moments| moments.standard_deviation);
+    outcome.standard_error = deviation.map(|deviation| deviation / (kept.len() as f64).sqrt());
     outcome.removed = removed;
     Ok(outcome)
 }
@@ -307,6 +312,20 @@ mod tests {
         assert_eq!(apply(Scheme::Ps8, Some(2)).minimum, Some(55.0));
         let cut = apply(Scheme::Ps8, Some(3));
         assert_eq!((cut.minimum, cut.used, cut.removed), (Some(70.0), 3, 1));
+    }
+
+    /// MPIBlib's own formula (3) of Lastovetsky et al. 2008, also where it reaches below 0; SKaMPI prints the standard
+    /// error.
+    #[test]
+    fn the_interval_of_mpiblib_is_that_of_student_and_the_error_of_skampi_is_stated() {
+        let found = apply(Scheme::Ps2, None);
+        // 12, 20, 16 and 3000: s = 1492.003_575, t(3) = 3.182_446.
+        let error = found.standard_error.unwrap();
+        assert!((error - 1_492.003_574_6 / 2.0).abs() < 1e-3, "{error}");
+        let interval = found.mean_interval.unwrap();
+        let half = 3.182_446_305 * error;
+        assert!((interval.lower - (762.0 - half)).abs() < 1e-3 && (interval.upper - (762.0 + half)).abs() < 1e-3);
+        assert_eq!(apply(Scheme::Ps3, None).standard_error, None);
     }
 
     #[test]

@@ -5,10 +5,12 @@ use std::ops::Range;
 
 use crate::synchronisation_check::Observed;
 
+/// IMB's option for calls that are counted.
+const ITERATIONS: [&str; 2] = ["-iter", "--iter"];
 /// OSU's options for calls that are counted, and for those before them that are not.
 const COUNTED: [&str; 2] = ["-i", "--iterations"];
 const SKIPPED: [&str; 2] = ["-x", "--warmup"];
-/// How many calls it counts unless asked, of small messages and of large ones. How many it skips differs by release:
+/// How many calls both count unless asked, of small messages and of large ones. How many OSU skips differs by release:
 /// 200 in 5.3, 100 in 7.2.
 const USUALLY_COUNTED: [usize; 2] = [1000, 100];
 
@@ -17,6 +19,16 @@ const USUALLY_COUNTED: [usize; 2] = [1000, 100];
 pub fn last_loop(observed: &Observed) -> usize {
     let last = observed.barriers.last();
     observed.barriers.iter().rposition(|barriers| Some(barriers) != last).unwrap_or(0)
+}
+
+/// The rows that IMB counts: its last loop. `of_barriers`: its loop of barriers has no others between its calls, so that
+/// it is the last calls, as many as its command line asks for.
+pub fn by_imb(observed: &Observed, command: &str, of_barriers: bool) -> Range<usize> {
+    let end = observed.barriers.len();
+    match of_barriers {
+        true => end - option(command, ITERATIONS).unwrap_or(USUALLY_COUNTED[0]).min(end)..end,
+        false => last_loop(observed)..end,
+    }
 }
 
 /// The rows that OSU counts, by its command line: the last of its last loop. `of_barriers`: its loop of barriers has
@@ -38,7 +50,8 @@ fn option(command: &str, names: [&str; 2]) -> Option<usize> {
     (0..words.len()).find_map(|at| {
         let rest = names.iter().find_map(|name| words[at].strip_prefix(name))?;
         let value = if rest.is_empty() { words.get(at + 1)? } else { rest.trim_start_matches('=') };
-        value.parse().ok()
+        // IMB's -iter has further numbers behind a comma.
+        value.split(',').next()?.parse().ok()
     })
 }
 
@@ -59,6 +72,20 @@ mod tests {
         // osu_reduce of release 7.2 has a barrier before each call and one after it.
         assert_eq!(last_loop(&observed([3, 2, 2, 2])), 0);
         assert_eq!(last_loop(&observed([])), 0);
+    }
+
+    /// IMB's loop of barriers: two to begin with, a tenth to warm up, two more, and those that it counts. Its estimate came
+    /// before.
+    #[test]
+    fn of_barriers_imb_counts_the_last_ones_of_its_command_line() {
+        let rows = |calls: usize, command: &str| by_imb(&observed(vec![0; calls]), command, true);
+        assert_eq!(rows(2109, "IMB-MPI1 -npmin 2 Barrier"), 1109..2109);
+        assert_eq!(rows(500, "IMB-MPI1 -iter 200 Barrier"), 300..500);
+        assert_eq!(rows(500, "IMB-MPI1 -iter 200,40 Barrier"), 300..500);
+        assert_eq!(rows(30, "IMB-MPI1 Barrier"), 0..30, "ended early");
+        assert_eq!(rows(0, "IMB-MPI1 Barrier"), 0..0);
+        // Other calls have barriers before them.
+        assert_eq!(by_imb(&observed([2, 2, 1, 1, 3, 1, 1, 1, 1]), "IMB-MPI1 -iter 2 Bcast", false), 4..9);
     }
 
     #[test]
