@@ -59,6 +59,7 @@ mod odd_names;
 mod odd_processes;
 mod output;
 mod partners;
+mod polls;
 mod preload;
 mod private_memory;
 mod process_state;
@@ -148,6 +149,7 @@ fn main() {
         ("broken", broken::TESTS),
         ("broken_nodes", broken_nodes::TESTS),
         ("random_death", random_death::TESTS),
+        ("polls", polls::TESTS),
         ("preload", preload::TESTS),
         ("process_state", process_state::TESTS),
         ("processes", processes::TESTS),
