@@ -3,7 +3,8 @@
  *   the 50th and the 99th percentile of single calls of MPI_Allreduce of 8 bytes;
  *   an MPI_Allreduce of one of 64 counts, one after the other: the median of BLOCKS blocks;
  *   an MPI_Iallreduce of 8 bytes with its MPI_Wait: the same;
- *   an MPI_Sendrecv of 8 bytes: the same. */
+ *   an MPI_Sendrecv of 8 bytes: the same;
+ *   an MPI_Test of a receive of which no message comes: the same. */
 #define _GNU_SOURCE
 #include "stamp.h"
 #include <mpi.h>
@@ -34,7 +35,7 @@ static double quantile(double *values, int count, double share)
 
 int main(int argc, char **argv)
 {
-    static double single[BLOCKS * CALLS], turns[BLOCKS], requests[BLOCKS], messages[BLOCKS];
+    static double single[BLOCKS * CALLS], turns[BLOCKS], requests[BLOCKS], messages[BLOCKS], polls[BLOCKS];
     double in[OPERATIONS] = {0}, out[OPERATIONS];
     unsigned long long ticks = 0;
     double spent = 0;
@@ -66,11 +67,18 @@ int main(int argc, char **argv)
         turns[block] = (turned - middle) / CALLS;
         requests[block] = (requested - turned) / CALLS;
         messages[block] = (now() - requested) / CALLS;
+        MPI_Request pending;
+        MPI_Irecv(out, 1, MPI_DOUBLE, 0, 1, MPI_COMM_SELF, &pending);
+        double polled = now();
+        for (int i = 0, found; i < CALLS; i++) MPI_Test(&pending, &found, MPI_STATUS_IGNORE);
+        polls[block] = (now() - polled) / CALLS;
+        MPI_Send(in, 1, MPI_DOUBLE, 0, 1, MPI_COMM_SELF);
+        MPI_Wait(&pending, MPI_STATUS_IGNORE);
     }
     double tick = spent / (double) ticks;
     printf("%f\n%f\n", tick * quantile(single, BLOCKS * CALLS, 0.5), tick * quantile(single, BLOCKS * CALLS, 0.99));
     printf("%f\n%f\n", quantile(turns, BLOCKS, 0.5), quantile(requests, BLOCKS, 0.5));
-    printf("%f\n", quantile(messages, BLOCKS, 0.5));
+    printf("%f\n%f\n", quantile(messages, BLOCKS, 0.5), quantile(polls, BLOCKS, 0.5));
     MPI_Finalize();
     return 0;
 }

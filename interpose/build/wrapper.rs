@@ -32,12 +32,14 @@ pub fn of_line(line: &Line) -> String {
             let seen = in_activity(line, "OTHER_MPI", &format!("{} {}", stamped(line, "OTHER_MPI"), by_function()));
             format!("if !mode::is_on() {{ return forward(); }}\n{}", unhidden(line, &seen))
         })),
+        "completing" if line.waits.is_empty() => own(Box::new(move |_, _| polling_requests(line))),
         "completing" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_outstanding()"))),
         "freeing" => own(Box::new(move |_, _| {
             of_requests(line, "(outstanding::any_outstanding() || outstanding::any_prepared())")
         })),
         "starting" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_prepared()"))),
         "counted" => own(Box::new(move |width, _| counted(line, width))),
+        "forwarded" if is_polling(line) => own(Box::new(move |_, _| probing(line))),
         "forwarded" => {
             own(Box::new(move |_, _| in_quick_activity(line, "POINT_TO_POINT", &format!("forward({})", line.into))))
         }
@@ -123,7 +125,9 @@ fn followed(form: &Form<'_>, width: &str, narrowed: bool) -> String {
     let Line { kind, around, then, .. } = form.line;
     let body = (form.body)(width, narrowed);
     let makes = !["completing", "freeing", "starting"].contains(&kind.as_str()) && around.path.is_empty();
-    let next = if !then.path.is_empty() {
+    let next = if kind == "completing" && is_polling(form.line) {
+        return body;
+    } else if !then.path.is_empty() {
         let has = |name: &str| then.arguments.iter().any(|argument| argument == name);
         let counts = has("count") && has("datatype") || has("sendcount");
         let generic = if counts { format!("::<{width}>") } else { String::new() };
@@ -143,7 +147,7 @@ fn followed(form: &Form<'_>, width: &str, narrowed: bool) -> String {
 fn forward(form: &Form<'_>, pointer: &str, arguments: &[String], first: &str) -> String {
     let taken = taken(form.line);
     let words = vec!["usize"; arguments.len()].join(", ");
-    let around = match form.line.around.path.is_empty() {
+    let around = match form.line.around.path.is_empty() || is_polling(form.line) {
         true => String::new(),
         false => format!(
             "let here = thread::frame(); let forward = move |{taken}| {};",
@@ -353,6 +357,55 @@ fn of_requests(line: &Line, any: &str) -> String {
     }
     let ours = in_activity(line, "POINT_TO_POINT", &format!("activity.kept(here, || {{ {ours} }})"));
     format!("if {followed} {{ return {ours}; }}\n    {}", in_quick_activity(line, "POINT_TO_POINT", &other))
+}
+
+/// True if calls of the function may find nothing, and return at once.
+fn is_polling(line: &Line) -> bool {
+    let is_probe = line.kind == "forwarded" && line.parameters.iter().any(|name| name == "flag");
+    is_probe || line.kind == "completing" && line.waits.is_empty()
+}
+
+/// A test of requests. Both ways of it see the requests in an array: one that is passed by value lies in a parameter.
+fn polling_requests(line: &Line) -> String {
+    let array = line.rule.arguments.join(", ");
+    let is_by_value = line.name == "Request_get_status";
+    let by_value = if is_by_value { "let request = (&raw const request).expose_provenance();" } else { "" };
+    let [mut around, mut then] = [&line.around.path, &line.then.path].map(String::clone);
+    if !around.is_empty() {
+        around.insert_str(0, "let forward = |statuses: usize| ");
+        around.push_str("(here, |statuses| forward(statuses), Array { statuses, ..array });");
+    }
+    if !then.is_empty() {
+        then = format!("if result == 0 {{ {then}(array) }}");
+    }
+    format!(
+        "{{ {} let (here, activity) = (thread::frame(), &ACTIVITY); {by_value}
+    polls::requests(here, activity, move || {array}, forward, move |forward: &dyn Fn(usize) -> c_int, array: &Array| {{
+        let array = *array;
+        {around}
+        let result = activity.kept(here, || {{
+            if !outstanding::any_outstanding() || thread::is_nested(here) {{
+                return thread::guarded(|| forward(array.statuses));
+            }}
+            let hidden = Hidden::default();
+            let outcome = {}(&|statuses: usize| hidden.outcome(&|| forward(statuses)), array);
+            hidden.result(outcome)
+        }});
+        {then}
+        result
+    }}) }}",
+        activity(line, "POINT_TO_POINT"),
+        line.rule.path,
+    )
+}
+
+fn probing(line: &Line) -> String {
+    format!(
+        "{} let (here, activity) = (thread::frame(), &ACTIVITY);
+    let slow = move || activity.kept(here, || thread::guarded(forward));
+    polls::probe(here, activity, [source, tag, comm, flag, status], forward, slow)",
+        activity(line, "POINT_TO_POINT"),
+    )
 }
 
 /// A message: counted where that is asked for.

@@ -17,7 +17,7 @@ mod segments;
 pub mod ticks;
 mod trace;
 
-pub use facts::{algorithms, amounts, decimal, metadata, running_totals, settings, strings, token};
+pub use facts::{algorithms, amounts, decimal, metadata, polls, running_totals, settings, strings, token};
 pub use segments::{block_file, live, live_records, publication, recover, segment};
 pub use trace::{file, join, part, samples};
 

@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use mpitrace_format::layout::LastStamp;
+
 use super::look::Look;
 use super::moved::mix;
 use super::place::Seen;
@@ -46,15 +48,24 @@ impl Movement {
             // A word counts calls modulo 32; the time in them grows with each.
             let waited = part.thread_times().iter().flat_map(|times| times.ticks);
             let info = part.info();
+            // A rank moves with its polls. One that does nothing else moves where another thread of it runs, or may.
+            let only_polls = snapshot.rank(part.rank()).is_some_and(|rank| rank.state == State::OtherMpi);
+            let polled = part.last_stamps().iter().filter(|last| last.inside == LastStamp::POLLING);
+            let polled = polled.map(|last| last.tick).reduce(u64::wrapping_add).map_or(0, |tick| match seen {
+                Seen::Lives(process) if only_polls => process.others_ran_ns().unwrap_or(tick),
+                _ => tick,
+            });
             // What changes whenever the rank begins or ends a call of MPI.
-            let moved = words.chain(of_operations).chain(waited).chain([calls, info.state.into(), part.last_tick()]);
+            let moved =
+                words.chain(of_operations).chain(waited).chain([calls, info.state.into(), part.last_tick(), polled]);
             let is_ready = matches!(seen, Seen::Lives(process) if !process.sleeps());
             (part.rank(), calls, moved.fold(0, mix), is_ready)
         });
         let of_starting = look.starting.iter().filter_map(|starting| {
             Some((starting.place?.0, 0, starting.is_in_init.into(), !starting.process.sleeps()))
         });
-        for (number, calls, fingerprint, is_ready) in of_parts.chain(of_starting) {
+        let all: Vec<_> = of_parts.chain(of_starting).collect();
+        for (number, calls, fingerprint, is_ready) in all {
             let Ok(index) = snapshot.ranks.binary_search_by_key(&number, |rank| rank.rank) else { continue };
             let rank = &mut snapshot.ranks[index];
             let new = Known {

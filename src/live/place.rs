@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use mpitrace_format::layout::{
-    AwaitedMessage, OPERATION_MASK, PartnerEntry, activity, awaited, communicator_flags, partner, state,
+    AwaitedMessage, LastStamp, OPERATION_MASK, PartnerEntry, activity, awaited, communicator_flags, partner, state,
 };
 use mpitrace_format::metadata;
 use mpitrace_functions::{Form, Function};
@@ -28,8 +28,23 @@ pub enum Seen {
     Lives(Process),
 }
 
+/// How the names of functions begin in which a rank waits for its requests.
+const WAITS: [&str; 3] = ["MPI_Wait", "MPI_Test", "MPI_Request_get_status"];
+
 /// The positions from this one on are not counted on the communicator: starts of persistent requests, and regions.
 pub(super) const OF_THEIR_OWN: u64 = 1 << 63;
+
+/// A thread that has polled within so many seconds goes on polling.
+const POLLED_S: f64 = 3.0;
+
+/// True if the rank of a part does nothing but poll, so many seconds after this tick, and so waits for what it polls.
+/// Another thread that has called MPI may make what it waits for go on. That it polled when its trace ended is not
+/// concluded from the trace.
+fn only_polls(part: &Part, seen: &Seen, since_s: impl Fn(u64) -> Option<f64>) -> bool {
+    let ([_], [last], [polls]) = (part.threads(), part.last_stamps(), part.polls()) else { return false };
+    let is_fresh = last.inside == LastStamp::POLLING && since_s(last.tick).is_some_and(|seconds| seconds < POLLED_S);
+    is_fresh && polls.since > 0 && matches!(seen, Seen::Lives(_))
+}
 
 /// Where the ranks of a trace are. `seen` has an entry for each part; a trace that a job left behind has none.
 ///
@@ -45,11 +60,11 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
     let is_live = !seen.is_empty();
     let partners = Partners::new(trace, operations);
     let ranks = trace.parts.iter().enumerate().map(|(index, part)| {
-        let doing = Doing::new(part);
         let seen = seen.get(index).unwrap_or(&Seen::Nothing);
-        let mut now = rank_now(part, &doing, seen, &|entry| numbers.get(&(index, entry)).copied(), &|tick| {
-            is_live.then(|| clock.of_part(index).duration_ns(tick, part.info().last_anchor.tick) / 1e9)
-        });
+        let since_s =
+            |tick| is_live.then(|| clock.of_part(index).duration_ns(tick, part.info().last_anchor.tick) / 1e9);
+        let doing = Doing::new(part, only_polls(part, seen, since_s));
+        let mut now = rank_now(part, &doing, seen, &|entry| numbers.get(&(index, entry)).copied(), &since_s);
         if matches!(now.state, State::InCall | State::OtherMpi) {
             let record =
                 doing.earliest().or_else(|| doing.waited_for.first().copied().filter(|_| !now.waits.is_empty()));
@@ -90,7 +105,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
 
 /// The tick at which the rank entered the recorded call that it is inside of; `None`: it is in none.
 pub(super) fn inside_since(part: &Part) -> Option<u64> {
-    let doing = Doing::new(part);
+    let doing = Doing::new(part, false);
     doing.earliest().map(|record| doing.enter(record))
 }
 
@@ -108,7 +123,8 @@ struct Doing<'p> {
 }
 
 impl<'p> Doing<'p> {
-    fn new(part: &'p Part) -> Doing<'p> {
+    /// `polls`: [`only_polls`].
+    fn new(part: &'p Part, polls: bool) -> Doing<'p> {
         // The last record of each thread.
         let mut last_of_thread: HashMap<u32, usize> = HashMap::new();
         let mut end = 0;
@@ -132,9 +148,13 @@ impl<'p> Doing<'p> {
                 }
             }
         }
-        let words = part.threads().iter().map(|thread| activity::decoded(thread.activity));
-        if let Some((kind, name)) = words.filter(|(kind, _)| *kind != activity::COMPUTING).max_by_key(|(kind, _)| *kind)
-        {
+        // Between two polls a thread keeps the word of the function.
+        let is_between = |thread: usize| {
+            !polls && part.last_stamps().get(thread).is_some_and(|last| last.inside == LastStamp::POLLING)
+        };
+        let words = part.threads().iter().map(|thread| activity::decoded(thread.activity)).enumerate();
+        let words = words.filter(|(thread, (kind, _))| *kind != activity::COMPUTING && !is_between(*thread));
+        if let Some((kind, name)) = words.map(|(_, word)| word).max_by_key(|(kind, _)| *kind) {
             doing.activity = (kind, part.text(name));
         }
         doing
@@ -209,8 +229,8 @@ fn rank_now(
         None => {
             let unkept = function.as_deref().and_then(|function| doing.unkept(function, number));
             // A Wait that was left by longjmp leaves its marks.
-            let is_in_wait = kind == activity::POINT_TO_POINT
-                && function.as_deref().is_some_and(|name| name.starts_with("MPI_Wait"));
+            let is_wait = |name: &str| WAITS.iter().any(|begin| name.starts_with(begin));
+            let is_in_wait = kind == activity::POINT_TO_POINT && function.as_deref().is_some_and(is_wait);
             let waited_for = doing.waited_for.iter().filter_map(|&record| doing.wait(record, number));
             let is_collective = unkept.is_some();
             if is_collective {

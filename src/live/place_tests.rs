@@ -2,14 +2,18 @@
 
 use std::path::PathBuf;
 
-use mpitrace_format::layout::{AwaitedMessage, PartnerEntry, WAITED_FOR, activity, awaited, partner, state};
+use mpitrace_format::layout::{
+    Anchor, AwaitedMessage, LastStamp, PartnerEntry, PollTimes, WAITED_FOR, activity, awaited, partner, state,
+    wait_class,
+};
 use mpitrace_format::metadata;
 use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::Trace;
 
-use super::place::snapshot;
+use super::place::{Seen, snapshot};
+use super::process::{Process, Task};
 use super::snapshot::{MessageWait, Partner, Snapshot, State, Wait};
 use super::verdict::{StuckKind, verdict};
 
@@ -119,4 +123,59 @@ fn the_message_that_a_rank_waits_for_is_known() {
     // On which of two threads it waits is not concluded.
     ranks[0].thread();
     assert!(snapshot_of_trace("threads", &ranks).ranks[0].messages.is_empty());
+}
+
+/// Rank 0 has polled for a message of rank 1, the last time so many ms before the look, in a call of this function; it
+/// did nothing else since a tick.
+fn polled(ms: u64, inside: u32, since: u64, function: &str, threads: u32, is_live: bool) -> Snapshot {
+    const MS: u64 = 1_000_000;
+    let mut ranks: Vec<SyntheticRank> = (0..2).map(|rank| SyntheticRank::new(rank, 2).stamped()).collect();
+    for rank in &mut ranks {
+        rank.header.state = state::RUNNING;
+        rank.header.last_anchor = Anchor { tick: 100_000 * MS, raw_ns: 100_000 * MS, ..Anchor::default() };
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        rank.call(barrier, MS, 2 * MS);
+    }
+    ranks[1].call(0, 3 * MS, 0);
+    ranks[0].times.last = vec![LastStamp { tick: (100_000 - ms) * MS, inside, padding: 0 }];
+    ranks[0].times.polls = vec![PollTimes { polls: 40, since, ..PollTimes::default() }];
+    let awaited = AwaitedMessage { partner: partner::known(0, 1), tag: 7, flags: awaited::RECEIVE };
+    ranks[0].times.threads[0].awaits[0] = awaited;
+    ranks[0].enter_function(activity::POINT_TO_POINT, function);
+    (1..threads).for_each(|_| {
+        ranks[0].thread();
+        let first = ranks[0].times.threads[0];
+        ranks[0].times.threads.push(first);
+        ranks[0].times.last.push(LastStamp::default());
+        ranks[0].times.polls.push(PollTimes::default());
+    });
+    let path =
+        std::env::temp_dir().join(format!("mpitrace-place-{}-polled-{ms}-{threads}-{since}", std::process::id()));
+    synthetic::write(&path, &ranks).unwrap();
+    let trace = Trace::open(&[&path]).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let task = Task { tid: 1, state: 'R', waits_in: None };
+    let process = Seen::Lives(Process { pid: u32::MAX, threads: vec![task] });
+    let seen = if is_live { vec![process.clone(), process] } else { Vec::new() };
+    snapshot(&trace, &Operations::new(&trace), &Clock::new(&trace), &seen)
+}
+
+#[test]
+fn a_rank_that_does_nothing_but_poll_waits_for_what_it_polls() {
+    let found = polled(500, LastStamp::POLLING, 1, "MPI_Test", 1, true);
+    assert_eq!((found.ranks[0].state, found.ranks[0].messages.len()), (State::OtherMpi, 1));
+    let stuck = verdict(&found, 0.0).unwrap();
+    assert_eq!((stuck.kind, &stuck.ranks[..]), (StuckKind::Cycle, &[0, 1][..]));
+    // It computes since then, or between its polls, has another thread, or was killed: what it did at last is not known.
+    let others = [
+        polled(9_000, LastStamp::POLLING, 1, "MPI_Test", 1, true),
+        polled(500, LastStamp::POLLING, 0, "MPI_Test", 1, true),
+        polled(500, LastStamp::POLLING, 1, "MPI_Test", 2, true),
+        polled(500, LastStamp::POLLING, 1, "MPI_Test", 1, false),
+    ];
+    for found in others {
+        assert_eq!((found.ranks[0].state, found.ranks[0].messages.len()), (State::Computing, 0));
+    }
+    let in_receive = polled(9_000, 1 + wait_class::POINT_TO_POINT as u32, 0, "MPI_Recv", 1, true);
+    assert_eq!(in_receive.ranks[0].state, State::OtherMpi);
 }

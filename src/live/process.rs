@@ -70,6 +70,16 @@ impl Process {
         String::from_utf8_lossy(&maps).lines().any(|line| line.ends_with(name))
     }
 
+    /// For how long its other threads were on a processor, ns: they may have the ones that are listed go on. `None`: the
+    /// kernel does not say it.
+    pub fn others_ran_ns(&self) -> Option<u64> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.pid)).ok()?.flatten();
+        let tids = tasks.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let others = tids.filter(|tid| !self.threads.iter().any(|thread| thread.tid == *tid));
+        let ran = |tid| fs::read_to_string(format!("/proc/{}/task/{tid}/schedstat", self.pid)).ok();
+        others.map(|tid| ran(tid)?.split_ascii_whitespace().next()?.parse::<u64>().ok()).sum()
+    }
+
     /// True if it was stopped.
     pub fn is_stopped(&self) -> bool {
         !self.threads.is_empty() && self.threads.iter().all(|thread| matches!(thread.state, 'T' | 't'))
@@ -100,6 +110,10 @@ mod tests {
         let own = std::process::id();
         let process = Process::read(own, &[]).unwrap();
         assert!(!process.threads.is_empty() && !process.is_stopped(), "{process:?}");
+        let ran = || Process { pid: own, threads: Vec::new() }.others_ran_ns();
+        let before = ran();
+        while before.is_some() && ran() <= before {}
+        assert_eq!(Process { pid: u32::MAX, threads: Vec::new() }.others_ran_ns(), None);
         assert_eq!(Process::read(u32::MAX, &[]), None);
         let unseen = Process::default();
         assert!(!unseen.is_stopped() && !unseen.sleeps(), "nothing is known of its threads");

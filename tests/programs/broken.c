@@ -607,6 +607,49 @@ static void mixed_requests(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Rank 1 tests a receive of a message of rank 0. */
+static void test(void)
+{
+    MPI_Request request;
+    int found = 0;
+    if (world_rank == 1) {
+        MPI_Irecv(in, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, &request);
+        while (!found) MPI_Test(&request, &found, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rank 1 tests receives of both other ranks. */
+static void test_any(void)
+{
+    MPI_Request requests[2];
+    int index, found = 0;
+    if (world_rank == 1) {
+        receives_of_both(requests);
+        while (!found) MPI_Testany(2, requests, &index, &found, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rank 1 asks whether there is a message of any rank. */
+static void iprobe_of_any(void)
+{
+    int found = 0;
+    while (world_rank == 1 && !found) MPI_Iprobe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rank 1 does not come to a barrier that rank 0 tests, while rank 2 waits for it. */
+static void test_barrier(void)
+{
+    MPI_Request request;
+    int found = 0;
+    if (world_rank == 1) for_ever();
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    while (world_rank == 0 && !found) MPI_Test(&request, &found, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -670,6 +713,10 @@ static const struct {
     {"split", split},
     {"neighbours", neighbours},
     {"mixed_requests", mixed_requests},
+    {"test", test},
+    {"test_any", test_any},
+    {"iprobe_of_any", iprobe_of_any},
+    {"test_barrier", test_barrier},
 };
 
 int main(int argc, char **argv)

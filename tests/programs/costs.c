@@ -4,7 +4,8 @@
  *   type      a vector type, made, committed and freed
  *   used      the same, broadcast in between
  *   operator  an operator, made, reduced by and freed
- *   region    a region of the program, begun and ended */
+ *   region    a region of the program, begun and ended
+ *   poll      a test of a receive that is not answered yet */
 #include "mpitrace.h"
 #include "report.h"
 
@@ -18,12 +19,14 @@ int main(int argc, char **argv)
 {
     double in[8] = {0}, out[8];
     const char *subject = argc > 1 ? argv[1] : "call";
-    int n = argc > 2 ? atoi(argv[2]) : 10, region;
+    int n = argc > 2 ? atoi(argv[2]) : 10, region, found;
+    MPI_Request request;
     MPI_Datatype type;
     MPI_Op op;
     MPI_Init(&argc, &argv);
     world();
     region = mpitrace_region("region");
+    MPI_Irecv(in, 1, MPI_DOUBLE, 0, 9, MPI_COMM_SELF, &request);
     for (int k = 0; k < n; k++)
         switch (subject[0]) {
         case 'c':
@@ -44,10 +47,15 @@ int main(int argc, char **argv)
             MPI_Allreduce(in, out, 1, MPI_DOUBLE, op, MPI_COMM_SELF);
             MPI_Op_free(&op);
             break;
+        case 'p':
+            MPI_Test(&request, &found, MPI_STATUS_IGNORE);
+            break;
         default:
             mpitrace_region_begin(region);
             mpitrace_region_end(region);
         }
+    MPI_Send(out, 1, MPI_DOUBLE, 0, 9, MPI_COMM_SELF);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Finalize();
     return 0;
 }

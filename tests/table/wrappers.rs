@@ -467,71 +467,54 @@ pub unsafe extern "C-unwind" fn MPI_Test(
         );
         real(request, flag, status)
     };
-    let here = thread::frame();
-    let forward = move |status: usize| waiting::test(
-        here,
-        &forward,
-        Array {
-            count: 1,
-            requests: request,
-            statuses: status,
-            flag: flag,
-            completed: Completed::All,
-        },
-    );
-    let result = {
-        {
-            static ACTIVITY: Activity = Activity::new(
-                activity::POINT_TO_POINT,
-                "MPI_Test",
-                None,
-            );
-            let (here, activity) = (thread::frame(), &ACTIVITY);
-            activity
-                .run(
+    {
+        static ACTIVITY: Activity = Activity::new(
+            activity::POINT_TO_POINT,
+            "MPI_Test",
+            None,
+        );
+        let (here, activity) = (thread::frame(), &ACTIVITY);
+        polls::requests(
+            here,
+            activity,
+            move || Array {
+                count: 1,
+                requests: request,
+                statuses: status,
+                flag: flag,
+                completed: Completed::All,
+            },
+            forward,
+            move |forward: &dyn Fn(usize) -> c_int, array: &Array| {
+                let array = *array;
+                let forward = |statuses: usize| waiting::test(
                     here,
-                    || {
-                        activity
-                            .kept(
-                                here,
-                                || {
-                                    if outstanding::any_outstanding()
-                                        && !thread::is_nested(thread::frame())
-                                    {
-                                        let hidden = Hidden::default();
-                                        let forward = |status: usize| {
-                                            hidden.outcome(&|| forward(status))
-                                        };
-                                        let outcome = completion::test(
-                                            &forward,
-                                            Array {
-                                                count: 1,
-                                                requests: request,
-                                                statuses: status,
-                                                flag: flag,
-                                                completed: Completed::All,
-                                            },
-                                        );
-                                        hidden.result(outcome)
-                                    } else {
-                                        thread::guarded(move || forward(status))
-                                    }
-                                },
-                            )
-                    },
-                )
-        }
-    };
-    if result == 0 {
-        waiting::tested(Array {
-            count: 1,
-            requests: request,
-            statuses: status,
-            flag: flag,
-            completed: Completed::All,
-        })
+                    |statuses| forward(statuses),
+                    Array { statuses, ..array },
+                );
+                let result = activity
+                    .kept(
+                        here,
+                        || {
+                            if !outstanding::any_outstanding() || thread::is_nested(here)
+                            {
+                                return thread::guarded(|| forward(array.statuses));
+                            }
+                            let hidden = Hidden::default();
+                            let outcome = completion::test(
+                                &|statuses: usize| hidden.outcome(&|| forward(statuses)),
+                                array,
+                            );
+                            hidden.result(outcome)
+                        },
+                    );
+                if result == 0 {
+                    waiting::tested(array)
+                }
+                result
+            },
+        )
     }
-    result
 }
 
 // forwarded Cancel

@@ -35,8 +35,13 @@ macro_rules! broken {
             Test::new("programs_in_python", |case| in_language(case, "broken.py", PYTHON))
                 .on(On::Python).second_tier(),
             Test::new("no_verdict_on_programs_that_are_slow", slow).on(LIBRARIES).second_tier(),
-            Test::new("no_verdict_on_a_master_and_a_sleeper", |case| slow_ones(case, &["master", "sleeping"]))
+            Test::new("no_verdict_on_a_master_and_a_sleeper", |case| slow_ones(case, SLOW, &["master", "sleeping"]))
                 .on(On::Only(&["ompi4", "mpich4"])).second_tier(),
+            Test::new("no_verdict_on_programs_that_poll", |case| slow_ones(case, POLLING, &POLLING_ONES)).on(LIBRARIES)
+                .second_tier(),
+            Test::new("no_verdict_on_one_that_polls_and_computes", |case| {
+                slow_ones(case, POLLING, &["work_each_16", "thread_that_sleeps"]);
+            }).on(LIBRARIES),
             Test::new("no_cycle_through_a_request_that_is_not_waited_for", overlapped).on(LIBRARIES),
             Test::new("the_line_of_the_others_is_named", line_of_the_others).on(On::Only(&["ompi4", "mpich4"])),
             Test::new("a_rank_that_does_not_call_init_is_named", before_init).on(LIBRARIES),
@@ -73,6 +78,7 @@ broken! {
     ("error_handler", ERROR_HANDLER, First::None),
     ("another_mpi_call", COMMUNICATOR, First::None),
     ("half_of_the_ranks", HALF, First::None),
+    ("test_of_a_request_for_ever", TEST, First::One),
     then
     ("tags", TAGS),
     ("communicators", COMMUNICATORS),
@@ -108,6 +114,9 @@ broken! {
     ("split", SPLIT),
     ("neighbours", NEIGHBOURS),
     ("mixed_requests", MIXED_REQUESTS),
+    ("test_of_any_request", TEST_ANY),
+    ("iprobe_of_any", IPROBE_OF_ANY),
+    ("test_of_a_barrier", TEST_BARRIER),
 }
 
 /// A program, and the verdicts on it.
@@ -208,6 +217,12 @@ pub mod programs {
     pub const SPLIT: Broken = same("split", NOT_COME);
     pub const NEIGHBOURS: Broken = same("neighbours", ("missing-rank", &[1], None));
     pub const MIXED_REQUESTS: Broken = same("mixed_requests", ("point-to-point", &[1], WORLD));
+    // Of a rank that polled its trace does not say that it did nothing else.
+    pub const TEST: Broken = program("test", Expected::Verdict(("cycle", &[0, 1], WORLD)), NOT_COME);
+    pub const TEST_ANY: Broken = program("test_any", Expected::Verdict(("cycle", &[0, 1, 2], WORLD)), NOT_COME);
+    pub const IPROBE_OF_ANY: Broken =
+        program("iprobe_of_any", Expected::Verdict(("cycle", &[0, 1, 2], WORLD)), NOT_COME);
+    pub const TEST_BARRIER: Broken = same("test_barrier", NOT_COME);
     pub const HALF: Broken = Broken { ranks: 4, ..same("half", ("missing-rank", &[1], None)) };
 }
 
@@ -452,9 +467,35 @@ fn before_init(case: &Case) {
     }
 }
 
+const SLOW: &str = "healthy_slow.c";
+const POLLING: &str = "healthy_polls.c";
+/// All of healthy_polls.c.
+const POLLING_ONES: [&str; 20] = [
+    "fed_iprobe",
+    "fed_iprobe_of_any",
+    "fed_improbe",
+    "fed_test",
+    "fed_testany",
+    "fed_testsome",
+    "fed_testall",
+    "fed_get_status",
+    "work_10_us",
+    "work_100_us",
+    "work_10_ms",
+    "work_each_8",
+    "work_each_16",
+    "work_each_64",
+    "work_each_100000",
+    "rest_1_ms",
+    "rest_20_ms",
+    "rest_and_work",
+    "thread_that_computes",
+    "thread_that_sleeps",
+];
+
 /// All of healthy_slow.c.
 fn slow(case: &Case) {
-    let source = fs::read_to_string(crate::support::build::source("healthy_slow.c")).expect("the source");
+    let source = fs::read_to_string(crate::support::build::source(SLOW)).expect("the source");
     let names = source.lines().flat_map(|line| line.split("{\"").skip(1)).filter_map(|rest| rest.split('"').next());
     let mut names: Vec<&str> = names.collect();
     assert!(names.len() >= 39, "{names:?}");
@@ -463,12 +504,12 @@ fn slow(case: &Case) {
         println!("locking: skipped: Open MPI 4 lets ranks wait for a lock that others take again and again");
         names.retain(|name| *name != "locking");
     }
-    slow_ones(case, &names);
+    slow_ones(case, SLOW, &names);
 }
 
-fn slow_ones(case: &Case, names: &[&str]) {
+fn slow_ones(case: &Case, program: &str, names: &[&str]) {
     for name in names {
-        let mut running = case.launch(3, "healthy_slow.c").arg(*name).arg("5").trace().start();
+        let mut running = case.launch(3, program).arg(*name).arg("5").trace().start();
         let mut looks = 0;
         let mut verdicts = Vec::new();
         while !running.has_ended() {

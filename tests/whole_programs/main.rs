@@ -60,6 +60,7 @@ mod odd_names;
 mod odd_processes;
 mod output;
 mod partners;
+mod polls;
 mod preload;
 mod private_memory;
 mod process_state;
@@ -150,6 +151,7 @@ fn main() {
         ("broken", broken::TESTS),
         ("broken_nodes", broken_nodes::TESTS),
         ("random_death", random_death::TESTS),
+        ("polls", polls::TESTS),
         ("preload", preload::TESTS),
         ("process_state", process_state::TESTS),
         ("processes", processes::TESTS),

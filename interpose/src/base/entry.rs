@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
     AwaitedMessage, BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, FinalizeTimes, LastStamp,
-    LiveThreadTimes, LongCallEntry, MessageEntry, OperationEntry, ProcessorTime, RankHeader, RankTimes, Region,
-    SegmentHeader, ThreadEntry, ThreadTimes, table,
+    LiveThreadTimes, LongCallEntry, MessageEntry, OperationEntry, PollTimes, ProcessorTime, RankHeader, RankTimes,
+    Region, SegmentHeader, ThreadEntry, ThreadTimes, off_place, off_reason, table,
 };
 use mpitrace_format::publication;
 
@@ -204,6 +204,24 @@ impl Entry<LiveThreadTimes> {
     pub fn ticks(self, class: usize) -> u64 {
         // SAFETY: the place is valid (`Entry::new`).
         unsafe { (*self.0.as_ptr()).times.ticks[class] }
+    }
+
+    /// Stores the last stamp of a thread that polls; it does nothing else since a tick, or since 0: not known.
+    pub fn set_polled(self, tick: u64, since: u64) {
+        self.set_last(tick, LastStamp::POLLING);
+        // SAFETY: the place is valid (`Entry::new`); the sums are changed by their thread alone.
+        unsafe { (*self.0.as_ptr()).polls.since = since };
+    }
+
+    /// Adds a row of polls, which has ended.
+    pub fn add_polls(self, row: PollTimes) {
+        // SAFETY: the place is valid (`Entry::new`); the sums are changed by their thread alone.
+        unsafe { (*self.0.as_ptr()).polls = (*self.0.as_ptr()).polls.with(row) };
+    }
+
+    pub fn off_ns(self) -> [[u64; off_reason::COUNT]; off_place::COUNT] {
+        // SAFETY: the place is valid (`Entry::new`).
+        unsafe { (*self.0.as_ptr()).times.off_ns }
     }
 
     /// Adds time off the processor, ns, by its place and reason.

@@ -22,6 +22,16 @@ pub fn int(place: usize) -> c_int {
     element(place, 0)
 }
 
+/// The first bytes of an array that the call may read, at most so many words.
+pub fn words<const N: usize>(array: usize, bytes: usize) -> [u64; N] {
+    let mut words = [0; N];
+    let bytes = bytes.min(size_of_val(&words));
+    let array = std::ptr::with_exposed_provenance::<u8>(array);
+    // SAFETY: the argument is an array of so many bytes at least (see above), and the words have room for them.
+    unsafe { array.copy_to_nonoverlapping(words.as_mut_ptr().cast(), bytes) };
+    words
+}
+
 /// Stores what the call returns through an argument.
 pub fn set_int(place: usize, value: c_int) {
     // SAFETY: the argument is the address of an int that the call sets (see above).

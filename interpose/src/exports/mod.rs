@@ -8,6 +8,7 @@ mod communicators;
 mod dlsym;
 pub mod error_handlers;
 mod files;
+mod polls;
 mod roth;
 mod user_counters;
 mod windows;

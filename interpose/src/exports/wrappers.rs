@@ -23,7 +23,7 @@ mod generated {
     use crate::counters::message_counters;
     use crate::counters::mpi_t::of_program as tools_interface;
     use crate::exports::error_handlers::{self, Hidden};
-    use crate::exports::{communicators, files, windows};
+    use crate::exports::{communicators, files, polls, windows};
     use crate::job::{lifecycle, sessions};
     use crate::mpi::{abi, large_count};
     use crate::operation::datatype;

@@ -253,6 +253,9 @@ pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
         let live = run.live.get().filter(|_| thread::current().is_some());
         // The boundary lies behind this look: an interruption before it is the program's, and in no other part.
         if let (Some(_), Some(thread)) = (live, thread::current()) {
+            if thread.is_polling() {
+                thread.leave_row();
+            }
             enter.set(thread.boundary(|tick| thread.look_outside(tick, interruption_flags::BETWEEN)));
         }
         exit_writer::mark(run, state::FINALIZING);

@@ -109,6 +109,22 @@ impl Activity {
         self.run(here, call)
     }
 
+    /// The stored word, which is made where no thread has called the function before.
+    pub fn word(&self) -> u32 {
+        let word = self.word.load(Ordering::Relaxed);
+        if word != 0 {
+            return word;
+        }
+        let name = thread::catch_panic(|| Some(registry::lock()?.string(self.name)));
+        let word = activity::in_function(self.what, name.unwrap_or(0));
+        self.word.store(word, Ordering::Relaxed);
+        // Whether messages are counted or recorded does not change after the beginning.
+        if !message_counters::counting() && !messages::are_kept() {
+            self.quick.store(word, Ordering::Relaxed);
+        }
+        word
+    }
+
     /// Runs `call`, the function, from a wrapper that stands at `here`. A call from inside another one is none of the
     /// program's, and leaves the word as it is.
     #[inline(always)]
@@ -129,17 +145,7 @@ impl Activity {
             return None;
         }
         let thread = thread::current_or_new()?;
-        let mut word = self.word.load(Ordering::Relaxed);
-        if word == 0 {
-            let name = thread::catch_panic(|| Some(registry::lock()?.string(self.name)));
-            word = activity::in_function(self.what, name.unwrap_or(0));
-            self.word.store(word, Ordering::Relaxed);
-            // Whether messages are counted or recorded does not change after the beginning.
-            if !message_counters::counting() && !messages::are_kept() {
-                self.quick.store(word, Ordering::Relaxed);
-            }
-        }
-        Some(Within::enter(thread, word))
+        Some(Within::enter(thread, self.word()))
     }
 }
 
@@ -149,6 +155,9 @@ pub struct Within(Entry<ThreadEntry>);
 impl Within {
     #[inline(always)]
     pub fn enter(thread: ThreadRef, word: u32) -> Within {
+        if thread.is_polling() {
+            thread.leave_row();
+        }
         let entry = thread.entry();
         entry.set_activity(activity::next(entry.activity(), word));
         Within(entry)

@@ -62,6 +62,9 @@ fn begin<F: FnOnce() -> c_int, R>(
         // The call before was left by longjmp, which an error handler does.
         leave_error_handler(thread);
     }
+    if thread.is_polling() {
+        thread.leave_row();
+    }
     let call = message(thread);
     let Some(&found) = operations::find(thread, &call) else {
         let communicator = begin_untracked(thread, &call);

@@ -151,6 +151,11 @@ impl Started {
         self.complete(self.unkept.exit);
     }
 
+    /// Where its record lies.
+    pub fn record(&self) -> Option<(RecordPlace, DrawnChunk)> {
+        self.kept.as_ref().map(|Kept { place, chunk }| (*place, *chunk))
+    }
+
     /// Stores something in its record, where that is still in its chunk.
     fn in_record(&self, store: impl FnOnce(&RecordPlace)) {
         if let Some(Kept { place, chunk }) = &self.kept {
@@ -169,7 +174,7 @@ impl Started {
 
     /// Adds a Test for it and the time that it took, ticks.
     pub fn add_test(&self, ticks: u64) {
-        self.in_record(|place| place.add_test(ticks));
+        self.in_record(|place| place.add_tests(ticks, 1));
     }
 
     /// It was found complete at this tick; the first time counts. Where its record is gone it is counted as one that is

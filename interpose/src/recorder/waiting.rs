@@ -349,7 +349,7 @@ fn publish(thread: ThreadRef, number: usize, message: &Message, more: u32) {
 
 /// The message of a request that a call waits for; without a partner where the request is complete.
 #[inline(always)]
-fn under_way(handle: usize) -> Message {
+pub fn under_way(handle: usize) -> Message {
     if abi::get().is_complete_request(handle) {
         return NONE;
     }

@@ -77,7 +77,7 @@ pub(crate) struct Call {
     /// The time that the start of a call with a request took; else 0.
     pub init: f64,
     /// Global time from which on the rank could do nothing but wait: the entry of a blocking call, of another one the
-    /// beginning of what was spent in waits, before its completion.
+    /// beginning of what was spent in tests and waits, before its completion.
     pub waits_from: f64,
     /// From there to the end of the call.
     pub may_wait: f64,
@@ -141,9 +141,10 @@ impl<'a> Member<'a> {
         let request = self.requests.map(|columns| columns.map(|column| column.get(record)));
         match request {
             Some([init, test, wait]) if init > 0 => {
-                let wait = self.clock.ticks_ns(wait).min(took);
+                // A row of tests is a wait; where they lie is not known, but that the last one completes the call.
+                let wait = self.clock.ticks_ns(test.saturating_add(wait)).min(took);
                 let init = self.clock.ticks_ns(init);
-                let run_time = init + self.clock.ticks_ns(test) + wait;
+                let run_time = init + wait;
                 Call { enter: began, init, waits_from: began + took - wait, may_wait: wait, run_time }
             }
             _ => Call { enter: began, init: 0.0, waits_from: began, may_wait: took, run_time: took },

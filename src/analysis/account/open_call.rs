@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mpitrace_format::layout::{IN_COLLECTIVE, OPERATION_MASK, wait_class};
+use mpitrace_format::layout::{IN_COLLECTIVE, LastStamp, OPERATION_MASK, wait_class};
 use mpitrace_functions::Form;
 
 use super::rank_parts::{CALLS, RankPart};
@@ -51,12 +51,19 @@ fn found(part: &Part, thread: u32) -> Option<(OpenCall, Option<usize>)> {
         return None;
     }
     let stamped = part.last_stamps().get(thread as usize).filter(|last| last.tick > 0 && last.inside > 0);
+    let polled = part.polls().get(thread as usize);
     let stamped = stamped.map(|last| {
         let of_class = |class: usize| CALLS.iter().find(|(other, _)| *other == class).map(|(_, part)| *part);
         let is_collective = last.inside == IN_COLLECTIVE || last.inside as usize == 1 + wait_class::REQUESTS;
         let class = (last.inside as usize).wrapping_sub(1);
-        let part = if is_collective { None } else { of_class(class) };
-        (OpenCall { enter: last.tick, part: part.unwrap_or(RankPart::Communication) }, None)
+        let part = match last.inside {
+            LastStamp::POLLING => Some(RankPart::PointToPoint),
+            _ if is_collective => None,
+            _ => of_class(class),
+        };
+        let since = polled.filter(|polls| last.inside == LastStamp::POLLING && polls.since > 0);
+        let enter = since.map_or(last.tick, |polls| polls.since);
+        (OpenCall { enter, part: part.unwrap_or(RankPart::Communication) }, None)
     });
     let recorded =
         recorded(part, thread).map(|(record, enter)| (OpenCall { enter, part: RankPart::Communication }, Some(record)));

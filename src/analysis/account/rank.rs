@@ -15,6 +15,7 @@ use super::ending::{self, HowEnded, Hung, RankEnd};
 use super::meeting::{Meeting, Met, Wait};
 use super::open_call::{OpenCall, open_calls};
 use super::parts::Parts;
+use super::polled::Polled;
 use super::rank_parts::{CALLS, RankPart, RankParts};
 use crate::reasons::Off;
 
@@ -40,6 +41,8 @@ pub struct RankAccount {
     /// The time of the same thread off its processor between MPI_Init and MPI_Finalize, in calls and outside of them;
     /// `None`: not known.
     pub off_processor: Option<Off>,
+    /// Calls that test requests or look for messages: a label over this time.
+    pub polled: Polled,
     /// True if calls that can wait were timed, beside collectives.
     pub is_timed: bool,
     /// True if the thread's processor time is known: without it all outside of the calls is [`RankPart::Other`].
@@ -251,6 +254,7 @@ fn account(part: &Part, clock: &RankClock, complete: Parts, met: Met, mut ending
         message_waiting_ns: 0.0,
         parts,
         off_processor: off_processor(part),
+        polled: Polled::new(part, clock),
         is_timed: part.waits_are_stamped(),
         is_divided: thread.on_processor.is_some(),
     }
@@ -298,7 +302,7 @@ fn in_collectives(part: &Part, thread: Option<u32>) -> u64 {
 fn for_each_span(part: &Part, thread: Option<u32>, mut add: impl FnMut(u64, u64) -> bool) -> bool {
     let has_regions = part.operations().iter().any(OperationEntry::is_region);
     let is_region = |operation: u32| part.operations()[(operation & OPERATION_MASK) as usize].is_region();
-    let requests = part.request_columns().map(|[init, _, wait, _]| [init, wait]);
+    let requests = part.request_columns().map(|[init, test, wait, _]| [init, test, wait]);
     let mut runs = part.runs().iter();
     let mut run = (0, 0);
     for block in part.blocks() {
@@ -317,10 +321,13 @@ fn for_each_span(part: &Part, thread: Option<u32>, mut add: impl FnMut(u64, u64)
             }
             let record = block.range.start + place;
             let request =
-                requests.map(|columns| columns.map(|column| column.get(record))).filter(|[init, _]| *init > 0);
+                requests.map(|columns| columns.map(|column| column.get(record))).filter(|[init, ..]| *init > 0);
             let spans = match request {
-                // Where its tests lie is not known; they are short.
-                Some([init, wait]) => [(enter, enter + init), (exit.saturating_sub(wait), exit)],
+                // A row of tests lies before the wait, or is one.
+                Some([init, test, wait]) => {
+                    let behind = exit.saturating_sub(test.saturating_add(wait)).max(enter + init).min(exit);
+                    [(enter, enter + init), (behind, exit)]
+                }
                 None => [(enter, exit), (exit, exit)],
             };
             if !spans.into_iter().all(|(begin, end)| begin >= end || add(begin, end)) {

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RankPart {
     /// On its processor outside of the calls below, by the thread's processor time. Calls that are not timed count
-    /// here: those that start or test requests, all of point-to-point where its times were not asked for.
+    /// here: those that start requests, all of point-to-point where its times were not asked for.
     Computing,
     /// Off its processor outside of these calls: something else ran there.
     Preempted,

@@ -88,7 +88,7 @@ fn efficiency(times: impl Iterator<Item = Time>) -> Option<Efficiency> {
 }
 
 /// How long a rank was in each of its regions, and there outside of collective calls: of one with a request the start
-/// and the wait count, each where it was. A region within itself counts once.
+/// counts where it was, and the tests and the wait before its completion. A region within itself counts once.
 fn times_in_regions(part: &Part, clock: &RankClock) -> BTreeMap<String, Time> {
     let entries = part.operations();
     if !entries.iter().any(|entry| entry.is_region()) {
@@ -117,7 +117,8 @@ fn times_in_regions(part: &Part, clock: &RankClock) -> BTreeMap<String, Time> {
                 }
                 open.push((number, exit));
             } else if took > 0 {
-                let request = requests.map(|[init, _, wait, _]| (init.get(record), wait.get(record)));
+                let request = requests
+                    .map(|[init, test, wait, _]| (init.get(record), test.get(record).saturating_add(wait.get(record))));
                 let request = request.filter(|&(init, _)| init > 0);
                 let (init, wait) = request.map_or((0, took), |(init, wait)| (init.min(took), wait.min(took)));
                 let in_call = [(enter, enter + init), (exit - wait, exit)];

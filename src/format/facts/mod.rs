@@ -4,6 +4,7 @@ pub mod algorithms;
 pub mod amounts;
 pub mod decimal;
 pub mod metadata;
+pub mod polls;
 pub mod running_totals;
 pub mod settings;
 pub mod strings;

@@ -292,7 +292,8 @@ columns! {
         EXTENDED = 2, WithRequest: {
             /// Ticks that the starting call took.
             INIT: u64 = RecordColumn::new("init", Unit::Ticks).exported("init_ns", shown::NOWHERE);
-            /// Ticks in MPI_Test and its like that were given the request.
+            /// Ticks in MPI_Test and its like that were given the request, and between them where nothing was
+            /// computed.
             TEST: u64 = RecordColumn::new("test", Unit::Ticks).exported("test_ns", shown::NOWHERE);
             /// Ticks in MPI_Wait and its like that were given the request; bit 63: the rank ended in a Wait call that
             /// does not return before this request is complete.

@@ -57,6 +57,8 @@ pub mod section {
     pub const LOST: u32 = 19;
     /// [`crate::layout::LastStamp`]s, as many as threads; not where no thread has one.
     pub const LAST_STAMPS: u32 = 20;
+    /// [`crate::layout::PollTimes`], as many as threads; not where no thread has polled.
+    pub const POLLS: u32 = 21;
 }
 
 /// The records of a killed process that could not be recovered: where the folder of the segment had no room, they or

@@ -67,19 +67,66 @@ pub struct LastStamp {
     pub padding: u32,
 }
 
+impl LastStamp {
+    /// [`LastStamp::inside`] of a thread that polls: it was in a call that found nothing, and goes on calling.
+    pub const POLLING: u32 = 2 + wait_class::COUNT as u32;
+}
+
+/// Rows of calls of a thread that test requests or look for messages and find nothing, with no other call between them;
+/// each ends with the poll that finds something, or where the thread makes another call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct PollTimes {
+    /// Polls, those that found something included.
+    pub polls: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Ticks from the beginnings of the rows to their ends.
+    pub ticks: u64,
+    /// The part of these in which the program computed between the polls, ticks: measured between some of them.
+    pub computing: u64,
+    /// The variance of that sum, ticks^2.
+    pub variance: f64,
+    /// Of a thread whose last stamp is [`LastStamp::POLLING`]: the tick since which it does nothing but poll. 0: it
+    /// computes between its polls, or that is not known yet.
+    pub since: u64,
+}
+
+impl PollTimes {
+    /// These and others together, all of which have ended.
+    ///
+    /// ```
+    /// use mpitrace_format::layout::PollTimes;
+    ///
+    /// let row = PollTimes { polls: 17, rows: 1, ticks: 900, variance: 4.0, ..PollTimes::default() };
+    /// assert_eq!(row.with(row), PollTimes { polls: 34, rows: 2, ticks: 1800, variance: 8.0, ..row });
+    /// ```
+    #[must_use]
+    pub fn with(self, other: PollTimes) -> PollTimes {
+        PollTimes {
+            polls: self.polls.wrapping_add(other.polls),
+            rows: self.rows.wrapping_add(other.rows),
+            ticks: self.ticks.wrapping_add(other.ticks),
+            computing: self.computing.wrapping_add(other.computing),
+            variance: self.variance + other.variance,
+            since: 0,
+        }
+    }
+}
+
 /// [`LastStamp::inside`] of a collective call that is not kept.
 pub const IN_COLLECTIVE: u32 = 1 + wait_class::COUNT as u32;
 
 /// The entry of a thread in a live segment: whole cache lines, so that two threads do not share one.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct LiveThreadTimes {
     /// The sums.
     pub times: ThreadTimes,
     /// The last stamp.
     pub last: LastStamp,
-    /// Not in use.
-    pub padding: [u64; 6],
+    /// The rows of polls that have ended.
+    pub polls: PollTimes,
 }
 
 /// A reading of a thread's processor time (CLOCK_THREAD_CPUTIME_ID).

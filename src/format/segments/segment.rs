@@ -116,14 +116,20 @@ pub fn read_with<'a>(
         rank: header.times,
         finalize: header.finalize,
         threads: of_threads.clone().map(|thread| thread.times).collect(),
-        last: of_threads.map(|thread| thread.last).collect(),
+        last: of_threads.clone().map(|thread| thread.last).collect(),
+        polls: of_threads.map(|thread| thread.polls).collect(),
     };
+    if times.polls.iter().all(|polls| polls.polls == 0 && polls.since == 0) {
+        times.polls.clear();
+    }
     if times.last.iter().all(|last| last.tick == 0) {
         times.last.clear();
     }
     if let Some(clock) = &clock {
         let readings = times.threads.iter_mut().flat_map(|thread| &mut thread.processor);
-        let stamps = times.last.iter_mut().map(|last| &mut last.tick).chain([&mut times.rank.finalize_enter]);
+        let polled = times.polls.iter_mut().map(|polls| &mut polls.since).filter(|since| **since != 0);
+        let last = times.last.iter_mut().map(|last| &mut last.tick);
+        let stamps = last.chain(polled).chain([&mut times.rank.finalize_enter]);
         for tick in readings.map(|reading| &mut reading.tick).chain(stamps) {
             *tick = clock.local(*tick);
         }

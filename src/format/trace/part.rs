@@ -101,6 +101,8 @@ pub struct Times {
     pub threads: Vec<ThreadTimes>,
     /// The last stamp of each thread; empty where no thread has one.
     pub last: Vec<LastStamp>,
+    /// The polls of each thread; empty where no thread has polled.
+    pub polls: Vec<PollTimes>,
 }
 
 /// The blocks of a part, in order: in memory, and in block files.
@@ -338,6 +340,7 @@ impl Content<'_> {
                 self.of_threads(bytemuck::bytes_of(&self.times.finalize)),
             ),
             (section::LAST_STAMPS, size_of::<LastStamp>(), bytemuck::cast_slice(&self.times.last)),
+            (section::POLLS, size_of::<PollTimes>(), bytemuck::cast_slice(&self.times.polls)),
         ];
         tables.extend(optional.into_iter().filter(|(_, _, bytes)| !bytes.is_empty()));
         tables

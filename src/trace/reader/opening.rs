@@ -26,7 +26,7 @@ const CHECKED_AT_ONCE: usize = 4 << 20;
 const BEYOND_THE_FILE: &str = "ends beyond the end of the file";
 
 /// The sections that are read, with the size of their elements; true: every part has it.
-const SECTIONS: [(u32, usize, bool); 20] = [
+const SECTIONS: [(u32, usize, bool); 21] = [
     (section::FACTORS, 1, true),
     (section::STRINGS, 1, true),
     (section::COMMUNICATORS, size_of::<CommunicatorEntry>(), true),
@@ -47,6 +47,7 @@ const SECTIONS: [(u32, usize, bool); 20] = [
     (section::MESSAGE_BLOCKS, 1, false),
     (section::LOST, size_of::<LostRecords>(), false),
     (section::LAST_STAMPS, size_of::<LastStamp>(), false),
+    (section::POLLS, size_of::<PollTimes>(), false),
 ];
 
 /// Maps a file and checks its frame.

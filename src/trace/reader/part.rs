@@ -182,6 +182,11 @@ impl Part {
         self.table(section::LAST_STAMPS)
     }
 
+    /// The polls of the threads, by index; none where none were stored.
+    pub fn polls(&self) -> &[PollTimes] {
+        self.table(section::POLLS)
+    }
+
     /// True if calls that can wait had time stamps.
     pub fn waits_are_stamped(&self) -> bool {
         self.rank_times().flags & rank_times_flags::STAMPED != 0

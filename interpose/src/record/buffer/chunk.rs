@@ -264,10 +264,10 @@ impl RecordPlace {
         self.change(&recorded::WAIT, |wait| (wait & !WAITED_FOR).wrapping_add(ticks));
     }
 
-    /// Adds a Test for it and the time that it took, ticks.
-    pub fn add_test(&self, ticks: u64) {
+    /// Adds so many Tests for it and the time that they took, ticks.
+    pub fn add_tests(&self, ticks: u64, count: u64) {
         self.change(&recorded::TEST, |test| test + ticks);
-        self.change(&recorded::TESTS, |tests| tests + 1);
+        self.change(&recorded::TESTS, |tests| tests + count);
     }
 
     /// Adds time in point-to-point calls before it, ticks, most of it with this partner. The columns have memory.

@@ -10,6 +10,7 @@ use crate::handles::call_cache::{Cache, KnownOperation};
 use crate::interruptions::watch::Watch;
 use crate::record::thread::interval::Interval;
 use crate::record::thread::message_state::MessageRecords;
+use crate::record::thread::poll_state::Polls;
 use crate::record::thread::sends::Sends;
 use crate::record::thread::state::{Sums, ThreadRef};
 
@@ -48,6 +49,7 @@ impl ThreadRef {
         with_sends sends: Sends;
         with_sums sums: Sums;
         with_messages messages: MessageRecords;
+        with_polls polls: Polls;
         with_watch watch: Watch;
     }
 

@@ -18,6 +18,12 @@ pub fn guarded<R>(call: impl FnOnce() -> R) -> R {
         None => None,
     };
     let Some(thread) = thread else { return call() };
+    guarded_on(thread, here, call)
+}
+
+/// As [`guarded`], on the calling thread, in a wrapper that stands at `here` and is not nested.
+#[inline(always)]
+pub fn guarded_on<R>(thread: ThreadRef, here: usize, call: impl FnOnce() -> R) -> R {
     thread.set_guard(here);
     let _guard = Guard(thread);
     call()

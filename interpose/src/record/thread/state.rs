@@ -21,6 +21,7 @@ use crate::record::buffer::drawn::DrawnChunk;
 use crate::record::buffer::trace_buffer::TraceBuffer;
 use crate::record::thread::interval::Interval;
 use crate::record::thread::message_state::MessageRecords;
+use crate::record::thread::poll_state::Polls;
 use crate::record::thread::sends::Sends;
 use crate::record::thread::tls;
 
@@ -59,6 +60,7 @@ pub(super) struct Thread {
     pub(super) interval: Interval,
     pub(super) sends: Sends,
     pub(super) messages: MessageRecords,
+    pub(super) polls: Polls,
     pub(super) sums: Sums,
     /// Where chunks are drawn from; `None`: this thread's calls cannot be kept.
     buffer: Option<&'static TraceBuffer>,
@@ -119,6 +121,8 @@ pub mod attention {
     pub const ALGORITHM: u16 = 128;
     /// Not every call stays in the records: those that are not in the sample are counted when they have returned.
     pub const IN_SAMPLE: u16 = 256;
+    /// The thread is in a row of polls: another call ends it.
+    pub const POLLING: u16 = 512;
     /// Counters to be read after a call.
     pub const COUNTED: u16 = SAMPLED | INNER;
     pub const AFTER: u16 = COUNTED | HANDLED | ALGORITHM | IN_SAMPLE;
@@ -174,6 +178,7 @@ impl Thread {
                 interval: Interval::NEW,
                 sends: Sends::NEW,
                 messages: MessageRecords::NEW,
+                polls: Polls::NEW,
                 sums: Sums { sum: [0; _], started: [0; _] },
                 buffer: buffer,
                 found_last: None,

@@ -12,7 +12,7 @@ use crate::mpi::abi;
 use crate::record::thread::{self, waits};
 use crate::recorder::Started;
 use crate::recorder::own_statuses::OwnStatuses;
-use crate::recorder::requests::array::{Array, Completed};
+use crate::recorder::requests::array::Array;
 use crate::recorder::requests::few::Few;
 use crate::recorder::requests::outstanding::{self, Request};
 use crate::recorder::requests::request_table::ClaimedRequest;
@@ -30,12 +30,6 @@ pub fn test(forward: Forward<'_>, array: Array) -> c_int {
 
 pub fn get_status_of(forward: Forward<'_>, array: Array) -> c_int {
     complete(forward, array, Means::Look)
-}
-
-/// `MPI_Request_get_status`: states that a request, which is passed by value, is complete, and leaves it there.
-pub fn get_status(forward: Forward<'_>, request: usize, flag: usize, status: usize) -> c_int {
-    let requests = (&raw const request).expose_provenance();
-    get_status_of(forward, Array { count: 1, requests, statuses: status, flag, completed: Completed::All })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -61,11 +55,12 @@ fn complete(forward: Forward<'_>, array: Array, means: Means) -> c_int {
     if means == Means::Wait && (array.is_for_all() || array.len() == 1) {
         followed.started().for_each(Started::begin_wait);
     }
-    // A wait for a recorded collective is its time.
-    let waits = means == Means::Wait && waits::are_stamped();
+    // A wait for a recorded collective is its time. Polls are timed as rows.
+    let waits = means == Means::Wait;
+    let in_row = !waits && thread::current().is_some_and(|thread| thread.is_polling());
     let class = match followed.iter().all(Request::is_receive) {
-        true => waits.then_some(wait_class::POINT_TO_POINT),
-        false => Some(wait_class::REQUESTS),
+        true => (waits && waits::are_stamped()).then_some(wait_class::POINT_TO_POINT),
+        false => (!in_row).then_some(wait_class::REQUESTS),
     };
     let thread = thread::current().filter(|_| class.is_some());
     thread.inspect(|thread| thread.look_before_wait());
@@ -80,7 +75,7 @@ fn complete(forward: Forward<'_>, array: Array, means: Means) -> c_int {
     }
     followed.started().for_each(|call| match means {
         Means::Wait => call.add_wait(spent),
-        Means::Test | Means::Look => call.add_test(spent),
+        Means::Test | Means::Look => call.add_test(if in_row { 0 } else { spent }),
     });
     if followed.0.is_empty() {
         return result;

@@ -18,6 +18,8 @@ use crate::handles::call_cache::KnownOperation;
 use crate::mpi::large_count::Narrowed;
 use crate::mpi::{self, abi};
 use crate::operation::operations;
+use crate::record::buffer::chunk::RecordPlace;
+use crate::record::buffer::drawn::DrawnChunk;
 use crate::record::thread::{self, ThreadRef};
 use crate::recorder::requests::few::Few;
 use crate::recorder::requests::request_table::{ClaimedRequest, RequestTable};
@@ -175,6 +177,11 @@ fn follow_handle(handle: usize, new: Request) {
 impl Request {
     fn collective(started: Option<Started>, arrays: Narrowed) -> Request {
         Request::Collective { started, _arrays: arrays }
+    }
+
+    /// Where the record of the collective with this request lies, if it is followed.
+    pub fn record(handle: usize) -> Option<(RecordPlace, DrawnChunk)> {
+        REQUESTS.with_requests(|requests| requests.get(&handle)?.started()?.record())
     }
 
     pub fn started(&self) -> Option<&Started> {

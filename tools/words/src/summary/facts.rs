@@ -74,6 +74,8 @@ pub struct Summary {
     /// True if several threads of a rank call MPI.
     #[serde(skip)]
     pub threaded: bool,
+    /// Calls that test requests or look for messages; `null`: there were none, or they were not timed.
+    pub polls: Option<PollFacts>,
     /// `null`: no rank hung when the job was ended.
     pub hung: Option<HungFacts>,
     /// True if the ranks' clocks are synchronised. Waiting is not known where they are not.
@@ -108,6 +110,24 @@ pub struct Summary {
     pub verdict: String,
     /// The command to go on with; `null`: none.
     pub next: Option<String>,
+}
+
+/// Calls that test requests or look for messages and find nothing, of all ranks together. With no other call of MPI
+/// between them they are a row, up to the one that finds something.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PollFacts {
+    /// The calls, those that found something included.
+    pub calls: u64,
+    /// The rows.
+    pub rows: u64,
+    /// The time of the rows, s.
+    pub seconds: f64,
+    /// The part of it in which the program computed, s: among `computing`. The rest is waiting.
+    pub computing_s: f64,
+    /// The ends of its interval, of 95 %, s.
+    pub computing_least_s: f64,
+    /// The program computed for so long at most, s.
+    pub computing_most_s: f64,
 }
 
 /// The time since the last movement of any rank of the job, or of those of a verdict, until the job was ended; all

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use mpitrace_analysis::account::{self, Account, Because, HowEnded, Hung, Loss, LossKind, Off, RankAccount, RankPart};
+use mpitrace_analysis::account::{
+    self, Account, Because, HowEnded, Hung, Loss, LossKind, Off, Polled, RankAccount, RankPart,
+};
 use mpitrace_analysis::efficiency;
 use mpitrace_analysis::replay::{Gain, Origin};
 use mpitrace_analysis::run::{Losses, Run};
@@ -12,7 +14,9 @@ use mpitrace_trace::calls::whole_run;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::{Part, Trace};
 
-use super::facts::{Efficiencies, HungFacts, LossFacts, OffFacts, OriginFacts, ReasonFacts, Sample, Share, Summary};
+use super::facts::{
+    Efficiencies, HungFacts, LossFacts, OffFacts, OriginFacts, PollFacts, ReasonFacts, Sample, Share, Summary,
+};
 use super::largest::MOST;
 use super::verdict::{Evidence, Verdict};
 use super::{largest, processes, unknown_waits, words};
@@ -74,6 +78,7 @@ impl Summary {
             sharing,
             bound: account.processors.are_own(),
             threaded: trace.parts.iter().any(threads),
+            polls: PollFacts::new(account),
             hung: HungFacts::new(account),
             synchronised: clock.is_synchronised(),
             unknown_waits_below_ns: unknown_waits::below_ns(trace, clock),
@@ -108,6 +113,17 @@ impl Summary {
     pub fn with_processes(mut self, trace: &Trace, files: &[PathBuf]) -> Summary {
         self.processes = processes::taken(trace, files);
         self
+    }
+}
+
+impl PollFacts {
+    fn new(account: &Account) -> Option<PollFacts> {
+        let mut all = Polled::default();
+        account.ranks.iter().for_each(|rank| all += rank.polled);
+        let [computing_least_s, computing_most_s] = all.interval_ns().map(|ns| ns / NS);
+        let Polled { polls: calls, rows, ns, computing_ns, .. } = all;
+        let (seconds, computing_s) = (ns / NS, computing_ns / NS);
+        (calls > 0).then_some(PollFacts { calls, rows, seconds, computing_s, computing_least_s, computing_most_s })
     }
 }
 

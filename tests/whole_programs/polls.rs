@@ -1,0 +1,105 @@
+//! Programs that test requests or look for messages again and again: they wait for what is polled, but for what they
+//! compute between the polls.
+
+use serde_json::Value;
+
+use crate::support::{Case, Test, companion};
+
+pub const TESTS: &[Test] = &[
+    Test::new("without_work_are_waiting", waiting),
+    Test::new("with_a_sleep_between_them_are_waiting", sleeping),
+    Test::new("with_work_between_them_are_computing", computing),
+    Test::new("computing_behind_a_row_is_not_in_it", left),
+];
+
+/// What rank 0 of polls.c knows, and the summary of its run.
+struct Ran {
+    polls: f64,
+    all_s: f64,
+    worked_s: f64,
+    summary: Value,
+}
+
+fn run(case: &Case, kind: &str, us: i64, ms: u64) -> Ran {
+    let traced = case.launch(2, "polls.c").arg(kind).arg(us.to_string()).arg(ms.to_string()).trace().run();
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    let line = traced.stderr.lines().find_map(|line| line.split_once("polls ")).expect("what the rank knows").1;
+    let numbers: Vec<f64> = line.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+    let [polls, all, worked] = numbers[..] else { panic!("{line}") };
+    let summary = companion::mpitrace(&["summary", "--json", &traced.trace.path.display().to_string()]);
+    Ran { polls, all_s: all / 1e9, worked_s: worked / 1e9, summary: companion::json(&summary) }
+}
+
+impl Ran {
+    fn polls(&self, key: &str) -> f64 {
+        self.summary["polls"][key].as_f64().unwrap_or_else(|| panic!("{key} in {}", self.summary["polls"]))
+    }
+
+    fn part(&self, key: &str) -> f64 {
+        self.summary["parts"][key].as_f64().unwrap_or_else(|| panic!("{key} in {}", self.summary["parts"]))
+    }
+
+    /// The rows of polls are the program's own.
+    fn check(&self) {
+        assert!((self.polls("calls") - self.polls).abs() <= 2.0, "{} of {}", self.polls("calls"), self.polls);
+        let seconds = self.polls("seconds");
+        assert!((0.9 * self.all_s..=1.02 * self.all_s + 0.01).contains(&seconds), "{seconds} of {}", self.all_s);
+        let bounds = ["computing_least_s", "computing_s", "computing_most_s", "seconds"].map(|key| self.polls(key));
+        assert!(bounds.is_sorted(), "{bounds:?}");
+    }
+}
+
+fn waiting(case: &Case) {
+    for kind in ["test", "any", "iprobe", "ibarrier"] {
+        let ran = run(case, kind, 0, 200);
+        ran.check();
+        assert!(ran.polls("computing_s") <= 0.1 * ran.all_s, "{kind}: {}", ran.summary["polls"]);
+        let waiting = ran.part("point_to_point") + ran.part("waiting");
+        let most = waiting + ran.part("communication") + ran.part("interrupted");
+        assert!(
+            waiting >= 0.6 * ran.all_s && most >= 0.8 * ran.all_s,
+            "{kind}: {} s, {}",
+            ran.all_s,
+            ran.summary["parts"]
+        );
+        let losses = ran.summary["losses"].as_array().expect("losses");
+        let is_late =
+            |loss: &&Value| loss["kind"] == "late-rank" && loss["rank"] == 1 || loss["kind"] == "point-to-point";
+        let late: f64 = losses.iter().filter(is_late).filter_map(|loss| loss["seconds"].as_f64()).sum();
+        assert!(late >= 0.6 * ran.all_s, "{kind}: {}", ran.summary["losses"]);
+    }
+}
+
+fn sleeping(case: &Case) {
+    for us in [-100, -20_000] {
+        let ran = run(case, "iprobe", us, 200);
+        ran.check();
+        assert!(ran.polls("computing_s") <= 0.2 * ran.all_s, "{us}: {}", ran.summary["polls"]);
+        assert!(ran.part("point_to_point") >= 0.6 * ran.all_s, "{us}: {}", ran.summary["parts"]);
+    }
+}
+
+fn computing(case: &Case) {
+    for kind in ["test", "any", "iprobe", "ibarrier"] {
+        for us in [50, 1000, 10_000] {
+            let ran = run(case, kind, us, 200);
+            ran.check();
+            let (found, most) = (ran.polls("computing_s"), ran.polls("computing_most_s"));
+            assert!(
+                found >= 0.85 * ran.worked_s - 0.005 || most >= ran.worked_s,
+                "{kind} {us}: {found} s of {}",
+                ran.worked_s
+            );
+            assert!(found <= 1.15 * ran.worked_s + 0.02, "{kind} {us}: {found} s of {}", ran.worked_s);
+            let part = ran.part("computing");
+            assert!(part >= 0.85 * ran.worked_s - 0.005, "{kind} {us}: {} s of {}", ran.summary["parts"], ran.worked_s);
+        }
+    }
+}
+
+fn left(case: &Case) {
+    let ran = run(case, "left", 100_000, 200);
+    let found = ran.polls("computing_s");
+    assert!((0.9 * ran.worked_s..=1.1 * ran.worked_s + 0.01).contains(&found), "{found} s of {}", ran.worked_s);
+    assert!(ran.part("computing") >= 0.9 * ran.worked_s, "{}", ran.summary["parts"]);
+}
