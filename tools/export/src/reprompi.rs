@@ -4,9 +4,10 @@
 //! Message sizes are in bytes, under the title that ReproMPI gives them when it is built with
 //! `OPTION_PRINT_MSIZES_BYTES`: a trace knows no counts. What the rows do not tell apart needs a file each.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use anyhow::{Result, bail};
+use mpitrace_format::layout::OPERATION_MASK;
 use mpitrace_functions::{Form, Function};
 use mpitrace_show::destination::{Content, Destination, Sink};
 use mpitrace_trace::operations::Operation;
@@ -92,9 +93,39 @@ fn write_head(calls: &Calls, numbers: &[usize], sink: &mut Sink) -> Result<()> {
     agreed("nprocs", |operation| Some(operation.size.to_string()))?;
     writeln!(sink, "#@clock=mpitrace")?;
     writeln!(sink, "#@clocksync={}", calls.clock.method.name())?;
-    writeln!(sink, "#@procsync=None")?;
+    let barrier = operations.iter().all(|operation| has_barriers(calls, operation));
+    writeln!(sink, "#@procsync={}", if barrier { "MPI_Barrier" } else { "None" })?;
     writeln!(sink, "#@runtime_type=local")?;
     Ok(())
+}
+
+/// Before so many of the repetitions a benchmark that synchronises by them has a barrier.
+const MOST_REPETITIONS: f64 = 0.9;
+
+/// True if the last call of each rank before most repetitions is a barrier. Windows are not seen.
+fn has_barriers(calls: &Calls, operation: &Operation) -> bool {
+    let rows: Vec<usize> = operation.complete_rows().collect();
+    let before = |(member, &part): (usize, &usize)| {
+        let part = &calls.trace.parts[part];
+        let names = part.operations().iter().map(|entry| part.text(entry.function));
+        let barriers: Vec<bool> = names
+            .map(|name| name.and_then(|name| Function::named(&name)).is_some_and(Function::is_blocking_barrier))
+            .collect();
+        // Each thread's records follow each other.
+        let mut starts = HashSet::from([0]);
+        let mut end = 0;
+        for run in part.runs() {
+            end += run.count as usize;
+            starts.insert(end);
+        }
+        let follows = |row: &&usize| {
+            let record = operation.records(**row).get(member) as usize;
+            let before = record.checked_sub(1).filter(|_| !starts.contains(&record));
+            before.is_some_and(|before| barriers[(part.operation_of(before) & OPERATION_MASK) as usize])
+        };
+        rows.iter().filter(follows).count() as f64 >= MOST_REPETITIONS * rows.len() as f64
+    };
+    !operation.key.is_blocking_barrier() && !rows.is_empty() && operation.parts.iter().enumerate().all(before)
 }
 
 /// Local times count from the rank's MPI_Init; between the two lies the time that `--time local` counts.

@@ -22,7 +22,8 @@ pub struct NonBlocking {
     /// The operation that does the same and blocks.
     pub blocking_operation: Option<usize>,
     pub blocking_ns: Option<f64>,
-    /// How many were waited for at once, and how long these took from the start until they were complete.
+    /// How many were waited for at once, and how long these took from the start until they were complete; `None` of fewer
+    /// than ten.
     pub at_once: usize,
     pub at_once_ns: Option<f64>,
     /// max(0, 1 - overhead / blocking). Where no blocking time is known the overhead is that of the repetitions with
@@ -38,6 +39,8 @@ pub struct NonBlocking {
 /// A request is waited for at once if no test is in between, and this share of its time or less is the program's own: the
 /// tracer stamps the end of the one call and the entry of the other.
 const AT_ONCE: f64 = 0.2;
+/// Of fewer such repetitions, or of fewer others, there is no median: the first one alone is often waited for longest.
+const FEWEST: usize = 10;
 
 /// The overheads of the `number`-th operation; `None` where it is blocking or nothing is known of its requests.
 pub fn costs(source: &Source, number: usize, selection: &Selection<'_>) -> Result<Option<NonBlocking>> {
@@ -56,7 +59,7 @@ pub fn costs(source: &Source, number: usize, selection: &Selection<'_>) -> Resul
     let middle_of = |column: &[f64], of: bool| {
         let kept = selection.only(column.to_vec()).into_iter().zip(&at_once);
         let mut values: Vec<f64> = kept.filter(|(_, at_once)| **at_once == of).map(|(value, _)| value).collect();
-        median(&mut values).filter(|value| value.is_finite())
+        median(&mut values).filter(|value| value.is_finite() && values.len() >= FEWEST)
     };
     let at_once_ns = middle_of(&overheads.total_ns, true);
     let overlap = match blocking_ns {

@@ -234,3 +234,29 @@ fn what_is_read_back_has_the_same_run_times() {
         assert_eq!(found.run_time_ns.len(), run_time_ns.len());
     }
 }
+
+#[test]
+fn reprompi_names_the_barrier_before_most_repetitions() {
+    let folder = Folder::new();
+    let ranks = |with_barrier: bool| {
+        [0, 1].map(|number| {
+            let mut rank = SyntheticRank::new(number, 2);
+            let barrier = rank.operation("MPI_Barrier", 0, 0);
+            let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+            for i in 0..20 {
+                let enter = 1_000_000 + 10_000 * i;
+                if with_barrier || i % 2 == 0 {
+                    rank.call(barrier, enter, enter + 500);
+                }
+                rank.call(allreduce, enter + 600, enter + 2000);
+            }
+            rank
+        })
+    };
+    let procsync = |with_barrier: bool| {
+        let trace = folder.trace(&ranks(with_barrier));
+        let export = mpitrace(&["export", &trace, "--format", "reprompi", "--operation", "1", "-o", "-"]).stdout;
+        export.lines().find_map(|line| line.strip_prefix("#@procsync=").map(str::to_owned))
+    };
+    assert_eq!((procsync(true).as_deref(), procsync(false).as_deref()), (Some("MPI_Barrier"), Some("None")));
+}
