@@ -57,6 +57,7 @@ struct Distribution {
     min_ns: Option<f64>,
     p5_ns: Option<f64>,
     p25_ns: Option<f64>,
+    mean_ns: Option<f64>,
     median_ns: Option<f64>,
     median_interval_ns: Option<[f64; 2]>,
     p75_ns: Option<f64>,
@@ -84,6 +85,7 @@ impl Distribution {
             min_ns: at(0.0),
             p5_ns: at(0.05),
             p25_ns: at(0.25),
+            mean_ns: (!ns.is_empty()).then(|| ns.iter().sum::<f64>() / ns.len() as f64),
             median_ns: median.map(|median| median.value),
             median_interval_ns: median.and_then(|median| median.interval),
             p75_ns: at(0.75),
@@ -146,6 +148,7 @@ fn write_table(all: impl Iterator<Item = Distribution>, output: &mut Output) -> 
         number("min").spare(2),
         number("p5").spare(5),
         number("p25").spare(3),
+        number("mean").spare(10),
         number("median"),
         number("95 %").spare(6),
         number("p75").spare(4),
@@ -159,7 +162,7 @@ fn write_table(all: impl Iterator<Item = Distribution>, output: &mut Output) -> 
         let counts =
             [one.rank.to_string(), one.partner.to_string(), one.bytes.to_string(), one.round_trips.to_string()];
         let mut cells: Vec<Cell> = counts.into_iter().map(Cell::from).collect();
-        cells.extend([one.min_ns, one.p5_ns, one.p25_ns, one.median_ns].map(time));
+        cells.extend([one.min_ns, one.p5_ns, one.p25_ns, one.mean_ns, one.median_ns].map(time));
         cells.push(interval(one.median_interval_ns));
         cells.extend([one.p75_ns, one.p95_ns, one.p99_ns, one.max_ns].map(time));
         cells.push(one.modes_ns.len().to_string().into());
