@@ -12,6 +12,7 @@ pub mod node_files;
 pub mod perf;
 pub mod perf_event;
 pub mod perf_refusals;
+pub mod prompt;
 pub mod python;
 pub mod system;
 pub mod ticks;

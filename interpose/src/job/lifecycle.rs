@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::{FinalizeTimes, RankTimes, interruption_flags, state};
+use mpitrace_platform::prompt::Prompt;
 
-use crate::base::prompt::Prompt;
 use crate::base::ticks;
 use crate::base::{descriptor, first_on_node, log, mode, symbol, system};
 use crate::clocks::{self, Ranks};

@@ -25,7 +25,7 @@ const FOLDERS: [&str; 10] = [
 ];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 28] = [
+const ALLOWED: [(&str, &str); 32] = [
     ("src/functions/function.rs", "the reduction to which both groups bring the same amount"),
     ("src/trace/undone/mod.rs", "the functions that free a communicator, a window or a file"),
     ("src/trace/reader/mod.rs", "messages: where a rank ended"),
@@ -42,6 +42,10 @@ const ALLOWED: [(&str, &str); 28] = [
     ("tools/commands/src/recover/list.rs", "messages: how far the job came"),
     ("tools/commands/src/recover/mod.rs", "messages: how far the job came"),
     ("tools/commands/src/info/page.rs", "a message: what the duration is of"),
+    ("src/analysis/models/overheads.rs", "the sends of which the overhead is told"),
+    ("src/analysis/models/parameters.rs", "messages: which sends a parameter needs"),
+    ("tools/export/src/reprompi.rs", "the name of ReproMPI's synchronisation"),
+    ("laboratory/src/sizes/guidelines.rs", "the guidelines, by the functions that they compare"),
     ("laboratory/src/algorithms/mod.rs", "numbers that Open MPI gives collectives"),
     ("tools/job/src/mpi/ask.rs", "calls these functions of a library"),
     ("tools/job/src/mpi/variables.rs", "calls these functions of a library"),
