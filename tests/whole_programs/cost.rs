@@ -24,7 +24,7 @@ pub const TESTS: &[Test] = &[
 /// Instructions that a recorded MPI_Allreduce executes beside the library's own: as measured of the profile `counted`,
 /// rustc 1.95, x86-64. Another compiler or architecture needs another figure.
 const STORED: f64 = 141.0;
-/// The same of an MPI_Test that finds nothing, without the stamps of about each sixteenth.
+/// Instructions of an MPI_Test that finds nothing, without the stamps of about each sixteenth.
 const STORED_POLL: f64 = 92.0;
 /// By so much it may be more.
 const TOLERANCE: f64 = 1.05;

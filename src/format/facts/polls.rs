@@ -116,7 +116,7 @@ pub struct Row {
     gaps: u64,
     computing: u64,
     before: u64,
-    /// Those of them that stand for others, where not each is measured: short ones, and much longer ones than a
+    /// Measured gaps that stand for others, where not each is measured: short ones, and much longer ones than a
     /// stretch, which show in its time.
     sampled: u64,
     short: Gaps,
@@ -128,7 +128,7 @@ pub struct Row {
     /// Stretches of polls between two stamps: their polls, and the processor time.
     paced: u64,
     pace: u64,
-    /// The same of a poll of the last stretch.
+    /// The processor time of a poll of the last stretch.
     last_pace: u64,
     /// Of stretches that took more than twice the time of as many polls, what is beyond that time.
     excess: u64,

@@ -110,7 +110,7 @@ impl ThreadRef {
         self.off_by_clocks().map_or((known, tick), |off| (off, ticks::now()))
     }
 
-    /// The same by the thread's processor time, where its interruptions are not seen.
+    /// Ticks that the thread was off its processor by its processor time, where its interruptions are not seen.
     fn off_by_clocks(self) -> Option<u64> {
         if !matches!(self.entry().interruptions_by(), interruptions_by::OFF | interruptions_by::NONE) {
             return None;
