@@ -100,8 +100,12 @@ struct Window {
 ///     assert!(row.poll());
 ///     let tick = poll * 50_100;
 ///     row.enter(tick, 0, tick, limits);
+///     assert!(row.has_exit() && !row.is_open());
 ///     row.exit(tick + 100, 0, tick + 100, limits);
+///     assert!(row.is_open());
 /// }
+/// // It was never off its processor, and computes for most of the time.
+/// assert_eq!((row.off(), row.is_computing(0), row.only_polls_since()), (0, true, 0));
 /// let times = row.end(20 * 50_100 + 100, 0, End::Poll, limits);
 /// assert_eq!((times.polls, times.ticks, times.computing), (21, 1_002_100, 1_000_000));
 /// ```

@@ -53,7 +53,7 @@ pub(super) struct BlockPlace {
 /// assert_eq!((part.counters().len(), part.syncs().len(), part.probes().len()), (0, 0, 0));
 /// assert_eq!((part.interruptions().len(), part.interruptions_of(3).len(), part.histograms().len()), (0, 0, 0));
 /// assert_eq!((part.finalize_enter(), part.rank_times().finalize_enter), (None, 0));
-/// assert!(part.finalize_times().is_none());
+/// assert!(part.finalize_times().is_none() && part.polls().is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
