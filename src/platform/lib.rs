@@ -14,6 +14,7 @@ pub mod perf_event;
 pub mod perf_refusals;
 pub mod prompt;
 pub mod python;
+pub mod suggest;
 pub mod system;
 pub mod ticks;
 pub mod time;

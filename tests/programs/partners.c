@@ -128,7 +128,7 @@ int main(int argc, char **argv)
             for (flag = 0; !flag;) MPI_Test(q, &flag, MPI_STATUS_IGNORE);
         }
         /* Longer than rank 0, for which the tests wait. */
-        if (world_rank == 2) usleep(40000);
+        if (world_rank == 2) usleep(200000);
         late(2, W, 1, 4);
         if (world_rank == 0) MPI_Recv(number, 1, MPI_INT, 1, 44, W, &status);
         late(0, W, 1, 4);
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
         MPI_Waitall(2, persistent, statuses);
     }
     late(2, W, 1, 17);
-    if (world_rank == 0) usleep(40000);
+    if (world_rank == 0) usleep(200000);
     late(0, W, 1, 17);
     end(0);
 

@@ -24,7 +24,6 @@ pub mod preloaded;
 pub mod process;
 pub mod processor;
 pub mod program;
-pub mod suggest;
 pub mod symbol;
 pub mod system;
 pub mod ticks;

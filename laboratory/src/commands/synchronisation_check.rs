@@ -70,6 +70,8 @@ struct Checked<'s> {
 #[derive(Serialize)]
 struct BarrierFacts {
     repetitions: usize,
+    /// Times between pairs of barriers, which have no work.
+    gaps: usize,
     lower_ns: Option<f64>,
     global_ns: Option<f64>,
     upper_ns: Option<f64>,
@@ -136,9 +138,13 @@ impl<'s> Checked<'s> {
         if let Some(bounds) = &self.barrier_bounds {
             let [lower, global, upper] =
                 [bounds.lower_ns, bounds.global_ns, bounds.upper_ns].map(|ns| ns.map(text::time).unwrap_or_default());
+            let gaps = match bounds.gaps {
+                0 => String::new(),
+                gaps => format!(" ({} without the work left out)", text::count(gaps as u64, "time")),
+            };
             writeln!(
                 output,
-                "* barriers around {}: work of {lower} to {upper} without a clock, {global} with; contradicted {}, \
+                "* barriers around {}{gaps}: work of {lower} to {upper} without a clock, {global} with; contradicted {}, \
                  beyond the clocks' errors {}",
                 bounds.repetitions, bounds.contradicted, bounds.contradicted_with_errors
             )?;
@@ -150,11 +156,12 @@ impl<'s> Checked<'s> {
 impl BarrierFacts {
     fn new(traced: &Traced, number: usize) -> Option<BarrierFacts> {
         let barriers = Barriers::new(&traced.run.trace, &traced.run.clock, &traced.run.operations, number)?;
-        let found: Vec<Bounds> = barriers.bounds().map(|(_, bounds)| bounds).collect();
+        let (found, gaps) = barriers.of_work();
         let middle = |of: fn(&Bounds) -> f64| median(&mut found.iter().map(of).collect::<Vec<_>>());
         let count = |is_one: fn(&Verdict) -> bool| found.iter().filter(|bounds| is_one(&bounds.verdict)).count();
         (!found.is_empty()).then(|| BarrierFacts {
             repetitions: found.len(),
+            gaps,
             lower_ns: middle(|bounds| bounds.lower_ns),
             global_ns: middle(|bounds| bounds.global_ns),
             upper_ns: middle(|bounds| bounds.upper_ns),

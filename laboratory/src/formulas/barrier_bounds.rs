@@ -9,6 +9,7 @@
 //! that; so each rank's t3 - t0 holds all of the work, of whatever rank. Both ends are differences on one clock. What
 //! global time says lies between them, or it is wrong.
 
+use mpitrace_statistics::median;
 use mpitrace_trace::clock::{Clock, RankClock};
 use mpitrace_trace::operations::{Operation, Operations};
 use mpitrace_trace::reader::Trace;
@@ -49,6 +50,12 @@ pub struct Barriers<'a> {
 
 /// Calls between two barriers.
 const MOST_CALLS: u64 = 2;
+/// Times between pairs of barriers are told from those within them in so many pairs or more, ...
+const FEWEST_PAIRS: usize = 10;
+/// ... if in this share of the pairs at least the same one is shorter, ...
+const ALIKE: f64 = 0.9;
+/// ... and its median is below this share of the other one's.
+const SHORTER: f64 = 0.25;
 
 impl<'a> Barriers<'a> {
     /// The barriers of the communicator of the `number`-th operation; `None` where it has none.
@@ -80,6 +87,28 @@ impl<'a> Barriers<'a> {
                 (1..=MOST_CALLS + 1 - calls).find_map(|after| self.barrier_at(position.checked_add(after)?))?;
             Some((place, self.between(before, behind)))
         })
+    }
+
+    /// As [`Barriers::bounds`], without the times between one pair of barriers and the next, and how many these are. In
+    /// McCalpin's loop of barrier, work, barrier both barriers are one operation: every second time between two of them
+    /// has no work. They are told apart by their two populations.
+    pub fn of_work(&self) -> (Vec<Bounds>, usize) {
+        let all: Vec<Bounds> = self.bounds().map(|(_, bounds)| bounds).collect();
+        if !self.operation.key.is_blocking_barrier() {
+            return (all, 0);
+        }
+        let pairs = all.as_chunks::<2>().0;
+        let shorter = pairs.iter().filter(|[one, other]| one.lower_ns < other.lower_ns).count();
+        let between = usize::from(2 * shorter < pairs.len());
+        let middle = |of: usize| median(&mut pairs.iter().map(|pair| pair[of].lower_ns).collect::<Vec<_>>());
+        let share = shorter.max(pairs.len() - shorter) as f64 / pairs.len().max(1) as f64;
+        let is_short = middle(between).zip(middle(1 - between)).is_some_and(|(gap, work)| gap < SHORTER * work);
+        if pairs.len() < FEWEST_PAIRS || share < ALIKE || !is_short {
+            return (all, 0);
+        }
+        let work: Vec<Bounds> = all.iter().skip(1 - between).step_by(2).copied().collect();
+        let left_out = all.len() - work.len();
+        (work, left_out)
     }
 
     fn barrier_at(&self, position: u64) -> Option<(&'a Operation, usize)> {
@@ -207,6 +236,42 @@ mod tests {
                 assert!(bounds.iter().all(|one| (one.lower_ns, one.upper_ns) == (9900.0, 10_100.0)), "{bounds:?}");
             }
         }
+    }
+
+    /// What is left of loops of a barrier, work of 50 us, and a barrier, each this many times; `gap`: the time from a pair
+    /// to the next one, ns; `first`: barriers before the loop.
+    fn of_loop(name: &str, times: u64, gap: u64, first: u64) -> (Vec<f64>, usize) {
+        let mut rank = SyntheticRank::new(0, 1);
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        let mut now = 10_000;
+        let mut pass = |behind: u64| {
+            rank.call(barrier, now, now + 100);
+            now += 100 + behind;
+        };
+        (0..first).for_each(|_| pass(gap));
+        for number in 0..times {
+            pass(50_000 + number % 7);
+            pass(gap + number % 5);
+        }
+        let path = std::env::temp_dir().join(format!("mpitrace-{}-loop-{name}", std::process::id()));
+        write(&path, &[rank]).unwrap();
+        let trace = Trace::open(&[&path]).unwrap();
+        std::fs::remove_file(path).unwrap();
+        let (clock, operations) = (Clock::new(&trace), Operations::new(&trace));
+        let (work, left_out) = Barriers::new(&trace, &clock, &operations, 0).unwrap().of_work();
+        (work.iter().map(|bounds| bounds.lower_ns).collect(), left_out)
+    }
+
+    #[test]
+    fn times_between_pairs_of_barriers_are_no_work() {
+        for first in [0, 1] {
+            let (work, left_out) = of_loop("pairs", 40, 2_000, first);
+            assert_eq!((work.len(), left_out), (40, 39 + first as usize));
+            assert!(work.iter().all(|ns| (50_000.0..50_007.0).contains(ns)), "{work:?}");
+        }
+        // Too few, and gaps that may be other work.
+        assert_eq!(of_loop("few", 9, 2_000, 0).1, 0);
+        assert_eq!(of_loop("alike", 40, 20_000, 0).1, 0);
     }
 
     #[test]

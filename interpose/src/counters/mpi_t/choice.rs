@@ -1,7 +1,7 @@
 //! From the names and patterns of `MPITRACE_PVARS` to variables of the library.
 
-use crate::base::suggest::distance;
 use crate::counters::mpi_t::interface::Performance;
+use mpitrace_platform::suggest::distance;
 
 /// The name of each variable: the library's, and behind it the class where two classes share it (a name is unique in
 /// its class only; Intel MPI has both a timer and a counter called `idle`).

@@ -5,8 +5,8 @@
 use mpitrace_platform::perf::{self, RAW, SOFTWARE};
 use mpitrace_platform::perf_event::{Encoding, Event};
 
-use crate::base::suggest::distance;
 use crate::counters::perf::presets::{self, PRESETS, Preset};
+use mpitrace_platform::suggest::distance;
 
 /// The longest raw code: config is 64 bits wide.
 const MOST_DIGITS: usize = 16;

@@ -22,6 +22,8 @@ pub struct Polls {
     pub(super) listed: usize,
     pub(super) last_listed: AwaitedMessage,
     pub partner: u64,
+    /// Ticks of the row that count already, as a call that tests requests.
+    pub(super) counted: u64,
     /// The collective whose request is polled.
     pub(super) record: Option<(RecordPlace, DrawnChunk)>,
 }
@@ -46,6 +48,7 @@ impl Polls {
         listed: 0,
         last_listed: AwaitedMessage { partner: 0, tag: 0, flags: 0 },
         partner: partner::NONE,
+        counted: 0,
         record: None,
     };
 

@@ -53,8 +53,13 @@ impl ThreadRef {
         self.with_polls(|polls| {
             polls.polled.iter_mut().for_each(|polled| (polled.key, polled.quick) = (0, 0));
             (polls.row, polls.off, polls.word) = (row, off, word);
-            (polls.listed, polls.partner, polls.record) = (0, partner::NONE, None);
+            (polls.listed, polls.partner, polls.record, polls.counted) = (0, partner::NONE, None, 0);
         });
+    }
+
+    /// The first poll of a row took so many ticks, and counts apart from the row.
+    pub fn count_first_poll(self, ticks: u64) {
+        self.with_polls(|polls| polls.counted = ticks);
     }
 
     /// Before a poll with a stamp, which counts already.
@@ -194,14 +199,15 @@ impl ThreadRef {
         self.set_attention(self.attention() & !attention::POLLING);
         let entry = self.entry();
         entry.set_activity(activity::left(entry.activity()));
-        let (row, off_before, partner, record, quick) = self.with_polls(|polls| {
+        let (row, off_before, counted, partner, record, quick) = self.with_polls(|polls| {
             let quick: u64 = polls.polled.iter().map(|polled| polled.quick).sum();
             polls.polled.iter_mut().for_each(|polled| polled.key = 0);
-            (polls.row.end(tick, off, end, limits()), polls.off, polls.partner, polls.record.take(), quick)
+            let row = polls.row.end(tick, off, end, limits());
+            (row, polls.off, polls.counted, polls.partner, polls.record.take(), quick)
         });
         self.times().add_polls(row);
         let off_between = self.off_so_far()[0].saturating_sub(off_before[0]);
-        let waiting = (row.ticks - row.computing).saturating_sub(ticks_of(off_between));
+        let waiting = (row.ticks - row.computing).saturating_sub(counted + ticks_of(off_between));
         let class = if record.is_some() { wait_class::REQUESTS } else { wait_class::POINT_TO_POINT };
         if let Some((place, chunk)) = record {
             chunk.while_current(|| {

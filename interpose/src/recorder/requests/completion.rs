@@ -72,6 +72,9 @@ fn complete(forward: Forward<'_>, array: Array, means: Means) -> c_int {
         thread.times().set_last(tick, 0);
         thread.add_wait(class, spent);
         thread.look_after_wait(tick);
+        if !waits {
+            thread.count_first_poll(spent);
+        }
     }
     followed.started().for_each(|call| match means {
         Means::Wait => call.add_wait(spent),

@@ -272,13 +272,14 @@ fn distribution(sets: &[OfSet]) -> Option<Plot> {
     Some(plot)
 }
 
-/// The runs of each set against the normal distribution, in standard deviations.
+/// The runs of each set against the normal distribution, in standard deviations; none of a set whose runs do not
+/// differ, as one run alone.
 fn against_normal(sets: &[OfSet]) -> Option<Plot> {
     let of_set = |set: &OfSet| -> Vec<(f64, f64)> {
         let medians = medians(set);
-        let (mean, deviation) = mpitrace_statistics::moments(&medians)
-            .and_then(|of| Some((of.mean, of.standard_deviation.filter(|deviation| *deviation > 0.0)?)))
-            .unwrap_or((0.0, 1.0));
+        let moments = mpitrace_statistics::moments(&medians)
+            .and_then(|of| Some((of.mean, of.standard_deviation.filter(|deviation| *deviation > 0.0)?)));
+        let Some((mean, deviation)) = moments else { return Vec::new() };
         q_q(&medians).iter().map(|&[normal, value]| (normal, (value - mean) / deviation)).collect()
     };
     let all = sets.iter().map(|one| (one.set.clone(), of_set(one))).collect();
