@@ -133,3 +133,10 @@ pub fn with_reserve<T>(work: impl Fn() -> io::Result<T>) -> io::Result<T> {
     }
     done
 }
+
+/// Held by tests that close descriptors by their numbers: another one of them may get the number meanwhile.
+#[cfg(test)]
+pub fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

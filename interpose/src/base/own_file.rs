@@ -367,6 +367,7 @@ mod tests {
 
     #[test]
     fn a_file_lies_high_and_is_closed_on_exec() {
+        let _alone = descriptor::alone();
         let folder = folder("high");
         let file = OwnFile::create_private(&folder.join("a")).unwrap();
         let number = file.ours().unwrap().as_raw_fd();
@@ -379,6 +380,7 @@ mod tests {
 
     #[test]
     fn what_has_become_another_s_is_not_written_or_closed_and_ours_is_found_again() {
+        let _alone = descriptor::alone();
         let folder = folder("replaced");
         let theirs = File::create(folder.join("theirs")).unwrap();
         let mut file = OwnFile::create_private(&folder.join("ours")).unwrap();
@@ -404,6 +406,7 @@ mod tests {
 
     #[test]
     fn another_file_of_the_name_is_not_taken_for_ours() {
+        let _alone = descriptor::alone();
         let folder = folder("gone");
         let mut file = OwnFile::create_private(&folder.join("a")).unwrap();
         let number = file.ours().unwrap().as_raw_fd();

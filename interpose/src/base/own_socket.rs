@@ -276,6 +276,7 @@ mod tests {
 
     #[test]
     fn what_has_become_another_s_is_neither_used_nor_closed() {
+        let _alone = descriptor::alone();
         let giver = OwnSocket::listen(&name("replaced")).unwrap();
         let theirs = File::open("/dev/null").unwrap();
         let number = giver.descriptor;
