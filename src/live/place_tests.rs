@@ -166,7 +166,8 @@ fn a_rank_that_does_nothing_but_poll_waits_for_what_it_polls() {
     assert_eq!((found.ranks[0].state, found.ranks[0].messages.len()), (State::OtherMpi, 1));
     let stuck = verdict(&found, 0.0).unwrap();
     assert_eq!((stuck.kind, &stuck.ranks[..]), (StuckKind::Cycle, &[0, 1][..]));
-    // It computes since then, or between its polls, has another thread, or was killed: what it did at last is not known.
+    // It computes since then, or between its polls, has another thread, or was killed: what it did at last is not
+    // known.
     let others = [
         polled(9_000, LastStamp::POLLING, 1, "MPI_Test", 1, true),
         polled(500, LastStamp::POLLING, 0, "MPI_Test", 1, true),

@@ -70,8 +70,8 @@ impl Process {
         String::from_utf8_lossy(&maps).lines().any(|line| line.ends_with(name))
     }
 
-    /// For how long its other threads were on a processor, ns: they may have the ones that are listed go on. `None`: the
-    /// kernel does not say it.
+    /// For how long its other threads were on a processor, ns: they may have the ones that are listed go on. `None`:
+    /// the kernel does not say it.
     pub fn others_ran_ns(&self) -> Option<u64> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.pid)).ok()?.flatten();
         let tids = tasks.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -1,6 +1,6 @@
 /* healthy_polls WHICH SECONDS: a right program of three ranks, of which rank 1 polls for about so many seconds. Rank 2
- * waits for it in a barrier, and rank 0 too, after it has sent what rank 1 polls, if it does: each 0.1 s. Each rank says
- * on stderr what its longest step took. */
+ * waits for it in a barrier, and rank 0 too, after it has sent what rank 1 polls, if it does: each 0.1 s. Each rank
+ * says on stderr what its longest step took. */
 #include "report.h"
 
 #include <pthread.h>

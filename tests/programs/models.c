@@ -1,5 +1,5 @@
-/* Messages and collective operations of several sizes, whose models can be fitted: ping-pongs, messages that have arrived
- * before their receive is called, bursts, and operations that performance guidelines compare. */
+/* Messages and collective operations of several sizes, whose models can be fitted: ping-pongs, messages that have
+ * arrived before their receive is called, bursts, and operations that performance guidelines compare. */
 #include "report.h"
 
 #define MOST (1 << 18)

@@ -1,8 +1,8 @@
 /* What the papers of docs/developers/sources-covered.md measure, each in loops of its own.
  *
  *   papers sizes        Allreduce, Bcast and Scan of several sizes, each call behind a barrier; then loops without one
- *   papers nonblocking  Iallreduce with work between start and wait, and tests in it; the same without work, and blocking
- *   papers steps        messages through slots that are checked first, counted and timed by roth_tracing.h
+ *   papers nonblocking  Iallreduce with work between start and wait, and tests in it; the same without work, and
+ *   blocking papers steps        messages through slots that are checked first, counted and timed by roth_tracing.h
  *   papers pause        Allreduce for half a second, with pauses: clocks have time to drift */
 #include "roth_tracing.h"
 

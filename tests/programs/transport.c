@@ -1,5 +1,5 @@
-/* A small library below MPI's operators, in place of PSM2 in Roth's thesis (section 4.6.3): messages go through the slots of
- * a ring, and each slot is checked before it is filled. Its pages are touched for the first time in the first 60
+/* A small library below MPI's operators, in place of PSM2 in Roth's thesis (section 4.6.3): messages go through the
+ * slots of a ring, and each slot is checked before it is filled. Its pages are touched for the first time in the first 60
  * repetitions of transport_benchmark.c, or when it is opened.
  *
  * With -DINSTRUMENTED both steps are timed by include/roth_tracing.h: this is what is added to a library. */

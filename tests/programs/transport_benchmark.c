@@ -1,5 +1,5 @@
-/* A benchmark of MPI_Allreduce, 1000 B, whose operator sends by transport.c. Each repetition is one of roth_tracing.h, which
- * does nothing without the tracer. `transport_benchmark touched` opens the transport with its pages in place. */
+/* A benchmark of MPI_Allreduce, 1000 B, whose operator sends by transport.c. Each repetition is one of roth_tracing.h,
+ * which does nothing without the tracer. `transport_benchmark touched` opens the transport with its pages in place. */
 #include "roth_tracing.h"
 #include "transport.h"
 

@@ -1,5 +1,5 @@
-//! The Intel MPI Benchmarks, unmodified, as they come with Intel's wheel: what they say of themselves is in the trace. And
-//! a program of which models and guidelines can be had.
+//! The Intel MPI Benchmarks, unmodified, as they come with Intel's wheel: what they say of themselves is in the trace.
+//! And a program of which models and guidelines can be had.
 
 use serde_json::Value;
 

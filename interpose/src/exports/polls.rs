@@ -35,7 +35,7 @@ fn mix(key: usize, word: usize) -> usize {
     (key.rotate_left(7) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// What a test polls; no key is 0.
+/// A key of the requests that a test polls; never 0.
 #[inline(always)]
 fn key_of(array: &Array) -> Option<usize> {
     (array.len() <= QUICK).then(|| array.handles().fold(array.len(), mix) | 1)

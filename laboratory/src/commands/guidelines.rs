@@ -52,7 +52,7 @@ struct Tested {
     #[serde(flatten)]
     left: Alike,
     bytes: u64,
-    /// What it is to take no longer than, one after the other.
+    /// The operations that the left side is to take no longer than, one after the other.
     right: Vec<RightSide>,
     left_median_ns: f64,
     right_median_ns: f64,

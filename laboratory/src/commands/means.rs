@@ -60,13 +60,13 @@ struct Means {
     repetitions: usize,
     size: usize,
     mean_ns: Option<f64>,
-    /// Of the means ...
+    /// The standard deviation of the means.
     standard_deviation_ns: Option<f64>,
-    /// ... and s / size^0.5 of the repetitions.
+    /// The one that independent repetitions lead to: s / size^0.5.
     expected_deviation_ns: Option<f64>,
     p2_5_ns: Option<f64>,
     p97_5_ns: Option<f64>,
-    /// Of Shapiro and Wilk's test; `None`: all are equal, or there are too few or too many.
+    /// The statistic of Shapiro and Wilk's test; `None`: all means are equal, or there are too few or too many.
     w: Option<f64>,
     p: Option<f64>,
     /// False if p <= 0.05.
@@ -153,7 +153,7 @@ fn write_table(all: &[Means], output: &mut Output) -> Result<()> {
         ];
         let times = [one.mean_ns, one.standard_deviation_ns, one.expected_deviation_ns, one.p2_5_ns, one.p97_5_ns];
         cells.extend(times.map(time));
-        let p = one.p.map(|p| format!("{:.3}", p)).unwrap_or_default();
+        let p = one.p.map(|p| format!("{p:.3}")).unwrap_or_default();
         cells.push(one.w.map(|w| format!("{w:.3}")).unwrap_or_default().into());
         cells.push(match one.normal {
             Some(true) => format!("may be (p {p})").into(),

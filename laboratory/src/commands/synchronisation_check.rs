@@ -140,12 +140,12 @@ impl<'s> Checked<'s> {
                 [bounds.lower_ns, bounds.global_ns, bounds.upper_ns].map(|ns| ns.map(text::time).unwrap_or_default());
             let gaps = match bounds.gaps {
                 0 => String::new(),
-                gaps => format!(" ({} without the work left out)", text::count(gaps as u64, "time")),
+                gaps => format!(" ({} between pairs left out)", text::count(gaps as u64, "time")),
             };
             writeln!(
                 output,
-                "* barriers around {}{gaps}: work of {lower} to {upper} without a clock, {global} with; contradicted {}, \
-                 beyond the clocks' errors {}",
+                "* barriers around {}{gaps}: work of {lower} to {upper} without a clock, {global} with; contradicted \
+                 {}, beyond the clocks' errors {}",
                 bounds.repetitions, bounds.contradicted, bounds.contradicted_with_errors
             )?;
         }

@@ -238,8 +238,8 @@ mod tests {
         }
     }
 
-    /// What is left of loops of a barrier, work of 50 us, and a barrier, each this many times; `gap`: the time from a pair
-    /// to the next one, ns; `first`: barriers before the loop.
+    /// The times that are left of a loop of a barrier, work of 50 us, and a barrier, made so many times; `gap`: the
+    /// time from a pair to the next one, ns; `first`: barriers before the loop.
     fn of_loop(name: &str, times: u64, gap: u64, first: u64) -> (Vec<f64>, usize) {
         let mut rank = SyntheticRank::new(0, 1);
         let barrier = rank.operation("MPI_Barrier", 0, 0);

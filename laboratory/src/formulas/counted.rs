@@ -21,8 +21,8 @@ pub fn last_loop(observed: &Observed) -> usize {
     observed.barriers.iter().rposition(|barriers| Some(barriers) != last).unwrap_or(0)
 }
 
-/// The rows that IMB counts: its last loop. `of_barriers`: its loop of barriers has no others between its calls, so that
-/// it is the last calls, as many as its command line asks for.
+/// The rows that IMB counts: its last loop. `of_barriers`: its loop of barriers has no others between its calls, so
+/// that it is the last calls, as many as its command line asks for.
 pub fn by_imb(observed: &Observed, command: &str, of_barriers: bool) -> Range<usize> {
     let end = observed.barriers.len();
     match of_barriers {
@@ -74,8 +74,8 @@ mod tests {
         assert_eq!(last_loop(&observed([])), 0);
     }
 
-    /// IMB's loop of barriers: two to begin with, a tenth to warm up, two more, and those that it counts. Its estimate came
-    /// before.
+    /// IMB's loop of barriers: two to begin with, a tenth to warm up, two more, and those that it counts. Its estimate
+    /// came before.
     #[test]
     fn of_barriers_imb_counts_the_last_ones_of_its_command_line() {
         let rows = |calls: usize, command: &str| by_imb(&observed(vec![0; calls]), command, true);

@@ -1,4 +1,4 @@
-//! What benchmarks make of the times that they measure.
+//! Formulas by which benchmarks make one number of the times that they measure.
 
 pub mod barrier_bounds;
 pub mod counted;

@@ -13,8 +13,8 @@ use crate::enough::mean_interval;
 /// The number that is made of the times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// MPIBlib on local clocks: the mean over the repetitions of the longest time on any rank, with its 95 % interval; and
-    /// with its standard error, as SKaMPI prints it.
+    /// MPIBlib on local clocks: the mean over the repetitions of the longest time on any rank, with its 95 % interval;
+    /// and with its standard error, as SKaMPI prints it.
     Ps2,
     /// OSU, mpicroscope: the mean of each rank; the least, the largest and the mean of these.
     Ps3,

@@ -11,7 +11,7 @@ use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
 use serde::Serialize;
 
-/// What operations have in common that differ in their size alone.
+/// The arguments that operations have in common which differ in their size alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Alike {
     /// The function's plain C name.
@@ -44,7 +44,8 @@ impl Alike {
     }
 }
 
-/// The good run times by size (bytes), ns; those of operations that differ in where they are called one after the other.
+/// The good run times by size (bytes), ns; those of operations that differ in where they are called one after the
+/// other.
 pub type GoodTimes = BTreeMap<u64, Vec<f64>>;
 
 /// The blocking collective operations of more than one rank whose size is known, by what they have in common. Sizes

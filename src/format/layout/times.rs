@@ -87,7 +87,7 @@ pub struct PollTimes {
     pub computing: u64,
     /// The variance of that sum, ticks^2.
     pub variance: f64,
-    /// Of a thread whose last stamp is [`LastStamp::POLLING`]: the tick since which it does nothing but poll. 0: it
+    /// The tick since which a thread does nothing but poll whose last stamp is [`LastStamp::POLLING`]. 0: it
     /// computes between its polls, or that is not known yet.
     pub since: u64,
 }

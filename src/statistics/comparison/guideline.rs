@@ -55,14 +55,15 @@ const PARTS: f64 = 0.5;
 /// Values of a side that are compared, at most: pairs grow with its square.
 const MOST: usize = 200;
 
-/// Tests guidelines (Träff et al. 2010; Hunold et al. 2016): of each the times of the left side and of the right one, ns,
-/// each in the order in which they were measured. `margin`: a left side that takes longer by no more than this share
-/// keeps the guideline.
+/// Tests guidelines (Träff et al. 2010; Hunold et al. 2016): of each the times of the left side and of the right one,
+/// ns, each in the order in which they were measured. `margin`: a left side that takes longer by no more than this
+/// share keeps the guideline.
 ///
 /// Repetitions depend on each other, and the test takes values for independent. So each side is cut into parts, 200 at
 /// most, whose medians are tested: as many as it has repetitions where these are independent, else half as many as the
-/// effective sample size, since the medians of neighbouring parts depend on each other too if parts are short. A guideline holds
-/// where the interval of the factor ends at 1 + `margin` or below; else it is violated where p is at most 0.05.
+/// effective sample size, since the medians of neighbouring parts depend on each other too if parts are short. A
+/// guideline holds where the interval of the factor ends at 1 + `margin` or below; else it is violated where p is at
+/// most 0.05.
 ///
 /// ```
 /// use mpitrace_statistics::comparison::{Kept, guidelines};

@@ -32,8 +32,8 @@ fn two_sided() -> f64 {
 }
 
 /// The median of times in ns, in the order in which they were measured, with its interval, which allows for times that
-/// depend on each other ([`Intervals::quantile`]) and reaches half a step of the clock on either side at least. `None` for
-/// no finite time.
+/// depend on each other ([`Intervals::quantile`]) and reaches half a step of the clock on either side at least. `None`
+/// for no finite time.
 ///
 /// ```
 /// use mpitrace_statistics::models::centre;

@@ -43,9 +43,10 @@ pub struct Off {
 /// Fits T(m) = alpha + beta m (Hockney 1994; alpha in ns is his latency, 1 / beta his bandwidth), by weighted least
 /// squares. Sizes in any order, each once. `None` for fewer than 3 sizes with times above 0.
 ///
-/// What is fitted are the medians of the sizes, which single slow repetitions do not move (Hoefler and Belli 2015, 3.1.3).
-/// Each has the weight 1 / median^2, so that what is made least is the sum of the squared relative residuals (Tofallis
-/// 2008): sizes and times span orders of magnitude, and of equal weights the largest size alone would make the line.
+/// The line is fitted to the medians of the sizes, which single slow repetitions do not move (Hoefler and Belli 2015,
+/// 3.1.3). Each has the weight 1 / median^2, so that what is made least is the sum of the squared relative residuals
+/// (Tofallis 2008): sizes and times span orders of magnitude, and of equal weights the largest size alone would make
+/// the line.
 ///
 /// alpha and beta are sums of the medians with known factors. So the variance of each is that of this sum, from the
 /// intervals of the medians, or that which the residuals tell (their mean square, with n - 2 in the denominator, where

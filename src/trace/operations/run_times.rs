@@ -83,8 +83,8 @@ impl Operation {
         (enter, exit)
     }
 
-    /// Hands on the values of a member's column, in the order of the repetitions: of all that are kept, or of those that
-    /// are complete.
+    /// Hands on the values of a member's column, in the order of the repetitions: of all that are kept, or of those
+    /// that are complete.
     pub(crate) fn values_of(&self, member: usize, column: Column<'_>, complete: bool, mut to: impl FnMut(u64)) {
         let some = complete.then(|| self.complete());
         let count = some.as_ref().map_or(self.rows.len(), CompleteRows::len);

@@ -28,7 +28,7 @@ pub struct Polls {
     pub(super) record: Option<(RecordPlace, DrawnChunk)>,
 }
 
-/// What is polled: requests, or messages.
+/// Requests or messages that are polled.
 #[derive(Clone, Copy)]
 pub struct Polled {
     /// A number that is not 0.

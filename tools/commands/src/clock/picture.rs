@@ -27,7 +27,8 @@ pub enum ClockPlot {
     Offset,
     /// How far global time by each other method, out of the same probes, is from that of the run.
     Methods,
-    /// How far global time by each other method is from that of the run, against the time that its synchronisations take.
+    /// How far global time by each other method is from that of the run, against the time that its synchronisations
+    /// take.
     Duration,
 }
 

@@ -22,8 +22,8 @@ pub struct NonBlocking {
     /// The operation that does the same and blocks.
     pub blocking_operation: Option<usize>,
     pub blocking_ns: Option<f64>,
-    /// How many were waited for at once, and how long these took from the start until they were complete; `None` of fewer
-    /// than ten.
+    /// How many were waited for at once, and how long these took from the start until they were complete; `None` of
+    /// fewer than ten.
     pub at_once: usize,
     pub at_once_ns: Option<f64>,
     /// max(0, 1 - overhead / blocking). Where no blocking time is known the overhead is that of the repetitions with
@@ -36,8 +36,8 @@ pub struct NonBlocking {
     pub interval_ns: Option<f64>,
 }
 
-/// A request is waited for at once if no test is in between, and this share of its time or less is the program's own: the
-/// tracer stamps the end of the one call and the entry of the other.
+/// A request is waited for at once if no test is in between, and this share of its time or less is the program's own:
+/// the tracer stamps the end of the one call and the entry of the other.
 const AT_ONCE: f64 = 0.2;
 /// Of fewer such repetitions, or of fewer others, there is no median: the first one alone is often waited for longest.
 const FEWEST: usize = 10;

@@ -230,8 +230,8 @@ fn times_together(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
             }
             _ => writeln!(
                 output,
-                "             overlap unknown: no blocking call of the same kind in this trace, nor this one with work and \
-                 without"
+                "             overlap unknown: the trace has no blocking call of this kind, and not this one both with \
+                 and without work"
             )?,
         }
         let tests = n.tests.map(|tests| format!("{tests:.0} tests")).unwrap_or_default();

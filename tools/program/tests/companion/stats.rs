@@ -230,8 +230,8 @@ fn some_repetitions_are_looked_at_alone() {
     assert!(refused.stderr.contains("as in 1000..2000"), "{}", refused.stderr);
 }
 
-/// An operation that is waited for at once 20 times, 2000 ns each, and then 20 times with 3000 ns of work before the wait,
-/// of which 500 ns are left: as IMB-NBC calls it, and without a blocking one.
+/// An operation that is waited for at once 20 times, 2000 ns each, and then 20 times with 3000 ns of work before the
+/// wait, of which 500 ns are left: as IMB-NBC calls it, and without a blocking one.
 #[test]
 fn overlap_is_against_the_same_operation_waited_for_at_once_where_nothing_blocks() {
     let folder = Folder::new();
