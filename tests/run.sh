@@ -109,6 +109,13 @@ whole_programs() {
     TESTS_TIER=$which cargo test --profile $profile $features --test whole_programs -- "$@"
 }
 
+# What the companion says about the traces that the whole programs have left; of one of so many in the first tier.
+sentences() {
+    local one_of=4
+    if [ $tier = all ]; then one_of=1; fi
+    tests/sentences.py "$target/$profile/mpitrace" "$target/tests/runs" $one_of
+}
+
 # The workspaces that are not part of the first one are built by what needs them.
 format() {
     cargo fmt --all --check &&
@@ -222,6 +229,7 @@ case $tier in
         step "MPI libraries and tools" installed
         step "unit tests" unit_tests
         step "whole programs" whole_programs $tier
+        step "sentences" sentences
         ;;&
     first)
         step "examples" examples_as_tested

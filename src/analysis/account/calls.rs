@@ -32,6 +32,10 @@ pub struct CallAccount {
 pub struct Spent {
     /// Index of the rank's part.
     pub part: usize,
+    /// The number of the call's record there.
+    pub record: u32,
+    /// The parts of its time.
+    pub parts: Parts,
     /// When it entered.
     pub enter_ns: f64,
     /// Time of the start of a call with a request; 0 of a blocking one.
@@ -53,17 +57,30 @@ pub fn for_each_call(trace: &Trace, clock: &Clock, operation: &Operation, mut ea
     let walk = Walk::over(trace, clock, operation);
     let mut step = walk.as_ref().map(Walk::step);
     let members = Member::all(trace, clock, operation);
-    let mut add = |part: usize, call: Call, parts: &Parts, before: Gap| {
+    let mut add = |part: usize, record: u32, call: Call, parts: &Parts, before: Gap| {
         let Call { enter: enter_ns, init: init_ns, waits_from: waits_from_ns, may_wait: may_wait_ns, .. } = call;
         let (waiting_ns, interrupted_ns) = (parts.waiting, parts.interrupted);
-        each(Spent { part, enter_ns, init_ns, waits_from_ns, may_wait_ns, waiting_ns, interrupted_ns, before });
+        let parts = *parts;
+        each(Spent {
+            part,
+            record,
+            parts,
+            enter_ns,
+            init_ns,
+            waits_from_ns,
+            may_wait_ns,
+            waiting_ns,
+            interrupted_ns,
+            before,
+        });
     };
     for row in operation.looked_at() {
         if let Some((walk, step)) = walk.as_ref().zip(step.as_mut()).filter(|_| operation.is_complete(row)) {
             step.look(walk, row);
             let calls = walk.members.iter().zip(&step.parts).enumerate();
             let before = |at| step.gap_before(at).unwrap_or_default();
-            calls.for_each(|(at, (member, parts))| add(member.index, step.call(at), parts, before(at)));
+            calls
+                .for_each(|(at, (member, parts))| add(member.index, step.record(at), step.call(at), parts, before(at)));
             continue;
         }
         for (member, record) in members.iter().zip(operation.records(row).iter()) {
@@ -71,7 +88,7 @@ pub fn for_each_call(trace: &Trace, clock: &Clock, operation: &Operation, mut ea
             if record != NO_RECORD && trace.parts[member.index].times_of(record as usize).1 != 0 {
                 let call = member.call(record);
                 let parts = Parts::of_call(call.run_time, None, member.off_processor(record));
-                add(member.index, call, &parts, Gap::default());
+                add(member.index, record, call, &parts, Gap::default());
             }
         }
     }

@@ -51,7 +51,7 @@ impl Loss {
 }
 
 /// The causes that lose time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LossKind {
     /// Others wait for a rank that comes late.
     #[default]

@@ -5,6 +5,7 @@
 //! processor, or computed (or was in other MPI calls) for longer. A region of the program is a label over time that the
 //! account has already ([`regions`]).
 
+mod beside;
 mod calls;
 mod ending;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod finalize_tests;
 pub(crate) mod imbalance;
 mod late;
 mod late_at_finalize;
+mod late_limit;
 mod late_messages;
 mod late_partner;
 mod losses;
@@ -30,13 +32,18 @@ mod processors;
 mod rank;
 mod rank_parts;
 mod region;
+mod requests;
 pub(crate) mod sequences;
 mod since;
+mod spans;
 #[cfg(test)]
 mod tests;
+mod thread;
+mod threads;
 pub(crate) mod waits;
 pub(crate) mod walk;
 
+pub use beside::Beside;
 pub use calls::{CallAccount, CallAccounts, Spent, for_each_call};
 pub use ending::{HowEnded, Hung, RankEnd};
 pub use estimate::Estimate;
@@ -56,6 +63,7 @@ pub use rank::RankAccount;
 pub use rank_parts::{RankPart, RankParts};
 pub use region::{RegionAccount, regions};
 pub use since::{WaitsSince, waits_since};
+pub use threads::{ThreadAccount, threads};
 
 use mpitrace_statistics::categories::Rule;
 use mpitrace_trace::clock::Clock;
@@ -145,10 +153,11 @@ impl Account {
         trace: &Trace,
         clock: &Clock,
         operations: &Operations,
-        accounts: Vec<OperationAccount>,
+        mut accounts: Vec<OperationAccount>,
         made: &Made,
     ) -> Account {
         let &Made { messages, waits, knot, .. } = made;
+        requests::share_out(trace, clock, operations, &mut accounts);
         let met = [Meeting::at_init, Meeting::at_finalize].map(|meeting| meeting(trace, clock));
         let [at_init, at_finalize] = met.each_ref().map(Option::as_ref);
         let mut ranks = rank::accounts(trace, clock, operations, &accounts, [at_init, at_finalize], knot);
@@ -158,9 +167,8 @@ impl Account {
             .iter_mut()
             .zip(waits)
             .for_each(|(rank, waits)| rank.message_waiting_ns = waits.iter().map(MessageWait::ns).sum());
-        let mut partners = partner::accounts(trace, clock, made.partners);
-        let wait = |wait: &MessageWait| partner::add_wait(&mut partners, trace, wait.part, wait.late, wait.ns());
-        waits.iter().flatten().for_each(wait);
+        let partners = partner::accounts(trace, clock, made.partners);
+        let mut partners = partner::add_messages(partners, trace, messages, waits);
         let late_partners = late_partner::late_partners(trace, clock, operations, &mut partners, &mut ranks);
         if let Some(late) = &mut late_at_finalize {
             late.follow(trace, waits, &late_partners);
@@ -168,6 +176,7 @@ impl Account {
         let unseen = operations.unseen.iter().enumerate();
         let unseen_ns = unseen.map(|(part, &ticks)| clock.of_part(part).ticks_ns(ticks as u64)).sum();
         let knot = knot.to_vec();
+        late_limit::apply(&mut accounts, &ranks);
         Account {
             ranks,
             operations: accounts,
@@ -226,6 +235,13 @@ impl Account {
     pub fn beside_its_waiters(&self, rank: u32, late: Late) -> Late {
         let computing_ns = late.computing_ns + late.on_processor_ns;
         late.without_preempted(self.processors.preempted_by_waiting(rank, late.interrupted_by.preempted, computing_ns))
+    }
+
+    /// The lateness of a rank, of which no reason has more than the rank has of it in its account for each rank that can
+    /// have waited for it. Of what is beyond that the reason is not known.
+    pub fn limited(&self, rank: u32, late: Late) -> Late {
+        let of_rank = self.ranks.iter().find(|of| of.rank == rank);
+        of_rank.map_or(late, |of| late_limit::Limit::new(of, self.ranks.len()).share(&late).apply(late))
     }
 
     /// True if ranks that share processors can have kept each other from these for most of the time for which they had

@@ -226,15 +226,15 @@ impl Piece {
                 usual += 1;
                 (usual - 1) % apart == 0
             };
-            let (mut is_disturbed, mut share, mut weights) = (false, (0.0, 0.0), 0.0);
+            let (mut is_disturbed, mut share, mut waiting) = (false, (0.0, 0.0), 0.0);
             for (at, &parts) in step.parts.iter().enumerate() {
                 if looked_at {
                     piece.usual[at].push(parts.communication as f32);
                 }
                 let weight = step.weight(walk, row, at);
+                waiting += parts.waiting;
                 let parts = if weight == 1.0 { parts } else { parts.scaled(weight) };
                 share = (share.0 + parts.waiting, share.1 + parts.run_time);
-                weights += weight;
                 piece.parts[at] += parts;
                 if members[at].is_beside(step.record(at)) {
                     piece.beside[at] += parts;
@@ -246,7 +246,8 @@ impl Piece {
             }
             if walk.is_sampled(row) {
                 piece.shares.push(share);
-                let weight = weights / members.len() as f64;
+                // As the waiting of those that waited for it.
+                let weight = if waiting > 0.0 { share.0 / waiting } else { 0.0 };
                 step.late.iter().for_each(|&(at, late)| piece.late[at] += late.scaled(weight));
             } else {
                 step.late.iter().for_each(|&(at, late)| piece.late[at] += late);

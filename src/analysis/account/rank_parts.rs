@@ -48,7 +48,7 @@ pub enum RankPart {
     /// In the tracer, outside of all calls: its part of MPI_Init and MPI_Finalize, synchronisations, packing.
     Tracer,
     /// The rest: time off the processor for an unknown reason, and errors of the clocks. Of a trace without processor
-    /// time all that lies outside of the calls. Below 0 where the parts that were measured exceed the whole.
+    /// time all that lies outside of the calls. Below 0 where the calls that were measured exceed the whole.
     Other,
 }
 

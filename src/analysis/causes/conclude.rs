@@ -3,9 +3,9 @@
 use super::attribute::Table;
 use super::baseline::Baseline;
 use super::evidence::{Key, Tally};
-use super::{Cause, CauseKind, Causes, GroupTime, NAMED, STEADY};
+use super::{Cause, CauseKind, Causes, GroupTime, NAMED, STEADY, Typical};
 use crate::account::{Off, alone};
-use crate::diagnosis::{Diagnosis, Examined, Finding, GroupKind, Quantity};
+use crate::diagnosis::{Diagnosis, Examined, Finding, Group, GroupKind, Quantity};
 
 /// A counter that differs significantly between a group and those that the group is compared with.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,7 +98,14 @@ fn share(ns: f64, of: f64) -> f64 {
     if of > 0.0 { (ns / of).min(1.0) } else { 0.0 }
 }
 
-pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: &[Counted]) -> Causes {
+/// The causes of these groups of the diagnosis.
+pub(super) fn causes(
+    table: Table,
+    baseline: &Baseline,
+    ranks: &[u32],
+    groups: &[Group],
+    counted: &[Counted],
+) -> Causes {
     let mut found = Causes::default();
     let cause = |repetitions, (key, tally): (Key, Tally), whole: f64| Cause {
         most_ns: tally.most_ns.max(tally.ns),
@@ -119,6 +126,8 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
             rest = 0.0;
         }
         let counters = counted.iter().filter(|counted| Some(counted.group) == index);
+        let of_diagnosis = index.and_then(|index| groups.get(index));
+        let beyond_ns = of_diagnosis.map_or(f64::INFINITY, |group| group.median_ns - group.median_others_ns);
         let times = GroupTime {
             repetitions,
             count,
@@ -127,6 +136,7 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
             unexplained_ns: rest,
             untimed_ns: group.untimed_ns,
             unsplit_ns: group.unsplit_ns,
+            typical: typical(&of_group, count, beyond_ns),
         };
         found.add_group(times, of_group, counters);
     }
@@ -138,6 +148,7 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
         unexplained_ns: 0.0,
         untimed_ns: 0.0,
         unsplit_ns: 0.0,
+        typical: None,
     };
     let of_steady = table.steady.into_sorted();
     let waiting: f64 = of_steady.iter().filter(|(key, _)| key.kind == CauseKind::LateRank).map(|(_, of)| of.ns).sum();
@@ -156,6 +167,28 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
     found
 }
 
+/// Fewer repetitions have none that is typical.
+const FEW: usize = 5;
+
+/// The cause of most of so many repetitions, where the one with the most time happens in half of them or in fewer. In
+/// the median they take so much longer than others: it has half of that at least.
+fn typical(of_group: &[Cause], count: usize, beyond_ns: f64) -> Option<Typical> {
+    let largest = of_group.iter().max_by(|one, other| one.ns.total_cmp(&other.ns))?;
+    if count < FEW || 2 * largest.count > count {
+        return None;
+    }
+    let mean = |cause: &Cause| cause.ns / cause.count.max(1) as f64;
+    let most = of_group.iter().filter(|cause| 2 * cause.count > count && 2.0 * mean(cause) >= beyond_ns);
+    let most = most.max_by_key(|cause| cause.count)?;
+    Some(Typical {
+        kind: most.kind,
+        rank: most.rank,
+        because: most.because(),
+        repetitions: most.count,
+        mean_ns: mean(most),
+    })
+}
+
 impl Causes {
     /// The causes by a diagnosis alone, where there is no trace: what its counters explain of the groups' run times.
     pub fn explained_by_counters(diagnosis: &Diagnosis) -> Causes {
@@ -170,6 +203,7 @@ impl Causes {
                 unexplained_ns: extra_ns,
                 untimed_ns: 0.0,
                 unsplit_ns: 0.0,
+                typical: None,
             };
             found.add_group(times, Vec::new(), counted.iter().filter(|counted| counted.group == index));
         }
@@ -230,4 +264,26 @@ fn in_turns(mut late: impl Iterator<Item = Cause>, whole: f64, most: usize) -> O
 fn one_sided(ranks: usize) -> f64 {
     let fair = 1.0 / ranks.max(1) as f64;
     fair + (1.0 - fair) / 3.0
+}
+
+#[cfg(test)]
+mod typical_tests {
+    use super::*;
+
+    fn cause(kind: CauseKind, ns: f64, count: usize) -> Cause {
+        Cause::of_communication(kind, Some(1), GroupKind::Outlier, ns, count)
+    }
+
+    #[test]
+    fn the_cause_of_most_repetitions_stands_beside_the_one_with_the_most_time() {
+        let found = [cause(CauseKind::Interrupted, 4e7, 4), cause(CauseKind::LateRank, 95.0 * 2e4, 95)];
+        let named = typical(&found, 99, 2e4).map(|typical| (typical.kind, typical.repetitions, typical.mean_ns));
+        assert_eq!(named, Some((CauseKind::LateRank, 95, 2e4)));
+        // It does not make the usual one slow.
+        assert_eq!(typical(&found, 99, 5e4), None);
+        // It has the most time, too; or only some have it.
+        assert_eq!(typical(&found[1..], 99, 2e4), None);
+        assert_eq!(typical(&found, 200, 2e4), None);
+        assert_eq!(typical(&[], 99, 2e4), None);
+    }
 }

@@ -120,6 +120,24 @@ pub struct GroupTime {
     pub untimed_ns: f64,
     /// The part of `unexplained_ns` that may be waiting: it is not known for which ranks these calls wait.
     pub unsplit_ns: f64,
+    /// The cause of most of the repetitions, where a few have the most time by another one.
+    pub typical: Option<Typical>,
+}
+
+/// A cause that most of the repetitions of a group have.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Typical {
+    /// The kind of the cause.
+    pub kind: CauseKind,
+    /// The world rank to which it happens.
+    pub rank: Option<u32>,
+    /// The largest reason of a late rank, or of one that was off its processor.
+    pub because: Option<Because>,
+    /// Repetitions in which it happens.
+    pub repetitions: usize,
+    /// The time that it takes in one of these, all ranks together, in the mean; s in JSON.
+    #[serde(rename = "mean_s", serialize_with = "output::seconds")]
+    pub mean_ns: f64,
 }
 
 /// A cause has this share of a group's extra time at least, ...
@@ -166,7 +184,7 @@ impl Causes {
         let ranks: Vec<u32> = walk.members.iter().map(|member| trace.parts[member.index].rank()).collect();
         let mut table = attribute::Table::new(&walk, &sorted, &baseline);
         table.steady(&baseline);
-        conclude::causes(table, &baseline, &ranks, counted)
+        conclude::causes(table, &baseline, &ranks, groups, counted)
     }
 
     /// The causes that need no counter, of the local run time by this rule. The first 2^24 repetitions are looked at,

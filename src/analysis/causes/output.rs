@@ -45,8 +45,14 @@ impl Serialize for GroupTime {
         map.serialize_entry("unexplained_s", &(self.unexplained_ns / NS))?;
         map.serialize_entry("maybe_interrupted_s", &(self.untimed_ns / NS))?;
         map.serialize_entry("maybe_waiting_s", &(self.unsplit_ns / NS))?;
+        map.serialize_entry("typical", &self.typical)?;
         map.end()
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+pub(super) fn seconds<S: Serializer>(ns: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(ns / NS)
 }
 
 /// The reasons but the time off the processor.

@@ -7,5 +7,6 @@ pub mod draw;
 pub mod openmetrics;
 pub mod output;
 pub mod progress;
+pub mod shell;
 pub mod table;
 pub mod text;

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::path::Path;
 
 use mpitrace_format::metadata::{self, UNKNOWN};
+use mpitrace_show::shell;
 
 /// The value of this name, where it is known.
 pub fn value_of(known: &[(String, String)], name: &str) -> Option<String> {
@@ -34,11 +35,11 @@ pub fn user_name(uid: u32) -> String {
     unsafe { CStr::from_ptr(entry.pw_name) }.to_string_lossy().into_owned()
 }
 
-/// The path by which a command line in this folder names the file.
+/// The path by which a command line in this folder names the file: one word of a shell.
 pub fn file_here(path: &Path) -> String {
     let here = std::env::current_dir().ok();
     let relative = here.and_then(|here| path.strip_prefix(here).ok());
-    relative.unwrap_or(path).display().to_string()
+    shell::quoted(relative.unwrap_or(path))
 }
 
 #[cfg(test)]

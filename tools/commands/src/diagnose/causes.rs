@@ -1,7 +1,7 @@
 //! The causes of slow repetitions, in sentences.
 
 use mpitrace_analysis::account::Because;
-use mpitrace_analysis::causes::{Cause, CauseKind, Causes, GroupTime, NAMED};
+use mpitrace_analysis::causes::{Cause, CauseKind, Causes, GroupTime, NAMED, Typical};
 use mpitrace_analysis::diagnosis::GroupKind;
 use mpitrace_show::text;
 use mpitrace_words::reason;
@@ -11,9 +11,35 @@ use super::groups::{named, percent};
 /// A group without a cause for this share of its extra time has a sentence that says so.
 const MOSTLY: f64 = 0.5;
 
-pub fn unexplained(causes: &Causes) -> Vec<String> {
+/// Groups with extra time without a cause, and what was not recorded that might show one.
+pub fn unexplained(causes: &Causes, not_recorded: &[&str]) -> Vec<String> {
     let is_large = |group: &&GroupTime| group.extra_ns > 0.0 && group.unexplained_ns >= MOSTLY * group.extra_ns;
-    causes.groups.iter().filter(is_large).map(without_cause).collect()
+    causes.groups.iter().filter(is_large).map(|group| without_cause(group, not_recorded)).collect()
+}
+
+/// The causes of most repetitions of a group, where others have the most time.
+pub fn typical(causes: &Causes) -> Vec<String> {
+    let sentence = |group: &GroupTime| {
+        let Typical { kind, rank, because, repetitions, mean_ns } = group.typical?;
+        let rank = rank.map_or_else(|| "several ranks".to_owned(), |rank| format!("rank {rank}"));
+        let what = match kind {
+            CauseKind::LateRank => format!("others wait for {rank}"),
+            CauseKind::Interrupted => format!("{rank} is off its processor"),
+            CauseKind::Migration => format!("{rank} is off its processor and moved to another one"),
+            CauseKind::Perturbed => format!("the tracer itself delays {rank}"),
+            CauseKind::PageFaults | CauseKind::FirstCall | CauseKind::Counter => return None,
+        };
+        let why = match kind {
+            CauseKind::LateRank => reason::late(because).map_or_else(String::new, |why| format!("; it {why}")),
+            _ => off(because),
+        };
+        let group = named(group.repetitions, group.count);
+        Some(format!(
+            "most of {group} are slow by another cause: {what} in {repetitions} of them, for {} in the mean{why}",
+            text::time(mean_ns)
+        ))
+    };
+    causes.groups.iter().filter_map(sentence).collect()
 }
 
 pub fn sentence(causes: &Causes, cause: &Cause) -> String {
@@ -67,7 +93,7 @@ fn off(because: Option<Because>) -> String {
     known.map_or_else(String::new, |because| format!("; it {}", reason::was(because, false)))
 }
 
-fn without_cause(group: &GroupTime) -> String {
+fn without_cause(group: &GroupTime, not_recorded: &[&str]) -> String {
     let share = percent((group.unexplained_ns / group.extra_ns).min(1.0));
     let whose = named(group.repetitions, group.count);
     let mut sentence = format!("{share} of the extra time of {whose} has no recorded cause");
@@ -76,8 +102,8 @@ fn without_cause(group: &GroupTime) -> String {
             sentence += &format!("; up to {} of it may be {what}, which is not known in these calls", text::time(ns));
         }
     }
-    if group.untimed_ns == 0.0 && group.unsplit_ns == 0.0 && matches!(group.repetitions, GroupKind::Mode(_)) {
-        sentence += ": the communication itself takes longer, as with another algorithm or path of the MPI library";
+    if !not_recorded.is_empty() {
+        sentence += &format!("; not recorded: {}", not_recorded.join(", "));
     }
     sentence
 }

@@ -8,6 +8,7 @@ use mpitrace_words::description::Description;
 use serde::Serialize;
 
 use super::correlations::Correlation;
+use super::findings::Found;
 use super::samples;
 use super::switch::Switch;
 
@@ -24,16 +25,23 @@ pub struct Diagnosed<'s> {
     /// Repetitions left out, lines skipped.
     pub notes: &'s [String],
     pub sentences: Vec<String>,
+    /// What might show a cause, and was not recorded.
+    pub not_recorded: Vec<&'static str>,
     /// In how many of the repetitions counters and timers were looked at; `None` where there are none, or no group.
     pub sampled_repetitions: Option<usize>,
     #[serde(flatten)]
     pub causes: Causes,
     #[serde(rename = "algorithm_switch")]
     pub switch: Option<Switch>,
+    /// The counters and timers that differ.
+    pub findings: Vec<Found>,
     /// The code that runs in the groups and not in the others, where the run has samples.
     pub hot: Vec<samples::Hot>,
     /// Of all counters and timers with the run time; for JSON alone.
     pub correlations: Vec<Correlation>,
+    /// Of all repetitions, ns; the order of the operations in the text.
+    #[serde(skip)]
+    pub all_ns: f64,
     #[serde(skip)]
     pub categories: Categories,
     #[serde(skip)]

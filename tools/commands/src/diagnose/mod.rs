@@ -3,6 +3,7 @@
 mod causes;
 mod correlations;
 mod diagnosed;
+mod findings;
 mod groups;
 mod metrics;
 mod page;
@@ -10,7 +11,6 @@ mod samples;
 mod switch;
 mod words;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -25,6 +25,7 @@ use mpitrace_source::options::{Input, RuleOption, TimeOption};
 use mpitrace_source::{Source, Traced};
 
 use diagnosed::Diagnosed;
+use page::Page;
 use switch::Switch;
 
 /// Name the causes of slow repetitions, with the time that each one costs
@@ -96,9 +97,12 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             remarks,
             notes: source.notes(number),
             sentences: Vec::new(),
+            not_recorded: not_recorded(&source, number, with_samples.is_some()),
+            all_ns: times.run_time_ns.iter().sum(),
             sampled_repetitions: has_metrics.then_some(diagnosis.looked_at),
             causes,
             switch,
+            findings: findings::found(&diagnosis),
             hot: hot.unwrap_or_default(),
             correlations: if arguments.json { correlations::correlations(&source, number) } else { Vec::new() },
             categories,
@@ -114,15 +118,19 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         })?;
         list.end()?;
     } else {
-        let mut first = true;
-        for diagnosed in each {
-            let diagnosed = diagnosed?;
-            progress.aside(|| {
-                page::write(&diagnosed, first, output)?;
-                anyhow::Ok(output.flush()?)
-            })?;
-            first = false;
-        }
+        let pages: Vec<Page> = each.map(|diagnosed| Ok(Page::new(&diagnosed?))).collect::<Result<_>>()?;
+        progress.aside(|| page::write(pages, arguments.operation.is_some(), output))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What might show a cause of slow repetitions of an operation, and was not recorded.
+fn not_recorded(source: &Source, operation: usize, has_samples: bool) -> Vec<&'static str> {
+    let is_synchronised = source.traced().is_some_and(|traced| traced.run.clock.is_synchronised());
+    let missing = [
+        (!is_synchronised, "waiting for late ranks"),
+        (source.counters(operation).is_empty(), "counters"),
+        (!has_samples, "samples of the code"),
+    ];
+    missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, what)| what).collect()
 }

@@ -44,15 +44,19 @@ pub fn sentences(diagnosed: &Diagnosed<'_>) -> Vec<String> {
     let others = diagnosis.findings.iter().filter(|finding| !said.contains(finding));
     sentences.extend(others.filter_map(|one| finding(diagnosis, one)));
     sentences.extend(super::samples::sentences(&diagnosed.hot, &diagnosis.groups));
-    sentences.extend(super::causes::unexplained(causes));
+    sentences.extend(super::causes::typical(causes));
+    sentences.extend(super::causes::unexplained(causes, &diagnosed.not_recorded));
     match diagnosed.remarks.not_one_level {
         Some(not_one_level) if diagnosis.groups.is_empty() => {
             sentences.push(format!("{not_one_level}; no warm-up, outlier or mode was found among them to compare"));
         }
         Some(not_one_level) => sentences.push(not_one_level.to_string()),
-        None if diagnosis.groups.is_empty() => sentences
+        None if !sentences.is_empty() || !diagnosis.groups.is_empty() => {}
+        None if diagnosed.description.repetitions < 2 => {
+            sentences.push("there is one repetition: nothing to compare it with".to_owned());
+        }
+        None => sentences
             .push("there is no warm-up, no outlier and one mode: nothing to compare with the good ones".to_owned()),
-        None => {}
     }
     sentences.extend(diagnosed.remarks.slow_every.map(|found| found.to_string()));
     sentences.extend(sample(diagnosed));

@@ -17,6 +17,7 @@ use mpitrace_show::destination::{Content, write_file};
 use mpitrace_show::draw::terminal::Look;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress::{self, Progress};
+use mpitrace_show::shell;
 use mpitrace_source::Source;
 use mpitrace_source::memory;
 use mpitrace_source::options::{Input, RuleOption, TimeOption};
@@ -126,8 +127,7 @@ fn report(source: &Source, arguments: &Arguments, place: &ReportTarget<'_>) -> R
         notes.push(format!("of each operation only the repetitions {start}..{to} are looked at"));
     }
     notes.extend(keep_longest(&mut fingerprints, &mut overview));
-    let files: Vec<String> = arguments.input.files.iter().map(|file| file.display().to_string()).collect();
-    let files = files.join(" ");
+    let files = shell::all_quoted(&arguments.input.files);
     let run = if for_terminal {
         only_summary(source, &files)
     } else {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use mpitrace_analysis::run::Need;
 use mpitrace_show::output::{self, Output};
-use mpitrace_show::progress;
+use mpitrace_show::{progress, shell};
 use mpitrace_source::options::TraceInput;
 use mpitrace_source::{trace_files, warn_if_incomplete};
 use mpitrace_words::description::communicator_labels;
@@ -59,8 +59,7 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
 fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let summary = progress::during("reading", || {
         let run = arguments.input.open(Need::Losses)?;
-        let name = arguments.input.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ");
-        let summary = Summary::new(&run, &name);
+        let summary = Summary::new(&run, &shell::all_quoted(&arguments.input.files));
         // What `run` has kept lies beside the files, also where a folder or the name of several stands for them.
         anyhow::Ok(summary.with_processes(&run.trace, &trace_files::named(&arguments.input.files)?))
     })?;

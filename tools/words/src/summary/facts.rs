@@ -1,6 +1,9 @@
 //! The content of the summary, by the keys of its JSON.
 
-use mpitrace_analysis::account::{Because, Loss, Parts, RankParts, Sharing};
+use std::collections::BTreeMap;
+
+use mpitrace_analysis::account::{Because, Loss, LossKind, Parts, RankParts, Sharing};
+use mpitrace_analysis::causes::CauseKind;
 use mpitrace_analysis::efficiency::{Efficiency, RegionEfficiency};
 use mpitrace_analysis::replay::Gain;
 use mpitrace_trace::calls::whole_run::AllCalls;
@@ -9,6 +12,7 @@ use mpitrace_trace::undone::Undone;
 use serde::Serialize;
 
 use super::processes::OfRank;
+use super::threads::ThreadFacts;
 use crate::ended::Ended;
 
 const NS: f64 = 1e9;
@@ -74,6 +78,8 @@ pub struct Summary {
     /// True if several threads of a rank call MPI.
     #[serde(skip)]
     pub threaded: bool,
+    /// The time in MPI on other threads than those that called MPI_Init; `null`: no other thread called MPI.
+    pub threads: Option<ThreadFacts>,
     /// Calls that test requests or look for messages; `null`: there were none, or they were not timed.
     pub polls: Option<PollFacts>,
     /// `null`: no rank hung when the job was ended.
@@ -85,12 +91,24 @@ pub struct Summary {
     pub unknown_waits_below_ns: Option<f64>,
     /// `null`: no rank was outside of MPI.
     pub efficiency: Option<Efficiencies>,
+    /// The ranks that others wait for, the one that they wait for longest first. The delay that a rank only passes on
+    /// counts for the one with which it begins.
+    pub late_ranks: Vec<LateRankFacts>,
+    /// The ranks that others, which are in point-to-point calls, wait for where message calls were not recorded; the one
+    /// that they wait for longest first.
+    pub late_partners: Vec<LatePartnerFacts>,
+    /// The ranks that lost time off their processors: in collective calls beside the waiting, and outside of MPI.
+    pub off_ranks: Vec<OffRankFacts>,
+    /// The sums of all losses by kind, s.
+    pub lost_s: BTreeMap<LossKind, f64>,
+    /// What takes more than half of the loss in the first or in slow repetitions, where the conclusion is about that.
+    pub slow_cause: Option<SlowCause>,
     /// The losses, the largest first.
     pub losses: Vec<LossFacts>,
     /// What the job would gain at most without any of the losses of the text, as if gains added up, s.
     pub gains_most_s: f64,
-    /// The losses in the text, by gain: one of all ranks where they are late in turns.
-    #[serde(skip)]
+    /// The losses as in the text, by gain: one of all ranks where they are late in turns.
+    #[serde(rename = "losses_by_gain")]
     pub shown: Vec<LossFacts>,
     /// Calls that do not belong together, of each communicator the first 64.
     pub mismatches: Vec<Mismatch>,
@@ -145,7 +163,7 @@ pub struct HungFacts {
 }
 
 /// Time off the processor by reason, s.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct OffFacts {
     /// Something else ran there.
     pub preempted_s: f64,
@@ -226,6 +244,54 @@ pub struct LossFacts {
     pub reasons: Vec<ReasonFacts>,
     /// From the late rank to where its delay begins; without a rank: it is not known from here on.
     pub origin: Vec<OriginFacts>,
+}
+
+/// How long other ranks waited for a rank.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LateRankFacts {
+    /// The world rank.
+    pub rank: u32,
+    /// Summed over the ranks that waited, s.
+    pub seconds: f64,
+    /// The share of the waiting for all late ranks, 0 to 1.
+    pub share: f64,
+    /// Why it was late, with the seconds of each reason, the largest first. Of its preemption the part that is only due
+    /// to those that waited for it, on processors that it shares with them, is left out.
+    pub reasons: Vec<ReasonFacts>,
+}
+
+/// How long other ranks were in point-to-point calls before a late rank came.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LatePartnerFacts {
+    /// The world rank that is late.
+    pub rank: u32,
+    /// The one that waits for it for two thirds of the time; `null`: several.
+    pub waiting_rank: Option<u32>,
+    /// Summed over the ranks that waited, s.
+    pub seconds: f64,
+    /// Why it was late, as in [`LateRankFacts`].
+    pub reasons: Vec<ReasonFacts>,
+}
+
+/// The time that a rank lost off its processor.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OffRankFacts {
+    /// The world rank.
+    pub rank: u32,
+    /// By reason.
+    #[serde(flatten)]
+    pub by: OffFacts,
+}
+
+/// What takes most of the loss in slow repetitions.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SlowCause {
+    /// The kind of the cause.
+    pub kind: CauseKind,
+    /// The world rank; `null`: no single one.
+    pub rank: Option<u32>,
+    /// The communication that it takes, s.
+    pub seconds: f64,
 }
 
 /// A reason for which a rank was late.

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use mpitrace_analysis::account::{self, Account, PartnerAccount, Parts, RankPart, RankParts, RegionAccount};
+use mpitrace_analysis::account::{
+    self, Account, PartnerAccount, Parts, RankPart, RankParts, RegionAccount, ThreadAccount,
+};
 use mpitrace_analysis::messages::{Messages, each_call};
 use mpitrace_analysis::run::Run;
 use mpitrace_show::output::Style;
@@ -15,6 +17,7 @@ use mpitrace_trace::operations::{CallSite, Operations};
 use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
+use super::facts::OffFacts;
 use super::units::{percent, seconds};
 
 const NS: f64 = 1e9;
@@ -35,6 +38,8 @@ pub enum By {
     Site,
     /// All operations of a rank.
     Rank,
+    /// A thread of a rank that makes MPI calls.
+    Thread,
     /// A rank and a partner of its point-to-point calls.
     Partner,
     /// A region of the program (`mpitrace_region`), with the operations in it.
@@ -69,12 +74,13 @@ pub struct Group {
     pub waiting_per_call_s: Option<f64>,
     /// In these calls; of a region the time in it.
     pub seconds: f64,
-    /// The share of the time of all ranks, 0 to 1; in the row of a rank that of its own time.
+    /// The share of the time of all ranks, 0 to 1; in the row of a rank or of a thread that of its own time. Of ranks
+    /// with several threads in MPI their time is that of these.
     pub share: f64,
     /// The parts of its time.
     #[serde(flatten)]
     pub parts: Parts,
-    /// In the row of a rank the time of the thread that called MPI_Init in its parts.
+    /// In the row of a rank or of a thread its time in parts.
     #[serde(rename = "parts")]
     pub time: Option<RankParts>,
     /// In the row of a partner the messages that were sent to it, and their bytes.
@@ -83,10 +89,15 @@ pub struct Group {
     pub bytes: Option<u64>,
     /// In the row of a region the time off the processor in collective calls and outside of calls.
     pub off_processor_s: Option<f64>,
+    /// In the row of a rank the reasons of its time off the processor, in calls and outside of them; `null`: not known.
+    pub off_processor_by: Option<OffFacts>,
     /// Time that other ranks waited for this rank; in other rows the same as `waiting_s`.
     pub caused_s: f64,
     #[serde(skip)]
     calls: usize,
+    /// Time of other threads in MPI than that of MPI_Init, beside `time`.
+    #[serde(skip)]
+    beside_ns: f64,
 }
 
 /// The rows, sorted. `labels` are the names of the communicators.
@@ -96,12 +107,14 @@ pub fn groups(run: &Run, labels: &[String], by: By, sort: Sort) -> Vec<Group> {
     let mut groups = match by {
         By::Region => of_regions(account::regions(trace, clock, operations), account.rank_ns()),
         By::Partner => of_partners(account),
+        By::Thread => of_threads(account::threads(trace, clock, operations, &account.ranks)),
         _ => {
             let mut sums = of_operations(account, operations, labels, by);
             if by == By::Site {
                 add_messages(run.messages(), trace, clock, &mut sums);
             }
-            sums.groups(account.rank_ns())
+            let beside: f64 = account.ranks.iter().map(|rank| rank.beside.mpi_ns).sum();
+            sums.groups(account.rank_ns() + beside)
         }
     };
     let value = |group: &Group| match sort {
@@ -125,6 +138,23 @@ fn of_regions(regions: Vec<RegionAccount>, rank_ns: f64) -> Vec<Group> {
         ..Group::default()
     };
     regions.into_iter().map(group).collect()
+}
+
+fn of_threads(threads: Vec<ThreadAccount>) -> Vec<Group> {
+    let group = |of: ThreadAccount| {
+        let (whole, in_calls) = (of.parts.sum(), of.parts.sum_of(&RankPart::COLLECTIVES));
+        let main = if of.is_main { ", MPI_Init" } else { "" };
+        Group {
+            name: format!("rank {} thread {}{main}", of.rank, of.tid),
+            repetitions: of.calls as usize,
+            seconds: in_calls / NS,
+            share: if whole > 0.0 { in_calls / whole } else { 0.0 },
+            parts: of.collectives,
+            time: Some(of.parts),
+            ..Group::default()
+        }
+    };
+    threads.into_iter().map(group).collect()
 }
 
 fn of_partners(account: &Account) -> Vec<Group> {
@@ -175,7 +205,9 @@ fn of_operations(account: &Account, operations: &Operations, labels: &[String], 
     let mut sums = Sums::default();
     if by == By::Rank {
         for rank in &account.ranks {
-            sums.named(format!("rank {}", rank.rank)).time = Some(rank.parts);
+            let row = sums.named(format!("rank {}", rank.rank));
+            (row.time, row.beside_ns) = (Some(rank.parts), rank.beside.mpi_ns);
+            row.off_processor_by = rank.off_processor.map(OffFacts::new);
         }
     }
     for (index, (operation, of)) in operations.operations.iter().zip(&account.operations).enumerate() {
@@ -191,7 +223,7 @@ fn of_operations(account: &Account, operations: &Operations, labels: &[String], 
             By::Communicator => communicator.clone(),
             By::Size => format!("{}{bytes}", key.function),
             By::Site => of_site(key.call_site.as_ref()),
-            By::Region | By::Partner | By::Rank => {
+            By::Region | By::Partner | By::Thread | By::Rank => {
                 for (&(rank, parts), late) in of.ranks.iter().zip(&of.late) {
                     sums.add(format!("rank {rank}"), of.repetitions, 1, parts, late.waiting_ns);
                 }
@@ -213,7 +245,7 @@ pub fn write(groups: &[Group], by: By, sort: Sort, output: &mut dyn Write, style
     let columns = titles.iter().map(|&(title, spare, _)| match by {
         By::Partner => number(title).spare(spare).optional(),
         // Of jobs that did not end well.
-        By::Rank if title == HUNG => number(title).spare(spare).optional(),
+        By::Rank | By::Thread if title == HUNG => number(title).spare(spare).optional(),
         _ => number(title).spare(spare),
     });
     let mut table = Table::new(&[text("in")].into_iter().chain(columns).collect::<Vec<_>>());
@@ -245,10 +277,10 @@ fn cells(group: &Group, by: By, sort: Sort) -> Vec<(&'static str, u8, Cell)> {
         (count(group.repetitions as u64), time(group.seconds * NS), share_cell(group.share));
     let caused = time(known.map(|_| group.caused_s * NS));
     match by {
-        By::Rank => {
+        By::Rank | By::Thread => {
             let parts = group.time.unwrap_or_default();
             let of = |part: &[RankPart]| share_cell(parts.sum_of(part) / parts.sum());
-            vec![
+            let mut cells = vec![
                 ("time", 0, time(parts.sum())),
                 ("computing", 3, of(&[RankPart::Computing])),
                 ("off processor", 2, of(&RankPart::OFF)),
@@ -258,7 +290,12 @@ fn cells(group: &Group, by: By, sort: Sort) -> Vec<(&'static str, u8, Cell)> {
                 ("communicating", 5, of(&[RankPart::Communication])),
                 (HUNG, 6, if parts[RankPart::Hung] > 0.0 { of(&[RankPart::Hung]) } else { Cell::Text(String::new()) }),
                 ("others wait", 0, caused),
-            ]
+            ];
+            // It is not known for which thread of a rank the others waited.
+            if by == By::Thread {
+                cells.pop();
+            }
+            cells
         }
         By::Partner => vec![
             ("calls that can wait", 2, repetitions),
@@ -332,10 +369,11 @@ impl Sums {
         row.caused_s += caused_ns / NS;
     }
 
-    fn groups(mut self, rank_ns: f64) -> Vec<Group> {
+    /// `all_ns`: the time of all ranks, and that of their other threads in MPI.
+    fn groups(mut self, all_ns: f64) -> Vec<Group> {
         for row in &mut self.rows {
             row.seconds = row.parts.run_time / NS;
-            let whole = row.time.map_or(rank_ns, |parts| parts.sum());
+            let whole = row.time.map_or(all_ns, |parts| parts.sum() + row.beside_ns);
             row.share = if whole > 0.0 { row.parts.run_time / whole } else { 0.0 };
             let is_known = waiting(&row.parts).is_some() && row.calls > 0;
             row.waiting_per_call_s = is_known.then(|| row.parts.waiting / NS / row.calls as f64);

@@ -123,7 +123,7 @@ pub(super) fn lates(summary: &Summary, account: &Account) -> (Vec<u32>, Vec<Late
             *of_rank.entry(rank).or_default() += Late::of_reason(because, ns);
         }
     }
-    of_rank.into_iter().unzip()
+    of_rank.into_iter().map(|(rank, late)| (rank, account.limited(rank, late))).unzip()
 }
 
 /// Waiting in message calls for a rank that was off its processor for a part of it.

@@ -1,10 +1,10 @@
 //! Makes the summary of a trace.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use mpitrace_analysis::account::{
-    self, Account, Because, HowEnded, Hung, Loss, LossKind, Off, Polled, RankAccount, RankPart,
+    self, Account, Because, HowEnded, Hung, LatePartner, Loss, LossKind, Off, Polled, RankAccount, RankPart,
 };
 use mpitrace_analysis::efficiency;
 use mpitrace_analysis::replay::{Gain, Origin};
@@ -15,11 +15,13 @@ use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::{Part, Trace};
 
 use super::facts::{
-    Efficiencies, HungFacts, LossFacts, OffFacts, OriginFacts, PollFacts, ReasonFacts, Sample, Share, Summary,
+    Efficiencies, HungFacts, LatePartnerFacts, LateRankFacts, LossFacts, OffFacts, OffRankFacts, OriginFacts,
+    PollFacts, ReasonFacts, Sample, Share, Summary,
 };
 use super::largest::MOST;
+use super::threads::ThreadFacts;
 use super::verdict::{Evidence, Verdict};
-use super::{largest, processes, unknown_waits, words};
+use super::{largest, processes, unknown_waits, verdict, words};
 use crate::description::communicator_labels;
 use crate::info;
 
@@ -43,6 +45,8 @@ impl Summary {
             LossFacts { gain, origin, reasons, ..LossFacts::new(all[index].clone(), operations, account, &labels) }
         };
         let losses = single.iter().map(facts).collect();
+        let mut lost_s: BTreeMap<LossKind, f64> = BTreeMap::new();
+        account.losses(false).iter().for_each(|loss| *lost_s.entry(loss.kind).or_default() += loss.ns / NS);
         let mut shown: Vec<LossFacts> = in_turns.iter().map(facts).collect();
         in_order(&mut shown, account);
         let most = |gain: &Gain| gain.seconds.into_iter().chain(gain.most).fold(0.0, f64::max);
@@ -67,23 +71,24 @@ impl Summary {
             calls: sum,
             parts: account.rank_parts(),
             off_processor_s: off.map(|off| off.sum() / NS),
-            off_processor_by: off.map(|Off { preempted, asleep, throttled, unknown }| OffFacts {
-                preempted_s: preempted / NS,
-                asleep_s: asleep / NS,
-                throttled_s: throttled / NS,
-                unknown_s: unknown / NS,
-            }),
+            off_processor_by: off.map(OffFacts::new),
             lacks_by_sharing: sharing.as_ref().is_some_and(|sharing| account.lack_is_by(sharing)),
             waiting_without_processor: largest::waiting_without_processor(account),
             sharing,
             bound: account.processors.are_own(),
             threaded: trace.parts.iter().any(threads),
+            threads: ThreadFacts::new(account),
             polls: PollFacts::new(account),
             hung: HungFacts::new(account),
             synchronised: clock.is_synchronised(),
             unknown_waits_below_ns: unknown_waits::below_ns(trace, clock),
             efficiency: efficiency::whole_run(account)
                 .map(|run| Efficiencies { run, regions: efficiency::regions(trace, clock, account) }),
+            late_ranks: Vec::new(),
+            late_partners: late_partners(account),
+            off_ranks: off_ranks(account),
+            lost_s,
+            slow_cause: None,
             losses,
             gains_most_s: shown.iter().map(|loss| most(&loss.gain)).sum::<f64>().min(longest / NS),
             shown,
@@ -99,13 +104,14 @@ impl Summary {
             verdict: String::new(),
             next: None,
         };
+        summary.late_ranks = late_ranks(&summary, account);
         let causes = |operation: usize| run.causes(operation);
         let has_counters = trace.parts.iter().any(|part| part.counter_columns().next().is_some());
         let holds = |rank: u32| account::holds_through(trace, clock, operations, account, run.waits(), rank);
         let (shared, bound, threaded) = (summary.lacks_by_sharing, summary.bound, summary.threaded);
         let evidence = Evidence { account, causes: &causes, holds: &holds, has_counters, shared, bound, threaded };
-        let Verdict { sentence, next } = Verdict::new(&summary, &evidence, name);
-        (summary.verdict, summary.next) = (sentence, next);
+        let Verdict { sentence, next, slow_cause } = Verdict::new(&summary, &evidence, name);
+        (summary.verdict, summary.next, summary.slow_cause) = (sentence, next, slow_cause);
         summary
     }
 
@@ -113,6 +119,19 @@ impl Summary {
     pub fn with_processes(mut self, trace: &Trace, files: &[PathBuf]) -> Summary {
         self.processes = processes::taken(trace, files);
         self
+    }
+}
+
+impl OffFacts {
+    /// Time off the processor in ns.
+    pub(super) fn new(off: Off) -> OffFacts {
+        let Off { preempted, asleep, throttled, unknown } = off;
+        OffFacts {
+            preempted_s: preempted / NS,
+            asleep_s: asleep / NS,
+            throttled_s: throttled / NS,
+            unknown_s: unknown / NS,
+        }
     }
 }
 
@@ -155,11 +174,45 @@ fn reasons(loss: &Loss, account: &Account) -> Vec<ReasonFacts> {
         (LossKind::LateRank, None, None) => at_finalize(),
         _ => None,
     };
-    let mut reasons =
-        known.unwrap_or_else(|| loss.because.map(|because| (Some(because), loss.ns)).into_iter().collect());
-    reasons.retain(|(_, ns)| *ns > 0.0);
-    reasons.sort_by(|one, other| other.1.total_cmp(&one.1));
-    reasons.into_iter().map(|(because, ns)| ReasonFacts { because, seconds: ns / NS }).collect()
+    let reasons = known.unwrap_or_else(|| loss.because.map(|because| (Some(because), loss.ns)).into_iter().collect());
+    ReasonFacts::sorted(reasons)
+}
+
+impl ReasonFacts {
+    fn sorted(mut reasons: Vec<(Option<Because>, f64)>) -> Vec<ReasonFacts> {
+        reasons.retain(|(_, ns)| *ns > 0.0);
+        reasons.sort_by(|one, other| other.1.total_cmp(&one.1));
+        reasons.into_iter().map(|(because, ns)| ReasonFacts { because, seconds: ns / NS }).collect()
+    }
+}
+
+/// The ranks that others wait for in point-to-point calls.
+fn late_partners(account: &Account) -> Vec<LatePartnerFacts> {
+    let facts = |late: &LatePartner| {
+        let own = account.beside_its_waiters(late.late, largest::of_partner(late));
+        let reasons = ReasonFacts::sorted(own.reasons().collect());
+        LatePartnerFacts { rank: late.late, waiting_rank: late.rank, seconds: late.ns / NS, reasons }
+    };
+    account.late_partners.iter().map(facts).collect()
+}
+
+/// The ranks that lost time off their processors, by rank.
+fn off_ranks(account: &Account) -> Vec<OffRankFacts> {
+    let lost = verdict::off_ranks(account).into_iter().filter(|(_, off)| off.sum() > 0.0);
+    lost.map(|(rank, off)| OffRankFacts { rank, by: OffFacts::new(off) }).collect()
+}
+
+/// The ranks that others wait for, by what they wait.
+fn late_ranks(summary: &Summary, account: &Account) -> Vec<LateRankFacts> {
+    let (ranks, lates) = largest::lates(summary, account);
+    let all_ns: f64 = lates.iter().map(|late| late.waiting_ns).sum();
+    let of_rank = ranks.into_iter().zip(lates).filter(|(_, late)| late.waiting_ns > 0.0).map(|(rank, late)| {
+        let reasons = ReasonFacts::sorted(account.beside_its_waiters(rank, late).reasons().collect());
+        LateRankFacts { rank, seconds: late.waiting_ns / NS, share: late.waiting_ns / all_ns, reasons }
+    });
+    let mut found: Vec<LateRankFacts> = of_rank.collect();
+    found.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
+    found
 }
 
 /// Sorts losses by gain. The preemption of a rank that is mostly due to those that wait for it comes behind what it

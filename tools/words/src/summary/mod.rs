@@ -7,6 +7,7 @@ pub mod grouped;
 mod largest;
 mod make;
 mod processes;
+mod threads;
 mod units;
 mod unknown_waits;
 mod verdict;

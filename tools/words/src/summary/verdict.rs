@@ -8,7 +8,7 @@ use mpitrace_analysis::diagnosis::GroupKind;
 use mpitrace_show::text;
 use mpitrace_statistics::median;
 
-use super::facts::Summary;
+use super::facts::{SlowCause, Summary};
 use super::largest::{self, Largest, MOST, WORTH, lates};
 use super::units::{percent, seconds};
 use super::words;
@@ -23,6 +23,8 @@ const LARGE: f64 = 0.1;
 pub(super) struct Verdict {
     pub sentence: String,
     pub next: Option<String>,
+    /// Of a conclusion about slow repetitions.
+    pub slow_cause: Option<SlowCause>,
 }
 
 pub(super) struct Evidence<'e> {
@@ -51,18 +53,24 @@ impl Verdict {
         if let Some(sharing) = summary.sharing.as_ref().filter(|_| summary.lacks_by_sharing && lacks()) {
             let (shared, processors) = (words::shared(sharing), text::count(sharing.processors.into(), "rank"));
             let sentence = format!("{shared}: start {processors} there, or give the job more processors.");
-            return Verdict { sentence, next: leads_to_info.or_else(|| command(format!("info {name}"))) };
+            let next = leads_to_info.or_else(|| command(format!("info {name}")));
+            return Verdict { sentence, next, slow_cause: None };
         }
         let Some(largest) = Largest::new(summary, evidence.account) else {
-            let Verdict { sentence, next } = without_loss(summary, name);
-            return Verdict { sentence, next: leads_to_info.or(next) };
+            let (sentence, next) = without_loss(summary, name);
+            return Verdict { sentence, next: leads_to_info.or(next), slow_cause: None };
         };
+        let mut slow_cause = None;
         let sentence = match largest.kind {
             LossKind::LateRank => late(summary, evidence),
             LossKind::Interrupted => interrupted(summary, evidence),
             LossKind::PointToPoint => point_to_point(evidence),
             LossKind::OneSided => one_sided(evidence.account),
-            LossKind::Warmup | LossKind::Outliers => slow(&largest, evidence),
+            LossKind::Warmup | LossKind::Outliers => {
+                let sentence;
+                (sentence, slow_cause) = slow(&largest, evidence);
+                sentence
+            }
             LossKind::Hung => format!("{}.", hung(evidence.account)),
             LossKind::Tracer => "The tracer is the largest loss: these run times are not reliable.".to_owned(),
         };
@@ -72,7 +80,7 @@ impl Verdict {
             (LossKind::Hung, _) => format!("info {name}"),
             _ => format!("summary {name} --by rank"),
         };
-        Verdict { sentence, next: leads_to_info.or_else(|| command(next)) }
+        Verdict { sentence, next: leads_to_info.or_else(|| command(next)), slow_cause }
     }
 }
 
@@ -89,6 +97,7 @@ fn late(summary: &Summary, evidence: &Evidence) -> String {
             account.late_at_finalize.as_ref().is_some_and(|end| end.rank == ranks[at]) && at_end > MOST * waiting[at];
         let place = if at_end { " in MPI_Finalize" } else { "" };
         let why = why(evidence, &reasons[at], "it").unwrap_or_else(|| match () {
+            () if reasons[at].because().is_none() => ": why it is late is not known".to_owned(),
             () if at_end => ": share out what it does at the end".to_owned(),
             () => more_work(evidence, ranks[at], ": give it less work, or look for what slows it down"),
         });
@@ -105,7 +114,10 @@ fn late(summary: &Summary, evidence: &Evidence) -> String {
         );
     }
     let most = (0..ranks.len()).max_by(|&one, &other| waiting[one].total_cmp(&waiting[other])).unwrap_or_default();
-    let why = why(evidence, &all, "one").unwrap_or_else(|| ": balance the work of each step".to_owned());
+    let why = why(evidence, &all, "one").unwrap_or_else(|| match all.because() {
+        None => ": why they are late is not known".to_owned(),
+        Some(_) => ": balance the work of each step".to_owned(),
+    });
     format!(
         "The ranks wait for each other in turns ({}, {} for rank {}){why}.",
         text::time(all_ns),
@@ -164,13 +176,19 @@ fn why(evidence: &Evidence, late: &Late, who: &str) -> Option<String> {
     is_most(late.in_calls.sum()).then(|| format!(", {} of it since {who} {was}: {advice}", text::time(ns)))
 }
 
-/// The ranks that were off their processors, in collective calls and outside of MPI calls.
-fn interrupted(summary: &Summary, evidence: &Evidence) -> String {
-    let account = evidence.account;
+/// The time that each rank lost off its processor: in collective calls beside the waiting, and outside of MPI calls.
+pub(super) fn off_ranks(account: &Account) -> BTreeMap<u32, Off> {
     let mut of_rank: BTreeMap<u32, Off> = BTreeMap::new();
     let ranks = account.operations.iter().flat_map(|operation| &operation.ranks);
     ranks.for_each(|&(rank, parts)| *of_rank.entry(rank).or_default() += parts.interrupted_by);
     account.ranks.iter().for_each(|rank| *of_rank.entry(rank.rank).or_default() += rank.off());
+    of_rank
+}
+
+/// The ranks that were off their processors, in collective calls and outside of MPI calls.
+fn interrupted(summary: &Summary, evidence: &Evidence) -> String {
+    let account = evidence.account;
+    let of_rank = off_ranks(account);
     let times: Vec<f64> = of_rank.values().map(Off::sum).collect();
     let rank = alone(&times).and_then(|at| of_rank.iter().nth(at));
     let off = rank.map_or_else(
@@ -280,7 +298,7 @@ pub fn unmoved(knot: &[u32], ns: f64) -> String {
 }
 
 /// Slow repetitions, and the cause of most of their loss; without one, the next step.
-fn slow(largest: &Largest, evidence: &Evidence) -> String {
+fn slow(largest: &Largest, evidence: &Evidence) -> (String, Option<SlowCause>) {
     let is_warmup = largest.kind == LossKind::Warmup;
     let is_of_loss = |cause: &Cause| match cause.repetitions {
         GroupKind::First | GroupKind::Warmup => is_warmup,
@@ -307,10 +325,11 @@ fn slow(largest: &Largest, evidence: &Evidence) -> String {
             (true, false) => "no cause is recorded for most of it; longer runs lose less",
             (false, false) => "no cause is recorded for most of it; counters may show one",
         };
-        return format!("{lost}: {next}.");
+        return (format!("{lost}: {next}."), None);
     };
+    let cause = SlowCause { kind, rank, seconds: ns / 1e9 };
     let (time, rank) = (text::time(ns), rank.map_or_else(|| "a rank".to_owned(), |rank| format!("rank {rank}")));
-    match kind {
+    let sentence = match kind {
         causes::CauseKind::Interrupted => {
             let because = off.largest().map_or(Because::OffProcessor, |(because, _)| because);
             let (was, advice) = (reason::was(because, false), advice(evidence, because));
@@ -323,7 +342,8 @@ fn slow(largest: &Largest, evidence: &Evidence) -> String {
             "{lost}, {time} of it since the tracer delayed {rank}: `MPITRACE_RESYNC` sets how often it synchronises."
         ),
         _ => format!("{lost}, {time} in the first call: call it once before timing it."),
-    }
+    };
+    (sentence, Some(cause))
 }
 
 fn sum(mut one: Off, other: Off) -> Off {
@@ -333,7 +353,7 @@ fn sum(mut one: Off, other: Off) -> Off {
 
 /// The conclusion where no loss is worth a word: losses are compared with the whole job, shares are of the time between
 /// MPI_Init and MPI_Finalize.
-fn without_loss(summary: &Summary, name: &str) -> Verdict {
+fn without_loss(summary: &Summary, name: &str) -> (String, Option<String>) {
     let share = percent(summary.share(summary.parts[RankPart::Communication]));
     let (in_mpi, calls) = match summary.calls_timed {
         true => (summary.mpi_share.all, "MPI"),
@@ -344,7 +364,7 @@ fn without_loss(summary: &Summary, name: &str) -> Verdict {
     if summary.unknown_ends > 0 {
         let sentence =
             format!("No loss of {worth} of the job or more was found up to the last time stamps of the ranks.");
-        return Verdict { sentence, next: Some(format!("mpitrace info {name}")) };
+        return (sentence, Some(format!("mpitrace info {name}")));
     }
     let beside_s = summary.parts.sum_of(&[RankPart::Init, RankPart::WaitingInit, RankPart::Finalize]) / 1e9;
     let beside = if summary.rank_seconds > 0.0 { beside_s / summary.rank_seconds } else { 0.0 };
@@ -385,7 +405,7 @@ fn without_loss(summary: &Summary, name: &str) -> Verdict {
              Finalize, which other MPI settings may change."
         ),
     };
-    Verdict { sentence, next: Some(format!("mpitrace stats {name}")) }
+    (sentence, Some(format!("mpitrace stats {name}")))
 }
 
 #[cfg(test)]

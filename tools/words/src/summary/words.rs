@@ -56,6 +56,7 @@ impl Summary {
         let defect = self.defect().map(|line| (Weight::Defect, line));
         let mut lines: Vec<(Weight, String)> = ended.chain(defect).collect();
         lines.push(plain(self.whole()));
+        lines.extend(self.threads.and_then(|threads| threads.sentence()).map(plain));
         lines.extend(self.without_processor().map(plain));
         lines.push(plain(self.parts()));
         let mut last = vec![(Weight::Verdict, self.verdict.clone())];
