@@ -2,8 +2,8 @@
 """Reads the sentences about the traces of the tests, and holds them against the JSON of the same traces:
 tests/sentences.py MPITRACE FOLDER [ONE OF]
 
-Of each trace below the folder, or of one of so many, it reads what `summary`, `diagnose` and `compare` print. It fails
-where
+Of each trace below the folder, or of one of so many, it reads what `summary`, `diagnose` and `categorize` print, and of
+some the page. It fails where
 
 * a time, share or count of a sentence is none of the numbers of the JSON, rounded to the digits shown
 * a share is above 100 %, or the shares of the parts of the time are together
@@ -14,15 +14,19 @@ where
 tests/run.sh calls it when the whole programs have run."""
 
 import bisect
+import html
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 # Seconds that one command may take.
 LIMIT = 60
+# Of so many traces one has its page read.
+PAGES = 8
 NS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
 NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 # How far the parts of a time may be from adding up: errors of clocks.
@@ -118,6 +122,7 @@ class Trace:
 
     def __init__(self, mpitrace, path):
         self.mpitrace, self.path, self.wrong, self.sentences = mpitrace, path, [], 0
+        self.with_page = False
 
     def run(self, *arguments):
         ran = subprocess.run(
@@ -164,6 +169,16 @@ class Trace:
             numbers.sort()
             for sentence in row["sentences"]:
                 self.hold(sentence, numbers)
+        categorized = self.json("categorize", self.path)
+        if categorized and any(row["not_one_level"] or row["slow_every"] for row in categorized["rows"]):
+            # The notes stand behind the table, each with the number of its operation.
+            rows = {row["operation"]: Numbers(row) for row in categorized["rows"]}
+            for line in unwrapped(self.run("categorize", self.path)):
+                match = re.match(r"operation (\d+): ", line)
+                if match and int(match[1]) in rows:
+                    self.hold(line[match.end() :], rows[int(match[1])])
+        if summary and self.with_page:
+            self.check_page(summary)
 
     def check_summary(self, summary):
         text = self.run("summary", self.path)
@@ -255,6 +270,18 @@ class Trace:
             elif rank in rows and rows[rank]["parts"] and late["seconds"] * SLACK < rows[rank]["parts"]["waiting"]:
                 self.say("the rank waits longer than the others wait for it", summary["verdict"])
 
+    def check_page(self, summary):
+        """The page says first what the summary says first."""
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "page.html")
+            if self.run("report", self.path, "-o", page) is None:
+                return
+            text = html.unescape(re.sub(r"<[^>]*>", "", open(page, encoding="utf-8").read()))
+        first = summary["ended"]["sentence"] if summary["ended"] else summary["verdict"]
+        self.sentences += 1
+        if " ".join(first.split()) not in " ".join(text.split()):
+            self.say("the page does not say it", first)
+
     def check_next(self, summary, lines):
         command = next((line[6:] for line in lines if line.startswith("Next: ")), None)
         if command != summary["next"]:
@@ -293,6 +320,9 @@ def main():
         if name.endswith(".mpitrace")
     )
     traces = [Trace(os.path.abspath(mpitrace), os.path.abspath(path)) for path in found[::one_of]]
+
+    for trace in traces[::PAGES]:
+        trace.with_page = True
 
     def check(trace):
         try:

@@ -1,7 +1,7 @@
 //! Threads that call collectives at the same time, each on a communicator of its own.
 
 use crate::support::want::WORLD;
-use crate::support::{Case, On, Test, Trace, Want, build, want};
+use crate::support::{Case, On, Test, Trace, Want, build, companion, want};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Open MPI 4.1 has no persistent collectives.
@@ -17,6 +17,7 @@ pub const TESTS: &[Test] = &[
     Test::new("do_not_take_a_request_for_the_one_that_another_frees", request_freed).on(PERSISTENT),
     Test::new("do_not_take_a_communicator_for_the_one_that_another_frees", communicator_freed),
     Test::new("do_not_take_a_data_type_for_the_one_that_another_frees", datatype_freed),
+    Test::new("for_which_the_first_one_waits_have_their_time_in_the_account", joined),
 ];
 
 /// Each has arrays of its own from its first call on.
@@ -145,4 +146,45 @@ fn communicator_freed(case: &Case) {
 fn datatype_freed(case: &Case) {
     let of = |bytes| want("MPI_Bcast", "second", 2).of(bytes, "derived").root(0);
     meanwhile(case, "datatype", &[of(16), of(32)]);
+}
+
+/// The thread that called MPI_Init waits in pthread_join: its rank waits in MPI, or computes, as the other thread does.
+fn joined(case: &Case) {
+    let traced = case.launch(2, "joined_threads.c").trace().run();
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    // By rank: in calls, and computed, s.
+    let known: BTreeMap<u32, [f64; 2]> = traced
+        .stderr
+        .lines()
+        .filter_map(|line| line.split_once("thread "))
+        .map(|(_, line)| {
+            let numbers: Vec<f64> = line.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+            (numbers[0] as u32, [numbers[1] / 1e9, numbers[2] / 1e9])
+        })
+        .collect();
+    let path = traced.trace.path.display().to_string();
+    let of = |more: &[&str]| companion::json(&companion::mpitrace(&[&["summary", "--json", &path], more].concat()));
+    let summary = of(&[]);
+    let number = |value: &serde_json::Value| value.as_f64().unwrap_or_else(|| panic!("a number in {summary:#}"));
+    let threads = &summary["threads"];
+    let in_calls = known[&0][0] + known[&1][0];
+    assert!((number(&threads["other_mpi_s"]) - in_calls).abs() <= 0.02 * in_calls + 0.001, "{in_calls} s, {threads}");
+    assert!(number(&threads["share"]) > 0.99, "{threads}");
+    assert!(number(&summary["mpi_share"]["max"]) <= 1.0, "{summary:#}");
+    let rows = of(&["--by", "rank"]);
+    let part = |rank: u32, name: &str| {
+        let rows = rows["rows"].as_array().expect("rows");
+        let row = rows.iter().find(|row| row["name"] == format!("rank {rank}")).expect("the rank");
+        row["parts"][name].as_f64().expect("a part")
+    };
+    // What it was blocked for, it was not asleep.
+    let mpi = ["waiting", "communication", "interrupted", "perturbed"].map(|name| part(0, name)).iter().sum::<f64>();
+    assert!((mpi - known[&0][0]).abs() <= 0.1 * known[&0][0] + 0.01, "{mpi} s of {:?}: {rows:#}", known[&0]);
+    let computing = part(1, "computing");
+    assert!((computing - known[&1][1]).abs() <= 0.15 * known[&1][1], "{computing} s of {:?}: {rows:#}", known[&1]);
+    let by_thread = of(&["--by", "thread"]);
+    assert_eq!(by_thread["rows"].as_array().map(Vec::len), Some(4), "{by_thread:#}");
+    let text = companion::mpitrace(&["summary", &path]).stdout;
+    assert!(text.contains(" of the time in MPI is on other threads than that of MPI_Init"), "{text}");
+    assert!(!text.contains("slept"), "{text}");
 }

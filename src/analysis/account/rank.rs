@@ -182,7 +182,8 @@ fn account(
     let beside = if is_alone { Beside::default() } else { Beside::count(part, clock, others, &mut parts) };
     let off_processor = off_processor(part).map(|off| off.without(Off { asleep: beside.counted_ns, ..Off::default() }));
     // Beyond that time it was off its processor in the tracer.
-    let off_processor = off_processor.map(|off| if off.sum() > parts.running() { off.to(parts.running()) } else { off });
+    let off_processor =
+        off_processor.map(|off| if off.sum() > parts.running() { off.to(parts.running()) } else { off });
     RankAccount {
         rank: part.rank(),
         wall_ns,
