@@ -47,9 +47,19 @@ const LIKELY: f64 = 0.05;
 /// A mean is above its noise by so many standard errors.
 const ABOVE: f64 = 4.0;
 
-/// The likely laws among the fits.
-pub(crate) fn likely_laws(fits: &[Fitted]) -> Vec<LawShare> {
-    let share = |law: Law| fits.iter().filter(|fit| fit.model.leading() == law).map(|fit| fit.weight).sum::<f64>();
+/// A term that is a smaller share of the time on the most ranks is not the one that counts.
+const COUNTS: f64 = 0.1;
+
+/// The term of a fit that grows most, if it counts on so many ranks.
+fn leading(fit: &Fitted, most: f64) -> Law {
+    let [_, second] = fit.coefficients;
+    let counts = |law: &Law| second * law.value(most) >= COUNTS * fit.value(most);
+    fit.model.second.filter(counts).unwrap_or(fit.model.first)
+}
+
+/// The likely laws among the fits of a part that was run on at most so many ranks.
+pub(crate) fn likely_laws(fits: &[Fitted], most: f64) -> Vec<LawShare> {
+    let share = |law: Law| fits.iter().filter(|fit| leading(fit, most) == law).map(|fit| fit.weight).sum::<f64>();
     let mut laws: Vec<LawShare> = Law::VALUES.iter().map(|&law| LawShare { law, share: share(law) }).collect();
     laws.retain(|of| of.share >= LIKELY);
     laws.sort_by(|one, other| other.share.total_cmp(&one.share));
@@ -58,8 +68,7 @@ pub(crate) fn likely_laws(fits: &[Fitted]) -> Vec<LawShare> {
 
 /// The places of the means that are above their noise, if there are two.
 pub(crate) fn above_noise(curve: &Curve) -> Option<Vec<usize>> {
-    let places: Vec<usize> =
-        (0..curve.ranks.len()).filter(|&at| curve.means[at] > ABOVE * curve.errors[at]).collect();
+    let places: Vec<usize> = (0..curve.ranks.len()).filter(|&at| curve.means[at] > ABOVE * curve.errors[at]).collect();
     (places.len() > 1).then_some(places)
 }
 

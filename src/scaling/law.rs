@@ -14,12 +14,18 @@ pub enum Law {
     Constant,
     /// log2 p: a tree.
     Logarithm,
+    /// (log2 p)^2: a tree in each step of a tree.
+    LogarithmSquared,
     /// p^(1/2): a row of a grid of ranks.
     Root,
+    /// p^(2/3): a plane of a block of ranks.
+    Plane,
     /// p: one after the other.
     Linear,
     /// p log2 p.
     LinearLogarithm,
+    /// p^2: each for each.
+    Square,
 }
 
 names!(Law {
@@ -27,9 +33,12 @@ names!(Law {
     Surface => "p^(-2/3)",
     Constant => "constant",
     Logarithm => "log p",
+    LogarithmSquared => "(log p)^2",
     Root => "p^(1/2)",
+    Plane => "p^(2/3)",
     Linear => "p",
     LinearLogarithm => "p log p",
+    Square => "p^2",
 });
 
 impl Law {
@@ -46,9 +55,12 @@ impl Law {
             Law::Surface => p.powf(-2.0 / 3.0),
             Law::Constant => 1.0,
             Law::Logarithm => p.log2(),
+            Law::LogarithmSquared => p.log2().powi(2),
             Law::Root => p.sqrt(),
+            Law::Plane => p.powf(2.0 / 3.0),
             Law::Linear => p,
             Law::LinearLogarithm => p * p.log2(),
+            Law::Square => p * p,
         }
     }
 }
@@ -69,11 +81,6 @@ impl Model {
             laws[place + 1..].iter().map(move |&second| Model { first, second: Some(second) })
         });
         single.chain(pairs).collect()
-    }
-
-    /// The term that grows most.
-    pub fn leading(self) -> Law {
-        self.second.unwrap_or(self.first)
     }
 
     pub fn terms(self) -> usize {

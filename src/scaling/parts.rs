@@ -91,49 +91,68 @@ impl<K> Matrix<K> {
         runs.iter().map(|run| run[part]).sum::<f64>() / runs.len() as f64
     }
 
+    /// True if a part says on this level how it grows and scatters.
+    fn has(&self, level: usize, part: usize) -> bool {
+        !self.between[part] || self.ranks[level] > 1.0
+    }
+
     /// The residuals of runs against the mean of those on as many ranks. `None`: no number of ranks has two runs.
     fn noise(&self) -> Option<Noise> {
-        let mut noise = Noise::default();
+        let mut noise = Noise { residuals: Vec::new(), freedom: vec![0.0; self.keys.len()] };
         for (level, runs) in self.runs.iter().enumerate().filter(|(_, runs)| runs.len() > 1) {
             let means: Vec<f64> = (0..self.keys.len()).map(|part| self.mean(level, part)).collect();
-            let residual = |run: &Vec<f64>| {
-                run.iter().zip(&means).map(|(one, mean)| (one - mean) / self.whole[level]).collect::<Vec<f64>>()
+            let known: Vec<bool> =
+                (0..self.keys.len()).map(|part| self.has(level, part) && means[part] > 0.0).collect();
+            let residual = |run: &Vec<f64>| -> Vec<f64> {
+                let rests = run.iter().zip(&means).map(|(one, mean)| (one - mean) / mean);
+                rests.zip(&known).map(|(rest, known)| if *known { rest } else { 0.0 }).collect()
             };
             noise.residuals.extend(runs.iter().map(residual));
-            noise.freedom += (runs.len() - 1) as f64;
+            let more = (runs.len() - 1) as f64;
+            noise.freedom.iter_mut().zip(&known).filter(|(_, known)| **known).for_each(|(freedom, _)| *freedom += more);
         }
-        (noise.freedom > 0.0).then_some(noise)
+        // A part of which nothing is known scatters as far as it can.
+        noise.freedom.iter_mut().for_each(|freedom| *freedom = freedom.max(1.0));
+        (!noise.residuals.is_empty()).then_some(noise)
     }
 
     /// The residuals of single runs against the laws that fit best. `None`: too few numbers of ranks.
     fn noise_of_fits(&self) -> Option<Noise> {
-        let freedom = self.ranks.len().saturating_sub(2) as f64;
-        if freedom <= 0.0 {
+        if self.ranks.len() < 3 {
             return None;
         }
         let best = |part: usize| {
-            let means = (0..self.ranks.len()).map(|level| self.mean(level, part)).collect();
-            let curve = Curve { ranks: self.ranks.clone(), means, errors: self.whole.clone() };
+            let levels: Vec<usize> = (0..self.ranks.len()).filter(|&level| self.has(level, part)).collect();
+            let means: Vec<f64> = levels.iter().map(|&level| self.mean(level, part)).collect();
+            let errors = means.iter().zip(&levels).map(|(mean, &level)| mean.max(SMALL * self.whole[level])).collect();
+            let curve = Curve { ranks: levels.iter().map(|&level| self.ranks[level]).collect(), means, errors };
             let fits = Model::all().into_iter().filter_map(|model| curve.fit(model));
             let best = fits.min_by(|one, other| one.squares.total_cmp(&other.squares));
-            (0..self.ranks.len())
-                .map(|level| best.map_or(0.0, |fit| (curve.means[level] - fit.value(self.ranks[level])) / self.whole[level]))
-                .collect::<Vec<f64>>()
+            let mut rests = vec![0.0; self.ranks.len()];
+            for (place, &level) in levels.iter().enumerate() {
+                let value = best.map_or(0.0, |fit| fit.value(self.ranks[level]));
+                rests[level] = (curve.means[place] - value) / curve.errors[place];
+            }
+            (rests, levels.len().saturating_sub(2).max(1) as f64)
         };
-        let of_parts: Vec<Vec<f64>> = (0..self.keys.len()).map(best).collect();
-        let residual = |level: usize| of_parts.iter().map(|of_part| of_part[level]).collect();
-        Some(Noise { residuals: (0..self.ranks.len()).map(residual).collect(), freedom })
+        let of_parts: Vec<(Vec<f64>, f64)> = (0..self.keys.len()).map(best).collect();
+        let residual = |level: usize| of_parts.iter().map(|(rests, _)| rests[level]).collect();
+        Some(Noise {
+            residuals: (0..self.ranks.len()).map(residual).collect(),
+            freedom: of_parts.iter().map(|(_, freedom)| *freedom).collect(),
+        })
     }
 
     /// The means of a part on the numbers of ranks that say how it grows, with their levels.
     fn curve(&self, part: usize, noise: &Noise) -> (Curve, Vec<usize>) {
-        let from = |level: &usize| !self.between[part] || self.ranks[*level] > 1.0;
-        let levels: Vec<usize> = (0..self.ranks.len()).filter(from).collect();
+        let levels: Vec<usize> = (0..self.ranks.len()).filter(|&level| self.has(level, part)).collect();
         let means: Vec<f64> = levels.iter().map(|&level| self.mean(level, part)).collect();
-        let own = levels.iter().zip(&means).map(|(&level, mean)| mean / self.whole[level]).fold(0.0, f64::max);
-        let deviation = noise.deviation(part, own);
-        let error = |&level: &usize| self.whole[level] * deviation / (self.runs[level].len() as f64).sqrt();
-        let errors = levels.iter().map(error).collect();
+        let deviation = noise.deviation(part);
+        let error = |(&level, mean): (&usize, &f64)| {
+            // Next to nothing is not known as a share of itself.
+            mean.max(SMALL * self.whole[level]) * deviation / (self.runs[level].len() as f64).sqrt()
+        };
+        let errors = levels.iter().zip(&means).map(error).collect();
         (Curve { ranks: levels.iter().map(|&level| self.ranks[level]).collect(), means, errors }, levels)
     }
 }
@@ -180,7 +199,8 @@ impl Drawn {
             left <= 0.0
         });
         let Some(chosen) = chosen.or(self.fits.last()) else { return 0.0 };
-        let moved = Curve { ranks: self.curve.ranks.clone(), means: self.means.clone(), errors: self.curve.errors.clone() };
+        let moved =
+            Curve { ranks: self.curve.ranks.clone(), means: self.means.clone(), errors: self.curve.errors.clone() };
         let model = chosen.model;
         let single = |law| moved.fit(Model { first: law, second: None });
         // A term that the moved means do not have.
@@ -198,28 +218,31 @@ impl<K: Clone> Matrix<K> {
         let known = self.noise().or_else(|| self.noise_of_fits());
         let is_known = known.is_some();
         // Without any knowledge of the noise the laws alone are weighed, as if each time were known to 1 %.
-        let noise = known.unwrap_or_else(|| Noise { residuals: vec![vec![0.01; self.keys.len()]], freedom: 1.0 });
+        let noise = known.unwrap_or_else(|| Noise {
+            residuals: vec![vec![0.01; self.keys.len()]],
+            freedom: vec![1.0; self.keys.len()],
+        });
         let last = self.ranks.len() - 1;
         let mut drawn: Vec<Drawn> = (0..self.keys.len())
             .map(|part| {
                 let (curve, levels) = self.curve(part, &noise);
-                Drawn::new(curve, levels, noise.freedom)
+                Drawn::new(curve, levels, noise.freedom[part])
             })
             .collect();
         let mut random = Rng::with_seed(1);
         let mut all = Vec::with_capacity(DRAWS);
         let mut moves = vec![vec![0.0; self.keys.len()]; self.ranks.len()];
-        let mut of_run = vec![0.0; self.keys.len()];
+        let (mut of_run, mut scales) = (vec![0.0; self.keys.len()], vec![1.0; self.keys.len()]);
         for _ in 0..DRAWS {
-            let scale = noise.scale(&mut random);
-            moves.iter_mut().for_each(|moves| noise.draw(&mut random, moves));
-            noise.draw(&mut random, &mut of_run);
+            noise.draw_scales(&mut random, &mut scales);
+            moves.iter_mut().for_each(|moves| noise.draw(&scales, &mut random, moves));
+            noise.draw(&scales, &mut random, &mut of_run);
             let mut sum = 0.0;
             let mut largest = (0, f64::NEG_INFINITY);
             for (part, one) in drawn.iter_mut().enumerate() {
                 let moved = |level: usize| {
                     let runs = (self.runs[level].len() as f64).sqrt();
-                    self.mean(level, part) + self.whole[level] * scale * one.misfit * moves[level][part] / runs
+                    self.mean(level, part) * (1.0 + one.misfit * moves[level][part] / runs)
                 };
                 let (fewest, most) = (moved(0), moved(last));
                 one.means = one.levels.iter().map(|&level| moved(level)).collect();
@@ -232,7 +255,7 @@ impl<K: Clone> Matrix<K> {
                 let excess = value - ideal(target);
                 one.predicted.push(value);
                 one.predicted_excess.push(excess);
-                sum += value;
+                sum += value * (1.0 + of_run[part]);
                 if excess > largest.1 {
                     largest = (part, excess);
                 }
@@ -240,7 +263,7 @@ impl<K: Clone> Matrix<K> {
             if let Some(one) = drawn.get_mut(largest.0) {
                 one.largest += 1;
             }
-            all.push((sum * (1.0 + scale * of_run.iter().sum::<f64>())).max(0.0));
+            all.push(sum.max(0.0));
         }
         self.results(drawn, all, is_known, mode)
     }
@@ -263,7 +286,7 @@ impl<K: Clone> Matrix<K> {
                 part: self.keys[part].clone(),
                 seconds,
                 excess_s: interval(one.excess, Some(excess)),
-                growth: Growth { exponent, laws: growth::likely_laws(&one.fits) },
+                growth: Growth { exponent, laws: growth::likely_laws(&one.fits, self.ranks[last]) },
                 predicted_s: is_known.then(|| interval(one.predicted, None)),
             };
             rows.push((growing, one.largest as f64 / DRAWS as f64, interval(one.predicted_excess, None)));

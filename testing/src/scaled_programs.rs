@@ -69,7 +69,11 @@ impl ScaledProgram {
         let functions = ["MPI_Allreduce", "MPI_Alltoall", "MPI_Bcast"];
         let count = 1 + (random.bits() % 3) as usize;
         let calls = functions[..count].iter().map(|&function| {
-            let (power, logarithms) = laws[(random.bits() % laws.len() as u64) as usize];
+            // One in five grows by a power that is no usual one.
+            let (power, logarithms) = match random.bits() % 5 {
+                0 => (1.2 * random.uniform(), 0),
+                _ => laws[(random.bits() % laws.len() as u64) as usize],
+            };
             let law = CostLaw { function, seconds: 1.0, power, logarithms };
             // From 1 % to as much as the work, evenly in logarithms.
             let share = 10f64.powf(between(random, -2.0, 0.0));

@@ -160,8 +160,8 @@ fn contrast(form: &Form, logarithms: &[f64]) -> Option<Contrast> {
     let freedom = (logarithms.len() - 2) as f64;
     let variance = (squares(&with) + squares(&without)) / freedom;
     let error = (variance * (1.0 / with.len() as f64 + 1.0 / without.len() as f64)).sqrt();
-    let interval = student_quantile(freedom, 0.975)
-        .map(|t| [difference - t * error, difference + t * error].map(f64::exp_m1));
+    let interval =
+        student_quantile(freedom, 0.975).map(|t| [difference - t * error, difference + t * error].map(f64::exp_m1));
     Some(Contrast { value, runs: with.len(), longer: Estimate { value: difference.exp_m1(), interval } })
 }
 

@@ -115,8 +115,7 @@ fn factors(runs: &[(&RunRow, Known)]) -> Vec<Factor> {
     let factor = |name: &str, values| Factor { name: name.to_owned(), values };
     let hosts = |(row, _): &(&RunRow, Known)| row.hosts.iter().map(|host| host.host.clone()).collect();
     let mut factors = vec![factor("node", Values::Sets(runs.iter().map(hosts).collect()))];
-    let began: Option<Vec<i64>> =
-        runs.iter().map(|(row, _)| row.started.as_deref().and_then(date::seconds)).collect();
+    let began: Option<Vec<i64>> = runs.iter().map(|(row, _)| row.started.as_deref().and_then(date::seconds)).collect();
     factors.extend(began.map(|times| factor("start time", Values::Times(times))));
     // A run that has its processor for a share of the time takes the inverse of that longer.
     let off: Option<Vec<f64>> = runs.iter().map(|(_, known)| Some(-(1.0 - known.off?).ln())).collect();

@@ -73,7 +73,10 @@ impl Drawn {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     // Before anything is computed.
-    let drawn = arguments.output.as_deref().map(|path| Ok::<_, anyhow::Error>((path, Drawn::by_name(path, &arguments.picture)?)));
+    let drawn = arguments
+        .output
+        .as_deref()
+        .map(|path| Ok::<_, anyhow::Error>((path, Drawn::by_name(path, &arguments.picture)?)));
     let drawn = drawn.transpose()?;
     let Runs { program, facts, notes } = Runs::read(&arguments.files)?;
     let scaling = Scaling::new(&facts, arguments.mode, arguments.at);
@@ -117,7 +120,8 @@ fn draw(facts: &ScaleFacts, path: &Path, drawn: &Drawn, option: &PictureOption) 
         }
         Drawn::Page => write_file(path, Content::Text, |file| {
             let mut figures = Figures::default();
-            let drawn: String = plots.iter().map(|plot| figures.figure(&plot.title, plot, scaling::PANEL, "")).collect();
+            let drawn: String =
+                plots.iter().map(|plot| figures.figure(&plot.title, plot, scaling::PANEL, "")).collect();
             page::of_figures(&title, &facts.sentences, &[("By the number of ranks", drawn)], file)
         }),
     }

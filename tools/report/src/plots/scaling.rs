@@ -22,7 +22,10 @@ pub fn plots(scaling: &Scaling, labels: &[String]) -> Vec<Plot> {
 }
 
 fn quantile(estimate: &Estimate, factor: f64) -> Quantile {
-    Quantile { value_ns: factor * estimate.value, interval_ns: estimate.interval.map(|ends| ends.map(|end| factor * end)) }
+    Quantile {
+        value_ns: factor * estimate.value,
+        interval_ns: estimate.interval.map(|ends| ends.map(|end| factor * end)),
+    }
 }
 
 /// The axis of ranks, as far as the prediction.
@@ -67,11 +70,13 @@ fn efficiencies(scaling: &Scaling) -> Plot {
     ];
     let of_set = |(place, (name, of)): (usize, (&str, Of))| {
         let set = Set { name: name.to_owned(), place };
-        let points = scaling.levels.iter().filter_map(|level| Some((f64::from(level.ranks), quantile(&of(level)?, 1.0))));
+        let points =
+            scaling.levels.iter().filter_map(|level| Some((f64::from(level.ranks), quantile(&of(level)?, 1.0))));
         (set, points.collect::<Vec<(f64, Quantile)>>())
     };
     let sets: Vec<(Set, Vec<(f64, Quantile)>)> = all.into_iter().enumerate().map(of_set).collect();
-    let ends = sets.iter().flat_map(|(_, points)| points).flat_map(|(_, of)| of.interval_ns.unwrap_or([of.value_ns; 2]));
+    let ends =
+        sets.iter().flat_map(|(_, points)| points).flat_map(|(_, of)| of.interval_ns.unwrap_or([of.value_ns; 2]));
     let (low, high) = extent(ends).unwrap_or((0.0, 1.0));
     // An interval of few runs may reach far beyond all efficiencies.
     let y = Range::new("efficiency", (low.clamp(0.0, 0.5) * 0.95, high.clamp(1.0, 1.5) * 1.05), AxisKind::Share);
@@ -95,7 +100,9 @@ fn parts(scaling: &Scaling, labels: &[String]) -> Option<Plot> {
     let points = |part: usize| -> Vec<(f64, f64)> {
         let of = scaling.levels.iter().zip(&scaling.parts[part].seconds);
         // On a scale of logarithms nothing has no place.
-        of.filter(|(_, seconds)| **seconds > least).map(|(level, seconds)| (f64::from(level.ranks), NS * seconds)).collect()
+        of.filter(|(_, seconds)| **seconds > least)
+            .map(|(level, seconds)| (f64::from(level.ranks), NS * seconds))
+            .collect()
     };
     let all: Vec<Vec<(f64, f64)>> = largest.iter().map(|&part| points(part)).collect();
     let mut y = Range::of_times("time of a rank, mean", all.iter().flatten().map(|(_, y)| *y), 1.0)?;

@@ -32,11 +32,9 @@ fn result(program: &str, scaling: &Scaling) -> String {
     let [Some(first), Some(last)] = [scaling.levels.first(), scaling.levels.last()] else { return String::new() };
     let compared = match scaling.mode.mode {
         Mode::Strong => format!("{program} is {} times as fast on {}", plain(&last.speedup), ranks(last.ranks)),
-        Mode::Weak => format!(
-            "{program} takes {} on {}, each with the same work",
-            amount(&last.seconds),
-            ranks(last.ranks)
-        ),
+        Mode::Weak => {
+            format!("{program} takes {} on {}, each with the same work", amount(&last.seconds), ranks(last.ranks))
+        }
     };
     let against = match scaling.mode.mode {
         Mode::Strong => format!("as on {}", first.ranks),
@@ -57,7 +55,10 @@ fn beyond(scaling: &Scaling) -> String {
     let named: Vec<&GrowingPart<PartKey>> = scaling.parts.iter().filter(|part| is_beyond(part)).take(NAMED).collect();
     let beyond = format!("{} ideal {}", "beyond the", seconds(first.seconds.value * ideal));
     if named.is_empty() {
-        return format!("No part takes longer there than the ideal by more than its noise ({} {beyond}).", seconds(all));
+        return format!(
+            "No part takes longer there than the ideal by more than its noise ({} {beyond}).",
+            seconds(all)
+        );
     }
     let part = |part: &&GrowingPart<PartKey>| {
         let law = laws(&part.growth).map_or_else(String::new, |law| format!(", grows as {law}"));

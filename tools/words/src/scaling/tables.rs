@@ -31,9 +31,8 @@ pub fn write(facts: &ScaleFacts, output: &mut Output) -> io::Result<()> {
     writeln!(output)?;
     let all = &facts.scaling.parts;
     let last = facts.scaling.levels.last().map_or(0.0, |level| level.seconds.value);
-    let is_shown = |part: &&GrowingPart<_>| {
-        style.is_wide() || part.seconds.last().is_some_and(|seconds| *seconds >= SMALL * last)
-    };
+    let is_shown =
+        |part: &&GrowingPart<_>| style.is_wide() || part.seconds.last().is_some_and(|seconds| *seconds >= SMALL * last);
     let named = all.iter().filter(is_shown).map(|part| (part_label(&part.part), part));
     let shown: Vec<(String, &GrowingPart<_>)> = named.take(if style.is_wide() { all.len() } else { ROWS }).collect();
     write_parts("time of a rank, mean", &shown, &facts.scaling, output)?;
@@ -94,7 +93,8 @@ fn write_parts<K>(
 ) -> io::Result<()> {
     let ranks = |level: Option<&Level>| format!("on {}", level.map_or(0, |level| level.ranks));
     let [first, last] = [scaling.levels.first(), scaling.levels.last()].map(ranks);
-    let predicted = scaling.prediction.as_ref().map_or_else(String::new, |found| format!("predicted on {}", found.ranks));
+    let predicted =
+        scaling.prediction.as_ref().map_or_else(String::new, |found| format!("predicted on {}", found.ranks));
     let columns = [
         text_column(title),
         number(&first).spare(2),

@@ -39,7 +39,10 @@ fn sentence(program: &str, ranks: u32, nodes: usize, why: &Why) -> String {
     let size = format!("{} on {}", text::count(ranks.into(), "rank"), text::count(nodes as u64, "node"));
     let runs = text::count(why.runs as u64, "run");
     let program = text::printable(program);
-    let whole = format!("The times of {runs} of {program} with {size} differ by {} (standard deviation)", percent(why.deviation));
+    let whole = format!(
+        "The times of {runs} of {program} with {size} differ by {} (standard deviation)",
+        percent(why.deviation)
+    );
     let causes: Vec<String> = why.factors.iter().filter(|of| of.is_cause).map(cause).collect();
     match causes.is_empty() {
         true => format!("{whole}; no factor explains more of that than chance would."),
