@@ -65,3 +65,50 @@ fn of_part(part: &Part, seconds: impl Fn(u64) -> f64) -> Option<Counted> {
 fn value(column: &Column<'_>, record: usize) -> Option<f64> {
     Some(column.get(record)).filter(|&value| value != NO_VALUE).map(|value| value as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use mpitrace_testing::synthetic::{self, SyntheticRank};
+
+    use super::*;
+
+    /// Ranks that are twice in a region, of whose 10 us and 3000 instructions 2 us and 500 are in a reduction within a
+    /// region of its own.
+    fn ranks(has_counters: bool) -> Vec<SyntheticRank> {
+        let rank = |number| {
+            let mut rank = SyntheticRank::new(number, 2);
+            let counters = ["instructions", "cycles"].map(|name| has_counters.then(|| rank.counter(name)));
+            let [solve, inner] = ["solve", "inner"].map(|name| rank.region(name));
+            let reduce = rank.operation("MPI_Allreduce", 0, 8);
+            for k in 0..2 {
+                let begin = 20_000 * k;
+                let calls = [(solve, 0, 10_000, 3000), (inner, 4000, 8000, 900), (reduce, 5000, 7000, 500)];
+                // Behind the region: of the program, but in none of its regions.
+                for (operation, enter, exit, instructions) in calls.into_iter().chain([(reduce, 12_000, 13_000, 70)]) {
+                    rank.call(operation, begin + enter, begin + exit);
+                    for (counter, value) in counters.iter().zip([instructions, 2 * instructions]) {
+                        counter.iter().for_each(|counter| rank.count_in_call(*counter, value));
+                    }
+                }
+            }
+            rank
+        };
+        (0..2).map(rank).collect()
+    }
+
+    fn counted(ranks: &[SyntheticRank]) -> Option<Counted> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.mpitrace");
+        synthetic::write(&path, ranks).unwrap();
+        let trace = Trace::open(&[path]).unwrap();
+        Counted::new(&trace, &Clock::new(&trace))
+    }
+
+    #[test]
+    fn instructions_are_those_of_the_outermost_regions_without_their_collective_calls() {
+        let found = counted(&ranks(true)).unwrap();
+        assert_eq!((found.instructions, found.cycles), (4.0 * 2500.0, Some(4.0 * 5000.0)));
+        assert!((found.seconds - 4.0 * 8e-6).abs() < 1e-12, "{found:?}");
+        assert_eq!(counted(&ranks(false)), None);
+    }
+}

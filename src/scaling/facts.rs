@@ -147,6 +147,15 @@ impl RunFacts {
     }
 }
 
+impl RunFacts {
+    /// The work of all ranks together, s: what the program does itself, without the time for which others had the
+    /// processors.
+    pub fn work_s(&self) -> f64 {
+        let own = self.parts.iter().filter(|(key, _)| matches!(key.kind, Kind::Computing | Kind::Asleep));
+        f64::from(self.ranks) * own.map(|(_, seconds)| seconds).sum::<f64>()
+    }
+}
+
 /// The parts of the mean over the ranks, s. The waiting and the rest of the collective calls are shared out among the
 /// operations as these have them.
 fn parts(account: &Account, operations: &Operations) -> BTreeMap<PartKey, f64> {

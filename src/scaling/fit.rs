@@ -1,6 +1,6 @@
 //! A law is fitted to times at several numbers of ranks, and laws are weighed against each other.
 
-use crate::law::Model;
+use crate::law::{Law, Model};
 
 /// The times of a part at several numbers of ranks: means of runs.
 #[derive(Clone, Debug, Default)]
@@ -32,8 +32,8 @@ impl Fitted {
 }
 
 impl Curve {
-    /// The model with the coefficients of 0 or more that fit best. `None`: one of two would be 0, which the model of
-    /// the other one is.
+    /// The model with the coefficients that fit best: 0 or more, but for a constant by which a term begins later, where no
+    /// value is below 0. `None`: one of two would be 0, which the model of the other one is.
     pub fn fit(&self, model: Model) -> Option<Fitted> {
         let rows =
             || self.ranks.iter().zip(&self.means).zip(&self.errors).map(|((p, y), error)| (*p, *y, error.powi(-2)));
@@ -47,7 +47,11 @@ impl Curve {
                 let (hh, hy, gh) = (sum(&|p, _| h(p) * h(p)), sum(&|p, y| h(p) * y), sum(&|p, _| g(p) * h(p)));
                 let determinant = gg * hh - gh * gh;
                 let found = [(gy * hh - hy * gh) / determinant, (hy * gg - gy * gh) / determinant];
-                if !found.iter().all(|coefficient| coefficient.is_finite() && *coefficient > 0.0) {
+                // Something that begins with the second rank has a constant below 0.
+                let is_from_second = model.first == Law::Constant && found[0] < 0.0;
+                let is_positive = |coefficient: &f64| coefficient.is_finite() && *coefficient > 0.0;
+                let is_somewhere_below = || rows().any(|(p, ..)| found[0] * g(p) + found[1] * h(p) < 0.0);
+                if !is_positive(&found[1]) || !(is_positive(&found[0]) || is_from_second && !is_somewhere_below()) {
                     return None;
                 }
                 found
@@ -95,7 +99,6 @@ mod tests {
     use mpitrace_statistics::names::Named;
 
     use super::*;
-    use crate::law::Law;
 
     fn curve(of: impl Fn(f64) -> f64) -> Curve {
         let ranks = vec![1.0, 2.0, 4.0, 8.0, 16.0];

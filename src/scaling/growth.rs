@@ -57,8 +57,9 @@ fn leading(fit: &Fitted, most: f64) -> Law {
     fit.model.second.filter(counts).unwrap_or(fit.model.first)
 }
 
-/// The likely laws among the fits of a part that was run on at most so many ranks.
-pub(crate) fn likely_laws(fits: &[Fitted], most: f64) -> Vec<LawShare> {
+/// The likely laws among the fits of a curve; none of one with a single number of ranks.
+pub(crate) fn likely_laws(fits: &[Fitted], curve: &Curve) -> Vec<LawShare> {
+    let [_, .., most] = curve.ranks[..] else { return Vec::new() };
     let share = |law: Law| fits.iter().filter(|fit| leading(fit, most) == law).map(|fit| fit.weight).sum::<f64>();
     let mut laws: Vec<LawShare> = Law::VALUES.iter().map(|&law| LawShare { law, share: share(law) }).collect();
     laws.retain(|of| of.share >= LIKELY);

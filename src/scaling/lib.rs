@@ -6,6 +6,7 @@
 //!
 //! Nothing is printed here: `tools/` makes sentences, tables and pictures of the results.
 
+mod code;
 mod counted;
 pub mod facts;
 mod fit;
@@ -19,6 +20,7 @@ mod prediction;
 mod scaling;
 pub mod why;
 
+pub use code::{Shares, divide_computing, shares};
 pub use growth::{GrowingPart, Growth, LawShare};
 pub use law::Law;
 pub use levels::Level;

@@ -43,7 +43,7 @@ pub struct ModeFound {
     /// True: by an option.
     pub is_given: bool,
     /// The work of all ranks together grows as p to this power: instructions where they were counted, else time outside
-    /// of MPI.
+    /// of MPI in which no other program had the processor.
     pub work_exponent: Estimate,
 }
 

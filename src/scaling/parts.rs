@@ -1,7 +1,7 @@
 //! The parts of the time of all runs: their growth, and draws of what they may take on another number of ranks.
 //!
 //! A draw moves the means of all parts together by the noise of the runs, takes for each part a law by its weight, fits
-//! it to the moved means, and adds the noise of one run. So the interval has the error of the means, that of the law,
+//! it to the moved means, and adds the noise of one run (of logarithms, so that no time is below 0). So the interval has the error of the means, that of the law,
 //! and what runs differ; that the deviation of the noise itself is known from few runs makes it wider, as Student's t
 //! does.
 
@@ -242,7 +242,7 @@ impl<K: Clone> Matrix<K> {
             for (part, one) in drawn.iter_mut().enumerate() {
                 let moved = |level: usize| {
                     let runs = (self.runs[level].len() as f64).sqrt();
-                    self.mean(level, part) * (1.0 + one.misfit * moves[level][part] / runs)
+                    self.mean(level, part) * (one.misfit * moves[level][part] / runs).exp()
                 };
                 let (fewest, most) = (moved(0), moved(last));
                 one.means = one.levels.iter().map(|&level| moved(level)).collect();
@@ -255,7 +255,7 @@ impl<K: Clone> Matrix<K> {
                 let excess = value - ideal(target);
                 one.predicted.push(value);
                 one.predicted_excess.push(excess);
-                sum += value * (1.0 + of_run[part]);
+                sum += value * of_run[part].exp();
                 if excess > largest.1 {
                     largest = (part, excess);
                 }
@@ -286,7 +286,7 @@ impl<K: Clone> Matrix<K> {
                 part: self.keys[part].clone(),
                 seconds,
                 excess_s: interval(one.excess, Some(excess)),
-                growth: Growth { exponent, laws: growth::likely_laws(&one.fits, self.ranks[last]) },
+                growth: Growth { exponent, laws: growth::likely_laws(&one.fits, &one.curve) },
                 predicted_s: is_known.then(|| interval(one.predicted, None)),
             };
             rows.push((growing, one.largest as f64 / DRAWS as f64, interval(one.predicted_excess, None)));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mpitrace_statistics::models::Estimate;
 use serde::Serialize;
 
-use crate::facts::{Kind, PartKey, RunFacts};
+use crate::facts::{PartKey, RunFacts};
 use crate::growth::GrowingPart;
 use crate::levels::{self, Level};
 use crate::mode::{self, Mode, ModeFound};
@@ -59,7 +59,7 @@ impl Scaling {
             return Err(Refusal::OneNumber(runs.first().map_or(0, |run| run.ranks)));
         }
         let are_counted = runs.iter().all(|run| run.counted.is_some());
-        let work = |run: &RunFacts| run.counted.filter(|_| are_counted).map_or(run.useful_s, |of| of.instructions);
+        let work = |run: &RunFacts| run.counted.filter(|_| are_counted).map_or(run.work_s(), |of| of.instructions);
         let work: Vec<(f64, f64)> = runs.iter().map(|run| (f64::from(run.ranks), work(run))).collect();
         let mode = mode::mode(&work, given).map_err(Refusal::BetweenModes)?;
         let levels = levels::levels(&groups, mode.mode);
@@ -95,11 +95,4 @@ fn limits<K>(simulated: &Simulated<K>) -> Vec<Limit> {
     limits.retain(|limit| limit.probability >= LIKELY && limit.excess_s.value > 0.0);
     limits.sort_by(|one, other| other.probability.total_cmp(&one.probability));
     limits
-}
-
-impl PartKey {
-    /// True if the part is what the program does itself.
-    pub fn is_own(&self) -> bool {
-        matches!(self.kind, Kind::Computing | Kind::Asleep | Kind::Preempted | Kind::Throttled)
-    }
 }

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use mpitrace_analysis::run::Need;
 use mpitrace_scaling::facts::RunFacts;
+use mpitrace_scaling::{Shares, divide_computing, shares};
 use mpitrace_show::progress::Progress;
 use mpitrace_source::options::canonical;
+use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_words::names::{program, value_of};
 use rayon::prelude::*;
 
@@ -26,6 +28,8 @@ struct Read {
     build: Option<String>,
     command: String,
     facts: Option<RunFacts>,
+    /// The shares of the functions in its computing, where samples were taken.
+    code: Option<Shares>,
     why_not: &'static str,
 }
 
@@ -57,7 +61,11 @@ impl Runs {
         }
         notes.extend(differing_commands(&all));
         let program = names.first().map_or_else(String::new, |name| (*name).to_owned());
-        let facts: Vec<RunFacts> = all.into_iter().filter_map(|read| read.facts).collect();
+        let known = all.into_iter().filter_map(|read| Some((read.facts?, read.code)));
+        let (mut facts, code): (Vec<RunFacts>, Vec<Option<Shares>>) = known.unzip();
+        if let Some(code) = code.into_iter().collect::<Option<Vec<Shares>>>() {
+            divide_computing(&mut facts, &code);
+        }
         ensure!(!facts.is_empty(), "no run finished: `mpitrace info` says how each ended");
         Ok(Runs { program, facts, notes })
     }
@@ -80,6 +88,7 @@ impl Read {
             build: value_of(&known, "program_build_id"),
             facts: if is_whole { RunFacts::new(&run) } else { None },
             command,
+            code: RunSamples::open(&run.trace, files)?.and_then(|samples| shares(&samples.samples)),
             why_not,
         })
     }

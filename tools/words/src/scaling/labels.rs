@@ -10,7 +10,10 @@ use crate::summary::{percent, seconds};
 pub fn part_label(part: &PartKey) -> String {
     let function = part.function.as_deref().unwrap_or("collective calls");
     let name = match part.kind {
-        Kind::Computing => "computing".to_owned(),
+        Kind::Computing => match &part.function {
+            Some(function) => format!("computing in {function}"),
+            None => "computing".to_owned(),
+        },
         Kind::Preempted => "preempted".to_owned(),
         Kind::Asleep => "asleep".to_owned(),
         Kind::Throttled => "throttled".to_owned(),
@@ -47,5 +50,6 @@ pub(super) fn plain(estimate: &Estimate) -> String {
 }
 
 fn in_brackets(ends: Option<[String; 2]>) -> String {
-    ends.map_or_else(String::new, |[low, high]| format!(" ({low} to {high})"))
+    // Of what is the same in all runs both are the value.
+    ends.filter(|[low, high]| low != high).map_or_else(String::new, |[low, high]| format!(" ({low} to {high})"))
 }

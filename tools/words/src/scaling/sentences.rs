@@ -10,6 +10,8 @@ use crate::summary::{percent, seconds};
 
 /// Parts that a sentence names.
 const NAMED: usize = 3;
+/// A part that takes a smaller share of the time beyond the ideal is not named.
+const LARGE: f64 = 0.01;
 /// A limit that is as likely is said without others.
 const SURE: f64 = 0.95;
 /// A law that is as likely is said without others.
@@ -52,7 +54,9 @@ fn beyond(scaling: &Scaling) -> String {
     let [Some(first), Some(last)] = [scaling.levels.first(), scaling.levels.last()] else { return String::new() };
     let ideal = scaling.mode.mode.ideal(f64::from(first.ranks), f64::from(last.ranks));
     let all: f64 = scaling.parts.iter().map(|part| part.excess_s.value).sum();
-    let named: Vec<&GrowingPart<PartKey>> = scaling.parts.iter().filter(|part| is_beyond(part)).take(NAMED).collect();
+    let is_large = |part: &&GrowingPart<PartKey>| part.excess_s.value >= LARGE * last.seconds.value;
+    let named = scaling.parts.iter().filter(|part| is_beyond(part)).filter(is_large);
+    let named: Vec<&GrowingPart<PartKey>> = named.take(NAMED).collect();
     let beyond = format!("{} ideal {}", "beyond the", seconds(first.seconds.value * ideal));
     if named.is_empty() {
         return format!(

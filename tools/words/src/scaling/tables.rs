@@ -10,7 +10,7 @@ use mpitrace_statistics::models::Estimate;
 
 use super::facts::ScaleFacts;
 use super::labels::{amount, part_label, plain, share};
-use crate::summary::{percent, seconds};
+use crate::summary::seconds;
 
 /// Rows of parts that are shown where there is not all the room.
 const ROWS: usize = 10;
@@ -97,11 +97,11 @@ fn write_parts<K>(
         scaling.prediction.as_ref().map_or_else(String::new, |found| format!("predicted on {}", found.ranks));
     let columns = [
         text_column(title),
-        number(&first).spare(2),
+        number(&first).spare(3),
         number(&last),
         number("beyond the ideal"),
         text_column("grows as").spare(1),
-        number("exponent").spare(3),
+        number("exponent").spare(4),
         number(&predicted).optional(),
     ];
     let mut table = Table::new(&columns);
@@ -120,11 +120,11 @@ fn write_parts<K>(
     table.write(output, style)
 }
 
-/// The likely laws with their shares, the likeliest two.
+/// A law that is less likely is not shown.
+const LIKELY: f64 = 0.3;
+
+/// The likeliest law with its share.
 fn laws(growth: &Growth) -> String {
-    let name = |of: &LawShare| match of.share {
-        share if share >= 0.995 => of.law.name().to_owned(),
-        share => format!("{} ({})", of.law.name(), percent(share)),
-    };
-    growth.laws.iter().take(2).map(name).collect::<Vec<String>>().join(", ")
+    let name = |of: &LawShare| format!("{} ({:.0} %)", of.law.name(), 100.0 * of.share);
+    growth.laws.first().filter(|of| of.share >= LIKELY).map_or_else(String::new, name)
 }
