@@ -1,5 +1,5 @@
 //! Facts become sentences: the summary of a run, where ranks are, calls that do not belong together, what was left
-//! undone, the facts of `info`, how a program scales. What comes in are results of the analysis. What goes out are the structures that
+//! undone, and the facts of `info`. What comes in are results of the analysis. What goes out are the structures that
 //! JSON is made of, and lines for people; nothing is read from a file or printed here.
 
 pub mod all_calls;
@@ -11,7 +11,6 @@ pub mod names;
 pub mod numbers;
 pub mod places;
 pub mod reason;
-pub mod scaling;
 pub mod stack;
 pub mod summary;
 pub mod undone;

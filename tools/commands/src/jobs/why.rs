@@ -6,13 +6,13 @@ use std::io::Write;
 use anyhow::Result;
 use mpitrace_analysis::account;
 use mpitrace_analysis::run::{Need, Run};
+use mpitrace_runs::{WhyFacts, write_why};
 use mpitrace_scaling::why::{Factor, LEAST_RUNS, Values, explain};
 use mpitrace_show::output::Output;
 use mpitrace_show::progress::Progress;
 use mpitrace_show::text;
 use mpitrace_trace::calls::algorithms::Visible;
 use mpitrace_words::names::value_of;
-use mpitrace_words::scaling::{WhyFacts, write_why};
 use rayon::prelude::*;
 
 use super::date;

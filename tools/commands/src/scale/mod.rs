@@ -11,13 +11,12 @@ use mpitrace_report::page;
 use mpitrace_report::page::figure::Figures;
 use mpitrace_report::picture_option::PictureOption;
 use mpitrace_report::pictures::{ENDINGS, Picture, Written};
-use mpitrace_report::plots::scaling;
+use mpitrace_runs::{ScaleFacts, part_label, plots, write};
 use mpitrace_scaling::{Mode, Refusal, Scaling};
 use mpitrace_show::destination::{Content, write_file};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::text;
 use mpitrace_source::options::named;
-use mpitrace_words::scaling::{ScaleFacts, part_label, write};
 
 use runs::Runs;
 
@@ -111,17 +110,16 @@ fn refused(refusal: &Refusal) -> String {
 
 fn draw(facts: &ScaleFacts, path: &Path, drawn: &Drawn, option: &PictureOption) -> Result<()> {
     let labels: Vec<String> = facts.scaling.parts.iter().map(|part| part_label(&part.part)).collect();
-    let plots = scaling::plots(&facts.scaling, &labels);
+    let plots = plots::plots(&facts.scaling, &labels);
     let title = format!("Scaling of {}", text::printable(&facts.program));
     match drawn {
         Drawn::Picture(written) => {
-            let picture = Picture { name: title, plots, panel: scaling::PANEL, columns: 3, above: None };
+            let picture = Picture { name: title, plots, panel: plots::PANEL, columns: 3, above: None };
             written.write(&picture, &option.format(), path)
         }
         Drawn::Page => write_file(path, Content::Text, |file| {
             let mut figures = Figures::default();
-            let drawn: String =
-                plots.iter().map(|plot| figures.figure(&plot.title, plot, scaling::PANEL, "")).collect();
+            let drawn: String = plots.iter().map(|plot| figures.figure(&plot.title, plot, plots::PANEL, "")).collect();
             page::of_figures(&title, &facts.sentences, &[("By the number of ranks", drawn)], file)
         }),
     }

@@ -7,7 +7,6 @@ mod metrics;
 pub mod overlay;
 mod ranks;
 mod run_times;
-pub mod scaling;
 pub mod sets;
 mod view;
 

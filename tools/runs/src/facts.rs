@@ -18,7 +18,7 @@ pub struct ScaleFacts {
 impl ScaleFacts {
     /// The facts of a program of this name.
     pub fn new(program: &str, scaling: Scaling) -> ScaleFacts {
-        let sentences = super::sentences::all(program, &scaling);
+        let sentences = crate::sentences::all(program, &scaling);
         ScaleFacts { program: program.to_owned(), scaling, sentences }
     }
 }

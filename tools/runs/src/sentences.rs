@@ -5,8 +5,8 @@ use mpitrace_scaling::{GrowingPart, Growth, LawShare, Limit, Mode, Prediction, S
 use mpitrace_show::text;
 use mpitrace_statistics::models::Estimate;
 
-use super::labels::{amount, part_label, plain, share};
-use crate::summary::{percent, seconds};
+use crate::labels::{amount, part_label, plain, share};
+use mpitrace_words::summary::{percent, seconds};
 
 /// Parts that a sentence names.
 const NAMED: usize = 3;
@@ -17,7 +17,7 @@ const SURE: f64 = 0.95;
 /// A law that is as likely is said without others.
 const LIKELY: f64 = 0.8;
 
-pub(super) fn all(program: &str, scaling: &Scaling) -> Vec<String> {
+pub(crate) fn all(program: &str, scaling: &Scaling) -> Vec<String> {
     let program = text::printable(program);
     let mut sentences = vec![result(&program, scaling), beyond(scaling)];
     sentences.push(mode(scaling));

@@ -4,7 +4,7 @@ use mpitrace_scaling::facts::{Kind, PartKey};
 use mpitrace_show::text::{self, Unit};
 use mpitrace_statistics::models::Estimate;
 
-use crate::summary::{percent, seconds};
+use mpitrace_words::summary::{percent, seconds};
 
 /// `waiting in MPI_Allreduce (main at solver.c:40)`.
 pub fn part_label(part: &PartKey) -> String {
@@ -31,20 +31,20 @@ pub fn part_label(part: &PartKey) -> String {
 }
 
 /// A time in seconds with its interval: `1.20 s (1.10 to 1.31)`.
-pub fn amount(estimate: &Estimate) -> String {
+pub(crate) fn amount(estimate: &Estimate) -> String {
     let unit = Unit::for_time(1e9 * estimate.value);
     let ends = estimate.interval.map(|ends| ends.map(|end| unit.number(1e9 * end)));
     format!("{}{}", seconds(estimate.value), in_brackets(ends))
 }
 
 /// A share with its interval: `93.1 % (91.0 to 95.2)`.
-pub(super) fn share(estimate: &Estimate) -> String {
+pub(crate) fn share(estimate: &Estimate) -> String {
     let ends = estimate.interval.map(|ends| ends.map(|end| format!("{:.1}", 100.0 * end)));
     format!("{}{}", percent(estimate.value), in_brackets(ends))
 }
 
 /// A plain number with its interval: `1.93 (1.90 to 1.96)`.
-pub(super) fn plain(estimate: &Estimate) -> String {
+pub(crate) fn plain(estimate: &Estimate) -> String {
     let ends = estimate.interval.map(|ends| ends.map(|end| format!("{end:.2}")));
     format!("{:.2}{}", estimate.value, in_brackets(ends))
 }

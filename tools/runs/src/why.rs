@@ -8,8 +8,8 @@ use mpitrace_show::table::{Table, number, text as text_column};
 use mpitrace_show::text;
 use serde::Serialize;
 
-use super::labels::share;
-use crate::summary::percent;
+use crate::labels::share;
+use mpitrace_words::summary::percent;
 
 /// The runs of a program that are alike, and why they differ.
 #[derive(Clone, Debug, Serialize)]

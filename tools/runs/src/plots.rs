@@ -6,7 +6,7 @@ use mpitrace_show::draw::plot::{GREY, Ink, Plot, Range};
 use mpitrace_statistics::comparison::Quantile;
 use mpitrace_statistics::models::Estimate;
 
-use super::sets::Set;
+use mpitrace_report::plots::sets::Set;
 
 /// The size of a plot on pages and in pictures of several.
 pub const PANEL: (f64, f64) = (480.0, 320.0);

@@ -8,9 +8,9 @@ use mpitrace_show::table::{Column, Table, number, text as text_column};
 use mpitrace_show::text;
 use mpitrace_statistics::models::Estimate;
 
-use super::facts::ScaleFacts;
-use super::labels::{amount, part_label, plain, share};
-use crate::summary::seconds;
+use crate::facts::ScaleFacts;
+use crate::labels::{amount, part_label, plain, share};
+use mpitrace_words::summary::seconds;
 
 /// Rows of parts that are shown where there is not all the room.
 const ROWS: usize = 10;
