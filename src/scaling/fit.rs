@@ -1,5 +1,7 @@
 //! A law is fitted to times at several numbers of ranks, and laws are weighed against each other.
 
+use mpitrace_statistics::names::Named;
+
 use crate::law::{Law, Model};
 
 /// The times of a part at several numbers of ranks: means of runs.
@@ -64,7 +66,7 @@ impl Curve {
 
     /// All models that there are enough numbers of ranks for, with their weights, which add up to 1. A weight is the
     /// likelihood of the means by a Student's t of `freedom` degrees, those of the errors, less a factor e for each
-    /// coefficient (Akaike 1974).
+    /// coefficient (Akaike 1974). All models with one term together are as likely before as all with two, which are more.
     pub fn fits(&self, freedom: f64) -> Vec<Fitted> {
         let count = self.ranks.len();
         let models = Model::all().into_iter().filter(|model| model.terms() == 1 || count > 1);
@@ -74,7 +76,9 @@ impl Curve {
         let spare = count.saturating_sub(2) as f64;
         let scale = if spare > 0.0 { (least / spare).max(1.0) } else { 1.0 };
         let logarithm = |fit: &Fitted| {
-            -0.5 * (freedom + count as f64) * (fit.squares / scale / freedom).ln_1p() - fit.model.terms() as f64
+            let before = if fit.model.second.is_some() { (Law::VALUES.len() as f64 - 1.0) / 2.0 } else { 1.0 };
+            let likelihood = -0.5 * (freedom + count as f64) * (fit.squares / scale / freedom).ln_1p();
+            likelihood - fit.model.terms() as f64 - before.ln()
         };
         let most = fits.iter().map(&logarithm).fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<f64> = fits.iter().map(|fit| (logarithm(fit) - most).exp()).collect();
@@ -96,8 +100,6 @@ impl Curve {
 
 #[cfg(test)]
 mod tests {
-    use mpitrace_statistics::names::Named;
-
     use super::*;
 
     fn curve(of: impl Fn(f64) -> f64) -> Curve {

@@ -10,7 +10,7 @@ pub enum Law {
     Inverse,
     /// p^(-2/3): the surface of blocks that are shared out.
     Surface,
-    /// The same at any number of ranks.
+    /// A time that does not depend on the number of ranks.
     Constant,
     /// log2 p: a tree.
     Logarithm,

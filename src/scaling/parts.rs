@@ -1,7 +1,7 @@
 //! The parts of the time of all runs: their growth, and draws of what they may take on another number of ranks.
 //!
 //! A draw moves the means of all parts together by the noise of the runs, takes for each part a law by its weight, fits
-//! it to the moved means, and adds the noise of one run (of logarithms, so that no time is below 0). So the interval has the error of the means, that of the law,
+//! it to the moved means, and adds the noise of one run. So the interval has the error of the means, that of the law,
 //! and what runs differ; that the deviation of the noise itself is known from few runs makes it wider, as Student's t
 //! does.
 
@@ -20,6 +20,8 @@ use crate::prediction::Limit;
 
 /// Draws: the ends of an interval of 95 % are then known to some 3 % of its width.
 const DRAWS: usize = 2000;
+/// The share of the draws within an interval.
+const HELD: f64 = 0.95;
 /// A part that is less of the time on all numbers of ranks is not looked at by itself.
 const SMALL: f64 = 0.002;
 
@@ -240,11 +242,10 @@ impl<K: Clone> Matrix<K> {
             let mut sum = 0.0;
             let mut largest = (0, f64::NEG_INFINITY);
             for (part, one) in drawn.iter_mut().enumerate() {
-                let moved = |level: usize| {
-                    let runs = (self.runs[level].len() as f64).sqrt();
-                    self.mean(level, part) * (one.misfit * moves[level][part] / runs).exp()
-                };
+                let shift = |level: usize| one.misfit * moves[level][part] / (self.runs[level].len() as f64).sqrt();
+                let moved = |level: usize| self.mean(level, part) * (1.0 + shift(level));
                 let (fewest, most) = (moved(0), moved(last));
+                let moved = |level: usize| self.mean(level, part) * factor(shift(level));
                 one.means = one.levels.iter().map(|&level| moved(level)).collect();
                 let ideal = |p: f64| fewest * mode.ideal(self.ranks[0], p);
                 one.excess.push(most - ideal(self.ranks[last]));
@@ -255,7 +256,7 @@ impl<K: Clone> Matrix<K> {
                 let excess = value - ideal(target);
                 one.predicted.push(value);
                 one.predicted_excess.push(excess);
-                sum += value * of_run[part].exp();
+                sum += value * factor(of_run[part]);
                 if excess > largest.1 {
                     largest = (part, excess);
                 }
@@ -305,9 +306,17 @@ impl<K: Clone> Matrix<K> {
     }
 }
 
-/// The median of draws with the ends of what 95 of 100 of them lie in.
+/// 1 and a relative change, on a scale of logarithms where that is below 0: no time is.
+fn factor(change: f64) -> f64 {
+    if change < 0.0 { change.exp() } else { 1.0 + change }
+}
+
+/// The median of draws with the shortest interval that 95 of 100 of them lie in: a law that grows much and is not likely
+/// widens it upwards, not downwards.
 fn middle(mut draws: Vec<f64>) -> Estimate {
     draws.sort_unstable_by(f64::total_cmp);
-    let quantile = |share: f64| mpitrace_statistics::quantile(&draws, share).unwrap_or(f64::NAN);
-    Estimate { value: quantile(0.5), interval: Some([quantile(0.025), quantile(0.975)]) }
+    let inside = (HELD * draws.len() as f64).ceil() as usize;
+    let ends = draws.windows(inside.max(1)).map(|window| [window[0], window[window.len() - 1]]);
+    let interval = ends.min_by(|one, other| (one[1] - one[0]).total_cmp(&(other[1] - other[0])));
+    Estimate { value: mpitrace_statistics::quantile(&draws, 0.5).unwrap_or(f64::NAN), interval }
 }

@@ -83,7 +83,7 @@ fn a_prediction_holds_in_95_of_100_programs_and_its_limit_is_right() {
     let held = simulate(200, 1);
     let Held { programs, predicted, widths, named, right } = &held;
     println!("{predicted} of {programs}, median width {:.3}, limits {right} of {named}", widths[programs / 2]);
-    assert!(100 * predicted >= 95 * programs, "{held:?}");
+    assert!(100 * predicted >= 95 * programs, "{predicted} of {programs}");
     assert!(widths[programs / 2] < 0.4, "the intervals say something: {held:?}");
     assert!(2 * named > *programs && 100 * right >= 95 * named, "{held:?}");
 }

@@ -2,7 +2,7 @@
 
 use crate::Random;
 
-/// What makes runs of a campaign differ, beside noise.
+/// The reason why runs of a campaign differ, beside noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Injected {
     /// One node is slower.

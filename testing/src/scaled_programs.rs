@@ -31,7 +31,7 @@ pub struct ScaledProgram {
     pub is_weak: bool,
     /// Work, s.
     pub work_s: f64,
-    /// What each rank does again, s.
+    /// The work that each rank does again, s.
     pub serial_s: f64,
     /// The standard deviation of a rank's work, as a share; ranks meet in the first function.
     pub imbalance: f64,

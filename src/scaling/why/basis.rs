@@ -1,4 +1,4 @@
-//! What is explained already: an orthonormal basis of columns, one value for each run.
+//! The part of the times that is explained already: an orthonormal basis of columns, one value for each run.
 
 #[derive(Clone, Debug)]
 pub(super) struct Basis {

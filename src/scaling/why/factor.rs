@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What is known of each run.
+/// A fact of each run.
 #[derive(Clone, Debug)]
 pub struct Factor {
     /// Its name.

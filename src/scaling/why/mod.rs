@@ -35,7 +35,7 @@ pub struct Why {
     pub deviation: f64,
     /// The share of the variance that the factors that explain something explain together, 0 to 1.
     pub explained: f64,
-    /// Those that explain something in the order in which they were taken, then the others by what they explain alone.
+    /// The causes in the order in which they were taken, then the others by what they explain alone.
     pub factors: Vec<Explained>,
 }
 

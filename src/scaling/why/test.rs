@@ -1,4 +1,4 @@
-//! Whether a factor explains more than chance: permutations of what is not explained yet.
+//! The test that a factor explains more than chance: permutations of what is not explained yet.
 
 use fastrand::Rng;
 use statrs::function::beta::beta_reg;
@@ -11,7 +11,7 @@ const WAYS: usize = 9999;
 /// After so many permutations that explain as much the factor explains nothing (Besag and Clifford 1991).
 const ENOUGH: usize = 20;
 
-/// What a factor explains of a rest.
+/// The part of a rest that a factor explains.
 #[derive(Clone, Debug)]
 pub(super) struct Tested {
     /// The place of the form that explains most.

@@ -14,6 +14,8 @@ pub const PANEL: (f64, f64) = (480.0, 320.0);
 const PARTS: usize = 6;
 /// A part that is less of the time on all numbers of ranks has none.
 const SMALL: f64 = 0.005;
+/// A law that is less likely is not named.
+const LIKELY: f64 = 0.5;
 const NS: f64 = 1e9;
 
 /// Time, efficiencies and parts, in this order; `labels` are the names of the parts.
@@ -109,7 +111,7 @@ fn parts(scaling: &Scaling, labels: &[String]) -> Option<Plot> {
     y.logarithmic = y.range.0 > 0.0;
     let mut plot = Plot::new("Parts by ranks", ranks(scaling), y);
     for ((place, &part), points) in largest.iter().enumerate().zip(all) {
-        let law = scaling.parts[part].growth.laws.first();
+        let law = scaling.parts[part].growth.laws.first().filter(|of| of.share >= LIKELY);
         let law = law.map_or_else(String::new, |of| format!(", {}", of.law.name()));
         let set = Set { name: format!("{}{law}", labels[part]), place };
         set.through(&mut plot, points.clone());

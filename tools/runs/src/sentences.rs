@@ -129,7 +129,7 @@ fn predicted(prediction: &Prediction, scaling: &Scaling) -> Vec<String> {
     [Some(first), second].into_iter().flatten().collect()
 }
 
-/// What a limit of this kind means.
+/// The meaning of a limit of this kind.
 fn hint(kind: Kind) -> &'static str {
     match kind {
         Kind::Computing => " (work that is not shared out, or that takes longer beside others)",

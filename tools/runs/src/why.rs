@@ -72,7 +72,7 @@ fn longer(contrast: &Contrast) -> String {
     format!("take {} {word}", share(&value))
 }
 
-/// The same with the other sign.
+/// The contrast with the other sign.
 fn mirrored(contrast: &Contrast) -> mpitrace_statistics::models::Estimate {
     let longer = &contrast.longer;
     mpitrace_statistics::models::Estimate {

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 pub struct Runs {
     pub program: String,
     pub facts: Vec<RunFacts>,
-    /// What was left out, or may make the runs differ, a line each.
+    /// Runs that were left out, and facts that may make the runs differ, a line each.
     pub notes: Vec<String>,
 }
 
