@@ -77,9 +77,8 @@ fn predictions(programs: usize) {
         widths.sort_by(f64::total_cmp);
         let share = 100.0 * held as f64 / count as f64;
         let [median, most] = [widths.len() / 2, widths.len() * 9 / 10].map(|place| 100.0 * widths[place]);
-        println!(
-            "  {levels} numbers of ranks: held in {held} of {count}, {share:.1} %; width {median:.0} % in the median, {most:.0} % in nine of ten at most"
-        );
+        print!("  {levels} numbers of ranks: held in {held} of {count}, {share:.1} %; ");
+        println!("width {median:.0} % in the median, {most:.0} % in nine of ten at most");
     }
     println!("  limits named for sure: {named}, right {limits}");
     println!("  strong or weak told of {told}, right of {right}");

@@ -14,19 +14,20 @@ const LEAST_SAMPLES: usize = 100;
 /// A function that is a smaller share in all runs is not named.
 const NAMED: f64 = 0.05;
 
-/// The shares by the samples outside of MPI: a sample belongs to the innermost function of the program, which a function
-/// of a library may have called. `None`: there are too few.
+/// The shares by the samples outside of MPI: a sample belongs to the innermost function of the program, which a
+/// function of a library may have called. `None`: there are too few.
 ///
 /// ```
 /// use mpitrace_format::samples::{Samples, Thread};
 /// use mpitrace_scaling::shares;
 ///
 /// let frames = ["main (app.c:3)", "sum (app.c:9)", "memcpy (libc.so.6)", "MPI_Bcast (libmpi.so.40)"];
+/// let frames = frames.map(str::to_owned).to_vec();
 /// // `sum` with and without memcpy in it, and a call of MPI.
 /// let stacks = vec![(0, 0), (1, 1), (2, 2), (1, 3)];
 /// let stack = |sample: u64| (sample, [2, 3, 4][sample as usize % 3]);
 /// let thread = Thread { samples: (0..300).map(stack).collect(), ..Thread::default() };
-/// let samples = Samples { frames: frames.map(str::to_owned).into(), stacks, threads: vec![thread], ..Samples::default() };
+/// let samples = Samples { frames, stacks, threads: vec![thread], ..Samples::default() };
 /// assert_eq!(shares(&samples).expect("samples").into_iter().collect::<Vec<_>>(), [("sum".to_owned(), 1.0)]);
 /// ```
 pub fn shares(samples: &Samples) -> Option<Shares> {

@@ -34,8 +34,8 @@ impl Fitted {
 }
 
 impl Curve {
-    /// The model with the coefficients that fit best: 0 or more, but for a constant by which a term begins later, where no
-    /// value is below 0. `None`: one of two would be 0, which the model of the other one is.
+    /// The model with the coefficients that fit best: 0 or more, but for a constant by which a term begins later, where
+    /// no value is below 0. `None`: one of two would be 0, which the model of the other one is.
     pub fn fit(&self, model: Model) -> Option<Fitted> {
         let rows =
             || self.ranks.iter().zip(&self.means).zip(&self.errors).map(|((p, y), error)| (*p, *y, error.powi(-2)));
@@ -66,7 +66,8 @@ impl Curve {
 
     /// All models that there are enough numbers of ranks for, with their weights, which add up to 1. A weight is the
     /// likelihood of the means by a Student's t of `freedom` degrees, those of the errors, less a factor e for each
-    /// coefficient (Akaike 1974). All models with one term together are as likely before as all with two, which are more.
+    /// coefficient (Akaike 1974). All models with one term together are as likely before as all with two, which are
+    /// more.
     pub fn fits(&self, freedom: f64) -> Vec<Fitted> {
         let count = self.ranks.len();
         let models = Model::all().into_iter().filter(|model| model.terms() == 1 || count > 1);

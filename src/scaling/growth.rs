@@ -10,8 +10,8 @@ use crate::law::Law;
 /// How a time grows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Growth {
-    /// The time grows as p to this power, over the numbers of ranks that there are; `None`: it is not above its noise on
-    /// two of them.
+    /// The time grows as p to this power, over the numbers of ranks that there are; `None`: it is not above its noise
+    /// on two of them.
     pub exponent: Option<Estimate>,
     /// The laws of the term that grows most, the likeliest first; unlikely ones are left out.
     pub laws: Vec<LawShare>,
@@ -33,7 +33,8 @@ pub struct GrowingPart<K> {
     pub part: K,
     /// The mean of the runs on each number of ranks, s.
     pub seconds: Vec<f64>,
-    /// The time beyond the ideal on the most ranks, s: beyond what it takes on the fewest ranks, shared out as the work.
+    /// The time beyond the ideal on the most ranks, s: beyond what it takes on the fewest ranks, shared out as the
+    /// work.
     pub excess_s: Estimate,
     /// How it grows.
     #[serde(flatten)]

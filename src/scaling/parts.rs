@@ -311,8 +311,8 @@ fn factor(change: f64) -> f64 {
     if change < 0.0 { change.exp() } else { 1.0 + change }
 }
 
-/// The median of draws with the shortest interval that 95 of 100 of them lie in: a law that grows much and is not likely
-/// widens it upwards, not downwards.
+/// The median of draws with the shortest interval that 95 of 100 of them lie in: a law that grows much and is not
+/// likely widens it upwards, not downwards.
 fn middle(mut draws: Vec<f64>) -> Estimate {
     draws.sort_unstable_by(f64::total_cmp);
     let inside = (HELD * draws.len() as f64).ceil() as usize;

@@ -317,8 +317,8 @@ impl Replay {
         (ends, shifts)
     }
 
-    /// By how much earlier the run ends where no call takes more time than its waiting for the ranks that it awaits, ns.
-    /// `None`: a rank enters a call before it has left the one before.
+    /// By how much earlier the run ends where no call takes more time than its waiting for the ranks that it awaits,
+    /// ns. `None`: a rank enters a call before it has left the one before.
     pub fn gain_without_transfer(&self) -> Option<f64> {
         let mut points: Vec<(f64, usize, usize)> = Vec::with_capacity(2 * self.calls.len());
         for of_part in &self.of_parts {

@@ -3,9 +3,9 @@
 //! The logarithms of the times are explained by one factor after the other. Each factor has forms (one node against the
 //! others, all nodes, a day since when all is slower, a daily course); that which explains most counts. Whether it is
 //! more than chance is told by permutations of the times, in each of which the best form of the factor is looked for
-//! again; the p-values of the factors are corrected for their number (Holm 1979). The factor that explains most is taken
-//! first, then the others are tested on what it leaves (Freedman and Lane 1983), so that a factor that only goes along
-//! with another one is not taken for a cause.
+//! again; the p-values of the factors are corrected for their number (Holm 1979). The factor that explains most is
+//! taken first, then the others are tested on what it leaves (Freedman and Lane 1983), so that a factor that only goes
+//! along with another one is not taken for a cause.
 
 mod basis;
 mod factor;
@@ -78,7 +78,8 @@ pub struct Contrast {
 /// use mpitrace_scaling::why::{Factor, Values, explain};
 ///
 /// // Each third run is on node n2, and takes 1.2 s in place of 1.
-/// let seconds: Vec<f64> = (0..30).map(|run| if run % 3 == 0 { 1.2 } else { 1.0 } + 0.001 * f64::from(run % 7)).collect();
+/// let seconds = |run: i32| if run % 3 == 0 { 1.2 } else { 1.0 } + 0.001 * f64::from(run % 7);
+/// let seconds: Vec<f64> = (0..30).map(seconds).collect();
 /// let nodes = (0..30).map(|run| vec![if run % 3 == 0 { "n2" } else { "n1" }.to_owned()]).collect();
 /// let found = explain(&seconds, &[Factor { name: "node".into(), values: Values::Sets(nodes) }]).expect("factors");
 /// assert!(found.factors[0].is_cause && found.factors[0].share > 0.9);

@@ -24,8 +24,9 @@ use runs::Runs;
 ///
 /// Each file is a run of one program; give several runs on each of two or more numbers of ranks. The table has the
 /// efficiencies of POP with 95 % intervals from the repeated runs. Each part of the ranks' time (computing, waiting and
-/// time in each collective function, with MPITRACE_CALLSITE=1 at each place that calls it) is held against the ideal and
-/// has a law of growth. The time on twice the ranks is predicted, with the interval in which 95 of 100 runs are to lie.
+/// time in each collective function, with MPITRACE_CALLSITE=1 at each place that calls it) is held against the ideal
+/// and has a law of growth. The time on twice the ranks is predicted, with the interval in which 95 of 100 runs are to
+/// lie.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Traces of runs of one program
