@@ -33,7 +33,8 @@ fn strong(case: &Case) {
     let small: Vec<PathBuf> = [1, 2, 4].into_iter().flat_map(|ranks| runs(case, "strong", ranks, 3)).collect();
     let eight = runs(case, "strong", 8, 3);
     let found = scale(&small, &[]);
-    assert_eq!((&found["mode"], &found["program"]), (&"strong".into(), &"scaled".into()), "{found}");
+    assert_eq!(found["mode"], "strong", "{found}");
+    assert!(found["program"].as_str().is_some_and(|name| name.starts_with("scaled")), "{found}");
     let of_levels = |key: &str| -> Vec<f64> {
         let levels = found["levels"].as_array().expect("levels").iter();
         levels.map(|level| level[key]["value"].as_f64().expect("a number")).collect()

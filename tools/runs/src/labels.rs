@@ -45,8 +45,9 @@ pub(crate) fn share(estimate: &Estimate) -> String {
 
 /// A plain number with its interval: `1.93 (1.90 to 1.96)`.
 pub(crate) fn plain(estimate: &Estimate) -> String {
-    let ends = estimate.interval.map(|ends| ends.map(|end| format!("{end:.2}")));
-    format!("{:.2}{}", estimate.value, in_brackets(ends))
+    let digits = if estimate.value.abs() < 0.1 { 3 } else { 2 };
+    let ends = estimate.interval.map(|ends| ends.map(|end| format!("{end:.digits$}")));
+    format!("{:.digits$}{}", estimate.value, in_brackets(ends))
 }
 
 fn in_brackets(ends: Option<[String; 2]>) -> String {
