@@ -3,10 +3,12 @@
 //! that ships depends on it.
 
 pub mod binaries;
+pub mod campaigns;
 pub mod invented;
 pub mod modules;
 pub mod programs;
 mod random;
+pub mod scaled_programs;
 pub mod simulator;
 pub mod sources;
 pub mod synthetic;

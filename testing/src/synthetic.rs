@@ -45,6 +45,9 @@ pub struct SyntheticRank {
     /// Algorithms of the first calls.
     /// Values in other columns, for each call up to the last that has one.
     recorded: Vec<(RecordColumn, Vec<u64>)>,
+    /// The counters, each with its value in each call up to the last that has one.
+    counters: Vec<CounterEntry>,
+    counted: Vec<Vec<u64>>,
     interruptions: Vec<InterruptionEntry>,
     histograms: Vec<HistogramEntry>,
     /// Its sums of time.
@@ -105,6 +108,8 @@ impl SyntheticRank {
             messages: Vec::new(),
             message_rows: Rows::default(),
             recorded: Vec::new(),
+            counters: Vec::new(),
+            counted: Vec::new(),
             interruptions: Vec::new(),
             histograms: Vec::new(),
             times: Times::default(),
@@ -232,6 +237,22 @@ impl SyntheticRank {
             self.recorded.len() - 1
         });
         let values = &mut self.recorded[known].1;
+        values.resize(self.enter.len() - 1, 0);
+        values.push(value);
+    }
+
+    /// Adds a counter of the processor of this name.
+    pub fn counter(&mut self, name: &str) -> usize {
+        let number = self.counters.len();
+        let (name, source) = (self.text(name), counter_source::HARDWARE);
+        self.counters.push(CounterEntry { name, source, column: number as u32 + 1, ..CounterEntry::default() });
+        self.counted.push(Vec::new());
+        number
+    }
+
+    /// Gives the call before its value of a counter.
+    pub fn count_in_call(&mut self, counter: usize, value: u64) {
+        let values = &mut self.counted[counter];
         values.resize(self.enter.len() - 1, 0);
         values.push(value);
     }
@@ -498,8 +519,13 @@ impl SyntheticRank {
         }
         columns.extend(self.recorded.iter().cloned());
         columns.iter_mut().for_each(|(_, values)| values.resize(self.enter.len(), 0));
-        let names: Vec<&str> = COLUMNS.into_iter().chain(columns.iter().map(|(column, _)| column.name)).collect();
-        let others = (column::OTHERS..).zip(columns.into_iter().map(|(_, values)| values)).collect();
+        let mut counted = self.counted.clone();
+        counted.iter_mut().for_each(|values| values.resize(self.enter.len(), 0));
+        let counters: Vec<String> = (0..counted.len()).map(counter_column).collect();
+        let named = columns.iter().map(|(column, _)| column.name).chain(counters.iter().map(String::as_str));
+        let names: Vec<&str> = COLUMNS.into_iter().chain(named).collect();
+        let values = columns.into_iter().map(|(_, values)| values).chain(counted);
+        let others = (column::OTHERS..).zip(values).collect();
         let rows = Rows {
             enter: self.enter.clone(),
             exit: self.exit.clone(),
@@ -518,7 +544,7 @@ impl SyntheticRank {
             threads: bytemuck::cast_slice(&self.threads),
             times: self.times.clone(),
             partners: self.partners.clone(),
-            counters: &[],
+            counters: bytemuck::cast_slice(&self.counters),
             syncs: &[],
             probes: &[],
             interruptions: self.interruptions.clone(),

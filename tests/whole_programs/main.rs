@@ -72,6 +72,7 @@ mod requests;
 mod runs;
 mod samples;
 mod scale;
+mod scaling;
 mod schemas;
 mod sessions;
 mod settings;
@@ -123,6 +124,7 @@ fn main() {
         ("cluster_scale", cluster_scale::TESTS),
         ("samples", samples::TESTS),
         ("scale", scale::TESTS),
+        ("scaling", scaling::TESTS),
         ("messages", messages::TESTS),
         ("waits", waits::TESTS),
         ("counters", counters::TESTS),

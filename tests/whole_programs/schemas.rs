@@ -89,6 +89,18 @@ fn each_command(case: &Case) {
     let folder = case.folder.to_str().expect("a plain path").to_owned();
     outputs.keep(&["jobs", &folder]);
     ["node", "program"].iter().for_each(|by| drop(outputs.keep(&["jobs", "--by", by, &folder])));
+    let again: Vec<_> = (0..12).map(|_| case.launch(2, "repeat.c").arg("20").trace().run().trace).collect();
+    let on_three = case.launch(3, "repeat.c").arg("20").trace().run().trace;
+    let why = case.folder.join("why");
+    fs::create_dir_all(&why).expect("a folder");
+    for (number, trace) in again.iter().enumerate() {
+        fs::copy(&trace.path, why.join(format!("{number}.mpitrace"))).expect("a copy");
+    }
+    let explained = outputs.keep(&["jobs", "--why", why.to_str().expect("a plain path")]);
+    assert_eq!(explained["rows"][0]["runs"], 12, "{explained}");
+    let files: Vec<&str> =
+        again[..3].iter().chain([&on_three]).map(|trace| trace.path.to_str().expect("a plain path")).collect();
+    outputs.keep(&[&["scale", "--mode", "strong"], &files[..]].concat());
 
     outputs.keep(&gate_words(case).iter().map(String::as_str).collect::<Vec<_>>());
 

@@ -6,6 +6,8 @@
 //! run is that from the exit of MPI_Init to the entry of MPI_Finalize, as TALP has it: to that of the last
 //! rank, and without the tracer's own time.
 
+mod ideal_network;
+
 use std::collections::BTreeMap;
 
 use mpitrace_format::layout::OPERATION_MASK;
@@ -15,6 +17,7 @@ use mpitrace_trace::reader::{Part, Trace};
 use serde::Serialize;
 
 use crate::account::{Account, RankPart};
+pub use ideal_network::transfer;
 
 /// The efficiencies of ranks, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

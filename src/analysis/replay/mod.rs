@@ -59,6 +59,8 @@ impl Gain {
 
 /// Members of all operations together beyond which nothing is replayed: 200 bytes each.
 const MOST_MEMBERS: usize = 1 << 20;
+/// Calls beyond which no run is replayed call by call: 150 bytes each.
+const MOST_CALLS: usize = 1 << 23;
 /// So much of the ranks' time may lie in calls in which they wait for others that are not known.
 const BETWEEN: f64 = 0.01;
 /// Where more of it lies in point-to-point calls, at least so many repetitions have to be of all ranks: between two of
@@ -69,6 +71,33 @@ const TOLERANCE: f64 = 0.001;
 /// In this share of the repetitions it may be not known which ranks wait: along the tree of a broadcast they wait for
 /// others than the root, so that a delay is late at calls that it does not belong to.
 const UNCERTAIN: f64 = 0.05;
+
+/// By how much earlier a run ends on a network on which nothing takes time, ns: each rank leaves its calls as soon as
+/// those have entered theirs that it awaits (the ideal network of Dimemas, Wagner et al. 2017). `None`: not known.
+pub(crate) fn gain_without_transfer(
+    trace: &Trace,
+    clock: &Clock,
+    operations: &Operations,
+    account: &Account,
+    messages: &Messages,
+) -> Option<f64> {
+    let parts = account.rank_parts();
+    let recorded = if crate::messages::are_recorded(trace) { 0.0 } else { parts[RankPart::PointToPoint] };
+    let beside = recorded + parts.sum_of(&[RankPart::OneSided, RankPart::OtherMpi]);
+    if refusal(trace, account, operations).is_some()
+        || !clock.is_synchronised()
+        || !messages.unmatched.is_empty()
+        || beside > BETWEEN * account.rank_ns()
+    {
+        return None;
+    }
+    let calls = operations.operations.iter().filter(|operation| !operation.key.is_region);
+    let calls: usize = calls.map(|operation| operation.repetitions() * operation.parts.len()).sum();
+    if calls + messages.calls.iter().map(Vec::len).sum::<usize>() > MOST_CALLS {
+        return None;
+    }
+    messages::Replay::new(trace, clock, operations, messages).gain_without_transfer()
+}
 
 /// The gain without each of these losses.
 pub fn gains(trace: &Trace, clock: &Clock, operations: &Operations, account: &Account, losses: &[Loss]) -> Vec<Gain> {

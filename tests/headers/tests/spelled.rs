@@ -11,7 +11,7 @@ use mpitrace_headers::Line;
 use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 
 /// Where product code is, from the root of the repository.
-const FOLDERS: [&str; 10] = [
+const FOLDERS: [&str; 11] = [
     "src",
     "tools/show/src",
     "tools/words/src",
@@ -19,13 +19,14 @@ const FOLDERS: [&str; 10] = [
     "tools/job/src",
     "tools/export/src",
     "tools/report/src",
+    "tools/runs/src",
     "tools/commands/src",
     "laboratory/src",
     "interpose/src",
 ];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 32] = [
+const ALLOWED: [(&str, &str); 33] = [
     ("src/functions/function.rs", "the reduction to which both groups bring the same amount"),
     ("src/trace/undone/mod.rs", "the functions that free a communicator, a window or a file"),
     ("src/trace/reader/mod.rs", "messages: where a rank ended"),
@@ -33,6 +34,7 @@ const ALLOWED: [(&str, &str); 32] = [
     ("src/live/place.rs", "where a rank is, outside of the recorded calls"),
     ("tools/words/src/places.rs", "messages: where a rank is"),
     ("tools/words/src/ended.rs", "messages: how the job ended"),
+    ("tools/runs/src/labels.rs", "a message: where ranks wait for the last one"),
     ("tools/words/src/summary/words.rs", "messages: parts of the time of a rank"),
     ("tools/words/src/summary/verdict.rs", "a message: parts of the time of a rank"),
     ("tools/commands/src/watch/screen.rs", "a message: how far the job came"),

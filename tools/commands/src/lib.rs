@@ -24,6 +24,7 @@ mod overhead;
 mod recover;
 mod report;
 mod run;
+mod scale;
 mod stats;
 mod summary;
 mod usage;

@@ -8,7 +8,7 @@ use mpitrace_show::output::Output;
 
 use crate::{
     categorize, clock, compare, completions, diagnose, doctor, dump, export, gate, info, jobs, man, overhead, recover,
-    report, run, stats, summary, watch,
+    report, run, scale, stats, summary, watch,
 };
 
 /// Traces the MPI calls of unmodified programs, and shows where their time went.
@@ -56,6 +56,7 @@ pub enum Command<B: Benchmark> {
     Diagnose(diagnose::Arguments),
     Clock(clock::Arguments),
     Compare(compare::Arguments),
+    Scale(scale::Arguments),
     Gate(gate::Arguments),
     Jobs(jobs::Arguments),
     Export(export::Arguments),
@@ -84,6 +85,7 @@ impl<B: Benchmark> Command<B> {
             Command::Diagnose(arguments) => diagnose::run(&arguments, output),
             Command::Clock(arguments) => clock::run(&arguments, output),
             Command::Compare(arguments) => compare::run(&arguments, output),
+            Command::Scale(arguments) => scale::run(&arguments, output),
             Command::Gate(arguments) => gate::run(&arguments, output),
             Command::Jobs(arguments) => jobs::run(&arguments, output),
             Command::Export(arguments) => export::run(&arguments, output),

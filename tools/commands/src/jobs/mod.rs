@@ -9,6 +9,7 @@ mod grouped;
 mod index;
 pub mod metrics;
 mod row;
+mod why;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -55,6 +56,10 @@ pub struct Arguments {
     /// One row for each of these instead of each run
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
+    /// Why the runs of a program differ: what node, start time, algorithm, interruptions, library, build, arguments and
+    /// settings explain of the variance of their times
+    #[arg(long, conflicts_with_all = ["by", "format"])]
+    why: bool,
     /// Runs for other tools, on standard output
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["by", "json"])]
     format: Option<Format>,
@@ -131,6 +136,13 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     match (arguments.format, arguments.by) {
         (None, _) if rows.is_empty() && !arguments.json => {}
         (Some(format), _) => write_format(&rows, format, output)?,
+        (None, _) if arguments.why => {
+            let all = why::all(&rows);
+            match arguments.json {
+                true => output::json_rows(output, "jobs-why", all.iter().map(Ok))?,
+                false => why::write(&all, output)?,
+            }
+        }
         (None, Some(by)) => {
             let groups = grouped::groups(&rows, by);
             match arguments.json {
