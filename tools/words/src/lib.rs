@@ -3,6 +3,7 @@
 //! JSON is made of, and lines for people; nothing is read from a file or printed here.
 
 pub mod all_calls;
+pub mod changes;
 pub mod description;
 pub mod ended;
 pub mod info;
@@ -11,6 +12,7 @@ pub mod names;
 pub mod numbers;
 pub mod places;
 pub mod reason;
+pub mod share;
 pub mod stack;
 pub mod summary;
 pub mod undone;

@@ -4,16 +4,17 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 use mpitrace_show::progress::Progress;
+use mpitrace_changes::{Breakdown, Identity};
 use mpitrace_statistics::comparison::{Reproducibility, Run, reproducibility};
 
 use super::factors::Recorded;
-use super::identity::{self, Identity};
+use super::identity;
 use super::question::Question;
 use super::reduce::{LeftOut, Shape, reduce};
 use super::runs::{Files, Opened};
 
 /// How many operations are named that some runs do not have.
-const NAMED: usize = 8;
+const NAMED: usize = 4;
 
 #[derive(Default)]
 pub struct Side {
@@ -23,6 +24,8 @@ pub struct Side {
     pub operations: Vec<OfOperation>,
     runs: usize,
     pub recorded: Vec<Recorded>,
+    /// The time of each run in its parts; fewer than there are runs, if some were not traced.
+    pub breakdowns: Vec<Breakdown>,
     notes: Vec<String>,
 }
 
@@ -37,6 +40,18 @@ pub struct OfOperation {
     pub left_out: LeftOut,
     /// Runs without a good repetition, and those that do not have it at all.
     pub runs_without: usize,
+    /// Its time and calls in each run that has it; none of runs that were not traced.
+    pub totals: Vec<Total>,
+}
+
+/// An operation in one run.
+#[derive(Clone, Copy, Debug)]
+pub struct Total {
+    /// The number of the run on its side.
+    pub number: usize,
+    /// The time and the calls of a rank of the job, in the mean.
+    pub ns: f64,
+    pub calls: f64,
 }
 
 impl Side {
@@ -70,7 +85,9 @@ impl Side {
             }
             self.whole[place].runs.extend(Run::new(number, &[ns], &[ns]));
         }
-        for (operation, identity) in opened.identities().into_iter().enumerate() {
+        let (identities, spent) = (opened.identities(), opened.spent());
+        self.breakdowns.extend(opened.breakdown(&identities)?);
+        for (operation, identity) in identities.into_iter().enumerate() {
             let measured = opened.measured(operation, question.time)?;
             let reduced = reduce(&measured, number, question.rule)
                 .with_context(|| format!("{}: operation {operation}", files[0].display()))?;
@@ -83,6 +100,8 @@ impl Side {
             found.left_out += reduced.left_out;
             found.runs.extend(reduced.run);
             found.shapes.push(reduced.shape);
+            let total = spent.get(operation).filter(|spent| spent.calls > 0.0);
+            found.totals.extend(total.map(|spent| Total { number, ns: spent.run_time_ns, calls: spent.calls }));
         }
         Ok(())
     }
@@ -108,12 +127,12 @@ impl Side {
         let mut notes = self.notes.clone();
         let without: Vec<&OfOperation> =
             self.operations.iter().filter(|operation| operation.runs_without > 0).collect();
-        for operation in without.iter().take(NAMED) {
-            let (without, runs) = (operation.runs_without, self.runs);
-            notes.push(format!("{name}: no good repetition of {} in {without} of {runs} runs", operation.identity));
-        }
-        if without.len() > NAMED {
-            notes.push(format!("{name}: the same holds for {} more operations", without.len() - NAMED));
+        let named = without.iter().take(NAMED).map(|one| format!("{} in {} runs", one.identity, one.runs_without));
+        let named: Vec<String> = named.collect();
+        if !named.is_empty() {
+            let more = without.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(", and of {more} more operations in some") } else { String::new() };
+            notes.push(format!("{name}, of {} runs: no good repetition of {}{more}", self.runs, named.join(", ")));
         }
         notes
     }
@@ -128,7 +147,14 @@ impl OfOperation {
             good: 0,
             left_out: LeftOut::default(),
             runs_without: 0,
+            totals: Vec::new(),
         }
+    }
+
+    /// The median over the runs of the time of a rank in it, s, and of its calls; `None`: not known.
+    pub fn typical(&self) -> Option<(f64, f64)> {
+        let median = |of: fn(&Total) -> f64| mpitrace_statistics::median(&mut self.totals.iter().map(of).collect::<Vec<_>>());
+        Some((median(|total| total.ns)? / 1e9, median(|total| total.calls)?))
     }
 
     /// The means (ns) of the runs of each of so many trials, the runs in their order; `None`: each run is one.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::baseline::Baseline;
 use crate::compare::identity::JOB;
-use crate::compare::share::percent as signed;
+use mpitrace_words::share::percent as signed;
 use crate::compare::side::{OfOperation, Side};
 
 /// The decision, and what it stands on.

@@ -10,7 +10,7 @@ use mpitrace_statistics::comparison::Decision;
 use serde_json::{Map, Value, json};
 
 use super::result::{GateRow, Outcome};
-use crate::compare::share::percent as signed;
+use mpitrace_words::share::percent as signed;
 
 pub fn all(outcome: &Outcome, folder: &Path) -> Result<()> {
     let file = |name: &str, content: String| {
