@@ -18,6 +18,7 @@ mod broken_nodes;
 mod call_sites;
 mod capacity;
 mod causes;
+mod changes;
 mod clocks;
 mod cluster;
 mod cluster_deaths;
@@ -109,6 +110,7 @@ fn main() {
         ("collectives", collectives::TESTS),
         ("requests", requests::TESTS),
         ("sessions", sessions::TESTS),
+        ("changes", changes::TESTS),
         ("clocks", clocks::TESTS),
         ("report", report::TESTS),
         ("enough", enough::TESTS),

@@ -273,14 +273,18 @@ impl Comparison {
     }
 
     /// Which side is faster. A crossing goes before what the test says of the averages. There is no difference if the
-    /// interval of 95 % has none of 5 % or more (two one-sided tests: Schuirmann 1987).
+    /// interval of 95 % has none of 5 % or more (two one-sided tests, Schuirmann 1987).
     pub fn verdict(&self) -> Verdict {
         if self.crossing.crosses() == Some(true) {
             return Verdict::Crossing;
         }
         if self.p.is_none_or(|p| p > SIGNIFICANCE) {
             let interval = self.relative.and_then(|relative| relative.interval).filter(|_| self.p.is_some());
-            let is_none = interval.is_some_and(|ends| ends.iter().all(|end| end.abs() < NO_DIFFERENCE));
+            let is_small = interval.is_some_and(|ends| ends.iter().all(|end| end.abs() < NO_DIFFERENCE));
+            let first = self.averages_ns[0].first();
+            let no_run_differs = self.averages_ns.iter().all(|side| side.len() > 1)
+                && self.averages_ns.iter().flatten().all(|ns| Some(ns) == first);
+            let is_none = is_small || no_run_differs;
             return if is_none { Verdict::None } else { Verdict::Undecided };
         }
         // Two-sided: the side on which the test saw the extreme.

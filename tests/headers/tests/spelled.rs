@@ -25,7 +25,7 @@ const FOLDERS: [&str; 10] = [
 ];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 32] = [
+const ALLOWED: [(&str, &str); 33] = [
     ("src/functions/function.rs", "the reduction to which both groups bring the same amount"),
     ("src/trace/undone/mod.rs", "the functions that free a communicator, a window or a file"),
     ("src/trace/reader/mod.rs", "messages: where a rank ended"),
@@ -33,6 +33,7 @@ const ALLOWED: [(&str, &str); 32] = [
     ("src/live/place.rs", "where a rank is, outside of the recorded calls"),
     ("tools/words/src/places.rs", "messages: where a rank is"),
     ("tools/words/src/ended.rs", "messages: how the job ended"),
+    ("tools/words/src/changes/parts.rs", "messages: parts of the time of a job"),
     ("tools/words/src/summary/words.rs", "messages: parts of the time of a rank"),
     ("tools/words/src/summary/verdict.rs", "a message: parts of the time of a rank"),
     ("tools/commands/src/watch/screen.rs", "a message: how far the job came"),

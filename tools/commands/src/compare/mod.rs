@@ -2,11 +2,11 @@
 
 mod changed;
 mod chosen;
-mod factors;
+pub mod factors;
 mod figures;
 mod forest;
 pub mod identity;
-mod job;
+pub mod job;
 mod json;
 mod page;
 mod pair;

@@ -77,7 +77,8 @@ fn write_pair(pair: &Pair, output: &mut Output) -> Result<()> {
         writeln!(output, "({more} of one side alone: {} of a rank)", text::time(1e9 * seconds))?;
     }
     writeln!(output)?;
-    for (side, name) in names.iter().enumerate() {
+    let are_compared = compared.len() > pair.whole;
+    for (side, name) in names.iter().enumerate().filter(|_| are_compared) {
         writeln!(output, "{}", left_out(*name, compared.iter().map(|compared| &compared.sides[side])))?;
     }
     write_sentences(compared, output)?;

@@ -127,12 +127,12 @@ impl Side {
         let mut notes = self.notes.clone();
         let without: Vec<&OfOperation> =
             self.operations.iter().filter(|operation| operation.runs_without > 0).collect();
-        let named = without.iter().take(NAMED).map(|one| format!("{} in {} runs", one.identity, one.runs_without));
-        let named: Vec<String> = named.collect();
+        let in_runs = |one: &&OfOperation| format!("{} in {} of {} runs", one.identity, one.runs_without, self.runs);
+        let named: Vec<String> = without.iter().take(NAMED).map(in_runs).collect();
         if !named.is_empty() {
             let more = without.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(", and of {more} more operations in some") } else { String::new() };
-            notes.push(format!("{name}, of {} runs: no good repetition of {}{more}", self.runs, named.join(", ")));
+            let more = if more > 0 { format!(", nor of {more} more operations in some runs") } else { String::new() };
+            notes.push(format!("{name}: no good repetition of {}{more}", named.join(", of ")));
         }
         notes
     }

@@ -3,7 +3,6 @@
 use mpitrace_analysis::account::Because;
 use mpitrace_changes::{Change, Changes, Identity, Names, What};
 use mpitrace_statistics::comparison::{Comparison, SIGNIFICANCE, Verdict};
-use mpitrace_statistics::names::Named;
 use serde::Serialize;
 
 use super::parts;
