@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use mpitrace_analysis::account::{Account, Because, Late, OperationAccount, RankPart, RankParts};
+use mpitrace_analysis::account::{Account, Because, Late, OperationAccount, Parts, RankPart, RankParts};
 use mpitrace_analysis::run::Run;
 use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_trace::calls::whole_run::all_calls;
@@ -34,7 +34,7 @@ pub struct Breakdown {
     pub ranks: usize,
     /// The longest time of a rank, from MPI_Init to MPI_Finalize, ns.
     pub job_ns: f64,
-    /// Collective calls: what is neither waiting nor time off the processor. Those on files are joined by function.
+    /// Collective calls without the waiting. Those on files are joined by function.
     pub operations: Vec<(Identity, Spent)>,
     /// Waiting for ranks that were late, in collective calls, in messages and in MPI_Finalize.
     pub waiting: Vec<WaitedFor>,
@@ -50,8 +50,10 @@ pub struct Breakdown {
 /// Time in the calls of an operation, all ranks together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
-    /// Communication, ns.
+    /// Communication, time off the processor and delay by the tracer, ns.
     pub ns: f64,
+    /// Of these the time off the processor, ns.
+    pub off_ns: f64,
     /// All of the time in the calls, ns: with waiting and time off the processor.
     pub run_time_ns: f64,
     /// Calls of all ranks together.
@@ -115,30 +117,39 @@ impl Breakdown {
 
     fn add_operations(&mut self, run: &Run, account: &Account, identities: &[Identity]) {
         let all = spent(run);
+        let is_region = |number: usize| run.operations.operations[number].key.is_region;
+        let calls: Vec<usize> = (0..account.operations.len()).filter(|&number| !is_region(number)).collect();
+        let own: Vec<Parts> = account.operations.iter().map(own_parts).collect();
+        // Of requests that one call completes each has its full time, and other threads have calls of their own.
+        let share_of = |breakdown: &mut Breakdown, part: RankPart, of: &dyn Fn(usize) -> f64| {
+            let known: f64 = calls.iter().map(|&number| of(number).max(0.0)).sum();
+            let share = share(breakdown.left(part), known);
+            breakdown.take(part, share * known);
+            share
+        };
+        let is_io = |number: usize| account.operations[number].is_io;
+        let on_files =
+            |wanted: bool, number: usize| if is_io(number) == wanted { own[number].communication } else { 0.0 };
+        let shares = [
+            share_of(self, RankPart::Communication, &|number| on_files(false, number)),
+            share_of(self, RankPart::Io, &|number| on_files(true, number)),
+            share_of(self, RankPart::Interrupted, &|number| own[number].interrupted),
+            share_of(self, RankPart::Perturbed, &|number| own[number].perturbed),
+        ];
         let mut files: BTreeMap<&str, Spent> = BTreeMap::new();
-        for (number, of) in account.operations.iter().enumerate() {
-            if run.operations.operations[number].key.is_region {
-                continue;
-            }
-            let spent = all[number];
-            if of.is_io {
+        for &number in &calls {
+            let off_ns = shares[2] * own[number].interrupted.max(0.0);
+            let rest = shares[usize::from(is_io(number))] * own[number].communication.max(0.0);
+            let ns = rest + off_ns + shares[3] * own[number].perturbed.max(0.0);
+            let spent = Spent { ns, off_ns, ..all[number] };
+            if is_io(number) {
                 *files.entry(&run.operations.operations[number].key.function).or_default() += spent;
             } else {
                 self.operations.push((identities[number].clone(), spent));
             }
         }
-        // Of requests that one call completes each has its full time, and other threads have calls of their own.
-        let known: f64 = self.operations.iter().map(|(_, spent)| spent.ns).sum();
-        let share = share(self.left(RankPart::Communication), known);
-        self.operations.iter_mut().for_each(|(_, spent)| spent.ns *= share);
-        self.take(RankPart::Communication, share * known);
-        let known: f64 = files.values().map(|spent| spent.ns).sum();
-        let share = self::share(self.left(RankPart::Io), known);
-        self.take(RankPart::Io, share * known);
-        for (function, spent) in files {
-            let identity = Identity { is_whole: true, ..Identity::whole(function, 0) };
-            self.operations.push((identity, Spent { ns: share * spent.ns, ..spent }));
-        }
+        let of_files = files.into_iter().map(|(function, spent)| (Identity::whole(function, 0), spent));
+        self.operations.extend(of_files);
     }
 
     fn add_waiting(&mut self, account: &Account) {
@@ -149,15 +160,17 @@ impl Breakdown {
             waits.into_iter().for_each(|(rank, because, ns)| *found.entry((rank, because)).or_default() += share * ns);
             breakdown.take(part, share * known);
         };
-        let of_late = |rank: u32, late: Late| late.reasons().map(move |(because, ns)| (rank, because, ns)).collect::<Vec<_>>();
+        let of_late =
+            |rank: u32, late: Late| late.reasons().map(move |(because, ns)| (rank, because, ns)).collect::<Vec<_>>();
         let of_operation = |of: &OperationAccount| -> Vec<(u32, Option<Because>, f64)> {
             let ranks = of.ranks.iter().zip(&of.late);
             ranks.flat_map(|(&(rank, _), &late)| of_late(rank, account.beside_its_waiters(rank, late))).collect()
         };
         add(self, RankPart::Waiting, account.operations.iter().flat_map(of_operation).collect());
-        let records = account.late_messages.iter().flat_map(|late| {
-            late.reasons().into_iter().map(|(because, ns)| (late.rank, because, ns))
-        });
+        let records = account
+            .late_messages
+            .iter()
+            .flat_map(|late| late.reasons().into_iter().map(|(because, ns)| (late.rank, because, ns)));
         let exchanges = account.late_partners.iter().flat_map(|late| {
             let computing = (Because::Computing, (late.ns - late.off.sum()).max(0.0));
             let reasons = late.off.reasons().into_iter().chain([computing]);
@@ -174,7 +187,12 @@ impl Breakdown {
 impl Spent {
     /// The mean of so many ranks.
     pub fn over(self, ranks: f64) -> Spent {
-        Spent { ns: self.ns / ranks, run_time_ns: self.run_time_ns / ranks, calls: self.calls / ranks }
+        Spent {
+            ns: self.ns / ranks,
+            off_ns: self.off_ns / ranks,
+            run_time_ns: self.run_time_ns / ranks,
+            calls: self.calls / ranks,
+        }
     }
 }
 
@@ -203,7 +221,8 @@ pub fn spent(run: &Run) -> Vec<Spent> {
         }
         let repetitions = (operation.repetitions() as u64 + operation.incomplete) * account.ranks.len() as u64;
         let calls = counted.get(&number).copied().unwrap_or(repetitions) as f64;
-        Spent { ns: communication(account), run_time_ns: account.sum().run_time, calls }
+        let Parts { run_time, waiting, interrupted, .. } = account.sum();
+        Spent { ns: run_time - waiting, off_ns: interrupted, run_time_ns: run_time, calls }
     };
     operations.map(of).collect()
 }
@@ -211,6 +230,7 @@ pub fn spent(run: &Run) -> Vec<Spent> {
 impl std::ops::AddAssign for Spent {
     fn add_assign(&mut self, other: Spent) {
         self.ns += other.ns;
+        self.off_ns += other.off_ns;
         self.run_time_ns += other.run_time_ns;
         self.calls += other.calls;
     }
@@ -221,8 +241,13 @@ fn share(part_ns: f64, known_ns: f64) -> f64 {
     if known_ns > 0.0 { (part_ns / known_ns).clamp(0.0, 1.0) } else { 0.0 }
 }
 
-/// The communication of the threads that called MPI_Init, ns.
-fn communication(of: &OperationAccount) -> f64 {
-    let own = of.ranks.iter().zip(&of.beside).map(|((_, parts), beside)| parts.communication - beside.communication);
-    own.sum::<f64>().max(0.0)
+/// The parts of the calls of the threads that called MPI_Init.
+fn own_parts(of: &OperationAccount) -> Parts {
+    let mut sum = Parts::default();
+    for ((_, parts), beside) in of.ranks.iter().zip(&of.beside) {
+        sum.communication += parts.communication - beside.communication;
+        sum.interrupted += parts.interrupted - beside.interrupted;
+        sum.perturbed += parts.perturbed - beside.perturbed;
+    }
+    sum
 }

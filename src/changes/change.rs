@@ -20,7 +20,7 @@ const NS: f64 = 1e9;
 /// A part of the time that may have changed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// Communication in an operation: its identities in A and B; `None`: it is new, or gone.
+    /// An operation without the waiting in its calls: its identities in A and B; `None`: it is new, or gone.
     Operation(Box<[Option<Identity>; 2]>),
     /// Waiting for a rank that is late for this reason; without a rank: for the other ones, or for ranks in turns.
     Waiting(Option<u32>, Option<Because>),
@@ -46,6 +46,8 @@ pub struct Change {
     pub interval_s: Option<[f64; 2]>,
     /// The world rank that has most of the change; `None`: no single one has, or not known.
     pub rank: Option<u32>,
+    /// Of the change of an operation that of the time off the processor in it, s.
+    pub off_change_s: f64,
 }
 
 /// The change of the time of a job.
@@ -79,13 +81,15 @@ struct Row {
     what: What,
     values: [Vec<f64>; 2],
     calls: Option<[Vec<f64>; 2]>,
+    /// Off the processor in an operation, the mean over the runs.
+    off: [f64; 2],
     /// By world rank, the mean over the runs.
     by_rank: [BTreeMap<u32, f64>; 2],
 }
 
 impl Row {
     fn new(what: What, runs: [usize; 2]) -> Row {
-        Row { what, values: runs.map(|runs| vec![0.0; runs]), calls: None, by_rank: Default::default() }
+        Row { what, values: runs.map(|runs| vec![0.0; runs]), calls: None, off: [0.0; 2], by_rank: Default::default() }
     }
 
     fn mean(&self, side: usize) -> f64 {
@@ -117,6 +121,7 @@ impl Row {
             change_s: self.change() / NS,
             interval_s: interval,
             rank: self.rank_of_change(),
+            off_change_s: (self.off[1] - self.off[0]) / NS,
             what: self.what,
         }
     }
@@ -207,6 +212,7 @@ fn operations(sides: &Sides, pairs: &[(&Identity, &Identity)]) -> Vec<Row> {
                 }
                 let ranks = run.ranks.max(1) as f64;
                 rows[place].values[side][number] += spent.ns / ranks;
+                rows[place].off[side] += spent.off_ns / ranks / runs.len() as f64;
                 rows[place].add_calls(side, number, spent.calls / ranks);
             }
         }

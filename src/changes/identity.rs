@@ -154,7 +154,8 @@ pub fn numbered(mut identities: Vec<Identity>) -> Vec<Identity> {
     for one in &mut identities {
         let of_group = of_function(one).and_then(|group| places.get(&group));
         if let (Some(lines), Some(place)) = (of_group, &mut one.place) {
-            place.order = lines.iter().position(|(number, line)| (*number, line) == (place.number, &place.line)).unwrap_or(0);
+            place.order =
+                lines.iter().position(|(number, line)| (*number, line) == (place.number, &place.line)).unwrap_or(0);
         }
         one.occurrence = 0;
         let count = known.entry(one.clone()).or_default();

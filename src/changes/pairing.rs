@@ -197,7 +197,8 @@ mod tests {
     #[test]
     fn operations_of_one_side_are_listed() {
         let (common, first) = (identity(8, "w", "MPI_INT"), identity(0, "w", "MPI_INT"));
-        let of_b: Vec<Identity> = (100..103).map(|bytes| identity(bytes, "w", "MPI_INT")).chain([common.clone()]).collect();
+        let of_b: Vec<Identity> =
+            (100..103).map(|bytes| identity(bytes, "w", "MPI_INT")).chain([common.clone()]).collect();
         let paired = pair(&[&first, &common], &of_b.iter().collect::<Vec<_>>(), ['A', 'B']);
         assert_eq!((paired.pairs, paired.only_a, paired.only_b), (vec![(1, 3)], vec![0], vec![0, 1, 2]));
     }
@@ -229,7 +230,11 @@ mod tests {
         let (small, large) = (identity(8, WORLD, "MPI_INT"), Identity { ranks: 8, ..identity(8, WORLD, "MPI_INT") });
         let paired = pair(&[&small], &[&large], ['A', 'B']);
         assert_eq!(paired.pairs, [(0, 0)]);
-        assert!(paired.notes[0].ends_with("A has it on MPI_Bcast/8/4/0 and B on MPI_Bcast/8/8/0"), "{:?}", paired.notes);
+        assert!(
+            paired.notes[0].ends_with("A has it on MPI_Bcast/8/4/0 and B on MPI_Bcast/8/8/0"),
+            "{:?}",
+            paired.notes
+        );
         let part = Identity { communicator: "row".into(), ..large };
         assert_eq!(pairs(&[small], &[part]), []);
     }

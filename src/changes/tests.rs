@@ -162,15 +162,19 @@ fn waiting_is_for_the_rank_with_most_of_the_change_and_else_for_ranks_in_turns()
 fn operations_of_one_side_are_new_or_gone_and_file_calls_are_one_by_function() {
     let of = |function: &str, is_whole: bool| {
         let identity = Identity { function: function.into(), is_whole, ..Identity::default() };
-        let spent = Spent { ns: 2e9, run_time_ns: 2e9, calls: 4.0 };
+        let spent = Spent { ns: 2e9, calls: 4.0, ..Spent::default() };
         [Breakdown { ranks: 2, operations: vec![(identity, spent)], ..Breakdown::default() }]
     };
     let job = JobChange { seconds: [1.0, 1.0], change_s: 0.0 };
     let changes = Changes::between(&of("MPI_Bcast", false), &of("MPI_Scan", false), &[], job).unwrap();
-    let sides: Vec<([bool; 2], f64, Option<[f64; 2]>)> = changes.parts.iter().map(|part| {
-        let What::Operation(both) = &part.what else { panic!("{part:?}") };
-        (both.each_ref().map(Option::is_some), part.change_s, part.calls)
-    }).collect();
+    let sides: Vec<([bool; 2], f64, Option<[f64; 2]>)> = changes
+        .parts
+        .iter()
+        .map(|part| {
+            let What::Operation(both) = &part.what else { panic!("{part:?}") };
+            (both.each_ref().map(Option::is_some), part.change_s, part.calls)
+        })
+        .collect();
     assert_eq!(sides, [([true, false], -1.0, Some([2.0, 0.0])), ([false, true], 1.0, Some([0.0, 2.0]))]);
     let files = Changes::between(&of("MPI_File_read_all", true), &of("MPI_File_read_all", true), &[], job).unwrap();
     assert_eq!((files.parts.len(), files.parts[0].calls), (1, Some([2.0, 2.0])));
@@ -179,7 +183,8 @@ fn operations_of_one_side_are_new_or_gone_and_file_calls_are_one_by_function() {
 #[test]
 fn a_function_is_named_if_its_computing_differs_beyond_what_counting_samples_does() {
     let of = |hot: f64, variance: f64| {
-        let function = |function: &str, ns: f64| InFunction { function: function.into(), by_part: vec![ns, ns], variance };
+        let function =
+            |function: &str, ns: f64| InFunction { function: function.into(), by_part: vec![ns, ns], variance };
         let rest = vec![(0, Default::default()), (1, Default::default())];
         let computing = vec![function("hot", hot), function("other", 1e9)];
         [Breakdown { ranks: 2, computing, rest, ..Breakdown::default() }]

@@ -64,7 +64,7 @@ fn calls(case: &Case) {
     let [a, b] = ["100", "4000"].map(|calls| version(case, &["calls", "10", calls], &[]));
     let (sentence, found) = compared(&a, &b);
     assert!(sentence.starts_with("B takes ") && sentence.contains("longer"), "{sentence}");
-    let wanted = " in MPI_Allreduce below smooth (versions.c:18; 40000 calls in place of 1000)";
+    let wanted = " in MPI_Allreduce below smooth (versions.c:19; 40000 calls in place of 1000)";
     assert!(found["job"]["sentence"].as_str().is_some_and(|said| said.contains(wanted)), "{}", found["job"]);
     let one = part(&found, "operation", |part| part["operation_key"] == "MPI_Allreduce/65536/2/-");
     assert_eq!((number(&one["a"]["calls"]), number(&one["b"]["calls"])), (1000.0, 40_000.0));
@@ -85,7 +85,7 @@ fn slow(case: &Case) {
         parts.filter(|part| part["kind"] == kind && part["rank"] == 1).map(|part| number(&part["change_s"])).sum()
     };
     assert!(of_rank_1("waiting") > 0.3, "{}", found["job"]);
-    assert!(of_rank_1("computing") + of_rank_1("preempted") > 0.3, "{}", found["job"]);
+    assert!((of_rank_1("computing") - 0.56).abs() < 0.1, "{}", found["job"]);
 }
 
 fn algorithm(case: &Case) {
@@ -107,7 +107,8 @@ fn algorithm(case: &Case) {
 fn flag(case: &Case) {
     let trace = |level: &str| {
         let output = case.folder.join(format!("x{level}.mpitrace"));
-        let mut words: Vec<OsString> = vec![binaries::companion().into(), "run".into(), "--sample".into(), "200".into()];
+        let mut words: Vec<OsString> =
+            vec![binaries::companion().into(), "run".into(), "--sample".into(), "200".into()];
         words.extend(["-o".into(), output.clone().into(), "--".into()]);
         let program = build::with_option(case.mpi, "versions.c", level);
         let launch = case.launch(2, program.to_str().expect("UTF-8")).arg("kernel").arg("150");

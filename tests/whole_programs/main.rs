@@ -19,6 +19,7 @@ mod call_sites;
 mod capacity;
 mod causes;
 mod changes;
+mod ci_templates;
 mod clocks;
 mod cluster;
 mod cluster_deaths;
@@ -111,6 +112,7 @@ fn main() {
         ("requests", requests::TESTS),
         ("sessions", sessions::TESTS),
         ("changes", changes::TESTS),
+        ("ci_templates", ci_templates::TESTS),
         ("clocks", clocks::TESTS),
         ("report", report::TESTS),
         ("enough", enough::TESTS),

@@ -75,7 +75,8 @@ pub(super) fn runs_for(
         let step = permutation::smallest_p(runs, runs, alternative);
         let level = (level / step).floor().max(1.0) * step;
         let scaled = |of: [(f64, f64); 2]| {
-            let one = |(square, count): (f64, f64), known: f64| (square * known / runs as f64, count * runs as f64 / known);
+            let one =
+                |(square, count): (f64, f64), known: f64| (square * known / runs as f64, count * runs as f64 / known);
             welch::error_of([one(of[0], a.len() as f64), one(of[1], b.len() as f64)])
         };
         let reach = |(error, freedom): (f64, f64)| {

@@ -23,6 +23,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use mpitrace_changes::{Identity, pair};
 use mpitrace_report::picture_option::PictureOption;
 use mpitrace_show::destination::{Content, write_file};
 use mpitrace_show::output::{self, Output};
@@ -30,7 +31,6 @@ use mpitrace_show::progress::Progress;
 use mpitrace_show::text;
 use mpitrace_source::options::{FromOption, ReductionOption, TimeOption, named};
 use mpitrace_statistics::categories::Rule;
-use mpitrace_changes::{Identity, pair};
 use mpitrace_statistics::comparison::{Alternative, Settings, Test, Verdict};
 use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::changes::{JobFacts, Subject};
@@ -209,15 +209,15 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             let operations = &sides[[one, other][side]].operations;
             places.into_iter().map(move |at| OneSided { side, operation: &operations[at] }).collect::<Vec<_>>()
         };
-        let mut alone: Vec<OneSided> = [alone(0, paired.only_a), alone(1, paired.only_b)].into_iter().flatten().collect();
+        let mut alone: Vec<OneSided> =
+            [alone(0, paired.only_a), alone(1, paired.only_b)].into_iter().flatten().collect();
         let seconds = |one: &OneSided| one.operation.typical().map_or(0.0, |(seconds, _)| seconds);
         alone.sort_by(|one, other| seconds(other).total_cmp(&seconds(one)));
         one_sided.push(alone);
     }
     let overall: Vec<Option<[OfOperation; 2]>> = common.iter().map(|common| side::overall(common)).collect();
     let mut pairs: Vec<Pair> = Vec::new();
-    for ((&(one, other), one_sided), (common, overall)) in
-        places.iter().zip(one_sided).zip(common.iter().zip(&overall))
+    for ((&(one, other), one_sided), (common, overall)) in places.iter().zip(one_sided).zip(common.iter().zip(&overall))
     {
         let names = [sets[one].0, sets[other].0];
         // The whole job is one question, not one among those about its operations.

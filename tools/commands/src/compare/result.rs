@@ -97,7 +97,8 @@ const AS_MANY: f64 = 1.1;
 /// The time in all calls of each run, where one side makes more calls: a call may be shorter since there are more of
 /// them. `None`: they are as many, or not counted in some run.
 fn totals(a: &OfOperation, b: &OfOperation) -> Option<[Vec<comparison::Run>; 2]> {
-    let is_known = |one: &OfOperation| one.totals.len() >= one.runs.len() && one.totals.iter().all(|total| total.ns > 0.0);
+    let is_known =
+        |one: &OfOperation| one.totals.len() >= one.runs.len() && one.totals.iter().all(|total| total.ns > 0.0);
     let ((_, calls_a), (_, calls_b)) = (a.typical()?, b.typical()?);
     let ratio = (calls_b / calls_a).max(calls_a / calls_b);
     let run = |total: &Total| comparison::Run::new(total.number, &[total.ns], &[total.ns]);

@@ -104,7 +104,8 @@ impl Opened {
             if !names.is_empty() {
                 // One key stands for several operations of different places.
                 let known = recorded.entry(format!("{ALGORITHM}{}", identity.key())).or_default();
-                let known: BTreeSet<String> = known.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect();
+                let known: BTreeSet<String> =
+                    known.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect();
                 let all: Vec<String> = known.union(&names).cloned().collect();
                 recorded.insert(format!("{ALGORITHM}{}", identity.key()), all.join(", "));
             }
@@ -126,7 +127,8 @@ impl Opened {
     }
 
     pub fn identities(&self) -> Vec<Identity> {
-        let site = |number: usize| self.0.traced()?.run.operations.operations[number].key.call_site.as_ref().map(Place::new);
+        let site =
+            |number: usize| self.0.traced()?.run.operations.operations[number].key.call_site.as_ref().map(Place::new);
         identity::all(self.0.operations(), site)
     }
 

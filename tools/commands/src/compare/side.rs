@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result};
-use mpitrace_show::progress::Progress;
 use mpitrace_changes::{Breakdown, Identity};
+use mpitrace_show::progress::Progress;
 use mpitrace_statistics::comparison::{Reproducibility, Run, reproducibility};
 
 use super::factors::Recorded;
@@ -153,7 +153,8 @@ impl OfOperation {
 
     /// The median over the runs of the time of a rank in it, s, and of its calls; `None`: not known.
     pub fn typical(&self) -> Option<(f64, f64)> {
-        let median = |of: fn(&Total) -> f64| mpitrace_statistics::median(&mut self.totals.iter().map(of).collect::<Vec<_>>());
+        let median =
+            |of: fn(&Total) -> f64| mpitrace_statistics::median(&mut self.totals.iter().map(of).collect::<Vec<_>>());
         Some((median(|total| total.ns)? / 1e9, median(|total| total.calls)?))
     }
 

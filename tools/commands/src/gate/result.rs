@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use super::baseline::Baseline;
 use crate::compare::identity::JOB;
-use crate::compare::{factors, job};
 use crate::compare::side::{OfOperation, Side};
+use crate::compare::{factors, job};
 
 /// The decision, and what it stands on.
 #[derive(Debug, Serialize)]

@@ -75,7 +75,14 @@ mod tests {
     use super::*;
 
     fn outcome(decision: Decision) -> Outcome {
-        let row = GateRow { key: "job".into(), baseline_ns: 1e9, now_ns: 1.1e9, lowest_ns: 1e9, highest_ns: 2e9, change: Some(0.1) };
+        let row = GateRow {
+            key: "job".into(),
+            baseline_ns: 1e9,
+            now_ns: 1.1e9,
+            lowest_ns: 1e9,
+            highest_ns: 2e9,
+            change: Some(0.1),
+        };
         Outcome {
             decision,
             difference: Some(0.1),

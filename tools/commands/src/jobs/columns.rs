@@ -5,8 +5,8 @@ use mpitrace_export::named_columns::Columns;
 use mpitrace_export::parquet;
 use mpitrace_show::destination::Sink;
 
-use super::{conclusions, date};
 use super::row::{LargestLoss, RunRow};
+use super::{conclusions, date};
 
 /// Writes them: the columns of the JSON, those of the largest loss each as one of its own.
 pub fn write(rows: &[RunRow], sink: &mut Sink) -> Result<()> {

@@ -95,8 +95,14 @@ pub fn slower_programs(rows: &[RunRow]) -> Vec<SlowerProgram> {
             let builds = builds(&rows, slowdown.since);
             Some(Slower { slowdown, of, builds })
         };
-        let slower = of_kind("computing", series(|row| row.useful_s)).or_else(|| of_kind("time", series(|row| row.seconds)));
-        found.extend(slower.map(|slower| SlowerProgram { program: program.to_owned(), nodes: layout.len(), ranks, slower }));
+        let slower =
+            of_kind("computing", series(|row| row.useful_s)).or_else(|| of_kind("time", series(|row| row.seconds)));
+        found.extend(slower.map(|slower| SlowerProgram {
+            program: program.to_owned(),
+            nodes: layout.len(),
+            ranks,
+            slower,
+        }));
     }
     found
 }
@@ -145,7 +151,9 @@ pub fn lines(rows: &[RunRow]) -> Vec<String> {
         let builds = builds.map_or_else(String::new, |[before, since]| {
             format!(", when its build changed from {} to {}", short(&before), short(&since))
         });
-        format!("{name} with {size} {takes} {share} longer since {since} ({before} runs before, {after} since){builds}.")
+        format!(
+            "{name} with {size} {takes} {share} longer since {since} ({before} runs before, {after} since){builds}."
+        )
     };
     let (slow, slower) = rayon::join(|| slow_nodes(rows), || slower_programs(rows));
     let many = (slower.len() > 1 && 2 * slower.len() > compared(rows))

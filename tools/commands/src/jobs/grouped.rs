@@ -126,7 +126,9 @@ pub fn write(groups: &[Group], by: By, output: &mut Output) -> Result<()> {
         let share = |part: f64| percent(part / group.rank_seconds.max(f64::MIN_POSITIVE));
         let slower = match (&group.slow, &group.slower) {
             (Some(slow), _) => format!("by {}", conclusions::share(slow.share, slow.interval)),
-            (_, Some(slower)) => format!("by {} since {}", percent(slower.slowdown.share), date::text(slower.slowdown.since)),
+            (_, Some(slower)) => {
+                format!("by {} since {}", percent(slower.slowdown.share), date::text(slower.slowdown.since))
+            }
             _ => String::new(),
         };
         table.row(vec![

@@ -43,7 +43,13 @@ pub fn write(rows: &[RunRow], output: &mut dyn Write) -> io::Result<()> {
     for (node, slow) in conclusions::slow_nodes(rows) {
         writeln!(output, "mpitrace_node_slow_share{{{}}} {}", label("host", &node), slow.share)?;
     }
-    head(output, "program_slower_share", "gauge", "", "How much longer a program that became slower takes or computes")?;
+    head(
+        output,
+        "program_slower_share",
+        "gauge",
+        "",
+        "How much longer a program that became slower takes or computes",
+    )?;
     for found in conclusions::slower_programs(rows) {
         let (program, ranks) = (label("program", &found.program), label("ranks", &found.ranks.to_string()));
         let of = label("of", found.slower.of);

@@ -168,6 +168,14 @@ fn write(rows: &[RunRow], sort: Sort, output: &mut Output) -> Result<()> {
     Ok(())
 }
 
+/// The share that a loss is of the ranks' time, short.
+fn lost(seconds: f64, of: f64) -> String {
+    match seconds / of.max(f64::MIN_POSITIVE) {
+        small if small < 0.001 => "< 0.1 %".to_owned(),
+        share => percent(share),
+    }
+}
+
 fn table(rows: &[RunRow]) -> Table<'static> {
     let columns = [
         text("started").optional().spare(4),
@@ -207,7 +215,7 @@ fn table(rows: &[RunRow]) -> Table<'static> {
             share(row.waiting_s),
             share(row.off_processor_s),
             row.efficiency.map_or_else(String::new, percent),
-            row.largest_loss.as_ref().map_or_else(String::new, |loss| share(loss.seconds)),
+            row.largest_loss.as_ref().map_or_else(String::new, |loss| lost(loss.seconds, row.rank_seconds)),
             row.largest_loss.as_ref().map_or_else(String::new, row::LargestLoss::reason),
             text::printable(&row.ended).into_owned(),
             text::printable(&row.file).into_owned(),

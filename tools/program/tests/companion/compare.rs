@@ -110,7 +110,9 @@ fn the_slower_side_is_found_with_its_stars_and_its_size() {
     // Of 100 columns p has its place, and equal sides have a verdict.
     let mut narrow = crate::support::command(&["compare", "--a", &a[0], &a[1], &a[2], "--b", &a[0], &a[1], &a[2]]);
     let narrow = String::from_utf8(narrow.env("COLUMNS", "100").output().unwrap().stdout).unwrap();
-    let [titles, _, _, _, row] = Vec::from_iter(narrow.lines().skip_while(|line| !line.starts_with("operation")).take(5))[..] else {
+    let [titles, _, _, _, row] =
+        Vec::from_iter(narrow.lines().skip_while(|line| !line.starts_with("operation")).take(5))[..]
+    else {
         panic!("{narrow}")
     };
     assert!(titles.split_whitespace().any(|title| title == "p") && titles.ends_with("verdict"), "{narrow}");
@@ -361,7 +363,10 @@ fn parts_and_remainder_are_the_difference_of_the_job() {
     assert!(sentence.contains("30.0 ms in MPI_Allreduce/8/2/- (400 calls in place of 100)"), "{sentence}");
     // A call is as fast as before, and all of them are not.
     let row = &operations(&ran)[0];
-    assert_eq!((&row["basis"], &row["a"]["calls"], &row["b"]["calls"]), (&json!("total"), &json!(100.0), &json!(400.0)));
+    assert_eq!(
+        (&row["basis"], &row["a"]["calls"], &row["b"]["calls"]),
+        (&json!("total"), &json!(100.0), &json!(400.0))
+    );
     // The rows of the table add up as well.
     let table = compare(&a, &b, &[]).stdout;
     assert_eq!(table.lines().next(), Some(sentence));
@@ -385,7 +390,10 @@ fn a_side_with_more_and_shorter_calls_is_compared_by_all_of_them() {
     assert_eq!((ran.code, &row["verdict"], &row["basis"]), (1, &json!("a"), &json!("total")), "{row}");
     assert!((row["effect"].as_f64().unwrap() - 15.0).abs() < 0.1, "{row}");
     let sentence = row["sentence"].as_str().unwrap();
-    assert!(sentence.starts_with("2000 calls of B in place of 50, 4.01 µs each in place of 10.0 µs; in all B takes 16 "), "{sentence}");
+    assert!(
+        sentence.starts_with("2000 calls of B in place of 50, 4.01 µs each in place of 10.0 µs; in all B takes 16 "),
+        "{sentence}"
+    );
     let table = compare(&a, &b, &[]).stdout;
     assert!(!table.contains("B is faster") && table.contains("A is faster in all"), "{table}");
 }

@@ -80,6 +80,8 @@ pub struct PartFacts {
     pub b: SideFacts,
     /// How much longer it takes in B, s.
     pub change_s: f64,
+    /// Of an operation: so much of it is time off the processor in its calls, s.
+    pub off_change_s: f64,
     /// Its interval, of 95 %; `null`: a side has one run.
     pub change_ci_s: Option<[f64; 2]>,
     /// The algorithm on both sides, where it is another one.
@@ -148,10 +150,8 @@ impl PartFacts {
     fn new(change: &Change, algorithms: impl Fn(&str) -> Option<[String; 2]>) -> PartFacts {
         let operation = operation(change);
         let key = operation.filter(|one| !one.is_whole).map(Identity::key);
-        let side = |side: usize| SideFacts {
-            seconds: change.seconds[side],
-            calls: change.calls.map(|calls| calls[side]),
-        };
+        let side =
+            |side: usize| SideFacts { seconds: change.seconds[side], calls: change.calls.map(|calls| calls[side]) };
         let (rank, because) = match &change.what {
             What::Waiting(rank, because) => (*rank, *because),
             _ => (change.rank, None),
@@ -175,6 +175,7 @@ impl PartFacts {
             a: side(0),
             b: side(1),
             change_s: change.change_s,
+            off_change_s: change.off_change_s,
             change_ci_s: change.interval_s,
             algorithms: key.as_deref().and_then(algorithms),
             operation_key: key,

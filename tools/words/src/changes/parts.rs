@@ -7,6 +7,8 @@ use mpitrace_show::text;
 use super::facts::{PartFacts, operation};
 use crate::reason;
 
+/// Time off the processor in the calls of an operation is said from this share of its change on.
+const MATTERS: f64 = 0.25;
 /// Calls that differ by less are as many.
 const ALIKE: f64 = 0.05;
 
@@ -29,7 +31,10 @@ pub(super) fn in_sentence(part: &PartFacts, code: Option<&str>) -> String {
     let words = phrase(&part.change);
     let known = calls(&part.change);
     let algorithms = part.algorithms.as_ref().map(|[a, b]| format!("algorithm {b} in place of {a}"));
-    let mut facts: Vec<String> = known.into_iter().chain(algorithms).collect();
+    let off = part.change.off_change_s;
+    let is_off = off * part.change_s > 0.0 && off.abs() >= MATTERS * part.change_s.abs();
+    let off = is_off.then(|| format!("{} of it off the processor", text::time(1e9 * off.abs())));
+    let mut facts: Vec<String> = known.into_iter().chain(algorithms).chain(off).collect();
     if let Some(one) = operation(&part.change).filter(|one| !one.is_whole) {
         let Some(place) = &one.place else { return with_facts(format!("in {}", one.key()), &facts) };
         facts.insert(0, place.line.clone());
@@ -65,7 +70,10 @@ fn phrase(change: &Change) -> String {
     match &change.what {
         What::Operation(_) => {
             let one = operation(change);
-            format!("in {}", one.map_or_else(String::new, |one| if one.is_whole { one.function.clone() } else { one.key() }))
+            format!(
+                "in {}",
+                one.map_or_else(String::new, |one| if one.is_whole { one.function.clone() } else { one.key() })
+            )
         }
         What::Waiting(Some(rank), because) => match reason::late(*because) {
             Some(why) => format!("waiting for rank {rank}, which {why}"),
@@ -127,7 +135,7 @@ fn of_part(part: RankPart) -> &'static str {
 
 /// The number of calls of a rank, as a table has it.
 pub fn in_calls(calls: Option<f64>) -> String {
-    calls.filter(|calls| *calls > 0.0).map_or_else(String::new, |calls| {
-        text::number(if calls < 10.0 { calls } else { calls.round() })
-    })
+    calls
+        .filter(|calls| *calls > 0.0)
+        .map_or_else(String::new, |calls| text::number(if calls < 10.0 { calls } else { calls.round() }))
 }

@@ -72,9 +72,9 @@ fn head(facts: &JobFacts, subject: &Subject) -> String {
     match (facts.decided, facts.share) {
         (Decided::Open, share) => {
             let share = share.map_or_else(String::new, |share| format!(", {}", percent(share)));
-            let interval = facts.share_ci.map_or_else(String::new, |[low, high]| {
-                format!(", between {} and {}", percent(low), percent(high))
-            });
+            let interval = facts
+                .share_ci
+                .map_or_else(String::new, |[low, high]| format!(", between {} and {}", percent(low), percent(high)));
             let sign = if facts.change_s < 0.0 { "-" } else { "+" };
             format!("Not decided by these runs if {this} takes longer than {other} ({sign}{time}{share}{interval})")
         }

@@ -8,7 +8,7 @@ use super::{JobFacts, Subject};
 
 fn change(what: What, seconds: [f64; 2]) -> Change {
     let [a, b] = seconds;
-    Change { what, seconds, calls: None, change_s: b - a, interval_s: None, rank: None }
+    Change { what, seconds, calls: None, change_s: b - a, interval_s: None, rank: None, off_change_s: 0.0 }
 }
 
 /// An operation that a function calls so often on each side.
