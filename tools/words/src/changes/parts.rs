@@ -5,7 +5,7 @@ use mpitrace_changes::{Change, What};
 use mpitrace_show::text;
 
 use super::facts::{PartFacts, operation};
-use crate::reason;
+use crate::base::reason;
 
 /// Time off the processor in the calls of an operation is said from this share of its change on.
 const MATTERS: f64 = 0.25;

@@ -6,7 +6,7 @@ use mpitrace_show::text;
 
 use super::facts::{Decided, JobFacts, PartFacts};
 use super::parts::in_sentence;
-use crate::share::{is_in_times, percent, range_of_percent, range_of_times, size, times};
+use crate::base::share::{is_in_times, percent, range_of_percent, range_of_times, size, times};
 
 /// Parts that a sentence names, and the share of the change below which none is.
 const NAMED: usize = 3;

@@ -9,7 +9,7 @@ use mpitrace_trace::undone::Undone;
 use serde::Serialize;
 
 use super::processes::OfRank;
-use crate::ended::Ended;
+use crate::job::ended::Ended;
 
 const NS: f64 = 1e9;
 

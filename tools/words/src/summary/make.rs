@@ -20,7 +20,7 @@ use super::facts::{
 use super::largest::MOST;
 use super::verdict::{Evidence, Verdict};
 use super::{largest, processes, unknown_waits, words};
-use crate::description::communicator_labels;
+use crate::base::description::communicator_labels;
 use crate::info;
 
 const NS: f64 = 1e9;
