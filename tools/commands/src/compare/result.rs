@@ -8,7 +8,7 @@ use mpitrace_statistics::comparison::{
 use mpitrace_changes::{Identity, Names};
 
 use super::question::Question;
-use super::side::{OfOperation, Total};
+use super::side::{OfOperation, totals};
 
 /// An operation that one side alone has.
 pub struct OneSided<'s> {
@@ -89,21 +89,6 @@ pub fn compare<'s>(operations: &[[&'s OfOperation; 2]], names: Names, question: 
         compared.detectable = detectable(of_a, of_b, *made, alternative, tests).filter(|_| compared.enough);
     }
     compared
-}
-
-/// Calls of two sides that differ by no more than this ratio are as many.
-const AS_MANY: f64 = 1.1;
-
-/// The time in all calls of each run, where one side makes more calls: a call may be shorter since there are more of
-/// them. `None`: they are as many, or not counted in some run.
-fn totals(a: &OfOperation, b: &OfOperation) -> Option<[Vec<comparison::Run>; 2]> {
-    let is_known =
-        |one: &OfOperation| one.totals.len() >= one.runs.len() && one.totals.iter().all(|total| total.ns > 0.0);
-    let ((_, calls_a), (_, calls_b)) = (a.typical()?, b.typical()?);
-    let ratio = (calls_b / calls_a).max(calls_a / calls_b);
-    let run = |total: &Total| comparison::Run::new(total.number, &[total.ns], &[total.ns]);
-    (is_known(a) && is_known(b) && ratio > AS_MANY)
-        .then(|| [a, b].map(|one| one.totals.iter().filter_map(run).collect()))
 }
 
 /// How many operations are named in a note.

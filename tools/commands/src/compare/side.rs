@@ -168,23 +168,42 @@ impl OfOperation {
         let range = |trial: usize| means.len() * trial / trials..means.len() * (trial + 1) / trials;
         reproducibility(&(0..trials).map(|trial| &means[range(trial)]).collect::<Vec<_>>())
     }
-
-    /// All of these operations as one: of each run the geometric mean of its medians. `None` where they are fewer than
-    /// two, or where a run takes no time.
-    fn overall(operations: &[&OfOperation]) -> Option<OfOperation> {
-        let mut all = OfOperation::new(Identity::whole(identity::OPERATIONS, operations.first()?.identity.ranks));
-        for (at, run) in operations[0].runs.iter().enumerate() {
-            let logarithms = operations.iter().map(|operation| operation.runs[at].median_ns.ln());
-            let ns = (logarithms.sum::<f64>() / operations.len() as f64).exp();
-            all.runs.extend(Run::new(run.number, &[ns], &[ns]).filter(|_| ns.is_finite() && ns > 0.0));
-        }
-        (operations.len() > 1 && all.runs.len() == operations[0].runs.len()).then_some(all)
-    }
 }
 
-/// The operations that all runs of two sides have, as one.
+/// All of these operations as one, each by the values of its runs: of each run the geometric mean of its values. `None`
+/// where they are fewer than two, or where a run takes no time.
+fn as_one(ranks: u32, operations: &[Vec<Run>]) -> Option<OfOperation> {
+    let mut all = OfOperation::new(Identity::whole(identity::OPERATIONS, ranks));
+    let first = operations.first()?;
+    for (at, run) in first.iter().enumerate() {
+        let logarithms = operations.iter().map(|runs| runs[at].median_ns.ln());
+        let ns = (logarithms.sum::<f64>() / operations.len() as f64).exp();
+        all.runs.extend(Run::new(run.number, &[ns], &[ns]).filter(|_| ns.is_finite() && ns > 0.0));
+    }
+    (operations.len() > 1 && all.runs.len() == first.len()).then_some(all)
+}
+
+/// Calls of two sides that differ by no more than this ratio are as many.
+const AS_MANY: f64 = 1.1;
+
+/// The time in all calls of each run, where one side makes more calls: a call may be shorter since there are more of
+/// them. `None`: they are as many, or not counted in some run.
+pub fn totals(a: &OfOperation, b: &OfOperation) -> Option<[Vec<Run>; 2]> {
+    let is_known =
+        |one: &OfOperation| one.totals.len() >= one.runs.len() && one.totals.iter().all(|total| total.ns > 0.0);
+    let ((_, calls_a), (_, calls_b)) = (a.typical()?, b.typical()?);
+    let ratio = (calls_b / calls_a).max(calls_a / calls_b);
+    let run = |total: &Total| Run::new(total.number, &[total.ns], &[total.ns]);
+    (is_known(a) && is_known(b) && ratio > AS_MANY)
+        .then(|| [a, b].map(|one| one.totals.iter().filter_map(run).collect()))
+}
+
+/// The operations that all runs of two sides have, as one, by what is compared of each.
 pub fn overall(common: &[[&OfOperation; 2]]) -> Option<[OfOperation; 2]> {
-    let whole = common.iter().filter(|both| both.iter().all(|one| one.runs_without == 0));
-    let (a, b): (Vec<_>, Vec<_>) = whole.map(|&[a, b]| (a, b)).unzip();
-    Some([OfOperation::overall(&a)?, OfOperation::overall(&b)?])
+    let whole: Vec<&[&OfOperation; 2]> =
+        common.iter().filter(|both| both.iter().all(|one| one.runs_without == 0)).collect();
+    let ranks = whole.first()?.map(|one| one.identity.ranks);
+    let values = whole.iter().map(|&&[a, b]| totals(a, b).unwrap_or_else(|| [a.runs.clone(), b.runs.clone()]));
+    let (a, b): (Vec<_>, Vec<_>) = values.map(|[a, b]| (a, b)).unzip();
+    Some([as_one(ranks[0], &a)?, as_one(ranks[1], &b)?])
 }

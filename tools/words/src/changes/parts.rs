@@ -129,7 +129,7 @@ fn of_part(part: RankPart) -> &'static str {
         RankPart::WaitingFinalize => "waiting in MPI_Finalize",
         RankPart::Hung => "since the last movement",
         RankPart::Tracer => "in the tracer outside of calls",
-        RankPart::Other => "for unknown reasons",
+        RankPart::Other => "outside of calls, for unknown reasons",
     }
 }
 
