@@ -10,6 +10,11 @@ use super::{conclusions, date};
 
 /// Writes them: the columns of the JSON, those of the largest loss each as one of its own.
 pub fn write(rows: &[RunRow], sink: &mut Sink) -> Result<()> {
+    parquet::write(of_rows(rows), sink)
+}
+
+/// The columns, beside what else a table has.
+pub fn of_rows(rows: &[RunRow]) -> Columns {
     let texts = |of: fn(&RunRow) -> Option<&str>| rows.iter().map(of);
     let numbers = |of: fn(&RunRow) -> f64| rows.iter().map(of);
     let loss = |of: fn(&LargestLoss) -> Option<f64>| rows.iter().map(move |row| of(row.largest_loss.as_ref()?));
@@ -24,7 +29,7 @@ pub fn write(rows: &[RunRow], sink: &mut Sink) -> Result<()> {
     let slow_hosts: Vec<String> = rows.iter().map(|row| names(row, &is_slow)).collect();
     let slower = conclusions::slower_programs(rows);
     let slower_by: Vec<Option<f64>> = rows.iter().map(|row| conclusions::slower_by(&slower, row)).collect();
-    let columns = Columns::new()
+    Columns::new()
         .texts("file", texts(|row| Some(&row.file)))
         .texts("job", texts(|row| row.job.as_deref()))
         .texts("user", texts(|row| row.user.as_deref()))
@@ -54,6 +59,5 @@ pub fn write(rows: &[RunRow], sink: &mut Sink) -> Result<()> {
         .texts("loss_function", words(|loss| loss.function.as_deref()))
         .some_numbers("loss_seconds", loss(|loss| Some(loss.seconds)))
         .some_numbers("loss_gain_s", loss(|loss| loss.gain_s))
-        .texts("ended", texts(|row| Some(&row.ended)));
-    parquet::write(columns, sink)
+        .texts("ended", texts(|row| Some(&row.ended)))
 }

@@ -1,6 +1,8 @@
 //! `mpitrace jobs`: the traces of many runs as a table.
 
 #[cfg(feature = "columns")]
+mod archive;
+#[cfg(feature = "columns")]
 mod columns;
 mod conclusions;
 mod date;
@@ -38,7 +40,7 @@ pub use row::RunRow;
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Folders of traces, or traces
-    #[arg(value_name = "DIR", required = true)]
+    #[arg(value_name = "DIR", required_unless_present = "archive")]
     paths: Vec<PathBuf>,
     /// Only runs that began on this date or later: 2026-11-22, 2026-11-22T09:30:00Z, or 7d ago (h, d, w)
     #[arg(long, value_name = "DATE", value_parser = since)]
@@ -58,6 +60,9 @@ pub struct Arguments {
     /// Runs for other tools, on standard output
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["by", "json"])]
     format: Option<Format>,
+    /// Keep the rows in this Parquet file, and show those that it has of other traces, which may be gone, as well
+    #[arg(long, value_name = "FILE")]
+    archive: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -119,6 +124,9 @@ impl Sort {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let FoundRuns { mut rows, unreadable } = find::rows(&arguments.paths)?;
+    if let Some(file) = &arguments.archive {
+        rows = archived(file, rows)?;
+    }
     let found = rows.len();
     rows.retain(|row| arguments.wants(row));
     let by_time = |one: &RunRow, other: &RunRow| (&one.started, &one.file).cmp(&(&other.started, &other.file));
@@ -142,6 +150,16 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         (None, None) => write(&rows, arguments.sort, output)?,
     }
     Ok(if unreadable > 0 { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+}
+
+/// The rows with those of the archive.
+fn archived(file: &std::path::Path, rows: Vec<RunRow>) -> Result<Vec<RunRow>> {
+    #[cfg(feature = "columns")]
+    {
+        archive::merged(file, rows)
+    }
+    #[cfg(not(feature = "columns"))]
+    anyhow::bail!("{}: this mpitrace was built without Parquet ({} runs)", file.display(), rows.len())
 }
 
 fn write_format(rows: &[RunRow], format: Format, output: &mut Output) -> Result<()> {
