@@ -40,10 +40,12 @@ pub fn sentence(facts: &JobFacts, subject: &Subject) -> String {
     let sign = if facts.change_s < 0.0 && facts.decided != Decided::Open { -1.0 } else { 1.0 };
     let open = matches!(facts.decided, Decided::Open | Decided::Equal);
     let amount = |seconds: f64| {
-        let more = match () {
-            () if seconds * sign < 0.0 && sign > 0.0 => " less",
-            () if seconds * sign < 0.0 || open => " more",
-            () => "",
+        let is_opposite = seconds * sign < 0.0;
+        let more = match (is_opposite, sign > 0.0) {
+            (true, true) => " less",
+            (true, false) => " more",
+            (false, _) if open => " more",
+            (false, _) => "",
         };
         format!("{}{more}", text::time(1e9 * seconds.abs()))
     };
