@@ -74,7 +74,7 @@ names!(Verdict {
     Undecided => "undecided",
 });
 
-/// There is no difference if the interval holds none of this share or more.
+/// There is no difference if the interval holds none of this share or more, whichever side takes longer.
 const NO_DIFFERENCE: f64 = 0.05;
 
 /// The comparison of two sides.
@@ -280,7 +280,8 @@ impl Comparison {
         }
         if self.p.is_none_or(|p| p > SIGNIFICANCE) {
             let interval = self.relative.and_then(|relative| relative.interval).filter(|_| self.p.is_some());
-            let is_small = interval.is_some_and(|ends| ends.iter().all(|end| end.abs() < NO_DIFFERENCE));
+            let is_small =
+                interval.is_some_and(|ends| ends.iter().all(|end| end.ln_1p().abs() < NO_DIFFERENCE.ln_1p()));
             let first = self.averages_ns[0].first();
             let no_run_differs = self.averages_ns.iter().all(|side| side.len() > 1)
                 && self.averages_ns.iter().flatten().all(|ns| Some(ns) == first);
