@@ -61,18 +61,18 @@ fn part(found: &Value, kind: &str, is_it: impl Fn(&Value) -> bool) -> Value {
 }
 
 fn calls(case: &Case) {
-    let [a, b] = ["50", "2000"].map(|calls| version(case, &["calls", "5", calls], &[]));
+    let [a, b] = ["25", "1000"].map(|calls| version(case, &["calls", "4", calls], &[]));
     let (sentence, found) = compared(&a, &b);
     assert!(sentence.starts_with("B takes ") && sentence.contains("longer"), "{sentence}");
-    let wanted = " in MPI_Allreduce below smooth (versions.c:19; 10000 calls in place of 250";
+    let wanted = " in MPI_Allreduce below smooth (versions.c:19; 4000 calls in place of 100";
     assert!(found["job"]["sentence"].as_str().is_some_and(|said| said.contains(wanted)), "{}", found["job"]);
     let one = part(&found, "operation", |part| part["operation_key"] == "MPI_Allreduce/65536/2/-");
-    assert_eq!((number(&one["a"]["calls"]), number(&one["b"]["calls"])), (250.0, 10_000.0));
+    assert_eq!((number(&one["a"]["calls"]), number(&one["b"]["calls"])), (100.0, 4000.0));
     let rows = found["rows"].as_array().expect("rows");
     let row = rows.iter().find(|row| row["operation_key"] == "MPI_Allreduce/65536/2/-").expect("the operation");
     // Whatever a call takes: all of them take longer.
     assert_eq!((&row["basis"], row["verdict"] != "b"), (&"total".into(), true), "{row}");
-    assert!(number(&row["effect"]) > 1.0 && number(&row["b"]["calls"]) == 10_000.0, "{row}");
+    assert!(number(&row["effect"]) > 1.0 && number(&row["b"]["calls"]) == 4000.0, "{row}");
 }
 
 fn slow(case: &Case) {
