@@ -31,10 +31,14 @@ static void __attribute__((noinline)) refine_patch(double seconds) {
         cells[0] += 1;
 }
 
+static inline double weighted(double left, double right) {
+    return 0.25 * left + 0.75 * right;
+}
+
 static void __attribute__((noinline)) relax(void) {
     for (int sweep = 0; sweep < 20; sweep++)
-        for (int i = 1; i + 1 < CELLS; i++)
-            cells[i] = 0.25 * cells[i - 1] + 0.5 * cells[i] + 0.25 * cells[i + 1];
+        for (int i = 0; i + 1 < CELLS; i++)
+            cells[i] = weighted(cells[i], cells[i + 1]);
 }
 
 int main(int argc, char **argv) {

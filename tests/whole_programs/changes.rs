@@ -63,7 +63,7 @@ fn part(found: &Value, kind: &str, is_it: impl Fn(&Value) -> bool) -> Value {
 fn calls(case: &Case) {
     let [a, b] = ["25", "1000"].map(|calls| version(case, &["calls", "4", calls], &[]));
     let (sentence, found) = compared(&a, &b);
-    assert!(sentence.starts_with("B takes ") && sentence.contains("longer"), "{sentence}");
+    assert!(sentence.contains("B takes ") && sentence.contains("longer"), "{sentence}");
     let wanted = " in MPI_Allreduce below smooth (versions.c:19; 4000 calls in place of 100";
     assert!(found["job"]["sentence"].as_str().is_some_and(|said| said.contains(wanted)), "{}", found["job"]);
     let one = part(&found, "operation", |part| part["operation_key"] == "MPI_Allreduce/65536/2/-");
@@ -78,7 +78,7 @@ fn calls(case: &Case) {
 fn slow(case: &Case) {
     let [a, b] = ["2", "30"].map(|ms| version(case, &["slow", "40", ms], &[]));
     let (sentence, found) = compared(&a, &b);
-    assert!(sentence.starts_with("B takes ") && found["job"]["sentence"].to_string().contains("rank 1"), "{sentence}");
+    assert!(sentence.contains("B takes ") && found["job"]["sentence"].to_string().contains("rank 1"), "{sentence}");
     // Half of 40 x 28 ms, whatever else the ranks wait for on a busy machine.
     let of_rank_1 = |kind: &str| -> f64 {
         let parts = found["job"]["parts"].as_array().expect("parts").iter();
@@ -111,15 +111,20 @@ fn flag(case: &Case) {
             vec![binaries::companion().into(), "run".into(), "--sample".into(), "200".into()];
         words.extend(["-o".into(), output.clone().into(), "--".into()]);
         let program = build::with_option(case.mpi, "versions.c", level);
-        let launch = case.launch(2, program.to_str().expect("UTF-8")).arg("kernel").arg("150");
+        let launch = case.launch(2, program.to_str().expect("UTF-8")).arg("kernel").arg("300");
         let outcome = launch.run_under(&words);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         output
     };
     let [a, b] = ["-O2", "-O0"].map(trace);
     let (_, found) = compared(&a, &b);
+    let one = part(&found, "function", |_| true);
+    assert!(one["name"].as_str().is_some_and(|name| name.starts_with("computing in relax")), "{one}");
+    assert!(number(&one["change_s"]) > 1.0, "{one}");
+    // The third largest part is in the sentence, whatever a busy machine took from the ranks.
     let said = found["job"]["sentence"].as_str().expect("a sentence");
-    assert!(said.contains("computing in relax"), "{said}");
+    let parts = found["job"]["parts"].as_array().expect("parts");
+    assert!(said.contains("computing in relax") || !parts[..3].contains(&one), "{said}");
     let rows = found["rows"].as_array().expect("rows");
     let factors = rows[0]["factors"].as_array().expect("factors");
     assert!(factors.iter().any(|factor| factor["name"] == "program_flags"), "{factors:?}");
@@ -128,7 +133,7 @@ fn flag(case: &Case) {
 fn sizes(case: &Case) {
     let trace = |ranks: u32| case.launch(ranks, "versions.c").trace().arg("calls").arg("5").arg("10").run().trace.path;
     let (sentence, found) = compared(&trace(1), &trace(2));
-    assert!(sentence.starts_with("B takes "), "{sentence}");
+    assert!(sentence.contains("B takes "), "{sentence}");
     assert_eq!(found["rows"][0]["operation_key"], "job");
     assert_eq!(found["job"]["ranks"], serde_json::json!([1, 2]));
     // The operation on all ranks is the same one.
