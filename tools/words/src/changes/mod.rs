@@ -1,6 +1,7 @@
 //! What changed between two sets of runs: the facts of JSON, and sentences.
 
 mod facts;
+mod make;
 mod parts;
 mod sentence;
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! A part of the time of a job in words.
 
 use mpitrace_analysis::account::{Because, RankPart};
-use mpitrace_changes::{Change, What};
+use mpitrace_changes::{Change, Identity, What};
 use mpitrace_show::text;
 
-use super::facts::{PartFacts, operation};
+use super::facts::PartFacts;
 use crate::base::reason;
 
 /// Time off the processor in the calls of an operation is said from this share of its change on.
@@ -138,4 +138,12 @@ pub fn in_calls(calls: Option<f64>) -> String {
     calls
         .filter(|calls| *calls > 0.0)
         .map_or_else(String::new, |calls| text::number(if calls < 10.0 { calls } else { calls.round() }))
+}
+
+/// The operation of a part, as B has it, else A.
+pub(super) fn operation(change: &Change) -> Option<&Identity> {
+    match &change.what {
+        What::Operation(both) => both[1].as_ref().or(both[0].as_ref()),
+        _ => None,
+    }
 }
