@@ -1,4 +1,4 @@
-//! What changed in the time of a job between two sets of runs, and where: parts that add up to the difference.
+//! The change of the time of a job between two sets of runs, and where it is: parts that add up to the difference.
 //!
 //! What comes in are the accounts of runs (`mpitrace_analysis`), each divided into parts ([`Breakdown`]): operations,
 //! waiting by the rank that was late and its reason, computing by function, calls of other kinds, MPI_Init and

@@ -9,9 +9,9 @@ use super::identity::Identity;
 pub struct Paired {
     /// In the order of A.
     pub pairs: Vec<(usize, usize)>,
-    /// Those that only A has.
+    /// Operations that only A has.
     pub only_a: Vec<usize>,
-    /// Those that only B has.
+    /// Operations that only B has.
     pub only_b: Vec<usize>,
     /// On the pairs that agree in part.
     pub notes: Vec<String>,

@@ -37,7 +37,7 @@ pub struct RunRow {
     #[serde(default)]
     pub seconds_is_bound: bool,
     pub rank_seconds: f64,
-    /// The same in hours.
+    /// That time in hours.
     pub rank_hours: f64,
     /// Between MPI_Init and MPI_Finalize and outside of MPI calls, the mean of all ranks.
     pub useful_s: f64,
