@@ -63,7 +63,10 @@ class Comparison(list[dict[str, Any]]):
     """The rows of ``mpitrace compare --json``, one for each operation."""
 
     def __init__(self, arguments: list[Path]) -> None:
-        super().__init__(ask("compare", *arguments))
+        found = json.loads(run("compare", *arguments, "--json"))
+        super().__init__(found["rows"])
+        #: What changed in the time of the job, in parts that add up, with its sentence; None: not traced.
+        self.job: dict[str, Any] | None = found["job"]
         self._arguments = arguments
 
     def picture(self, plot: str = "forest") -> Picture:

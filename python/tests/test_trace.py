@@ -125,6 +125,7 @@ def test_pictures_are_those_of_the_companion(trace, path, tmp_path):
     with pytest.raises(mpitrace.TraceError, match="no plot pie: there are run-time"):
         trace.picture("pie")
     compared = mpitrace.compare(path, path)
+    assert compared.job["sentence"].startswith("B takes ") and len(compared.job["parts"]) > 0
     runs = compared.picture("runs")
     runs.save(tmp_path / "runs.svg")
     assert (tmp_path / "runs.svg").read_text(encoding="utf-8") == runs._repr_svg_()

@@ -56,9 +56,14 @@ fn slower(case: &Case) {
     );
     assert_eq!((&found["runs"], &found["rows"][0]["key"]), (&serde_json::json!([6, 6]), &"job".into()));
     assert!(found["difference"].as_f64() > Some(0.05), "{found}");
+    // One number for one change in all of them, and what changed.
+    let (sentence, change) = (found["sentence"].as_str().expect("a sentence"), &found["difference"]);
+    assert!(sentence.starts_with("slower: the job takes ") && sentence.contains(" slept"), "{sentence}");
+    assert_eq!((&found["rows"][0]["change"], &found["job"]["share"]), (change, change));
     assert!(read(&case.folder, "junit.xml").contains("<failure type=\"slower\""));
     let bencher: Value = serde_json::from_str(&read(&case.folder, "bmf.json")).expect("JSON");
     assert_eq!(bencher["job"]["latency"]["value"], found["rows"][0]["now_ns"]);
+    assert_eq!(bencher["job"]["change"]["value"], *change);
     assert!(read(&case.folder, "summary.md").starts_with("### mpitrace gate: slower\n"));
     let kept: Value = serde_json::from_str(&read(&case.folder, "gate.json")).expect("JSON");
     assert_eq!(kept["sentence"], found["sentence"]);
@@ -78,6 +83,7 @@ fn traces(case: &Case) {
     let found = json(&outcome);
     assert_eq!((outcome.code, &found["decision"]), (3, &"not-decided".into()), "{found}");
     assert_eq!((&found["interleaved"], &found["visible"]), (&false.into(), &Value::Null));
+    assert!(found["sentence"].as_str().is_some_and(|said| said.contains("; make more runs")), "{found}");
     assert!(read(&case.folder, "junit.xml").contains("<skipped "));
 }
 

@@ -18,6 +18,8 @@ mod broken_nodes;
 mod call_sites;
 mod capacity;
 mod causes;
+mod changes;
+mod ci_templates;
 mod clocks;
 mod cluster;
 mod cluster_deaths;
@@ -110,6 +112,8 @@ fn main() {
         ("collectives", collectives::TESTS),
         ("requests", requests::TESTS),
         ("sessions", sessions::TESTS),
+        ("changes", changes::TESTS),
+        ("ci_templates", ci_templates::TESTS),
         ("clocks", clocks::TESTS),
         ("report", report::TESTS),
         ("enough", enough::TESTS),

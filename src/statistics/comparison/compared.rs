@@ -60,8 +60,10 @@ pub enum Verdict {
     B,
     /// One in the median, the other in the 95th percentile.
     Crossing,
-    /// Neither, as far as these runs tell.
+    /// Neither: a difference of 5 % or more would contradict the runs.
     None,
+    /// These runs do not decide.
+    Undecided,
 }
 
 names!(Verdict {
@@ -69,7 +71,11 @@ names!(Verdict {
     B => "b",
     Crossing => "crossing",
     None => "none",
+    Undecided => "undecided",
 });
+
+/// There is no difference if the interval holds none of this share or more, whichever side takes longer.
+const NO_DIFFERENCE: f64 = 0.05;
 
 /// The comparison of two sides.
 #[derive(Clone, Debug, PartialEq)]
@@ -266,13 +272,21 @@ impl Comparison {
         both_logarithms(a, b).unwrap_or_else(|| self.averages_ns.clone())
     }
 
-    /// Which side is faster. A crossing goes before what the test says of the averages.
+    /// Which side is faster. A crossing goes before what the test says of the averages. There is no difference if the
+    /// interval of 95 % has none of 5 % or more (two one-sided tests, Schuirmann 1987).
     pub fn verdict(&self) -> Verdict {
         if self.crossing.crosses() == Some(true) {
             return Verdict::Crossing;
         }
         if self.p.is_none_or(|p| p > SIGNIFICANCE) {
-            return Verdict::None;
+            let interval = self.relative.and_then(|relative| relative.interval).filter(|_| self.p.is_some());
+            let is_small =
+                interval.is_some_and(|ends| ends.iter().all(|end| end.ln_1p().abs() < NO_DIFFERENCE.ln_1p()));
+            let first = self.averages_ns[0].first();
+            let no_run_differs = self.averages_ns.iter().all(|side| side.len() > 1)
+                && self.averages_ns.iter().flatten().all(|ns| Some(ns) == first);
+            let is_none = is_small || no_run_differs;
+            return if is_none { Verdict::None } else { Verdict::Undecided };
         }
         // Two-sided: the side on which the test saw the extreme.
         let a_is_lower = match (self.settings.alternative, self.made) {

@@ -57,6 +57,36 @@ pub(super) fn detectable_at(
     Some(reach.exp_m1()).filter(|share| share.is_finite() && *share > 0.0)
 }
 
+/// So many runs on each side are needed, if all scatter as these do, for a difference of this share to be found by the
+/// test of permutation; up to `most`. `None`: not by so many, or as [`detectable`].
+pub(super) fn runs_for(
+    a: &[f64],
+    b: &[f64],
+    alternative: Alternative,
+    [level, power]: [f64; 2],
+    (share, most): (f64, usize),
+) -> Option<usize> {
+    let [a, b] = both_logarithms(a, b)?;
+    welch::error(&a, &b)?;
+    let sides = if alternative == Alternative::TwoSided { 2.0 } else { 1.0 };
+    let errors = permutation::errors([&a, &b]);
+    let squares = [&a, &b].map(|side| (super::variance(side) / side.len() as f64, side.len() as f64));
+    (2..=most).find(|&runs| {
+        let step = permutation::smallest_p(runs, runs, alternative);
+        let level = (level / step).floor().max(1.0) * step;
+        let scaled = |of: [(f64, f64); 2]| {
+            let one =
+                |(square, count): (f64, f64), known: f64| (square * known / runs as f64, count * runs as f64 / known);
+            welch::error_of([one(of[0], a.len() as f64), one(of[1], b.len() as f64)])
+        };
+        let reach = |(error, freedom): (f64, f64)| {
+            Some(error * (student_quantile(freedom, 1.0 - level / sides)? + student_quantile(freedom, power)?))
+        };
+        let is_seen = |of: [(f64, f64); 2]| reach(scaled(of)).is_some_and(|reach| reach.exp_m1() <= share);
+        level <= super::SIGNIFICANCE && (is_seen(squares) || is_seen(errors))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

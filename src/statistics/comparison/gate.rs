@@ -1,6 +1,6 @@
 //! The decision of a gate: is a program slower than its baseline, and would a difference that matters have been seen?
 
-use super::detectable::detectable_at;
+use super::detectable::{detectable_at, runs_for};
 use super::permutation::{Sample, p_value};
 use super::{Alternative, Test};
 use crate::names::names;
@@ -14,6 +14,9 @@ const MATTERS: f64 = 0.05;
 
 /// with this probability.
 const POWER: f64 = 0.9;
+
+/// Nobody makes more runs of a gate.
+const MOST_RUNS: usize = 200;
 
 /// The decision.
 ///
@@ -76,6 +79,21 @@ pub fn gate(baseline: &[f64], now: &[f64]) -> Gate {
     Gate { decision, p, visible }
 }
 
+/// So many runs of each are needed for a decision, if all scatter as these do. `None`: more than 200, or not known.
+///
+/// ```
+/// use mpitrace_statistics::comparison::{Decision, gate, runs_for_gate};
+///
+/// let runs: Vec<f64> = (0..10).map(|run| 1e9 * (1.0 + 0.04 * f64::from(run % 3))).collect();
+/// assert_eq!(gate(&runs, &runs).decision, Decision::NotDecided);
+/// assert!(runs_for_gate(&runs, &runs).is_some_and(|needed| (11..60).contains(&needed)));
+/// let wild: Vec<f64> = (0..10).map(|run| 1e9 * (1.0 + f64::from(run))).collect();
+/// assert_eq!(runs_for_gate(&wild, &wild), None);
+/// ```
+pub fn runs_for_gate(baseline: &[f64], now: &[f64]) -> Option<usize> {
+    runs_for(baseline, now, Alternative::Less, [LEVEL, POWER], (MATTERS, MOST_RUNS))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +121,23 @@ mod tests {
         assert!(counts(1.0, 0.1)[Decision::NotDecided as usize] >= 197);
         // Faster is not slower.
         assert!(counts(0.9, 0.01)[Decision::Passed as usize] == 200);
+    }
+
+    /// Where so many runs are made, 5 % are found.
+    #[test]
+    fn so_many_runs_decide_as_are_said_to() {
+        let mut random = Random::new(5);
+        let (mut decided, mut told) = (0, 0);
+        for _ in 0..200 {
+            let [baseline, now] = [0, 1].map(|_| runs(&mut random, 1.0, 0.06));
+            let Some(needed) = runs_for_gate(&baseline, &now).filter(|needed| *needed > 10) else { continue };
+            told += 1;
+            let [baseline, now] =
+                [0, 1].map(|_| (0..needed).map(|_| 1e9 * (0.06 * random.normal()).exp()).collect::<Vec<f64>>());
+            decided += usize::from(gate(&baseline, &now).decision != Decision::NotDecided);
+        }
+        // The scatter of ten runs is known to a quarter, so that half of the forecasts are too small.
+        assert!(told > 150 && decided * 10 > told * 4, "{decided} of {told}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub use compared::{Comparison, Settings, Test, Verdict, compare, measure, stars,
 pub use crossing::{Crossing, crossing};
 pub use detectable::{POWER, detectable};
 pub use effect::{Effect, Relative, hodges_lehmann, relative, superiority};
-pub use gate::{Decision, Gate, gate};
+pub use gate::{Decision, Gate, gate, runs_for_gate};
 pub use guideline::{Guideline, Kept, guidelines};
 pub use holm::holm;
 pub use needed::{enough_runs, runs_needed};

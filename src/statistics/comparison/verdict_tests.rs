@@ -57,10 +57,10 @@ fn the_thesis_own_example_is_a_crossing_and_no_winner() {
     for doubling in [&[one][..], &[two], &[one, two]] {
         let found = compared(doubling, &[three], Settings::default());
         assert_eq!((found.crossing.seems_to_cross(), found.crossing.crosses()), (Some(true), None));
-        assert_eq!((found.p, found.verdict()), (None, Verdict::None));
+        assert_eq!((found.p, found.verdict()), (None, Verdict::Undecided));
     }
     // The two runs of recursive doubling are virtually identical.
-    assert_eq!(compared(&[one], &[two], Settings::default()).verdict(), Verdict::None);
+    assert_eq!(compared(&[one], &[two], Settings::default()).verdict(), Verdict::Undecided);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn many_runs_that_cross_are_a_crossing_though_the_test_is_sure() {
 fn too_few_repetitions_for_a_tail_cannot_cross() {
     let of = |x: f64| run(&vec![x; 71]);
     let found = compared(&[of(10.0)], &[of(20.0)], Settings::default());
-    assert_eq!((found.crossing.crosses(), found.verdict()), (None, Verdict::None));
+    assert_eq!((found.crossing.crosses(), found.verdict()), (None, Verdict::Undecided));
     assert_eq!(crossing(&[run(&[1.0; 72])], &[run(&[1.0; 72])]).unwrap().seems_to_cross(), Some(false));
 }
 
@@ -104,7 +104,7 @@ fn of_equal_sides_no_more_than_5_in_100_are_told_apart_and_intervals_hold_0_in_9
             match found.verdict() {
                 Verdict::A | Verdict::B => apart += 1,
                 Verdict::Crossing => crossed += 1,
-                Verdict::None => {}
+                Verdict::None | Verdict::Undecided => {}
             }
             let [low, high] = found.effect.interval_ns.unwrap();
             covered += i32::from(low <= 0.0 && 0.0 <= high);
@@ -129,8 +129,14 @@ fn a_difference_of_a_tenth_is_found_in_either_direction() {
     for test in TESTS {
         let of = |a: &[Run], b: &[Run], alternative| compared(a, b, Settings { test, alternative, pairs: 1 }).verdict();
         use Alternative::{Greater, Less, TwoSided};
-        assert_eq!([TwoSided, Less, Greater].map(|way| of(&fast, &slow, way)), [Verdict::A, Verdict::A, Verdict::None]);
-        assert_eq!([TwoSided, Less, Greater].map(|way| of(&slow, &fast, way)), [Verdict::B, Verdict::None, Verdict::B]);
+        assert_eq!(
+            [TwoSided, Less, Greater].map(|way| of(&fast, &slow, way)),
+            [Verdict::A, Verdict::A, Verdict::Undecided]
+        );
+        assert_eq!(
+            [TwoSided, Less, Greater].map(|way| of(&slow, &fast, way)),
+            [Verdict::B, Verdict::Undecided, Verdict::B]
+        );
     }
     let found = compared(&fast, &slow, Settings::default());
     let share = found.relative.unwrap().share;
@@ -143,7 +149,7 @@ fn one_run_on_each_side_has_no_p_and_no_interval() {
     let [a, b] = [100.0, 200.0].map(|x| run(&[x; 100]));
     for test in TESTS {
         let found = compared(&[a], &[b], Settings { test, ..Settings::default() });
-        assert_eq!((found.p, found.effect.interval_ns, found.verdict()), (None, None, Verdict::None));
+        assert_eq!((found.p, found.effect.interval_ns, found.verdict()), (None, None, Verdict::Undecided));
         assert!((found.relative.unwrap().share - 1.0).abs() < 1e-12);
         assert_eq!(found.relative.unwrap().interval, None);
     }
@@ -220,7 +226,8 @@ fn six_runs_of_which_one_in_twenty_is_disturbed_decide_a_difference_of_a_fifth()
     for _ in 0..100 {
         let (a, again, b) = (side(100.0), side(100.0), side(120.0));
         found += i32::from(compared(&a, &b, Settings::default()).verdict() == Verdict::A);
-        apart += i32::from(compared(&a, &again, Settings::default()).verdict() != Verdict::None);
+        let equal = compared(&a, &again, Settings::default()).verdict();
+        apart += i32::from(!matches!(equal, Verdict::None | Verdict::Undecided));
     }
     // Three standard deviations beyond 90 and 5.5 %.
     assert!(found >= 81 && apart <= 12, "of 100 pairs {found} found, {apart} of equal sides");
@@ -274,5 +281,20 @@ fn stars_and_holm_go_together() {
     test(two.iter_mut());
     // 2 in C(8, 4) = 70, twice.
     assert_eq!((two[0].p_raw, two[0].p), (Some(2.0 / 70.0), Some(4.0 / 70.0)));
-    assert_eq!(two[0].verdict(), Verdict::None);
+    assert_eq!(two[0].verdict(), Verdict::Undecided);
+}
+
+/// That there is no difference is said of equal sides that scatter little, and hardly ever of sides that differ by 5 %.
+#[test]
+fn no_difference_is_said_where_one_of_5_percent_would_contradict_the_runs() {
+    let mut random = Random::new(12);
+    let mut none_of = |middle: f64| {
+        let verdict = |_| {
+            let (a, b) = (scattering(12, 100.0, &mut random), scattering(12, middle, &mut random));
+            compared(&a, &b, Settings::default()).verdict()
+        };
+        (0..100).map(verdict).filter(|verdict| *verdict == Verdict::None).count()
+    };
+    let (equal, differ) = (none_of(100.0), none_of(105.0));
+    assert!(equal >= 80 && differ <= 5, "of 100 equal pairs {equal}, of 100 that differ {differ}");
 }

@@ -26,14 +26,15 @@ const FOLDERS: [&str; 11] = [
 ];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 33] = [
+const ALLOWED: [(&str, &str); 34] = [
     ("src/functions/function.rs", "the reduction to which both groups bring the same amount"),
     ("src/trace/undone/mod.rs", "the functions that free a communicator, a window or a file"),
     ("src/trace/reader/mod.rs", "messages: where a rank ended"),
     ("src/live/snapshot.rs", "for what ranks wait that have no records yet"),
     ("src/live/place.rs", "where a rank is, outside of the recorded calls"),
-    ("tools/words/src/places.rs", "messages: where a rank is"),
-    ("tools/words/src/ended.rs", "messages: how the job ended"),
+    ("tools/words/src/job/places.rs", "messages: where a rank is"),
+    ("tools/words/src/job/ended.rs", "messages: how the job ended"),
+    ("tools/words/src/changes/parts.rs", "messages: parts of the time of a job"),
     ("tools/runs/src/labels.rs", "a message: where ranks wait for the last one"),
     ("tools/words/src/summary/words.rs", "messages: parts of the time of a rank"),
     ("tools/words/src/summary/verdict.rs", "a message: parts of the time of a rank"),

@@ -68,6 +68,11 @@ fn bench(mpi: &Mpi) -> PathBuf {
     compile(mpi, "../../include/mpitrace_bench.c", &mpi.c, &options)
 }
 
+/// The program, built with one more option than usual.
+pub fn with_option(mpi: &Mpi, name: &str, option: &str) -> PathBuf {
+    compile(mpi, name, &mpi.c, &["-g", "-fno-omit-frame-pointer", option])
+}
+
 /// Builds a program so that it checks its accesses to memory.
 pub fn sanitized(mpi: &Mpi, name: &str) -> PathBuf {
     compile(mpi, name, &mpi.c, &["-g", "-O1", "-pthread", "-fsanitize=address"])

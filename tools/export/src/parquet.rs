@@ -2,10 +2,16 @@
 
 use std::io::Write;
 
-use anyhow::Result;
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use arrow_array::StringArray;
 use arrow_schema::SchemaRef;
 use mpitrace_show::destination::{Content, Destination};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
@@ -23,6 +29,25 @@ pub fn write<W: Write + Send>(columns: Columns, sink: W) -> Result<()> {
     writer.write(&batch)?;
     writer.close()?;
     Ok(())
+}
+
+/// The texts of one column of a file, nulls left out.
+///
+/// # Errors
+/// A file that cannot be read, is not Parquet, or has no such column of texts.
+pub fn read_texts(path: &Path, column: &str) -> Result<Vec<String>> {
+    let shown = || path.display().to_string();
+    let file = File::open(path).with_context(shown)?;
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).with_context(shown)?;
+    let mask = ProjectionMask::columns(reader.parquet_schema(), [column]);
+    let mut texts = Vec::new();
+    for batch in reader.with_projection(mask).build().with_context(shown)? {
+        let batch = batch.with_context(shown)?;
+        let found = batch.column_by_name(column).and_then(|column| column.as_any().downcast_ref::<StringArray>());
+        let found = found.with_context(|| format!("{}: has no column `{column}` of texts", path.display()))?;
+        texts.extend(found.iter().flatten().map(str::to_owned));
+    }
+    Ok(texts)
 }
 
 /// Writes batches of this schema.

@@ -1,6 +1,6 @@
 //! What a picture shows of the comparison.
 
-use super::identity::Identity;
+use mpitrace_changes::Identity;
 
 /// What is drawn.
 #[derive(Clone, Copy)]

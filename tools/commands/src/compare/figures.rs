@@ -132,7 +132,10 @@ fn size(plot: &Plot) -> (f64, f64) {
 pub fn page(pairs: &[Pair], chosen: Chosen<'_>, output: &mut dyn Write) -> Result<()> {
     let said = |one: &Compared| Some(format!("{}: {}", one.identity.key(), sentence::of_comparison(one)?));
     let said = match pairs {
-        [pair] => pair.compared.iter().filter_map(said).collect(),
+        [pair] => {
+            let job = pair.job.iter().map(|job| job.sentence.clone());
+            job.chain(pair.compared.iter().filter_map(said)).collect()
+        }
         several => sentence::standing(several),
     };
     let mut figures = Figures::default();

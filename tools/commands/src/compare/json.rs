@@ -1,12 +1,12 @@
 //! The JSON of a comparison.
 
-use mpitrace_statistics::comparison::{Comparison, Quantile, q_q, shapiro_wilk, stars};
+use mpitrace_changes::{Identity, Names};
+use mpitrace_statistics::comparison::{Comparison, Quantile, q_q, quantile, shapiro_wilk, stars};
 use serde_json::{Value, json};
 
 use super::factors::Factor;
-use super::identity::Identity;
 use super::question::Question;
-use super::result::{Compared, OfSide};
+use super::result::{Compared, OfSide, OneSided};
 use super::sentence;
 use super::side::OfOperation;
 
@@ -25,6 +25,8 @@ impl Compared<'_> {
             "datatype": datatype,
             "reduction": reduction,
             "ranks": ranks,
+            "call_site": self.identity.site(),
+            "basis": self.basis,
             "method": question.rule.name(),
             "time": question.time,
             "test": self.comparison.made,
@@ -50,13 +52,64 @@ impl Compared<'_> {
     }
 }
 
+impl OneSided<'_> {
+    /// The row of an operation that one side alone has: nothing was tested.
+    pub fn json(&self, question: &Question, names: Names, factors: &[Factor]) -> Value {
+        let identity = &self.operation.identity;
+        let Identity { function, bytes, ranks, root, communicator, datatype, reduction, .. } = identity;
+        let own = OfSide::new(self.operation);
+        let values: Vec<f64> = self.operation.runs.iter().map(|run| run.median_ns).collect();
+        let crossing = [0.5, 0.95].map(|p| quantile(&values, p));
+        let side = |side: usize| match crossing {
+            [Some(median), Some(p95)] if side == self.side => own.json(question, &values, [median, p95]),
+            _ => Value::Null,
+        };
+        json!({
+            "operation_key": identity.key(),
+            "function": function,
+            "communicator": communicator,
+            "bytes": bytes,
+            "root": root,
+            "datatype": datatype,
+            "reduction": reduction,
+            "ranks": ranks,
+            "call_site": identity.site(),
+            "basis": null,
+            "method": question.rule.name(),
+            "time": question.time,
+            "test": null,
+            "sides": names,
+            "alternative": question.settings.alternative,
+            "a": side(0),
+            "b": side(1),
+            "p": null,
+            "p_raw": null,
+            "stars": "",
+            "effect": null,
+            "effect_ci": null,
+            "shift_ns": null,
+            "shift_ci_ns": null,
+            "superiority": null,
+            "crosses": null,
+            "runs_needed": null,
+            "verdict": if self.side == 0 { "gone" } else { "new" },
+            "detectable": null,
+            "sentence": sentence::of_one_sided(self, names),
+            "factors": factors,
+        })
+    }
+}
+
 impl OfSide<'_> {
     fn json(&self, question: &Question, averages_ns: &[f64], crossing: [Quantile; 2]) -> Value {
         let OfOperation { runs, good, left_out, runs_without, .. } = self.operation;
         let [median, p95] = crossing;
+        let (seconds, calls) = self.operation.typical().unzip();
         json!({
             "runs": runs.len(),
             "runs_without": runs_without,
+            "calls": calls,
+            "seconds": seconds,
             "median_ns": self.median_ns,
             "mean_ns": self.mean_ns,
             "averages_ns": averages_ns,

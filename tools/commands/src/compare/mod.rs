@@ -1,10 +1,12 @@
 //! `mpitrace compare`: sets of runs, tested two by two.
 
+mod changed;
 mod chosen;
-mod factors;
+pub mod factors;
 mod figures;
 mod forest;
 pub mod identity;
+pub mod job;
 mod json;
 mod page;
 mod pair;
@@ -13,7 +15,6 @@ mod reduce;
 mod result;
 mod runs;
 mod sentence;
-pub mod share;
 pub mod side;
 
 use std::collections::HashSet;
@@ -22,6 +23,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use mpitrace_changes::{Identity, pair};
 use mpitrace_report::picture_option::PictureOption;
 use mpitrace_show::destination::{Content, write_file};
 use mpitrace_show::output::{self, Output};
@@ -31,19 +33,23 @@ use mpitrace_source::options::{FromOption, ReductionOption, TimeOption, named};
 use mpitrace_statistics::categories::Rule;
 use mpitrace_statistics::comparison::{Alternative, Settings, Test, Verdict};
 use mpitrace_trace::run_time::RunTime;
+use mpitrace_words::changes::{JobFacts, Subject};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::exit::FINDING;
 use chosen::Chosen;
 use figures::{Figure, FigureOutput};
 use pair::Pair;
 use question::Question;
-use result::Compared;
+use result::{Compared, OneSided};
 use side::{OfOperation, Side};
 
-/// Compare sets of runs: which is faster, by how much, and whether it is chance
+/// Compare sets of runs: what changed and where, which is faster, by how much, and whether it is chance
 ///
-/// Each file is a run. The first rows are the whole job, from MPI_Init to MPI_Finalize, its ranks' time in MPI, and the
-/// geometric mean of all operations; then come the operations. In each run the first repetition, the warm-up and
+/// Each file is a run. The first line says how much longer the job of B takes and where, the first table has all parts
+/// of the difference, which add up. The rows of the second table are first the whole job, from MPI_Init to MPI_Finalize, its ranks' time in MPI, and the
+/// geometric mean of all operations, then the operations. In each run the first repetition, the warm-up and
 /// outliers are left out and counted; each run becomes one number: the median of the rest. The numbers of A and B are
 /// tested (asterisks: p at most 0.05, 0.01, 0.001). Tests and intervals are corrected for the number of operations. Of
 /// more than two sets each is compared with each, also corrected. A crossing: one side is faster in the median and
@@ -120,6 +126,17 @@ impl Arguments {
     }
 }
 
+/// The JSON of all comparisons.
+#[derive(Serialize)]
+struct Found<'f> {
+    /// What changed in the time of the job between A and B; `null`: a side was not traced.
+    job: Option<&'f JobFacts>,
+    /// Between the other pairs of sets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    other_jobs: Vec<&'f JobFacts>,
+    rows: Vec<Value>,
+}
+
 /// The runs of a set by the rules that hold without options, a file each but where one run left several.
 ///
 /// # Errors
@@ -171,10 +188,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let places: Vec<(usize, usize)> =
         (0..sets.len()).flat_map(|one| (one + 1..sets.len()).map(move |other| (one, other))).collect();
     let mut common: Vec<Vec<[&OfOperation; 2]>> = Vec::new();
+    let mut one_sided: Vec<Vec<OneSided>> = Vec::new();
     for &(one, other) in &places {
         let names = [sets[one].0, sets[other].0];
-        let paired = identity::pair(sides[one].identities(), sides[other].identities(), names);
-        if paired.pairs.is_empty() {
+        let paired = pair(&sides[one].identities(), &sides[other].identities(), names);
+        if paired.pairs.is_empty() && sides[one].common(&sides[other]).is_empty() {
             let of = |side: &Side| side.keys().unwrap_or_else(|| "none".into());
             let [a, b] = names;
             bail!(
@@ -187,10 +205,20 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         notes.extend(paired.notes);
         let both = |&(a, b): &(usize, usize)| [&sides[one].operations[a], &sides[other].operations[b]];
         common.push(paired.pairs.iter().map(both).collect());
+        let alone = |side: usize, places: Vec<usize>| {
+            let operations = &sides[[one, other][side]].operations;
+            places.into_iter().map(move |at| OneSided { side, operation: &operations[at] }).collect::<Vec<_>>()
+        };
+        let mut alone: Vec<OneSided> =
+            [alone(0, paired.only_a), alone(1, paired.only_b)].into_iter().flatten().collect();
+        let seconds = |one: &OneSided| one.operation.typical().map_or(0.0, |(seconds, _)| seconds);
+        alone.sort_by(|one, other| seconds(other).total_cmp(&seconds(one)));
+        one_sided.push(alone);
     }
     let overall: Vec<Option<[OfOperation; 2]>> = common.iter().map(|common| side::overall(common)).collect();
     let mut pairs: Vec<Pair> = Vec::new();
-    for (&(one, other), (common, overall)) in places.iter().zip(common.iter().zip(&overall)) {
+    for ((&(one, other), one_sided), (common, overall)) in places.iter().zip(one_sided).zip(common.iter().zip(&overall))
+    {
         let names = [sets[one].0, sets[other].0];
         // The whole job is one question, not one among those about its operations.
         let mut alone = sides[one].common(&sides[other]);
@@ -201,7 +229,13 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         compared.extend(result::compare(common, names, &question));
         notes.extend(result::notes(&compared[whole..], &question));
         let factors = factors::between(&sides[one].recorded, &sides[other].recorded);
-        pairs.push(Pair { names, compared, whole, factors });
+        let same: Vec<(&Identity, &Identity)> = common.iter().map(|[a, b]| (&a.identity, &b.identity)).collect();
+        let of_job = compared[..whole].iter().find(|one| one.identity.function == identity::JOB);
+        let job = of_job.and_then(|compared| {
+            let subject = Subject::of_sides(names);
+            job::facts([&sides[one], &sides[other]], &same, &compared.comparison, &factors, names, &subject)
+        });
+        pairs.push(Pair { names, compared, whole, factors, job, one_sided });
     }
     let mut said: HashSet<&String> = HashSet::new();
     for note in notes.iter().filter(|note| said.insert(note)) {
@@ -217,8 +251,13 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         None => {}
     }
     if arguments.json {
-        let rows = pairs.iter().flat_map(|pair| pair.compared.iter().map(|one| Ok(one.json(&question, &pair.factors))));
-        output::json_rows(output, "compare", rows)?;
+        let mut jobs = pairs.iter().map(|pair| pair.job.as_ref());
+        let rows = pairs.iter().flat_map(|pair| {
+            let tested = pair.compared.iter().map(|one| one.json(&question, &pair.factors));
+            tested.chain(pair.one_sided.iter().map(|one| one.json(&question, pair.names, &pair.factors)))
+        });
+        let found = Found { job: jobs.next().flatten(), other_jobs: jobs.flatten().collect(), rows: rows.collect() };
+        output::json(output, "compare", &found)?;
     } else {
         page::write(&pairs, output)?;
     }

@@ -5,12 +5,31 @@ use mpitrace_statistics::comparison::{
     self, Comparison, Settings, Test, detectable, enough_runs, runs_needed, shapiro_wilk,
 };
 
-use super::identity::{Identity, Names};
+use mpitrace_changes::{Identity, Names};
+
 use super::question::Question;
-use super::side::OfOperation;
+use super::side::{OfOperation, totals};
+
+/// An operation that one side alone has.
+pub struct OneSided<'s> {
+    /// The place of that side: 0 of A, which no longer has it in B.
+    pub side: usize,
+    pub operation: &'s OfOperation,
+}
+
+/// What was tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// The time of a call.
+    Call,
+    /// The time of a rank in all calls of a run, since one side makes more of them.
+    Total,
+}
 
 pub struct Compared<'s> {
     pub names: Names,
+    pub basis: Basis,
     pub identity: &'s Identity,
     pub comparison: Comparison,
     pub sides: [OfSide<'s>; 2],
@@ -35,10 +54,19 @@ pub fn compare<'s>(operations: &[[&'s OfOperation; 2]], names: Names, question: 
     let mut compared: Vec<Compared> = operations
         .iter()
         .filter_map(|&[of_a, of_b]| {
-            let comparison = comparison::measure(&of_a.runs, &of_b.runs, question.settings)?;
+            let (basis, runs) = match totals(of_a, of_b) {
+                Some(totals) => (Basis::Total, totals),
+                None => (Basis::Call, [of_a.runs.clone(), of_b.runs.clone()]),
+            };
+            let comparison = comparison::measure(&runs[0], &runs[1], question.settings)?;
+            // Both have a median only if they have good repetitions.
+            if of_a.runs.is_empty() || of_b.runs.is_empty() {
+                return None;
+            }
             let sides = [OfSide::new(of_a), OfSide::new(of_b)];
             Some(Compared {
                 names,
+                basis,
                 identity: &of_a.identity,
                 comparison,
                 sides,
@@ -105,7 +133,7 @@ pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
 }
 
 impl<'s> OfSide<'s> {
-    fn new(operation: &'s OfOperation) -> Self {
+    pub fn new(operation: &'s OfOperation) -> Self {
         let medians: Vec<f64> = operation.runs.iter().map(|run| run.median_ns).collect();
         let means: f64 = operation.runs.iter().map(|run| run.mean_ns).sum();
         OfSide {

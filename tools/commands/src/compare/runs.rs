@@ -5,15 +5,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use mpitrace_analysis::account::RankPart;
+use mpitrace_changes::{Breakdown, Identity, Place, Spent, spent};
 use mpitrace_source::options::{Format, canonical};
 use mpitrace_source::{RunTimes, Source};
 use mpitrace_trace::run_time::RunTime;
 
 use super::factors::{self, Recorded};
-use super::identity::{self, Identity};
+use super::identity;
 
 /// The files of one run: one, but where a run left several.
 pub type Files = Vec<PathBuf>;
+
+/// What the name of a factor begins with that is the algorithm of an operation.
+pub const ALGORITHM: &str = "algorithm of ";
 
 /// Makes runs of the files of a side. Traces that lack ranks and are of one job are one run, where no rank is in two of
 /// them.
@@ -98,7 +102,12 @@ impl Opened {
             let algorithms = self.0.algorithms(number).unwrap_or_default();
             let names: BTreeSet<String> = algorithms.occurring().iter().flatten().map(ToString::to_string).collect();
             if !names.is_empty() {
-                recorded.insert(format!("algorithm of {}", identity.key()), Vec::from_iter(names).join(", "));
+                // One key stands for several operations of different places.
+                let known = recorded.entry(format!("{ALGORITHM}{}", identity.key())).or_default();
+                let known: BTreeSet<String> =
+                    known.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect();
+                let all: Vec<String> = known.union(&names).cloned().collect();
+                recorded.insert(format!("{ALGORITHM}{}", identity.key()), all.join(", "));
             }
         }
         recorded
@@ -108,7 +117,7 @@ impl Opened {
     /// those. Nothing, if it was not traced.
     pub fn whole(&self) -> Vec<(Identity, f64)> {
         let Some(traced) = self.0.traced() else { return Vec::new() };
-        let ranks = traced.run.account_of(Vec::new()).ranks;
+        let ranks = &traced.run.account().ranks;
         let longest = ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
         let in_mpi: f64 = ranks.iter().map(|rank| rank.parts.sum_of(&RankPart::MPI)).sum();
         let calls = if ranks.iter().all(|rank| rank.is_timed) { identity::MPI } else { identity::COLLECTIVES };
@@ -118,7 +127,25 @@ impl Opened {
     }
 
     pub fn identities(&self) -> Vec<Identity> {
-        identity::all(self.0.operations())
+        let site =
+            |number: usize| self.0.traced()?.run.operations.operations[number].key.call_site.as_ref().map(Place::new);
+        identity::all(self.0.operations(), site)
+    }
+
+    /// The time of the run in its parts; `None`: it was not traced.
+    ///
+    /// # Errors
+    /// Samples that cannot be read.
+    pub fn breakdown(&self, identities: &[Identity]) -> Result<Option<Breakdown>> {
+        let Some(traced) = self.0.traced() else { return Ok(None) };
+        Ok(Some(Breakdown::new(&traced.run, identities, traced.samples()?.as_ref())))
+    }
+
+    /// The time and the calls of a rank in each operation, in the mean of all ranks; none, if it was not traced.
+    pub fn spent(&self) -> Vec<Spent> {
+        let Some(traced) = self.0.traced() else { return Vec::new() };
+        let ranks = traced.run.account().ranks.len().max(1) as f64;
+        spent(&traced.run).into_iter().map(|one| one.over(ranks)).collect()
     }
 
     /// The run times of an operation in the repetitions that every rank finished and kept, and how many it did not.

@@ -58,9 +58,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let new = std::fs::create_dir(folder);
     new.with_context(|| format!("{}: cannot be made; move it away, or name another folder (-o)", folder.display()))?;
     let name = std::path::absolute(folder)?.join("x.mpitrace");
+    let begun = std::time::Instant::now();
     let [before, now] = traces(arguments, &baseline, &name)?;
+    let seconds = begun.elapsed().as_secs_f64();
     let before_side = compare::read_set('A', &before)?;
-    let outcome = Outcome::new(&before_side, &compare::read_set('B', &now)?, &baseline)?;
+    let outcome = Outcome::new(&before_side, &compare::read_set('B', &now)?, &baseline, seconds)?;
     written::all(&outcome, folder)?;
     if arguments.json {
         output::json(output, "gate", &outcome)?;

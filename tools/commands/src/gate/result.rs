@@ -1,15 +1,19 @@
 //! The outcome of a gate.
 
 use anyhow::{Context, Result};
+use mpitrace_analysis::account::{Because, RankPart};
+use mpitrace_changes::{Breakdown, Identity, pair};
 use mpitrace_show::text;
-use mpitrace_statistics::comparison::{self, Decision, Gate};
+use mpitrace_statistics::comparison::{self, Comparison, Decision, Gate, runs_for_gate};
+use mpitrace_words::changes::{JobFacts, Subject};
+use mpitrace_words::share::percent as signed;
 use mpitrace_words::summary::percent;
 use serde::Serialize;
 
 use super::baseline::Baseline;
 use crate::compare::identity::JOB;
-use crate::compare::share::percent as signed;
 use crate::compare::side::{OfOperation, Side};
+use crate::compare::{factors, job};
 
 /// The decision, and what it stands on.
 #[derive(Debug, Serialize)]
@@ -25,6 +29,15 @@ pub struct Outcome {
     pub runs: [usize; 2],
     /// True if both were run here in turn.
     pub interleaved: bool,
+    /// So many runs of each would decide, if all scatter as these do; `null`: more than 200, or not known.
+    pub runs_needed: Option<usize>,
+    /// So long do the runs take that these are more than there are, s; `null`: there are enough.
+    pub more_s: Option<f64>,
+    /// The runs, of all, in which ranks were ready to run without a processor for 2 % of the time or more, or were
+    /// waited for in that state.
+    pub preempted_runs: usize,
+    /// What changed in the time of the job; `null`: not known.
+    pub job: Option<JobFacts>,
     /// The whole job, its time in MPI, and the operations of both, by their keys.
     pub rows: Vec<GateRow>,
     pub sentence: String,
@@ -38,24 +51,33 @@ pub struct GateRow {
     pub now_ns: f64,
     pub lowest_ns: f64,
     pub highest_ns: f64,
+    /// How much longer it takes now, as of [`Outcome::difference`]; `null`: it takes no time in some run.
+    pub change: Option<f64>,
 }
+
+/// The share of the ranks' time from which on it is worth a word that they lacked a processor.
+const LACKING: f64 = 0.02;
 
 impl Outcome {
     /// # Errors
     /// A side of which the time of the job is not known.
-    pub fn new(before: &Side, now: &Side, baseline: &Baseline) -> Result<Outcome> {
+    pub fn new(before: &Side, now: &Side, baseline: &Baseline, seconds_of_runs: f64) -> Result<Outcome> {
         let whole = before.common(now);
         let job = whole.iter().find(|[one, _]| one.identity.function == JOB);
         let [of_before, of_now] = *job.context("the time of the job is not in the traces")?;
         let [before_ns, now_ns] = [of_before, of_now].map(medians);
         let Gate { decision, p, visible } = comparison::gate(&before_ns, &now_ns);
         let compared = comparison::compare(&of_before.runs, &of_now.runs, comparison::Settings::default());
+        let paired = pair(&before.identities(), &now.identities(), ['A', 'B']);
+        let operations: Vec<[&OfOperation; 2]> =
+            paired.pairs.iter().map(|&(one, other)| [&before.operations[one], &now.operations[other]]).collect();
+        let changed = compared.as_ref().and_then(|compared| of_job([before, now], &operations, compared));
         let relative = compared.and_then(|compared| compared.relative);
-        let operations = before
-            .operations
-            .iter()
-            .filter_map(|one| Some([one, now.operations.iter().find(|other| other.identity == one.identity)?]));
-        let rows = whole.iter().copied().chain(operations).filter_map(GateRow::new).collect();
+        let needed = runs_for_gate(&before_ns, &now_ns);
+        let more = needed.and_then(|needed| needed.checked_sub(now_ns.len())).filter(|more| *more > 0);
+        let more_s = more.map(|more| more as f64 * seconds_of_runs / now_ns.len() as f64);
+        let all_runs = before.breakdowns.iter().chain(&now.breakdowns);
+        let rows = whole.iter().copied().chain(operations.iter().copied()).filter_map(GateRow::new).collect();
         let mut outcome = Outcome {
             decision,
             difference: relative.map(|relative| relative.share),
@@ -64,6 +86,10 @@ impl Outcome {
             visible,
             runs: [before_ns.len(), now_ns.len()],
             interleaved: matches!(baseline, Baseline::Command(_)),
+            runs_needed: needed,
+            more_s,
+            preempted_runs: all_runs.filter(|run| lacks_processor(run)).count(),
+            job: changed,
             rows,
             sentence: String::new(),
         };
@@ -76,22 +102,68 @@ impl Outcome {
         let how = if self.interleaved { "in turn with" } else { "after" };
         let interval = self.interval.map(|[low, high]| format!(" ({} to {})", signed(low), signed(high)));
         let difference = self.difference.map_or_else(|| "an unknown difference".to_owned(), signed);
+        let changed = match &self.job {
+            Some(job) => job.sentence.clone(),
+            None => format!("the time of the job changed by {difference}{}.", interval.unwrap_or_default()),
+        };
         let visible = match self.visible {
             Some(visible) => format!("a difference of {} is found with a probability of 90 %", percent(visible)),
             None => "so few runs show no difference".to_owned(),
         };
-        let next = match self.decision {
-            Decision::NotDecided => "; make more runs, or find out why they differ",
-            _ => "",
-        };
+        let next = if self.decision == Decision::NotDecided { self.next() } else { String::new() };
         format!(
-            "{}: the time of the job changed by {difference}{}; p {}; {} {how} {before} of the baseline: {visible}{next}.",
+            "{}: {changed} p {}; {} {how} {before} of the baseline: {visible}{next}.",
             self.decision.name(),
-            interval.unwrap_or_default(),
             text::number(self.p),
             text::count(now as u64, "run"),
         )
     }
+
+    /// Why the runs do not decide, and what would.
+    fn next(&self) -> String {
+        let [before, now] = self.runs;
+        let all = before + now;
+        let preempted = match self.preempted_runs {
+            0 => String::new(),
+            runs => format!("; ranks were preempted in {runs} of {}", text::count(all as u64, "run")),
+        };
+        let more = match (self.runs_needed, self.more_s) {
+            (Some(needed), Some(seconds)) => {
+                let more = text::count((needed - now) as u64, "more run");
+                let each = if self.interleaved { " of each" } else { "" };
+                format!("; {more}{each} would decide, if these scatter alike: {}", duration(seconds))
+            }
+            (None, _) if before.min(now) > 2 => "; 200 runs would not decide: the runs differ too much".to_owned(),
+            _ => "; make more runs".to_owned(),
+        };
+        format!("{more}{preempted}")
+    }
+}
+
+/// `40 s`, `6 minutes`, `2.5 hours`.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        _ if seconds < 90.0 => format!("{:.0} s", seconds.max(1.0)),
+        _ if seconds < 5400.0 => format!("{:.0} minutes", seconds / 60.0),
+        _ => format!("{:.1} hours", seconds / 3600.0),
+    }
+}
+
+/// What changed in the time of the job.
+fn of_job(sides: [&Side; 2], operations: &[[&OfOperation; 2]], compared: &Comparison) -> Option<JobFacts> {
+    let same: Vec<(&Identity, &Identity)> = operations.iter().map(|[a, b]| (&a.identity, &b.identity)).collect();
+    let factors = factors::between(&sides[0].recorded, &sides[1].recorded);
+    let subject = Subject { this: "the job".to_owned(), other: "its baseline".to_owned() };
+    job::facts(sides, &same, compared, &factors, ['A', 'B'], &subject)
+}
+
+/// True if ranks of a run were ready to run without a processor for a share of the time that matters.
+fn lacks_processor(run: &Breakdown) -> bool {
+    let parts = [RankPart::Preempted, RankPart::Throttled];
+    let own: f64 = run.rest.iter().map(|(_, of)| of.sum_of(&parts)).sum();
+    let off = |because: Option<Because>| matches!(because, Some(Because::Preempted | Because::Throttled));
+    let waited: f64 = run.waiting.iter().filter(|waited| off(waited.because)).map(|waited| waited.ns).sum();
+    own + waited >= LACKING * run.sum_ns()
 }
 
 fn medians(operation: &OfOperation) -> Vec<f64> {
@@ -101,16 +173,14 @@ fn medians(operation: &OfOperation) -> Vec<f64> {
 impl GateRow {
     fn new([before, now]: [&OfOperation; 2]) -> Option<GateRow> {
         let [mut before_ns, mut now_ns] = [before, now].map(medians);
+        let compared = comparison::compare(&before.runs, &now.runs, comparison::Settings::default());
         Some(GateRow {
+            change: compared.and_then(|compared| compared.relative).map(|relative| relative.share),
             key: now.identity.key(),
             baseline_ns: mpitrace_statistics::median(&mut before_ns)?,
             now_ns: mpitrace_statistics::median(&mut now_ns)?,
             lowest_ns: now_ns.iter().copied().fold(f64::INFINITY, f64::min),
             highest_ns: now_ns.iter().copied().fold(0.0, f64::max),
         })
-    }
-
-    pub fn difference(&self) -> f64 {
-        self.now_ns / self.baseline_ns - 1.0
     }
 }

@@ -10,7 +10,7 @@ use mpitrace_statistics::comparison::Decision;
 use serde_json::{Map, Value, json};
 
 use super::result::{GateRow, Outcome};
-use crate::compare::share::percent as signed;
+use mpitrace_words::share::percent as signed;
 
 pub fn all(outcome: &Outcome, folder: &Path) -> Result<()> {
     let file = |name: &str, content: String| {
@@ -29,7 +29,7 @@ fn markdown(outcome: &Outcome) -> String {
     lines.extend(["| median | baseline | now | change |", "|---|--:|--:|--:|"].map(str::to_owned));
     let row = |row: &GateRow| {
         let [before, now] = [row.baseline_ns, row.now_ns].map(text::time);
-        format!("| {} | {before} | {now} | {} |", row.key, signed(row.difference()))
+        format!("| {} | {before} | {now} | {} |", row.key, row.change.map(signed).unwrap_or_default())
     };
     lines.extend(rows.iter().map(row));
     lines.join("\n") + "\n"
@@ -58,11 +58,14 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Bencher's metric format: the latency of each, ns.
+/// Bencher's metric format: of each its latency, ns, and its change against the baseline, a share.
 fn bencher(outcome: &Outcome) -> Value {
     let metric = |row: &GateRow| {
         let latency = json!({"value": row.now_ns, "lower_value": row.lowest_ns, "upper_value": row.highest_ns});
-        (row.key.clone(), json!({"latency": latency}))
+        let mut metrics = Map::new();
+        metrics.insert("latency".to_owned(), latency);
+        metrics.extend(row.change.map(|change| ("change".to_owned(), json!({"value": change}))));
+        (row.key.clone(), Value::Object(metrics))
     };
     Value::Object(outcome.rows.iter().map(metric).collect::<Map<_, _>>())
 }
@@ -72,7 +75,14 @@ mod tests {
     use super::*;
 
     fn outcome(decision: Decision) -> Outcome {
-        let row = GateRow { key: "job".into(), baseline_ns: 1e9, now_ns: 1.1e9, lowest_ns: 1e9, highest_ns: 2e9 };
+        let row = GateRow {
+            key: "job".into(),
+            baseline_ns: 1e9,
+            now_ns: 1.1e9,
+            lowest_ns: 1e9,
+            highest_ns: 2e9,
+            change: Some(0.1),
+        };
         Outcome {
             decision,
             difference: Some(0.1),
@@ -81,6 +91,10 @@ mod tests {
             visible: Some(0.02),
             runs: [10, 10],
             interleaved: true,
+            runs_needed: None,
+            more_s: None,
+            preempted_runs: 0,
+            job: None,
             rows: vec![row],
             sentence: "a < \"b\" & c".into(),
         }
@@ -100,7 +114,7 @@ mod tests {
     fn bencher_and_markdown_have_the_medians() {
         let of = outcome(Decision::Slower);
         let latency = json!({"value": 1.1e9, "lower_value": 1e9, "upper_value": 2e9});
-        assert_eq!(bencher(&of), json!({"job": {"latency": latency}}));
+        assert_eq!(bencher(&of), json!({"job": {"latency": latency, "change": {"value": 0.1}}}));
         assert!(markdown(&of).contains("| job | 1.00 s | 1.10 s | +10.0 % |"), "{}", markdown(&of));
     }
 }

@@ -5,17 +5,31 @@ use mpitrace_export::named_columns::Columns;
 use mpitrace_export::parquet;
 use mpitrace_show::destination::Sink;
 
-use super::date;
 use super::row::{LargestLoss, RunRow};
+use super::{conclusions, date};
 
 /// Writes them: the columns of the JSON, those of the largest loss each as one of its own.
 pub fn write(rows: &[RunRow], sink: &mut Sink) -> Result<()> {
+    parquet::write(of_rows(rows), sink)
+}
+
+/// The columns, beside what else a table has.
+pub fn of_rows(rows: &[RunRow]) -> Columns {
     let texts = |of: fn(&RunRow) -> Option<&str>| rows.iter().map(of);
     let numbers = |of: fn(&RunRow) -> f64| rows.iter().map(of);
     let loss = |of: fn(&LargestLoss) -> Option<f64>| rows.iter().map(move |row| of(row.largest_loss.as_ref()?));
     let words = |of: fn(&LargestLoss) -> Option<&str>| rows.iter().map(move |row| of(row.largest_loss.as_ref()?));
     let millisecond = |row: &RunRow| row.started.as_deref().and_then(date::seconds).map(|seconds| 1000 * seconds);
-    let columns = Columns::new()
+    let slow = conclusions::slow_nodes(rows);
+    let is_slow = |host: &str| slow.iter().any(|(name, _)| name == host);
+    let names = |row: &RunRow, wanted: &dyn Fn(&str) -> bool| -> String {
+        row.hosts.iter().map(|host| host.host.as_str()).filter(|host| wanted(host)).collect::<Vec<_>>().join(",")
+    };
+    let hosts: Vec<String> = rows.iter().map(|row| names(row, &|_| true)).collect();
+    let slow_hosts: Vec<String> = rows.iter().map(|row| names(row, &is_slow)).collect();
+    let slower = conclusions::slower_programs(rows);
+    let slower_by: Vec<Option<f64>> = rows.iter().map(|row| conclusions::slower_by(&slower, row)).collect();
+    Columns::new()
         .texts("file", texts(|row| Some(&row.file)))
         .texts("job", texts(|row| row.job.as_deref()))
         .texts("user", texts(|row| row.user.as_deref()))
@@ -26,6 +40,14 @@ pub fn write(rows: &[RunRow], sink: &mut Sink) -> Result<()> {
         .numbers("seconds", numbers(|row| row.seconds))
         .truths("seconds_is_bound", rows.iter().map(|row| row.seconds_is_bound))
         .numbers("rank_seconds", numbers(|row| row.rank_seconds))
+        .numbers("rank_hours", numbers(|row| row.rank_hours))
+        .numbers("useful_s", numbers(|row| row.useful_s))
+        .texts("library", texts(|row| row.library.as_deref()))
+        .texts("build_id", texts(|row| row.build_id.as_deref()))
+        .texts("arguments_hash", texts(|row| row.arguments_hash.as_deref()))
+        .texts("hosts", hosts.iter().map(|hosts| Some(hosts.as_str())))
+        .texts("slow_hosts", slow_hosts.iter().map(|hosts| Some(hosts.as_str()).filter(|hosts| !hosts.is_empty())))
+        .some_numbers("slower_by", slower_by.iter().copied())
         .numbers("hung_s", numbers(|row| row.hung_s))
         .numbers("mpi_share", numbers(|row| row.mpi_share))
         .numbers("waiting_s", numbers(|row| row.waiting_s))
@@ -37,6 +59,5 @@ pub fn write(rows: &[RunRow], sink: &mut Sink) -> Result<()> {
         .texts("loss_function", words(|loss| loss.function.as_deref()))
         .some_numbers("loss_seconds", loss(|loss| Some(loss.seconds)))
         .some_numbers("loss_gain_s", loss(|loss| loss.gain_s))
-        .texts("ended", texts(|row| Some(&row.ended)));
-    parquet::write(columns, sink)
+        .texts("ended", texts(|row| Some(&row.ended)))
 }

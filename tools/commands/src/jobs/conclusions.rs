@@ -8,24 +8,50 @@ use mpitrace_words::summary::percent;
 
 use super::date;
 use super::row::RunRow;
+use serde::Serialize;
 
 /// A program that became slower, on so many nodes and ranks.
 pub struct SlowerProgram {
     pub program: String,
     pub nodes: usize,
     pub ranks: u32,
-    pub slowdown: Slowdown,
+    pub slower: Slower,
 }
 
-/// Runs of one program on as many ranks and nodes can be compared, if the ranks are shared out in the same way.
-type Size<'r> = (&'r str, u32, Vec<(u32, u32)>);
+/// How a program became slower.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Slower {
+    #[serde(flatten)]
+    pub slowdown: Slowdown,
+    /// `computing`: its time outside of MPI, the mean of its ranks; `time`: that of the job alone.
+    pub of: &'static str,
+    /// The build id of the last run before and of the first one since; `null`: the same, or not known.
+    pub builds: Option<[String; 2]>,
+}
 
-fn by_size(rows: &[RunRow]) -> BTreeMap<Size<'_>, Vec<&RunRow>> {
-    let mut groups: BTreeMap<Size, Vec<&RunRow>> = BTreeMap::new();
+/// Runs are alike if the program, its arguments, the number of ranks and how these are shared out, and the MPI library
+/// agree.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Alike<'r> {
+    program: &'r str,
+    ranks: u32,
+    layout: Vec<(u32, u32)>,
+    arguments: Option<&'r str>,
+    library: Option<&'r str>,
+}
+
+fn alike(rows: &[RunRow]) -> BTreeMap<Alike<'_>, Vec<&RunRow>> {
+    let mut groups: BTreeMap<Alike, Vec<&RunRow>> = BTreeMap::new();
     // What did not finish took another time and computed something else.
     for row in rows.iter().filter(|row| row.ended == "finished") {
-        let layout = row.hosts.iter().map(|host| (host.first_rank, host.ranks)).collect();
-        groups.entry((row.program.as_deref().unwrap_or_default(), row.ranks, layout)).or_default().push(row);
+        let of = Alike {
+            program: row.program.as_deref().unwrap_or_default(),
+            ranks: row.ranks,
+            layout: row.hosts.iter().map(|host| (host.first_rank, host.ranks)).collect(),
+            arguments: row.arguments_hash.as_deref(),
+            library: row.library.as_deref(),
+        };
+        groups.entry(of).or_default().push(row);
     }
     groups
 }
@@ -36,7 +62,7 @@ pub fn slow_nodes(rows: &[RunRow]) -> Vec<(String, SlowNode)> {
     let mut names: Vec<&str> = Vec::new();
     let mut observed: Vec<Vec<NodeOfJob>> = Vec::new();
     let mut positions = 0;
-    for ((.., layout), rows) in by_size(rows) {
+    for (Alike { layout, .. }, rows) in alike(rows) {
         for row in rows {
             let mut nodes = Vec::new();
             for (place, host) in row.hosts.iter().enumerate() {
@@ -53,22 +79,59 @@ pub fn slow_nodes(rows: &[RunRow]) -> Vec<(String, SlowNode)> {
     jobs::slow_nodes(&observed).into_iter().map(|slow| (names[slow.node].to_owned(), slow)).collect()
 }
 
+/// The programs that compute for longer, or else take longer.
 pub fn slower_programs(rows: &[RunRow]) -> Vec<SlowerProgram> {
-    let sizes = by_size(rows);
-    let questions = sizes.len();
+    let groups = alike(rows);
+    // Of each two are asked.
+    let questions = 2 * groups.len();
     let mut found = Vec::new();
-    for ((program, ranks, layout), rows) in sizes {
-        let began = |row: &&RunRow| Some((date::seconds(row.started.as_deref()?)?, row.seconds));
-        let runs: Vec<(i64, f64)> = rows.iter().filter_map(began).collect();
-        let of = |slowdown| SlowerProgram { program: program.to_owned(), nodes: layout.len(), ranks, slowdown };
-        found.extend(jobs::slowdown(&runs, questions).map(of));
+    for (Alike { program, ranks, layout, .. }, rows) in groups {
+        let series = |of: fn(&RunRow) -> f64| -> Vec<(i64, f64)> {
+            let began = |row: &&RunRow| Some((date::seconds(row.started.as_deref()?)?, of(row)));
+            rows.iter().filter_map(began).filter(|(_, seconds)| *seconds > 0.0).collect()
+        };
+        let of_kind = |of: &'static str, series: Vec<(i64, f64)>| {
+            let slowdown = jobs::slowdown(&series, questions)?;
+            let builds = builds(&rows, slowdown.since);
+            Some(Slower { slowdown, of, builds })
+        };
+        let slower =
+            of_kind("computing", series(|row| row.useful_s)).or_else(|| of_kind("time", series(|row| row.seconds)));
+        found.extend(slower.map(|slower| SlowerProgram {
+            program: program.to_owned(),
+            nodes: layout.len(),
+            ranks,
+            slower,
+        }));
     }
     found
 }
 
+/// How much longer the program of a run takes or computes than before, if the run began since it does; `None`: it does
+/// not.
+#[cfg(feature = "columns")]
+pub fn slower_by(slower: &[SlowerProgram], row: &RunRow) -> Option<f64> {
+    let began = row.started.as_deref().and_then(date::seconds)?;
+    let is_of = |found: &&SlowerProgram| {
+        Some(&found.program) == row.program.as_ref()
+            && (found.ranks, found.nodes) == (row.ranks, row.hosts.len())
+            && began >= found.slower.slowdown.since
+    };
+    slower.iter().find(is_of).map(|found| found.slower.slowdown.share)
+}
+
+/// The builds of the last run before this time and of the first one since, if they are known and differ.
+fn builds(rows: &[&RunRow], since: i64) -> Option<[String; 2]> {
+    let began = |row: &&&RunRow| row.started.as_deref().and_then(date::seconds);
+    let before = rows.iter().filter(|row| began(row).is_some_and(|began| began < since)).max_by_key(began)?;
+    let first = rows.iter().filter(|row| began(row).is_some_and(|began| began >= since)).min_by_key(began)?;
+    let [before, first] = [before.build_id.clone()?, first.build_id.clone()?];
+    (before != first).then_some([before, first])
+}
+
 /// How many programs, by number of ranks and layout, have enough runs to be compared.
 fn compared(rows: &[RunRow]) -> usize {
-    by_size(rows).values().filter(|rows| rows.len() >= jobs::LEAST_RUNS).count()
+    alike(rows).values().filter(|rows| rows.len() >= jobs::LEAST_RUNS).count()
 }
 
 /// Both in words, a line each.
@@ -79,11 +142,18 @@ pub fn lines(rows: &[RunRow]) -> Vec<String> {
         format!("Node {name} is slow: its ranks compute {} longer, in {jobs}.", share(slow.share, slow.interval))
     };
     let program = |found: SlowerProgram| {
-        let SlowerProgram { program, nodes, ranks, slowdown: Slowdown { since, share, runs: [before, after], .. } } =
-            found;
+        let SlowerProgram { program, nodes, ranks, slower: Slower { slowdown, of, builds } } = found;
+        let Slowdown { since, share, runs: [before, after], .. } = slowdown;
         let (name, since, share) = (printable(&program).into_owned(), date::text(since), percent(share));
         let size = format!("{} on {}", count(ranks.into(), "rank"), count(nodes as u64, "node"));
-        format!("{name} with {size} takes {share} longer since {since} ({before} runs before, {after} since).")
+        let takes = if of == "computing" { "computes" } else { "takes" };
+        let short = |id: &str| id.chars().take(8).collect::<String>();
+        let builds = builds.map_or_else(String::new, |[before, since]| {
+            format!(", when its build changed from {} to {}", short(&before), short(&since))
+        });
+        format!(
+            "{name} with {size} {takes} {share} longer since {since} ({before} runs before, {after} since){builds}."
+        )
     };
     let (slow, slower) = rayon::join(|| slow_nodes(rows), || slower_programs(rows));
     let many = (slower.len() > 1 && 2 * slower.len() > compared(rows))

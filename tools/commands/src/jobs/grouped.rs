@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use mpitrace_analysis::jobs::{SlowNode, Slowdown};
+use mpitrace_analysis::jobs::SlowNode;
 use mpitrace_show::output::Output;
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
 use mpitrace_words::summary::percent;
 use serde::Serialize;
 
+use super::conclusions::{self, Slower};
+use super::date;
 use super::row::RunRow;
-use super::{conclusions, date};
 
 /// The subject of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -43,7 +44,7 @@ pub struct Group {
     pub slow: Option<SlowNode>,
     /// The program became slower.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub slower: Option<Slowdown>,
+    pub slower: Option<Slower>,
     /// The ranks' time of the runs whose efficiency is known.
     #[serde(skip)]
     known_s: f64,
@@ -98,11 +99,16 @@ pub fn groups(rows: &[RunRow], by: By) -> Vec<Group> {
     for found in programs {
         let slower = &mut groups.entry(found.program).or_default().slower;
         // Of several sizes the one that is the surest.
-        if slower.as_ref().is_none_or(|other| found.slowdown.p < other.p) {
-            *slower = Some(found.slowdown);
+        if slower.as_ref().is_none_or(|other| found.slower.slowdown.p < other.slowdown.p) {
+            *slower = Some(found.slower);
         }
     }
-    groups.into_values().collect()
+    let mut groups: Vec<Group> = groups.into_values().collect();
+    // Weeks by date; of others the ones that cost most come last.
+    if by != By::Week {
+        groups.sort_by(|one, other| one.rank_seconds.total_cmp(&other.rank_seconds));
+    }
+    groups
 }
 
 pub fn write(groups: &[Group], by: By, output: &mut Output) -> Result<()> {
@@ -120,7 +126,9 @@ pub fn write(groups: &[Group], by: By, output: &mut Output) -> Result<()> {
         let share = |part: f64| percent(part / group.rank_seconds.max(f64::MIN_POSITIVE));
         let slower = match (&group.slow, &group.slower) {
             (Some(slow), _) => format!("by {}", conclusions::share(slow.share, slow.interval)),
-            (_, Some(slower)) => format!("by {} since {}", percent(slower.share), date::text(slower.since)),
+            (_, Some(slower)) => {
+                format!("by {} since {}", percent(slower.slowdown.share), date::text(slower.slowdown.since))
+            }
             _ => String::new(),
         };
         table.row(vec![

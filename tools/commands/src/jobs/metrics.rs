@@ -6,6 +6,7 @@ use mpitrace_show::openmetrics::{head, label};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use super::conclusions;
 use super::row::RunRow;
 
 /// A metric: its name without `mpitrace_`, its unit, its help, and its value of a run.
@@ -25,18 +26,34 @@ const COUNTERS: [Metric; 7] = [
 ];
 
 pub fn write(rows: &[RunRow], output: &mut dyn Write) -> io::Result<()> {
-    let mut groups: BTreeMap<(&str, &str), Vec<&RunRow>> = BTreeMap::new();
+    let mut groups: BTreeMap<[&str; 3], Vec<&RunRow>> = BTreeMap::new();
     for row in rows {
-        let key = (row.program.as_deref().unwrap_or_default(), row.user.as_deref().unwrap_or_default());
+        let key = [&row.program, &row.user, &row.library].map(|text| text.as_deref().unwrap_or_default());
         groups.entry(key).or_default().push(row);
     }
     for (name, unit, help, of) in COUNTERS {
         head(output, name, "counter", unit, help)?;
-        for ((program, user), rows) in &groups {
+        for ([program, user, library], rows) in &groups {
             let sum: f64 = rows.iter().map(|row| of(row)).sum();
-            let (program, user) = (label("program", program), label("user", user));
-            writeln!(output, "mpitrace_{name}_total{{{program},{user}}} {sum}")?;
+            let labels = [label("program", program), label("user", user), label("library", library)].join(",");
+            writeln!(output, "mpitrace_{name}_total{{{labels}}} {sum}")?;
         }
+    }
+    head(output, "node_slow_share", "gauge", "", "How much longer the ranks of a slow node compute")?;
+    for (node, slow) in conclusions::slow_nodes(rows) {
+        writeln!(output, "mpitrace_node_slow_share{{{}}} {}", label("host", &node), slow.share)?;
+    }
+    head(
+        output,
+        "program_slower_share",
+        "gauge",
+        "",
+        "How much longer a program that became slower takes or computes",
+    )?;
+    for found in conclusions::slower_programs(rows) {
+        let (program, ranks) = (label("program", &found.program), label("ranks", &found.ranks.to_string()));
+        let of = label("of", found.slower.of);
+        writeln!(output, "mpitrace_program_slower_share{{{program},{ranks},{of}}} {}", found.slower.slowdown.share)?;
     }
     writeln!(output, "# EOF")
 }

@@ -1,6 +1,8 @@
 //! `mpitrace jobs`: the traces of many runs as a table.
 
 #[cfg(feature = "columns")]
+mod archive;
+#[cfg(feature = "columns")]
 mod columns;
 mod conclusions;
 mod date;
@@ -39,7 +41,7 @@ pub use row::RunRow;
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Folders of traces, or traces
-    #[arg(value_name = "DIR", required = true)]
+    #[arg(value_name = "DIR", required_unless_present = "archive")]
     paths: Vec<PathBuf>,
     /// Only runs that began on this date or later: 2026-11-22, 2026-11-22T09:30:00Z, or 7d ago (h, d, w)
     #[arg(long, value_name = "DATE", value_parser = since)]
@@ -63,6 +65,9 @@ pub struct Arguments {
     /// Runs for other tools, on standard output
     #[arg(long, value_name = "FORMAT", conflicts_with_all = ["by", "json"])]
     format: Option<Format>,
+    /// Keep the rows in this Parquet file, and show those that it has of other traces, which may be gone, as well
+    #[arg(long, value_name = "FILE")]
+    archive: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -124,6 +129,9 @@ impl Sort {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let FoundRuns { mut rows, unreadable } = find::rows(&arguments.paths)?;
+    if let Some(file) = &arguments.archive {
+        rows = archived(file, rows)?;
+    }
     let found = rows.len();
     rows.retain(|row| arguments.wants(row));
     let by_time = |one: &RunRow, other: &RunRow| (&one.started, &one.file).cmp(&(&other.started, &other.file));
@@ -156,6 +164,16 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     Ok(if unreadable > 0 { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 
+/// The rows with those of the archive.
+fn archived(file: &std::path::Path, rows: Vec<RunRow>) -> Result<Vec<RunRow>> {
+    #[cfg(feature = "columns")]
+    {
+        archive::merged(file, rows)
+    }
+    #[cfg(not(feature = "columns"))]
+    anyhow::bail!("{}: this mpitrace was built without Parquet ({} runs)", file.display(), rows.len())
+}
+
 fn write_format(rows: &[RunRow], format: Format, output: &mut Output) -> Result<()> {
     let mut destination = Destination::new("-".as_ref(), output, &[])?;
     match format {
@@ -180,23 +198,33 @@ fn write(rows: &[RunRow], sort: Sort, output: &mut Output) -> Result<()> {
     Ok(())
 }
 
+/// The share that a loss is of the ranks' time, short.
+fn lost(seconds: f64, of: f64) -> String {
+    match seconds / of.max(f64::MIN_POSITIVE) {
+        small if small < 0.001 => "< 0.1 %".to_owned(),
+        share => percent(share),
+    }
+}
+
 fn table(rows: &[RunRow]) -> Table<'static> {
     let columns = [
-        text("started").optional(),
-        text("job").optional(),
-        text("user").optional().spare(5),
+        text("started").optional().spare(4),
+        text("job").optional().spare(1),
+        text("user").optional(),
         text("program").optional(),
-        number("nodes").spare(7),
-        number("ranks").spare(6),
-        number("time"),
-        number("hung").optional(),
-        number("in MPI").spare(1),
-        number("waiting").spare(3),
-        number("off processor").spare(4),
-        number("efficiency").spare(2),
-        text("largest loss"),
+        number("nodes").spare(8),
+        number("ranks"),
+        number("time").spare(2),
+        number("rank h"),
+        number("hung").optional().spare(5),
+        number("in MPI").spare(6),
+        number("waiting").spare(7),
+        number("off processor").spare(9),
+        number("efficiency"),
+        number("lost"),
+        text("reason"),
         text("ended"),
-        text("file"),
+        text("file").spare(3),
     ];
     let mut table = Table::new(&columns);
     for row in rows {
@@ -210,13 +238,15 @@ fn table(rows: &[RunRow]) -> Table<'static> {
             shown(&row.program),
             row.nodes.to_string(),
             row.ranks.to_string(),
-            format!("{}{}", if row.seconds_is_bound { "> " } else { "" }, seconds(row.seconds)),
+            format!("{}{}", if row.seconds_is_bound { ">= " } else { "" }, seconds(row.seconds)),
+            text::number(row.rank_hours),
             if row.hung_s > 0.0 { share(row.hung_s) } else { String::new() },
             percent(row.mpi_share),
             share(row.waiting_s),
             share(row.off_processor_s),
             row.efficiency.map_or_else(String::new, percent),
-            row.largest_loss.as_ref().map_or_else(String::new, row::LargestLoss::text),
+            row.largest_loss.as_ref().map_or_else(String::new, |loss| lost(loss.seconds, row.rank_seconds)),
+            row.largest_loss.as_ref().map_or_else(String::new, row::LargestLoss::reason),
             text::printable(&row.ended).into_owned(),
             text::printable(&row.file).into_owned(),
         ]);

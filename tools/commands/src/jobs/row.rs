@@ -37,6 +37,16 @@ pub struct RunRow {
     #[serde(default)]
     pub seconds_is_bound: bool,
     pub rank_seconds: f64,
+    /// That time in hours.
+    pub rank_hours: f64,
+    /// Between MPI_Init and MPI_Finalize and outside of MPI calls, the mean of all ranks.
+    pub useful_s: f64,
+    /// The MPI library, its first words.
+    pub library: Option<String>,
+    /// The program's build id.
+    pub build_id: Option<String>,
+    /// A number of the command line behind the program: runs with other arguments are not compared.
+    pub arguments_hash: Option<String>,
     /// Since the last movement of any rank until the job was ended, summed over ranks.
     #[serde(default)]
     pub hung_s: f64,
@@ -96,6 +106,8 @@ impl RunRow {
         let job =
             value("job").map(|job| [Some(job), value("job_array_index")].into_iter().flatten().collect::<Vec<_>>());
         let hosts = hosts(trace, account);
+        let useful: f64 = hosts.iter().map(|host| f64::from(host.ranks) * host.useful_s).sum();
+        let library = value("library").map(|library| library.split([',', '\n']).next().unwrap_or_default().to_owned());
         RunRow {
             file: path.to_string_lossy().into_owned(),
             job: job.map(|words| words.join("_")),
@@ -107,6 +119,11 @@ impl RunRow {
             seconds: summary.seconds,
             seconds_is_bound: account.ranks.iter().any(|rank| rank.end.how == HowEnded::LastStamp),
             rank_seconds: summary.rank_seconds,
+            rank_hours: summary.rank_seconds / 3600.0,
+            useful_s: useful / (account.ranks.len().max(1) as f64),
+            library,
+            build_id: value("program_build_id").filter(|id| id != UNKNOWN),
+            arguments_hash: value("command").and_then(|command| hash_of_arguments(&command)),
             hung_s: summary.parts[RankPart::Hung] / NS,
             // Of the whole time of the job, as the other columns.
             mpi_share: summary.parts.sum_of(&RankPart::MPI) / NS / summary.rank_seconds.max(f64::MIN_POSITIVE),
@@ -126,6 +143,15 @@ impl RunRow {
     }
 }
 
+/// FNV-1a of the words behind the program, which stays the same in all versions; `None`: the command line was not
+/// recorded.
+fn hash_of_arguments(command: &str) -> Option<String> {
+    let name = program(command)?;
+    let arguments = command.split_once(name.as_str()).map_or("", |(_, behind)| behind);
+    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    Some(format!("{:016x}", arguments.trim().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, mix)))
+}
+
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -143,12 +169,13 @@ impl LargestLoss {
         }
     }
 
-    /// `rank 3 late (preempted), 12.3 %`.
-    pub fn text(&self) -> String {
+    /// The reason: `rank 3 late (preempted)`.
+    pub fn reason(&self) -> String {
         let rank = self.rank.map_or_else(String::new, |rank| format!("rank {rank} "));
         let kind = if self.kind == LossKind::LateRank.name() { "late" } else { &self.kind };
-        let because = mpitrace_show::text::in_brackets(self.because.as_ref());
-        format!("{rank}{kind}{because}, {}", mpitrace_words::summary::percent(self.share))
+        // Keys of JSON are no words.
+        let because = self.because.as_ref().map(|because| because.replace(['_', '-'], " "));
+        format!("{rank}{}{}", kind.replace(['_', '-'], " "), mpitrace_show::text::in_brackets(because.as_ref()))
     }
 }
 
@@ -195,6 +222,14 @@ fn ended(trace: &Trace) -> String {
 pub mod tests {
     use super::*;
 
+    #[test]
+    fn arguments_are_compared_and_the_folder_of_the_program_is_not() {
+        let of = |command: &str| hash_of_arguments(command).unwrap_or_default();
+        assert_eq!(of("/home/a/solver -n 3"), of("./solver -n 3"));
+        assert_ne!(of("./solver -n 3"), of("./solver -n 4"));
+        assert_eq!(hash_of_arguments(""), None);
+    }
+
     pub fn row() -> RunRow {
         RunRow {
             file: "a.mpitrace".into(),
@@ -207,6 +242,11 @@ pub mod tests {
             seconds: 10.0,
             seconds_is_bound: false,
             rank_seconds: 40.0,
+            rank_hours: 40.0 / 3600.0,
+            useful_s: 7.5,
+            library: Some("Open MPI v4.1.4".into()),
+            build_id: None,
+            arguments_hash: None,
             hung_s: 0.0,
             mpi_share: 0.25,
             waiting_s: 4.0,

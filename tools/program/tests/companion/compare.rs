@@ -96,11 +96,13 @@ fn the_slower_side_is_found_with_its_stars_and_its_size() {
     let sentence = "MPI_Allreduce/8/1/-: B is 20 % slower, ";
     assert!(table.stdout.contains(sentence), "{}", table.stdout);
     assert_eq!(one["factors"], json!([]), "all was recorded alike");
-    let expected = "\
-operation            runs A  runs B  left out A  left out B  median A  median B  B against A";
-    assert!(table.stdout.starts_with(expected), "{}", table.stdout);
+    let first = table.stdout.lines().next().unwrap();
+    assert!(first.starts_with("B takes 4") && first.contains(" in MPI_Allreduce/8/1/- ("), "{first}");
+    let is_head = |line: &&str| {
+        ["operation", "calls A", "time B", "median A", "B against A"].iter().all(|title| line.contains(title))
+    };
     // First the whole job and its calls: the time before the first call is the same.
-    let rows: Vec<&str> = table.stdout.lines().skip(1).collect();
+    let rows: Vec<&str> = table.stdout.lines().skip_while(|line| !is_head(line)).skip(1).collect();
     assert!(rows[0].starts_with("job ") && rows[1].starts_with("collectives "), "{rows:#?}");
     assert!(rows[0].contains("3.15 ms   3.58 ms      +13.7 %  ") && rows[0].ends_with("A is faster"), "{rows:#?}");
     assert!(rows[1].contains(" +20.0 % ") && rows[1].ends_with("A is faster"), "{rows:#?}");
@@ -108,7 +110,11 @@ operation            runs A  runs B  left out A  left out B  median A  median B 
     // Of 100 columns p has its place, and equal sides have a verdict.
     let mut narrow = crate::support::command(&["compare", "--a", &a[0], &a[1], &a[2], "--b", &a[0], &a[1], &a[2]]);
     let narrow = String::from_utf8(narrow.env("COLUMNS", "100").output().unwrap().stdout).unwrap();
-    let [titles, _, _, _, row] = Vec::from_iter(narrow.lines().take(5))[..] else { panic!("{narrow}") };
+    let [titles, _, _, _, row] =
+        Vec::from_iter(narrow.lines().skip_while(|line| !line.starts_with("operation")).take(5))[..]
+    else {
+        panic!("{narrow}")
+    };
     assert!(titles.split_whitespace().any(|title| title == "p") && titles.ends_with("verdict"), "{narrow}");
     assert!(row.ends_with("  no difference"), "{narrow}");
     let row = rows[3];
@@ -205,9 +211,9 @@ fn the_alternative_and_the_order_of_the_sides_decide() {
     let cases = [
         (&fast, &slow, "two-sided", "a", 1),
         (&fast, &slow, "less", "a", 1),
-        (&fast, &slow, "greater", "none", 0),
+        (&fast, &slow, "greater", "undecided", 0),
         (&slow, &fast, "two-sided", "b", 0),
-        (&slow, &fast, "less", "none", 0),
+        (&slow, &fast, "less", "undecided", 0),
         (&slow, &fast, "greater", "b", 0),
     ];
     for test in ["permutation", "wilcoxon", "welch"] {
@@ -242,7 +248,7 @@ fn one_run_on_each_side_has_no_p_and_says_how_many_it_takes() {
     let ran = compare(&a, &b, &["--json", "--test", "wilcoxon"]);
     assert_eq!(ran.code, 0);
     let one = &operations(&ran)[0];
-    let expected = (&Value::Null, &json!(""), &Value::Null, &json!("none"), &json!(5));
+    let expected = (&Value::Null, &json!(""), &Value::Null, &json!("undecided"), &json!(5));
     assert_eq!((&one["p"], &one["stars"], &one["effect_ci"], &one["verdict"], &one["runs_needed"]), expected);
     assert!((one["effect"].as_f64().unwrap() - 10_000.0 / 10_003.0).abs() < 1e-12);
     let expected = "too few runs to compare 2 of 2 operations: the test can reach 0.05, corrected for 2 operations, \
@@ -267,7 +273,7 @@ fn faster_in_the_middle_and_slower_in_the_tail_is_a_crossing() {
         assert_eq!((&one["verdict"], &one["crosses"]), (&json!("crossing"), &json!(true)));
         let ran = compare(&a[..1], &b[..1], &["--json"]);
         let one = &operations(&ran)[0];
-        assert_eq!((&one["verdict"], &one["crosses"]), (&json!("none"), &Value::Null));
+        assert_eq!((&one["verdict"], &one["crosses"]), (&json!("undecided"), &Value::Null));
         assert!(ran.stderr.contains("make 3 runs or more of each side, in random order\n"), "{}", ran.stderr);
         assert!(!ran.stderr.contains("95th"), "one run says nothing of tails: {}", ran.stderr);
         assert_eq!((&one["sentence"], &one["detectable"]), (&Value::Null, &Value::Null));
@@ -286,16 +292,112 @@ fn operations_of_one_side_are_named_and_none_in_common_is_refused() {
     let a = [trace_of(&folder, "a.mpitrace", "MPI_Allreduce", &times)];
     let b = [trace_of(&folder, "b.mpitrace", "MPI_Scan", &times)];
     let ran = compare(&a, &b, &["--json"]);
-    assert_eq!(operations(&ran).as_array().unwrap().len(), 1);
-    for (side, function) in [("A", "Allreduce"), ("B", "Scan")] {
-        let line = format!("only {side} has MPI_{function}/8/1/- (MPI_COMM_WORLD MPI_DOUBLE MPI_SUM): left out\n");
-        assert!(ran.stderr.contains(&line), "{}", ran.stderr);
+    let rows = operations(&ran);
+    assert_eq!(rows.as_array().unwrap().len(), 3);
+    for (place, side, other, function, verdict) in
+        [(1, "a", "b", "MPI_Allreduce", "gone"), (2, "b", "a", "MPI_Scan", "new")]
+    {
+        let row = &rows[place];
+        assert_eq!((&row["function"], &row["verdict"], &row[other]), (&json!(function), &json!(verdict), &Value::Null));
+        assert_eq!((&row[side]["calls"], &row["p"]), (&json!(30.0), &Value::Null));
+        let sentence = row["sentence"].as_str().unwrap();
+        assert!(sentence.starts_with(&format!("{verdict} in B: 30 calls, 30.4")), "{sentence}");
     }
+    let table = compare(&a, &b, &[]).stdout;
+    let row = |function: &str| table.lines().rev().find(|line| line.starts_with(function)).unwrap();
+    assert!(row("MPI_Allreduce/8/1/- ").ends_with("gone") && row("MPI_Scan/8/1/- ").ends_with("new"), "{table}");
+    // The time of a job that has none is not known.
     let empty = [write(&folder, "empty.mpitrace", &[SyntheticRank::new(0, 1)])];
     let ran = compare(&a, &empty, &[]);
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (2, "", 1));
     let expected = "A and B have no operation in common; A has MPI_Allreduce/8/1/-, MPI_Barrier/0/1/-, B has none\n";
     assert!(ran.stderr.ends_with(expected), "{}", ran.stderr);
+    let csv = ["MPI_Bcast", "MPI_Scan"].map(|name| {
+        let path = folder.path(&format!("{name}.csv"));
+        std::fs::write(&path, (0..30).map(|k| format!("{k},0,runtime,{}\n", 1000 + k)).collect::<String>()).unwrap();
+        path
+    });
+    let ran = compare(&csv[..1], &csv[1..], &["--from", "csv"]);
+    assert!(ran.code == 0 && ran.stdout.starts_with("operation "), "not traced: {} {}", ran.stdout, ran.stderr);
+}
+
+/// Two ranks that compute, of which rank 1 is later by so much, and call Allreduce so often.
+fn job(folder: &Folder, name: &str, calls: u64, later: u64) -> Vec<String> {
+    let ranks = [0u64, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number as u32, 2).stamped();
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        rank.describe(operation, None, "MPI_DOUBLE", Some("MPI_SUM"));
+        let mut now = 1_000_000;
+        for _ in 0..calls {
+            let end = now + 100_000 + later;
+            rank.call(operation, now + if number == 1 { later } else { 0 }, end);
+            now = end + 50_000;
+        }
+        rank
+    });
+    vec![write(folder, name, &ranks)]
+}
+
+#[test]
+fn parts_and_remainder_are_the_difference_of_the_job() {
+    let folder = Folder::new();
+    let (a, b) = (job(&folder, "a", 100, 0), job(&folder, "b", 400, 30_000));
+    let ran = compare(&a, &b, &["--json"]);
+    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let job = &found["job"];
+    let number = |value: &Value| value.as_f64().unwrap();
+    let parts = job["parts"].as_array().unwrap();
+    let sum: f64 = parts.iter().map(|part| number(&part["change_s"])).sum();
+    let (change, remainder) = (number(&job["change_s"]), number(&job["remainder_s"]));
+    assert!((sum + remainder - change).abs() < 1e-12, "{job:#}");
+    // 100 x 150 us and 400 x 180 us.
+    assert!((change - 0.057).abs() < 1e-4 && remainder.abs() < 1e-4, "{job:#}");
+    let of = |kind: &str| parts.iter().find(|part| part["kind"] == kind).unwrap_or_else(|| panic!("{kind}: {job:#}"));
+    let calls = of("operation");
+    assert_eq!((&calls["a"]["calls"], &calls["b"]["calls"]), (&json!(100.0), &json!(400.0)));
+    assert!((number(&calls["change_s"]) - 0.030).abs() < 1e-4, "{calls}");
+    // Rank 0 waits for 30 us in each of 400 calls: 6 ms of each rank.
+    let waiting = of("waiting");
+    assert_eq!((&waiting["rank"], &waiting["state"]), (&json!(1), &json!("both")));
+    assert!((number(&waiting["change_s"]) - 0.006).abs() < 1e-4, "{waiting}");
+    let sentence = job["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("B takes 4.6 times as long as A (B takes 57.0 ms longer), "), "{sentence}");
+    assert!(sentence.contains("30.0 ms in MPI_Allreduce/8/2/- (400 calls in place of 100)"), "{sentence}");
+    // A call is as fast as before, and all of them are not.
+    let row = &operations(&ran)[0];
+    assert_eq!(
+        (&row["basis"], &row["a"]["calls"], &row["b"]["calls"]),
+        (&json!("total"), &json!(100.0), &json!(400.0))
+    );
+    // The rows of the table add up as well.
+    let table = compare(&a, &b, &[]).stdout;
+    assert_eq!(table.lines().next(), Some(sentence));
+    assert!(table.lines().any(|line| line.starts_with("remainder ")), "{table}");
+}
+
+/// Forty times the calls, each of which is shorter: B is not faster.
+#[test]
+fn a_side_with_more_and_shorter_calls_is_compared_by_all_of_them() {
+    let folder = Folder::new();
+    let side = |name: &str, calls: u64, ns: u64| -> Vec<String> {
+        let run = |number: u64| {
+            let times: Vec<u64> = (0..calls).map(|k| ns + number + k % 7).collect();
+            trace(&folder, &format!("{name}{number}.mpitrace"), &times)
+        };
+        (0..6).map(run).collect()
+    };
+    let (a, b) = (side("a", 50, 10_000), side("b", 2000, 4_000));
+    let ran = compare(&a, &b, &["--json"]);
+    let row = &operations(&ran)[0];
+    assert_eq!((ran.code, &row["verdict"], &row["basis"]), (1, &json!("a"), &json!("total")), "{row}");
+    assert!((row["effect"].as_f64().unwrap() - 15.0).abs() < 0.1, "{row}");
+    let sentence = row["sentence"].as_str().unwrap();
+    assert!(
+        sentence.starts_with("2000 calls of B in place of 50, 4.01 µs each in place of 10.0 µs; in all B takes 16 "),
+        "{sentence}"
+    );
+    let table = compare(&a, &b, &[]).stdout;
+    assert!(!table.contains("B is faster") && table.contains("A is faster in all"), "{table}");
 }
 
 #[test]
@@ -307,7 +409,7 @@ fn a_run_without_good_repetitions_counts_as_none() {
     let ran = compare(&a, &b, &["--json"]);
     let one = &operations(&ran)[0];
     assert_eq!((&one["b"]["runs"], &one["b"]["runs_without"]), (&json!(4), &json!(1)));
-    let expected = "B: no good repetition of MPI_Allreduce/8/1/- (MPI_COMM_WORLD MPI_DOUBLE MPI_SUM) in 1 of 5 runs\n";
+    let expected = "B: no good repetition of MPI_Allreduce/8/1/- (MPI_COMM_WORLD MPI_DOUBLE MPI_SUM) in 1 of 5 runs";
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     let alone = compare(&a, &b[4..], &["--json"]);
     assert_eq!(operations(&alone), json!([]));
@@ -409,12 +511,11 @@ fn disturbed_runs_make_no_impossible_interval_and_large_differences_are_ratios()
     assert!(-1.0 < interval[0] && interval[0] < 0.0 && interval[1] < 1e5, "{interval:?}");
     assert!(one["shift_ci_ns"][0].as_f64().unwrap() > -500.0, "{one}");
     let sentence = one["sentence"].as_str().unwrap();
-    assert!(sentence.starts_with("no difference seen (could have seen one of "), "{sentence}");
-    assert!(sentence.ends_with(" times)"), "{sentence}");
+    assert!(sentence.starts_with("not decided (B takes 5") && sentence.ends_with(" times)"), "{sentence}");
     let page = compare(&a, &b, &["--test", "welch"]).stdout;
     assert!(page.contains(" times") && !page.contains("-100.0 %"), "{page}");
-    let row = page.lines().find(|line| line.starts_with("MPI_Allreduce")).unwrap();
-    assert!(row.contains(" 50 times  -8") || row.contains(" 51 times  -8"), "{row}");
+    let row = page.lines().filter(|line| line.starts_with("MPI_Allreduce/8/1/- ")).nth(1).unwrap();
+    assert!(row.contains(" 50 times  1/") || row.contains(" 51 times  1/"), "{row}");
 
     let slow = side("s", &[5_950, 6_000, 6_010, 6_020, 6_030, 6_050]);
     let one = operations(&compare(&a, &slow, &["--json"]))[0].clone();

@@ -26,12 +26,12 @@ use mpitrace_trace::undone::Undone;
 use requested::Requested;
 use serde::Serialize;
 
-use crate::description::Description;
-use crate::ended::Ended;
+use crate::base::description::Description;
 use crate::info::ends::EndFacts;
 use crate::info::interruptions::Interruptions;
-use crate::mismatches;
-use crate::places::{self, StuckFacts, WhereFacts};
+use crate::job::ended::Ended;
+use crate::job::mismatches;
+use crate::job::places::{self, StuckFacts, WhereFacts};
 
 /// The facts of a trace, by the keys of JSON.
 #[derive(Debug, Serialize)]

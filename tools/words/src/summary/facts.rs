@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::processes::OfRank;
 use super::threads::ThreadFacts;
-use crate::ended::Ended;
+use crate::job::ended::Ended;
 
 const NS: f64 = 1e9;
 

@@ -22,7 +22,7 @@ use super::largest::MOST;
 use super::threads::ThreadFacts;
 use super::verdict::{Evidence, Verdict};
 use super::{largest, processes, unknown_waits, verdict, words};
-use crate::description::communicator_labels;
+use crate::base::description::communicator_labels;
 use crate::info;
 
 const NS: f64 = 1e9;

@@ -12,7 +12,7 @@ use super::facts::{SlowCause, Summary};
 use super::largest::{self, Largest, MOST, WORTH, lates};
 use super::units::{percent, seconds};
 use super::words;
-use crate::reason;
+use crate::base::reason;
 
 /// A rank that computes for less than this share of what another one does has other work than that.
 const MASTER: f64 = 0.1;

@@ -12,8 +12,9 @@ use super::facts::{LossFacts, Summary};
 use super::processes;
 use super::units::{percent, seconds};
 use super::unknown_waits;
-use crate::mismatches;
-use crate::{reason, undone};
+use crate::base::reason;
+use crate::job::mismatches;
+use crate::job::undone;
 
 /// Lines that are shown, and their columns. The line with the next command may be longer.
 const LINES: usize = 7;

@@ -5,7 +5,7 @@ use mpitrace_live::{ProcessEnd, Stuck, StuckKind};
 use mpitrace_show::text;
 use serde::Serialize;
 
-use crate::stack::Stack;
+use crate::job::stack::Stack;
 
 const NS: f64 = 1e9;
 

@@ -7,7 +7,7 @@ use mpitrace_show::text;
 use serde::Serialize;
 
 use crate::info::ends::EndFacts;
-use crate::places;
+use crate::job::places;
 
 /// A launcher that ends all ranks of a job needs up to this time, s.
 const TOGETHER_S: f64 = 0.1;
