@@ -50,6 +50,8 @@ pub struct Samples {
     pub threads: Vec<Thread>,
     /// The time that other processes took from ranks, where that was looked at.
     pub preempted: Vec<Preempted>,
+    /// Why threads have no samples; empty: they have, or none were to be taken.
+    pub note: String,
 }
 
 /// The time that was taken from a rank.
@@ -123,6 +125,7 @@ impl Samples {
                 number::put(bytes, *ns);
             });
         });
+        put_text(&mut bytes, &self.note);
         let mut file = MAGIC.to_vec();
         file.push(VERSION);
         file.extend(crc32fast::hash(&bytes).to_le_bytes());
@@ -172,7 +175,9 @@ impl Samples {
         let preempted = take_list(&mut rest, |rest| {
             Some(Preempted { rank: small(rest)?, ns: number::take(rest)?, takers: take_list(rest, taker)? })
         })?;
-        Some(Samples { job, frames, stacks, threads, preempted })
+        // Files of older versions end here.
+        let note = if rest.is_empty() { String::new() } else { take_text(&mut rest)? };
+        Some(Samples { job, frames, stacks, threads, preempted, note })
     }
 
     /// The frames of a stack, the innermost first.
@@ -215,6 +220,7 @@ mod tests {
         };
         let taker = |rank| Taker { rank, name: "backup".to_owned(), user: "www".to_owned(), ns: 5 };
         let samples = Samples {
+            note: "not permitted".to_owned(),
             preempted: vec![Preempted { rank: 1, ns: 1 << 40, takers: vec![taker(None), taker(Some(0))] }],
             job: [7; 16],
             frames: ["main (a.c:3)", "[kernel]"].map(str::to_owned).to_vec(),

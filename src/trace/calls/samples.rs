@@ -64,7 +64,7 @@ impl RunSamples {
     pub fn open(trace: &Trace, files: &[PathBuf]) -> Result<Option<RunSamples>, TraceError> {
         let mut all = RunSamples::default();
         for path in files.iter().map(|file| Samples::beside(file)).filter(|path| path.exists()) {
-            let Samples { job, frames, stacks, threads, mut preempted } = Samples::read(&path)?;
+            let Samples { job, frames, stacks, threads, mut preempted, .. } = Samples::read(&path)?;
             let (known_frames, known_stacks) = (all.samples.frames.len() as u32, all.samples.stacks.len() as u32);
             let moved = |stack: u32| if stack == EMPTY { EMPTY } else { stack + known_stacks };
             all.samples.frames.extend(frames);

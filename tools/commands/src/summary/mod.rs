@@ -62,7 +62,7 @@ fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let name = arguments.input.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ");
         let summary = Summary::new(&run, &name);
         // What `run` has kept lies beside the files, also where a folder or the name of several stands for them.
-        anyhow::Ok(summary.with_processes(&run.trace, &trace_files::named(&arguments.input.files)?))
+        anyhow::Ok(summary.with_observed(&run, &trace_files::named(&arguments.input.files)?))
     })?;
     if arguments.json {
         output::json(output, "summary", &summary)?;

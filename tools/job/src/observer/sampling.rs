@@ -21,6 +21,12 @@ use crate::stacks::sampled::{Sampled, Tree};
 const PAUSE: Duration = Duration::from_millis(50);
 const THREADS: Duration = Duration::from_millis(500);
 
+/// Samples a second where none are asked for, ...
+pub const USUAL: f64 = 50.0;
+/// ... and up to which rate the observer looks less often.
+const LOW: f64 = 200.0;
+const LOW_PAUSE: Duration = Duration::from_millis(200);
+
 /// The bounds of samples a second: the kernel takes none in less than 10 us.
 pub const BOUNDS: std::ops::RangeInclusive<f64> = 1.0..=50_000.0;
 
@@ -28,6 +34,8 @@ pub const BOUNDS: std::ops::RangeInclusive<f64> = 1.0..=50_000.0;
 pub struct Sampling {
     /// 0: none.
     hz: f64,
+    /// The user has asked for a rate.
+    is_asked: bool,
     tree: Tree,
     /// By thread.
     threads: BTreeMap<u32, OfThread>,
@@ -46,17 +54,23 @@ struct OfThread {
 }
 
 impl Sampling {
-    /// By the values of `MPITRACE_SAMPLE` and `MPITRACE_PROCESSES`. `None`: neither is asked for.
+    /// By the values of `MPITRACE_SAMPLE` and `MPITRACE_PROCESSES`; without the first [`USUAL`] samples. `None`: nothing
+    /// is to be taken.
     pub fn new(samples: Option<&str>, processes: Option<&str>) -> Option<Sampling> {
-        let hz = samples.and_then(|text| text.trim().parse().ok()).filter(|hz| BOUNDS.contains(hz)).unwrap_or(0.0);
+        let asked = |text: &str| text.trim().parse().ok().filter(|hz| BOUNDS.contains(hz)).unwrap_or(0.0);
+        let (hz, is_asked) = (samples.map_or(USUAL, asked), samples.is_some());
         let (tree, threads, takers) = (Tree::default(), BTreeMap::new(), Takers::new(processes));
-        let is_asked = hz > 0.0 || takers.is_some();
-        is_asked.then_some(Sampling { hz, tree, threads, looked: None, error: None, takers })
+        let is_needed = hz > 0.0 || takers.is_some();
+        is_needed.then_some(Sampling { hz, is_asked, tree, threads, looked: None, error: None, takers })
     }
 
     /// The longest time between two looks.
     pub fn pause(&self) -> Duration {
-        if self.hz > 0.0 { PAUSE } else { takers::PAUSE }
+        match self.hz {
+            hz if hz > LOW => PAUSE,
+            hz if hz > 0.0 => LOW_PAUSE,
+            _ => takers::PAUSE,
+        }
     }
 
     /// Looks for new threads, and at the processes, where it is time for that.
@@ -107,12 +121,16 @@ impl Sampling {
         }
     }
 
-    /// Writes them beside the traces that they belong to, and says how many there are, unless it is to be silent.
+    /// Writes them beside the traces that they belong to, and says how many there are, where they were asked for and
+    /// unless it is to be silent.
     pub fn write(mut self, traces: &[PathBuf], is_silent: bool) {
         self.threads.values_mut().for_each(|thread| thread.sampled.drain(&mut self.tree));
-        if let Some(error) = self.error {
+        let note = self.error.map_or_else(String::new, |error| {
             let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
-            eprintln!("mpitrace: no samples: {error} (kernel.perf_event_paranoid is {}, 2 allows them)", level.trim());
+            format!("{error} (kernel.perf_event_paranoid is {}, 2 allows them)", level.trim())
+        });
+        if self.is_asked && !note.is_empty() {
+            eprintln!("mpitrace: no samples: {note}");
         }
         for trace in traces {
             let Some(job) = file::job(trace) else { continue };
@@ -122,13 +140,16 @@ impl Sampling {
                 .iter()
                 .fold((0, 0), |(count, lost), thread| (count + thread.samples.len() as u64, lost + thread.lost));
             let preempted = self.takers.as_ref().map(|takers| takers.finish(job)).unwrap_or_default();
-            if threads.is_empty() && preempted.is_empty() {
+            if threads.is_empty() && preempted.is_empty() && note.is_empty() {
                 continue;
             }
             let path = Samples::beside(trace);
             let name = file_here(&path);
-            match std::fs::write(&path, Samples { preempted, ..self.tree.named(job, threads) }.encode()) {
-                Ok(()) if is_silent || self.hz == 0.0 => {}
+            match std::fs::write(
+                &path,
+                Samples { preempted, note: note.clone(), ..self.tree.named(job, threads) }.encode(),
+            ) {
+                Ok(()) if is_silent || !self.is_asked || self.hz == 0.0 => {}
                 Ok(()) if lost == 0 => eprintln!("mpitrace: {} in {name}", text::count(count, "sample")),
                 Ok(()) => eprintln!("mpitrace: {} in {name}; {lost} were lost", text::count(count, "sample")),
                 Err(error) => eprintln!("mpitrace: {name}: {error}"),

@@ -19,8 +19,8 @@ use crate::{reason, undone};
 const LINES: usize = 7;
 const COLUMNS: usize = 100;
 /// Losses that have a line, and the share of the ranks' time below which none has.
-const LOSSES: usize = 3;
-const SMALL: f64 = 0.001;
+pub(super) const LOSSES: usize = 3;
+pub(super) const SMALL: f64 = 0.001;
 const NOTICES: usize = 2;
 /// Times outside of the time that shares are of are said from this share of the whole on.
 const MATTERS: f64 = 0.05;
@@ -56,6 +56,7 @@ impl Summary {
         let defect = self.defect().map(|line| (Weight::Defect, line));
         let mut lines: Vec<(Weight, String)> = ended.chain(defect).collect();
         lines.push(plain(self.whole()));
+        lines.extend(self.code.clone().map(plain));
         lines.extend(self.without_processor().map(plain));
         lines.push(plain(self.parts()));
         let mut last = vec![(Weight::Verdict, self.verdict.clone())];
@@ -302,7 +303,7 @@ pub(super) fn shared(sharing: &Sharing) -> String {
 }
 
 /// By how much the job would be shorter without a loss, as far as that is known.
-fn gain(gain: &Gain) -> String {
+pub(super) fn gain(gain: &Gain) -> String {
     match (gain.seconds, gain.least.zip(gain.most)) {
         (None, None) => String::new(),
         (None, Some((least, most))) if least <= 0.0 => format!(", gain at most {}", seconds(most)),

@@ -1,0 +1,78 @@
+//! The code that makes a rank late: at each loss, and in a sentence for the largest one that has some.
+
+use mpitrace_analysis::run::Run;
+use mpitrace_code::{CodeOfLoss, code_of_losses};
+use mpitrace_show::text;
+use mpitrace_trace::calls::samples::RunSamples;
+
+use super::facts::{LossFacts, Summary};
+use super::units::{percent, seconds};
+use super::words::{LOSSES, SMALL, gain};
+
+/// Adds the code of the losses, as far as the samples of the run support it.
+pub fn add(summary: &mut Summary, run: &Run, samples: &RunSamples) {
+    let code = code_of_losses(run, samples);
+    let all = &run.losses().all;
+    for facts in summary.losses.iter_mut().chain(&mut summary.shown) {
+        let known = all.iter().position(|loss| *loss == facts.loss);
+        facts.code = known.map_or_else(Vec::new, |at| code[at].clone());
+    }
+    let shown = summary.shown.iter().filter(|loss| loss.share >= SMALL).take(LOSSES);
+    // Where there is little to gain, a line of the program is no way to it.
+    let sentence = shown.filter_map(sentence).next().filter(|_| !summary.gains_are_little());
+    summary.code = sentence;
+}
+
+fn sentence(loss: &LossFacts) -> Option<String> {
+    let [first, more @ ..] = &loss.code[..] else { return None };
+    let (who, verb) = match &first.ranks[..] {
+        [rank] => (format!("Rank {rank}"), "computes"),
+        ranks => (format!("The late rank ({})", text::ranks(ranks)), "computes"),
+    };
+    let mut line = format!(
+        "{who} {verb} {} longer, {} of it in {}",
+        seconds(first.longer_seconds),
+        percent(first.share),
+        place(first)
+    );
+    for one in more {
+        line.push_str(&format!(", {} in {}", percent(one.share), place(one)));
+    }
+    if let Some(caller) = first.caller.as_ref().filter(|_| more.is_empty()) {
+        line.push_str(&format!(", called from {}", text::printable(caller)));
+    }
+    Some(format!("{line}{}.", gain(&loss.gain).replacen(", gain", "; gain", 1)))
+}
+
+/// `refine_patch (solver.cpp:152)`.
+fn place(code: &CodeOfLoss) -> String {
+    let place = match (&code.file, code.line) {
+        (Some(file), Some(line)) => format!("{} ({file}:{line})", code.function),
+        (Some(file), None) => format!("{} ({file})", code.function),
+        _ => code.function.clone(),
+    };
+    text::printable(&place).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_has_what_is_known_of_it() {
+        let code = |file: Option<&str>, line| CodeOfLoss {
+            ranks: vec![1],
+            function: "f".to_owned(),
+            file: file.map(str::to_owned),
+            line,
+            caller: None,
+            longer_seconds: 2.0,
+            seconds: 1.0,
+            share: 0.5,
+            p: 0.01,
+        };
+        assert_eq!(place(&code(Some("a.c"), Some(3))), "f (a.c:3)");
+        assert_eq!(place(&code(Some("solver.py"), None)), "f (solver.py)");
+        assert_eq!(place(&code(None, None)), "f");
+    }
+}
