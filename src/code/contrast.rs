@@ -36,6 +36,8 @@ pub struct Found {
     pub call: Call,
     /// The frame of its caller in the program.
     pub caller: Option<u32>,
+    /// The function of a library that it called there, the most often.
+    pub called: Option<u32>,
     /// The share of the difference, 0 to 1.
     pub share: f64,
     /// The probability of such a difference by sampling alone, corrected for the number of functions.
@@ -106,6 +108,22 @@ fn grouped(stacks: &Stacks, units: &[&Unit]) -> Vec<Group> {
         }
     }
     groups
+}
+
+/// A line of a function, with its difference, ns.
+struct Place {
+    call: Call,
+    caller: Option<u32>,
+    called: Option<u32>,
+    ns: f64,
+}
+
+/// The differences of a line by its callers, and by what it called, ns.
+#[derive(Default)]
+struct OfLine {
+    ns: f64,
+    callers: HashMap<Option<u32>, f64>,
+    called: HashMap<Option<u32>, f64>,
 }
 
 /// The functions that are compared.
@@ -205,15 +223,16 @@ impl<'s> Features<'s> {
             by_depth.then(differences[*one].total_cmp(&differences[*other]))
         };
         let Some(most) = all().filter(|feature| supported(feature, MOST)).max_by(order) else { return Vec::new() };
-        let (call, caller, of_line) = self.place(most, observed);
-        let found = |feature: usize, (call, caller, _): (Call, Option<u32>, f64)| Found {
-            call,
-            caller,
+        let found = |feature: usize, place: Place| Found {
+            call: place.call,
+            caller: place.caller,
+            called: place.called,
             share: share(feature).min(1.0),
             p: p[feature],
         };
-        if of_line >= MOST * differences[most] {
-            return vec![found(most, (call, caller, of_line))];
+        let place = self.place(most, observed);
+        if place.ns >= MOST * differences[most] {
+            return vec![found(most, place)];
         }
         // Several of the functions that it calls.
         let is_inside = |feature: &usize| {
@@ -230,7 +249,7 @@ impl<'s> Features<'s> {
             named.push(next);
         }
         if named.is_empty() {
-            return vec![found(most, (call, caller, of_line))];
+            return vec![found(most, place)];
         }
         named.sort_by(|one, other| differences[*other].total_cmp(&differences[*one]));
         named.into_iter().map(|feature| found(feature, self.place(feature, observed))).collect()
@@ -249,32 +268,36 @@ impl<'s> Features<'s> {
         less.map(|(ns, _)| -ns).sum::<f64>() > DIFFERENT * longer_ns
     }
 
-    /// The line of a function with the largest difference, its caller there, and that difference, ns.
-    fn place(&self, feature: usize, observed: &[f64]) -> (Call, Option<u32>, f64) {
+    /// The line of a function with the largest difference.
+    fn place(&self, feature: usize, observed: &[f64]) -> Place {
         let function = self.functions[feature];
-        let mut lines: HashMap<u32, (f64, HashMap<Option<u32>, f64>)> = HashMap::new();
+        let mut lines: HashMap<u32, OfLine> = HashMap::new();
         for (group, ns) in self.groups.iter().zip(observed) {
-            let calls = &self.stacks.of(group.stack).calls;
+            let chain = self.stacks.of(group.stack);
+            let calls = &chain.calls;
             let Some(at) = calls.iter().rposition(|call| call.function == function) else { continue };
             let caller = calls[..at].iter().rfind(|call| call.function != function).map(|call| call.frame);
-            let (sum, callers) = lines.entry(calls[at].frame).or_default();
-            *sum += ns;
-            *callers.entry(caller).or_default() += ns;
+            let of_line = lines.entry(calls[at].frame).or_default();
+            of_line.ns += ns;
+            *of_line.callers.entry(caller).or_default() += ns;
+            *of_line.called.entry(chain.called.filter(|_| at + 1 == calls.len())).or_default() += ns;
         }
-        let most = lines.into_iter().max_by(|one, other| one.1.0.total_cmp(&other.1.0).then(other.0.cmp(&one.0)));
-        let (frame, (ns, callers)) = most.unwrap_or_default();
-        let caller = callers.into_iter().max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(&one.0)));
-        (Call { function, frame }, caller.and_then(|(caller, _)| caller), ns)
+        let most = lines.into_iter().max_by(|one, other| one.1.ns.total_cmp(&other.1.ns).then(other.0.cmp(&one.0)));
+        let (frame, OfLine { ns, callers, called }) = most.unwrap_or_default();
+        let [caller, called] = [callers, called]
+            .map(|all| all.into_iter().max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(&one.0)))?.0);
+        Place { call: Call { function, frame }, caller, called, ns }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::Frame;
     use mpitrace_format::samples::Samples;
 
     /// `main` calls `work`, `extra` by way of `step`, and a barrier.
-    fn stacks() -> Stacks {
+    fn samples() -> Samples {
         let frames = [
             "main (a.c:3)",
             "work (a.c:9)",
@@ -287,12 +310,11 @@ mod tests {
             "main (a.c:7)",
             "other (a.c:50)",
         ];
-        let samples = Samples {
+        Samples {
             frames: frames.map(str::to_owned).to_vec(),
             stacks: vec![(0, 0), (1, 1), (0, 2), (3, 3), (4, 4), (5, 5), (3, 6), (4, 7), (0, 8), (9, 9)],
             ..Samples::default()
-        };
-        Stacks::new(&samples)
+        }
     }
 
     const WORK: u32 = 2;
@@ -307,9 +329,9 @@ mod tests {
     }
 
     fn found(units: &[Unit]) -> (Vec<(String, u32, Option<u32>, f64)>, Contrast) {
-        let stacks = stacks();
-        let contrast = contrast(&stacks, &units.iter().collect::<Vec<&Unit>>());
-        let name = |found: &Found| stacks.functions[found.call.function].name.clone();
+        let samples = samples();
+        let contrast = contrast(&Stacks::new(&samples), &units.iter().collect::<Vec<&Unit>>());
+        let name = |found: &Found| Frame::parse(&samples.frames[found.call.frame as usize]).function.to_owned();
         let all = contrast.found.iter().map(|one| (name(one), one.call.frame, one.caller, one.share)).collect();
         (all, contrast)
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::contrast::{Contrast, Found, contrast};
 use crate::frame::Frame;
 use crate::stacks::Stacks;
-use crate::windows::{Unit, Windows, sampled_rows};
+use crate::windows::{Unit, Windows};
 
 const NS: f64 = 1e9;
 /// The arrivals that are late longest are looked at, up to this share of all lateness: in the others a rank is the last
@@ -38,11 +38,13 @@ pub struct CodeOfLoss {
     pub line: Option<u32>,
     /// The function that called it there, with its line; `null`: not known.
     pub caller: Option<String>,
-    /// How much longer the late ranks compute than those that wait for them, s.
+    /// The function of a library that it called there the most; `null`: none.
+    pub called: Option<String>,
+    /// How much longer the late ranks compute, or sleep, than those that wait for them, s.
     pub longer_seconds: f64,
     /// How much longer they run this function, s.
     pub seconds: f64,
-    /// The share of the time by which the late ranks compute longer, 0 to 1.
+    /// The share of the time by which the late ranks compute, or sleep, longer, 0 to 1.
     pub share: f64,
     /// The probability of such a difference by sampling alone, corrected for the number of functions.
     pub p: f64,
@@ -67,13 +69,16 @@ struct Arrivals {
 
 /// The code of each of the losses of a run ([`Run::losses`]), in their order; none where the samples do not support it.
 pub fn code_of_losses(run: &Run, samples: &RunSamples) -> Vec<Vec<CodeOfLoss>> {
-    let (stacks, windows) = (Stacks::new(&samples.samples), Windows::new(&run.trace, samples));
-    let mut arrivals: HashMap<Place, Arrivals> = HashMap::new();
-    let mut known: HashMap<(Place, Option<u32>), (Contrast, f64)> = HashMap::new();
+    let stacks = Stacks::new(&samples.samples);
+    let windows = [false, true].map(|asleep| Windows::new(&run.trace, samples, asleep));
+    let mut arrivals: HashMap<(Place, bool), Arrivals> = HashMap::new();
+    let mut known: HashMap<(Place, bool, Option<u32>), (Contrast, f64)> = HashMap::new();
     let of_loss = |loss: &Loss| {
         let Some((place, rank)) = place_of(loss) else { return Vec::new() };
-        let at_place = arrivals.entry(place).or_insert_with(|| Arrivals::new(run, samples, &windows, place));
-        let (found, waiting) = known.entry((place, rank)).or_insert_with(|| {
+        let asleep = loss.because == Some(Because::Asleep);
+        let of_kind = &windows[usize::from(asleep)];
+        let at_place = arrivals.entry((place, asleep)).or_insert_with(|| Arrivals::new(run, of_kind, place));
+        let (found, waiting) = known.entry((place, asleep, rank)).or_insert_with(|| {
             let units = at_place.of_rank(run, rank, loss);
             (contrast(&stacks, &units), at_place.waiting_ranks(run, rank))
         });
@@ -89,6 +94,7 @@ pub fn code_of_losses(run: &Run, samples: &RunSamples) -> Vec<Vec<CodeOfLoss>> {
                 file: file.map(str::to_owned),
                 line,
                 caller: one.caller.map(|caller| samples.samples.frames[caller as usize].clone()),
+                called: one.called.map(|called| function_of(&samples.samples.frames[called as usize])),
                 longer_seconds: longer_ns / NS,
                 seconds: one.share * longer_ns / NS,
                 share: one.share,
@@ -100,11 +106,17 @@ pub fn code_of_losses(run: &Run, samples: &RunSamples) -> Vec<Vec<CodeOfLoss>> {
     run.losses().all.iter().map(of_loss).collect()
 }
 
-/// Where others wait because a rank computes for longer, and which; `None` within: several in turns.
+/// `flock` of `__GI_flock (libc.so.6)`.
+fn function_of(frame: &str) -> String {
+    let name = Frame::parse(frame).function;
+    name.strip_prefix("__GI_").unwrap_or(name).trim_start_matches('_').to_owned()
+}
+
+/// Where others wait because a rank computes, or sleeps, for longer, and which; `None` within: several in turns.
 fn place_of(loss: &Loss) -> Option<(Place, Option<u32>)> {
-    let computes = matches!(loss.because, Some(Because::Computing | Because::OnProcessor));
+    let has_code = matches!(loss.because, Some(Because::Computing | Because::OnProcessor | Because::Asleep));
     match (loss.kind, loss.operation) {
-        _ if !computes || loss.message.is_some() => None,
+        _ if !has_code || loss.message.is_some() => None,
         (LossKind::LateRank, Some(operation)) => Some((Place::Operation(operation), loss.rank)),
         (LossKind::LateRank, None) if loss.at_finalize => Some((Place::Finalize, loss.rank)),
         (LossKind::PointToPoint, _) => loss.late().map(|late| (Place::Exchange, Some(late))),
@@ -118,13 +130,13 @@ fn units_period(units: &[Unit]) -> f64 {
 }
 
 impl Arrivals {
-    fn new(run: &Run, samples: &RunSamples, windows: &Windows, place: Place) -> Arrivals {
+    fn new(run: &Run, windows: &Windows, place: Place) -> Arrivals {
         let mut all = Arrivals::default();
         let Run { trace, clock, operations, .. } = run;
         match place {
             Place::Operation(number) => {
                 let operation = &operations.operations[number];
-                let rows = sampled_rows(trace, samples, operation);
+                let rows = windows.sampled_rows(trace, operation);
                 for_each_late_arrival(trace, clock, operation, rows.into_iter(), |late| all.add(windows, &late));
             }
             Place::Exchange => {

@@ -9,14 +9,6 @@ use crate::frame::{Frame, Kind};
 /// The time in the kernel, as a frame.
 const KERNEL: &str = "[kernel]";
 
-/// A function of the program.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Function {
-    pub name: String,
-    /// The source file, or the library; `None`: not known.
-    pub file: Option<String>,
-}
-
 /// A frame of the program on a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -33,6 +25,8 @@ pub struct Chain {
     pub calls: Vec<Call>,
     /// True: the innermost of them, or what it called, is of the MPI library.
     pub in_mpi: bool,
+    /// The library's function that the innermost of them called, as the index of the frame's text.
+    pub called: Option<u32>,
     /// True: the program was in the kernel, whose functions are none of it.
     in_kernel: bool,
 }
@@ -40,21 +34,18 @@ pub struct Chain {
 /// All stacks of a run.
 #[derive(Debug, Default)]
 pub struct Stacks {
-    pub functions: Vec<Function>,
     /// By the number of the stack, [`EMPTY`] included.
     pub chains: Vec<Chain>,
 }
 
 impl Stacks {
-    pub fn new(samples: &Samples) -> Stacks {
-        let frames: Vec<Frame> = samples.frames.iter().map(|text| Frame::parse(text)).collect();
-        let (mut numbers, mut functions) = (HashMap::new(), Vec::new());
-        let mut number = |frame: &Frame| {
-            let function = Function { name: frame.function.to_owned(), file: frame.file.map(str::to_owned) };
-            *numbers.entry(function).or_insert_with_key(|function: &Function| {
-                functions.push(function.clone());
-                functions.len() - 1
-            })
+    pub fn new<'s>(samples: &'s Samples) -> Stacks {
+        let frames: Vec<Frame<'s>> = samples.frames.iter().map(|text| Frame::parse(text)).collect();
+        // By name and file.
+        let mut numbers: HashMap<(&str, Option<&str>), usize> = HashMap::new();
+        let mut number = |frame: &Frame<'s>| {
+            let next = numbers.len();
+            *numbers.entry((frame.function, frame.file)).or_insert(next)
         };
         let mut chains = vec![Chain::default()];
         for &(below, frame) in &samples.stacks {
@@ -66,14 +57,14 @@ impl Stacks {
                 Kind::Program => {
                     chain.calls.push(Call { function: number(of), frame });
                     // The operator of a reduction.
-                    chain.in_mpi = false;
+                    (chain.in_mpi, chain.called) = (false, None);
                 }
                 Kind::Mpi => chain.in_mpi = true,
-                Kind::Other => {}
+                Kind::Other => chain.called = chain.called.or(Some(frame)),
             }
             chains.push(chain);
         }
-        Stacks { functions, chains }
+        Stacks { chains }
     }
 
     pub fn of(&self, stack: u32) -> &Chain {

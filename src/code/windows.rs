@@ -1,7 +1,5 @@
 //! The samples of each rank in a time between two calls.
 
-use std::collections::HashSet;
-
 use mpitrace_analysis::account::{Before, LateArrival};
 use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_trace::operations::Operation;
@@ -12,7 +10,7 @@ use mpitrace_trace::reader::Trace;
 pub struct Taken {
     pub tick: u64,
     pub stack: u32,
-    /// The processor time that it stands for, ns.
+    /// The time that it stands for, ns.
     pub ns: f64,
 }
 
@@ -38,9 +36,14 @@ pub struct Unit {
 }
 
 impl Windows {
-    pub fn new(trace: &Trace, run: &RunSamples) -> Windows {
+    /// Those of the processor time, or those of threads that were asleep.
+    pub fn new(trace: &Trace, run: &RunSamples, asleep: bool) -> Windows {
         let mut parts = vec![Vec::new(); trace.parts.len()];
-        for ((part, ticks), thread) in run.threads.iter().zip(&run.samples.threads) {
+        let (ticks, threads) = match asleep {
+            true => (&run.asleep, &run.samples.asleep),
+            false => (&run.threads, &run.samples.threads),
+        };
+        for ((part, ticks), thread) in ticks.iter().zip(threads) {
             let of = &trace.parts[*part];
             let main = of.threads().get(of.main_thread() as usize);
             if main.is_some_and(|main| main.tid == thread.tid) {
@@ -74,11 +77,17 @@ impl Windows {
     }
 }
 
-/// The rows of an operation before whose calls some rank was sampled, ascending.
-pub fn sampled_rows(trace: &Trace, run: &RunSamples, operation: &Operation) -> Vec<usize> {
-    let rows: Vec<usize> = operation.complete_rows().collect();
-    let found: HashSet<u32> = run.in_calls(trace, operation, true, rows.iter().copied()).map(|(at, ..)| at).collect();
-    let mut found: Vec<usize> = found.into_iter().map(|at| rows[at as usize]).collect();
-    found.sort_unstable();
-    found
+impl Windows {
+    /// The rows of an operation before whose calls, or in them, some rank was sampled, ascending.
+    pub fn sampled_rows(&self, trace: &Trace, operation: &Operation) -> Vec<usize> {
+        let is_sampled = |row: &usize| {
+            operation.parts.iter().zip(operation.records(*row).iter()).any(|(&index, record)| {
+                let (part, record) = (&trace.parts[index], record as usize);
+                let from = record.checked_sub(1).map_or(0, |before| part.times_of(before).1);
+                let before = Before { part: index, from, until: part.times_of(record).1 };
+                !self.within(before).is_empty()
+            })
+        };
+        operation.complete_rows().filter(is_sampled).collect()
+    }
 }

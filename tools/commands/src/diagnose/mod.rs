@@ -100,6 +100,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             causes,
             switch,
             hot: hot.unwrap_or_default(),
+            sample_rate: sampled.as_ref().and_then(samples::rate),
             correlations: if arguments.json { correlations::correlations(&source, number) } else { Vec::new() },
             categories,
             diagnosis,

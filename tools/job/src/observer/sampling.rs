@@ -26,6 +26,8 @@ pub const USUAL: f64 = 50.0;
 /// ... and up to which rate the observer looks less often.
 const LOW: f64 = 200.0;
 const LOW_PAUSE: Duration = Duration::from_millis(200);
+/// The time between two looks for threads that are asleep.
+const ASLEEP: Duration = Duration::from_millis(50);
 
 /// The bounds of samples a second: the kernel takes none in less than 10 us.
 pub const BOUNDS: std::ops::RangeInclusive<f64> = 1.0..=50_000.0;
@@ -40,6 +42,9 @@ pub struct Sampling {
     /// By thread.
     threads: BTreeMap<u32, OfThread>,
     looked: Option<Instant>,
+    /// Stacks of threads that are asleep are taken, and when that was tried last.
+    asleep: Option<Instant>,
+    takes_asleep: bool,
     /// Why a thread has none.
     error: Option<io::Error>,
     takers: Option<Takers>,
@@ -61,13 +66,29 @@ impl Sampling {
         let (hz, is_asked) = (samples.map_or(USUAL, asked), samples.is_some());
         let (tree, threads, takers) = (Tree::default(), BTreeMap::new(), Takers::new(processes));
         let is_needed = hz > 0.0 || takers.is_some();
-        is_needed.then_some(Sampling { hz, is_asked, tree, threads, looked: None, error: None, takers })
+        is_needed.then_some(Sampling {
+            hz,
+            is_asked,
+            tree,
+            threads,
+            looked: None,
+            asleep: None,
+            takes_asleep: hz > 0.0,
+            error: None,
+            takers,
+        })
+    }
+
+    /// Takes no stacks of threads that are asleep: the user wants none.
+    pub fn without_asleep(self) -> Sampling {
+        Sampling { takes_asleep: false, ..self }
     }
 
     /// The longest time between two looks.
     pub fn pause(&self) -> Duration {
         match self.hz {
             hz if hz > LOW => PAUSE,
+            _ if self.takes_asleep => ASLEEP,
             hz if hz > 0.0 => LOW_PAUSE,
             _ => takers::PAUSE,
         }
@@ -81,6 +102,20 @@ impl Sampling {
         }
         if let Some(takers) = &mut self.takers {
             takers.look(running);
+        }
+        self.look_asleep();
+    }
+
+    /// Takes the stacks of threads that are asleep, where it is time for that: no more than 20 times a second.
+    fn look_asleep(&mut self) {
+        if !self.takes_asleep || self.asleep.is_some_and(|looked| looked.elapsed() < ASLEEP.mul_f64(0.9)) {
+            return;
+        }
+        self.asleep = Some(Instant::now());
+        let living = self.threads.iter_mut().filter(|(_, thread)| !thread.has_ended);
+        for (tid, thread) in living {
+            // What is forbidden once stays so.
+            self.takes_asleep &= thread.sampled.look_asleep(*tid, &mut self.tree);
         }
     }
 
@@ -136,6 +171,10 @@ impl Sampling {
             let Some(job) = file::job(trace) else { continue };
             let of_job = self.threads.iter().filter(|(_, thread)| thread.job == job);
             let threads: Vec<_> = of_job.map(|(tid, thread)| thread.sampled.finish(thread.rank, *tid)).collect();
+            let of_job = self.threads.iter().filter(|(_, thread)| thread.job == job);
+            let period_ns = ASLEEP.as_nanos() as u64;
+            let asleep =
+                of_job.filter_map(|(tid, thread)| thread.sampled.finish_asleep(thread.rank, *tid, period_ns)).collect();
             let (count, lost) = threads
                 .iter()
                 .fold((0, 0), |(count, lost), thread| (count + thread.samples.len() as u64, lost + thread.lost));
@@ -147,7 +186,7 @@ impl Sampling {
             let name = file_here(&path);
             match std::fs::write(
                 &path,
-                Samples { preempted, note: note.clone(), ..self.tree.named(job, threads) }.encode(),
+                Samples { preempted, note: note.clone(), ..self.tree.named(job, threads, asleep) }.encode(),
             ) {
                 Ok(()) if is_silent || !self.is_asked || self.hz == 0.0 => {}
                 Ok(()) if lost == 0 => eprintln!("mpitrace: {} in {name}", text::count(count, "sample")),

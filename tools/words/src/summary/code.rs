@@ -1,13 +1,14 @@
 //! The code that makes a rank late: at each loss, and in a sentence for the largest one that has some.
 
+use mpitrace_analysis::account::Because;
 use mpitrace_analysis::run::Run;
 use mpitrace_code::{CodeOfLoss, code_of_losses};
 use mpitrace_show::text;
 use mpitrace_trace::calls::samples::RunSamples;
 
-use super::facts::{LossFacts, Summary};
+use super::facts::{LITTLE, LossFacts, Summary};
 use super::units::{percent, seconds};
-use super::words::{LOSSES, SMALL, gain};
+use super::words::gain;
 
 /// Adds the code of the losses, as far as the samples of the run support it.
 pub fn add(summary: &mut Summary, run: &Run, samples: &RunSamples) {
@@ -17,20 +18,30 @@ pub fn add(summary: &mut Summary, run: &Run, samples: &RunSamples) {
         let known = all.iter().position(|loss| *loss == facts.loss);
         facts.code = known.map_or_else(Vec::new, |at| code[at].clone());
     }
-    let shown = summary.shown.iter().filter(|loss| loss.share >= SMALL).take(LOSSES);
     // Where there is little to gain, a line of the program is no way to it.
-    let sentence = shown.filter_map(sentence).next().filter(|_| !summary.gains_are_little());
-    summary.code = sentence;
+    let is_worth = |loss: &&LossFacts| {
+        let most = loss.gain.likely().max(if loss.gain.seconds.is_none() {
+            loss.seconds / f64::from(summary.ranks)
+        } else {
+            0.0
+        });
+        most >= LITTLE * summary.seconds
+    };
+    summary.code = summary.shown.iter().filter(is_worth).find_map(sentence);
 }
 
 fn sentence(loss: &LossFacts) -> Option<String> {
     let [first, more @ ..] = &loss.code[..] else { return None };
-    let (who, verb) = match &first.ranks[..] {
-        [rank] => (format!("Rank {rank}"), "computes"),
-        ranks => (format!("The late rank ({})", text::ranks(ranks)), "computes"),
+    let who = match &first.ranks[..] {
+        [rank] => format!("Rank {rank}"),
+        ranks => format!("The late rank ({})", text::ranks(ranks)),
     };
+    let asleep = loss.loss.because == Some(Because::Asleep);
+    let verb = if asleep { "sleeps" } else { "computes" };
+    let below = first.called.as_ref().filter(|_| asleep && more.is_empty());
+    let below = below.map_or_else(String::new, |called| format!("{} below ", text::printable(called)));
     let mut line = format!(
-        "{who} {verb} {} longer, {} of it in {}",
+        "{who} {verb} {} longer, {} of it in {below}{}",
         seconds(first.longer_seconds),
         percent(first.share),
         place(first)
@@ -66,6 +77,7 @@ mod tests {
             file: file.map(str::to_owned),
             line,
             caller: None,
+            called: None,
             longer_seconds: 2.0,
             seconds: 1.0,
             share: 0.5,

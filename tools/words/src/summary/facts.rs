@@ -15,7 +15,7 @@ use crate::ended::Ended;
 const NS: f64 = 1e9;
 
 /// A smaller share of the job is little to gain.
-const LITTLE: f64 = 0.03;
+pub(super) const LITTLE: f64 = 0.03;
 
 /// Where the ranks' time went. Times in seconds, summed over the ranks.
 #[derive(Clone, Debug, Serialize)]

@@ -19,8 +19,8 @@ use crate::{reason, undone};
 const LINES: usize = 7;
 const COLUMNS: usize = 100;
 /// Losses that have a line, and the share of the ranks' time below which none has.
-pub(super) const LOSSES: usize = 3;
-pub(super) const SMALL: f64 = 0.001;
+const LOSSES: usize = 3;
+const SMALL: f64 = 0.001;
 const NOTICES: usize = 2;
 /// Times outside of the time that shares are of are said from this share of the whole on.
 const MATTERS: f64 = 0.05;
