@@ -60,6 +60,9 @@ const MPI: &[&str] = &[
 /// The beginnings of names of functions of MPI, also where the library is part of the program.
 const MPI_NAMES: &[&str] = &["MPI_", "PMPI_", "mpi_", "pmpi_", "MPIR_", "MPID", "ompi_", "opal_"];
 
+/// The name spaces of the standard library of C++, whose templates are compiled into the program.
+const STANDARD: &[&str] = &["std::", "__gnu_cxx::", "__cxxabiv1::"];
+
 /// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -94,7 +97,8 @@ impl<'t> Frame<'t> {
         let begins = |text: &str, all: &[&str]| all.iter().any(|start| text.starts_with(start));
         // Without a symbol the text is the file and an offset.
         let module = file.filter(|_| line.is_none()).unwrap_or(text);
-        let kind = if text.starts_with('[') || begins(module, LIBRARIES) || function.starts_with("__vdso") {
+        let is_library = begins(module, LIBRARIES) || begins(&name(function), STANDARD);
+        let kind = if text.starts_with('[') || is_library || function.starts_with("__vdso") {
             Kind::Other
         } else if begins(module, MPI) || begins(function, MPI_NAMES) {
             Kind::Mpi
@@ -105,9 +109,61 @@ impl<'t> Frame<'t> {
     }
 }
 
+/// The name of a function of C++ without its result, its parameters and the arguments of templates: `Grid::sum` of
+/// `double Grid::sum<int>(std::vector<int> const&) const`.
+pub fn name(function: &str) -> String {
+    let (mut name, mut depth) = (String::new(), 0u32);
+    // Signs behind this word are part of the name.
+    let operator = function.find("operator").map(|at| at + "operator".len());
+    let signs = operator.map_or(0, |operator| match &function[operator..] {
+        rest if rest.starts_with("()") => 2,
+        rest => rest.bytes().take_while(|sign| b"<>=".contains(sign)).count(),
+    });
+    for (at, sign) in function.char_indices() {
+        let is_sign = operator.is_some_and(|operator| (operator..operator + signs).contains(&at)) && depth == 0;
+        match sign {
+            '<' if !is_sign => depth += 1,
+            '>' if !is_sign && depth > 0 => depth -= 1,
+            '(' if depth == 0 && !is_sign && !function[at..].starts_with("(anonymous namespace)") => break,
+            // The result comes before the name.
+            ' ' if depth == 0
+                && operator.is_none_or(|operator| at < operator)
+                && !function[..at].ends_with("(anonymous") =>
+            {
+                name.clear();
+            }
+            _ if depth == 0 => name.push(sign),
+            _ => {}
+        }
+    }
+    if name.is_empty() { function.to_owned() } else { name }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_function_of_c_plus_plus_has_its_plain_name() {
+        for (function, expected) in [
+            ("main", "main"),
+            ("refine_patch(Grid const&, int)", "refine_patch"),
+            ("double Grid::sum<int>(std::vector<int> const&) const", "Grid::sum"),
+            (
+                "bool __gnu_cxx::__ops::_Iter_less_iter::operator()<int*, int*>(int*, int*) const",
+                "__gnu_cxx::__ops::_Iter_less_iter::operator()",
+            ),
+            ("std::vector<double, std::allocator<double> >::resize(unsigned long)", "std::vector::resize"),
+            ("Field::operator<(Field const&) const", "Field::operator<"),
+            ("(anonymous namespace)::step(int)", "(anonymousnamespace)::step"),
+            ("[python]", "[python]"),
+        ] {
+            assert_eq!(name(function), expected, "{function}");
+        }
+        let sort = "void std::__introsort_loop<double*, long>(double*, double*, long) (stl_algo.h:1948)";
+        assert_eq!(Frame::parse(sort).kind, Kind::Other, "the program's line that calls it counts");
+        assert_eq!(Frame::parse("Solver<std::vector<int> >::step(int) (solver.h:9)").kind, Kind::Program);
+    }
 
     #[test]
     fn texts_of_frames_are_taken_apart() {

@@ -15,5 +15,6 @@ mod lines;
 mod stacks;
 mod windows;
 
+pub use frame::name;
 pub use late::{CodeOfLoss, code_of_losses};
 pub use lines::{CodeLine, by_line};

@@ -88,7 +88,8 @@ mod tests {
         assert_eq!(more(0, 50.0), Some(1000));
         assert_eq!(more(20, 50.0), None, "these are enough");
         assert_eq!(more(0, 5000.0), None, "none is high enough");
-        let hot = |samples| Hot { group: 0, name: "warmup", peak_ns: None, samples, samples_others: 9, frames: Vec::new() };
+        let hot =
+            |samples| Hot { group: 0, name: "warmup", peak_ns: None, samples, samples_others: 9, frames: Vec::new() };
         let known = "the samples show no code that slow repetitions run for longer";
         assert_eq!(
             sentences(&[hot(4)], &[], Some(50.0)),

@@ -2,7 +2,7 @@
 
 use mpitrace_analysis::account::Because;
 use mpitrace_analysis::run::Run;
-use mpitrace_code::{CodeOfLoss, code_of_losses};
+use mpitrace_code::{CodeOfLoss, code_of_losses, name};
 use mpitrace_show::text;
 use mpitrace_trace::calls::samples::RunSamples;
 
@@ -50,19 +50,27 @@ fn sentence(loss: &LossFacts) -> Option<String> {
         line.push_str(&format!(", {} in {}", percent(one.share), place(one)));
     }
     if let Some(caller) = first.caller.as_ref().filter(|_| more.is_empty()) {
-        line.push_str(&format!(", called from {}", text::printable(caller)));
+        line.push_str(&format!(", called from {}", short(caller)));
     }
     Some(format!("{line}{}.", gain(&loss.gain).replacen(", gain", "; gain", 1)))
 }
 
 /// `refine_patch (solver.cpp:152)`.
 fn place(code: &CodeOfLoss) -> String {
+    let function = name(&code.function);
     let place = match (&code.file, code.line) {
-        (Some(file), Some(line)) => format!("{} ({file}:{line})", code.function),
-        (Some(file), None) => format!("{} ({file})", code.function),
-        _ => code.function.clone(),
+        (Some(file), Some(line)) => format!("{function} ({file}:{line})"),
+        (Some(file), None) => format!("{function} ({file})"),
+        _ => function,
     };
     text::printable(&place).into_owned()
+}
+
+/// A frame without the parameters and the arguments of templates of its function.
+fn short(frame: &str) -> String {
+    let (function, place) = frame.rsplit_once(" (").unwrap_or((frame, ""));
+    let place = if place.is_empty() { String::new() } else { format!(" ({place}") };
+    text::printable(&format!("{}{place}", name(function))).into_owned()
 }
 
 #[cfg(test)]
@@ -86,5 +94,7 @@ mod tests {
         assert_eq!(place(&code(Some("a.c"), Some(3))), "f (a.c:3)");
         assert_eq!(place(&code(Some("solver.py"), None)), "f (solver.py)");
         assert_eq!(place(&code(None, None)), "f");
+        assert_eq!(short("double Grid::sum<int>(std::vector<int> const&) const (grid.h:7)"), "Grid::sum (grid.h:7)");
+        assert_eq!(short("main"), "main");
     }
 }
