@@ -112,31 +112,29 @@ impl<'t> Frame<'t> {
 /// The name of a function of C++ without its result, its parameters and the arguments of templates: `Grid::sum` of
 /// `double Grid::sum<int>(std::vector<int> const&) const`.
 pub fn name(function: &str) -> String {
+    let function = function.replace("(anonymous namespace)", "{anonymous}");
     let (mut name, mut depth) = (String::new(), 0u32);
     // Signs behind this word are part of the name.
-    let operator = function.find("operator").map(|at| at + "operator".len());
-    let signs = operator.map_or(0, |operator| match &function[operator..] {
-        rest if rest.starts_with("()") => 2,
-        rest => rest.bytes().take_while(|sign| b"<>=".contains(sign)).count(),
+    let signs = function.find("operator").map_or(0..0, |at| {
+        let begin = at + "operator".len();
+        let rest = &function[begin..];
+        let length =
+            if rest.starts_with("()") { 2 } else { rest.bytes().take_while(|sign| b"<>=".contains(sign)).count() };
+        begin..begin + length
     });
     for (at, sign) in function.char_indices() {
-        let is_sign = operator.is_some_and(|operator| (operator..operator + signs).contains(&at)) && depth == 0;
         match sign {
-            '<' if !is_sign => depth += 1,
-            '>' if !is_sign && depth > 0 => depth -= 1,
-            '(' if depth == 0 && !is_sign && !function[at..].starts_with("(anonymous namespace)") => break,
+            _ if depth == 0 && signs.contains(&at) => name.push(sign),
+            '<' => depth += 1,
+            '>' if depth > 0 => depth -= 1,
+            '(' if depth == 0 => break,
             // The result comes before the name.
-            ' ' if depth == 0
-                && operator.is_none_or(|operator| at < operator)
-                && !function[..at].ends_with("(anonymous") =>
-            {
-                name.clear();
-            }
+            ' ' if depth == 0 && (signs.is_empty() || at < signs.start) => name.clear(),
             _ if depth == 0 => name.push(sign),
             _ => {}
         }
     }
-    if name.is_empty() { function.to_owned() } else { name }
+    if name.is_empty() { function } else { name }
 }
 
 #[cfg(test)]
@@ -155,7 +153,7 @@ mod tests {
             ),
             ("std::vector<double, std::allocator<double> >::resize(unsigned long)", "std::vector::resize"),
             ("Field::operator<(Field const&) const", "Field::operator<"),
-            ("(anonymous namespace)::step(int)", "(anonymousnamespace)::step"),
+            ("(anonymous namespace)::step(int)", "{anonymous}::step"),
             ("[python]", "[python]"),
         ] {
             assert_eq!(name(function), expected, "{function}");

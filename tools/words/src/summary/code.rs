@@ -18,16 +18,20 @@ pub fn add(summary: &mut Summary, run: &Run, samples: &RunSamples) {
         let known = all.iter().position(|loss| *loss == facts.loss);
         facts.code = known.map_or_else(Vec::new, |at| code[at].clone());
     }
+    // Those of single ranks too: of several that are late in turns, most of the loss may have another reason.
+    let all = summary.shown.iter().chain(&summary.losses).filter(|loss| !loss.code.is_empty());
     // Where there is little to gain, a line of the program is no way to it.
-    let is_worth = |loss: &&LossFacts| {
-        let most = loss.gain.likely().max(if loss.gain.seconds.is_none() {
-            loss.seconds / f64::from(summary.ranks)
-        } else {
-            0.0
-        });
-        most >= LITTLE * summary.seconds
-    };
-    summary.code = summary.shown.iter().filter(is_worth).find_map(sentence);
+    let worth = all.filter(|loss| gained(loss, summary) >= LITTLE * summary.seconds);
+    let largest = worth.max_by(|one, other| gained(one, summary).total_cmp(&gained(other, summary)));
+    summary.code = largest.and_then(sentence);
+}
+
+/// The gain without a loss, s; where it is not known, the share of a rank in the loss.
+fn gained(loss: &LossFacts, summary: &Summary) -> f64 {
+    match (loss.gain.seconds, loss.gain.most) {
+        (None, None) => loss.seconds / f64::from(summary.ranks.max(1)),
+        _ => loss.gain.likely(),
+    }
 }
 
 fn sentence(loss: &LossFacts) -> Option<String> {
