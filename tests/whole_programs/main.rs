@@ -52,6 +52,7 @@ mod inside;
 mod interruptions;
 mod jobs;
 mod languages;
+mod late_code;
 mod limits;
 mod management;
 mod messages;
@@ -126,6 +127,7 @@ fn main() {
         ("cluster_partly", cluster_partly::TESTS),
         ("cluster_run", cluster_run::TESTS),
         ("cluster_scale", cluster_scale::TESTS),
+        ("late_code", late_code::TESTS),
         ("samples", samples::TESTS),
         ("scale", scale::TESTS),
         ("scaling", scaling::TESTS),

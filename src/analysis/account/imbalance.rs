@@ -6,6 +6,7 @@ use mpitrace_trace::reader::Trace;
 
 use super::exchanges::Exchanges;
 use super::late::Late;
+use super::late_partner::Place;
 use super::sequences::{Sequence, Sequences};
 use super::walk::Step;
 use super::{Account, late_partner};
@@ -110,7 +111,9 @@ pub fn holds_through(
     };
     let in_exchanges = || {
         let mut blocks = Blocks::default();
-        let each = |_: &Exchanges, late: usize, _: usize, ns: f64| blocks.add(if is_of(late) { ns } else { 0.0 }, ns);
+        let each = |_: &Exchanges, [late, _]: [usize; 2], ns: f64, _: Place| {
+            blocks.add(if is_of(late) { ns } else { 0.0 }, ns);
+        };
         !account.late_partners.is_empty()
             && late_partner::for_each(trace, clock, operations, &account.partners, &account.ranks, each)
             && blocks.hold()

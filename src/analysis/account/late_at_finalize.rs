@@ -166,7 +166,7 @@ fn off<'e>(entries: impl Iterator<Item = &'e InterruptionEntry>, place: u32) -> 
 }
 
 /// The last call that the thread that called MPI_Init has recorded; regions are none.
-fn last_record(part: &Part) -> Option<u32> {
+pub(super) fn last_record(part: &Part) -> Option<u32> {
     let is_region =
         |record: u32| part.operations()[(part.operation_of(record as usize) & OPERATION_MASK) as usize].is_region();
     records(part).flat_map(Iterator::rev).find(|&record| !is_region(record))

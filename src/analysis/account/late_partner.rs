@@ -9,7 +9,7 @@ use mpitrace_trace::reader::{Part, Trace};
 
 use super::exchanges::Exchanges;
 use super::sequences::{Sequence, Sequences};
-use super::walk::Step;
+use super::walk::{Step, Walk};
 use super::{PartnerAccount, RankAccount, RankPart, partner};
 use crate::messages;
 use crate::reasons::Off;
@@ -48,7 +48,7 @@ pub(super) fn late_partners(
         return Vec::new();
     }
     let mut sums: BTreeMap<(usize, usize), (f64, Off)> = BTreeMap::new();
-    let add = |exchanges: &Exchanges, late: usize, part: usize, ns: f64| {
+    let add = |exchanges: &Exchanges, [late, part]: [usize; 2], ns: f64, _: Place| {
         let (sum, off) = sums.entry((late, part)).or_default();
         let reasons = exchanges.gap(late).off_beyond(exchanges.gap(part));
         *sum += ns;
@@ -72,23 +72,32 @@ pub(super) fn late_partners(
     found
 }
 
-/// Goes through the exchanges in which a part waits for one that is late: the late one, the one that waits, and how
-/// long, ns. False: the calls of the ranks have no common order.
+/// The place that an exchange lies before.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'p, 'a> {
+    /// A collective call.
+    Call(&'p Walk<'a>, &'p Step<'a>),
+    /// MPI_Finalize.
+    End,
+}
+
+/// Goes through the exchanges in which a part waits for one that is late: the late one and the one that waits, how
+/// long, ns, and before which call. False: the calls of the ranks have no common order.
 pub(super) fn for_each(
     trace: &Trace,
     clock: &Clock,
     operations: &Operations,
     partners: &[PartnerAccount],
     ranks: &[RankAccount],
-    mut each: impl FnMut(&Exchanges, usize, usize, f64),
+    mut each: impl FnMut(&Exchanges, [usize; 2], f64, Place),
 ) -> bool {
     let errors = clock.errors_ns(trace);
     let mut exchanges = Exchanges::of_all(trace, partners);
-    let mut add = |exchanges: &Exchanges| {
+    let mut add = |exchanges: &Exchanges, place: Place| {
         for exchange in &exchanges.all {
             let late = exchanges.last(exchange).filter(|(late, ns)| *ns > errors[*late] + errors[exchange.part]);
             if let Some((late, ns)) = late {
-                each(exchanges, late, exchange.part, ns);
+                each(exchanges, [late, exchange.part], ns, place);
             }
         }
     };
@@ -107,7 +116,7 @@ pub(super) fn for_each(
             overlap |= call.enter < before;
         }
         if !overlap {
-            add(&exchanges);
+            add(&exchanges, Place::Call(walk, &step));
         }
         sequences.advance(slot);
     }
@@ -117,7 +126,7 @@ pub(super) fn for_each(
     let end = |(index, part): (usize, &Part)| Some(clock.of_part(index).nanoseconds(part.finalize_enter()?));
     if let Some(ends) = trace.parts.iter().enumerate().map(end).collect::<Option<Vec<f64>>>() {
         exchanges.end(ranks.iter().map(|rank| (rank.parts[RankPart::PointToPoint], rank.off())), &ends);
-        add(&exchanges);
+        add(&exchanges, Place::End);
     }
     true
 }

@@ -5,6 +5,7 @@
 //! processor, or computed (or was in other MPI calls) for longer. A region of the program is a label over time that the
 //! account has already ([`regions`]).
 
+mod arrivals;
 mod beside;
 mod calls;
 mod ending;
@@ -43,6 +44,7 @@ mod threads;
 pub(crate) mod waits;
 pub(crate) mod walk;
 
+pub use arrivals::{Before, LateArrival, for_each_late_arrival, for_each_late_exchange, late_arrival_at_finalize};
 pub use beside::Beside;
 pub use calls::{CallAccount, CallAccounts, Spent, for_each_call};
 pub use ending::{HowEnded, Hung, RankEnd};

@@ -50,6 +50,10 @@ pub struct Samples {
     pub threads: Vec<Thread>,
     /// The time that other processes took from ranks, where that was looked at.
     pub preempted: Vec<Preempted>,
+    /// Why threads have no samples; empty: they have, or none were to be taken.
+    pub note: String,
+    /// By thread: samples of it asleep, by the time of day; `period_ns` is the time between two looks.
+    pub asleep: Vec<Thread>,
 }
 
 /// The time that was taken from a rank.
@@ -106,15 +110,7 @@ impl Samples {
         let mut bytes = self.job.to_vec();
         put_list(&mut bytes, &self.frames, |bytes, frame| put_text(bytes, frame));
         put_list(&mut bytes, &self.stacks, |bytes, &(below, frame)| put_numbers(bytes, &[below.into(), frame.into()]));
-        put_list(&mut bytes, &self.threads, |bytes, thread| {
-            let Thread { rank, tid, period_ns, lost, sees_kernel, samples } = thread;
-            put_numbers(bytes, &[*rank as u64, *tid as u64, *period_ns, *lost, u64::from(*sees_kernel)]);
-            let mut before = 0;
-            put_list(bytes, samples, |bytes, &(ns, stack)| {
-                put_numbers(bytes, &[ns.wrapping_sub(before), stack.into()]);
-                before = ns;
-            });
-        });
+        put_list(&mut bytes, &self.threads, Thread::put);
         put_list(&mut bytes, &self.preempted, |bytes, preempted| {
             put_numbers(bytes, &[preempted.rank.into(), preempted.ns]);
             put_list(bytes, &preempted.takers, |bytes, Taker { rank, name, user, ns }| {
@@ -123,6 +119,8 @@ impl Samples {
                 number::put(bytes, *ns);
             });
         });
+        put_text(&mut bytes, &self.note);
+        put_list(&mut bytes, &self.asleep, Thread::put);
         let mut file = MAGIC.to_vec();
         file.push(VERSION);
         file.extend(crc32fast::hash(&bytes).to_le_bytes());
@@ -146,7 +144,6 @@ impl Samples {
             return None;
         }
         let job = *rest.split_off(..16)?.first_chunk()?;
-        let small = |rest: &mut &[u8]| u32::try_from(number::take(rest)?).ok();
         let frames = take_list(&mut rest, take_text)?;
         let mut number = 0;
         let stacks = take_list(&mut rest, |rest| {
@@ -154,17 +151,7 @@ impl Samples {
             let (below, frame) = (small(rest)?, small(rest)?);
             (below < number && (frame as usize) < frames.len()).then_some((below, frame))
         })?;
-        let threads = take_list(&mut rest, |rest| {
-            let (rank, tid, period_ns) = (small(rest)?, small(rest)?, number::take(rest)?);
-            let (lost, sees_kernel) = (number::take(rest)?, number::take(rest)? != 0);
-            let mut before = 0u64;
-            let samples = take_list(rest, |rest| {
-                before = before.checked_add(number::take(rest)?)?;
-                let stack = small(rest).filter(|stack| *stack as usize <= stacks.len())?;
-                Some((before, stack))
-            })?;
-            Some(Thread { rank, tid, period_ns, lost, sees_kernel, samples })
-        })?;
+        let threads = take_list(&mut rest, |rest| Thread::take(rest, stacks.len()))?;
         let taker = |rest: &mut &[u8]| {
             let rank = number::take(rest)?.checked_sub(1).map(u32::try_from).transpose().ok()?;
             Some(Taker { rank, name: take_text(rest)?, user: take_text(rest)?, ns: number::take(rest)? })
@@ -172,7 +159,12 @@ impl Samples {
         let preempted = take_list(&mut rest, |rest| {
             Some(Preempted { rank: small(rest)?, ns: number::take(rest)?, takers: take_list(rest, taker)? })
         })?;
-        Some(Samples { job, frames, stacks, threads, preempted })
+        // Files of older versions end here.
+        let (note, asleep) = match rest.is_empty() {
+            true => (String::new(), Vec::new()),
+            false => (take_text(&mut rest)?, take_list(&mut rest, |rest| Thread::take(rest, stacks.len()))?),
+        };
+        Some(Samples { job, frames, stacks, threads, preempted, note, asleep })
     }
 
     /// The frames of a stack, the innermost first.
@@ -181,6 +173,35 @@ impl Samples {
         let pairs = std::iter::successors(pair(stack), move |(below, _)| pair(*below));
         pairs.map(|(_, frame)| self.frames[frame as usize].as_str())
     }
+}
+
+impl Thread {
+    fn put(bytes: &mut Vec<u8>, thread: &Thread) {
+        let Thread { rank, tid, period_ns, lost, sees_kernel, samples } = thread;
+        put_numbers(bytes, &[*rank as u64, *tid as u64, *period_ns, *lost, u64::from(*sees_kernel)]);
+        let mut before = 0;
+        put_list(bytes, samples, |bytes, &(ns, stack)| {
+            put_numbers(bytes, &[ns.wrapping_sub(before), stack.into()]);
+            before = ns;
+        });
+    }
+
+    /// `stacks`: how many there are.
+    fn take(rest: &mut &[u8], stacks: usize) -> Option<Thread> {
+        let (rank, tid, period_ns) = (small(rest)?, small(rest)?, number::take(rest)?);
+        let (lost, sees_kernel) = (number::take(rest)?, number::take(rest)? != 0);
+        let mut before = 0u64;
+        let samples = take_list(rest, |rest| {
+            before = before.checked_add(number::take(rest)?)?;
+            let stack = small(rest).filter(|stack| *stack as usize <= stacks)?;
+            Some((before, stack))
+        })?;
+        Some(Thread { rank, tid, period_ns, lost, sees_kernel, samples })
+    }
+}
+
+fn small(rest: &mut &[u8]) -> Option<u32> {
+    u32::try_from(number::take(rest)?).ok()
 }
 
 fn put_numbers(bytes: &mut Vec<u8>, numbers: &[u64]) {
@@ -215,6 +236,8 @@ mod tests {
         };
         let taker = |rank| Taker { rank, name: "backup".to_owned(), user: "www".to_owned(), ns: 5 };
         let samples = Samples {
+            note: "not permitted".to_owned(),
+            asleep: vec![thread(1)],
             preempted: vec![Preempted { rank: 1, ns: 1 << 40, takers: vec![taker(None), taker(Some(0))] }],
             job: [7; 16],
             frames: ["main (a.c:3)", "[kernel]"].map(str::to_owned).to_vec(),

@@ -34,7 +34,7 @@ const KERNEL: &str = "[kernel]";
 /// let frames = ["sum (app.c:3)", "copy (app.c:9)"].map(str::to_owned).to_vec();
 /// let thread = Thread { samples: vec![(1_001_000, 1), (1_021_000, 2)], ..Thread::default() };
 /// let samples = Samples { frames, stacks: vec![(0, 0), (0, 1)], threads: vec![thread], ..Samples::default() };
-/// let run = RunSamples { samples, threads: vec![(0, vec![1_001_000, 1_021_000])] };
+/// let run = RunSamples { samples, threads: vec![(0, vec![1_001_000, 1_021_000])], ..RunSamples::default() };
 /// let allreduce = &operations.operations[0];
 /// assert_eq!(run.in_calls(&trace, allreduce, false, 0..10).collect::<Vec<_>>(), [(0, 0, 0), (1, 0, 1)]);
 /// let found = run.in_repetitions(&trace, allreduce);
@@ -54,6 +54,8 @@ pub struct RunSamples {
     pub samples: Samples,
     /// For each of its threads the index of the rank's part, and the ticks of the samples.
     pub threads: Vec<(usize, Vec<u64>)>,
+    /// For each of the threads in `samples.asleep` the same.
+    pub asleep: Vec<(usize, Vec<u64>)>,
 }
 
 impl RunSamples {
@@ -64,7 +66,7 @@ impl RunSamples {
     pub fn open(trace: &Trace, files: &[PathBuf]) -> Result<Option<RunSamples>, TraceError> {
         let mut all = RunSamples::default();
         for path in files.iter().map(|file| Samples::beside(file)).filter(|path| path.exists()) {
-            let Samples { job, frames, stacks, threads, mut preempted } = Samples::read(&path)?;
+            let Samples { job, frames, stacks, threads, mut preempted, asleep, .. } = Samples::read(&path)?;
             let (known_frames, known_stacks) = (all.samples.frames.len() as u32, all.samples.stacks.len() as u32);
             let moved = |stack: u32| if stack == EMPTY { EMPTY } else { stack + known_stacks };
             all.samples.frames.extend(frames);
@@ -73,7 +75,8 @@ impl RunSamples {
             if trace.parts.iter().any(|part| part.info().job == job) {
                 all.samples.preempted.append(&mut preempted);
             }
-            for mut thread in threads {
+            let kinds = [threads, asleep].into_iter().zip([false, true]);
+            for (mut thread, is_asleep) in kinds.flat_map(|(all, kind)| all.into_iter().map(move |one| (one, kind))) {
                 let is_of = |part: &Part| part.rank() == thread.rank && part.info().job == job;
                 let Some(index) = trace.parts.iter().position(is_of) else { continue };
                 let (anchor, period_ns) =
@@ -82,9 +85,14 @@ impl RunSamples {
                     let since = ns.wrapping_sub(anchor.raw_ns) as i64 as f64;
                     anchor.tick.wrapping_add_signed((since / period_ns) as i64)
                 };
-                all.threads.push((index, thread.samples.iter().map(tick).collect()));
+                let ticks = (index, thread.samples.iter().map(tick).collect());
                 thread.samples.iter_mut().for_each(|(_, stack)| *stack = moved(*stack));
-                all.samples.threads.push(thread);
+                let (of_ticks, of_threads) = match is_asleep {
+                    true => (&mut all.asleep, &mut all.samples.asleep),
+                    false => (&mut all.threads, &mut all.samples.threads),
+                };
+                of_ticks.push(ticks);
+                of_threads.push(thread);
             }
         }
         Ok((!all.threads.is_empty() || !all.samples.preempted.is_empty()).then_some(all))
@@ -368,7 +376,7 @@ mod tests {
             stacks: vec![(EMPTY, 0), (1, 1), (2, 2), (1, 3)],
             ..Samples::default()
         };
-        let run = RunSamples { samples, threads: Vec::new() };
+        let run = RunSamples { samples, ..RunSamples::default() };
         let found: Vec<(u32, u32)> = (0..count).map(|row| (row, stack(row))).collect();
         run.contrast(&found, |row| Some(row < warmup))
     }

@@ -45,6 +45,11 @@ impl Traced {
         Traced { run: self.run.limited_to(repetitions), ..self }
     }
 
+    /// Its files.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     /// The samples beside it, where the run has taken some.
     ///
     /// # Errors

@@ -37,6 +37,9 @@ pub struct Diagnosed<'s> {
     pub findings: Vec<Found>,
     /// The code that runs in the groups and not in the others, where the run has samples.
     pub hot: Vec<samples::Hot>,
+    /// Samples a second of processor time; `None`: the run has none.
+    #[serde(skip)]
+    pub sample_rate: Option<f64>,
     /// Of all counters and timers with the run time; for JSON alone.
     pub correlations: Vec<Correlation>,
     /// Of all repetitions, ns; the order of the operations in the text.

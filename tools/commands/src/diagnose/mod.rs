@@ -104,6 +104,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             switch,
             findings: findings::found(&diagnosis),
             hot: hot.unwrap_or_default(),
+            sample_rate: sampled.as_ref().and_then(samples::rate),
             correlations: if arguments.json { correlations::correlations(&source, number) } else { Vec::new() },
             categories,
             diagnosis,

@@ -43,7 +43,7 @@ pub fn sentences(diagnosed: &Diagnosed<'_>) -> Vec<String> {
     }
     let others = diagnosis.findings.iter().filter(|finding| !said.contains(finding));
     sentences.extend(others.filter_map(|one| finding(diagnosis, one)));
-    sentences.extend(super::samples::sentences(&diagnosed.hot, &diagnosis.groups));
+    sentences.extend(super::samples::sentences(&diagnosed.hot, &diagnosis.groups, diagnosed.sample_rate));
     sentences.extend(super::causes::typical(causes));
     sentences.extend(super::causes::unexplained(causes, &diagnosed.not_recorded));
     match diagnosed.remarks.not_one_level {

@@ -11,6 +11,7 @@ use clap::Args;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
 use mpitrace_source::options::TraceInput;
+use mpitrace_source::trace_files;
 
 /// Show what a trace is: library, ranks, settings, operations
 ///
@@ -25,7 +26,10 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let facts = progress::during("reading", || anyhow::Ok(info::Facts::new(&arguments.input.open(Need::Messages)?)))?;
+    let facts = progress::during("reading", || {
+        let run = arguments.input.open(Need::Messages)?;
+        anyhow::Ok(info::Facts::new(&run).with_samples(&run.trace, &trace_files::named(&arguments.input.files)?))
+    })?;
     if arguments.json {
         output::json(output, "info", &facts)?;
     } else {

@@ -12,6 +12,7 @@ use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
 use mpitrace_trace::operations::Unfinished;
 use mpitrace_words::info::ends;
+use mpitrace_words::info::samples::SampleFacts;
 use mpitrace_words::info::{Facts, MessageFacts, OperationFacts, TotalFacts, UnmatchedFacts};
 use mpitrace_words::mismatches;
 use mpitrace_words::stack::Stack;
@@ -90,6 +91,7 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("cache", factors.get("cache_control"));
     add("clock", clock(facts, &factors));
     add("interrupted", facts.interruptions.line());
+    add("samples", facts.samples.as_ref().map(SampleFacts::line));
     add("counters", Some(facts.counters.join(", ")).filter(|counters| !counters.is_empty()));
     for reason in facts.counters_limited.values() {
         add("", Some(reason.clone()));

@@ -216,7 +216,7 @@ fn place(arguments: &Arguments) -> Result<ReportTarget<'_>> {
 
 fn run_facts(source: &Source, name: &str) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
-    let facts = mpitrace_words::info::Facts::new(&traced.run);
+    let facts = mpitrace_words::info::Facts::new(&traced.run).with_samples(&traced.run.trace, traced.files());
     let lines = info::page::lines(&facts).into_iter().map(|(title, line)| (title.to_owned(), line));
     Run { facts: lines.collect(), factors: facts.factors, ..only_summary(source, name) }
 }
@@ -224,7 +224,7 @@ fn run_facts(source: &Source, name: &str) -> Run {
 fn only_summary(source: &Source, name: &str) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
     traced.run.account_knowing(|number| traced.account(number, Rule::default(), None));
-    let summary = Summary::new(&traced.run, name);
+    let summary = Summary::new(&traced.run, name).with_observed(&traced.run, traced.files());
     Run { summary: summary.lines(), verdict: summary.first_sentence().to_owned(), ..Run::default() }
 }
 

@@ -32,7 +32,7 @@ pub fn summarize(traces: &[PathBuf]) {
     if let [path] = &files[..] {
         jobs::keep(path, &RunRow::new(path, &run, &summary));
     }
-    let summary = summary.with_processes(&run.trace, files);
+    let summary = summary.with_observed(&run, files);
     let stderr = io::stderr();
     let _ = summary.write(&mut stderr.lock(), Style::for_stream(&stderr));
 }

@@ -156,6 +156,7 @@ fn run_once(job: &Job, arguments: &Arguments, library: &OsStr, output: Option<&P
     let text = |name| setting(name).map(|value: OsString| value.to_string_lossy().into_owned());
     let stacks = Standstill::new(text(STACKS).as_deref(), arguments.stuck);
     let sampling = Sampling::new(text(SAMPLE).as_deref(), text(PROCESSES).as_deref());
+    let sampling = sampling.map(|sampling| if stacks.is_some() { sampling } else { sampling.without_asleep() });
     let metrics = arguments.metrics.as_ref().map(|folder| Metrics::new(folder, number));
     let observer = Observer::start(number, &folders, stacks, sampling, metrics);
     let code = job.run(&tracer, arguments.is_aside)?;

@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use mpitrace_analysis::run::Need;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::{progress, shell};
 use mpitrace_source::options::TraceInput;
 use mpitrace_source::{trace_files, warn_if_incomplete};
+use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_words::description::communicator_labels;
 use mpitrace_words::summary::Summary;
 use mpitrace_words::summary::grouped::{self, By, Sort};
@@ -41,7 +42,14 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
 
 fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode> {
     let (run, groups) = progress::during("reading", || {
-        let run = arguments.input.open(Need::Account)?;
+        let run = arguments.input.open(if by == By::Line { Need::Losses } else { Need::Account })?;
+        if by == By::Line {
+            let files = trace_files::named(&arguments.input.files)?;
+            let samples = RunSamples::open(&run.trace, &files)?.filter(|samples| !samples.threads.is_empty());
+            let Some(samples) = samples else { bail!("this run has no samples: `mpitrace run` takes some") };
+            let groups = grouped::of_lines(&run, &samples, arguments.sort);
+            return Ok((run, groups));
+        }
         let labels = communicator_labels(&run.trace, &run.operations);
         let groups = grouped::groups(&run, &labels, by, arguments.sort);
         anyhow::Ok((run, groups))
@@ -61,7 +69,7 @@ fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let run = arguments.input.open(Need::Losses)?;
         let summary = Summary::new(&run, &shell::all_quoted(&arguments.input.files));
         // What `run` has kept lies beside the files, also where a folder or the name of several stands for them.
-        anyhow::Ok(summary.with_processes(&run.trace, &trace_files::named(&arguments.input.files)?))
+        anyhow::Ok(summary.with_observed(&run, &trace_files::named(&arguments.input.files)?))
     })?;
     if arguments.json {
         output::json(output, "summary", &summary)?;

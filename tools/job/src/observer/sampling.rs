@@ -21,6 +21,14 @@ use crate::stacks::sampled::{Sampled, Tree};
 const PAUSE: Duration = Duration::from_millis(50);
 const THREADS: Duration = Duration::from_millis(500);
 
+/// Samples a second where none are asked for, ...
+pub const USUAL: f64 = 50.0;
+/// ... and up to which rate the observer looks less often.
+const LOW: f64 = 200.0;
+const LOW_PAUSE: Duration = Duration::from_millis(200);
+/// The time between two looks for threads that are asleep.
+const ASLEEP: Duration = Duration::from_millis(50);
+
 /// The bounds of samples a second: the kernel takes none in less than 10 us.
 pub const BOUNDS: std::ops::RangeInclusive<f64> = 1.0..=50_000.0;
 
@@ -28,10 +36,15 @@ pub const BOUNDS: std::ops::RangeInclusive<f64> = 1.0..=50_000.0;
 pub struct Sampling {
     /// 0: none.
     hz: f64,
+    /// The user has asked for a rate.
+    is_asked: bool,
     tree: Tree,
     /// By thread.
     threads: BTreeMap<u32, OfThread>,
     looked: Option<Instant>,
+    /// Stacks of threads that are asleep are taken, and when that was tried last.
+    asleep: Option<Instant>,
+    takes_asleep: bool,
     /// Why a thread has none.
     error: Option<io::Error>,
     takers: Option<Takers>,
@@ -46,17 +59,39 @@ struct OfThread {
 }
 
 impl Sampling {
-    /// By the values of `MPITRACE_SAMPLE` and `MPITRACE_PROCESSES`. `None`: neither is asked for.
+    /// By the values of `MPITRACE_SAMPLE` and `MPITRACE_PROCESSES`; without the first [`USUAL`] samples. `None`: nothing
+    /// is to be taken.
     pub fn new(samples: Option<&str>, processes: Option<&str>) -> Option<Sampling> {
-        let hz = samples.and_then(|text| text.trim().parse().ok()).filter(|hz| BOUNDS.contains(hz)).unwrap_or(0.0);
+        let asked = |text: &str| text.trim().parse().ok().filter(|hz| BOUNDS.contains(hz)).unwrap_or(0.0);
+        let (hz, is_asked) = (samples.map_or(USUAL, asked), samples.is_some());
         let (tree, threads, takers) = (Tree::default(), BTreeMap::new(), Takers::new(processes));
-        let is_asked = hz > 0.0 || takers.is_some();
-        is_asked.then_some(Sampling { hz, tree, threads, looked: None, error: None, takers })
+        let is_needed = hz > 0.0 || takers.is_some();
+        is_needed.then_some(Sampling {
+            hz,
+            is_asked,
+            tree,
+            threads,
+            looked: None,
+            asleep: None,
+            takes_asleep: hz > 0.0,
+            error: None,
+            takers,
+        })
+    }
+
+    /// Takes no stacks of threads that are asleep: the user wants none.
+    pub fn without_asleep(self) -> Sampling {
+        Sampling { takes_asleep: false, ..self }
     }
 
     /// The longest time between two looks.
     pub fn pause(&self) -> Duration {
-        if self.hz > 0.0 { PAUSE } else { takers::PAUSE }
+        match self.hz {
+            hz if hz > LOW => PAUSE,
+            _ if self.takes_asleep => ASLEEP,
+            hz if hz > 0.0 => LOW_PAUSE,
+            _ => takers::PAUSE,
+        }
     }
 
     /// Looks for new threads, and at the processes, where it is time for that.
@@ -67,6 +102,20 @@ impl Sampling {
         }
         if let Some(takers) = &mut self.takers {
             takers.look(running);
+        }
+        self.look_asleep();
+    }
+
+    /// Takes the stacks of threads that are asleep, where it is time for that: no more than 20 times a second.
+    fn look_asleep(&mut self) {
+        if !self.takes_asleep || self.asleep.is_some_and(|looked| looked.elapsed() < ASLEEP.mul_f64(0.9)) {
+            return;
+        }
+        self.asleep = Some(Instant::now());
+        let living = self.threads.iter_mut().filter(|(_, thread)| !thread.has_ended);
+        for (tid, thread) in living {
+            // What is forbidden once stays so.
+            self.takes_asleep &= thread.sampled.look_asleep(*tid, &mut self.tree);
         }
     }
 
@@ -107,28 +156,39 @@ impl Sampling {
         }
     }
 
-    /// Writes them beside the traces that they belong to, and says how many there are, unless it is to be silent.
+    /// Writes them beside the traces that they belong to, and says how many there are, where they were asked for and
+    /// unless it is to be silent.
     pub fn write(mut self, traces: &[PathBuf], is_silent: bool) {
         self.threads.values_mut().for_each(|thread| thread.sampled.drain(&mut self.tree));
-        if let Some(error) = self.error {
+        let note = self.error.map_or_else(String::new, |error| {
             let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
-            eprintln!("mpitrace: no samples: {error} (kernel.perf_event_paranoid is {}, 2 allows them)", level.trim());
+            format!("{error} (kernel.perf_event_paranoid is {}, 2 allows them)", level.trim())
+        });
+        if self.is_asked && !note.is_empty() {
+            eprintln!("mpitrace: no samples: {note}");
         }
         for trace in traces {
             let Some(job) = file::job(trace) else { continue };
             let of_job = self.threads.iter().filter(|(_, thread)| thread.job == job);
             let threads: Vec<_> = of_job.map(|(tid, thread)| thread.sampled.finish(thread.rank, *tid)).collect();
+            let of_job = self.threads.iter().filter(|(_, thread)| thread.job == job);
+            let period_ns = ASLEEP.as_nanos() as u64;
+            let asleep =
+                of_job.filter_map(|(tid, thread)| thread.sampled.finish_asleep(thread.rank, *tid, period_ns)).collect();
             let (count, lost) = threads
                 .iter()
                 .fold((0, 0), |(count, lost), thread| (count + thread.samples.len() as u64, lost + thread.lost));
             let preempted = self.takers.as_ref().map(|takers| takers.finish(job)).unwrap_or_default();
-            if threads.is_empty() && preempted.is_empty() {
+            if threads.is_empty() && preempted.is_empty() && note.is_empty() {
                 continue;
             }
             let path = Samples::beside(trace);
             let name = file_here(&path);
-            match std::fs::write(&path, Samples { preempted, ..self.tree.named(job, threads) }.encode()) {
-                Ok(()) if is_silent || self.hz == 0.0 => {}
+            match std::fs::write(
+                &path,
+                Samples { preempted, note: note.clone(), ..self.tree.named(job, threads, asleep) }.encode(),
+            ) {
+                Ok(()) if is_silent || !self.is_asked || self.hz == 0.0 => {}
                 Ok(()) if lost == 0 => eprintln!("mpitrace: {} in {name}", text::count(count, "sample")),
                 Ok(()) => eprintln!("mpitrace: {} in {name}; {lost} were lost", text::count(count, "sample")),
                 Err(error) => eprintln!("mpitrace: {name}: {error}"),

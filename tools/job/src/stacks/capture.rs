@@ -94,6 +94,21 @@ pub fn thread(memory: Memory, tid: u32, maps: &[Map]) -> Result<Thread, Why> {
     stopped(memory, tid, maps)
 }
 
+/// Copies a thread that waits in the kernel, without stopping it.
+///
+/// # Errors
+/// Why it cannot be copied: it runs, or goes on from one call to the next.
+pub fn waiting(memory: Memory, tid: u32, maps: &[Map]) -> Result<Thread, Why> {
+    for _ in 0..TRIES {
+        let Some(Waits { registers, text, .. }) = waits(memory.pid, tid)? else { break };
+        let stack = copy(memory, registers.sp, maps)?;
+        if waits(memory.pid, tid)?.is_some_and(|after| after.text == text) {
+            return Ok(Thread { registers, start: registers.sp, stack });
+        }
+    }
+    Err(Why::Unreadable)
+}
+
 /// The process that traces a thread; 0: none. `None`: it has ended.
 fn tracer(pid: u32, tid: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;

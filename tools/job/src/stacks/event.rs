@@ -52,9 +52,12 @@ const SWITCHES: u64 = 1 << 26;
 
 /// The part of a stack that a sample has, bytes.
 const STACK: u32 = 8 << 10;
-/// The buffer holds the samples of this time, s, ...
+/// The buffer holds the samples of this time, s; ...
 const HELD: f64 = 0.1;
-/// ... within these bounds, bytes. A user may map 516 KiB for each processor by default, and as much as may be locked.
+/// ... of a low rate that of a longer one, in which the observer may get no processor, as far as this is enough, bytes; ...
+const HELD_LONGER: f64 = 0.6;
+const ENOUGH: usize = 256 << 10;
+/// ... within these bounds. A user may map 516 KiB for each processor by default, and as much as may be locked.
 const SMALLEST: usize = 32 << 10;
 const LARGEST: usize = 8 << 20;
 /// Where the data begin, and how far they were written and read, in the first page (`perf_event_mmap_page`).
@@ -109,7 +112,8 @@ unsafe impl Send for Event {}
 impl Event {
     /// Samples a thread so often per second of its processor time, from now on.
     pub fn open(tid: u32, hz: f64) -> io::Result<Event> {
-        let (period, wanted) = ((1e9 / hz) as u64, (hz * HELD * f64::from(STACK)) as usize);
+        let bytes = |seconds: f64| (hz * seconds * f64::from(STACK)) as usize;
+        let (period, wanted) = ((1e9 / hz) as u64, bytes(HELD).max(bytes(HELD_LONGER).min(ENOUGH)));
         let mut data = wanted.clamp(SMALLEST, LARGEST).next_power_of_two();
         let (clock, sees_kernel, map) = loop {
             let with_kernel = open(tid, CPU_CLOCK, period, MAPS | SWITCHES, data / 2);

@@ -63,7 +63,21 @@ pub fn sampled(site: &Site) -> (bool, Vec<String>) {
     if is_in(site, &PYTHON) {
         return (is_main, vec![PYTHON_FRAME.to_owned()]);
     }
-    (is_main, site.inlined.iter().rev().map(of_frame).chain([of_site(site)]).collect())
+    match is_in(site, &MPI) || is_in(site, &SYSTEM) {
+        true => (false, vec![of_library(site)]),
+        false => {
+            let last = if site.line.is_none() { of_library(site) } else { of_site(site) };
+            (is_main, site.inlined.iter().rev().map(of_frame).chain([last]).collect())
+        }
+    }
+}
+
+/// The function with its library, where it is of one, so that it is told from the functions of the program.
+fn of_library(site: &Site) -> String {
+    match &site.symbol {
+        Some(symbol) if site.module_name().contains(".so") => format!("{symbol} ({})", site.module_name()),
+        _ => of_site(site),
+    }
 }
 
 /// True if the file is the interpreter of Python.
@@ -191,6 +205,18 @@ mod tests {
             assert_eq!(stack, expected);
         }
         assert_eq!(shown(vec![site("/p", "f", 2)], &[], "/p"), ["...", "f (a.c:2)"]);
+    }
+
+    #[test]
+    fn a_sample_tells_functions_of_libraries_from_those_of_the_program() {
+        let texts = |module: &str, symbol: &str, line: u32| sampled(&site(module, symbol, line)).1.join(" > ");
+        assert_eq!(texts("/p", "f", 7), "f (a.c:7)");
+        assert_eq!(texts("/p", "f", 0), "f", "a program without debug data");
+        assert_eq!(texts("/l/libown.so.1", "f", 7), "f (a.c:7)");
+        assert_eq!(texts("/l/libown.so.1", "f", 0), "f (libown.so.1)");
+        assert_eq!(texts("/l/libc.so.6", "memcpy", 9), "memcpy (libc.so.6)", "also with debug data");
+        assert_eq!(texts("/l/libmpi.so.40", "PMPI_Wait", 0), "PMPI_Wait (libmpi.so.40)");
+        assert_eq!(texts("/l/libc.so.6", "", 0), "libc.so.6+0x10");
     }
 
     #[test]

@@ -5,9 +5,11 @@ use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 
+use mpitrace_format::live::now;
 use mpitrace_format::samples::{EMPTY, Samples, Thread};
 use mpitrace_trace::call_site::Resolver;
 
+use super::capture::{self, Why};
 use super::event::{Event, Moment, Record};
 use super::frames;
 use super::gaps::Gaps;
@@ -55,6 +57,8 @@ pub struct Sampled {
     every: u32,
     passed: u32,
     samples: Vec<(u64, u32)>,
+    /// Stacks on which it was asleep.
+    asleep: Vec<(u64, u32)>,
     lost: u64,
     period_ns: u64,
 }
@@ -100,8 +104,8 @@ impl Tree {
     }
 
     /// The texts of all stacks, in the order of their outermost frames.
-    pub fn named(&self, job: [u8; 16], threads: Vec<Thread>) -> Samples {
-        let (mut resolver, mut named) = (Resolver::default(), Samples { job, threads, ..Samples::default() });
+    pub fn named(&self, job: [u8; 16], threads: Vec<Thread>, asleep: Vec<Thread>) -> Samples {
+        let (mut resolver, mut named) = (Resolver::default(), Samples { job, threads, asleep, ..Samples::default() });
         let (mut frames, mut stacks) = (HashMap::new(), HashMap::new());
         let mut on = |named: &mut Samples, below: u32, text: String| {
             let frame = *frames.entry(text).or_insert_with_key(|text: &String| {
@@ -144,7 +148,7 @@ impl Tree {
             };
             numbers.push(number);
         }
-        for (_, stack) in named.threads.iter_mut().flat_map(|thread| &mut thread.samples) {
+        for (_, stack) in named.threads.iter_mut().chain(&mut named.asleep).flat_map(|thread| &mut thread.samples) {
             *stack = numbers[*stack as usize];
         }
         named
@@ -172,6 +176,7 @@ impl Sampled {
             every: 1,
             passed: 0,
             samples: Vec::new(),
+            asleep: Vec::new(),
             lost: 0,
             period_ns,
         })
@@ -187,6 +192,40 @@ impl Sampled {
         let Some(mut event) = self.event.take() else { return };
         event.drain(|record| self.take(record, tree));
         self.event = Some(event);
+    }
+
+    /// Takes the stack of the thread where it is asleep now. `false`: the system does not permit it.
+    pub fn look_asleep(&mut self, tid: u32, tree: &mut Tree) -> bool {
+        if self.asleep.len() == MOST_SAMPLES || !is_asleep(self.memory.pid, tid) {
+            return true;
+        }
+        match capture::waiting(self.memory, tid, &self.maps) {
+            Ok(thread) => {
+                let (maps, root) = (&self.maps, &self.root);
+                let unwind = self.unwind.get_or_insert_with(|| tree.files.of_process(maps, root));
+                let mut places = unwind.places(thread.registers, thread.start, &thread.stack);
+                if let Some(first) = places.iter().position(|place| frames::is_python(&place.module)) {
+                    let memory = self.memory;
+                    let python = self.python.get_or_insert_with(|| Interpreter::find(memory, &memory.maps(), root));
+                    let of_python = python.as_ref().map_or_else(Vec::new, |python| python.frames(tid));
+                    if !of_python.is_empty() {
+                        places.truncate(first);
+                        let place = |text: &String| CodePlace { module: text.as_str().into(), offset: OF_PYTHON };
+                        places.extend(of_python.iter().rev().map(place));
+                    }
+                }
+                let stack = places.into_iter().rev().fold(EMPTY, |below, place| tree.node_above(below, place));
+                self.asleep.push((now::nanoseconds(libc::CLOCK_MONOTONIC_RAW), stack));
+                true
+            }
+            Err(why) => why != Why::Forbidden,
+        }
+    }
+
+    /// The stacks on which a thread of this rank was asleep, with the time between two looks; `None`: on none.
+    pub fn finish_asleep(&self, rank: u32, tid: u32, period_ns: u64) -> Option<Thread> {
+        let samples = self.asleep.clone();
+        (!samples.is_empty()).then_some(Thread { rank, tid, period_ns, lost: 0, sees_kernel: false, samples })
     }
 
     /// The findings on a thread of this rank.
@@ -295,6 +334,12 @@ impl Sampled {
             });
         }
     }
+}
+
+/// True if a thread waits for something, which signals may end or not (proc_pid_stat(5)).
+fn is_asleep(pid: u32, tid: u32) -> bool {
+    let line = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).unwrap_or_default();
+    line.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['S', 'D']))
 }
 
 /// The functions of the kernel by their addresses, where it shows them.

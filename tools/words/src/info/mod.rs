@@ -4,7 +4,9 @@ pub mod ends;
 pub mod interruptions;
 pub mod nodes;
 pub mod requested;
+pub mod samples;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
 
 use mpitrace_analysis::messages::{self, Messages, Unmatched};
 use mpitrace_analysis::run::Run;
@@ -29,6 +31,7 @@ use serde::Serialize;
 use crate::base::description::Description;
 use crate::info::ends::EndFacts;
 use crate::info::interruptions::Interruptions;
+use crate::info::samples::SampleFacts;
 use crate::job::ended::Ended;
 use crate::job::mismatches;
 use crate::job::places::{self, StuckFacts, WhereFacts};
@@ -76,6 +79,8 @@ pub struct Facts {
     pub clock: ClockFacts,
     /// The interruptions of the threads.
     pub interruptions: Interruptions,
+    /// The samples that `mpitrace run` took; `null`: none were to be taken.
+    pub samples: Option<SampleFacts>,
     /// By node, its world ranks.
     pub hosts: BTreeMap<String, Vec<u32>>,
     /// By the processors that they may run on, the world ranks.
@@ -291,6 +296,7 @@ impl Facts {
             counters_scaled: scaled(trace),
             clock: ClockFacts::new(trace, clock),
             interruptions: Interruptions::new(trace),
+            samples: None,
             hosts: by_rank(trace, "host"),
             frequency_khz: frequency_khz(by_rank(trace, "frequency_khz").keys()),
             affinity: by_rank(trace, "affinity"),
@@ -312,6 +318,14 @@ impl Facts {
             stuck: stuck.map(|stuck| StuckFacts::new(&snapshot, &stuck)),
             unfinished,
         }
+    }
+}
+
+impl Facts {
+    /// With the samples beside the files of the trace.
+    pub fn with_samples(mut self, trace: &Trace, files: &[PathBuf]) -> Facts {
+        self.samples = SampleFacts::new(trace, files);
+        self
     }
 }
 

@@ -6,6 +6,7 @@ use mpitrace_analysis::account::{Because, Loss, LossKind, Parts, RankParts, Shar
 use mpitrace_analysis::causes::CauseKind;
 use mpitrace_analysis::efficiency::{Efficiency, RegionEfficiency};
 use mpitrace_analysis::replay::Gain;
+use mpitrace_code::CodeOfLoss;
 use mpitrace_trace::calls::whole_run::AllCalls;
 use mpitrace_trace::operations::{CallSite, Mismatch};
 use mpitrace_trace::undone::Undone;
@@ -18,7 +19,7 @@ use crate::job::ended::Ended;
 const NS: f64 = 1e9;
 
 /// A smaller share of the job is little to gain.
-const LITTLE: f64 = 0.03;
+pub(super) const LITTLE: f64 = 0.03;
 
 /// Where the ranks' time went. Times in seconds, summed over the ranks.
 #[derive(Clone, Debug, Serialize)]
@@ -124,6 +125,8 @@ pub struct Summary {
     pub all_calls: Vec<AllCalls>,
     /// For each rank the processes that took its processor; `null`: not looked at.
     pub processes: Option<Vec<OfRank>>,
+    /// The code behind the largest loss that has some, as a sentence; `null`: none is known.
+    pub code: Option<String>,
     /// The conclusion, in one or two sentences.
     pub verdict: String,
     /// The command to go on with; `null`: none.
@@ -242,6 +245,8 @@ pub struct LossFacts {
     /// Why the rank was late in these calls, or off its processor, each reason with its seconds: also those of other
     /// losses of it in these calls.
     pub reasons: Vec<ReasonFacts>,
+    /// The code that made the rank late, by the samples of the run; empty: none, or they do not support it.
+    pub code: Vec<CodeOfLoss>,
     /// From the late rank to where its delay begins; without a rank: it is not known from here on.
     pub origin: Vec<OriginFacts>,
 }

@@ -1,4 +1,4 @@
-//! The account as a table: by operation, function, communicator, message size, call site or rank.
+//! The account as a table: by operation, function, communicator, message size, call site, rank or line.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -9,9 +9,11 @@ use mpitrace_analysis::account::{
 };
 use mpitrace_analysis::messages::{Messages, each_call};
 use mpitrace_analysis::run::Run;
+use mpitrace_code::CodeLine;
 use mpitrace_show::output::Style;
 use mpitrace_show::table::{Cell, Table, number, text, time};
 use mpitrace_show::text;
+use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::{CallSite, Operations};
 use mpitrace_trace::reader::Trace;
@@ -44,6 +46,8 @@ pub enum By {
     Partner,
     /// A region of the program (`mpitrace_region`), with the operations in it.
     Region,
+    /// A line of the program that ran between the calls, by the samples of the run.
+    Line,
 }
 
 /// By which number the rows are sorted, the largest first.
@@ -100,11 +104,28 @@ pub struct Group {
     beside_ns: f64,
 }
 
+/// The rows by line of the program, sorted: a sample is a repetition.
+pub fn of_lines(run: &Run, samples: &RunSamples, sort: Sort) -> Vec<Group> {
+    let code = mpitrace_code::code_of_losses(run, samples);
+    let lines = mpitrace_code::by_line(&run.trace, &run.operations, samples, &run.losses().all, &code);
+    let rank_s = run.account().rank_ns() / NS;
+    let group = |line: CodeLine| Group {
+        name: line.frame,
+        repetitions: line.samples as usize,
+        seconds: line.seconds,
+        share: if rank_s > 0.0 { line.seconds / rank_s } else { 0.0 },
+        caused_s: line.caused_s,
+        ..Group::default()
+    };
+    sorted(lines.into_iter().map(group).collect(), sort)
+}
+
 /// The rows, sorted. `labels` are the names of the communicators.
 pub fn groups(run: &Run, labels: &[String], by: By, sort: Sort) -> Vec<Group> {
     let Run { trace, operations, clock, .. } = run;
     let account = run.account();
-    let mut groups = match by {
+    let groups = match by {
+        By::Line => Vec::new(),
         By::Region => of_regions(account::regions(trace, clock, operations), account.rank_ns()),
         By::Partner => of_partners(account),
         By::Thread => of_threads(account::threads(trace, clock, operations, &account.ranks)),
@@ -117,6 +138,10 @@ pub fn groups(run: &Run, labels: &[String], by: By, sort: Sort) -> Vec<Group> {
             sums.groups(account.rank_ns() + beside)
         }
     };
+    sorted(groups, sort)
+}
+
+fn sorted(mut groups: Vec<Group>, sort: Sort) -> Vec<Group> {
     let value = |group: &Group| match sort {
         Sort::Time => group.seconds,
         Sort::Waiting => group.parts.waiting,
@@ -223,7 +248,7 @@ fn of_operations(account: &Account, operations: &Operations, labels: &[String], 
             By::Communicator => communicator.clone(),
             By::Size => format!("{}{bytes}", key.function),
             By::Site => of_site(key.call_site.as_ref()),
-            By::Region | By::Partner | By::Thread | By::Rank => {
+            By::Region | By::Partner | By::Thread | By::Rank | By::Line => {
                 for (&(rank, parts), late) in of.ranks.iter().zip(&of.late) {
                     sums.add(format!("rank {rank}"), of.repetitions, 1, parts, late.waiting_ns);
                 }
@@ -304,6 +329,12 @@ fn cells(group: &Group, by: By, sort: Sort) -> Vec<(&'static str, u8, Cell)> {
             ("waiting for it", 0, waiting),
             ("messages sent", 1, count(group.messages.unwrap_or(0))),
             ("bytes", 1, count(group.bytes.unwrap_or(0))),
+        ],
+        By::Line => vec![
+            ("samples", 1, repetitions),
+            ("time", 0, spent),
+            ("of all", 0, share),
+            ("others wait", 0, time(Some(group.caused_s * NS))),
         ],
         By::Region => vec![
             ("repetitions", 1, repetitions),

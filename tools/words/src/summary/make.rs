@@ -10,9 +10,10 @@ use mpitrace_analysis::efficiency;
 use mpitrace_analysis::replay::{Gain, Origin};
 use mpitrace_analysis::run::{Losses, Run};
 use mpitrace_statistics::median;
+use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_trace::calls::whole_run;
 use mpitrace_trace::operations::Operations;
-use mpitrace_trace::reader::{Part, Trace};
+use mpitrace_trace::reader::Part;
 
 use super::facts::{
     Efficiencies, HungFacts, LatePartnerFacts, LateRankFacts, LossFacts, OffFacts, OffRankFacts, OriginFacts,
@@ -21,7 +22,7 @@ use super::facts::{
 use super::largest::MOST;
 use super::threads::ThreadFacts;
 use super::verdict::{Evidence, Verdict};
-use super::{largest, processes, unknown_waits, verdict, words};
+use super::{code, largest, processes, unknown_waits, verdict, words};
 use crate::base::description::communicator_labels;
 use crate::info;
 
@@ -101,6 +102,7 @@ impl Summary {
             }),
             all_calls,
             processes: None,
+            code: None,
             verdict: String::new(),
             next: None,
         };
@@ -115,9 +117,11 @@ impl Summary {
         summary
     }
 
-    /// With the processes that were seen on the nodes of a trace.
-    pub fn with_processes(mut self, trace: &Trace, files: &[PathBuf]) -> Summary {
-        self.processes = processes::taken(trace, files);
+    /// With what `mpitrace run` observed beside the files of the trace: processes on the nodes, samples of the ranks.
+    pub fn with_observed(mut self, run: &Run, files: &[PathBuf]) -> Summary {
+        let Some(observed) = RunSamples::open(&run.trace, files).ok().flatten() else { return self };
+        code::add(&mut self, run, &observed);
+        self.processes = processes::taken(observed);
         self
     }
 }
@@ -288,6 +292,7 @@ impl LossFacts {
             share: if running_ns > 0.0 { loss.ns / running_ns } else { 0.0 },
             gain: Gain::default(),
             reasons: Vec::new(),
+            code: Vec::new(),
             origin: Vec::new(),
             loss,
         }

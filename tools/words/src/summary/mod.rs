@@ -2,6 +2,7 @@
 //!
 //! One and the same for `mpitrace summary`, the end of `mpitrace run` and the head of `mpitrace report`.
 
+mod code;
 pub mod facts;
 pub mod grouped;
 mod largest;

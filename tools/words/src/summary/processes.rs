@@ -1,11 +1,8 @@
 //! The processes that took the processors of ranks, where `mpitrace run` looked at them.
 
-use std::path::PathBuf;
-
 use mpitrace_format::samples::{Preempted, Taker};
 use mpitrace_show::text;
 use mpitrace_trace::calls::samples::RunSamples;
-use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
 use super::units::seconds;
@@ -30,16 +27,15 @@ struct Process {
     seconds: f64,
 }
 
-/// The processes that were seen on the nodes of a trace; `None`: not looked at.
-pub fn taken(trace: &Trace, files: &[PathBuf]) -> Option<Vec<OfRank>> {
-    let samples = RunSamples::open(trace, files).ok().flatten().map(|run| run.samples.preempted);
+/// The processes that were seen on the nodes of a run; `None`: not looked at.
+pub fn taken(observed: RunSamples) -> Option<Vec<OfRank>> {
     let process = |Taker { rank, name, user, ns }| Process { name, user, rank, seconds: ns as f64 / NS };
     let of_rank = |Preempted { rank, ns, takers }| OfRank {
         rank,
         preempted_s: ns as f64 / NS,
         processes: takers.into_iter().map(process).collect(),
     };
-    let preempted = samples.filter(|preempted| !preempted.is_empty());
+    let preempted = Some(observed.samples.preempted).filter(|preempted| !preempted.is_empty());
     preempted.map(|preempted| preempted.into_iter().map(of_rank).collect())
 }
 

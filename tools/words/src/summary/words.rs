@@ -57,6 +57,7 @@ impl Summary {
         let defect = self.defect().map(|line| (Weight::Defect, line));
         let mut lines: Vec<(Weight, String)> = ended.chain(defect).collect();
         lines.push(plain(self.whole()));
+        lines.extend(self.code.clone().map(plain));
         lines.extend(self.threads.and_then(|threads| threads.sentence()).map(plain));
         lines.extend(self.without_processor().map(plain));
         lines.push(plain(self.parts()));
@@ -304,7 +305,7 @@ pub(super) fn shared(sharing: &Sharing) -> String {
 }
 
 /// By how much the job would be shorter without a loss, as far as that is known.
-fn gain(gain: &Gain) -> String {
+pub(super) fn gain(gain: &Gain) -> String {
     match (gain.seconds, gain.least.zip(gain.most)) {
         (None, None) => String::new(),
         (None, Some((least, most))) if least <= 0.0 => format!(", gain at most {}", seconds(most)),
