@@ -89,7 +89,8 @@ pub fn contrast(stacks: &Stacks, units: &[&Unit]) -> Contrast {
 }
 
 fn grouped(stacks: &Stacks, units: &[&Unit]) -> Vec<Group> {
-    let (mut places, mut groups): (HashMap<(u32, u32, u64), usize>, Vec<Group>) = (HashMap::new(), Vec::new());
+    let mut places: HashMap<(u32, u32, u64), usize> = HashMap::new();
+    let mut groups: Vec<Group> = Vec::new();
     let of_unit = |unit: &'_ Unit| {
         let own = unit.own.iter().map(|&taken| (taken, true));
         own.chain(unit.of_others.iter().map(|&taken| (taken, false))).collect::<Vec<_>>()
@@ -328,7 +329,10 @@ mod tests {
         Unit { part: 0, late_ns: 2e7, others, own: taken(own), of_others: taken(of_others) }
     }
 
-    fn found(units: &[Unit]) -> (Vec<(String, u32, Option<u32>, f64)>, Contrast) {
+    /// Function, the frame's index, that of its caller, and the share.
+    type Named = Vec<(String, u32, Option<u32>, f64)>;
+
+    fn found(units: &[Unit]) -> (Named, Contrast) {
         let samples = samples();
         let contrast = contrast(&Stacks::new(&samples), &units.iter().collect::<Vec<&Unit>>());
         let name = |found: &Found| Frame::parse(&samples.frames[found.call.frame as usize]).function.to_owned();
