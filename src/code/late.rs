@@ -61,7 +61,7 @@ enum Place {
 /// The late arrivals at a place.
 #[derive(Default)]
 struct Arrivals {
-    /// Those before which some rank was sampled.
+    /// The arrivals before which some rank was sampled.
     units: Vec<Unit>,
     /// By part: all lateness, and all waiting for it, ns.
     sums: BTreeMap<usize, [f64; 2]>,

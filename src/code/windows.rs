@@ -31,12 +31,12 @@ pub struct Unit {
     pub others: u32,
     /// The late rank's samples: stack, and the processor time of each, ns.
     pub own: Vec<(u32, f64)>,
-    /// Those of the ranks that waited.
+    /// The samples of the ranks that waited.
     pub of_others: Vec<(u32, f64)>,
 }
 
 impl Windows {
-    /// Those of the processor time, or those of threads that were asleep.
+    /// Takes the samples of the processor time, or of threads that were asleep.
     pub fn new(trace: &Trace, run: &RunSamples, asleep: bool) -> Windows {
         let mut parts = vec![Vec::new(); trace.parts.len()];
         let (ticks, threads) = match asleep {

@@ -27,7 +27,7 @@ pub struct Before {
 pub struct LateArrival {
     /// The late rank.
     pub late: Before,
-    /// Those that waited, and how long each did, ns.
+    /// The ranks that waited, and how long each did, ns.
     pub others: Vec<(Before, f64)>,
 }
 
