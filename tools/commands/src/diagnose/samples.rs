@@ -44,7 +44,7 @@ pub fn rate(sampled: &RunSamples) -> Option<f64> {
 
 /// `hz`: samples a second.
 pub fn sentences(hot: &[Hot], groups: &[Group], hz: Option<f64>) -> Vec<String> {
-    let found: Vec<String> = hot.iter().filter_map(|hot| hot.sentence(&groups[hot.group])).collect();
+    let found: Vec<String> = hot.iter().filter_map(|hot| hot.sentence(groups.get(hot.group)?)).collect();
     let samples: usize = hot.iter().map(|hot| hot.samples).sum();
     let (Some(hz), true) = (hz, found.is_empty() && !hot.is_empty()) else { return found };
     let known = format!(
