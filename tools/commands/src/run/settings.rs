@@ -34,8 +34,8 @@ pub struct Settings {
     /// How clocks are synchronised, with parameters after commas: hca3,fit_points=500 [MPITRACE_CLOCKSYNC]
     #[arg(id = CLOCK, long = "clock", value_name = "METHOD", value_parser = clock, long_help = clock_help())]
     clock: Option<String>,
-    /// Sample the stacks of the ranks on this node HZ times per second of processor time, into FILE.observed
-    /// [MPITRACE_SAMPLE]
+    /// Sample the stacks of the ranks on this node HZ times per second of processor time, into FILE.observed; 50 if not
+    /// given, 0: not at all [MPITRACE_SAMPLE]
     #[arg(id = SAMPLE, long = "sample", value_name = "HZ", value_parser = samples)]
     sample: Option<String>,
     /// 0: the tracer is silent; 1: one line at the end; 2: more [MPITRACE_VERBOSE]
