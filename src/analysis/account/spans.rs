@@ -86,7 +86,7 @@ impl Span {
         self.end - self.begin
     }
 
-    /// The same time without overlaps, in order.
+    /// Spans without overlaps that cover what these cover, in order.
     pub fn union(mut spans: Vec<Span>) -> Vec<Span> {
         spans.sort_unstable();
         let mut union: Vec<Span> = Vec::new();

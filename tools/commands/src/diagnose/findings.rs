@@ -1,6 +1,6 @@
 //! The counters and timers that differ between slow repetitions and others, by the keys of JSON.
 
-use mpitrace_analysis::diagnosis::Diagnosis;
+use mpitrace_analysis::diagnosis::{Diagnosis, Finding};
 use serde::Serialize;
 
 /// A counter or timer that differs significantly.
@@ -27,9 +27,9 @@ pub struct Found {
     p: f64,
 }
 
-/// Those of a diagnosis, in the order of their sentences.
+/// The findings of a diagnosis, in the order of their sentences.
 pub fn found(diagnosis: &Diagnosis) -> Vec<Found> {
-    let of_finding = |finding: &mpitrace_analysis::diagnosis::Finding| {
+    let of_finding = |finding: &Finding| {
         let (examined, group) = (&diagnosis.metrics[finding.metric], &diagnosis.groups[finding.group]);
         let separated = examined.separations[finding.group].as_ref()?;
         let found = &separated.separation;

@@ -3,12 +3,13 @@
 use mpitrace_analysis::account::{Account, RankPart};
 use serde::Serialize;
 
-use super::largest::MOST;
 use super::units::{percent, seconds};
 
 const NS: f64 = 1e9;
 /// Ends of an interval that differ by more than this share of the larger one are both said.
 const WIDE: f64 = 0.05;
+/// It is said if more than this share of the time in MPI is on other threads.
+const MOST: f64 = 0.5;
 
 /// The time in MPI on other threads than those that called MPI_Init, all ranks together; s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
