@@ -7,7 +7,7 @@ use crate::support::{Case, On, Test, companion as tool};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub const TESTS: &[Test] = &[
     Test::new("is_named_with_its_line_in_the_first_lines_of_the_summary", named).on(On::Only(&["ompi4", "mpich4"])),
@@ -38,12 +38,12 @@ fn traced(case: &Case, fault: &str, number: usize, options: &[&str]) -> PathBuf 
     output
 }
 
-fn summary(trace: &PathBuf) -> Value {
+fn summary(trace: &Path) -> Value {
     tool::json(&tool::mpitrace(&["summary".as_ref(), trace.as_os_str(), "--json".as_ref()]))
 }
 
 /// True if samples of threads are permitted here.
-fn are_permitted(trace: &PathBuf) -> bool {
+fn are_permitted(trace: &Path) -> bool {
     let info = tool::json(&tool::mpitrace(&["info".as_ref(), trace.as_os_str(), "--json".as_ref()]));
     let note = info["samples"]["note"].as_str().expect("a note").to_owned();
     assert_eq!(note.is_empty(), info["samples"]["hz"] == 50.0, "{}", info["samples"]);
