@@ -203,7 +203,6 @@ class Trace:
         not_kept = [(all["calls"] - all["kept"], all) for all in summary["all_calls"]]
         numbers.others += [
             sum(calls for calls, _ in not_kept),
-            sum(all["calls"] for _, all in not_kept),
             sum(calls for calls, _ in not_kept) - sum(all["timed"] for _, all in not_kept),
         ]
         late = summary["late_ranks"]

@@ -168,7 +168,8 @@ fn joined(case: &Case) {
     let number = |value: &serde_json::Value| value.as_f64().unwrap_or_else(|| panic!("a number in {summary:#}"));
     let threads = &summary["threads"];
     let in_calls = known[&0][0] + known[&1][0];
-    assert!((number(&threads["other_mpi_s"]) - in_calls).abs() <= 0.02 * in_calls + 0.001, "{in_calls} s, {threads}");
+    // A rank without a processor may lose it between its own clock and the tracer's.
+    assert!((number(&threads["other_mpi_s"]) - in_calls).abs() <= 0.1 * in_calls + 0.01, "{in_calls} s, {threads}");
     assert!(number(&threads["share"]) > 0.99, "{threads}");
     assert!(number(&summary["mpi_share"]["max"]) <= 1.0, "{summary:#}");
     let rows = of(&["--by", "rank"]);

@@ -120,6 +120,8 @@ pub struct Summary {
     pub undone: Undone,
     /// `null`: the trace holds no sample. Of one, the times above are estimates for all calls.
     pub sample: Option<Sample>,
+    /// The collective calls that were begun, kept or not, on all ranks together.
+    pub calls_made: u64,
     /// Operations of which not all calls were kept, with those that were not. Without a sample the times above are of
     /// kept calls, but for `collectives_share`.
     pub all_calls: Vec<AllCalls>,

@@ -13,7 +13,7 @@ use mpitrace_statistics::median;
 use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_trace::calls::whole_run;
 use mpitrace_trace::operations::Operations;
-use mpitrace_trace::reader::Part;
+use mpitrace_trace::reader::{Part, Trace};
 
 use super::facts::{
     Efficiencies, HungFacts, LatePartnerFacts, LateRankFacts, LossFacts, OffFacts, OffRankFacts, OriginFacts,
@@ -100,6 +100,7 @@ impl Summary {
                 let [waiting_least_s, waiting_most_s] = estimate.interval(sum.waiting).map(|ns| ns / NS);
                 Sample { repetitions: estimate.kept, of: estimate.of, waiting_least_s, waiting_most_s }
             }),
+            calls_made: calls_made(trace),
             all_calls,
             processes: None,
             code: None,
@@ -241,6 +242,12 @@ fn in_order(losses: &mut Vec<LossFacts>, account: &Account) {
     let mut keyed: Vec<((f64, bool), LossFacts)> = losses.drain(..).map(|one| (key(&one), one)).collect();
     keyed.sort_by(|(one, _), (other, _)| other.0.total_cmp(&one.0).then(other.1.cmp(&one.1)));
     losses.extend(keyed.into_iter().map(|(_, loss)| loss));
+}
+
+/// The calls that all ranks have begun.
+fn calls_made(trace: &Trace) -> u64 {
+    let entries = trace.parts.iter().flat_map(|part| part.operations());
+    entries.filter(|entry| !entry.is_region()).map(|entry| entry.calls).sum()
 }
 
 /// How much later than it is known a rank may have ended.

@@ -176,7 +176,7 @@ impl Summary {
                 )
             }),
             (not_kept > 0 && self.sample.is_none()).then(|| {
-                format!("{not_kept} of {} calls are not kept{untimed}: losses are of the others.", sum(|all| all.calls))
+                format!("{not_kept} of {} calls are not kept{untimed}: losses are of the others.", self.calls_made)
             }),
             (!self.synchronised)
                 .then(|| "Waiting is not known: the clocks of the nodes are not synchronised.".to_owned()),
