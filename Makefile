@@ -26,7 +26,7 @@ deb: # A Debian package of the build, in target/packages
 	packaging/deb.sh
 
 wheel: # A Python wheel with the package, mpitrace and libmpitrace.so, in target/packages; GLIBC=2.17: for older systems
-	GLIBC="$(GLIBC)" python3 -m pip wheel --no-deps --wheel-dir "$(or $(CARGO_TARGET_DIR),target)/packages" ./python
+	WHOLE=1 GLIBC="$(GLIBC)" python3 -m pip wheel --no-deps --wheel-dir "$(or $(CARGO_TARGET_DIR),target)/packages" ./python
 
 dist: # An archive of the sources with all dependencies, in target/packages
 	packaging/dist.sh

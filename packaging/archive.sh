@@ -19,7 +19,7 @@ work=$target/packages/archive
 rm -rf "$work"
 mkdir -p "$work/$name"
 # That builds the companion and the library as well.
-MATURIN_PEP517_ARGS="--profile $profile" python3 -m pip wheel --no-deps --wheel-dir "$work/$name" ./python >&2
+WHOLE=1 MATURIN_PEP517_ARGS="--profile $profile" python3 -m pip wheel --no-deps --wheel-dir "$work/$name" ./python >&2
 BUILT=$target/${GLIBC:+$machine-unknown-linux-gnu/}$profile \
     DESTDIR=$work/$name PREFIX='' STRIP=1 packaging/install.sh >/dev/null
 cp "$work/$name"/*.whl "$target/packages"

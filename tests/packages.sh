@@ -12,7 +12,8 @@
 #   spack     the recipe, by the `spack` in the PATH: built from the archive of the sources, and its tests
 #   glibc     the archive for glibc 2.17, linked by zig: what its files need; a trace, and the wheel, in Debian 11
 #   r         R reads an export
-#   release   the release script in a clone with a tag; nothing is published
+#   release   the release script in a clone with a tag, as the workflow calls it; nothing is published
+#   workflows the commands of the workflows of .github, in a clone
 #
 # With PROFILE=checked they take what the tests have built, else the release.
 set -euo pipefail
@@ -20,7 +21,7 @@ cd "$(dirname "$0")/.."
 exec </dev/null
 
 checks=("$@")
-[ $# -gt 0 ] || checks=(install deb archive dist python r)
+[ $# -gt 0 ] || checks=(install deb archive dist python r workflows)
 target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$target/packages"
 target=$(cd "$target" && pwd)
@@ -362,7 +363,7 @@ cat(sprintf("%.6f", median(tapply(times$value, times$repetition, max))))' "$work
 
 for check in "${checks[@]}"; do
     case $check in
-        install | deb | archive | dist | python | spack | glibc | r | release) ;;
+        install | deb | archive | dist | python | spack | glibc | r | release | workflows) ;;
         *)
             sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2
             exit 2

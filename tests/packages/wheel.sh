@@ -30,6 +30,8 @@ python() {
     cargo fmt --manifest-path python/Cargo.toml --check
     CARGO_TARGET_DIR=$target/python cargo clippy --manifest-path python/Cargo.toml --profile "$profile" -- -D warnings
     (cd python && "$venv/bin/mypy" --no-error-summary --cache-dir "$work/mypy" -p mpitrace)
+    # A script, by the types that the wheel has installed.
+    (cd "$work/python-tests" && "$venv/bin/mypy" --strict --no-error-summary --cache-dir "$work/mypy-user" typed.py)
     (cd "$work/python-tests" && "$venv/bin/python" -m pytest -q -p no:cacheprovider --traces "$traces" .)
     # The notebook, by a real trace where there is one.
     mkdir -p "$work/notebook"
@@ -40,6 +42,9 @@ python() {
         fail "$(tail -n 30 "$work/pip.log")"
     (cd "$work/notebook" && PATH=$venv/bin:$PATH "$venv/bin/python" -c '
 import nbclient, nbformat
+shipped = nbformat.read("trace.ipynb", 4)
+code = [cell for cell in shipped.cells if cell.cell_type == "code"]
+assert all(cell.outputs for cell in code), "the notebook ships without its outputs"
 notebook = nbclient.execute(nbformat.read("trace.ipynb", 4), kernel_name="python3")
 outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
 assert sum("image/png" in output.get("data", {}) for output in outputs) == 2, outputs
