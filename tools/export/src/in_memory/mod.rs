@@ -52,6 +52,17 @@ impl Opened {
         output::json_text("info", &info::Facts::new(&self.traced()?.run))
     }
 
+    /// What is missing in an incomplete trace, a line each; nothing of one that is whole.
+    pub fn problems(&self) -> Vec<String> {
+        match self.source.traced().map(|traced| &traced.run.trace) {
+            Some(trace) if !trace.complete && trace.problems.is_empty() => {
+                vec!["its header says that it is incomplete".to_owned()]
+            }
+            Some(trace) if !trace.complete => trace.problems.clone(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The operations, one a row.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 
 mod schema;
 mod tracks;
+mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +17,6 @@ use mpitrace_format::samples::Samples;
 use mpitrace_show::destination::{Content, Destination, Sink};
 use mpitrace_statistics::categories::Category;
 use mpitrace_trace::calls::samples::RunSamples;
-use prost::Message;
-use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::call_columns::{self, CallColumn, Value};
 use super::labels::Labels;
@@ -78,9 +77,7 @@ impl Packets<'_> {
     fn write(&mut self, packet: TracePacket) -> Result<()> {
         self.buffer.clear();
         // Trace.packet is field 1.
-        encode_key(1, WireType::LengthDelimited, &mut self.buffer);
-        encode_varint(packet.encoded_len() as u64, &mut self.buffer);
-        packet.encode_raw(&mut self.buffer);
+        wire::message(1, &packet, &mut self.buffer);
         Ok(self.sink.write_all(&self.buffer)?)
     }
 
