@@ -1,6 +1,7 @@
 //! The way of a command line: it is parsed, its command runs, and what went wrong is one line.
 
 mod arguments;
+mod help;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -21,14 +22,18 @@ pub use arguments::tests;
 pub fn main<B: Benchmark>() -> ExitCode {
     let program = Cli::<B>::command();
     let arguments = usage::with_command(&program, std::env::args_os().collect());
-    let cli = match Cli::<B>::try_parse_from(arguments) {
+    let cli = match Cli::<B>::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             if let Some(line) = usage::wrong(&program, &error) {
                 eprintln!("mpitrace: {line}");
                 return ExitCode::from(UNUSABLE);
             }
-            let _ = error.print();
+            match help::shorter(program, &error, &arguments) {
+                // A reader that has gone has seen enough.
+                Some(page) => drop(std::io::stdout().write_all(page.as_bytes())),
+                None => drop(error.print()),
+            }
             return if error.use_stderr() { ExitCode::from(UNUSABLE) } else { ExitCode::SUCCESS };
         }
     };

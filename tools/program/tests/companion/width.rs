@@ -94,6 +94,35 @@ fn no_page_is_wider_than_the_terminal() {
     }
 }
 
+/// The commands that a page of help lists below its heading `Commands:`.
+fn listed(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.starts_with("   "));
+    names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn help_fits_a_screen() {
+    let help = |words: &[&str]| page(&[words, &["--help"]].concat(), None);
+    let commands = listed(&help(&[]));
+    assert!(commands.len() >= 18, "{commands:?}");
+    for name in &commands {
+        let of_command = help(&[name]);
+        let inner = listed(&of_command);
+        assert_eq!(name == "benchmark", inner.len() > 5, "{name}: {inner:?}");
+        let pages = inner.iter().map(|inner| (format!("{name} {inner}"), help(&[name, inner])));
+        for (name, text) in pages.chain([(name.clone(), of_command)]) {
+            assert!(text.lines().count() <= 60, "{name} has {} lines:\n{text}", text.lines().count());
+            assert!(text.contains("\nUsage: mpitrace ") && text.contains("--help"), "{name}:\n{text}");
+        }
+    }
+    // Those that would be longer have the whole description, each option, and their values.
+    let compare = help(&["compare"]);
+    for part in ["A crossing: one side", "--alternative", "greater", "--y-label", "mpitrace-compare"] {
+        assert!(compare.contains(part), "{part}:\n{compare}");
+    }
+}
+
 #[test]
 fn wide_shows_all_columns() {
     let folder = Folder::new();
