@@ -1,11 +1,13 @@
 """Builds the wheel: what maturin makes of this folder, and beside it the program `mpitrace` and `libmpitrace.so`.
 
-A build backend (PEP 517) around maturin's. It builds the companion and the tracer with cargo, installs them into the
-wheel's data folder as `make install` does, and lets maturin do the rest. So a virtual environment gets the folders of
-an installation: bin/mpitrace, lib/mpitrace/libmpitrace.so, include/, share/.
+A build backend (PEP 517) around maturin's. It takes the companion and the tracer that are built already, else builds
+them with cargo, installs them into the wheel's data folder as `make install` does, and lets maturin do the rest. So a
+virtual environment gets the folders of an installation: bin/mpitrace, lib/mpitrace/libmpitrace.so, include/, share/.
 
-MATURIN_PEP517_ARGS="--profile checked" builds all parts with another profile of cargo. GLIBC=2.17 links all of them to
-that version of the C library, with zig as the linker, which pip then installs for the build (cargo-zigbuild, ziglang).
+What it builds has no `export --format parquet` and `arrow`, most of a build, which the package can do without: its
+tables are Arrow's. WHOLE=1, for wheels that are passed on, builds everything. MATURIN_PEP517_ARGS="--profile checked"
+builds all parts with another profile of cargo. GLIBC=2.17 links all of them to that version of the C library, with zig
+as the linker, which pip then installs for the build (cargo-zigbuild, ziglang).
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = REPOSITORY / "target" / "python" / "mpitrace.data"
 # The version of the C library that the wheel is for; none: that of this machine.
 GLIBC = os.environ.get("GLIBC", "")
+# Everything is built, with all features.
+WHOLE = bool(GLIBC or os.environ.get("WHOLE"))
 
 
 def get_requires_for_build_wheel(config_settings=None):
@@ -85,18 +89,54 @@ def _triple():
 
 
 def _build(folder, profile):
-    """Builds the companion and the tracer in this folder of cargo's; the folder that they are in."""
-    target = folder
+    """The folder of the companion and the tracer below this folder of cargo's; they are built where they have to be."""
+    target = folder / _triple() if GLIBC else folder
+    built = target / ("debug" if profile == "dev" else profile)
+    if not WHOLE and _up_to_date(built):
+        _tell(f"takes the program and the library that are built in {built}; builds the Python part (1 to 2 minutes)")
+        return built
+    _tell("builds the program, the library and the Python part: about 4 minutes on two processors (pip -v shows more)")
     command = ["cargo", "zigbuild" if GLIBC else "build", "--locked", "--profile", profile]
     command += ["-p", "mpitrace-interpose", "-p", "mpitrace-tools"]
+    # Where Parquet was built before, it stays.
+    if not WHOLE and not list((built / "deps").glob("libparquet-*.rlib")):
+        command += ["--no-default-features"]
     if GLIBC:
         command += ["--target", f"{_triple()}.{GLIBC}"]
-        target = target / _triple()
     print("Running", shlex.join(command), flush=True)
     environment = {**os.environ, "CARGO_TARGET_DIR": str(folder)}
     if subprocess.run(command, cwd=REPOSITORY, env=environment, check=False).returncode != 0:
         sys.exit("mpitrace: the companion and the tracer could not be built")
-    return target / ("debug" if profile == "dev" else profile)
+    return built
+
+
+def _up_to_date(built):
+    """Whether both are there, and no file that they were made of (the lists are cargo's) is newer or gone."""
+    for name, listed in (("mpitrace", "mpitrace.d"), ("libmpitrace.so", "libmpitrace.d")):
+        try:
+            made = (built / name).stat().st_mtime
+            _, _, sources = (built / listed).read_text(encoding="utf-8").partition(": ")
+            # In these lists a blank in a name stands behind a backslash.
+            files = [file.replace("\\ ", " ") for file in re.split(r"(?<!\\)\s+", sources.strip())]
+            files += [REPOSITORY / "Cargo.toml", REPOSITORY / "Cargo.lock"]
+            if any((REPOSITORY / file).stat().st_mtime > made for file in files):
+                return False
+            # A copy of another clone's folder lists files of that one.
+            if not any((REPOSITORY / file).is_relative_to(REPOSITORY / "src") for file in files):
+                return False
+        except OSError:
+            return False
+    return True
+
+
+def _tell(what):
+    """Says what takes time: to the terminal, too, since pip keeps what a build prints to itself."""
+    print("mpitrace:", what, flush=True)
+    try:
+        with open("/dev/tty", "w", encoding="utf-8") as terminal:
+            terminal.write(f"\nmpitrace {what}\n")
+    except OSError:
+        pass  # no terminal
 
 
 def _fill(built):

@@ -10,7 +10,7 @@ from typing import Any
 from . import _mpitrace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Categories:
     """The category of each number of a series, and what the rule found beside them."""
 
@@ -36,6 +36,13 @@ class Categories:
     def counts(self) -> dict[str, int]:
         """How many numbers each category has."""
         return {name: self.category.count(name) for name in ("first", "warmup", "outlier", "good")}
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {name}" for name, count in self.counts.items())
+        found = f"{self.class_}, " if self.class_ else ""
+        end = "" if self.warmup_end is None else f", warm-up ends at {self.warmup_end}"
+        median = "none" if self.median is None else f"{self.median:.6g}"
+        return f"<mpitrace categories by {self.method}: {found}{counts}; median {median}{end}>"
 
     @classmethod
     def _of(cls, found: dict[str, Any]) -> Categories:

@@ -1,95 +1,89 @@
-"""The companion's results as objects."""
+"""What the companion answers, as objects."""
 
 from __future__ import annotations
 
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
+from ._errors import TraceError, error_of
 from ._installed import program
-from ._mpitrace import TraceError
 
 Path = Union[str, "os.PathLike[str]"]
 
+PICTURES = (".svg", ".png", ".pdf", ".csv")
 
-def run(command: str, *arguments: Path) -> str:
+
+class Answer(NamedTuple):
+    """What a command prints."""
+
+    text: str
+    """Its data."""
+    notes: list[str]
+    """What it says beside them, a line each."""
+
+
+def run(command: str, *arguments: Path) -> Answer:
     """What ``mpitrace COMMAND`` prints.
 
     Raises:
-        TraceError: The companion refuses it; its line says why.
+        OSError: A file that cannot be read.
+        TraceError: The companion refuses it; the text says why.
         FileNotFoundError: The package was installed without the companion.
     """
     line: list[str] = [str(program()), command, *(str(os.fspath(word)) for word in arguments)]
     finished = subprocess.run(line, capture_output=True, text=True, check=False)
+    notes = [note.removeprefix("mpitrace: ") for note in finished.stderr.strip().splitlines()]
     # 1: the output is there, and the trace is incomplete, or has a finding.
     if finished.returncode not in (0, 1):
-        last = finished.stderr.strip().splitlines()[-1:]
-        raise TraceError(last[0].removeprefix("mpitrace: ") if last else f"mpitrace {command} failed")
-    return finished.stdout
+        raise error_of(notes[-1]) if notes else TraceError(f"{command} ended with exit code {finished.returncode}")
+    return Answer(finished.stdout, notes)
 
 
 def ask(command: str, *arguments: Path) -> Any:
     """What ``mpitrace COMMAND --json`` prints: the rows of a list, else the keys. Raises what ``run`` raises."""
-    found = json.loads(run(command, *arguments, "--json"))
+    found = json.loads(run(command, *arguments, "--json").text)
     return found.get("rows", found)
 
 
 class Picture:
     """A picture of the companion; a notebook shows it."""
 
-    def __init__(self, svg: str) -> None:
-        self.svg = svg
+    def __init__(self, name: str, command: str, arguments: list[Path], output: str) -> None:
+        self.name = name
+        self._command = command
+        self._arguments = arguments
+        self._output = output
+        with tempfile.TemporaryDirectory() as folder:
+            self.svg = self._draw(folder, ".svg").read_text(encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"<mpitrace picture {self.name!r}: .save('{self.name}.pdf'), .svg>"
 
     def _repr_svg_(self) -> str:
         return self.svg
 
     def save(self, path: Path) -> None:
-        """Writes it as SVG."""
-        pathlib.Path(path).write_text(self.svg, encoding="utf-8")
-
-
-def draw(command: str, *arguments: Path, output: str) -> Picture:
-    """The first picture that the command writes to ``output`` in an empty folder. Raises what ``run`` raises."""
-    with tempfile.TemporaryDirectory() as folder:
-        run(command, *arguments, "-o", pathlib.Path(folder, output))
-        return Picture(min(pathlib.Path(folder).rglob("*.svg")).read_text(encoding="utf-8"))
-
-
-class Comparison(list[dict[str, Any]]):
-    """The rows of ``mpitrace compare --json``, one for each operation."""
-
-    def __init__(self, arguments: list[Path]) -> None:
-        found = json.loads(run("compare", *arguments, "--json"))
-        super().__init__(found["rows"])
-        #: What changed in the time of the job, in parts that add up, with its sentence; None: not traced.
-        self.job: dict[str, Any] | None = found["job"]
-        self._arguments = arguments
-
-    def picture(self, plot: str = "forest") -> Picture:
-        """A picture of ``mpitrace compare --plot``: ``forest``, ``sizes``, ``normalised``, ``runs`` or
-        ``distribution``.
+        """Writes it as the end of the name says: ``.svg``, ``.png``, ``.pdf``, or its values as ``.csv``.
 
         Raises:
-            TraceError: There is no such plot, or nothing to show.
+            TraceError: The name ends otherwise.
+            OSError: The file cannot be written.
         """
-        return draw("compare", *self._arguments, "--plot", plot, output="picture.svg")
+        suffix = pathlib.Path(path).suffix.lower()
+        if suffix not in PICTURES:
+            raise TraceError(f"{os.fspath(path)}: a picture ends in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")
+        if suffix == ".svg":
+            pathlib.Path(path).write_text(self.svg, encoding="utf-8")
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copyfile(self._draw(folder, suffix), path)
 
-
-def compare(a: Path | Iterable[Path], b: Path | Iterable[Path], *options: str) -> Comparison:
-    """Which of two sets of runs is faster: the rows of ``mpitrace compare --json``, and its pictures.
-
-    Args:
-        a: The traces of the one set, a file for each run.
-        b: Those of the other.
-        options: Further options of ``mpitrace compare``, as ``"--alternative", "less"``, or ``"--c"`` and the traces of
-            a third set.
-
-    Raises:
-        TraceError: A file is not a trace, or the sets have no operation in common.
-    """
-    sides = [[paths] if isinstance(paths, (str, os.PathLike)) else list(paths) for paths in (a, b)]
-    return Comparison([*options, "--a", *sides[0], "--b", *sides[1]])
+    def _draw(self, folder: str, suffix: str) -> pathlib.Path:
+        """The first file of this kind that the command writes into an empty folder. Raises what ``run`` raises."""
+        run(self._command, *self._arguments, "-o", pathlib.Path(folder, self._output.format(suffix=suffix)))
+        return min(pathlib.Path(folder).rglob(f"*{suffix}"))

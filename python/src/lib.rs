@@ -16,10 +16,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 pyo3::create_exception!(
-    _mpitrace,
+    mpitrace,
     TraceError,
     PyValueError,
-    "A file that is no trace, or an operation, a method or a time that does not exist."
+    "A file that is no trace, an argument that does not exist, or what a trace cannot answer; the text says what to do."
 );
 
 /// An open trace.
@@ -39,6 +39,10 @@ impl Trace {
 
     fn info(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| self.0.info()).map_err(raised)
+    }
+
+    fn problems(&self) -> Vec<String> {
+        self.0.problems()
     }
 
     fn operations(&self, py: Python<'_>) -> PyResult<Stream> {

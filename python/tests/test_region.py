@@ -14,3 +14,8 @@ def test_without_the_tracer_a_region_does_nothing():
         assert double(3) == 6
     with pytest.raises(ValueError), mpitrace.region("fails"):
         raise ValueError
+
+
+def test_the_name_of_a_region_is_text():
+    with pytest.raises(TypeError, match="the name of a region is text, not int"):
+        mpitrace.region(3)

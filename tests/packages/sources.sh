@@ -85,7 +85,8 @@ bill() {
     python3 - "$1" Cargo.lock <<'END' || fail "the list of what is in the release ($1)"
 import json, sys, tomllib
 bill = json.load(open(sys.argv[1]))
-locked = {(one["name"], one["version"]): one.get("checksum") for one in tomllib.load(open(sys.argv[2], "rb"))["package"]}
+lock = tomllib.load(open(sys.argv[2], "rb"))["package"]
+locked = {(one["name"], one["version"]): one.get("checksum") for one in lock}
 parts = {one["bom-ref"]: one for one in bill["components"]}
 assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
 assert {"libc", "clap", "mpitrace-interpose", "pyo3"} <= {one["name"] for one in parts.values()}

@@ -29,7 +29,7 @@ def steps(path):
                     found.append((value, None))
             elif key == "run" and value == "|":
                 block = []
-                while number + 1 < len(lines) and (lines[number + 1].startswith(" " * 10) or not lines[number + 1].strip()):
+                while number + 1 < len(lines) and (lines[number + 1][:10].strip() == ""):
                     number += 1
                     block.append(lines[number])
                 found.append((name, textwrap.dedent("\n".join(block))))
