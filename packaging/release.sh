@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes the files of a release out of a tagged commit: packaging/release.sh 0.1.0
 #
-#   packaging/release.sh --prepare 0.1.0   writes version and date into the files that name them; look at them, commit and
-#                                          tag: git commit -a -m "mpitrace 0.1.0" && git tag -s v0.1.0
+#   packaging/release.sh --prepare 0.1.0   writes version and date into the files that name them; look at them, commit
+#                                          and tag: git commit -a -m "mpitrace 0.1.0" && git tag -s v0.1.0
 #   packaging/release.sh --check 0.1.0     whether this commit can be released; builds nothing
 #   packaging/release.sh 0.1.0             checks and builds
 #
@@ -59,6 +59,7 @@ done
 grep -qxF "version: $version" CITATION.cff || refuse "CITATION.cff does not have the version $version"
 grep -qE "^## \[$version\] - [0-9]{4}-[0-9]{2}-[0-9]{2}\$" CHANGELOG.md ||
     refuse "CHANGELOG.md has no section for $version with its date: packaging/release.sh --prepare $version"
+mkdir -p "$target"
 tests/documentation.sh links >&2 || refuse "a link of the pages leads nowhere"
 [ $task = build ] || exit 0
 

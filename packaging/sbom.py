@@ -39,7 +39,7 @@ def linked(found, names):
     while todo:
         one = todo.pop()
         if one not in uses:
-            normal = [dep["pkg"] for dep in nodes[one]["deps"] if any(kind["kind"] is None for kind in dep["dep_kinds"])]
+            normal = [dep["pkg"] for dep in nodes[one]["deps"] if None in {kind["kind"] for kind in dep["dep_kinds"]}]
             uses[one] = sorted(set(normal) - macros)
             todo += uses[one]
     return uses
@@ -53,7 +53,8 @@ def main():
         reference = {number: f"pkg:cargo/{one['name']}@{one['version']}" for number, one in packages.items()}
         for number, used in linked(found, names).items():
             one, purl = packages[number], reference[number]
-            component = {"type": "library", "bom-ref": purl, "name": one["name"], "version": one["version"], "purl": purl}
+            component = {"type": "library", "bom-ref": purl, "name": one["name"], "version": one["version"]}
+            component["purl"] = purl
             if one["license"]:
                 # Some still write the old form of OR.
                 component["licenses"] = [{"expression": one["license"].replace("/", " OR ")}]
