@@ -66,10 +66,11 @@ class Comparison(list[dict[str, Any]]):
 
 def _verdict(row: dict[str, Any]) -> str:
     """The verdict in words, as the companion has them."""
-    if row["verdict"] == "none" and row["p"] is None:
+    if row["p"] is None:
         return "too few runs"
     first, second = row["sides"]
     words = {"a": f"{first} is faster", "b": f"{second} is faster", "none": "no difference"}
+    words["undecided"] = "not decided"
     verdict: str = row["verdict"]
     return words.get(verdict, verdict)
 
