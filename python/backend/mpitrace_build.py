@@ -93,7 +93,7 @@ def _build(folder, profile):
     target = folder / _triple() if GLIBC else folder
     built = target / ("debug" if profile == "dev" else profile)
     if not WHOLE and _up_to_date(built):
-        _tell(f"takes the program and the library that are built in {built}; builds the Python part (1 to 2 minutes)")
+        _tell(f"takes the program and the library that are built in {built}; builds the Python part (1 to 3 minutes)")
         return built
     _tell("builds the program, the library and the Python part: about 4 minutes on two processors (pip -v shows more)")
     command = ["cargo", "zigbuild" if GLIBC else "build", "--locked", "--profile", profile]

@@ -1,5 +1,7 @@
 //! `--help` on one screen.
 
+use std::ffi::OsString;
+
 use clap::Command;
 use clap::error::Error;
 
@@ -8,11 +10,10 @@ const MOST: usize = 60;
 
 /// The page in place of one that the parser has made too long: each option in the words of `-h`, below the whole
 /// description of the command. `None`: that page fits.
-pub fn shorter(program: Command, error: &Error, arguments: &[std::ffi::OsString]) -> Option<String> {
+pub fn shorter(mut program: Command, error: &Error, arguments: &[OsString]) -> Option<String> {
     if error.render().to_string().lines().count() <= MOST {
         return None;
     }
-    let mut program = program;
     program.build();
     let mut command = &mut program;
     let words = arguments.iter().skip(1).filter_map(|word| word.to_str());

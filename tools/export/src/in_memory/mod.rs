@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use mpitrace_format::TraceError;
 use mpitrace_show::output;
-use mpitrace_source::{Categorized, Source, Traced};
+use mpitrace_source::{Categorized, Source, Traced, trace_files};
 use mpitrace_statistics::categories::{Rule, RuleFindings};
 use mpitrace_statistics::names::Named;
 use mpitrace_trace::run_time::RunTime;
@@ -25,6 +25,8 @@ use crate::rows::Calls;
 #[derive(Debug)]
 pub struct Opened {
     source: Source,
+    /// The files of the trace.
+    files: Vec<PathBuf>,
 }
 
 /// The result of a rule for a series of numbers.
@@ -41,7 +43,7 @@ impl Opened {
     /// # Errors
     /// No file; a file that is not a trace or cannot be read, which the message names.
     pub fn open(files: &[PathBuf]) -> Result<Opened> {
-        Ok(Opened { source: Source::read(files, None)? })
+        Ok(Opened { source: Source::read(files, None)?, files: trace_files::named(files)? })
     }
 
     /// The output of `info --json`.
@@ -49,7 +51,8 @@ impl Opened {
     /// # Errors
     /// None that is known: the facts are made to be serialized.
     pub fn info(&self) -> Result<String> {
-        output::json_text("info", &info::Facts::new(&self.traced()?.run))
+        let run = &self.traced()?.run;
+        output::json_text("info", &info::Facts::new(run).with_samples(&run.trace, &self.files))
     }
 
     /// What is missing in an incomplete trace, a line each; nothing of one that is whole.

@@ -18,14 +18,14 @@ pub trait Message {
 /// Seven bits a byte, the lowest first; the highest bit is set in all bytes but the last.
 fn varint(mut value: u64, buffer: &mut Vec<u8>) {
     while value >= 0x80 {
-        buffer.push(value as u8 | 0x80);
+        buffer.push((value as u8) | 0x80);
         value >>= 7;
     }
     buffer.push(value as u8);
 }
 
 fn key(number: u32, wire: Wire, buffer: &mut Vec<u8>) {
-    varint(u64::from(number) << 3 | wire as u64, buffer);
+    varint((u64::from(number) << 3) | wire as u64, buffer);
 }
 
 pub fn uint64(number: u32, value: &u64, buffer: &mut Vec<u8>) {
