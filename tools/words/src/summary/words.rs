@@ -60,7 +60,7 @@ impl Summary {
         lines.extend(self.code.clone().map(plain));
         lines.extend(self.threads.and_then(|threads| threads.sentence()).map(plain));
         lines.extend(self.without_processor().map(plain));
-        lines.push(plain(self.parts()));
+        lines.extend(Some(self.parts()).filter(|parts| parts != ".").map(plain));
         let mut last = vec![(Weight::Verdict, self.verdict.clone())];
         last.extend(self.next.iter().map(|next| (Weight::Command, format!("Next: {next}"))));
         // The sentence about the end of a job is as long as it needs to be.
@@ -268,7 +268,10 @@ impl Summary {
             }
             line.push_str(&next);
         }
-        line + &end
+        match line.is_empty() {
+            true => end.trim_start_matches([',', ';', ' ']).to_owned(),
+            false => line + &end,
+        }
     }
 
     /// The mean time of a rank in MPI_Init, in MPI_Finalize and in the tracer, where it matters: shares are not of it.
