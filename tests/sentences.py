@@ -170,7 +170,7 @@ class Trace:
             for sentence in row["sentences"]:
                 self.hold(sentence, numbers)
         categorized = self.json("categorize", self.path)
-        if categorized and any(row["not_one_level"] or row["slow_every"] for row in categorized["rows"]):
+        if categorized and any(row["not_one_level"] or row["slow_every"] or row["late_change"] for row in categorized["rows"]):
             # The notes stand behind the table, each with the number of its operation.
             rows = {row["operation"]: Numbers(row) for row in categorized["rows"]}
             for line in unwrapped(self.run("categorize", self.path)):

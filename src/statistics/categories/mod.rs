@@ -4,6 +4,7 @@
 //! them.
 
 mod category;
+mod late_change;
 mod one_level;
 mod remarks;
 mod robust;
@@ -12,6 +13,7 @@ mod rule;
 mod slow_every;
 
 pub use category::{Categories, Category};
+pub use late_change::LateChange;
 pub use one_level::{NotOneLevel, slow_from};
 pub use remarks::Remarks;
 pub use robust::{Class, NotFinite, Robust, RobustCategories};

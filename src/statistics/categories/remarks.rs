@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use super::late_change::late_change;
 use super::one_level::not_one_level;
 use super::slow_every::slow_every;
-use super::{NotOneLevel, RuleFindings, SlowEvery};
+use super::{LateChange, NotOneLevel, RuleFindings, SlowEvery};
 
 /// The remarks; `None` where there is nothing to say.
 ///
@@ -26,13 +27,16 @@ pub struct Remarks {
     pub not_one_level: Option<NotOneLevel>,
     /// One of so many repetitions is slow.
     pub slow_every: Option<SlowEvery>,
+    /// The level changes near the end.
+    pub late_change: Option<LateChange>,
 }
 
 impl Remarks {
     /// As sentences.
     pub fn sentences(&self) -> impl Iterator<Item = String> + use<> {
         let of_level = self.not_one_level.map(|found| found.to_string());
-        of_level.into_iter().chain(self.slow_every.map(|found| found.to_string()))
+        let late = self.late_change.map(|found| found.to_string());
+        of_level.into_iter().chain(self.slow_every.map(|found| found.to_string())).chain(late)
     }
 }
 
@@ -43,6 +47,7 @@ impl RuleFindings {
         Remarks {
             not_one_level: not_one_level(repetition, run_time_ns, category, levels),
             slow_every: slow_every(repetition, run_time_ns, category, levels),
+            late_change: late_change(repetition, levels),
         }
     }
 }

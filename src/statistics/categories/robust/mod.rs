@@ -126,6 +126,11 @@ impl Robust {
         if class == Class::NoSteadyState && end.take().is_some() {
             class = class::class(false, &changes, &levels, length);
         }
+        // A level that holds for less than a quarter of the series is not what the beginning comes to (Barrett et al.
+        // 2017): the change is one at the end.
+        if end.take_if(|end| 4 * (length - *end) < length).is_some() {
+            class = class::class(false, &changes, &levels, length);
+        }
         let after = usize::from(end.is_some());
 
         let settled = end.unwrap_or(usize::from(from_the_start));

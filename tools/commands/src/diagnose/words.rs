@@ -59,6 +59,7 @@ pub fn sentences(diagnosed: &Diagnosed<'_>) -> Vec<String> {
             .push("there is no warm-up, no outlier and one mode: nothing to compare with the good ones".to_owned()),
     }
     sentences.extend(diagnosed.remarks.slow_every.map(|found| found.to_string()));
+    sentences.extend(diagnosed.remarks.late_change.map(|found| found.to_string()));
     sentences.extend(sample(diagnosed));
     sentences
 }
