@@ -55,7 +55,7 @@ operation  function       communicator    bytes  ranks  repetitions  median µs 
     let expected = json!({
         "operation": 0, "function": "MPI_Allreduce", "communicator": "MPI_COMM_WORLD", "communicator_id": 0,
         "bytes": 8, "root": null, "datatype": null, "reduction": null, "ranks": 2, "repetitions": 400, "incomplete": 0, "method": "robust", "time": "local", "first_repetition": 0,
-        "median_ns": 2037.0, "not_one_level": null, "slow_every": null, "warmup_end": 30, "overlaps": 30, "class": "slowdown", "change_points": [30, 250],
+        "median_ns": 2037.0, "not_one_level": null, "slow_every": null, "late_change": null, "warmup_end": 30, "overlaps": 30, "class": "slowdown", "change_points": [30, 250],
         "counts": {"first": 1, "warmup": 29, "outlier": 1, "good": 369}
     });
     assert_eq!(found, expected);

@@ -208,7 +208,7 @@ operation  function       communicator    bytes  root  ranks  repetitions  media
         "operation": 0, "function": "MPI_Allreduce", "communicator": "MPI_COMM_WORLD", "communicator_id": 0,
         "bytes": 8, "root": null, "datatype": "MPI_DOUBLE", "reduction": "MPI_SUM",
         "ranks": 2, "repetitions": 60, "incomplete": 0, "method": "roth", "time": "local", "first_repetition": 0,
-        "median_ns": 2000.0, "not_one_level": null, "slow_every": null, "warmup_end": 20, "overlaps": 20,
+        "median_ns": 2000.0, "not_one_level": null, "slow_every": null, "late_change": null, "warmup_end": 20, "overlaps": 20,
         "counts": {"first": 1, "warmup": 19, "outlier": 1, "good": 39}
     });
     assert_eq!(first, expected);
