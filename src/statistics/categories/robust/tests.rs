@@ -136,10 +136,10 @@ fn a_slow_first_repetition_alone_is_no_warm_up() {
 }
 
 #[test]
-fn a_warm_up_may_end_late() {
+fn a_change_near_the_end_ends_no_warm_up() {
     let x = steps(&[(900, 3000.0), (100, 2000.0)]);
     let found = robust(&x);
-    assert_eq!((found.class, found.categories.warmup_end), (Class::Warmup, Some(900)));
+    assert_eq!((found.class, found.categories.warmup_end), (Class::LevelShift, None));
     assert_eq!(found.change_points, [900]);
 }
 
