@@ -98,8 +98,10 @@ fn assert_waiting(case: &Case, variables: &[(&str, &str)]) -> Trace {
         let of = all.iter().find(|all| all.function == "MPI_Ibarrier").expect("calls that are not kept");
         let beside: f64 = of.per_rank.iter().map(|rank| rank.sum_ns / 1e9).sum();
         assert!(least < most, "{sample:#}");
+        // Behind a sleep the tracer reads the kernel's counts of it between the two readings: some 25 µs.
+        let readings = 2.0 * TURNS as f64 * 50e-9 + (TURNS / 8) as f64 * 30e-6;
         // Where other programs run it may be no more than that there was some.
-        if 0.0 < least && (least - beside - 0.05 * waited..=most + 0.05 * waited).contains(&waited) {
+        if 0.0 < least && (least - beside - readings - 0.05 * waited..=most + 0.05 * waited).contains(&waited) {
             return outcome.trace;
         }
         seen.push((least, waited, most, beside));

@@ -174,7 +174,7 @@ fn joined(case: &Case) {
     assert!(number(&summary["mpi_share"]["max"]) <= 1.0, "{summary:#}");
     let rows = of(&["--by", "rank"]);
     let part = |rank: u32, name: &str| {
-        let rows = rows["rows"].as_array().expect("rows");
+        let rows = rows.as_array().expect("rows");
         let row = rows.iter().find(|row| row["name"] == format!("rank {rank}")).expect("the rank");
         row["parts"][name].as_f64().expect("a part")
     };
@@ -184,7 +184,7 @@ fn joined(case: &Case) {
     let computing = part(1, "computing");
     assert!((computing - known[&1][1]).abs() <= 0.15 * known[&1][1], "{computing} s of {:?}: {rows:#}", known[&1]);
     let by_thread = of(&["--by", "thread"]);
-    assert_eq!(by_thread["rows"].as_array().map(Vec::len), Some(4), "{by_thread:#}");
+    assert_eq!(by_thread.as_array().map(Vec::len), Some(4), "{by_thread:#}");
     let text = companion::mpitrace(&["summary", &path]).stdout;
     assert!(text.contains(" of the time in MPI is on other threads than that of MPI_Init"), "{text}");
     assert!(!text.contains("slept"), "{text}");
