@@ -106,7 +106,9 @@ def numbers_of(line):
                     into.append((match[0], factor * value, factor * half))
         line = re.sub(pattern, "N", line)
 
-    line = re.sub(r"No loss of [\d.]+ %", "NAME", line)
+    # Limits of the companion's own, a rate that would be enough, and modes by their run times.
+    line = re.sub(r"No loss of [\d.]+ %|`mpitrace run --sample \d+`", "NAME", line)
+    line = re.sub(rf"\baround {NUMBER} (?:ns|µs|ms|s)\b", "around NAME", line)
     take(rf"(?P<one>{NUMBER}) to (?P<two>{NUMBER}) (?P<unit>ns|µs|ms|s)\b", times, NS.get)
     take(rf"(?P<one>{NUMBER}) (?P<unit>ns|µs|ms|s)\b", times, NS.get)
     take(r"less than (?P<one>0\.1) %", [], lambda _: 0.01)
@@ -165,6 +167,7 @@ class Trace:
         for row in diagnosed["rows"] if diagnosed else []:
             numbers = Numbers(row)
             extra = [time for time in row["times"] if time["extra_s"] > 0]
+            numbers.others.append(sum(hot["samples"] for hot in row["hot"]))
             numbers.shares += [min(1.0, time["unexplained_s"] / time["extra_s"]) for time in extra]
             numbers.sort()
             for sentence in row["sentences"]:

@@ -97,7 +97,8 @@ impl Summary {
             mismatched: operations.mismatched(),
             undone: operations.undone(trace),
             sample: account.estimate().map(|estimate| {
-                let [waiting_least_s, waiting_most_s] = estimate.interval(sum.waiting).map(|ns| ns / NS);
+                let [waiting_least_s, waiting_most_s] =
+                    estimate.interval(sum.waiting).map(|ns| ns.min(account.running_ns()) / NS);
                 Sample { repetitions: estimate.kept, of: estimate.of, waiting_least_s, waiting_most_s }
             }),
             calls_made: calls_made(trace),
@@ -261,7 +262,7 @@ impl Share {
     fn new(account: &Account, of: impl Fn(&RankAccount) -> f64) -> Share {
         let shares =
             account.ranks.iter().map(|rank| (rank, rank.parts.running())).filter(|(_, running)| *running > 0.0);
-        let mut shares: Vec<f64> = shares.map(|(rank, running)| of(rank) / running).collect();
+        let mut shares: Vec<f64> = shares.map(|(rank, running)| (of(rank) / running).min(1.0)).collect();
         shares.sort_by(f64::total_cmp);
         let in_all: f64 = account.ranks.iter().map(&of).sum();
         match (shares.first().copied(), shares.last().copied(), median(&mut shares)) {
