@@ -1,5 +1,5 @@
-/* The temperature of a plate: 2000 steps of Jacobi's method on 768 x 768 points. Rank 0 writes the middle row to a file,
- * after each step; with -DEVERY=100 after each hundredth. */
+/* The temperature of a plate: 2000 steps of Jacobi's method on 768 x 768 points. Rank 0 writes the middle row to a
+ * file, after each step; with -DEVERY=100 after each hundredth. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -87,7 +87,8 @@ def without_names(line):
     """The line without what is a name and may have digits: functions with their sizes, calls, operations, places in the
     program, signals, tags, communicators, and ranks by their numbers."""
     line = re.sub(r"MPI_\w+(?: of \d+ bytes?)?", "CALL", line)
-    line = re.sub(r"call \d+ of \S+|exit code \d+|signal \d+ \(\w+\)|tag -?\d+|comm-\d+|\S+:\d+\b|\S+\+0x[0-9a-f]+", "NAME", line)
+    line = re.sub(r"call \d+ of \S+|exit code \d+|signal \d+ \(\w+\)|tag -?\d+|comm-\d+", "NAME", line)
+    line = re.sub(r"\S+:\d+\b|\S+\+0x[0-9a-f]+", "NAME", line)
     line = re.sub(r"\(operation \d+\)", "", line)
     return re.sub(r"\branks? \d+(?:(?:-|, | and )\d+)*", "RANK", line)
 
@@ -173,7 +174,8 @@ class Trace:
             for sentence in row["sentences"]:
                 self.hold(sentence, numbers)
         categorized = self.json("categorize", self.path)
-        if categorized and any(row["not_one_level"] or row["slow_every"] or row["late_change"] for row in categorized["rows"]):
+        notes = ("not_one_level", "slow_every", "late_change")
+        if categorized and any(row[note] for row in categorized["rows"] for note in notes):
             # The notes stand behind the table, each with the number of its operation.
             rows = {row["operation"]: Numbers(row) for row in categorized["rows"]}
             for line in unwrapped(self.run("categorize", self.path)):
@@ -212,7 +214,8 @@ class Trace:
         reasons = {}
         for reason in (reason for of in late for reason in of["reasons"]):
             reasons[reason["because"]] = reasons.get(reason["because"], 0.0) + reason["seconds"]
-        totals = [sum(of["seconds"] for of in late), sum(of["seconds"] for of in summary["late_partners"]), *reasons.values()]
+        totals = [sum(of["seconds"] for of in every) for every in (late, summary["late_partners"])]
+        totals += reasons.values()
         totals += [sum(of[name] for of in summary["off_ranks"]) for name in OFF]
         numbers.times += [1e9 * value for value in totals]
         by_rank = self.json("summary", self.path, "--by", "rank")

@@ -40,7 +40,7 @@ pub struct Breakdown {
     pub waiting: Vec<WaitedFor>,
     /// Computing by function of the program; empty without samples.
     pub computing: Vec<InFunction>,
-    /// What is left of the parts of each rank, by its world rank: computing in no function above, waiting whose cause is
+    /// The rest of the parts of each rank, by its world rank: computing in no function above, waiting whose cause is
     /// not known, and all other parts.
     pub rest: Vec<(u32, RankParts)>,
     /// Point-to-point calls that can wait, of all ranks together.
@@ -52,7 +52,7 @@ pub struct Breakdown {
 pub struct Spent {
     /// Communication, time off the processor and delay by the tracer, ns.
     pub ns: f64,
-    /// Of these the time off the processor, ns.
+    /// The time off the processor in these, ns.
     pub off_ns: f64,
     /// All of the time in the calls, ns: with waiting and time off the processor.
     pub run_time_ns: f64,

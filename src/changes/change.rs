@@ -26,7 +26,7 @@ pub enum What {
     Waiting(Option<u32>, Option<Because>),
     /// Computing in a function of the program.
     Function(String),
-    /// What is left of a part of the ranks' time.
+    /// The rest of a part of the ranks' time.
     Part(RankPart),
 }
 
@@ -46,7 +46,7 @@ pub struct Change {
     pub interval_s: Option<[f64; 2]>,
     /// The world rank that has most of the change; `None`: no single one has, or not known.
     pub rank: Option<u32>,
-    /// Of the change of an operation that of the time off the processor in it, s.
+    /// The change of the time off the processor in an operation, s.
     pub off_change_s: f64,
 }
 
@@ -66,7 +66,7 @@ pub struct Changes {
     pub job: JobChange,
     /// The parts, the largest change first.
     pub parts: Vec<Change>,
-    /// What they leave open, s: ranks that end before the last one, and runs that do not stand for their side.
+    /// The rest, s: ranks that end before the last one, and runs that are not like those of their side.
     pub remainder_s: f64,
     /// Ranks in A and in B.
     pub ranks: [usize; 2],
@@ -276,7 +276,7 @@ fn add_by_rank(row: &mut Row, side: usize, runs: usize, run: &Breakdown, found: 
     }
 }
 
-/// What is left of a part, by rank; `named`: the functions that are apart from the rest of computing.
+/// The rest of a part, by rank; `named`: the functions that are apart from the rest of computing.
 fn of_part(sides: &Sides, part: RankPart, named: &[Row]) -> Row {
     let mut row = Row::new(What::Part(part), counts(sides));
     for (side, runs) in sides.iter().enumerate() {

@@ -15,7 +15,7 @@ const KERNEL: &str = "[kernel]";
 pub struct InFunction {
     /// The function.
     pub function: String,
-    /// Of each rank, by the index of its part, ns.
+    /// The time of each rank, by the index of its part, ns.
     pub by_part: Vec<f64>,
     /// The square of the standard error that comes of counting samples, ns^2.
     pub variance: f64,

@@ -136,8 +136,8 @@ impl fmt::Display for Identity {
 ///     Identity { function: "MPI_Barrier".into(), place: Some(place), ..Identity::default() }
 /// };
 /// let of = |lines: [u64; 3]| numbered(lines.map(call).to_vec());
-/// let order = |all: &[Identity]| all.iter().map(|one| (one.place.as_ref().map_or(0, |place| place.order), one.occurrence))
-///     .collect::<Vec<_>>();
+/// let place = |one: &Identity| one.place.as_ref().map_or(0, |place| place.order);
+/// let order = |all: &[Identity]| all.iter().map(|one| (place(one), one.occurrence)).collect::<Vec<_>>();
 /// assert_eq!(order(&of([20, 10, 20])), [(1, 0), (0, 0), (1, 1)]);
 /// // Lines were added above: the calls are the same ones.
 /// assert_eq!(of([20, 10, 20]), of([95, 17, 95]));

@@ -2,8 +2,8 @@
 //!
 //! What comes in are the accounts of runs (`mpitrace_analysis`), each divided into parts ([`Breakdown`]): operations,
 //! waiting by the rank that was late and its reason, computing by function, calls of other kinds, MPI_Init and
-//! MPI_Finalize. What goes out are the differences of these parts ([`Changes`]), with intervals over the runs, and which
-//! operation of one set is which of the other ([`pair`]).
+//! MPI_Finalize. What goes out are the differences of these parts ([`Changes`]), with intervals over the runs, and
+//! which operation of one set is which of the other ([`pair`]).
 //!
 //! Nothing is printed here: `tools/` makes sentences and tables of the results.
 

@@ -27,9 +27,9 @@ const NAMED: usize = 3;
 const WORLD: &str = "MPI_COMM_WORLD";
 
 /// Finds the pairs. First those that agree in all, with the calls of a function of the program in their order; if the
-/// sides have not as many of them there, those of equal lines come first. Then, where they are left once on either side,
-/// those of equal function, bytes, ranks and root, although the communicator's name, the data type or the place in the
-/// program differ; and those on all ranks of both jobs, although these are not as many.
+/// sides have not as many of them there, those of equal lines come first. Then, where they are left once on either
+/// side, those of equal function, bytes, ranks and root, although the communicator's name, the data type or the place
+/// in the program differ; and those on all ranks of both jobs, although these are not as many.
 ///
 /// ```
 /// use mpitrace_changes::{Identity, pair};

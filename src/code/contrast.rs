@@ -1,11 +1,14 @@
 //! The functions that a late rank runs for longer than the ranks that wait for it.
 //!
-//! A function's time on the late rank is held against its mean on the others in the same repetitions. The test is one of
-//! sampling: if a function ran on all of them alike, each of its samples would have fallen on any of them with the same
-//! probability. Samples are dealt out anew in this way, and each difference is held against the largest of any function
-//! (Westfall and Young 1993).
+//! A function's time on the late rank is compared with its mean on the others in the same repetitions. The test is
+//! about sampling: if a function runs on all ranks alike, each of its samples falls on any of them with the same
+//! probability. Samples are assigned to the ranks at random in this way, many times, and each difference is compared
+//! with the largest one of any function (Westfall and Young 1993).
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
+
+use mpitrace_analysis::account::ALONE;
 
 use crate::stacks::{Call, Stacks};
 use crate::windows::Unit;
@@ -24,10 +27,10 @@ const FEWEST: u64 = 5;
 /// difference; those are counted whose difference is so many standard deviations.
 const DIFFERENT: f64 = 0.3;
 const CLEAR: f64 = 3.0;
-/// Samples are dealt out so often, and less often where they are many.
+/// Samples are assigned to the ranks so often, and less often where they are many.
 const WAYS: usize = 999;
 const FEWEST_WAYS: usize = 99;
-const DEALT: usize = 100_000_000;
+const ASSIGNED: usize = 100_000_000;
 
 /// A function that a late rank runs for longer.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +100,7 @@ fn grouped(stacks: &Stacks, units: &[&Unit]) -> Vec<Group> {
     };
     for unit in units {
         for ((stack, ns), is_late) in of_unit(unit) {
-            if stacks.of(stack).in_mpi {
+            if stacks.chain(stack).in_mpi {
                 continue;
             }
             let place = *places.entry((stack, unit.others, ns.to_bits())).or_insert_with(|| {
@@ -145,7 +148,7 @@ impl<'s> Features<'s> {
         let mut sums: HashMap<usize, (u64, f64, f64)> = HashMap::new();
         let on_stack = |group: &Group| {
             let mut on_stack: HashMap<usize, usize> = HashMap::new();
-            let calls = stacks.of(group.stack).calls.iter().enumerate();
+            let calls = stacks.chain(group.stack).calls.iter().enumerate();
             on_stack.extend(calls.map(|(depth, call)| (call.function, depth)));
             on_stack
         };
@@ -192,16 +195,16 @@ impl<'s> Features<'s> {
         };
         let observed = statistics(differences);
         let samples: u64 = self.groups.iter().map(|group| group.all).sum();
-        let ways = WAYS.min(DEALT / (samples as usize).max(1)).max(FEWEST_WAYS);
+        let ways = WAYS.min(ASSIGNED / (samples as usize).max(1)).max(FEWEST_WAYS);
         // From a fixed seed: the same files give the same p.
         let mut random = fastrand::Rng::with_seed(1);
         let mut reached = vec![1; observed.len()];
         for _ in 0..ways {
-            let mut dealt = |group: &Group| {
+            let mut assigned = |group: &Group| {
                 let late = (0..group.all).filter(|_| random.f64() * (1.0 + group.others) < 1.0).count();
                 group.difference(late as u64)
             };
-            let of_groups: Vec<f64> = self.groups.iter().map(&mut dealt).collect();
+            let of_groups: Vec<f64> = self.groups.iter().map(&mut assigned).collect();
             let largest = statistics(&self.differences(&of_groups)).into_iter().fold(f64::MIN, f64::max);
             let both = reached.iter_mut().zip(&observed);
             both.for_each(|(reached, statistic)| *reached += usize::from(largest >= *statistic));
@@ -231,36 +234,49 @@ impl<'s> Features<'s> {
             share: share(feature).min(1.0),
             p: p[feature],
         };
-        let place = self.place(most, observed);
-        if place.ns >= MOST * differences[most] {
-            return vec![found(most, place)];
-        }
-        // Several of the functions that it calls.
+        let noticeable: Vec<usize> = all().filter(|feature| supported(feature, NOTICEABLE)).collect();
+        let mut named = Vec::new();
+        // Several of the functions that it calls, where none of its lines has most of the time.
         let is_inside = |feature: &usize| {
             let mut with = self.of_group.iter().filter(|of_group| of_group.contains(feature)).peekable();
             *feature != most && with.peek().is_some() && with.all(|of_group| of_group.contains(&most))
         };
-        let mut inside: Vec<usize> = all().filter(|feature| supported(feature, NOTICEABLE)).filter(is_inside).collect();
-        let mut named = Vec::new();
-        while let Some(next) = inside.iter().copied().max_by(order).filter(|_| named.len() < NAMED) {
-            let apart = |other: &usize| {
-                !self.of_group.iter().any(|of_group| of_group.contains(&next) && of_group.contains(other))
-            };
-            inside.retain(apart);
-            named.push(next);
+        if self.place(most, observed).ns < MOST * differences[most] {
+            self.add_apart(&mut named, noticeable.iter().copied().filter(is_inside).collect(), &order);
         }
         if named.is_empty() {
-            return vec![found(most, place)];
+            named.push(most);
+        }
+        // Where it has not clearly most of the difference, functions on other stacks are named beside it.
+        if share(most) < ALONE {
+            self.add_apart(&mut named, noticeable, &order);
         }
         named.sort_by(|one, other| differences[*other].total_cmp(&differences[*one]));
         named.into_iter().map(|feature| found(feature, self.place(feature, observed))).collect()
+    }
+
+    /// Adds the last of these functions in this order that is on no stack with one that is named already, and so on.
+    fn add_apart(
+        &self,
+        named: &mut Vec<usize>,
+        mut functions: Vec<usize>,
+        order: &impl Fn(&usize, &usize) -> Ordering,
+    ) {
+        let are_apart = |one: usize, other: usize| {
+            !self.of_group.iter().any(|of_group| of_group.contains(&one) && of_group.contains(&other))
+        };
+        while named.len() < NAMED {
+            functions.retain(|&function| named.iter().all(|&other| are_apart(function, other)));
+            let Some(next) = functions.iter().copied().max_by(order) else { break };
+            named.push(next);
+        }
     }
 
     /// True: the others run other functions for longer than the late one, clearly.
     fn are_different(&self, observed: &[f64], longer_ns: f64) -> bool {
         let mut innermost: HashMap<usize, (f64, f64)> = HashMap::new();
         for (group, ns) in self.groups.iter().zip(observed) {
-            let Some(last) = self.stacks.of(group.stack).calls.last() else { continue };
+            let Some(last) = self.stacks.chain(group.stack).calls.last() else { continue };
             let (sum, variance) = innermost.entry(last.function).or_default();
             *sum += ns;
             *variance += group.variance();
@@ -274,7 +290,7 @@ impl<'s> Features<'s> {
         let function = self.functions[feature];
         let mut lines: HashMap<u32, OfLine> = HashMap::new();
         for (group, ns) in self.groups.iter().zip(observed) {
-            let chain = self.stacks.of(group.stack);
+            let chain = self.stacks.chain(group.stack);
             let calls = &chain.calls;
             let Some(at) = calls.iter().rposition(|call| call.function == function) else { continue };
             let caller = calls[..at].iter().rfind(|call| call.function != function).map(|call| call.frame);
@@ -360,6 +376,8 @@ mod tests {
         let mut names = in_turn(&[EXTRA, OTHER, WORK]);
         names.sort();
         assert_eq!(names, ["extra", "other", "work"]);
+        // Other work of the machine may make the one longer, and the program the other.
+        assert_eq!(in_turn(&[EXTRA, EXTRA, EXTRA, OTHER, OTHER]), ["extra", "other"], "three fifths are in it");
     }
 
     #[test]

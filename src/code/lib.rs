@@ -1,9 +1,9 @@
 //! The code between the calls: which function of the program makes a rank late, by the samples of its stacks.
 //!
 //! What comes in is an opened run with its losses (`mpitrace_analysis`) and the samples beside its trace
-//! (`mpitrace_trace::calls::samples`). What goes out is, for each loss of a rank for which others wait, the functions of
-//! the program that it ran for longer than the ranks that waited, with their lines, as far as a test supports it; and
-//! the processor time between calls by line.
+//! (`mpitrace_trace::calls::samples`). What goes out is, for each loss of a rank for which others wait, the functions
+//! of the program that it ran for longer than the ranks that waited, with their lines, as far as a test supports it;
+//! and the processor time between calls by line.
 //!
 //! Samples in the MPI library are no code of the program. What a library does (`memcpy`, `malloc`, a BLAS) counts for
 //! the line of the program that called it.

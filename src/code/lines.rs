@@ -27,7 +27,8 @@ pub struct CodeLine {
 }
 
 /// The lines of the program that ran between recorded calls, each the innermost of its stacks; the most time first.
-/// `losses` with `code`, by [`crate::code_of_losses`]: what each of them caused. What ran in the MPI library is left out.
+/// `losses` with `code`, by [`crate::code_of_losses`]: what each of them caused. What ran in the MPI library is left
+/// out.
 pub fn by_line(
     trace: &Trace,
     operations: &Operations,
@@ -45,7 +46,7 @@ pub fn by_line(
     let mut lines: HashMap<String, CodeLine> = HashMap::new();
     for (thread, in_calls) in samples.samples.threads.iter().zip(&in_calls) {
         for ((_, stack), _) in thread.samples.iter().zip(in_calls).filter(|(_, is_in_call)| !**is_in_call) {
-            let chain = stacks.of(*stack);
+            let chain = stacks.chain(*stack);
             let Some(last) = chain.calls.last().filter(|_| !chain.in_mpi) else { continue };
             let frame = &samples.samples.frames[last.frame as usize];
             let line = lines.entry(frame.clone()).or_default();

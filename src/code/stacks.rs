@@ -67,7 +67,8 @@ impl Stacks {
         Stacks { chains }
     }
 
-    pub fn of(&self, stack: u32) -> &Chain {
+    /// The functions on a stack, by its number among those of the samples.
+    pub fn chain(&self, stack: u32) -> &Chain {
         self.chains.get(stack as usize).unwrap_or(&self.chains[EMPTY as usize])
     }
 }

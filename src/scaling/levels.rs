@@ -35,7 +35,7 @@ pub struct Level {
     pub transfer: Option<Estimate>,
     /// The useful time of all ranks on the smallest number of ranks over that here; of weak scaling of each rank.
     pub computation_scaling: Estimate,
-    /// Of instructions, likewise; `None`: not counted.
+    /// The scaling of instructions, likewise; `None`: not counted.
     pub instruction_scaling: Option<Estimate>,
     /// Instructions a cycle here over those on the smallest number of ranks.
     pub ipc_scaling: Option<Estimate>,

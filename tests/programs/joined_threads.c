@@ -1,6 +1,6 @@
-/* A thread of each of 2 ranks calls all collectives, and the thread that called MPI_Init waits for it: 20 times
- * MPI_Allreduce, before which that of rank 1 computes for 10 ms of its own processor time. Each rank prints `thread` with
- * the ns that its thread was in MPI_Allreduce, and those that it computed before it. */
+/* A thread of each of 2 ranks makes all collective calls, and the thread that called MPI_Init waits for it: 20 times
+ * MPI_Allreduce, before which the thread of rank 1 computes for 10 ms of its own processor time. Each rank prints
+ * `thread` with the ns that its thread was in MPI_Allreduce, and the ns that it computed before it. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* One rank is late in most of 120 steps, each with an MPI_Allreduce, because of one line of the program:
- * `slow_code columns`: rank 1 reads a matrix by columns, beside much work that all ranks have; `copy`: the last rank copies
- * in a library; `touch`: rank 1 touches new memory; `turns`: the ranks in turns, 10 steps each; `sleep`: rank 0 sleeps;
+ * `slow_code columns`: rank 1 reads a matrix by columns, beside much work that all ranks have; `copy`: the last rank
+ * copies in a library; `touch`: rank 1 touches new memory; `turns`: the ranks in turns, 10 steps each; `sleep`: rank 0 sleeps;
  * `end`: rank 1 works before MPI_Finalize; `even`: none. */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -13,7 +13,7 @@ pub const TESTS: &[Test] = &[
     Test::new("jobs_of_different_sizes_are_compared_as_a_whole", sizes).on(On::Any),
 ];
 
-/// What `compare` prints of two traces, and its JSON.
+/// The first line of `compare` of two traces, and its JSON.
 fn compared(a: &Path, b: &Path) -> (String, Value) {
     let words = |json: &[&str]| -> Vec<OsString> {
         let mut words: Vec<OsString> = vec!["compare".into(), "--a".into(), a.into(), "--b".into(), b.into()];

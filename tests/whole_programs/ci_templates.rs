@@ -34,7 +34,8 @@ fn step(text: &str, name: &str) -> String {
     block(&text[from..], "run: |").join("\n")
 }
 
-/// A folder with programs that stand for those which the template installs: `mpitrace`, which makes few runs, and `pip`.
+/// A folder with programs that stand for those which the template installs: `mpitrace`, which makes few runs, and
+/// `pip`.
 fn installed(case: &Case) -> PathBuf {
     let folder = case.folder.join("bin");
     fs::create_dir_all(&folder).expect("a folder");

@@ -51,15 +51,18 @@ impl Ran {
 
 fn waiting(case: &Case) {
     for kind in ["test", "any", "iprobe", "ibarrier"] {
-        // Where other work shares the processors and their caches, a loop of polls may take longer than it needs.
-        let tries = (0..4).map(|_| run(case, kind, 0, 200));
-        let is_idle = |ran: &Ran| ran.polls("computing_s") <= 0.4 * ran.all_s;
-        let ran = tries.into_iter().find(is_idle).unwrap_or_else(|| panic!("{kind}: computing in each of 4 runs"));
+        // The run of several that was preempted least: by so much the measured times may be wrong.
+        let preempted = |ran: &Ran| ran.summary["off_processor_by"]["preempted_s"].as_f64().expect("a number");
+        let runs = (0..4).map(|_| run(case, kind, 0, 200));
+        let ran = runs.min_by(|one, other| preempted(one).total_cmp(&preempted(other))).expect("a run");
+        let preempted = preempted(&ran);
         ran.check();
+        let computing = ran.polls("computing_s");
+        assert!(computing <= 0.1 * ran.all_s + preempted, "{kind}: {preempted} s, {}", ran.summary["polls"]);
         let waiting = ran.part("point_to_point") + ran.part("waiting");
         let most = waiting + ran.part("communication") + ran.part("interrupted");
         assert!(
-            waiting >= 0.45 * ran.all_s && most >= 0.5 * ran.all_s,
+            waiting >= 0.6 * ran.all_s - preempted && most >= 0.8 * ran.all_s - preempted,
             "{kind}: {} s, {}",
             ran.all_s,
             ran.summary["parts"]
@@ -68,7 +71,7 @@ fn waiting(case: &Case) {
         let is_late =
             |loss: &&Value| loss["kind"] == "late-rank" && loss["rank"] == 1 || loss["kind"] == "point-to-point";
         let late: f64 = losses.iter().filter(is_late).filter_map(|loss| loss["seconds"].as_f64()).sum();
-        assert!(late >= 0.4 * ran.all_s, "{kind}: {}", ran.summary["losses"]);
+        assert!(late >= 0.6 * ran.all_s - preempted, "{kind}: {}", ran.summary["losses"]);
     }
 }
 

@@ -203,7 +203,7 @@ fn without(case: &Case) {
     let script = ["env", "LD_PRELOAD="].map(OsString::from);
     let replaced = case.launch(2, "repeat.c").behind(&script).run_under(&under_run(case, &output));
     assert_eq!(replaced.code, 0, "{}", replaced.stderr);
-    assert_eq!(replaced.lines_with("a script that sets LD_PRELOAD anew").len(), 1, "{}", replaced.stderr);
+    assert_eq!(replaced.lines_with("a script that changes LD_PRELOAD").len(), 1, "{}", replaced.stderr);
 }
 
 fn listed(case: &Case) {

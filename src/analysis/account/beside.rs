@@ -1,4 +1,4 @@
-//! What the other threads of a rank do while the one that called MPI_Init is blocked.
+//! The work of a rank's other threads while the one that called MPI_Init is blocked.
 //!
 //! A thread that waits for another one (pthread_join, a lock) does not sleep as far as the rank is concerned: the other
 //! one is in MPI, or computes. Where it is known when the one was blocked and when the other one was in MPI, their
@@ -48,7 +48,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// Of the common time of two times within another one.
+    /// The bounds of the common time of two times within another one.
     fn common(one: f64, other: f64, within: f64) -> Bounds {
         let most = one.min(other).max(0.0);
         Bounds { least: (one + other - within).clamp(0.0, most), most }

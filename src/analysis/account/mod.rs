@@ -239,8 +239,8 @@ impl Account {
         late.without_preempted(self.processors.preempted_by_waiting(rank, late.interrupted_by.preempted, computing_ns))
     }
 
-    /// The lateness of a rank, of which no reason has more than the rank has of it in its account for each rank that can
-    /// have waited for it. Of what is beyond that the reason is not known.
+    /// The lateness of a rank, of which no reason has more than the rank has of it in its account for each rank that
+    /// can have waited for it. Of what is beyond that the reason is not known.
     pub fn limited(&self, rank: u32, late: Late) -> Late {
         let of_rank = self.ranks.iter().find(|of| of.rank == rank);
         of_rank.map_or(late, |of| late_limit::Limit::new(of, self.ranks.len()).share(&late).apply(late))

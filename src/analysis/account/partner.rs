@@ -53,8 +53,9 @@ pub(super) fn add_wait(accounts: &mut [PartnerAccount], trace: &Trace, part: usi
     known.into_iter().for_each(|account| account.waiting_ns += ns);
 }
 
-/// Adds the waiting in message calls that were recorded, and shares out the time of those that are for several partners:
-/// the waiting has the partner that was late, the rest is shared by all of them equally. Each of them has the call.
+/// Adds the waiting in message calls that were recorded, and shares out the time of those that are for several
+/// partners: the waiting has the partner that was late, the rest is shared by all of them equally. Each of them has the
+/// call.
 pub(super) fn add_messages(
     accounts: Vec<PartnerAccount>,
     trace: &Trace,

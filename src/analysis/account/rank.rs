@@ -44,7 +44,7 @@ pub struct RankAccount {
     pub off_processor: Option<Off>,
     /// Calls that test requests or look for messages: a label over this time.
     pub polled: Polled,
-    /// What its other threads did that make MPI calls: a part of it is in `parts`.
+    /// The time of its other threads that make MPI calls: a part of it is in `parts`.
     pub beside: Beside,
     /// True if calls that can wait were timed, beside collectives.
     pub is_timed: bool,
@@ -159,7 +159,8 @@ impl Ending {
     }
 }
 
-/// The account of a rank, of whose complete calls these are the parts: of the thread that called MPI_Init, and of others.
+/// The account of a rank, of whose complete calls these are the parts: of the thread that called MPI_Init, and of
+/// others.
 fn account(
     part: &Part,
     clock: &RankClock,
@@ -200,8 +201,8 @@ fn account(
     }
 }
 
-/// Ticks in which the thread that called MPI_Init was in recorded calls before the return of MPI_Init or behind the entry
-/// of MPI_Finalize, as a program with sessions may be.
+/// Ticks in which the thread that called MPI_Init was in recorded calls before the return of MPI_Init or behind the
+/// entry of MPI_Finalize, as a program with sessions may be.
 fn around(part: &Part) -> u64 {
     let first = part.info().first_anchor.tick;
     let begin = first.saturating_add(part.rank_times().init);
@@ -215,8 +216,8 @@ fn around(part: &Part) -> u64 {
     outside.iter().map(|outside| outside.common(&own)).sum()
 }
 
-/// Takes what the parts have beyond the whole time: up to so many ns out of MPI_Init and MPI_Finalize, since the rank was
-/// in other calls meanwhile, and the rest, by which clocks and processor times differ, out of computing.
+/// Takes what the parts have beyond the whole time: up to so many ns out of MPI_Init and MPI_Finalize, since the rank
+/// was in other calls meanwhile, and the rest, by which clocks and processor times differ, out of computing.
 fn settle(parts: &mut RankParts, around_ns: f64) {
     let mut take = |from: &[RankPart], most: f64| {
         let mut left = most.min(-parts[RankPart::Other]).max(0.0);

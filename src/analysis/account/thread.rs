@@ -9,8 +9,8 @@ use super::parts::Parts;
 use super::rank_parts::{CALLS, RankPart, RankParts};
 use crate::reasons::Off;
 
-/// The known times of a thread beside its collective calls; ns. What lies in MPI_Init and MPI_Finalize is of the one that
-/// called these.
+/// The known times of a thread beside its collective calls; ns. What lies in MPI_Init and MPI_Finalize is of the one
+/// that called these.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Thread {
     /// In MPI calls that can wait ([`CALLS`]).
@@ -62,8 +62,8 @@ impl Thread {
         thread
     }
 
-    /// Another thread than that of MPI_Init, and for how long it is known, ns: from its first call to its last one, or to
-    /// the last reading of its processor time. `None`: it was not timed.
+    /// Another thread than that of MPI_Init, and for how long it is known, ns: from its first call to its last one, or
+    /// to the last reading of its processor time. `None`: it was not timed.
     pub fn beside(part: &Part, clock: &RankClock, index: usize, last_exit: u64) -> Option<(Thread, f64)> {
         let times = part.thread_times().get(index)?;
         let [first, last] = times.processor;

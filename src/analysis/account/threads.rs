@@ -33,8 +33,8 @@ pub struct ThreadAccount {
     pub parts: RankParts,
 }
 
-/// The threads that make MPI calls, by part of the trace and in order of their indices. `ranks` are the accounts of their
-/// ranks.
+/// The threads that make MPI calls, by part of the trace and in order of their indices. `ranks` are the accounts of
+/// their ranks.
 pub fn threads(trace: &Trace, clock: &Clock, operations: &Operations, ranks: &[RankAccount]) -> Vec<ThreadAccount> {
     let owners: Vec<Owners> = trace.parts.iter().map(Owners::new).collect();
     let mut complete: HashMap<(usize, u32), (u64, Parts)> = HashMap::new();

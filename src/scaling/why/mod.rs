@@ -1,11 +1,11 @@
 //! Why runs of one program differ: how much of the variance of their times is explained by what is known of them.
 //!
 //! The logarithms of the times are explained by one factor after the other. Each factor has forms (one node against the
-//! others, all nodes, a day since when all is slower, a daily course); that which explains most counts. Whether it is
-//! more than chance is told by permutations of the times, in each of which the best form of the factor is looked for
-//! again; the p-values of the factors are corrected for their number (Holm 1979). The factor that explains most is
-//! taken first, then the others are tested on what it leaves (Freedman and Lane 1983), so that a factor that only goes
-//! along with another one is not taken for a cause.
+//! others, all nodes, a day since when all is slower, a daily course); the form that explains most counts. A test by
+//! permutations of the times shows if it explains more than chance: the best form of the factor is searched again in
+//! each of them. The p-values of the factors are corrected for their number (Holm 1979). The factor that explains most
+//! is taken first, then the others are tested on what it leaves (Freedman and Lane 1983), so that a factor that only
+//! goes along with another one is not taken for a cause.
 
 mod basis;
 mod factor;

@@ -54,12 +54,13 @@ fn sentence(program: &str, ranks: u32, nodes: usize, why: &Why) -> String {
 fn cause(of: &Explained) -> String {
     let contrast = of.contrast.as_ref().map_or_else(String::new, |contrast| {
         let runs = text::count(contrast.runs as u64, "run");
-        format!(" ({runs} {} {})", with(of, contrast), longer(contrast))
+        format!(" ({runs} {} {})", which_runs(of, contrast), longer(contrast))
     });
     format!("{} {}{contrast}", text::printable(&of.factor), percent(of.share))
 }
 
-fn with(of: &Explained, contrast: &Contrast) -> String {
+/// `with n7`, `since 2026-11-20`.
+fn which_runs(of: &Explained, contrast: &Contrast) -> String {
     let word = if of.is_time { "since" } else { "with" };
     format!("{word} {}", text::shortened(&text::printable(&contrast.value), LONGEST))
 }
@@ -110,7 +111,7 @@ pub fn write_why(facts: &WhyFacts, output: &mut Output) -> io::Result<()> {
         };
         let contrast = of.contrast.as_ref().filter(|_| of.is_cause || of.goes_along.is_some());
         let contrast = contrast.map_or_else(String::new, |contrast| {
-            format!("{} {} {}", text::count(contrast.runs as u64, "run"), with(of, contrast), longer(contrast))
+            format!("{} {} {}", text::count(contrast.runs as u64, "run"), which_runs(of, contrast), longer(contrast))
         });
         let name = text::printable(&of.factor).into_owned();
         table.row(vec![name, of.values.to_string(), percent(of.share), p, contrast]);

@@ -3,7 +3,7 @@
 use mpitrace_changes::{Identity, Place, numbered};
 use mpitrace_words::description::Description;
 
-/// What is no operation: the whole run, the calls of all operations, and the geometric mean of these.
+/// Rows that are no operation: the whole run, the calls of all operations, and the geometric mean of these.
 pub const JOB: &str = "job";
 pub const MPI: &str = "MPI";
 pub const COLLECTIVES: &str = "collectives";

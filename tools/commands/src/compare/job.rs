@@ -1,4 +1,4 @@
-//! What changed in the time of the job between two sides.
+//! The change of the time of the job between two sides.
 
 use mpitrace_changes::{Changes, Identity, JobChange, Names};
 use mpitrace_statistics::comparison::Comparison;

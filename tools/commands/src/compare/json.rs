@@ -13,25 +13,12 @@ use super::side::OfOperation;
 impl Compared<'_> {
     /// The comparison, by the keys of JSON.
     pub fn json(&self, question: &Question, factors: &[Factor]) -> Value {
-        let Identity { function, bytes, ranks, root, communicator, datatype, reduction, .. } = self.identity;
         let Comparison { p, p_raw, effect, superiority, crossing, averages_ns, .. } = &self.comparison;
         let side = |at: usize| self.sides[at].json(question, &averages_ns[at], [crossing.median[at], crossing.p95[at]]);
-        json!({
-            "operation_key": self.identity.key(),
-            "function": function,
-            "communicator": communicator,
-            "bytes": bytes,
-            "root": root,
-            "datatype": datatype,
-            "reduction": reduction,
-            "ranks": ranks,
-            "call_site": self.identity.site(),
+        let tested = json!({
             "basis": self.basis,
-            "method": question.rule.name(),
-            "time": question.time,
             "test": self.comparison.made,
             "sides": self.names,
-            "alternative": question.settings.alternative,
             "a": side(0),
             "b": side(1),
             "p": p,
@@ -47,8 +34,8 @@ impl Compared<'_> {
             "verdict": self.comparison.verdict(),
             "detectable": self.detectable,
             "sentence": sentence::of_comparison(self),
-            "factors": factors,
-        })
+        });
+        row(self.identity, question, factors, tested)
     }
 }
 
@@ -56,7 +43,6 @@ impl OneSided<'_> {
     /// The row of an operation that one side alone has: nothing was tested.
     pub fn json(&self, question: &Question, names: Names, factors: &[Factor]) -> Value {
         let identity = &self.operation.identity;
-        let Identity { function, bytes, ranks, root, communicator, datatype, reduction, .. } = identity;
         let own = OfSide::new(self.operation);
         let values: Vec<f64> = self.operation.runs.iter().map(|run| run.median_ns).collect();
         let crossing = [0.5, 0.95].map(|p| quantile(&values, p));
@@ -64,22 +50,10 @@ impl OneSided<'_> {
             [Some(median), Some(p95)] if side == self.side => own.json(question, &values, [median, p95]),
             _ => Value::Null,
         };
-        json!({
-            "operation_key": identity.key(),
-            "function": function,
-            "communicator": communicator,
-            "bytes": bytes,
-            "root": root,
-            "datatype": datatype,
-            "reduction": reduction,
-            "ranks": ranks,
-            "call_site": identity.site(),
+        let untested = json!({
             "basis": null,
-            "method": question.rule.name(),
-            "time": question.time,
             "test": null,
             "sides": names,
-            "alternative": question.settings.alternative,
             "a": side(0),
             "b": side(1),
             "p": null,
@@ -95,9 +69,33 @@ impl OneSided<'_> {
             "verdict": if self.side == 0 { "gone" } else { "new" },
             "detectable": null,
             "sentence": sentence::of_one_sided(self, names),
-            "factors": factors,
-        })
+        });
+        row(identity, question, factors, untested)
     }
+}
+
+/// A row: the operation and the question, and these results.
+fn row(identity: &Identity, question: &Question, factors: &[Factor], results: Value) -> Value {
+    let Identity { function, bytes, ranks, root, communicator, datatype, reduction, .. } = identity;
+    let mut row = json!({
+        "operation_key": identity.key(),
+        "function": function,
+        "communicator": communicator,
+        "bytes": bytes,
+        "root": root,
+        "datatype": datatype,
+        "reduction": reduction,
+        "ranks": ranks,
+        "call_site": identity.site(),
+        "method": question.rule.name(),
+        "time": question.time,
+        "alternative": question.settings.alternative,
+        "factors": factors,
+    });
+    if let (Some(keys), Value::Object(results)) = (row.as_object_mut(), results) {
+        keys.extend(results);
+    }
+    row
 }
 
 impl OfSide<'_> {

@@ -48,13 +48,14 @@ use side::{OfOperation, Side};
 /// Compare sets of runs: what changed and where, which is faster, by how much, and whether it is chance
 ///
 /// Each file is a run. The first line says how much longer the job of B takes and where, the first table has all parts
-/// of the difference, which add up. The rows of the second table are first the whole job, from MPI_Init to MPI_Finalize, its ranks' time in MPI, and the
-/// geometric mean of all operations, then the operations. In each run the first repetition, the warm-up and
-/// outliers are left out and counted; each run becomes one number: the median of the rest. The numbers of A and B are
-/// tested (asterisks: p at most 0.05, 0.01, 0.001). Tests and intervals are corrected for the number of operations. Of
-/// more than two sets each is compared with each, also corrected. A crossing: one side is faster in the median and
-/// slower in the 95th percentile, outliers included, and the intervals of both are disjoint; it needs two runs a side.
-/// Recorded settings that differ between the sides are listed: they may be the reason. Exit code 1 if B is slower.
+/// of the difference, which add up. The rows of the second table are first the whole job, from MPI_Init to
+/// MPI_Finalize, its ranks' time in MPI, and the geometric mean of all operations, then the operations. In each run the
+/// first repetition, the warm-up and outliers are left out and counted; each run becomes one number: the median of the
+/// rest. The numbers of A and B are tested (asterisks: p at most 0.05, 0.01, 0.001). Tests and intervals are corrected
+/// for the number of operations. Of more than two sets each is compared with each, also corrected. A crossing: one side
+/// is faster in the median and slower in the 95th percentile, outliers included, and the intervals of both are
+/// disjoint; it needs two runs a side. Recorded settings that differ between the sides are listed: they may be the
+/// reason. Exit code 1 if B is slower.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The runs of A
@@ -129,7 +130,7 @@ impl Arguments {
 /// The JSON of all comparisons.
 #[derive(Serialize)]
 struct Found<'f> {
-    /// What changed in the time of the job between A and B; `null`: a side was not traced.
+    /// The change of the time of the job between A and B; `null`: a side was not traced.
     job: Option<&'f JobFacts>,
     /// Between the other pairs of sets.
     #[serde(skip_serializing_if = "Vec::is_empty")]

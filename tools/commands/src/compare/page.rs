@@ -228,8 +228,8 @@ fn write_factors(factors: &[Factor], [a, b]: &Names, output: &mut Output) -> Res
     Ok(())
 }
 
-/// The operations of the same two algorithms in one line: `algorithm: A ring, B linear (MPI_Bcast/8/4/0, MPI_Bcast/16/4/0
-/// and 3 more)`.
+/// The operations of the same two algorithms in one line: `algorithm: A ring, B linear (MPI_Bcast/8/4/0,
+/// MPI_Bcast/16/4/0 and 3 more)`.
 fn joined(algorithms: &[&Factor], [a, b]: Names, value: impl Fn(&Option<String>) -> String) -> Vec<String> {
     let mut lines: Vec<(&Factor, Vec<&str>)> = Vec::new();
     for factor in algorithms {

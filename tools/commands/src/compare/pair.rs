@@ -13,7 +13,7 @@ pub struct Pair<'s> {
     pub compared: Vec<Compared<'s>>,
     pub whole: usize,
     pub factors: Vec<Factor>,
-    /// What changed in the time of the job; `None`: a side was not traced.
+    /// The change of the time of the job; `None`: a side was not traced.
     pub job: Option<JobFacts>,
     /// The operations that one side alone has, those of the most time first.
     pub one_sided: Vec<OneSided<'s>>,

@@ -17,7 +17,7 @@ pub struct OneSided<'s> {
     pub operation: &'s OfOperation,
 }
 
-/// What was tested.
+/// The times that were tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {

@@ -16,7 +16,7 @@ use super::identity;
 /// The files of one run: one, but where a run left several.
 pub type Files = Vec<PathBuf>;
 
-/// What the name of a factor begins with that is the algorithm of an operation.
+/// The beginning of the name of a factor that is the algorithm of an operation.
 pub const ALGORITHM: &str = "algorithm of ";
 
 /// Makes runs of the files of a side. Traces that lack ranks and are of one job are one run, where no rank is in two of

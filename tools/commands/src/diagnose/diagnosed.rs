@@ -25,7 +25,7 @@ pub struct Diagnosed<'s> {
     /// Repetitions left out, lines skipped.
     pub notes: &'s [String],
     pub sentences: Vec<String>,
-    /// What might show a cause, and was not recorded.
+    /// Evidence that might show a cause, and was not recorded.
     pub not_recorded: Vec<&'static str>,
     /// In how many of the repetitions counters and timers were looked at; `None` where there are none, or no group.
     pub sampled_repetitions: Option<usize>,
@@ -42,7 +42,7 @@ pub struct Diagnosed<'s> {
     pub sample_rate: Option<f64>,
     /// Of all counters and timers with the run time; for JSON alone.
     pub correlations: Vec<Correlation>,
-    /// Of all repetitions, ns; the order of the operations in the text.
+    /// The time of all repetitions, ns: the order of the operations in the text.
     #[serde(skip)]
     pub all_ns: f64,
     #[serde(skip)]

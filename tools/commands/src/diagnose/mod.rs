@@ -125,7 +125,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What might show a cause of slow repetitions of an operation, and was not recorded.
+/// Evidence that might show a cause of slow repetitions of an operation, and was not recorded.
 fn not_recorded(source: &Source, operation: usize, has_samples: bool) -> Vec<&'static str> {
     let is_synchronised = source.traced().is_some_and(|traced| traced.run.clock.is_synchronised());
     let missing = [

@@ -12,7 +12,7 @@ use super::diagnosed::Diagnosed;
 /// Operations of fewer repetitions are in one line, where nothing is said of them: they have nothing to compare.
 const FEW: usize = 3;
 
-/// What is said of an operation.
+/// The text about an operation.
 pub struct Page {
     number: usize,
     title: String,

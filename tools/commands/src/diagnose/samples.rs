@@ -57,7 +57,8 @@ pub fn sentences(hot: &[Hot], groups: &[Group], hz: Option<f64>) -> Vec<String> 
     }]
 }
 
-/// The rate at which there are enough samples in slow repetitions, of which there were so many at this rate: a multiple of
+/// The rate at which there are enough samples in slow repetitions, of which there were so many at this rate: a multiple
+/// of
 /// 100. `None`: there are enough, or no rate is high enough.
 fn more(samples: usize, hz: f64) -> Option<u32> {
     // Of none there may be nearly one.

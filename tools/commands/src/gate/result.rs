@@ -36,7 +36,7 @@ pub struct Outcome {
     /// The runs, of all, in which ranks were ready to run without a processor for 2 % of the time or more, or were
     /// waited for in that state.
     pub preempted_runs: usize,
-    /// What changed in the time of the job; `null`: not known.
+    /// The change of the time of the job; `null`: not known.
     pub job: Option<JobFacts>,
     /// The whole job, its time in MPI, and the operations of both, by their keys.
     pub rows: Vec<GateRow>,
@@ -149,7 +149,7 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// What changed in the time of the job.
+/// The change of the time of the job.
 fn of_job(sides: [&Side; 2], operations: &[[&OfOperation; 2]], compared: &Comparison) -> Option<JobFacts> {
     let same: Vec<(&Identity, &Identity)> = operations.iter().map(|[a, b]| (&a.identity, &b.identity)).collect();
     let factors = factors::between(&sides[0].recorded, &sides[1].recorded);

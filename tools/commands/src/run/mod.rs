@@ -195,7 +195,7 @@ fn run_once(job: &Job, arguments: &Arguments, library: &OsStr, output: Option<&P
 }
 
 const UNTRACED: &str = "there is no trace: no rank entered MPI_Init with the tracer (not an MPI program, a statically \
-    linked one, a script that sets LD_PRELOAD anew, MPI opened by dlmopen, or ranks started by another launcher; \
+    linked one, a script that changes LD_PRELOAD, MPI opened by dlmopen, or ranks started by another launcher; \
     `mpitrace doctor` shows what works here)";
 
 /// A number that no other job has, by which its ranks are known. Not 0.

@@ -57,7 +57,7 @@ impl Runs {
         }
         let builds: BTreeSet<&Option<String>> = all.iter().map(|read| &read.build).collect();
         if builds.len() > 1 {
-            notes.push("the program was built anew between these runs".to_owned());
+            notes.push("the program was rebuilt between these runs".to_owned());
         }
         notes.extend(differing_commands(&all));
         let program = names.first().map_or_else(String::new, |name| (*name).to_owned());

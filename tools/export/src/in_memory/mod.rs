@@ -55,7 +55,7 @@ impl Opened {
         output::json_text("info", &info::Facts::new(run).with_samples(&run.trace, &self.files))
     }
 
-    /// What is missing in an incomplete trace, a line each; nothing of one that is whole.
+    /// The missing parts of an incomplete trace, a line each; none of a complete one.
     pub fn problems(&self) -> Vec<String> {
         match self.source.traced().map(|traced| &traced.run.trace) {
             Some(trace) if !trace.complete && trace.problems.is_empty() => {

@@ -59,8 +59,8 @@ struct OfThread {
 }
 
 impl Sampling {
-    /// By the values of `MPITRACE_SAMPLE` and `MPITRACE_PROCESSES`; without the first [`USUAL`] samples. `None`: nothing
-    /// is to be taken.
+    /// By the values of `MPITRACE_SAMPLE` and `MPITRACE_PROCESSES`; without the first [`USUAL`] samples. `None`:
+    /// nothing is to be taken.
     pub fn new(samples: Option<&str>, processes: Option<&str>) -> Option<Sampling> {
         let asked = |text: &str| text.trim().parse().ok().filter(|hz| BOUNDS.contains(hz)).unwrap_or(0.0);
         let (hz, is_asked) = (samples.map_or(USUAL, asked), samples.is_some());

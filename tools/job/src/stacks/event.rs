@@ -54,7 +54,8 @@ const SWITCHES: u64 = 1 << 26;
 const STACK: u32 = 8 << 10;
 /// The buffer holds the samples of this time, s; ...
 const HELD: f64 = 0.1;
-/// ... of a low rate that of a longer one, in which the observer may get no processor, as far as this is enough, bytes; ...
+/// ... of a low rate that of a longer one, in which the observer may get no processor, as far as this is enough, bytes;
+/// ...
 const HELD_LONGER: f64 = 0.6;
 const ENOUGH: usize = 256 << 10;
 /// ... within these bounds. A user may map 516 KiB for each processor by default, and as much as may be locked.

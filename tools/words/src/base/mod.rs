@@ -1,4 +1,4 @@
-//! What all sentences stand on: descriptions and names of operations, numbers, shares, reasons.
+//! The words that all sentences use: descriptions and names of operations, numbers, shares, reasons.
 
 pub mod description;
 pub mod names;

@@ -4,7 +4,7 @@ use mpitrace_analysis::account::Because;
 use mpitrace_changes::{Change, Names};
 use serde::Serialize;
 
-/// What the runs say of the job.
+/// The facts of the job in the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decided {
@@ -25,7 +25,7 @@ pub enum Decided {
 pub struct JobFacts {
     /// The letters of the sides.
     pub sides: Names,
-    /// What the runs say.
+    /// The times in the runs.
     pub decided: Decided,
     /// The ranks of A and B.
     pub ranks: [usize; 2],
@@ -60,7 +60,7 @@ pub struct PartFacts {
     pub kind: String,
     /// The part in words.
     pub name: String,
-    /// Of an operation: its key; `null`: the part is none.
+    /// The key of an operation; `null`: the part is none.
     pub operation_key: Option<String>,
     /// The function and the line of the program that calls it; `null`: not recorded.
     pub call_site: Option<String>,
@@ -76,7 +76,7 @@ pub struct PartFacts {
     pub b: SideFacts,
     /// How much longer it takes in B, s.
     pub change_s: f64,
-    /// Of an operation: so much of it is time off the processor in its calls, s.
+    /// The part of it that is time off the processor in the calls of an operation, s.
     pub off_change_s: f64,
     /// Its interval, of 95 %; `null`: a side has one run.
     pub change_ci_s: Option<[f64; 2]>,

@@ -1,4 +1,4 @@
-//! What changed between two sets of runs: the facts of JSON, and sentences.
+//! The changes between two sets of runs: the facts of JSON, and sentences.
 
 mod facts;
 mod make;

@@ -25,8 +25,8 @@ pub fn name(change: &Change) -> String {
     }
 }
 
-/// The part behind a time in a sentence, with the calls of an operation: `in MPI_Allreduce below smooth (solver.cpp:121;
-/// 4121 calls in place of 103)`. `code`: the function in which the rank of a late one computes longer.
+/// The part behind a time in a sentence, with the calls of an operation: `in MPI_Allreduce below smooth
+/// (solver.cpp:121; 4121 calls in place of 103)`. `code`: the function in which the rank of a late one computes longer.
 pub(super) fn in_sentence(part: &PartFacts, code: Option<&str>) -> String {
     let words = phrase(&part.change);
     let known = calls(&part.change);

@@ -14,11 +14,11 @@ const SMALL: f64 = 0.1;
 /// A part that changes by less than this share of the job is not worth a word.
 const LEAST: f64 = 0.003;
 
-/// What the sentence is about.
+/// The subject of the sentence.
 pub struct Subject {
     /// Whose time has changed: `B`.
     pub this: String,
-    /// What it is compared with: `A`.
+    /// The side that it is compared with: `A`.
     pub other: String,
 }
 

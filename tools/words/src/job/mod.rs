@@ -1,4 +1,4 @@
-//! What happened in a job: where its ranks are, how it ended, calls that do not belong together, what was left undone.
+//! The events of a job: where its ranks are, how it ended, calls that do not belong together, what was left undone.
 
 pub mod all_calls;
 pub mod ended;

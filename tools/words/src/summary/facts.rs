@@ -95,14 +95,14 @@ pub struct Summary {
     /// The ranks that others wait for, the one that they wait for longest first. The delay that a rank only passes on
     /// counts for the one with which it begins.
     pub late_ranks: Vec<LateRankFacts>,
-    /// The ranks that others, which are in point-to-point calls, wait for where message calls were not recorded; the one
-    /// that they wait for longest first.
+    /// The ranks that others, which are in point-to-point calls, wait for where message calls were not recorded; the
+    /// one that they wait for longest first.
     pub late_partners: Vec<LatePartnerFacts>,
     /// The ranks that lost time off their processors: in collective calls beside the waiting, and outside of MPI.
     pub off_ranks: Vec<OffRankFacts>,
     /// The sums of all losses by kind, s.
     pub lost_s: BTreeMap<LossKind, f64>,
-    /// What takes more than half of the loss in the first or in slow repetitions, where the conclusion is about that.
+    /// The cause of more than half of the loss in the first or in slow repetitions, if the conclusion is about that.
     pub slow_cause: Option<SlowCause>,
     /// The losses, the largest first.
     pub losses: Vec<LossFacts>,
@@ -290,7 +290,7 @@ pub struct OffRankFacts {
     pub by: OffFacts,
 }
 
-/// What takes most of the loss in slow repetitions.
+/// The cause of most of the loss in slow repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SlowCause {
     /// The kind of the cause.

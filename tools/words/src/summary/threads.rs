@@ -14,7 +14,7 @@ const MOST: f64 = 0.5;
 /// The time in MPI on other threads than those that called MPI_Init, all ranks together; s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ThreadFacts {
-    /// Of all threads.
+    /// The time of all threads.
     pub mpi_s: f64,
     /// The part of it on other threads.
     pub other_mpi_s: f64,

@@ -23,7 +23,7 @@ const LARGE: f64 = 0.1;
 pub(super) struct Verdict {
     pub sentence: String,
     pub next: Option<String>,
-    /// Of a conclusion about slow repetitions.
+    /// The cause, if the conclusion is about slow repetitions.
     pub slow_cause: Option<SlowCause>,
 }
 
