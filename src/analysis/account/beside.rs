@@ -25,8 +25,6 @@ const SHORT: u64 = 50_000;
 pub struct Beside {
     /// Their time in MPI; of several threads at the same time each counts.
     pub mpi_ns: f64,
-    /// Their time in collective calls, in which they are at the same time counting once.
-    pub collectives_ns: f64,
     /// While they were in MPI the thread that called MPI_Init was blocked outside of MPI for so long at least ...
     pub in_mpi_least_ns: f64,
     /// ... and at most.
@@ -81,13 +79,13 @@ impl Beside {
             OUTSIDE.iter().zip(&mut outside).for_each(|(part, sum)| *sum += divided[*part]);
         }
         let all = Span::union(all);
-        beside.collectives_ns = clock.ticks_ns(all.iter().map(Span::ticks).sum());
+        let all_ns = clock.ticks_ns(all.iter().map(Span::ticks).sum());
         let blocked = parts[RankPart::Asleep];
         if beside.mpi_ns + outside.iter().sum::<f64>() <= 0.0 || blocked <= 0.0 {
             return beside;
         }
         let mut left = Left { blocked, within: parts.running() };
-        let in_collectives = left.gap_by_gap(part, clock, &all, beside.collectives_ns);
+        let in_collectives = left.gap_by_gap(part, clock, &all, all_ns);
         let sum: f64 = calls.iter().sum();
         let in_calls = left.take(sum);
         let [computed, others @ ..] = outside.map(|ns| left.take(ns));

@@ -34,7 +34,7 @@ pub struct Spent {
     pub part: usize,
     /// The number of the call's record there.
     pub record: u32,
-    /// The parts of its time.
+    /// The parts of its time: the waiting is 0 where it is not known.
     pub parts: Parts,
     /// When it entered.
     pub enter_ns: f64,
@@ -44,10 +44,6 @@ pub struct Spent {
     pub waits_from_ns: f64,
     /// ... and for how long it was in the call from there.
     pub may_wait_ns: f64,
-    /// Waiting for another rank; 0 where it is not known.
-    pub waiting_ns: f64,
-    /// The least time off its processor beside that; 0 where it is not known.
-    pub interrupted_ns: f64,
     /// Its time since its call before; of no length where that is not known.
     pub(super) before: Gap,
 }
@@ -59,20 +55,8 @@ pub fn for_each_call(trace: &Trace, clock: &Clock, operation: &Operation, mut ea
     let members = Member::all(trace, clock, operation);
     let mut add = |part: usize, record: u32, call: Call, parts: &Parts, before: Gap| {
         let Call { enter: enter_ns, init: init_ns, waits_from: waits_from_ns, may_wait: may_wait_ns, .. } = call;
-        let (waiting_ns, interrupted_ns) = (parts.waiting, parts.interrupted);
         let parts = *parts;
-        each(Spent {
-            part,
-            record,
-            parts,
-            enter_ns,
-            init_ns,
-            waits_from_ns,
-            may_wait_ns,
-            waiting_ns,
-            interrupted_ns,
-            before,
-        });
+        each(Spent { part, record, parts, enter_ns, init_ns, waits_from_ns, may_wait_ns, before });
     };
     for row in operation.looked_at() {
         if let Some((walk, step)) = walk.as_ref().zip(step.as_mut()).filter(|_| operation.is_complete(row)) {

@@ -38,7 +38,7 @@ pub fn regions(trace: &Trace, clock: &Clock, operations: &Operations) -> Vec<Reg
     for operation in operations.operations.iter().filter(|operation| !operation.key.is_region) {
         for_each_call(trace, clock, operation, |spent| {
             let run_time = spent.init_ns + spent.may_wait_ns;
-            let parts = Parts::split(run_time, Some(spent.waiting_ns), spent.interrupted_ns);
+            let parts = Parts::split(run_time, Some(spent.parts.waiting), spent.parts.interrupted);
             let labels = &labels[spent.part];
             labels.regions_during(spent.enter_ns).iter().for_each(|&region| regions[region].calls += parts);
             let (off, all) = (spent.before.off.sum(), spent.before.off.sum() + spent.before.worked_ns);

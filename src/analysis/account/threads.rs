@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use mpitrace_format::layout::RunEntry;
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::Operations;
-use mpitrace_trace::reader::{Part, Trace};
+use mpitrace_trace::reader::Trace;
 
 use super::calls::{Spent, for_each_call};
 use super::meeting::Met;
@@ -36,12 +35,11 @@ pub struct ThreadAccount {
 /// The threads that make MPI calls, by part of the trace and in order of their indices. `ranks` are the accounts of
 /// their ranks.
 pub fn threads(trace: &Trace, clock: &Clock, operations: &Operations, ranks: &[RankAccount]) -> Vec<ThreadAccount> {
-    let owners: Vec<Owners> = trace.parts.iter().map(Owners::new).collect();
     let mut complete: HashMap<(usize, u32), (u64, Parts)> = HashMap::new();
     for operation in operations.operations.iter().filter(|operation| !operation.key.is_region) {
         for_each_call(trace, clock, operation, |spent: Spent| {
-            let thread = owners[spent.part].thread_of(spent.record);
-            let (calls, parts) = complete.entry((spent.part, thread)).or_default();
+            let Some(run) = trace.parts[spent.part].thread_run(spent.record) else { return };
+            let (calls, parts) = complete.entry((spent.part, run.thread)).or_default();
             *calls += 1;
             *parts += spent.parts;
         });
@@ -72,26 +70,4 @@ pub fn threads(trace: &Trace, clock: &Clock, operations: &Operations, ranks: &[R
         }
     }
     found
-}
-
-/// Which thread made which records of a part.
-struct Owners {
-    /// The first record behind each run, and its thread.
-    runs: Vec<(u64, u32)>,
-}
-
-impl Owners {
-    fn new(part: &Part) -> Owners {
-        let mut behind = 0;
-        let run = |run: &RunEntry| {
-            behind += run.count;
-            (behind, run.thread)
-        };
-        Owners { runs: part.runs().iter().map(run).collect() }
-    }
-
-    fn thread_of(&self, record: u32) -> u32 {
-        let at = self.runs.partition_point(|(behind, _)| *behind <= u64::from(record));
-        self.runs.get(at).map_or(u32::MAX, |(_, thread)| *thread)
-    }
 }

@@ -7,6 +7,8 @@ use mpitrace_format::layout::*;
 pub struct ThreadRun {
     /// The first record behind them.
     pub behind: u64,
+    /// Index of the thread.
+    pub thread: u32,
     /// Interruptions of the thread are known.
     pub is_watched: bool,
     /// It is another thread than the one that called MPI_Init.
@@ -35,7 +37,7 @@ impl Derived {
         let run = |run: &RunEntry| {
             behind += run.count;
             let is_watched = threads.get(run.thread as usize).is_some_and(is_watched);
-            ThreadRun { behind, is_watched, is_beside: run.thread != main_thread }
+            ThreadRun { behind, thread: run.thread, is_watched, is_beside: run.thread != main_thread }
         };
         let thread_runs = runs.iter().map(run).collect();
         Derived { thread_runs, has_regions: operations.iter().any(OperationEntry::is_region) }

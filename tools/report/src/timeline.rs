@@ -171,8 +171,8 @@ impl Maker {
     fn call(&mut self, spent: &Spent) {
         let Spent { part: index, waits_from_ns: begin, may_wait_ns: took, .. } = *spent;
         self.span(index, spent.enter_ns, spent.init_ns, Doing::Communicating);
-        let waiting = spent.waiting_ns.clamp(0.0, took);
-        let off = spent.interrupted_ns.clamp(0.0, took - waiting);
+        let waiting = spent.parts.waiting.clamp(0.0, took);
+        let off = spent.parts.interrupted.clamp(0.0, took - waiting);
         self.span(index, begin, waiting, Doing::Waiting);
         self.span(index, begin + waiting, off, Doing::Off);
         self.span(index, begin + waiting + off, took - waiting - off, Doing::Communicating);
