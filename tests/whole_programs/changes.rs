@@ -119,12 +119,15 @@ fn flag(case: &Case) {
     let [a, b] = ["-O2", "-O0"].map(trace);
     let (_, found) = compared(&a, &b);
     let one = part(&found, "function", |_| true);
-    assert!(one["name"].as_str().is_some_and(|name| name.starts_with("computing in relax")), "{one}");
+    // The function that relax calls for each element is a function of its own at -O0: either may take more.
+    let kernel = ["computing in relax", "computing in weighted"];
+    let name = one["name"].as_str().expect("a name");
+    assert!(kernel.iter().any(|function| name.starts_with(function)), "{one}");
     assert!(number(&one["change_s"]) > 0.0, "{one}");
     // The third largest part is in the sentence, whatever a busy machine took from the ranks.
     let said = found["job"]["sentence"].as_str().expect("a sentence");
     let parts = found["job"]["parts"].as_array().expect("parts");
-    assert!(said.contains("computing in relax") || !parts[..3].contains(&one), "{said}");
+    assert!(said.contains(name) || !parts[..3].contains(&one), "{said}");
     let rows = found["rows"].as_array().expect("rows");
     let factors = rows[0]["factors"].as_array().expect("factors");
     assert!(factors.iter().any(|factor| factor["name"] == "program_flags"), "{factors:?}");
