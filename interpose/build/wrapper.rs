@@ -43,6 +43,9 @@ pub fn of_line(line: &Line) -> String {
         "forwarded" => {
             own(Box::new(move |_, _| in_quick_activity(line, "POINT_TO_POINT", &format!("forward({})", line.into))))
         }
+        "local" => own(Box::new(move |_, _| {
+            format!("{} ACTIVITY.alone(thread::frame(), forward)", activity(line, "OTHER_MPI"))
+        })),
         "handling" | "lifecycle" => own(Box::new(move |_, _| by_function())),
         kind => panic!("a line of the kind {kind}"),
     }
@@ -124,7 +127,7 @@ pub unsafe extern \"C-unwind\" fn {symbol}({}) -> c_int {{
 fn followed(form: &Form<'_>, width: &str, narrowed: bool) -> String {
     let Line { kind, around, then, .. } = form.line;
     let body = (form.body)(width, narrowed);
-    let makes = !["completing", "freeing", "starting"].contains(&kind.as_str()) && around.path.is_empty();
+    let makes = !["completing", "freeing", "starting", "local"].contains(&kind.as_str()) && around.path.is_empty();
     let next = if kind == "completing" && is_polling(form.line) {
         return body;
     } else if !then.path.is_empty() {

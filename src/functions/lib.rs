@@ -9,4 +9,4 @@ mod lookup;
 pub mod types;
 
 pub use function::{Form, Function, Pattern, Size};
-pub use lookup::{add, blocking_name};
+pub use lookup::{add, blocking_name, parameters};

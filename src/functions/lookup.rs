@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use crate::{Form, Function, Pattern, Size};
 
 static FUNCTIONS: &[&[Function]] = include!(concat!(env!("OUT_DIR"), "/functions.rs"));
+static PARAMETERS: &[(&str, &[&str])] = include!(concat!(env!("OUT_DIR"), "/parameters.rs"));
 static ADDED: OnceLock<&'static [&'static [Function]]> = OnceLock::new();
 
 /// Adds the functions of lines to those that are found by name: what a test invents. Only the first call of a process
@@ -45,6 +46,13 @@ pub fn blocking_name(name: &str) -> Option<&'static str> {
     Function::named(name).filter(|function| function.form.has_request()).map(|function| function.blocking)
 }
 
+/// The parameters of a function of MPI, recorded or not, by its plain C name: under the names that the standard gives
+/// them. `None` for a function that is not in the table.
+#[must_use]
+pub fn parameters(name: &str) -> Option<&'static [&'static str]> {
+    PARAMETERS.iter().find(|(known, _)| *known == name).map(|(_, parameters)| *parameters)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -58,6 +66,16 @@ mod tests {
         assert_eq!(blocking_name("MPI_Neighbor_alltoallw_init"), Some("MPI_Neighbor_alltoallw"));
         assert_eq!(blocking_name("MPI_Allreduce"), None);
         assert_eq!(blocking_name("unknown"), None);
+    }
+
+    #[test]
+    fn the_parameters_of_a_function() {
+        assert_eq!(parameters("MPI_Comm_rank"), Some(&["comm", "rank"][..]), "of one rank");
+        assert_eq!(parameters("MPI_Finalize"), Some(&[][..]));
+        let more = [("MPI_Ibarrier", &["comm", "request"][..]), ("MPI_Barrier_init", &["comm", "info", "request"])];
+        more.map(|(name, expected)| assert_eq!(parameters(name), Some(expected)));
+        assert_eq!(parameters("MPI_Wtime"), None);
+        assert!(Function::all().all(|function| parameters(function.name).is_some()));
     }
 
     #[test]

@@ -9,10 +9,13 @@
 //! [`snapshot`] is that as plain data, and [`mod@verdict`] a function of a snapshot alone. An [`Observer`] compares the
 //! looks at one node, and makes a [`Summary`] of each; those of all nodes add up.
 
+#[cfg(test)]
+mod abort_tests;
 pub mod calls;
 mod copy;
 #[cfg(test)]
 mod copy_tests;
+mod error_class;
 mod held;
 mod knot;
 pub mod look;
@@ -40,6 +43,7 @@ mod verdict_tests;
 mod waits;
 
 pub use copy::{Copied, copy};
+pub use error_class::ErrorClass;
 pub use held::{held, held_by};
 pub use look::{Job, Look, with_records};
 pub use moved::{Moved, moved};

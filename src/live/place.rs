@@ -7,7 +7,7 @@ use mpitrace_format::layout::{
     AwaitedMessage, LastStamp, OPERATION_MASK, PartnerEntry, activity, awaited, communicator_flags, partner, state,
 };
 use mpitrace_format::metadata;
-use mpitrace_functions::{Form, Function};
+use mpitrace_functions::{Form, Function, Pattern};
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::{CallSite, Operations};
 use mpitrace_trace::partners::Partners;
@@ -33,6 +33,9 @@ const WAITS: [&str; 3] = ["MPI_Wait", "MPI_Test", "MPI_Request_get_status"];
 
 /// The positions from this one on are not counted on the communicator: starts of persistent requests, and regions.
 pub(super) const OF_THEIR_OWN: u64 = 1 << 63;
+
+/// The last call of a rank is looked for among so many last records.
+const LAST: usize = 64;
 
 /// A thread that has polled within so many seconds goes on polling.
 const POLLED_S: f64 = 3.0;
@@ -65,10 +68,16 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
             |tick| is_live.then(|| clock.of_part(index).duration_ns(tick, part.info().last_anchor.tick) / 1e9);
         let doing = Doing::new(part, only_polls(part, seen, since_s));
         let mut now = rank_now(part, &doing, seen, &|entry| numbers.get(&(index, entry)).copied(), &since_s);
+        if now.state == State::Finalize {
+            now.last_call = doing.last_call();
+        }
         if matches!(now.state, State::InCall | State::OtherMpi) {
             let record =
                 doing.earliest().or_else(|| doing.waited_for.first().copied().filter(|_| !now.waits.is_empty()));
             now.call_site = record.and_then(|record| doing.call_site(record)).map(|site| site.to_string());
+            let inside = doing.earliest().or(doing.starting);
+            let operator = |record| part.text(part.operations()[doing.entry(record)].reduction);
+            now.has_null_operator = inside.and_then(operator).is_some_and(|operator| operator == "MPI_OP_NULL");
         }
         if now.state == State::OtherMpi && now.waits_for_some_rank() {
             (now.messages, now.has_more_messages) = messages(trace, index, &partners);
@@ -88,6 +97,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
         now
     });
     let ranks = ranks.collect();
+    let library = trace.parts.first().and_then(|part| metadata::get(&part.metadata(), "library").map(str::to_owned));
     let mut snapshot = Snapshot {
         ranks,
         world_size: trace.world_size,
@@ -98,6 +108,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
             .first()
             .filter(|_| !is_live)
             .and_then(|part| metadata::get(&part.metadata(), metadata::EXIT_CODE)?.parse().ok()),
+        library: library.unwrap_or_default(),
     };
     snapshot.mark_lost_launcher();
     snapshot
@@ -116,6 +127,8 @@ struct Doing<'p> {
     inside: Vec<usize>,
     /// Records of requests that are not complete, and without which a Wait call of the rank does not return.
     waited_for: Vec<usize>,
+    /// The record of a request whose start has not returned.
+    starting: Option<usize>,
     /// The kind and the function of the thread that is in MPI outside of the recorded calls.
     activity: (u32, Option<String>),
     /// The last tick of any recorded call.
@@ -135,7 +148,9 @@ impl<'p> Doing<'p> {
             }
         }
         let last_of_thread: Vec<usize> = last_of_thread.into_values().collect();
-        let mut doing = Doing { part, inside: Vec::new(), waited_for: Vec::new(), activity: (0, None), last: None };
+        let mut doing =
+            Doing { part, inside: Vec::new(), waited_for: Vec::new(), starting: None, activity: (0, None), last: None };
+        let has_returned = |record| part.request_of(record).is_some_and(|request| request.init > 0);
         for block in part.blocks() {
             let [enter, exit] = block.times();
             doing.last = enter.iter().chain(&exit).copied().chain(doing.last).max();
@@ -143,6 +158,9 @@ impl<'p> Doing<'p> {
                 let record = block.range.start + open;
                 if Form::of_name(&doing.function(record)).has_request() {
                     doing.waited_for.extend(Some(record).filter(|&record| part.is_waited_for(record)));
+                    if last_of_thread.contains(&record) && !has_returned(record) {
+                        doing.starting = Some(record);
+                    }
                 } else if last_of_thread.contains(&record) {
                     doing.inside.push(record);
                 }
@@ -172,6 +190,16 @@ impl<'p> Doing<'p> {
     /// Where the program makes the call; `None`: not recorded.
     fn call_site(&self, record: usize) -> Option<CallSite> {
         self.part.text(self.part.operations()[self.entry(record)].call_site).and_then(|text| CallSite::parse(&text))
+    }
+
+    /// The last call that other ranks may wait in, with its place in the program where that is recorded.
+    fn last_call(&self) -> Option<String> {
+        let waits_for_none = |function: &str| Function::named(function).is_none_or(|of| of.pattern == Pattern::None);
+        let records = (0..self.part.records()).rev().take(LAST);
+        let waited = records.filter(|&record| !waits_for_none(&self.function(record)));
+        let record = waited.max_by_key(|&record| self.enter(record))?;
+        let site = self.call_site(record).map(|site| format!(" at {site}")).unwrap_or_default();
+        Some(format!("{}{site}", self.function(record)))
     }
 
     /// The record of the call that was entered first, of those that the rank is inside of.
@@ -225,7 +253,10 @@ fn rank_now(
             (function, since) = (Some(doing.function(record)), Some(doing.enter(record)));
             Some(State::InCall)
         }
-        None if kind == activity::COMPUTING => None,
+        None if kind == activity::COMPUTING => doing.starting.map(|record| {
+            (function, since) = (Some(doing.function(record)), Some(doing.enter(record)));
+            State::OtherMpi
+        }),
         None => {
             let unkept = function.as_deref().and_then(|function| doing.unkept(function, number));
             // A Wait that was left by longjmp leaves its marks.

@@ -6,7 +6,7 @@ use mpitrace_trace::operations::Mismatch;
 use mpitrace_trace::partners::Member;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::ProcessEnd;
+use super::{ErrorClass, ProcessEnd};
 
 /// The function in which all ranks wait for each other, at the latest when they first exchange messages.
 pub(super) const INIT: &str = "MPI_Init";
@@ -26,6 +26,8 @@ pub struct Snapshot {
     pub mismatches: Vec<Mismatch>,
     /// The exit code of the launcher, as `mpitrace run` saw it; `None`: not known.
     pub exit_code: Option<u32>,
+    /// What the MPI library says of itself; empty: not known.
+    pub library: String,
 }
 
 /// Where a rank is.
@@ -47,6 +49,13 @@ pub struct RankNow {
     pub in_point_to_point: bool,
     /// It is in an error handler of the program.
     pub in_error_handler: bool,
+    /// Of a rank in `MPI_Finalize`: the last call before it that other ranks may wait in, and its place in the program
+    /// where that is recorded.
+    #[serde(skip)]
+    pub last_call: Option<String>,
+    /// The call that it is in has MPI_OP_NULL for an operator.
+    #[serde(skip)]
+    pub has_null_operator: bool,
     /// It has made calls on several threads: a stamp is of one of them.
     pub has_threads: bool,
     /// The collective calls that it waits in, or for: non-blocking ones only while it is in a Wait call that does not
@@ -265,24 +274,79 @@ impl Snapshot {
     }
 
     /// The exit code with which the launcher ended the job though no rank had died: it killed all of them. MPICH's does
-    /// so when the MPI library of a rank aborts. The ranks that were in MPI then.
+    /// so when the MPI library of a rank aborts, Open MPI's where it is faster than the rank. With it the ranks that
+    /// were in a call of MPI then that can end in an error of this class.
     pub fn ended_by_launcher(&self) -> Option<(u32, Vec<u32>)> {
-        let was_killed = |rank: &RankNow| rank.ended == Some(ProcessEnd::Signal(libc::SIGKILL));
-        let in_mpi: Vec<u32> = self.ranks.iter().filter(|rank| rank.is_in_mpi()).map(|rank| rank.rank).collect();
-        let is_so = self.has_own_exit_code() && self.ranks.iter().all(was_killed) && !in_mpi.is_empty();
-        is_so.then_some((self.exit_code?, in_mpi))
+        let code = self.exit_code.filter(|_| self.all_were_killed())?;
+        let class = self.error_class(code);
+        // MPICH's code for a wrong operator, 9, is the number of SIGKILL too.
+        let is_of_operator = |rank: &RankNow| {
+            let function = rank.function.as_deref().unwrap_or_default();
+            rank.has_null_operator || function.starts_with("MPI_Op_") && rank.is_in_mpi()
+        };
+        let of_operator = class.is_some_and(|class| class.name == "MPI_ERR_OP") && !self.is_of_open_mpi();
+        if of_operator && let Some(rank) = self.ranks.iter().find(|rank| is_of_operator(rank)) {
+            return Some((code, vec![rank.rank]));
+        }
+        if !self.is_own_exit_code(code) {
+            return None;
+        }
+        let can_be_of = |rank: &RankNow| class.is_none_or(|class| self.can_be_of(rank, class));
+        let in_mpi = || self.ranks.iter().filter(|rank| rank.is_in_mpi());
+        let ranks: Vec<u32> = in_mpi().filter(|rank| can_be_of(rank)).map(|rank| rank.rank).collect();
+        in_mpi().next().is_some().then_some((code, ranks))
     }
 
-    /// True if the launcher's exit code follows from no rank's end. MPICH's makes one number of all: it ors them.
+    /// True if a signal ended each rank by which a launcher ends those of a job that was aborted.
+    fn all_were_killed(&self) -> bool {
+        self.ranks.iter().all(|rank| match rank.ended {
+            Some(ProcessEnd::Signal(libc::SIGKILL)) => true,
+            Some(end) => self.is_of_open_mpi() && end.is_sent(),
+            None => false,
+        })
+    }
+
+    fn is_of_open_mpi(&self) -> bool {
+        self.library.starts_with("Open MPI")
+    }
+
+    /// True if the call that a rank is in can end in an error of this class. One of a communicator is none of a call on
+    /// one that is known, but for those that free it.
+    fn can_be_of(&self, rank: &RankNow, class: ErrorClass) -> bool {
+        let function = rank.function.as_deref();
+        let is_known = |wait: &Wait| {
+            let communicator = wait.communicator.and_then(|index| self.communicators.get(index));
+            communicator.is_some_and(|communicator| communicator.size > 0)
+        };
+        let frees = matches!(function, Some("MPI_Comm_free" | "MPI_Comm_disconnect"));
+        let is_right = class.name == "MPI_ERR_COMM" && !frees && rank.waits.iter().any(is_known);
+        !is_right && function.is_none_or(|function| class.can_be_of(function))
+    }
+
+    /// The error class that has this exit code in the library of the job.
+    pub fn error_class(&self, exit_code: u32) -> Option<ErrorClass> {
+        ErrorClass::new(&self.library, exit_code)
+    }
+
+    /// True if the launcher's exit code is known and follows from no rank's end.
     fn has_own_exit_code(&self) -> bool {
-        let ends: Option<Vec<u32>> = self.ranks.iter().map(|rank| Some(rank.ended?.number() as u32)).collect();
+        self.exit_code.is_some_and(|code| self.is_own_exit_code(code))
+    }
+
+    /// True if this exit code of the launcher follows from no rank's end. MPICH's makes one number of all: it ors them.
+    /// Open MPI's has 128 and the number for a signal, and 1 where it was ended itself.
+    fn is_own_exit_code(&self, code: u32) -> bool {
+        let number = |end: ProcessEnd| match end {
+            ProcessEnd::Signal(number) if self.is_of_open_mpi() => 128 + number as u32,
+            end => end.number() as u32,
+        };
+        let ends: Option<Vec<u32>> = self.ranks.iter().map(|rank| Some(number(rank.ended?))).collect();
         let was_aborted = self.ranks.iter().any(|rank| rank.state == State::Abort);
-        match (self.exit_code, ends) {
-            (Some(code @ 1..NOT_OWN), Some(ends)) if !was_aborted && !self.has_unseen() => {
-                !ends.contains(&code) && ends.iter().fold(0, |all, end| all | end) != code
-            }
-            _ => false,
-        }
+        let least = if self.is_of_open_mpi() { 2 } else { 1 };
+        ends.is_some_and(|ends| {
+            let follows = ends.contains(&code) || ends.iter().fold(0, |all, end| all | end) == code;
+            (least..NOT_OWN).contains(&code) && !was_aborted && !self.has_unseen() && !follows
+        })
     }
 
     /// Where a rank is, if it is known.
@@ -309,6 +373,9 @@ impl Snapshot {
 
     /// True if a rank has not begun the call in which others wait.
     pub fn is_missing(&self, rank: u32, wait: Wait) -> bool {
+        if self.is_of_a_group(wait) {
+            return self.missing(rank, wait).contains(&rank);
+        }
         match (wait.communicator, wait.sequence) {
             (Some(communicator), Some(sequence)) => self.communicators.get(communicator).is_some_and(|communicator| {
                 let index = communicator.members.binary_search_by_key(&rank, |(member, _)| *member);
@@ -321,8 +388,21 @@ impl Snapshot {
         }
     }
 
-    /// The ranks that have not begun the call in which this one waits, ascending.
+    /// True of a call that the ranks of a group make, on a communicator that it is to make: which ranks these are is not
+    /// known.
+    pub fn is_of_a_group(&self, wait: Wait) -> bool {
+        let makes =
+            wait.function.and_then(Function::named).is_some_and(|function| function.communicator.starts_with("new"));
+        makes && wait.communicator.and_then(|index| self.communicators.get(index)).is_some_and(|of| of.size == 0)
+    }
+
+    /// The ranks that have not begun the call in which this one waits, ascending. Of a call that the ranks of a group
+    /// make any rank that is not in such a call may be one.
     pub fn missing(&self, rank: u32, wait: Wait) -> Vec<u32> {
+        if self.is_of_a_group(wait) {
+            let is_there = |now: &&RankNow| now.waits.iter().any(|other| other.function == wait.function);
+            return self.ranks.iter().filter(|now| !is_there(now)).map(|now| now.rank).collect();
+        }
         let begun = wait.communicator.and_then(|index| self.communicators.get(index)).zip(wait.sequence);
         let mut missing: Vec<u32> = match begun {
             Some((of, sequence)) => {

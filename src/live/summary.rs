@@ -299,6 +299,7 @@ impl Summary {
             communicators: ordered.iter().zip(names).map(now).collect(),
             mismatches,
             exit_code: None,
+            library: String::new(),
         };
         View { snapshot, mismatched, sums }
     }

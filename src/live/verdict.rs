@@ -12,6 +12,7 @@
 
 use mpitrace_functions::{Function, Pattern};
 use mpitrace_statistics::names::names;
+use mpitrace_trace::operations::Mismatch;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -82,7 +83,11 @@ pub fn verdict(snapshot: &Snapshot, stuck_s: f64) -> Option<Stuck> {
 fn with_deaths(snapshot: &Snapshot, found: Option<Stuck>) -> Option<Stuck> {
     let died: Vec<u32> = snapshot.ranks.iter().filter(|rank| rank.has_died()).map(|rank| rank.rank).collect();
     let was_aborted = snapshot.ranks.iter().any(|rank| rank.state == State::Abort);
-    let is_of_its_own = |stuck: &Stuck| matches!(stuck.kind, StuckKind::Mismatch | StuckKind::Cycle);
+    // Where the library ended the job, some call was wrong, and the others are where they were just then.
+    let by_library =
+        snapshot.ended_by_launcher().is_some() || snapshot.ranks.iter().any(|rank| snapshot.was_ended_by_library(rank));
+    let is_of_its_own =
+        |stuck: &Stuck| stuck.kind == StuckKind::Mismatch || stuck.kind == StuckKind::Cycle && !by_library;
     if was_aborted || found.as_ref().is_some_and(is_of_its_own) {
         return found;
     }
@@ -313,6 +318,9 @@ impl<'s> Graph<'s> {
             let at = (Some(mismatch.communicator_id), Some(mismatch.sequence));
             waits.iter().any(|wait| (wait.communicator, wait.sequence) == at)
         })?;
+        if let Some(stuck) = self.freed_in_finalize(found, waiting) {
+            return Some(stuck);
+        }
         let largest = found.calls.iter().map(|call| call.ranks.len()).max()?;
         let is_alone = found.calls.iter().filter(|call| call.ranks.len() == largest).count() == 1;
         let others = found.calls.iter().filter(|call| !is_alone || call.ranks.len() < largest);
@@ -325,6 +333,19 @@ impl<'s> Graph<'s> {
             sequence: Some(found.sequence),
             seconds: self.unmoved(waiting),
         })
+    }
+
+    /// Ranks of a mismatch that are in `MPI_Finalize`, where they have freed the communicator of the others' call, as an
+    /// interpreter does after an exception: they do not come any more.
+    fn freed_in_finalize(&self, found: &Mismatch, waiting: u32) -> Option<Stuck> {
+        let waits_for_none = |function: &str| Function::named(function).is_some_and(|of| of.pattern == Pattern::None);
+        let is_over = |rank: &u32| self.ranks.get(rank).is_some_and(|rank| rank.state == State::Finalize);
+        let over = found.calls.iter().filter(|call| waits_for_none(&call.function) && call.ranks.iter().all(is_over));
+        let mut ranks: Vec<u32> = over.flat_map(|call| &call.ranks).copied().collect();
+        ranks.sort_unstable();
+        let (communicator, sequence) = (Some(found.communicator_id), Some(found.sequence));
+        let seconds = self.unmoved(waiting);
+        (!ranks.is_empty()).then_some(Stuck { kind: StuckKind::MissingRank, ranks, communicator, sequence, seconds })
     }
 
     /// Ranks that wait for each other: those of the first circle that is reached, ascending.
@@ -386,7 +407,9 @@ impl<'s> Graph<'s> {
         let (kind, ranks) = match self.gone(&all) {
             Some(gone) => gone,
             None => {
-                let open = |rank: &RankNow| rank.state != State::Ended;
+                // One that waits for others in a collective call is not what they wait for.
+                let waits = |rank: &RankNow| self.missing_of(rank.rank).next().is_some();
+                let open = |rank: &RankNow| rank.state != State::Ended && !waits(rank);
                 self.cause_among(&self.those(&all, open)?.into_iter().collect())?
             }
         };

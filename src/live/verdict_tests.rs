@@ -6,16 +6,16 @@ use super::held_by;
 use super::snapshot::{CommunicatorNow, MessageWait, Partner, RankNow, Snapshot, State, Wait};
 use super::verdict::{StuckKind, verdict};
 
-const STUCK_S: f64 = 10.0;
-const WORLD: usize = 0;
+pub(super) const STUCK_S: f64 = 10.0;
+pub(super) const WORLD: usize = 0;
 const OTHER: usize = 1;
 
 /// A rank that has not moved for 20 s.
-fn rank(rank: u32, state: State) -> RankNow {
+pub(super) fn rank(rank: u32, state: State) -> RankNow {
     RankNow { since_s: Some(20.0), unmoved_s: 20.0, ..RankNow::new(rank, state) }
 }
 
-fn inside(number: u32, communicator: usize, sequence: u64) -> RankNow {
+pub(super) fn inside(number: u32, communicator: usize, sequence: u64) -> RankNow {
     let wait = Wait { function: Some("MPI_Barrier"), communicator: Some(communicator), sequence: Some(sequence) };
     RankNow { waits: vec![wait], ..rank(number, State::InCall) }
 }
@@ -24,26 +24,26 @@ fn in_receive(number: u32) -> RankNow {
     RankNow { in_point_to_point: true, ..rank(number, State::OtherMpi) }
 }
 
-fn message(partner: Partner, tag: i32, receives: bool) -> MessageWait {
+pub(super) fn message(partner: Partner, tag: i32, receives: bool) -> MessageWait {
     MessageWait { partner, tag, communicator: Some(WORLD), receives, sends: !receives, sent: None }
 }
 
 /// In a call that waits for these messages.
-fn in_messages(number: u32, messages: &[MessageWait]) -> RankNow {
+pub(super) fn in_messages(number: u32, messages: &[MessageWait]) -> RankNow {
     RankNow { messages: messages.to_vec(), ..in_receive(number) }
 }
 
-fn receives_from(number: u32, partner: u32, tag: i32) -> RankNow {
+pub(super) fn receives_from(number: u32, partner: u32, tag: i32) -> RankNow {
     in_messages(number, &[message(Partner::Rank(partner), tag, true)])
 }
 
-fn in_finalize(number: u32) -> RankNow {
+pub(super) fn in_finalize(number: u32) -> RankNow {
     let wait = Wait { function: Some("MPI_Finalize"), communicator: None, sequence: None };
     RankNow { waits: vec![wait], ..rank(number, State::Finalize) }
 }
 
 /// MPI_COMM_WORLD, of which the ranks have begun so many calls, and another communicator of the same ranks.
-fn job(ranks: Vec<RankNow>, begun: &[u64], on_other: &[u64]) -> Snapshot {
+pub(super) fn job(ranks: Vec<RankNow>, begun: &[u64], on_other: &[u64]) -> Snapshot {
     let communicator = |name: &str, begun: &[u64]| CommunicatorNow {
         name: name.to_owned(),
         size: ranks.len() as u32,
@@ -55,7 +55,7 @@ fn job(ranks: Vec<RankNow>, begun: &[u64], on_other: &[u64]) -> Snapshot {
 }
 
 /// In the eighth call of MPI_COMM_WORLD.
-fn mismatch(groups: &[&[u32]]) -> Mismatch {
+pub(super) fn mismatch(groups: &[&[u32]]) -> Mismatch {
     let call = |ranks: &&[u32]| MismatchedCall {
         ranks: ranks.to_vec(),
         function: "MPI_Bcast".to_owned(),

@@ -6,12 +6,14 @@
 //! that stays with them.
 
 pub mod abi;
+pub mod errno;
 pub mod interruptions;
 pub mod mpi_t;
 pub mod node_files;
 pub mod perf;
 pub mod perf_event;
 pub mod perf_refusals;
+pub mod processor;
 pub mod prompt;
 pub mod python;
 pub mod suggest;

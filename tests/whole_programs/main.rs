@@ -5,6 +5,7 @@
 //! with `NOTHING_SKIPPED=1` in the environment, as tests/run.sh sets it on Debian, it fails instead, unless it is the
 //! machine that forbids it.
 
+mod aborts;
 mod above_limits;
 mod account;
 mod algorithms;
@@ -178,6 +179,7 @@ fn main() {
         ("schemas", schemas::TESTS),
         ("benchmarks", benchmarks::TESTS),
         ("above_limits", above_limits::TESTS),
+        ("aborts", aborts::TESTS),
         ("account", account::TESTS),
         ("algorithms", algorithms::TESTS),
         ("analysis", analysis::TESTS),

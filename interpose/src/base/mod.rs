@@ -4,7 +4,6 @@ pub mod allocator;
 pub mod batch;
 pub mod descriptor;
 pub mod entry;
-pub mod errno;
 pub mod event;
 pub mod event_page;
 #[cfg(test)]
@@ -22,10 +21,11 @@ pub mod own_socket;
 pub mod pause;
 pub mod preloaded;
 pub mod process;
-pub mod processor;
 pub mod program;
 pub mod symbol;
 pub mod system;
 pub mod ticks;
 pub mod unwinder;
 pub mod width;
+
+pub use mpitrace_platform::{errno, processor};

@@ -52,6 +52,9 @@ pub fn known_or_provisional(registry: &mut Registry, handle: usize) -> Option<&'
     };
     let known = add(registry, handle, [0; 2], &Group::default(), of_kind)?;
     known.set_unidentified();
+    if handle == abi::get().comm_null {
+        known.entry().set_name(registry.string("MPI_COMM_NULL"));
+    }
     known.entry().set_flags(known.entry().flags() & !flags::IDENTIFIED);
     Some(known)
 }

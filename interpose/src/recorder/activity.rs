@@ -68,6 +68,15 @@ impl Activity {
         self.aside(here, otherwise)
     }
 
+    /// Runs `call`, which waits for no other rank, from a wrapper that stands at `here`. A thread that has made no other
+    /// call is not known by it.
+    #[inline(always)]
+    pub fn alone(&self, here: usize, call: impl FnOnce() -> c_int) -> c_int {
+        let thread = thread::current().filter(|thread| mode::is_on() && here >= thread.guard());
+        let _within = thread.map(|thread| Within::enter(thread, self.word()));
+        call()
+    }
+
     /// Runs `call`, which can wait, from a wrapper that stands at `here`, between two time stamps. The records of its
     /// messages get these.
     pub fn stamped(&self, here: usize, call: impl FnOnce() -> c_int) -> c_int {

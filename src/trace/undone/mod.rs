@@ -9,6 +9,7 @@
 mod alone;
 mod amounts;
 mod count;
+mod left_open;
 mod left_out;
 mod message_types;
 mod not_matched;
@@ -24,14 +25,16 @@ use serde::Serialize;
 
 pub use alone::CalledAlone;
 pub use amounts::Amounts;
+pub use left_open::LeftOpen;
 pub use left_out::LeftOut;
 pub use message_types::DifferentTypes;
 pub use not_matched::NotMatched;
 
 use alone::{Member, call_at};
 use amounts::amounts;
+use left_open::left_open;
 use left_out::left_out;
-use not_matched::{not_matched, open_requests};
+use not_matched::not_matched;
 
 use crate::operations::{CallSite, Communicator, Operations, Unfinished};
 use crate::reader::{Part, Trace};
@@ -54,6 +57,9 @@ pub struct Undone {
     pub not_called: Vec<NotCalled>,
     /// The operations with requests that ranks had not completed when they had come to `MPI_Finalize`.
     pub not_completed: Vec<NotCompleted>,
+    /// The ranks with requests of messages that they had neither completed nor freed when they had come to
+    /// `MPI_Finalize`, ascending.
+    pub left_open: Vec<LeftOpen>,
     /// Amounts and types of v- and w-variants that do not fit.
     pub amounts: Vec<Amounts>,
     /// Messages that were never received and receives that nothing matched.
@@ -140,7 +146,8 @@ impl Undone {
     /// that nothing matched, amounts and types that do not fit. Messages that were never received and objects that were
     /// never freed are none: a program that ended by itself did without them.
     pub fn has_defects(&self) -> bool {
-        let calls = !self.not_called.is_empty() || !self.not_completed.is_empty();
+        let open = self.left_open.iter().any(|open| !open.may_be_persistent);
+        let calls = !self.not_called.is_empty() || !self.not_completed.is_empty() || open;
         let receives = self.not_matched.iter().any(|found| !found.is_of_sends());
         calls || receives || !self.amounts.is_empty() || !self.different_types.is_empty()
     }
@@ -167,19 +174,15 @@ impl Operations {
         let mut unfinished = self.unfinished(trace);
         unfinished.retain(|unfinished| self.operations[unfinished.operation].key.has_request());
         let (not_matched, different_types) = not_matched(trace, self);
-        let never_freed = self.never_freed(trace, &unfinished);
+        let left_open = left_open(trace, self, &unfinished);
+        let never_freed = self.never_freed(trace, &left_open);
         let not_completed = self.not_completed(unfinished);
-        Undone { not_called, not_completed, amounts, not_matched, different_types, left_out, never_freed }
+        Undone { not_called, not_completed, left_open, amounts, not_matched, different_types, left_out, never_freed }
     }
 
-    fn never_freed(&self, trace: &Trace, unfinished: &[Unfinished]) -> NeverFreed {
+    fn never_freed(&self, trace: &Trace, left_open: &[LeftOpen]) -> NeverFreed {
         const KEPT: u32 = flags::WORLD | flags::SELF | flags::INTER | flags::FOLDED;
-        let mut collective: BTreeMap<u32, u64> = BTreeMap::new();
-        let inside = unfinished.iter().flat_map(|unfinished| &unfinished.inside);
-        inside.for_each(|rank| *collective.entry(*rank).or_default() += 1);
-        let of_messages =
-            |part: &Part| open_requests(part).saturating_sub(collective.get(&part.rank()).copied().unwrap_or_default());
-        let requests = trace.parts.iter().map(of_messages).fold(0, u64::saturating_add);
+        let requests = left_open.iter().map(|open| open.requests).fold(0, u64::saturating_add);
         let types = trace.parts.iter().map(|part| u64::from(part.rank_times().types_left)).sum();
         let mut found = NeverFreed { requests, types, ..NeverFreed::default() };
         for communicator in &self.communicators {

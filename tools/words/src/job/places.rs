@@ -33,6 +33,12 @@ pub struct WhereFacts {
     /// How its process ended, as `mpitrace run` saw it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
+    /// Of a rank in `MPI_Finalize`: the last call that other ranks may wait in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_call: Option<String>,
+    /// The error class with whose number as the exit code the MPI library ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_class: Option<&'static str>,
 }
 
 /// Why a job does not go on, by the keys of JSON.
@@ -93,6 +99,9 @@ impl WhereFacts {
             true => State::Dead,
             false => rank.state,
         };
+        let of_launcher = snapshot.ended_by_launcher().filter(|(_, ranks)| ranks == &[rank.rank]).map(|(code, _)| code);
+        let own = rank.ended.filter(|_| state == State::Abort).and_then(|end| u32::try_from(end.number()).ok());
+        let class = own.or(of_launcher).and_then(|code| snapshot.error_class(code));
         WhereFacts {
             rank: Some(rank.rank),
             state,
@@ -103,6 +112,8 @@ impl WhereFacts {
             sequence: wait.and_then(|wait| wait.sequence),
             since_s: rank.since_s,
             ended: rank.ended.map(|end| end.to_string()),
+            last_call: rank.last_call.clone(),
+            error_class: class.map(|class| class.name),
         }
     }
 }
@@ -174,10 +185,12 @@ pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
     let of_all = at_the_mismatch(snapshot, stuck) == stuck.ranks.len();
     let what = match stuck.kind {
         StuckKind::PointToPoint | StuckKind::MissingRank if stuck.sequence.is_none() => {
-            with_ranks(snapshot, &stuck.ranks, true)
+            format!("{}{}", with_ranks(snapshot, &stuck.ranks, true), last_call(snapshot, &stuck.ranks))
         }
         StuckKind::EndlessLoop if of_message => format!("{ranks} {is} computing all the time"),
-        StuckKind::MissingRank | StuckKind::PointToPoint => format!("{ranks} {has} not come to {place}: {}", places()),
+        StuckKind::MissingRank | StuckKind::PointToPoint => {
+            format!("{ranks} {has} not come to {place}: {}{}", places(), last_call(snapshot, &stuck.ranks))
+        }
         StuckKind::Mismatch if of_all => format!("the calls of {ranks} at {place} do not belong together"),
         StuckKind::Mismatch => format!("the calls of {ranks} and of the others at {place} do not belong together"),
         StuckKind::Cycle if one => format!("{ranks} waits for itself: {}", places()),
@@ -188,6 +201,18 @@ pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
     };
     let waiting: String = waiting.iter().map(|waiting| format!("; {waiting}")).collect();
     format!("{}: {what}{waiting}{}", stuck.kind.name(), still(stuck))
+}
+
+/// The last call of ranks that are in MPI_Finalize too early, as after an exception of an interpreter, where it is one.
+fn last_call(snapshot: &Snapshot, ranks: &[u32]) -> String {
+    let named = snapshot.ranks.iter().filter(|rank| ranks.contains(&rank.rank));
+    let mut calls: Vec<&str> = named.filter_map(|rank| rank.last_call.as_deref()).collect();
+    calls.sort_unstable();
+    calls.dedup();
+    match calls[..] {
+        [call] => format!(" (last call: {})", text::printable(call)),
+        _ => String::new(),
+    }
 }
 
 /// Ranks whose messages a verdict names.
@@ -250,10 +275,18 @@ fn at_the_mismatch(snapshot: &Snapshot, stuck: &Stuck) -> usize {
 
 /// How ranks died, or the launcher ended the job, where that is known: a sentence.
 pub fn deaths(snapshot: &Snapshot) -> Option<String> {
+    let class = |code: u32| {
+        let class = snapshot.error_class(code);
+        class.map(|class| format!(" ({})", class.text())).unwrap_or_default()
+    };
     if let Some((code, ranks)) = snapshot.ended_by_launcher() {
-        let places = with_ranks(snapshot, &ranks, false);
+        let places = match ranks.is_empty() {
+            true => String::new(),
+            false => format!(": {}", with_ranks(snapshot, &ranks, false)),
+        };
+        let class = class(code);
         return Some(format!(
-            "the launcher ended the job with exit code {code}, as after an MPI call that fails: {places}"
+            "the launcher ended the job with exit code {code}{class}, as after an MPI call that fails{places}"
         ));
     }
     let died = snapshot.ranks.iter().filter(|rank| rank.has_died());
@@ -271,7 +304,11 @@ pub fn deaths(snapshot: &Snapshot) -> Option<String> {
             _ => format!("ended with {end}, without MPI_Finalize"),
         };
         match (snapshot.was_ended_by_library(group[0]), group[0].state) {
-            (true, _) => format!("the MPI library ended the job {place} on {named}, {end}"),
+            (true, _) => {
+                let code = ended.and_then(|end| u32::try_from(end.number()).ok());
+                let class = code.map(class).unwrap_or_default();
+                format!("the MPI library ended the job {place} on {named}, {end}{class}")
+            }
             (_, State::Computing | State::OffProcessor) => {
                 format!("{named} {was} computing (not in MPI) when {they} {how}")
             }
@@ -332,7 +369,8 @@ pub fn place(snapshot: &Snapshot, rank: &RankNow) -> String {
     let function = rank.function.as_deref().map(text::printable);
     let function = function.as_deref();
     let wait = rank.waits.first();
-    let call = wait.and_then(|wait| Some((snapshot.name(wait.communicator)?, wait.sequence?)));
+    let call = wait.filter(|wait| !snapshot.is_of_a_group(**wait));
+    let call = call.and_then(|wait| Some((snapshot.name(wait.communicator)?, wait.sequence?)));
     let call = call.map(|(name, sequence)| format!(" (call {sequence} of {})", text::printable(name)));
     let site = rank.call_site.as_deref().map(|site| format!(" at {}", text::printable(site)));
     let [call, site] = [call, site].map(Option::unwrap_or_default);

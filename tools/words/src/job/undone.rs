@@ -6,7 +6,7 @@ use mpitrace_show::text;
 use mpitrace_trace::operations::CallSite;
 use mpitrace_trace::undone::DifferentTypes;
 use mpitrace_trace::undone::NotMatched;
-use mpitrace_trace::undone::{Amounts, CalledAlone, LeftOut, NeverFreed, NotCalled, NotCompleted, Undone};
+use mpitrace_trace::undone::{Amounts, CalledAlone, LeftOpen, LeftOut, NeverFreed, NotCalled, NotCompleted, Undone};
 
 /// Lines of each kind that are printed for people; the others are counted.
 const LISTED: usize = 5;
@@ -20,8 +20,14 @@ pub fn lines(undone: &Undone) -> Vec<String> {
     if others > 0 {
         lines.push(format!("... and {others} more (--json has them all)"));
     }
-    lines.extend(never_freed_line(&undone.never_freed));
+    lines.extend(never_freed_line(&hygiene(undone)));
     lines
+}
+
+/// The objects that were never freed, without the requests that have a line of their own.
+fn hygiene(undone: &Undone) -> NeverFreed {
+    let persistent = undone.left_open.iter().filter(|open| open.may_be_persistent);
+    NeverFreed { requests: persistent.map(|open| open.requests).sum(), ..undone.never_freed }
 }
 
 /// At most so many lines of each kind of defect, and the number of all others.
@@ -30,6 +36,8 @@ fn first_of_each(undone: &Undone, most: usize) -> (Vec<String>, usize) {
     add(&mut found, most, &undone.left_out, left_out_line);
     add(&mut found, most, &unexplained(undone), |call| not_called_line(call));
     add(&mut found, most, &undone.not_completed, not_completed_line);
+    let open: Vec<&LeftOpen> = undone.left_open.iter().filter(|open| !open.may_be_persistent).collect();
+    add(&mut found, most, &open, |open| left_open_line(open));
     add(&mut found, most, &undone.amounts, amounts_line);
     let receives: Vec<&NotMatched> = undone.not_matched.iter().filter(|left| !left.is_of_sends()).collect();
     add(&mut found, most, &receives, |left| not_matched_line(left));
@@ -68,7 +76,7 @@ fn never_freed(found: &NeverFreed) -> Vec<String> {
         (windows, "window", "freed"),
         (files, "file", "closed"),
         (types, "data type", "freed"),
-        (requests, "request", "completed"),
+        (requests, "request", "completed or freed"),
     ];
     let counted = kinds.iter().filter(|(count, ..)| *count > 0);
     counted.map(|&(count, what, done)| format!("{} never {done}", text::count(count, what))).collect()
@@ -85,7 +93,7 @@ pub fn leftovers(undone: &Undone) -> Option<String> {
     let sent = undone.not_matched.iter().filter(|left| left.is_of_sends()).map(|left| left.left).sum::<u64>();
     let mut parts: Vec<String> = Vec::new();
     parts.extend((sent > 0).then(|| format!("{} never received", text::count(sent, "message"))));
-    parts.extend(never_freed(&undone.never_freed));
+    parts.extend(never_freed(&hygiene(undone)));
     (!parts.is_empty()).then(|| format!("Left behind: {}.", parts.join(", ")))
 }
 
@@ -123,6 +131,13 @@ fn not_completed_line(found: &NotCompleted) -> String {
         text::printable(&found.communicator),
         text::in_brackets(found.call_site.as_ref())
     )
+}
+
+fn left_open_line(found: &LeftOpen) -> String {
+    let by = called(&found.functions, &found.call_sites).map(|called| format!(" of {called}")).unwrap_or_default();
+    let partners: Vec<u32> = found.partners.iter().copied().collect();
+    let with = if partners.is_empty() { String::new() } else { format!(" with {}", text::named_ranks(&partners)) };
+    format!("never completed by rank {}: {}{by}{with}", found.rank, text::count(found.requests, "request"))
 }
 
 fn amounts_line(found: &Amounts) -> String {
@@ -219,9 +234,18 @@ mod tests {
             sequence: Some(9),
             calls: vec![call(Some("MPI_Alltoallv"), Some(0x57))],
         };
+        let open = LeftOpen {
+            rank: 1,
+            requests: 3,
+            functions: ["MPI_Irecv", "MPI_Isend"].map(str::to_owned).into(),
+            call_sites: vec![site(0x90)],
+            partners: [0, 2].into(),
+            may_be_persistent: false,
+        };
         let undone = Undone {
             not_called: vec![of(vec![call(Some("MPI_Reduce"), Some(0x57))]), of(vec![call(None, None)])],
             not_completed: vec![request.clone(), NotCompleted { repetitions: 7, ..request }],
+            left_open: vec![open.clone(), LeftOpen { may_be_persistent: true, ..open }],
             amounts: vec![amounts.clone(), Amounts { sequence: None, ..amounts }],
             not_matched: vec![
                 message.clone(),
@@ -246,16 +270,21 @@ mod tests {
             "rank 0 never came to call 0 of MPI_COMM_WORLD: rank 1 (call not kept)",
             "never completed by ranks 0-1: MPI_Ibarrier on comm-1 (x+0x61)",
             "never completed by ranks 0-1: MPI_Ibarrier on comm-1, 7 times (x+0x61)",
+            "never completed by rank 1: 3 requests of MPI_Irecv or MPI_Isend, x+0x90 with ranks 0, 2",
             "MISMATCH (amounts) at call 9 of comm-1: rank 1 MPI_Alltoallv (x+0x57)",
             "MISMATCH (amounts) in several calls of comm-1, of these: rank 1 MPI_Alltoallv (x+0x57)",
             "never matched by one of ranks 0, 2: 2 of 3 receives of rank 1 on comm-1",
             "MISMATCH (datatype) of messages of rank 0 (the first by MPI_Send, x+0x72 or x+0x80) to rank 1 on comm-1: sent as MPI_INT, MPI_LONG, received as MPI_FLOAT",
             "never received by rank 1: 2 of 3 messages of one of ranks 0, 2 on comm-1 (the first by MPI_Isend or MPI_Send, x+0x72)",
+            "left by some rank: 3 requests never completed or freed",
         ];
         assert_eq!(lines(&undone), expected);
-        let first = [0, 2, 4, 6, 7].map(|place| expected[place].to_owned());
+        let first = [0, 2, 4, 5, 7, 8].map(|place| expected[place].to_owned());
         assert_eq!(first_defects(&undone), (first.to_vec(), 3));
-        assert_eq!(leftovers(&undone).as_deref(), Some("Left behind: 2 messages never received."));
+        assert_eq!(
+            leftovers(&undone).as_deref(),
+            Some("Left behind: 2 messages never received, 3 requests never completed or freed.")
+        );
         assert!(undone.has_defects() && !Undone::default().has_defects());
         let left_out = LeftOut {
             communicator: "MPI_COMM_WORLD".into(),
@@ -267,8 +296,8 @@ mod tests {
         };
         let explained = Undone { left_out: vec![left_out.clone()], ..undone.clone() };
         let expected = "rank 0 left out call 57 of MPI_COMM_WORLD: rank 1 MPI_Bcast (x+0x57); all calls after it are matched one off";
-        assert_eq!((lines(&explained).len(), &lines(&explained)[0][..]), (8, expected));
-        assert_eq!(first_defects(&explained).0.len(), 5, "with the first request, amounts, receive and types");
+        assert_eq!((lines(&explained).len(), &lines(&explained)[0][..]), (10, expected));
+        assert_eq!(first_defects(&explained).0.len(), 6, "with the first requests, amounts, receive and types");
         let doubtful: Vec<String> = doubtful(&explained).collect();
         assert_eq!(doubtful, [format!("numbers of MPI_COMM_WORLD from call 57 on are doubtful: {expected}")]);
         let additional = LeftOut { earliest: 55, is_additional: true, ..left_out };
@@ -276,19 +305,19 @@ mod tests {
         assert!(line.starts_with("rank 0 made one of the calls 55 to 57 of MPI_COMM_WORLD in addition"), "{line}");
         let freed = Undone {
             never_freed: NeverFreed { communicators: 2, windows: 0, files: 1, types: 4, requests: 3 },
+            left_open: undone.left_open[1..].to_vec(),
             ..Undone::default()
         };
         assert_eq!(
             lines(&freed),
             [
-                "left by some rank: 2 communicators never freed, 1 file never closed, 4 data types never freed, 3 requests never completed"
+                "left by some rank: 2 communicators never freed, 1 file never closed, 4 data types never freed, 3 requests never completed or freed"
             ]
         );
         assert!(!freed.has_defects());
-        let counted =
-            "2 communicators never freed, 1 file never closed, 4 data types never freed, 3 requests never completed";
+        let counted = "2 communicators never freed, 1 file never closed, 4 data types never freed, 3 requests never completed or freed";
         assert_eq!(leftovers(&freed), Some(format!("Left behind: {counted}.")));
         let many = Undone { not_called: undone.not_called.iter().cycle().take(8).cloned().collect(), ..undone };
-        assert!(lines(&many)[12].contains("3 more"), "{:?}", lines(&many));
+        assert!(lines(&many)[13].contains("3 more"), "{:?}", lines(&many));
     }
 }
