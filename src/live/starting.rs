@@ -49,6 +49,24 @@ impl Starting {
         all
     }
 
+    /// The ranks on this node of the job that a process belongs to, in their order: of the processes that the launcher of
+    /// this process has started, or the process itself. They are known by their environments alone, traced or not.
+    pub fn of_job(pid: u32) -> Vec<Starting> {
+        let own = launcher(pid);
+        let is_of_job = |other: u32| match own {
+            Some(own) => launcher(other) == Some(own),
+            None => std::iter::successors(Some(other), |&pid| process::parent(pid)).any(|ancestor| ancestor == pid),
+        };
+        let of_job = process::all().filter(|&other| place(other).is_some() && is_of_job(other));
+        // Of a rank's shell, program and children the first one that has an MPI library.
+        let mut all: Vec<(Option<(u32, u32)>, bool, u32)> =
+            of_job.map(|pid| (place(pid), !has_mpi(pid), pid)).collect();
+        all.sort_unstable();
+        all.dedup_by_key(|(place, ..)| *place);
+        let new = |(place, _, pid)| Some(Starting { process: Process::read(pid, &[])?, place, is_in_init: false });
+        all.into_iter().filter_map(new).collect()
+    }
+
     /// Where its rank is, as far as a launcher has set it.
     pub fn now(&self) -> Option<RankNow> {
         let (rank, _) = self.place?;

@@ -89,6 +89,7 @@ mod truths;
 mod types;
 mod unchanged;
 mod undone;
+mod untraced;
 mod variables;
 mod waits;
 mod whereabouts;
@@ -192,6 +193,7 @@ fn main() {
         ("odd_names", odd_names::TESTS),
         ("unchanged", unchanged::TESTS),
         ("types", types::TESTS),
+        ("untraced", untraced::TESTS),
         ("undone", undone::TESTS),
         ("spill", spill::TESTS),
         ("suites", suites::TESTS),

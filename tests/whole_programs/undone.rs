@@ -190,7 +190,7 @@ fn never_freed(case: &Case) {
 
 /// Also of requests that delete callbacks complete or free.
 fn closed_in_callbacks(case: &Case) {
-    const OPEN: &str = "never completed by rank 0: 1 request of ";
+    const OPEN: &str = "never completed by rank 1: 1 request of ";
     for (messages, what) in [("1", Some(OPEN)), ("records", Some(OPEN)), ("0", None)] {
         let outcome = case.launch(2, "request_callbacks.c").set("MPITRACE_P2P", messages).trace().run();
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);

@@ -264,6 +264,15 @@ impl Part {
         strings::text(self.section(section::STRINGS), reference)
     }
 
+    /// All texts that the tables of the rank may refer to: the names of the MPI functions that it has called are among
+    /// them, recorded or not.
+    pub fn texts(&self) -> impl Iterator<Item = String> + '_ {
+        let area = self.section(section::STRINGS);
+        let next = |reference: &u64| Some(reference + strings::space(strings::bytes(area, *reference as u32)?.len()));
+        let references = std::iter::successors(Some(strings::FIRST), next);
+        references.map_while(|reference| strings::text(area, u32::try_from(reference).ok()?))
+    }
+
     pub(super) fn section(&self, kind: u32) -> &[u8] {
         &self.map[self.sections[kind as usize].clone()]
     }

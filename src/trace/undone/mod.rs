@@ -174,7 +174,7 @@ impl Operations {
         let mut unfinished = self.unfinished(trace);
         unfinished.retain(|unfinished| self.operations[unfinished.operation].key.has_request());
         let (not_matched, different_types) = not_matched(trace, self);
-        let left_open = left_open(trace, self, &unfinished);
+        let left_open = left_open(trace, self, &unfinished, &not_matched);
         let never_freed = self.never_freed(trace, &left_open);
         let not_completed = self.not_completed(unfinished);
         Undone { not_called, not_completed, left_open, amounts, not_matched, different_types, left_out, never_freed }

@@ -8,6 +8,7 @@ mod pace;
 mod screen;
 mod seen;
 mod stacks;
+mod untraced;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -112,6 +113,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     jobs.retain(|job| job.lives);
     if arguments.list {
         choice::list(&jobs, arguments.json, output)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(ranks) = arguments.job.as_deref().and_then(|wanted| untraced::ranks(&jobs, wanted)) {
+        untraced::show(ranks, arguments.json, output)?;
         return Ok(ExitCode::SUCCESS);
     }
     let key = match (arguments.job.as_deref(), &arguments.nodes) {

@@ -36,12 +36,13 @@ fn first_of_each(undone: &Undone, most: usize) -> (Vec<String>, usize) {
     add(&mut found, most, &undone.left_out, left_out_line);
     add(&mut found, most, &unexplained(undone), |call| not_called_line(call));
     add(&mut found, most, &undone.not_completed, not_completed_line);
-    let open: Vec<&LeftOpen> = undone.left_open.iter().filter(|open| !open.may_be_persistent).collect();
-    add(&mut found, most, &open, |open| left_open_line(open));
     add(&mut found, most, &undone.amounts, amounts_line);
     let receives: Vec<&NotMatched> = undone.not_matched.iter().filter(|left| !left.is_of_sends()).collect();
     add(&mut found, most, &receives, |left| not_matched_line(left));
     add(&mut found, most, &undone.different_types, different_types_line);
+    let is_told = |open: &&LeftOpen| !open.may_be_persistent && !open.is_unmatched;
+    let open: Vec<&LeftOpen> = undone.left_open.iter().filter(is_told).collect();
+    add(&mut found, most, &open, |open| left_open_line(open));
     found
 }
 
@@ -134,9 +135,12 @@ fn not_completed_line(found: &NotCompleted) -> String {
 }
 
 fn left_open_line(found: &LeftOpen) -> String {
-    let by = called(&found.functions, &found.call_sites).map(|called| format!(" of {called}")).unwrap_or_default();
+    let by = called(&found.functions, &[]).map(|called| format!(" of {called}")).unwrap_or_default();
     let partners: Vec<u32> = found.partners.iter().copied().collect();
-    let with = if partners.is_empty() { String::new() } else { format!(" with {}", text::named_ranks(&partners)) };
+    let with = match partners.is_empty() {
+        true => String::new(),
+        false => format!("; its messages are with {}", text::named_ranks(&partners)),
+    };
     format!("never completed by rank {}: {}{by}{with}", found.rank, text::count(found.requests, "request"))
 }
 
@@ -238,9 +242,9 @@ mod tests {
             rank: 1,
             requests: 3,
             functions: ["MPI_Irecv", "MPI_Isend"].map(str::to_owned).into(),
-            call_sites: vec![site(0x90)],
             partners: [0, 2].into(),
             may_be_persistent: false,
+            is_unmatched: false,
         };
         let undone = Undone {
             not_called: vec![of(vec![call(Some("MPI_Reduce"), Some(0x57))]), of(vec![call(None, None)])],
@@ -270,16 +274,16 @@ mod tests {
             "rank 0 never came to call 0 of MPI_COMM_WORLD: rank 1 (call not kept)",
             "never completed by ranks 0-1: MPI_Ibarrier on comm-1 (x+0x61)",
             "never completed by ranks 0-1: MPI_Ibarrier on comm-1, 7 times (x+0x61)",
-            "never completed by rank 1: 3 requests of MPI_Irecv or MPI_Isend, x+0x90 with ranks 0, 2",
             "MISMATCH (amounts) at call 9 of comm-1: rank 1 MPI_Alltoallv (x+0x57)",
             "MISMATCH (amounts) in several calls of comm-1, of these: rank 1 MPI_Alltoallv (x+0x57)",
             "never matched by one of ranks 0, 2: 2 of 3 receives of rank 1 on comm-1",
             "MISMATCH (datatype) of messages of rank 0 (the first by MPI_Send, x+0x72 or x+0x80) to rank 1 on comm-1: sent as MPI_INT, MPI_LONG, received as MPI_FLOAT",
+            "never completed by rank 1: 3 requests of MPI_Irecv or MPI_Isend; its messages are with ranks 0, 2",
             "never received by rank 1: 2 of 3 messages of one of ranks 0, 2 on comm-1 (the first by MPI_Isend or MPI_Send, x+0x72)",
             "left by some rank: 3 requests never completed or freed",
         ];
         assert_eq!(lines(&undone), expected);
-        let first = [0, 2, 4, 5, 7, 8].map(|place| expected[place].to_owned());
+        let first = [0, 2, 4, 6, 7, 8].map(|place| expected[place].to_owned());
         assert_eq!(first_defects(&undone), (first.to_vec(), 3));
         assert_eq!(
             leftovers(&undone).as_deref(),
