@@ -80,6 +80,14 @@ fn the_ranks_of_an_error_are_those_whose_call_can_end_in_it() {
     assert_eq!(of("MPICH 4", kill, 5, barriers), Some((5, vec![])), "MPI_ERR_COMM: both are on one that is known");
     assert_eq!(of("MPICH 4", kill, 15, barriers), Some((15, vec![0, 1])), "MPI_ERR_OTHER");
     assert_eq!(of("MPICH 4", terminate, 7, barriers), None, "by a user");
+    // How a rank ended that was in MPI need not be known, of another it may be by its own exit code.
+    let unknown = |state| {
+        let first = killed(in_call(0, "MPI_Barrier"), kill);
+        let ranks = vec![first, RankNow { state, ..in_call(1, "MPI_Bcast") }];
+        let library = "MPICH 4".to_owned();
+        Snapshot { exit_code: Some(7), library, ..job(ranks, &[8; 2], &[0; 2]) }.ended_by_launcher()
+    };
+    assert_eq!((unknown(State::InCall), unknown(State::Computing)), (Some((7, vec![1])), None));
     // Open MPI's MPI_ERR_TRUNCATE is the number of the signal as well.
     assert_eq!(of("Open MPI v4.1", terminate, 15, barriers), Some((15, vec![0, 1])));
     assert_eq!(of("Open MPI v4.1", terminate, 1, barriers), None, "of a launcher that was ended");

@@ -297,12 +297,13 @@ impl Snapshot {
         in_mpi().next().is_some().then_some((code, ranks))
     }
 
-    /// True if a signal ended each rank by which a launcher ends those of a job that was aborted.
+    /// True if a signal ended each rank by which a launcher ends those of a job that was aborted. Of a rank that was in a
+    /// call of MPI it need not be known: no other end of its own has the launcher's exit code.
     fn all_were_killed(&self) -> bool {
         self.ranks.iter().all(|rank| match rank.ended {
             Some(ProcessEnd::Signal(libc::SIGKILL)) => true,
             Some(end) => self.is_of_open_mpi() && end.is_sent(),
-            None => false,
+            None => rank.is_in_mpi(),
         })
     }
 
@@ -340,13 +341,11 @@ impl Snapshot {
             ProcessEnd::Signal(number) if self.is_of_open_mpi() => 128 + number as u32,
             end => end.number() as u32,
         };
-        let ends: Option<Vec<u32>> = self.ranks.iter().map(|rank| Some(number(rank.ended?))).collect();
+        let ends: Vec<u32> = self.ranks.iter().filter_map(|rank| rank.ended.map(number)).collect();
         let was_aborted = self.ranks.iter().any(|rank| rank.state == State::Abort);
         let least = if self.is_of_open_mpi() { 2 } else { 1 };
-        ends.is_some_and(|ends| {
-            let follows = ends.contains(&code) || ends.iter().fold(0, |all, end| all | end) == code;
-            (least..NOT_OWN).contains(&code) && !was_aborted && !self.has_unseen() && !follows
-        })
+        let follows = ends.contains(&code) || ends.iter().fold(0, |all, end| all | end) == code;
+        (least..NOT_OWN).contains(&code) && !was_aborted && !self.has_unseen() && !follows && !ends.is_empty()
     }
 
     /// Where a rank is, if it is known.

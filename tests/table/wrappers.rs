@@ -1277,3 +1277,39 @@ pub unsafe extern "C-unwind" fn MPI_File_delete(filename: usize, info: usize) ->
             },
         )
 }
+
+// local Comm_size
+
+/// `MPI_Comm_size`: see the MPI standard.
+///
+/// # Safety
+/// The arguments are those of the MPI function of this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn MPI_Comm_size(comm: usize, size: usize) -> c_int {
+    static REAL: Symbol = Symbol::new();
+    let real = match REAL.known() {
+        Some(real) => real,
+        None => {
+            match REAL.find(c"MPI_Comm_size") {
+                Some(real) => real,
+                None => {
+                    return missing("MPI_Comm_size");
+                }
+            }
+        }
+    };
+    // SAFETY: the function takes as many words and returns an int; the arguments are the program's own,
+    // or arrays in place of its own that live until the call has returned or its request is complete.
+    let forward = move || unsafe {
+        let real: unsafe extern "C-unwind" fn(usize, usize) -> c_int = std::mem::transmute(
+            real,
+        );
+        real(comm, size)
+    };
+    static ACTIVITY: Activity = Activity::new(
+        activity::OTHER_MPI,
+        "MPI_Comm_size",
+        None,
+    );
+    ACTIVITY.alone(thread::frame(), forward)
+}

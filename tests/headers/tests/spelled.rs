@@ -26,7 +26,7 @@ const FOLDERS: [&str; 11] = [
 ];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 36] = [
+const ALLOWED: [(&str, &str); 37] = [
     ("src/functions/function.rs", "the reduction to which both groups bring the same amount"),
     ("src/trace/undone/mod.rs", "the functions that free a communicator, a window or a file"),
     ("src/trace/reader/mod.rs", "messages: where a rank ended"),
@@ -58,6 +58,7 @@ const ALLOWED: [(&str, &str); 36] = [
     ("interpose/src/base/symbol.rs", "a function that every MPI library has, and nothing else"),
     ("interpose/src/counters/mpi_t/interface.rs", "the functions of MPI_T that the tracer itself calls"),
     ("interpose/src/mpi/mod.rs", "the functions of MPI that the tracer itself calls"),
+    ("interpose/src/mpi/constructor.rs", "the functions of MPI that the tracer itself calls"),
     ("interpose/src/job/metadata.rs", "finds the MPI library by a function that each has"),
     ("tools/words/src/info/ends.rs", "messages: when ranks ended"),
     ("interpose/src/job/kept.rs", "messages: what keeps the records"),
