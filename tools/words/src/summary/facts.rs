@@ -12,6 +12,7 @@ use mpitrace_trace::operations::{CallSite, Mismatch};
 use mpitrace_trace::undone::Undone;
 use serde::Serialize;
 
+use super::lack::Lack;
 use super::processes::OfRank;
 use super::threads::ThreadFacts;
 use crate::job::ended::Ended;
@@ -65,6 +66,8 @@ pub struct Summary {
     pub off_processor_s: Option<f64>,
     /// The reasons of that time.
     pub off_processor_by: Option<OffFacts>,
+    /// The part of it in which they were ready to run; `null`: another part of the ranks' time is larger.
+    pub without_processor: Option<Lack>,
     /// Ranks that may run only on processors that are fewer than they are; `null`: none are known.
     pub sharing: Option<Sharing>,
     /// True if these account for most of the time without a processor; else something else ran there.
