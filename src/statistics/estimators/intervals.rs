@@ -118,7 +118,8 @@ impl<'v> Intervals<'v> {
     }
 
     /// The interval of the quantile at `p`, 0 to 1. `None` where too few independent values lie beyond it: 3 of the
-    /// effective sample size of the whole series, beyond the quartiles 30; there also where the level has long memory.
+    /// effective sample size of the whole series, beyond the quartiles 30. There is none beyond the quartiles where the
+    /// level seems to have long memory.
     pub fn quantile(&self, p: f64) -> Option<Interval> {
         if !self.has_interval(p) {
             return None;
@@ -155,10 +156,12 @@ impl<'v> Intervals<'v> {
         n >= 2 * TAIL_LEAST * TAIL_SHARE && counts.take_while(|&count| count <= n / TAIL_SHARE).all(is_heavy)
     }
 
-    /// True if enough independent values lie on either side.
+    /// True if enough independent values lie on either side: of a level that lasts for longer than any finite time too
+    /// little was seen beyond the quartiles.
     fn has_interval(&self, p: f64) -> bool {
         let beyond = p.min(1.0 - p);
-        self.effective >= FEWEST && self.effective * beyond >= if is_far(p) { FEWEST_FAR } else { FEWEST_BEYOND }
+        let is_enough = self.effective * beyond >= if is_far(p) { FEWEST_FAR } else { FEWEST_BEYOND };
+        self.effective >= FEWEST && is_enough && (!is_far(p) || self.long_memory() <= LIKELY)
     }
 
     /// The dependence of the distances from the median.
@@ -194,13 +197,9 @@ impl<'v> Intervals<'v> {
         let spread = if is_far(p) { self.of_spread() } else { None };
         let share_of_spread = spread.map_or(0.0, |found| (found.time / n).max(FAR_SHARE));
         let found = long_run(below, self.share.max(share_of_spread))?;
-        let found = match is_far(p) {
-            // Too little of a level that lasts for longer than any finite time was seen beyond such a quantile.
-            true if self.long_memory() > LIKELY => return None,
-            true => found,
-            // Above and below is what is left of a short memory, and looks longer.
-            false => self.memory(below).map_or(found, |memory| memory.at_most(self.long_memory()).with(found)),
-        };
+        // Above and below is what is left of a short memory, and looks longer: the values themselves tell which it is.
+        let memory = if is_far(p) { None } else { self.memory(below) };
+        let found = memory.map_or(found, |memory| memory.if_likely(self.long_memory()).with(found));
         let of_independent = share * (1.0 - share) / n;
         let ratio = if of_independent > 0.0 { found.variance_of_mean / of_independent } else { 1.0 };
         // Few values far out may be closer together, or further apart, than others would be.

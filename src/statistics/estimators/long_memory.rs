@@ -90,9 +90,9 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// The same, if it is known to be no likelier than this.
-    pub(super) fn at_most(self, probability: f64) -> Memory {
-        Memory { probability: self.probability.min(probability), ..self }
+    /// The same, if it is known to be as likely as this.
+    pub(super) fn if_likely(self, probability: f64) -> Memory {
+        Memory { probability, ..self }
     }
 
     /// The variance of the mean, `short` being that of a series without long memory: the mean of both, by what is known.
