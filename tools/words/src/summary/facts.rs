@@ -12,8 +12,7 @@ use mpitrace_trace::operations::{CallSite, Mismatch};
 use mpitrace_trace::undone::Undone;
 use serde::Serialize;
 
-use super::lack::Lack;
-use super::processes::OfRank;
+use super::processes::{OfRank, Taken};
 use super::threads::ThreadFacts;
 use crate::job::ended::Ended;
 
@@ -181,6 +180,19 @@ pub struct OffFacts {
     pub throttled_s: f64,
     /// The reason is not known.
     pub unknown_s: f64,
+}
+
+/// The time in which ranks were ready to run without a processor.
+#[derive(Clone, Debug, Serialize)]
+pub struct Lack {
+    /// Of all ranks together, in calls and outside of them, s.
+    pub seconds: f64,
+    /// The share of `running_s`.
+    pub share: f64,
+    /// The rank that lacked one for most of it; `null`: several.
+    pub rank: Option<u32>,
+    /// The processes that took most of it; `null`: not looked at, or several.
+    pub taken_by: Option<Taken>,
 }
 
 /// The repetitions of a trace that holds a sample.

@@ -3,11 +3,10 @@
 
 use mpitrace_analysis::account::{Account, Because, Late, Loss, LossKind, Off, RankPart, RankParts, Sharing, alone};
 use mpitrace_show::text;
-use serde::Serialize;
 
-use super::facts::{LossFacts, Summary};
+use super::facts::{Lack, LossFacts, Summary};
 use super::largest::{self, MOST};
-use super::processes::{self, Taken};
+use super::processes;
 use super::units::percent;
 use super::verdict;
 
@@ -16,19 +15,6 @@ const NS: f64 = 1e9;
 const LARGE: f64 = 0.1;
 /// The parts in which ranks wait for others.
 const WAITING: [RankPart; 3] = [RankPart::Waiting, RankPart::WaitingFinalize, RankPart::PointToPoint];
-
-/// The time in which ranks were ready to run without a processor.
-#[derive(Clone, Debug, Serialize)]
-pub struct Lack {
-    /// Of all ranks together, in calls and outside of them, s.
-    pub seconds: f64,
-    /// The share of `running_s`.
-    pub share: f64,
-    /// The rank that lacked one for most of it; `null`: several.
-    pub rank: Option<u32>,
-    /// The processes that took most of it; `null`: not looked at, or several.
-    pub taken_by: Option<Taken>,
-}
 
 impl Lack {
     /// `None`: it is not known, or another part of the ranks' time is larger. Waiting for a rank that has no processor

@@ -16,7 +16,7 @@ use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::{Part, Trace};
 
 use super::facts::{
-    Efficiencies, HungFacts, LatePartnerFacts, LateRankFacts, LossFacts, OffFacts, OffRankFacts, OriginFacts,
+    Efficiencies, HungFacts, Lack, LatePartnerFacts, LateRankFacts, LossFacts, OffFacts, OffRankFacts, OriginFacts,
     PollFacts, ReasonFacts, Sample, Share, Summary,
 };
 use super::largest::MOST;
@@ -109,7 +109,7 @@ impl Summary {
             verdict: String::new(),
             next: None,
         };
-        summary.without_processor = lack::Lack::new(&summary, account);
+        summary.without_processor = Lack::new(&summary, account);
         summary.late_ranks = late_ranks(&summary, account);
         let causes = |operation: usize| run.causes(operation);
         let has_counters = trace.parts.iter().any(|part| part.counter_columns().next().is_some());

@@ -7,7 +7,6 @@ use mpitrace_show::text;
 use mpitrace_trace::calls::samples::RunSamples;
 use serde::Serialize;
 
-use super::largest::MOST;
 use super::units::seconds;
 
 const NS: f64 = 1e9;
@@ -54,6 +53,9 @@ impl Taken {
         self.name.is_none()
     }
 }
+
+/// Who has taken more than this share is named.
+const MOST: f64 = 0.5;
 
 /// Who took processors of ranks for more than half of the time for which these had none, s; `None`: nobody alone.
 pub(super) fn most(of_ranks: &[OfRank], lost_s: f64) -> Option<Taken> {
