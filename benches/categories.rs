@@ -39,6 +39,9 @@ const CLIFFS: [(usize, usize); 12] = [
 /// A cliff can be found in so many correlation times.
 const CORRELATION_TIMES: f64 = 20.0;
 
+/// Shares of the slow one of two modes.
+const MODES: [f64; 11] = [0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9];
+
 fn main() {
     let number = |name: &str, default: usize| match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is a number")),
@@ -171,6 +174,35 @@ fn one_level(processes: &[Process], trials: u64) {
             (x, slow)
         };
         print_one_level(&format!("{:.0} % scattered", 100.0 * share), made, trials);
+    }
+    two_modes(&processes[0], trials);
+}
+
+/// How often it is said of two modes.
+fn two_modes(noise: &Process, trials: u64) {
+    println!("\ntwo modes, of which this share is slow at random, % of series with n from 100 to 3000: said;");
+    println!("wanted: 100 from 30 to 70 %, 0 else up to x2");
+    print!("{:8}", "ratio");
+    MODES.iter().for_each(|share| print!("{:>7}", format!("{:.0} %", 100.0 * share)));
+    println!();
+    for ratio in [1.3, 1.5, 2.0, 10.0, 100.0] {
+        print!("{:8}", format!("x{ratio}"));
+        for share in MODES {
+            let lengths = LENGTHS.into_iter().filter(|&length| length >= 100);
+            let all: Vec<bool> = lengths
+                .flat_map(|length| (0..trials).map(move |seed| (length, seed)))
+                .map(|(length, seed)| {
+                    let (mut x, _) = noise.series(length, seed, |_| 1.0);
+                    let mut random = fastrand::Rng::with_seed(!seed);
+                    x.iter_mut().for_each(|x| *x *= if random.f64() < share { ratio } else { 1.0 });
+                    let found = Rule::Robust(Robust).apply(&numbers(&x), &x).expect("finite run times");
+                    found.remarks(&numbers(&x), &x).not_one_level.is_some()
+                })
+                .collect();
+            let said = all.iter().filter(|&&said| said).count();
+            print!("{:7.1}", 100.0 * said as f64 / all.len() as f64);
+        }
+        println!();
     }
 }
 

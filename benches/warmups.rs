@@ -3,6 +3,7 @@
 //!
 //! `TRIALS` (4): series of each noise and shape. `LENGTHS` (100,1000). `HALF` (unseen): `tuning` for the generators
 //! that the rule was tuned on. The unseen ones were looked at once, for docs/developers/measurements/warmups.txt.
+//! `ONLY=robust`: without the others, of which PELT takes long.
 //! `LEVELS`: so many series of each kind of levels that come and go, and nothing else, from seed `FIRST` (0) on.
 
 #[allow(dead_code)] // Shared with other benchmarks.
@@ -23,6 +24,10 @@ const BARRETT: [f64; 3] = [15.0, 30.0, 45.0];
 const METHODS: usize = 1 + PELT.len() + BARRETT.len();
 /// An end is right within this share of the series.
 const WITHIN: f64 = 0.05;
+/// What ends later is no warm-up: less than a quarter follows (Barrett et al. 2017). For all methods alike.
+const LATEST: f64 = 0.75;
+/// A level that lasts for fewer repetitions, or for less than an eighth of the series, is a burst.
+const BURST: usize = 25;
 
 fn main() {
     let variable = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
@@ -56,12 +61,20 @@ fn titles() -> String {
     ["robust".to_owned()].into_iter().chain(pelt).chain(barrett).map(|title| format!("{title:>12}")).collect()
 }
 
-/// The end of the warm-up by each method.
+/// The end of the warm-up by each method, where a quarter follows.
 fn ends(series: &[f64]) -> [Option<usize>; METHODS] {
+    let latest = LATEST * series.len() as f64;
+    any_ends(series).map(|end| end.filter(|&end| end as f64 <= latest))
+}
+
+fn any_ends(series: &[f64]) -> [Option<usize>; METHODS] {
     let numbers: Vec<u64> = (0..series.len() as u64).collect();
     let robust = Robust.categorize(&numbers, series).expect("categories").categories.warmup_end;
     let mut found = [None; METHODS];
     found[0] = robust.map(|end| end as usize);
+    if std::env::var_os("ONLY").is_some() {
+        return found;
+    }
     for (found, penalty) in found[1..].iter_mut().zip(PELT) {
         *found = baselines::on_ranks(series, penalty);
     }
@@ -99,7 +112,7 @@ impl Counts {
 
 fn right_ends(noises: &[Process], length: usize, trials: u64, belongs: &impl Fn(&str) -> bool) {
     let mut kinds: BTreeMap<&str, Counts> = BTreeMap::new();
-    let mut all = Counts::default();
+    let [mut all, mut late] = <[Counts; 2]>::default();
     for shape in shapes().iter().filter(|shape| belongs(&shape.name)) {
         for noise in noises {
             let deviation = noise.deviation().max(0.005);
@@ -107,6 +120,10 @@ fn right_ends(noises: &[Process], length: usize, trials: u64, belongs: &impl Fn(
                 let warmup = shape.warmup(length, deviation, seed);
                 let (series, _) = noise.series(length, seed, |index| warmup.factor[index]);
                 let (found, allowed) = (ends(&series), WITHIN * length as f64);
+                if warmup.ends.0 > LATEST * length as f64 {
+                    late.add(|_| true, any_ends(&series));
+                    continue;
+                }
                 let is_right = |end: usize| (warmup.ends.0 - allowed..=warmup.ends.1 + allowed).contains(&(end as f64));
                 kinds.entry(shape.kind).or_default().add(is_right, found);
                 all.add(is_right, found);
@@ -115,6 +132,7 @@ fn right_ends(noises: &[Process], length: usize, trials: u64, belongs: &impl Fn(
     }
     kinds.iter().for_each(|(kind, counts)| counts.print(&format!("right end: {kind}")));
     all.print("right end: all");
+    late.print("warm-up of more than 3/4");
 }
 
 fn false_ends(noises: &[Process], length: usize, trials: u64) -> Counts {
@@ -128,22 +146,28 @@ fn false_ends(noises: &[Process], length: usize, trials: u64) -> Counts {
     counts
 }
 
-/// Levels that come and go: with three changes or more, which it counts, and with one or two, where the run times do
-/// not show what they are.
+/// Levels that come and go: with three changes or more, which it counts; with so many where some of the levels are
+/// bursts; and with one or two, where the run times do not show what they are.
 fn come_and_go(length: usize, seeds: Range<u64>, belongs: &impl Fn(&str) -> bool) -> Counts {
-    let [mut several, mut few] = <[Counts; 2]>::default();
+    let [mut several, mut bursts, mut few] = <[Counts; 3]>::default();
     for (noisy, plain) in levels(1.0).iter().zip(&levels(0.0)).filter(|(noisy, _)| belongs(noisy.name)) {
         for seed in seeds.clone() {
             let (level, _) = plain.series(length, seed, |_| 1.0);
-            let counts = match level.windows(2).filter(|pair| pair[0] != pair[1]).count() {
-                0 => continue,
-                1..3 => &mut few,
-                _ => &mut several,
+            let parts: Vec<&[f64]> = level.chunk_by(|one, other| one == other).collect();
+            let mut lasting: Vec<f64> =
+                parts.iter().filter(|part| part.len() >= BURST.min(length / 8)).map(|part| part[0]).collect();
+            lasting.dedup();
+            let counts = match (parts.len(), lasting.len()) {
+                (1, _) => continue,
+                (_, 4..) => &mut several,
+                (4.., _) => &mut bursts,
+                _ => &mut few,
             };
             counts.add(|_| true, ends(&noisy.series(length, seed, |_| 1.0).0));
         }
     }
     several.print("false warm-up: levels return");
+    bursts.print("warm-up: some are bursts");
     few.print("warm-up: one or two changes");
     several
 }

@@ -3,7 +3,7 @@
 tests/sentences.py MPITRACE FOLDER [ONE OF]
 
 Of each trace below the folder, or of one of so many, it reads what `summary`, `diagnose` and `categorize` print, and of
-some the page. It fails where
+some the page; of two that lie in one folder what `compare` prints (tests/compared.py). It fails where
 
 * a time, share or count of a sentence is none of the numbers of the JSON, rounded to the digits shown
 * a share is above 100 %, or the shares of the parts of the time are together
@@ -13,9 +13,7 @@ some the page. It fails where
 
 tests/run.sh calls it when the whole programs have run."""
 
-import bisect
 import html
-import json
 import os
 import re
 import subprocess
@@ -23,142 +21,20 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-# Seconds that one command may take.
-LIMIT = 60
+from compared import Pair
+from spoken import LIMIT, Numbers, Reader, is_among, numbers_of, unwrapped
+
 # Of so many traces one has its page read.
 PAGES = 8
-NS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
-NUMBER = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 # How far the parts of a time may be from adding up: errors of clocks.
 SLACK = 1.02
 OFF = ("preempted_s", "asleep_s", "throttled_s", "unknown_s")
 
 
-class Numbers:
-    """The numbers of a JSON document by what they count: times in ns, shares, and all others."""
+class Trace(Reader):
+    """One trace."""
 
-    def __init__(self, document):
-        self.times, self.shares, self.others = [], [], []
-        self.add("", document)
-        self.sort()
-
-    def add(self, key, value):
-        if isinstance(value, dict):
-            if value.get("unit") == "ns":
-                self.times += [value["median"], value["median_others"]]
-            for name, inner in value.items():
-                # The parts of a time are keyed by their names.
-                self.add(key if key in ("parts", "lost_s") else name, inner)
-        elif isinstance(value, list):
-            self.others.append(len(value))
-            for inner in value:
-                self.add(key, inner)
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            if key.endswith("_ns"):
-                self.times.append(value)
-            elif key.endswith("_s") or key in ("seconds", "parts", "seconds_most", "lost_s"):
-                self.times.append(1e9 * value)
-            elif isinstance(value, float):
-                self.shares.append(value)
-            self.others.append(value)
-
-    def sort(self):
-        self.times.sort()
-        self.shares.sort()
-        self.others.sort()
-
-
-def is_among(value, half, numbers):
-    """True if one of the sorted numbers rounds to this value, which is shown with an error of at most `half`."""
-    half = 1.001 * half + 1e-9 * abs(value)
-    at = bisect.bisect_left(numbers, value - half)
-    return at < len(numbers) and numbers[at] <= value + half
-
-
-def shown(text):
-    """The value of a printed number, and half of its last digit."""
-    digits = text.split("e")[0]
-    decimals = len(digits.partition(".")[2])
-    exponent = int(text.partition("e")[2] or 0)
-    return float(text), 0.5 * 10.0 ** (exponent - decimals)
-
-
-def without_names(line):
-    """The line without what is a name and may have digits: functions with their sizes, calls, operations, places in the
-    program, signals, tags, communicators, and ranks by their numbers."""
-    line = re.sub(r"MPI_\w+(?: of \d+ bytes?)?", "CALL", line)
-    line = re.sub(r"call \d+ of \S+|exit code \d+|signal \d+ \(\w+\)|tag -?\d+|comm-\d+", "NAME", line)
-    line = re.sub(r"\S+:\d+\b|\S+\+0x[0-9a-f]+", "NAME", line)
-    line = re.sub(r"\(operation \d+\)", "", line)
-    return re.sub(r"\branks? \d+(?:(?:-|, | and )\d+)*", "RANK", line)
-
-
-def numbers_of(line):
-    """The times (ns), shares and counts of a line, each as (text, value, half of the last digit)."""
-    times, shares, counts = [], [], []
-
-    def take(pattern, into, scale):
-        nonlocal line
-        for match in list(re.finditer(pattern, line)):
-            factor = scale(match.groupdict().get("unit"))
-            for text in (match["one"], match.groupdict().get("two")):
-                if text:
-                    value, half = shown(text)
-                    into.append((match[0], factor * value, factor * half))
-        line = re.sub(pattern, "N", line)
-
-    # Limits of the companion's own, a rate that would be enough, and modes by their run times.
-    line = re.sub(r"No loss of [\d.]+ %|`mpitrace run --sample \d+`", "NAME", line)
-    line = re.sub(rf"\baround {NUMBER} (?:ns|µs|ms|s)\b", "around NAME", line)
-    take(rf"(?P<one>{NUMBER}) to (?P<two>{NUMBER}) (?P<unit>ns|µs|ms|s)\b", times, NS.get)
-    take(rf"(?P<one>{NUMBER}) (?P<unit>ns|µs|ms|s)\b", times, NS.get)
-    take(r"less than (?P<one>0\.1) %", [], lambda _: 0.01)
-    take(rf"(?P<one>{NUMBER}) to (?P<two>{NUMBER}) %", shares, lambda _: 0.01)
-    take(rf"(?P<one>{NUMBER}) %", shares, lambda _: 0.01)
-    line = without_names(line)
-    take(r"(?<![\w.+-])(?P<one>\d+)(?![\w.%])", counts, lambda _: 1.0)
-    return times, shares, counts
-
-
-class Trace:
-    """One trace, and what is wrong with the sentences about it."""
-
-    def __init__(self, mpitrace, path):
-        self.mpitrace, self.path, self.wrong, self.sentences = mpitrace, path, [], 0
-        self.with_page = False
-
-    def run(self, *arguments):
-        ran = subprocess.run(
-            [self.mpitrace, *arguments], capture_output=True, text=True, errors="surrogateescape", timeout=LIMIT
-        )
-        return ran.stdout if ran.returncode in (0, 1) else None
-
-    def json(self, *arguments):
-        text = self.run(*arguments, "--json")
-        return json.loads(text) if text else None
-
-    def say(self, why, line):
-        self.wrong.append(f"{self.path}: {why}: {line}")
-
-    def hold(self, line, numbers, more=()):
-        """Holds the numbers of a line against those of the JSON, and of `more` of the same kinds."""
-        self.sentences += 1
-        times, shares, counts = numbers_of(line)
-        for text, value, half in times:
-            if value and not is_among(value, half, numbers.times):
-                self.say(f"no time of its JSON is {text}", line)
-        # `12 of 59 (20 %)`: what it is a share of stands beside it.
-        beside = [int(one) / int(all) for one, all in re.findall(r"(\d+) of (?:the |all )?(\d+)", line) if int(all)]
-        for text, value, half in shares:
-            if is_among(value, half, sorted(beside)):
-                continue
-            if value > 1.0 + half:
-                self.say(f"{text} is more than all", line)
-            if value and not is_among(value, half, numbers.shares):
-                self.say(f"no share of its JSON is {text}", line)
-        for text, value, half in counts:
-            if not is_among(value, half, numbers.others):
-                self.say(f"no number of its JSON is {text}", line)
+    with_page = False
 
     def check(self):
         summary = self.json("summary", self.path)
@@ -304,17 +180,6 @@ class Trace:
             self.say("the command fails", command)
 
 
-def unwrapped(text):
-    """The lines of a page, whose continued lines begin with blanks."""
-    lines = []
-    for line in text.splitlines():
-        if line.startswith("  ") and lines:
-            lines[-1] += " " + line.strip()
-        elif line:
-            lines.append(line)
-    return lines
-
-
 def main():
     mpitrace, folder, *rest = sys.argv[1:]
     one_of = int(rest[0]) if rest else 1
@@ -328,6 +193,8 @@ def main():
 
     for trace in traces[::PAGES]:
         trace.with_page = True
+    beside = [both for both in zip(found, found[1:]) if os.path.dirname(both[0]) == os.path.dirname(both[1])]
+    pairs = [Pair(os.path.abspath(mpitrace), [os.path.abspath(path) for path in both]) for both in beside[::one_of]]
 
     def check(trace):
         try:
@@ -336,10 +203,11 @@ def main():
             trace.say(f"took more than {LIMIT} s", " ".join(error.cmd))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(check, traces))
-    wrong = [line for trace in traces for line in trace.wrong]
+        list(pool.map(check, [*traces, *pairs]))
+    wrong = [line for one in [*traces, *pairs] for line in one.wrong]
     print("\n".join(wrong).encode(errors="backslashreplace").decode())
-    print(f"{sum(trace.sentences for trace in traces)} sentences about {len(traces)} traces, {len(wrong)} wrong")
+    said, read = sum(one.sentences for one in [*traces, *pairs]), sum(pair.sentences > 0 for pair in pairs)
+    print(f"{said} sentences about {len(traces)} traces and {read} pairs of them, {len(wrong)} wrong")
     return 1 if wrong or not traces else 0
 
 

@@ -230,6 +230,51 @@ pub fn shapes() -> Vec<Shape> {
             Warmup { factor, ends: (at(1.5).min(n as f64), at(0.1).min(n as f64)) }
         }));
     }
+    all.extend(several_levels());
+    all
+}
+
+/// Beginnings of several levels, which rise and fall.
+fn several_levels() -> Vec<Shape> {
+    let mut all = Vec::new();
+    let shares: [&[(f64, f64)]; 8] = [
+        &[(0.2, 1.5), (0.4, 2.0)],
+        &[(0.05, 1.2), (0.15, 1.5), (0.3, 2.0)],
+        &[(0.1, 2.0), (0.125, 3.0), (0.3, 2.0)],
+        &[(0.1, 1.3), (0.2, 1.6), (0.35, 1.3)],
+        &[(0.1, 2.0), (0.2, 1.5), (0.25, 3.0), (0.4, 1.8)],
+        &[(0.05, 1.5), (0.08, 4.0), (0.12, 1.5)],
+        &[(0.15, 3.0), (0.3, 1.4), (0.4, 1.8)],
+        &[(0.02, 1.3), (0.1, 2.5)],
+    ];
+    for levels in shares {
+        let name = levels.iter().map(|(share, height)| format!("x{height} to {share}")).collect::<Vec<_>>().join(", ");
+        all.push(shape(name, "several levels", move |n, _, random| {
+            let varied = 0.9 + 0.2 * random.f64();
+            let ends = levels.iter().map(|(share, height)| ((share * varied * n as f64) as usize, *height));
+            steps(n, &ends.collect::<Vec<_>>())
+        }));
+    }
+    for (share, low, high) in [(0.4, 1.2_f64, 1.8_f64), (0.3, 1.5, 4.0), (0.2, 1.3, 2.0)] {
+        all.push(shape(format!("any of x{low} to x{high} to {share}"), "several levels", move |n, _, random| {
+            let count = random.usize(2..6);
+            let mut ends: Vec<f64> = (1..count).map(|_| 0.05 + 0.9 * random.f64()).chain([1.0]).collect();
+            ends.sort_unstable_by(f64::total_cmp);
+            let level =
+                |end: f64, random: &mut Rng| ((end * share * n as f64) as usize, low * (high / low).powf(random.f64()));
+            let levels: Vec<(usize, f64)> = ends.into_iter().map(|end| level(end, random)).collect();
+            steps(n, &levels)
+        }));
+    }
+    for (share, height, hump) in [(0.3, 1.5, 1.0), (0.2, 2.0, 0.5), (0.4, 1.3, 0.7)] {
+        all.push(shape(format!("hump of {hump} on x{height} to {share}"), "hump", move |n, _, _| {
+            let end = (share * n as f64) as usize;
+            let mut made = steps(n, &[(end, height)]);
+            let part = std::f64::consts::PI / end.max(1) as f64;
+            (0..end).for_each(|i| made.factor[i] *= 1.0 + hump * (part * i as f64).sin());
+            made
+        }));
+    }
     all
 }
 

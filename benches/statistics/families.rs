@@ -114,6 +114,16 @@ pub const REPORTED: &[Family] = &[
         make: |r, n| scale(long_memory(r, 0.2, n), 0.06),
     },
     Family {
+        name: "long memory 0.25",
+        correlation_time: f64::INFINITY,
+        make: |r, n| scale(long_memory(r, 0.25, n), 0.06),
+    },
+    Family {
+        name: "long memory 0.4",
+        correlation_time: f64::INFINITY,
+        make: |r, n| scale(long_memory(r, 0.4, n), 0.06),
+    },
+    Family {
         name: "long memory 0.3",
         correlation_time: f64::INFINITY,
         make: |r, n| scale(long_memory(r, 0.3, n), 0.06),

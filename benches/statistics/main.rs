@@ -1,7 +1,8 @@
 //! The aims of the statistics, their results and their cost:
-//! `cargo bench --bench statistics -- [coverage|modes|comparison|speed [RUN TIMES]] [--tuning] [--draws N]`.
+//! `cargo bench --bench statistics -- [coverage|modes|comparison|speed [RUN TIMES]] [--tuning] [--draws N]
+//! [--family TEXT]`.
 //!
-//! Without a name all of them. Every series comes from a seed; beside each figure is what is wanted.
+//! Without a name all of them; of `coverage` the families whose name has the text. Every series comes from a seed; beside each figure is what is wanted.
 
 mod comparison;
 mod coverage;
@@ -21,7 +22,10 @@ fn main() {
     let tuning = has("--tuning");
     if wanted("coverage") {
         let families = if tuning { families::TUNING } else { families::REPORTED };
-        coverage::print(families, &[50, 200, 1000, 5000], draws.unwrap_or(400));
+        let family = arguments.iter().position(|one| one == "--family").and_then(|at| arguments.get(at + 1));
+        let is_asked_for = |of: &&families::Family| family.is_none_or(|text| of.name.contains(text.as_str()));
+        let families: Vec<families::Family> = families.iter().filter(is_asked_for).copied().collect();
+        coverage::print(&families, &[50, 200, 1000, 5000], draws.unwrap_or(400));
     }
     if wanted("modes") {
         modes::print_modes(tuning, draws.unwrap_or(60) as u64);

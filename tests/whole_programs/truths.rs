@@ -46,7 +46,8 @@ fn is_preempted_by_others(summary: &Value) -> bool {
     let preempted = seconds(&summary["off_processor_by"]["preempted_s"]);
     let ran = running - seconds(&summary["off_processor_s"]);
     let by_themselves = if summary["sharing"].is_null() { 0.0 } else { 0.5 * ran };
-    preempted > 2.0 * by_themselves && summary["verdict"].as_str().is_some_and(|verdict| verdict.contains("preempted"))
+    let says = |verdict: &str| verdict.contains("preempted") || verdict.contains("had no processor");
+    preempted > 2.0 * by_themselves && summary["verdict"].as_str().is_some_and(says)
 }
 
 /// On a busy machine what is asked for is not always what costs most: one of so many tries has to be right.

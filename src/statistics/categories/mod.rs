@@ -11,6 +11,7 @@ mod robust;
 mod roth;
 mod rule;
 mod slow_every;
+mod two_modes;
 
 pub use category::{Categories, Category};
 pub use late_change::LateChange;

@@ -1,12 +1,13 @@
 //! Good repetitions that are not one level: so many of them are so slow that their median does not describe them.
 //!
 //! The robust rule takes what more than 15 % of the repetitions do for a mode, and scattered slow repetitions are none.
+//! Slow are those far above the median; where as many are slow as not, or more, those of the upper one of two modes.
 
 use std::fmt;
 
 use serde::Serialize;
 
-use super::{Category, Levels};
+use super::{Category, Levels, two_modes};
 use crate::{median_of, order_statistics};
 
 /// Good repetitions that are not one level.
@@ -104,9 +105,12 @@ pub fn slow_from(values: &[f64]) -> Option<f64> {
         (middle - low, high - middle, 1.0 + (high - middle) / middle.abs())
     };
     let step = step(values.to_vec(), high);
+    let far_from = || (middle + BEYOND * (middle - low)).max(middle + 1.01 * step).min(0.5 * (middle + high));
     let is_far = ratio >= RATIO && ratio.is_finite() && above >= SKEW * below && high - middle > STEPS * step;
     // Where all below are equal, the level is no wider than the step of the clock.
-    is_far.then(|| (middle + BEYOND * (middle - low)).max(middle + 1.01 * step).min(0.5 * (middle + high)))
+    let rare = is_far.then(far_from);
+    // Where most are slow, the middle is one of them.
+    rare.or_else(|| two_modes::slow_from(values).filter(|_| high - low > STEPS * step))
 }
 
 /// The least distance of values up to `high` that differ: the clock's step where it is coarse.
@@ -185,6 +189,20 @@ mod tests {
         // So few are outliers.
         let (found, none) = found(&scattered(20, 400));
         assert!(none.is_none() && found.categories.count(Category::Outlier) >= 20, "{none:?}");
+    }
+
+    #[test]
+    fn repetitions_most_of_which_are_slow_are_not_one_level() {
+        for (slow_of_ten, ratio) in [(3, 2.0), (5, 2.0), (6, 100.0), (7, 1.6)] {
+            let mut random = Random::new(5);
+            let mut one = |i: usize| {
+                let is_slow = (7 * i) % 10 < slow_of_ten;
+                30_000.0 * (0.03 * random.normal()).exp() * if is_slow { ratio } else { 1.0 }
+            };
+            let (_, said) = found(&(0..1000).map(&mut one).collect::<Vec<f64>>());
+            let said = said.unwrap_or_else(|| panic!("{slow_of_ten} of 10, x{ratio}"));
+            assert!(said.slow.abs_diff(100 * slow_of_ten) <= 2 && (said.ratio / ratio - 1.0).abs() < 0.02, "{said:?}");
+        }
     }
 
     #[test]

@@ -79,7 +79,7 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     product
 }
 
-fn ln_gamma(x: f64) -> f64 {
+pub(crate) fn ln_gamma(x: f64) -> f64 {
     let mut sign = 0;
     // SAFETY: the place lasts for the call, and this variant keeps nothing anywhere else.
     unsafe { lgamma_r(x, &raw mut sign) }

@@ -8,6 +8,7 @@
 
 use std::cell::OnceCell;
 
+use super::long_memory::{LIKELY, Memory, memory};
 use super::long_run::{block_means, long_run, shares_below};
 use super::order::{Interval, quantile};
 use super::student::{ends_of_mean, student_quantile};
@@ -42,6 +43,8 @@ pub struct Intervals<'v> {
     share: f64,
     /// The dependence of the distances from the median, found where a quantile beyond the quartiles is asked for.
     of_spread: OnceCell<Option<Dependence>>,
+    /// How likely it is that the level has long memory, found where a quantile is asked for.
+    of_level: OnceCell<f64>,
 }
 
 /// A series with a smaller effective sample size has no interval: too little is known of its dependence.
@@ -87,7 +90,15 @@ impl<'v> Intervals<'v> {
         let n = values.len() as f64;
         let effective = known().map(|found| found.effective).fold(n, f64::min);
         let share = known().map(|found| found.time).fold(1.0, f64::max) / n;
-        Intervals { values, sorted, confidence, effective, share, of_spread: OnceCell::new() }
+        Intervals {
+            values,
+            sorted,
+            confidence,
+            effective,
+            share,
+            of_spread: OnceCell::new(),
+            of_level: OnceCell::new(),
+        }
     }
 
     /// The interval of the mean: Student's, with the variance of a mean of dependent values; of values none of which is
@@ -98,14 +109,17 @@ impl<'v> Intervals<'v> {
             return None;
         }
         let mean = moments(self.sorted)?.mean;
-        let found = long_run(&block_means(self.values, |value| value), self.share)?;
+        let blocks = block_means(self.values, |value| value);
+        let found = long_run(&blocks, self.share)?;
+        let found = self.memory(&blocks).map_or(found, |memory| memory.with(found));
         let half = self.student(found.freedom)? * found.variance_of_mean.sqrt();
         let [lower, upper] = ends_of_mean(mean, half, *self.sorted.first()?);
         (self.effective >= FEWEST).then(|| self.interval(lower, upper))
     }
 
     /// The interval of the quantile at `p`, 0 to 1. `None` where too few independent values lie beyond it: 3 of the
-    /// effective sample size of the whole series, beyond the quartiles 30.
+    /// effective sample size of the whole series, beyond the quartiles 30. There is none beyond the quartiles where the
+    /// level seems to have long memory.
     pub fn quantile(&self, p: f64) -> Option<Interval> {
         if !self.has_interval(p) {
             return None;
@@ -142,10 +156,12 @@ impl<'v> Intervals<'v> {
         n >= 2 * TAIL_LEAST * TAIL_SHARE && counts.take_while(|&count| count <= n / TAIL_SHARE).all(is_heavy)
     }
 
-    /// True if enough independent values lie on either side.
+    /// True if enough independent values lie on either side: of a level that lasts for longer than any finite time too
+    /// little was seen beyond the quartiles.
     fn has_interval(&self, p: f64) -> bool {
         let beyond = p.min(1.0 - p);
-        self.effective >= FEWEST && self.effective * beyond >= if is_far(p) { FEWEST_FAR } else { FEWEST_BEYOND }
+        let is_enough = self.effective * beyond >= if is_far(p) { FEWEST_FAR } else { FEWEST_BEYOND };
+        self.effective >= FEWEST && is_enough && (!is_far(p) || self.long_memory() <= LIKELY)
     }
 
     /// The dependence of the distances from the median.
@@ -158,6 +174,21 @@ impl<'v> Intervals<'v> {
         })
     }
 
+    /// The memory of a series of block means, if its values depend on each other.
+    fn memory(&self, blocks: &[f64]) -> Option<Memory> {
+        let is_dependent = self.effective < self.values.len() as f64;
+        if is_dependent { memory(blocks) } else { None }
+    }
+
+    /// How likely it is that the level has long memory. Values beyond the quantiles at 5 and 95 % are taken for these.
+    fn long_memory(&self) -> f64 {
+        *self.of_level.get_or_init(|| {
+            let [Some(low), Some(high)] = [0.05, 0.95].map(|p| quantile(self.sorted, p)) else { return 0.0 };
+            let blocks = block_means(self.values, |value| value.clamp(low, high));
+            self.memory(&blocks).map_or(0.0, |memory| memory.probability)
+        })
+    }
+
     /// The interval of the quantile at `p`; `below`: the share of the values that are not above it, in blocks.
     fn woodruff(&self, p: f64, below: &[f64]) -> Option<Interval> {
         let beyond = self.effective * p.min(1.0 - p);
@@ -166,6 +197,9 @@ impl<'v> Intervals<'v> {
         let spread = if is_far(p) { self.of_spread() } else { None };
         let share_of_spread = spread.map_or(0.0, |found| (found.time / n).max(FAR_SHARE));
         let found = long_run(below, self.share.max(share_of_spread))?;
+        // Above and below is what is left of a short memory, and looks longer: the values themselves tell which it is.
+        let memory = if is_far(p) { None } else { self.memory(below) };
+        let found = memory.map_or(found, |memory| memory.if_likely(self.long_memory()).with(found));
         let of_independent = share * (1.0 - share) / n;
         let ratio = if of_independent > 0.0 { found.variance_of_mean / of_independent } else { 1.0 };
         // Few values far out may be closer together, or further apart, than others would be.

@@ -4,6 +4,7 @@ mod autocorrelation;
 mod correlation;
 pub mod distributions;
 mod intervals;
+mod long_memory;
 mod long_run;
 mod moments;
 mod order;

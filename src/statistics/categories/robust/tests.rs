@@ -200,6 +200,29 @@ fn clusters_of_outliers_are_no_levels() {
 }
 
 #[test]
+fn a_beginning_of_several_levels_ends_where_what_follows_is_steady_and_longer() {
+    let beginnings: [&[(usize, f64)]; 5] = [
+        &[(200, 3000.0), (200, 4000.0)],
+        &[(100, 4000.0), (25, 6000.0), (175, 4000.0)],
+        &[(50, 2500.0), (100, 3000.0), (150, 4000.0)],
+        &[(60, 4000.0), (60, 3000.0), (40, 6000.0), (60, 3600.0)],
+        &[(12, 3000.0), (9, 8000.0), (19, 3000.0)],
+    ];
+    for beginning in beginnings {
+        let end: usize = beginning.iter().map(|(count, _)| count).sum();
+        let found = robust(&steps(&[beginning, &[(1000 - end, 2000.0)]].concat()));
+        assert_eq!((found.class, found.categories.warmup_end), (Class::Warmup, Some(end as u64)), "{beginning:?}");
+        // Levels that go on to come and go are none.
+        let later = [(200, 2000.0), (200, 3600.0), (600 - end, 2000.0)];
+        let found = robust(&steps(&[beginning, &later].concat()));
+        assert_ne!(found.categories.warmup_end, Some(end as u64), "{beginning:?}");
+    }
+    // What follows is no longer than the levels before.
+    let found = robust(&steps(&[(300, 3000.0), (300, 4000.0), (400, 2000.0)]));
+    assert_eq!(found.categories.warmup_end, None);
+}
+
+#[test]
 fn bursts_do_not_hide_a_cliff() {
     for (length, bursts) in [(10, 1), (20, 1), (5, 4), (20, 3)] {
         let mut x = steps(&[(60, 3000.0), (940, 2000.0)]);

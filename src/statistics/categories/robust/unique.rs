@@ -50,8 +50,17 @@ const CLEAR: f64 = 1.25;
 const NEAR: usize = 16;
 /// A level that rises once, by no more than this share of the fall, and stays is a slowdown,
 pub(super) const SLOWDOWN: f64 = 0.7;
-/// if it stays above this share of a rise.
+/// if the series is so long,
+const SHORT: usize = 500;
+/// and if it stays above this share of a rise.
 const STAYS: f64 = 0.7;
+
+/// Behind a beginning of several levels no change is larger than this share of the fall to what follows,
+const STEADY: f64 = 0.1;
+/// which is quicker than each of them by this share of the fall,
+const SLOWER: f64 = 0.15;
+/// and lasts for so many times as long as they do.
+const LONGER: f64 = 2.5;
 
 /// Values in standard deviations from their level.
 pub(super) struct Scores {
@@ -199,6 +208,7 @@ pub(super) fn is_burst(length: usize, end: usize, fall: f64, excess: impl Fn(usi
 /// True if the level of blocks of this width rises again, other than once and to stay. `fall`: by how much it fell at
 /// `end`; `least`: the smallest standard deviation that can be known; `single`: it fell at once.
 pub(super) fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64, least: f64, single: bool) -> bool {
+    let single = single && values.len() * width >= SHORT;
     let length = (LASTS / width).max(FEWEST).min(values.len() / 8).max(3);
     let [near, far] = [1, (NEAR / width).max(2)].map(|lag| trellis::deviation_up_to(values, least, lag));
     let phi = (1.0 - (near / far).powi(2)).clamp(0.0, HIGHEST);
@@ -223,11 +233,39 @@ pub(super) fn comes_and_goes(values: &[f64], width: usize, end: usize, fall: f64
     };
     let rises: Vec<f64> = levels.iter().map(&mut rise).collect();
     let Some(first) = rises.iter().position(|&rise| rise >= least) else { return false };
+    if several_levels(&levels, [end, length, values.len()], usual, least) {
+        return false;
+    }
     let stays = rises[first..].iter().all(|&rise| rise >= STAYS * least);
     let highest = rises.iter().copied().fold(0.0, f64::max);
     let settled = &levels[levels.partition_point(|(from, ..)| *from < end)..];
     let falls = settled.iter().any(|(_, level, _)| settled[0].1 - level >= least);
     !(single && stays && levels[first].0 >= end && highest <= SLOWDOWN * fall && !falls)
+}
+
+/// True if these levels of windows, each with where it begins and its least and most, rise only before `end`, and what
+/// follows is quicker than all of them, steady, and lasts for longer than the levels before. `usual`: a rise that noise
+/// makes. `rise`: one that it does not.
+fn several_levels(levels: &[(usize, f64, f64)], [end, length, count]: [usize; 3], usual: f64, rise: f64) -> bool {
+    let before = &levels[..levels.partition_point(|(from, ..)| from + length <= end)];
+    let behind = &levels[levels.partition_point(|(from, ..)| *from < end)..];
+    let (Some(last), false) = (before.last(), behind.is_empty()) else { return false };
+    let highest = behind.iter().map(|(_, least, _)| *least).fold(f64::NEG_INFINITY, f64::max);
+    let lowest = behind.iter().map(|(.., most)| *most).fold(f64::INFINITY, f64::min);
+    let fall = last.1 - lowest;
+    let is_steady = highest - lowest <= (STEADY * fall).max(usual);
+    let is_slower = before.iter().all(|(_, least, _)| *least - highest >= (SLOWER * fall).max(usual));
+    // How often the level before the end turns from rising to falling or back.
+    let (mut turns, mut least, mut most, mut rising) = (0, before[0].2, before[0].1, None);
+    for &(_, low, high) in before {
+        (least, most) = (least.min(high), most.max(low));
+        match rising {
+            Some(true) | None if most - high >= rise => (rising, least, turns) = (Some(false), high, turns + 1),
+            Some(false) | None if low - least >= rise => (rising, most, turns) = (Some(true), low, turns + 1),
+            _ => {}
+        }
+    }
+    is_steady && is_slower && (count - end) as f64 >= LONGER * end as f64 / f64::from(turns + 1)
 }
 
 /// The standard deviation of the mean of so many values: from the upper quartile of the differences of two neighbouring

@@ -14,7 +14,9 @@ impl Compared<'_> {
     /// The comparison, by the keys of JSON.
     pub fn json(&self, question: &Question, factors: &[Factor]) -> Value {
         let Comparison { p, p_raw, effect, superiority, crossing, averages_ns, .. } = &self.comparison;
-        let side = |at: usize| self.sides[at].json(question, &averages_ns[at], [crossing.median[at], crossing.p95[at]]);
+        let side = |at: usize| {
+            self.sides[at].json(question, &averages_ns[at], [crossing.median[at].into(), crossing.p95[at].into()])
+        };
         let tested = json!({
             "basis": self.basis,
             "test": self.comparison.made,
@@ -46,10 +48,7 @@ impl OneSided<'_> {
         let own = OfSide::new(self.operation);
         let values: Vec<f64> = self.operation.runs.iter().map(|run| run.median_ns).collect();
         let crossing = [0.5, 0.95].map(|p| quantile(&values, p));
-        let side = |side: usize| match crossing {
-            [Some(median), Some(p95)] if side == self.side => own.json(question, &values, [median, p95]),
-            _ => Value::Null,
-        };
+        let side = |side: usize| if side == self.side { own.json(question, &values, crossing) } else { Value::Null };
         let untested = json!({
             "basis": null,
             "test": null,
@@ -99,7 +98,7 @@ fn row(identity: &Identity, question: &Question, factors: &[Factor], results: Va
 }
 
 impl OfSide<'_> {
-    fn json(&self, question: &Question, averages_ns: &[f64], crossing: [Quantile; 2]) -> Value {
+    fn json(&self, question: &Question, averages_ns: &[f64], crossing: [Option<Quantile>; 2]) -> Value {
         let OfOperation { runs, good, left_out, runs_without, .. } = self.operation;
         let [median, p95] = crossing;
         let (seconds, calls) = self.operation.typical().unzip();

@@ -1,9 +1,12 @@
 //! What `summary` says first of jobs whose largest part and losses are known.
 
+use std::path::Path;
+
 use mpitrace_format::layout::{
     FinalizeTimes, InterruptionEntry, ProcessorTime, elsewhere, interruption_flags, interruptions_by, off_place,
     off_reason, recorded, wait_class,
 };
+use mpitrace_format::samples::{Preempted, Samples, Taker};
 use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::{Value, json};
 
@@ -275,4 +278,83 @@ fn bound_ranks_are_not_told_to_be_bound() {
     let (lines, told) = summary(&both);
     let verdict = told["verdict"].as_str().unwrap();
     assert!(verdict.contains("rank 0") && verdict.ends_with("preempted: look for other processes."), "{lines:#?}");
+}
+
+/// Two bound ranks in messages for `messages` ms, in which they lacked a processor for so long, and outside of calls
+/// for `outside` ms. Rank 1 has `more` ns more work before each of 100 calls.
+fn beside_load(messages: u64, [in_messages, outside]: [u64; 2], more: u64) -> Vec<SyntheticRank> {
+    let mut both = ranks(2, 100, |rank, _| 9 * MS + u64::from(rank) * more);
+    for (number, rank) in both.iter_mut().enumerate() {
+        rank.metadata.push(("affinity".to_owned(), number.to_string()));
+        let times = &mut rank.times.threads[0];
+        times.ticks[wait_class::POINT_TO_POINT] = messages * MS;
+        times.off_ns[off_place::WAITING][off_reason::PREEMPTED] = in_messages * MS;
+        times.off_ns[off_place::BETWEEN][off_reason::PREEMPTED] = outside * MS;
+        times.processor[1].ns -= (in_messages + outside) * MS;
+    }
+    both
+}
+
+/// Other processes take the processors of ranks that exchange messages.
+#[test]
+fn the_verdict_is_about_processors_where_the_ranks_lack_them_for_longest() {
+    let both = beside_load(500, [450, 300], 0);
+    let (lines, told) = summary(&both);
+    assert!(lines[1].starts_with("The ranks had no processor for 7"), "{lines:#?}");
+    let verdict = "The ranks had no processor for 1.50 s, since something else ran there: look for other processes.";
+    assert_eq!((&told["verdict"], &told["without_processor"]["seconds"]), (&json!(verdict), &json!(1.5)));
+    // Who took them is said where it was seen.
+    let folder = Folder::new();
+    let file = folder.trace(&both);
+    let observe = |takers: &dyn Fn(u32) -> Vec<Taker>| {
+        let job = mpitrace_format::file::job(Path::new(&file)).unwrap();
+        let preempted = (0..2).map(|rank| Preempted { rank, ns: 750 * MS, takers: takers(rank) }).collect();
+        let samples = Samples { job, preempted, ..Samples::default() };
+        std::fs::write(Samples::beside(Path::new(&file)), samples.encode()).unwrap();
+        mpitrace(&["summary", "--json", &file]).json()
+    };
+    let foreign =
+        |name: &str, ms: u64| Taker { rank: None, name: name.to_owned(), user: "www".to_owned(), ns: ms * MS };
+    let told = observe(&|_| vec![foreign("backup", 500), foreign("cron", 100)]);
+    let verdict = "The ranks had no processor for 1.50 s, 1.00 s of it taken by `backup` (user www): end it, or run the \
+                   job elsewhere.";
+    assert_eq!((&told["verdict"], &told["without_processor"]["taken_by"]["seconds"]), (&json!(verdict), &json!(1.0)));
+    let told = observe(&|rank| vec![Taker { rank: Some(1 - rank), ..foreign("app", 700) }]);
+    let verdict =
+        "The ranks had no processor for 1.50 s, 1.40 s of it taken by other ranks: bind each rank to its own.";
+    assert_eq!(told["verdict"], verdict);
+    // Each of three took a third.
+    let told = observe(&|_| ["one", "two", "three"].map(|name| foreign(name, 240)).to_vec());
+    assert!(told["verdict"].as_str().unwrap().contains("something else ran there"), "{}", told["verdict"]);
+    assert_eq!(told["without_processor"]["taken_by"], Value::Null);
+}
+
+#[test]
+fn the_verdict_is_about_the_quota_that_held_most() {
+    let mut both = beside_load(500, [450, 300], 0);
+    for rank in &mut both {
+        rank.times.threads[0]
+            .off_ns
+            .iter_mut()
+            .for_each(|place| place.swap(off_reason::PREEMPTED, off_reason::THROTTLED));
+    }
+    let (_, told) = summary(&both);
+    let verdict = "The ranks had no processor for 1.50 s, since a processor quota held them: raise the quota, or run fewer \
+                   threads.";
+    assert_eq!(told["verdict"], verdict);
+}
+
+/// Messages take longer, or a rank has more work than the processors are lacked for.
+#[test]
+fn the_verdict_is_not_about_processors_where_another_loss_is_larger() {
+    for (both, loss) in [
+        (beside_load(500, [200, 100], 0), "in point-to-point calls"),
+        (beside_load(0, [0, 250], 20 * MS), "The others wait for rank 1 (2.00 s)"),
+        (beside_load(10, [5, 20], 20 * MS), "The others wait for rank 1 (2.00 s)"),
+    ] {
+        let (lines, told) = summary(&both);
+        let verdict = told["verdict"].as_str().unwrap();
+        assert!(verdict.contains(loss) && !verdict.contains("processor"), "{lines:#?}");
+        assert!(told["without_processor"].is_null() && !lines[1].contains("no processor"), "{lines:#?}");
+    }
 }

@@ -12,7 +12,7 @@ use mpitrace_trace::operations::{CallSite, Mismatch};
 use mpitrace_trace::undone::Undone;
 use serde::Serialize;
 
-use super::processes::OfRank;
+use super::processes::{OfRank, Taken};
 use super::threads::ThreadFacts;
 use crate::job::ended::Ended;
 
@@ -65,6 +65,8 @@ pub struct Summary {
     pub off_processor_s: Option<f64>,
     /// The reasons of that time.
     pub off_processor_by: Option<OffFacts>,
+    /// The part of it in which they were ready to run; `null`: another part of the ranks' time is larger.
+    pub without_processor: Option<Lack>,
     /// Ranks that may run only on processors that are fewer than they are; `null`: none are known.
     pub sharing: Option<Sharing>,
     /// True if these account for most of the time without a processor; else something else ran there.
@@ -178,6 +180,19 @@ pub struct OffFacts {
     pub throttled_s: f64,
     /// The reason is not known.
     pub unknown_s: f64,
+}
+
+/// The time in which ranks were ready to run without a processor.
+#[derive(Clone, Debug, Serialize)]
+pub struct Lack {
+    /// Of all ranks together, in calls and outside of them, s.
+    pub seconds: f64,
+    /// The share of `running_s`.
+    pub share: f64,
+    /// The rank that lacked one for most of it; `null`: several.
+    pub rank: Option<u32>,
+    /// The processes that took most of it; `null`: not looked at, or several.
+    pub taken_by: Option<Taken>,
 }
 
 /// The repetitions of a trace that holds a sample.

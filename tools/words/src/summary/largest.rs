@@ -1,13 +1,12 @@
-//! Which loss is the largest: the kind of which the conclusion is, the ranks that others wait for, and what is due to a
-//! lack of processors.
+//! Which loss is the largest: the kind of which the conclusion is, and the ranks that others wait for.
 
 use std::collections::BTreeMap;
 
 use mpitrace_analysis::account::{
-    Account, Because, Late, LateAtFinalize, LateMessages, LatePartner, Loss, LossKind, Off, RankPart, RankParts,
+    Account, Because, Late, LateAtFinalize, LateMessages, LatePartner, LossKind, Off, RankPart,
 };
 
-use super::facts::{LossFacts, Summary};
+use super::facts::Summary;
 
 /// A loss below this share of the ranks' time is within the noise of most runs.
 pub(super) const WORTH: f64 = 0.01;
@@ -127,7 +126,7 @@ pub(super) fn lates(summary: &Summary, account: &Account) -> (Vec<u32>, Vec<Late
 }
 
 /// Waiting in message calls for a rank that was off its processor for a part of it.
-fn of_messages(waiting_ns: f64, off: Off) -> Late {
+pub(super) fn of_messages(waiting_ns: f64, off: Off) -> Late {
     Late {
         waiting_ns,
         interrupted_ns: off.sum(),
@@ -140,48 +139,4 @@ fn of_messages(waiting_ns: f64, off: Off) -> Late {
 /// A rank that is late for exchanges of messages.
 pub(super) fn of_partner(late: &LatePartner) -> Late {
     of_messages(late.ns, late.off)
-}
-
-/// The waiting for ranks that had no processor, though they were not only preempted by those that wait: it is no part
-/// of its own of what is lost.
-pub(super) fn waiting_without_processor(account: &Account) -> RankParts {
-    let lacks = |rank: u32, late: Late| {
-        let Off { preempted, throttled, .. } = account.beside_its_waiters(rank, late).interrupted_by;
-        preempted + throttled
-    };
-    let mut parts = RankParts::default();
-    for operation in &account.operations {
-        let ranks = operation.ranks.iter().zip(&operation.late);
-        parts[RankPart::Waiting] += ranks.map(|(&(rank, _), &late)| lacks(rank, late)).sum::<f64>();
-    }
-    let at_finalize = account.late_at_finalize.iter();
-    parts[RankPart::WaitingFinalize] = at_finalize.map(|end| lacks(end.rank, end.late)).sum();
-    let messages = account.late_messages.iter();
-    let messages = messages.map(|late| (late.rank, of_messages(late.waiting_ns - late.point_to_point_ns, late.off)));
-    let partners = account.late_partners.iter().map(|late| (late.late, of_partner(late)));
-    parts[RankPart::PointToPoint] = messages.chain(partners).map(|(rank, late)| lacks(rank, late)).sum();
-    parts
-}
-
-/// True if most of what is lost, and of what would be gained, is due to a lack of processors: ranks that had none, and
-/// those that waited for these. (Without the delay of one of several ranks that lack a processor the others still wait,
-/// so that there may be no gain.) Where a rank lacks one only because the others take their turns while they wait for
-/// it, its own work or sleep is what is lost.
-pub(super) fn is_by_no_processor(summary: &Summary, account: &Account) -> bool {
-    const WAITING: [RankPart; 3] = [RankPart::Waiting, RankPart::WaitingFinalize, RankPart::PointToPoint];
-    let lacks = |because| matches!(because, Some(Because::Preempted | Because::Throttled));
-    let waiting_ns = summary.waiting_without_processor.sum_of(&WAITING);
-    let losses = account.losses(true);
-    let sum = |of: &dyn Fn(&Loss) -> bool| losses.iter().filter(|loss| of(loss)).map(|loss| loss.ns).sum::<f64>();
-    let own = sum(&|loss| loss.kind == LossKind::Interrupted && lacks(loss.because));
-    let late = sum(&|loss| loss.kind != LossKind::Interrupted && lacks(loss.because));
-    let of_late = if late > 0.0 { (waiting_ns / late).min(1.0) } else { 0.0 };
-    let (mut by_lack_s, mut all_s) = (0.0, 0.0);
-    for LossFacts { loss, gain, .. } in &summary.shown {
-        let share = if loss.kind == LossKind::Interrupted { 1.0 } else { of_late };
-        by_lack_s += if lacks(loss.because) { share * gain.likely() } else { 0.0 };
-        all_s += gain.likely();
-    }
-    let is_most_of_gains = summary.gains_are_little() || by_lack_s > MOST * all_s;
-    own + waiting_ns > MOST * sum(&|_| true) && is_most_of_gains
 }

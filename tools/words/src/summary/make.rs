@@ -16,13 +16,13 @@ use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::{Part, Trace};
 
 use super::facts::{
-    Efficiencies, HungFacts, LatePartnerFacts, LateRankFacts, LossFacts, OffFacts, OffRankFacts, OriginFacts,
+    Efficiencies, HungFacts, Lack, LatePartnerFacts, LateRankFacts, LossFacts, OffFacts, OffRankFacts, OriginFacts,
     PollFacts, ReasonFacts, Sample, Share, Summary,
 };
 use super::largest::MOST;
 use super::threads::ThreadFacts;
 use super::verdict::{Evidence, Verdict};
-use super::{code, largest, processes, unknown_waits, verdict, words};
+use super::{code, lack, largest, processes, unknown_waits, verdict, words};
 use crate::base::description::communicator_labels;
 use crate::info;
 
@@ -73,8 +73,9 @@ impl Summary {
             parts: account.rank_parts(),
             off_processor_s: off.map(|off| off.sum() / NS),
             off_processor_by: off.map(OffFacts::new),
+            without_processor: None,
             lacks_by_sharing: sharing.as_ref().is_some_and(|sharing| account.lack_is_by(sharing)),
-            waiting_without_processor: largest::waiting_without_processor(account),
+            waiting_without_processor: lack::waiting_without_processor(account),
             sharing,
             bound: account.processors.are_own(),
             threaded: trace.parts.iter().any(threads),
@@ -108,6 +109,7 @@ impl Summary {
             verdict: String::new(),
             next: None,
         };
+        summary.without_processor = Lack::new(&summary, account);
         summary.late_ranks = late_ranks(&summary, account);
         let causes = |operation: usize| run.causes(operation);
         let has_counters = trace.parts.iter().any(|part| part.counter_columns().next().is_some());
@@ -124,6 +126,7 @@ impl Summary {
         let Some(observed) = RunSamples::open(&run.trace, files).ok().flatten() else { return self };
         code::add(&mut self, run, &observed);
         self.processes = processes::taken(observed);
+        self.name_takers(run.account());
         self
     }
 }

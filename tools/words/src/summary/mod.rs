@@ -5,6 +5,7 @@
 mod code;
 pub mod facts;
 pub mod grouped;
+mod lack;
 mod largest;
 mod make;
 mod processes;

@@ -1,5 +1,7 @@
 //! The processes that took the processors of ranks, where `mpitrace run` looked at them.
 
+use std::collections::BTreeMap;
+
 use mpitrace_format::samples::{Preempted, Taker};
 use mpitrace_show::text;
 use mpitrace_trace::calls::samples::RunSamples;
@@ -25,6 +27,47 @@ struct Process {
     user: String,
     rank: Option<u32>,
     seconds: f64,
+}
+
+/// Who took processors of ranks for most of the time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Taken {
+    /// The name of the process; `null`: other ranks of the job.
+    pub name: Option<String>,
+    /// Its user.
+    pub user: Option<String>,
+    /// For so long, s.
+    pub seconds: f64,
+}
+
+impl Taken {
+    /// `` `backup` (user www) ``, `other ranks`.
+    pub(super) fn who(&self) -> String {
+        match (&self.name, &self.user) {
+            (Some(name), Some(user)) => format!("`{}` (user {})", text::printable(name), text::printable(user)),
+            _ => "other ranks".to_owned(),
+        }
+    }
+
+    pub(super) fn by_ranks(&self) -> bool {
+        self.name.is_none()
+    }
+}
+
+/// Who has taken more than this share is named.
+const MOST: f64 = 0.5;
+
+/// Who took processors of ranks for more than half of the time for which these had none, s; `None`: nobody alone.
+pub(super) fn most(of_ranks: &[OfRank], lost_s: f64) -> Option<Taken> {
+    let mut all: BTreeMap<Option<(&str, &str)>, f64> = BTreeMap::new();
+    for process in of_ranks.iter().flat_map(|of_rank| &of_rank.processes) {
+        let who = process.rank.is_none().then_some((process.name.as_str(), process.user.as_str()));
+        *all.entry(who).or_default() += process.seconds;
+    }
+    let (who, seconds) = all.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let owned = |text: &str| text.to_owned();
+    let taken = Taken { name: who.map(|(name, _)| owned(name)), user: who.map(|(_, user)| owned(user)), seconds };
+    (seconds > MOST * lost_s && seconds <= lost_s).then_some(taken)
 }
 
 /// The processes that were seen on the nodes of a run; `None`: not looked at.

@@ -11,7 +11,6 @@ use mpitrace_statistics::median;
 use super::facts::{SlowCause, Summary};
 use super::largest::{self, Largest, MOST, WORTH, lates};
 use super::units::{percent, seconds};
-use super::words;
 use crate::base::reason;
 
 /// A rank that computes for less than this share of what another one does has other work than that.
@@ -48,11 +47,7 @@ impl Verdict {
         let has_defects = summary.mismatched > 0 || summary.undone.has_defects();
         // The first line says what `info` says in full.
         let leads_to_info = (summary.ended.is_some() || has_defects).then(|| format!("mpitrace info {name}"));
-        let lacks =
-            || summary.share_without_processor().is_some() && largest::is_by_no_processor(summary, evidence.account);
-        if let Some(sharing) = summary.sharing.as_ref().filter(|_| summary.lacks_by_sharing && lacks()) {
-            let (shared, processors) = (words::shared(sharing), text::count(sharing.processors.into(), "rank"));
-            let sentence = format!("{shared}: start {processors} there, or give the job more processors.");
+        if let Some(sentence) = summary.lack_verdict(evidence.account) {
             let next = leads_to_info.or_else(|| command(format!("info {name}")));
             return Verdict { sentence, next, slow_cause: None };
         }
@@ -133,10 +128,15 @@ fn more_work(evidence: &Evidence, rank: u32, advice: &str) -> String {
 
 /// What to do about the time off the processor, as far as this job has not done it.
 fn advice(evidence: &Evidence, because: Because) -> &'static str {
+    off_advice(because, evidence.threaded, evidence.shared, evidence.bound)
+}
+
+/// `threaded`, `shared` and `bound` are those of [`Evidence`].
+pub(super) fn off_advice(because: Because, threaded: bool, shared: bool, bound: bool) -> &'static str {
     match because {
-        Because::Preempted if evidence.threaded => "give each thread a processor of its own",
-        Because::Preempted if evidence.shared => "start fewer ranks there, or give them more processors",
-        Because::Preempted if evidence.bound => "look for other processes",
+        Because::Preempted if threaded => "give each thread a processor of its own",
+        Because::Preempted if shared => "start fewer ranks there, or give them more processors",
+        Because::Preempted if bound => "look for other processes",
         _ => reason::advice(because),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mpitrace_analysis::account::{Because, LossKind, RankPart, RankParts, Sharing};
+use mpitrace_analysis::account::{Because, LossKind, RankPart, RankParts};
 use mpitrace_analysis::replay::Gain;
 use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::text;
@@ -31,8 +31,6 @@ pub(super) const FINALIZE: &str = "MPI_Finalize";
 const IN_CALLS: &str = "in collective calls";
 const OFF: &str = "off the processor";
 const OFF_OUTSIDE: &str = "off the processor outside of calls";
-/// Time without a processor is said from this share on.
-const LARGE: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
@@ -59,7 +57,7 @@ impl Summary {
         lines.push(plain(self.whole()));
         lines.extend(self.code.clone().map(plain));
         lines.extend(self.threads.and_then(|threads| threads.sentence()).map(plain));
-        lines.extend(self.without_processor().map(plain));
+        lines.extend(self.without_processor.as_ref().map(|lack| plain(self.lacking(lack))));
         lines.extend(Some(self.parts()).filter(|parts| parts != ".").map(plain));
         let mut last = vec![(Weight::Verdict, self.verdict.clone())];
         last.extend(self.next.iter().map(|next| (Weight::Command, format!("Next: {next}"))));
@@ -166,7 +164,7 @@ impl Summary {
                 let ranks = text::count(self.untraced.into(), "rank");
                 format!("{ranks} of {} left no trace: waiting for them is not known.", self.ranks)
             }),
-            self.processes.as_deref().and_then(processes::taker),
+            self.processes.as_deref().filter(|_| !self.names_taker()).and_then(processes::taker),
             self.sample.as_ref().map(|sample| {
                 let [least, most] =
                     [sample.waiting_least_s, sample.waiting_most_s].map(|seconds| percent(self.share(1e9 * seconds)));
@@ -185,34 +183,8 @@ impl Summary {
         notices.into_iter().flatten().collect()
     }
 
-    /// The time without a processor, where it is the largest part of the ranks' time that is known: in calls and
-    /// outside of them together.
-    fn without_processor(&self) -> Option<String> {
-        let share = self.share_without_processor()?;
-        let why = match (&self.sharing, self.off_processor_by?) {
-            (Some(sharing), _) if self.lacks_by_sharing => format!(": {}", shared(sharing)),
-            (_, by) if by.throttled_s > by.preempted_s => ": a processor quota held them".to_owned(),
-            _ if self.threaded => ": several threads of a rank call MPI".to_owned(),
-            _ => ": something else ran there".to_owned(),
-        };
-        Some(format!("The ranks had no processor for {} of the time{why}.", percent(share)))
-    }
-
-    /// The share of the time in which ranks were ready to run without a processor; `None`: it is not known, or another
-    /// part is larger. Waiting for a rank that has no processor is no part of its own.
-    pub(super) fn share_without_processor(&self) -> Option<f64> {
-        let by = self.off_processor_by?;
-        let ns = 1e9 * (by.preempted_s + by.throttled_s);
-        let mut others = self.parts;
-        for part in [RankPart::Waiting, RankPart::WaitingFinalize, RankPart::PointToPoint] {
-            others[part] -= self.waiting_without_processor[part];
-        }
-        let is_largest = self.on_processor(&others).iter().all(|(other, _)| *other < ns);
-        Some(self.share(ns)).filter(|share| is_largest && *share >= LARGE)
-    }
-
     /// The parts of the ranks' time but that off the processor, with what they are called.
-    fn on_processor(&self, parts: &RankParts) -> Vec<(f64, &'static str)> {
+    pub(super) fn on_processor(&self, parts: &RankParts) -> Vec<(f64, &'static str)> {
         let ns = |some: &[RankPart]| parts.sum_of(some);
         let rest = if self.divided { "for unknown reasons" } else { "computing or in other calls" };
         vec![
@@ -299,13 +271,6 @@ fn wrapped((weight, line): &(Weight, String), width: usize) -> Vec<String> {
 
 /// Ends of a gain that differ by more than this share of the larger one are both said.
 const WIDE: f64 = 0.2;
-
-/// `4 ranks share 2 processors`.
-pub(super) fn shared(sharing: &Sharing) -> String {
-    let host = sharing.host.as_ref().map_or_else(String::new, |host| format!(" of {}", text::printable(host)));
-    let processors = text::count(sharing.processors.into(), "processor");
-    format!("{} share {processors}{host}", text::count(sharing.ranks.into(), "rank"))
-}
 
 /// By how much the job would be shorter without a loss, as far as that is known.
 pub(super) fn gain(gain: &Gain) -> String {
@@ -405,16 +370,6 @@ impl LossFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ranks_that_share_are_counted() {
-        let of = |host: Option<&str>| {
-            let host = host.map(str::to_owned);
-            shared(&Sharing { ranks: 4, processors: 2, host, members: Vec::new() })
-        };
-        assert_eq!(of(None), "4 ranks share 2 processors");
-        assert_eq!(of(Some("n1")), "4 ranks share 2 processors of n1");
-    }
 
     #[test]
     fn a_gain_that_is_known_in_part_is_an_interval() {
