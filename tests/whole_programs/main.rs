@@ -88,6 +88,7 @@ mod truths;
 mod types;
 mod unchanged;
 mod undone;
+mod users;
 mod variables;
 mod waits;
 mod whereabouts;
@@ -191,6 +192,7 @@ fn main() {
         ("unchanged", unchanged::TESTS),
         ("types", types::TESTS),
         ("undone", undone::TESTS),
+        ("users", users::TESTS),
         ("spill", spill::TESTS),
         ("suites", suites::TESTS),
     ];
