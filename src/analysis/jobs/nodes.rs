@@ -289,7 +289,7 @@ mod tests {
                 let mut of = |place: usize| {
                     nodes.swap(place, place + random.bits() as usize % (12 - place));
                     let node = nodes[place];
-                    let held_up = if random.bits() % 10 == 0 { 2.0 } else { 1.0 };
+                    let held_up = if random.bits().is_multiple_of(10) { 2.0 } else { 1.0 };
                     let slow = if node == 5 { 1.6 } else { 1.0 };
                     NodeOfJob { node, position: place, seconds: slow * held_up * (0.3 * random.normal()).exp() }
                 };
