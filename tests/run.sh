@@ -248,6 +248,7 @@ case $tier in
         step "dependencies" licences_and_advisories
         step "API pages" api_pages
         step "release" cargo build --release --workspace
+        step "a campaign of 200 jobs" tests/cluster/many_jobs.sh
         step "packages" tests/packages.sh
         step "examples" examples "$target"
         step "commands in the documentation" tests/documentation.sh all

@@ -18,7 +18,7 @@ setting() {
     eval "given=\${$1-}"
     if [ -z "$given" ]; then echo "export $1=$2"; fi
 }
-setting MPITRACE_OUTPUT /logs/%d/%u-%x-%j.%s.mpitrace
+setting MPITRACE_OUTPUT /logs/%u/%d/%x-%j.%s.mpitrace
 setting MPITRACE_KEEP account
 setting MPITRACE_OUTPUT_MAX 100000000
 setting MPITRACE_VERBOSE 0

@@ -1,12 +1,14 @@
 //! The time of one run in the parts that are compared.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mpitrace_analysis::account::{Account, Because, Late, OperationAccount, Parts, RankPart, RankParts};
 use mpitrace_analysis::run::Run;
+use mpitrace_format::metadata;
 use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_trace::calls::whole_run::all_calls;
 use mpitrace_trace::operations::Operation;
+use mpitrace_trace::reader::Part;
 
 use super::code::{self, InFunction};
 use super::identity::Identity;
@@ -45,6 +47,8 @@ pub struct Breakdown {
     pub rest: Vec<(u32, RankParts)>,
     /// Point-to-point calls that can wait, of all ranks together.
     pub point_to_point_calls: u64,
+    /// The host of each world rank; empty: all are on one, or it is not known.
+    pub hosts: BTreeMap<u32, String>,
 }
 
 /// Time in the calls of an operation, all ranks together.
@@ -80,6 +84,7 @@ impl Breakdown {
             job_ns: account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max),
             rest: account.ranks.iter().map(|rank| (rank.rank, rank.parts)).collect(),
             point_to_point_calls: account.partners.iter().map(|partner| partner.calls).sum(),
+            hosts: hosts(run),
             ..Breakdown::default()
         };
         breakdown.add_operations(run, account, identities);
@@ -182,6 +187,13 @@ impl Breakdown {
         let waited = found.into_iter().filter(|(_, ns)| *ns > 0.0);
         self.waiting = waited.map(|((rank, because), ns)| WaitedFor { rank, because, ns }).collect();
     }
+}
+
+fn hosts(run: &Run) -> BTreeMap<u32, String> {
+    let host = |part: &Part| Some((part.rank(), metadata::get(&part.metadata(), "host")?.to_owned()));
+    let hosts: BTreeMap<u32, String> = run.trace.parts.iter().filter_map(host).collect();
+    let several = hosts.values().collect::<BTreeSet<_>>().len() > 1;
+    if several { hosts } else { BTreeMap::new() }
 }
 
 impl Spent {

@@ -46,6 +46,8 @@ pub struct Change {
     pub interval_s: Option<[f64; 2]>,
     /// The world rank that has most of the change; `None`: no single one has, or not known.
     pub rank: Option<u32>,
+    /// The host of B on whose ranks most of the change is; `None`: no single one, or all ranks are on one.
+    pub node: Option<String>,
     /// The change of the time off the processor in an operation, s.
     pub off_change_s: f64,
 }
@@ -112,7 +114,7 @@ impl Row {
         self.calls.get_or_insert(of_runs)[side][run] += calls;
     }
 
-    fn done(self) -> Change {
+    fn done(self, hosts: &BTreeMap<u32, String>) -> Change {
         let [a, b] = &self.values;
         let interval = welch(a, b, Alternative::TwoSided, CONFIDENCE).map(|found| found.interval.map(|ns| ns / NS));
         Change {
@@ -121,6 +123,7 @@ impl Row {
             change_s: self.change() / NS,
             interval_s: interval,
             rank: self.rank_of_change(),
+            node: self.node_of_change(hosts),
             off_change_s: (self.off[1] - self.off[0]) / NS,
             what: self.what,
         }
@@ -135,6 +138,21 @@ impl Row {
         let sign = self.change().signum();
         let in_direction: Vec<f64> = a.iter().zip(b).map(|((_, a), (_, b))| (sign * (b - a)).max(0.0)).collect();
         alone(&in_direction).and_then(|at| a.keys().nth(at).copied())
+    }
+
+    /// The host that has most of the change.
+    fn node_of_change(&self, hosts: &BTreeMap<u32, String>) -> Option<String> {
+        if let What::Waiting(Some(rank), _) = self.what {
+            return hosts.get(&rank).cloned();
+        }
+        let sign = self.change().signum();
+        let mut by_host: BTreeMap<&String, f64> = hosts.values().map(|host| (host, 0.0)).collect();
+        for (rank, b) in &self.by_rank[1] {
+            let a = self.by_rank[0].get(rank).copied().unwrap_or(0.0);
+            *by_host.get_mut(hosts.get(rank)?)? += (sign * (b - a)).max(0.0);
+        }
+        let of_hosts: Vec<f64> = by_host.values().copied().collect();
+        alone(&of_hosts).and_then(|at| by_host.keys().nth(at).map(|host| (*host).clone()))
     }
 }
 
@@ -162,7 +180,11 @@ impl Changes {
         rows.extend(parts.collect::<Vec<Row>>());
         rows.extend(functions);
         rows.retain(|row| row.values.iter().flatten().any(|ns| *ns != 0.0));
-        let mut parts: Vec<Change> = rows.into_iter().map(Row::done).collect();
+        // A rank that is on another host in each run says nothing of a host.
+        let hosts = &b.first()?.hosts;
+        let same = b.iter().all(|run| run.hosts == *hosts);
+        let hosts = if same { hosts.clone() } else { BTreeMap::new() };
+        let mut parts: Vec<Change> = rows.into_iter().map(|row| row.done(&hosts)).collect();
         parts.sort_by(|one, other| other.change_s.abs().total_cmp(&one.change_s.abs()));
         let remainder_s = job.change_s - parts.iter().map(|part| part.change_s).sum::<f64>();
         Some(Changes { job, parts, remainder_s, ranks, runs, kept })
@@ -230,6 +252,7 @@ fn waiting(sides: &Sides) -> Vec<Row> {
                 let of_reason = by_reason.entry(waited.because).or_default();
                 let row = of_reason.entry(waited.rank).or_insert_with(|| Row::new(what, counts(sides)));
                 row.values[side][number] += waited.ns / run.ranks.max(1) as f64;
+                *row.by_rank[side].entry(waited.rank).or_default() += waited.ns / runs.len() as f64;
             }
         }
     }

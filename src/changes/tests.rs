@@ -159,6 +159,29 @@ fn waiting_is_for_the_rank_with_most_of_the_change_and_else_for_ranks_in_turns()
 }
 
 #[test]
+fn the_node_on_whose_ranks_most_of_the_change_is_is_named() {
+    let of = |ns: [f64; 4], names: [&str; 4]| {
+        let late = |(rank, ns): (usize, f64)| WaitedFor { rank: rank as u32, because: None, ns };
+        let waiting = ns.into_iter().enumerate().map(late).collect();
+        let hosts = (0..).zip(names.map(str::to_owned)).collect();
+        Breakdown { ranks: 4, waiting, hosts, ..Breakdown::default() }
+    };
+    let job = JobChange { seconds: [1.0, 2.0], change_s: 1.0 };
+    let two = ["n1", "n1", "n2", "n2"];
+    let node =
+        |b: &[Breakdown], what: &What| part(&Changes::between(&[of([1e9; 4], two)], b, &[], job).unwrap(), what).node;
+    let slow = [1e9, 1e9, 5e9, 5e9];
+    let ranks = What::Waiting(None, None);
+    assert_eq!(node(&[of(slow, two)], &ranks).as_deref(), Some("n2"));
+    assert_eq!(node(&[of([1e9, 5e9, 5e9, 1e9], two)], &ranks), None);
+    assert_eq!(node(&[of([1e9, 1e9, 9e9, 1e9], two)], &What::Waiting(Some(2), None)).as_deref(), Some("n2"));
+    // Ranks that are on other hosts in each run say nothing of one.
+    assert_eq!(node(&[of(slow, two), of(slow, ["n2", "n2", "n1", "n1"])], &ranks), None);
+    let on_one = Breakdown { hosts: Default::default(), ..of(slow, two) };
+    assert_eq!(node(&[on_one], &ranks), None);
+}
+
+#[test]
 fn operations_of_one_side_are_new_or_gone_and_file_calls_are_one_by_function() {
     let of = |function: &str, is_whole: bool| {
         let identity = Identity { function: function.into(), is_whole, ..Identity::default() };

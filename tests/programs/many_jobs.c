@@ -1,23 +1,28 @@
-/* many_jobs KIND STEPS UNITS [FATE]: a small job, for tests/cluster/many_jobs.sh. In each step every rank computes UNITS pieces of
- * fixed work, then
+/* many_jobs KIND STEPS: a small job, for tests/cluster/many_jobs.sh. In each step every rank computes UNITS pieces of fixed work
+ * (half as much again where there is a file /run/slow, which makes a node slow however busy the machine is), then
  *   stencil     exchanges a row with its neighbours and agrees on a residual
  *   transpose   exchanges blocks with all ranks
  *   farm        gets its pieces from rank 0, one message each; then all meet in a barrier
- * FATE: killed (rank 1 dies halfway), hung (the last rank stays away from a collective halfway), lost (rank 1 computes three times
- * as much). */
+ * The variable FATE: killed (rank 1 dies halfway), aborted (rank 2 calls MPI_Abort halfway), hung (the last rank stays away from a
+ * collective halfway), lost (rank 1 computes three times as much). */
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#ifndef UNITS
+#define UNITS 20
+#endif
+
 enum { BLOCK = 512 };
 static volatile double sink;
+static long work = 100000;
 
 static void compute(int units)
 {
     double x = sink + 2.0; // no constant
-    for (long i = 0; i < units * 100000L; i++)
+    for (long i = 0; i < units * work; i++)
         x = x * 0.999999 + 1e-6;
     sink = x;
 }
@@ -59,15 +64,21 @@ static void farm(int units, int rank, int size)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    if (argc < 4)
+    if (argc < 3)
         MPI_Abort(MPI_COMM_WORLD, 2);
-    int rank, size, steps = atoi(argv[2]), units = atoi(argv[3]);
-    const char *kind = argv[1], *fate = argc > 4 ? argv[4] : "";
+    int rank, size, steps = atoi(argv[2]), units = UNITS;
+    const char *kind = argv[1], *fate = getenv("FATE");
+    if (!fate)
+        fate = "";
+    if (!access("/run/slow", F_OK))
+        work += work / 2;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int step = 0; step < steps; step++) {
         if (step == steps / 2 && !strcmp(fate, "killed") && rank == 1)
             raise(SIGKILL);
+        if (step == steps / 2 && !strcmp(fate, "aborted") && rank == 2)
+            MPI_Abort(MPI_COMM_WORLD, 3);
         if (step == steps / 2 && !strcmp(fate, "hung") && rank == size - 1)
             for (;;)
                 pause();

@@ -124,10 +124,13 @@ fn flag(case: &Case) {
     let name = one["name"].as_str().expect("a name");
     assert!(kernel.iter().any(|function| name.starts_with(function)), "{one}");
     assert!(number(&one["change_s"]) > 0.0, "{one}");
-    // The third largest part is in the sentence, whatever a busy machine took from the ranks.
+    // What a busy machine took from the ranks comes behind it.
     let said = found["job"]["sentence"].as_str().expect("a sentence");
     let parts = found["job"]["parts"].as_array().expect("parts");
-    assert!(said.contains(name) || !parts[..3].contains(&one), "{said}");
+    let size = |value: &Value| number(&value["change_s"]).abs();
+    let is_small = size(&one) < 0.1 * size(&parts[0]).max(size(&found["job"]));
+    let place = |words: &str| said.find(words).unwrap_or(usize::MAX);
+    assert!(place(name) < place("preempted outside of calls") || is_small, "{said}");
     let rows = found["rows"].as_array().expect("rows");
     let factors = rows[0]["factors"].as_array().expect("factors");
     assert!(factors.iter().any(|factor| factor["name"] == "program_flags"), "{factors:?}");

@@ -71,7 +71,7 @@ fn task_prolog(case: &Case) {
     assert!(shipped.contains(library));
     let edited = shipped
         .replace(library, &tracer().display().to_string())
-        .replace("/logs/%d/%u-%x-%j.%s.mpitrace", &path.display().to_string());
+        .replace("/logs/%u/%d/%x-%j.%s.mpitrace", &path.display().to_string());
     let prolog = case.folder.join("task_prolog.sh");
     fs::write(&prolog, edited).expect("a script");
     fs::set_permissions(&prolog, Permissions::from_mode(0o755)).expect("a script that can be run");

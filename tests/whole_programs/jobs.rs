@@ -54,7 +54,8 @@ fn table(case: &Case) {
     assert!(good["program"].as_str().is_some_and(|name| name.starts_with("repeat")), "{good}");
     assert!(good["seconds"].as_f64() > Some(0.0) && good["started"].is_string(), "{good}");
     assert_ne!(of("killed.mpitrace")["ended"], "finished");
-    assert_eq!(jobs(case, &[]).stdout.lines().count(), 3);
+    let said = jobs(case, &[]).stdout;
+    assert!(said.starts_with("2 runs, ") && said.contains(": 1 finished, 1 killed.\n"), "{said}");
 }
 
 /// The output in a format, in a file.
@@ -135,11 +136,24 @@ fn running(case: &Case) {
     assert!((0.0..60.0).contains(&off) && (0.0..60.0).contains(&still), "{metrics}");
 }
 
+/// The queries of the documentation, each in one line.
 fn parquet(case: &Case) {
-    let query = case.folder.join("query");
-    let text = "SELECT count(*), sum(rank_seconds) > 0, max(started) > TIMESTAMP '2026-01-01' FROM 'calls.parquet'";
-    fs::write(&query, text).expect("a file");
-    let rows = read(case, "columns.py", &[&query, &file(case, "parquet")]);
-    assert_eq!(rows[0]["answer"], serde_json::json!([[1, true, true]]));
-    assert_eq!(rows[0]["columns"]["started"], "timestamp[ms, tz=UTC]");
+    let page = fs::read_to_string(root().join("docs/jobs.md")).expect("the page");
+    let documented = page.lines().filter(|line| line.starts_with("FROM 'jobs.parquet' "));
+    let queries = ["SELECT count(*), sum(rank_seconds) > 0, max(started) > TIMESTAMP '2026-01-01' FROM 'jobs.parquet'"];
+    let queries: Vec<&str> = queries.into_iter().chain(documented).collect();
+    let rows = file(case, "parquet");
+    let answers = queries.iter().enumerate().map(|(number, query)| {
+        let text = case.folder.join(format!("query.{number}"));
+        fs::write(&text, query.replace("jobs.parquet", "calls.parquet")).expect("a file");
+        read(case, "columns.py", &[&text, &rows])
+    });
+    let answers: Vec<Value> = answers.collect();
+    assert_eq!(answers[0][0]["answer"], serde_json::json!([[1, true, true]]));
+    assert_eq!(answers[0][0]["columns"]["started"], "timestamp[ms, tz=UTC]");
+    let [month, waiting] = [&answers[1][0]["answer"], &answers[2][0]["answer"]];
+    let (day, job) = (month[0][0].as_str().expect("a day"), &month[0]);
+    assert!(day.len() == 10 && day.starts_with("20"), "{month}");
+    assert_eq!((&job[2], &job[3], month.as_array().map(Vec::len)), (&"finished".into(), &1.into(), Some(1)), "{month}");
+    assert!(job[4].as_f64() > Some(0.0) && job[1] == waiting[0][0], "{month} {waiting}");
 }

@@ -90,6 +90,7 @@ mod types;
 mod unchanged;
 mod undone;
 mod untraced;
+mod users;
 mod variables;
 mod waits;
 mod whereabouts;
@@ -195,6 +196,7 @@ fn main() {
         ("types", types::TESTS),
         ("untraced", untraced::TESTS),
         ("undone", undone::TESTS),
+        ("users", users::TESTS),
         ("spill", spill::TESTS),
         ("suites", suites::TESTS),
     ];

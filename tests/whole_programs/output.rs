@@ -136,35 +136,61 @@ fn folders(case: &Case) {
     }
 }
 
-/// As a site has it, whose module traces every job into one folder.
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).permissions().mode() & 0o7777
+}
+
+/// A folder with this mode, whatever the umask is.
+fn made(path: &Path, mode: u32) {
+    fs::create_dir(path).expect("a folder");
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("its mode");
+}
+
+/// The only entry of a folder.
+fn only(folder: &Path) -> PathBuf {
+    let found: Vec<PathBuf> = fs::read_dir(folder).expect("the folder").flatten().map(|entry| entry.path()).collect();
+    let [one] = &found[..] else { panic!("{found:?} in {}", folder.display()) };
+    one.clone()
+}
+
+/// As a site has it, whose module traces every job into one folder: each user has a folder there, or root makes those
+/// of the days.
 fn for_all_users(case: &Case) {
-    let mode = |path: &Path| fs::metadata(path).expect("a file").permissions().mode() & 0o7777;
-    for (of_folder, of_trace) in [(0o1777, 0o600), (0o3777, 0o640)] {
-        let site = case.folder.join(format!("{of_folder:o}"));
-        fs::create_dir(&site).expect("a folder");
-        fs::set_permissions(&site, fs::Permissions::from_mode(of_folder)).expect("for all users");
-        let pattern = site.join("%d/%u/%x-%j.mpitrace");
-        let traced = case.launch(2, "repeat.c").set("LOGNAME", "a-user").set("MPITRACE_OUTPUT", &pattern).trace().run();
-        assert_eq!(traced.code, 0, "{}", traced.stderr);
-        let [day] = &fs::read_dir(&site).expect("the folder").flatten().collect::<Vec<_>>()[..] else {
-            panic!("not one folder for the day");
+    for (of_site, of_user, of_trace) in [(0o1777, 0o700, 0o600), (0o3777, 0o2750, 0o640)] {
+        let site = case.folder.join(format!("{of_site:o}"));
+        made(&site, of_site);
+        let run = |pattern: &str| {
+            let launch = case.launch(2, "repeat.c").set("LOGNAME", "a-user").trace();
+            let traced = launch.set("MPITRACE_OUTPUT", site.join(pattern)).run();
+            assert_eq!(traced.code, 0, "{}", traced.stderr);
+            traced
         };
-        let name = day.file_name().to_string_lossy().into_owned();
+        let traced = run("%u/%d/%x-%j.mpitrace");
+        assert!(traced.lines_with("cannot").is_empty(), "{}", traced.stderr);
+        let user = only(&site);
+        let day = only(&user);
+        let name = day.file_name().unwrap_or_default().to_string_lossy().into_owned();
         assert!(name.len() == 8 && name.parse::<u32>().is_ok_and(|date| date > 20_000_000), "{name}");
-        let user = day.path().join("a-user");
-        let found = traces(&user);
-        assert_eq!(found.len(), 1, "{found:?}");
-        let program = found[0].file_name().unwrap_or_default().to_string_lossy().into_owned();
-        assert!(program.starts_with("repeat"), "{program}");
-        assert_eq!([&day.path(), &user, &found[0]].map(|path| mode(path)), [of_folder, of_folder, of_trace]);
-        assert_eq!(Trace::new(found[0].clone()).info().records, 20);
+        assert_eq!((user.file_name(), mode(&user)), (Some("a-user".as_ref()), of_user));
+        let trace = only(&day);
+        assert!(trace.file_name().unwrap_or_default().to_string_lossy().starts_with("repeat"), "{}", trace.display());
+        assert_eq!(Trace::new(trace).info().records, 20);
+        // A folder that users share would be its first user's.
+        let traced = run(&format!("x%d/{name}-%u.mpitrace"));
+        assert!(traced.stderr.contains("has to be %u, as in /logs/%u/%d"), "{}", traced.stderr);
+        assert_eq!(only(&site), user);
+        assert_eq!(case.recover().info().records, 20, "nothing is lost");
+        made(&site.join(format!("x{name}")), of_site);
+        run("x%d/%u.mpitrace");
+        let trace = site.join(format!("x{name}/a-user.mpitrace"));
+        assert_eq!(mode(&trace), of_trace);
     }
 }
 
 /// A trace has those of any file that the user makes, also one that is recovered; live records never have more than
 /// their owner's.
 fn rights(case: &Case) {
-    let mode = |path: &Path| fs::metadata(path).expect("a file").permissions().mode() & 0o777;
+    let mode = |path: &Path| mode(path) & 0o777;
     let under = |umask: &str| ["sh", "-c", &format!("umask {umask}; exec \"$@\""), "sh"].map(Into::into);
     for (umask, expected) in [("027", 0o640), ("000", 0o666)] {
         let traced = case.launch(2, "repeat.c").behind(&under(umask)).trace().run();

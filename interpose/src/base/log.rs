@@ -1,6 +1,7 @@
 //! The few lines that the tracer says, on the standard error of one rank.
 
 use std::io;
+use std::os::unix::net::UnixDatagram;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use mpitrace_format::layout::NO_RANK;
@@ -22,6 +23,15 @@ pub fn set_rank(rank: u32) {
 /// One line, from this rank.
 pub fn line(text: &str) {
     at_level(1, &in_one_line(text));
+}
+
+/// One line about a trace that is lost: without lines in the system's log, as a user's warning (RFC 3164: <1 x 8 + 4>).
+pub fn failure(text: &str) {
+    line(text);
+    if VERBOSE.load(Ordering::Relaxed) == 0 && first_on_node::is_first("log") {
+        let text = format!("<12>mpitrace[{}]: {}", std::process::id(), in_one_line(text));
+        let _ = errno::kept(|| UnixDatagram::unbound()?.send_to(text.as_bytes(), "/dev/log"));
+    }
 }
 
 /// One line for `MPITRACE_VERBOSE=2`.

@@ -75,8 +75,8 @@ fn write() -> Option<()> {
     };
     let content = output::all_of(run)?;
     let job = content.rank.job;
-    let _ = output_name::make_folder_of(&path, &run.settings, &run.folder);
-    let written = match append(&path, job, run.world_size, &content) {
+    let made = output_name::make_folder_of(&path, &run.settings, &run.folder);
+    let written = match made.and_then(|()| append(&path, job, run.world_size, &content)) {
         Ok(appended) => {
             let whole = appended.parts == run.world_size;
             output::say_result(

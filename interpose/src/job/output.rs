@@ -118,15 +118,9 @@ impl Trace<'_> {
         let mut why = None;
         if writers.rank == 0 {
             let create = || file::create_new_by(path, &token, &create_partial);
-            let made = writers.at_files(|| {
-                create().or_else(|error| match error.kind() {
-                    // A folder on another node than rank 0's, or with the time in its name.
-                    io::ErrorKind::NotFound => {
-                        make_folder_of(path, &self.run.settings, &self.run.folder).and_then(|()| create())
-                    }
-                    _ => Err(error),
-                })
-            });
+            // A folder on another node than rank 0's, or with the time in its name.
+            let made =
+                writers.at_files(|| make_folder_of(path, &self.run.settings, &self.run.folder).and_then(|()| create()));
             match made {
                 Ok(made) => created = Some(made),
                 Err(error) => why = Some((self.run.rank, error)),
@@ -339,7 +333,7 @@ pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
                 ),
                 None => "the records are lost".to_owned(),
             };
-            log::line(&format!("rank {rank} cannot write {}: {why}; {keeps}", path.display()));
+            log::failure(&format!("rank {rank} cannot write {}: {why}; {keeps}", path.display()));
         }
         Written::Failed { why: None, .. } | Written::NotShared => {}
     }

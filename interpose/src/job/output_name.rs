@@ -1,8 +1,10 @@
 //! The name of the trace: the pattern `MPITRACE_OUTPUT` and its `%` signs.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use mpitrace_format::file;
@@ -18,32 +20,31 @@ pub fn path_of(settings: &Settings, folder: &Path, process: u32) -> PathBuf {
 
 /// Makes the folder of a file, and those that it lies in, where they are not there; but not the working directory,
 /// which the program may have removed.
-///
-/// A folder whose name has a sign in it may be that of other users too: in one for all users it becomes one for all.
 pub fn make_folder_of(path: &Path, settings: &Settings, working: &Path) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    let removed = || folder.starts_with(working) && !working.is_dir();
-    if folder.is_dir() || removed() {
+    let (folder, fixed) = (path.parent().unwrap_or(path), meeting_folder(settings, working));
+    if folder.starts_with(working) && !working.is_dir() || fixed == folder && folder.is_dir() {
         return Ok(());
     }
-    let pattern = Path::new(OsStr::from_bytes(pattern(settings)));
-    let has_sign = pattern.parent().is_some_and(|folder| folder.as_os_str().as_bytes().contains(&b'%'));
-    if has_sign { make_shared(folder) } else { std::fs::create_dir_all(folder) }
+    std::fs::create_dir_all(&fixed).and_then(|()| make_below(folder, &fixed))
 }
 
-fn make_shared(folder: &Path) -> io::Result<()> {
-    let Some(parent) = folder.parent() else { return Ok(()) };
-    if !parent.is_dir() {
-        make_shared(parent)?;
+/// Makes a folder whose name has a sign in it. In a folder for all users it is the user's own, and has the user's name:
+/// the owner of one that users share can rename what others have there.
+fn make_below(folder: &Path, fixed: &Path) -> io::Result<()> {
+    let Some(parent) = folder.parent().filter(|_| !fixed.starts_with(folder)) else { return Ok(()) };
+    make_below(parent, fixed)?;
+    let (mode, refused) = (file::mode_in(Some(parent)), |why: &str| Err(io::Error::other(why)));
+    match folder.metadata() {
+        Ok(found) if mode == 0o666 || [0, system::user()].contains(&found.uid()) => return Ok(()),
+        Ok(_) => return refused("it is another user's"),
+        Err(_) if mode != 0o666 && folder.file_name() != Some(OsStr::new(&system::user_name())) => {
+            return refused("users share it: the first folder with a sign has to be %u, as in /logs/%u/%d");
+        }
+        Err(_) => {}
     }
-    match std::fs::create_dir(folder) {
-        // By another user, maybe.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.and_then(|()| match file::mode_for_all(parent) {
-            Some(mode) => std::fs::set_permissions(folder, mode),
-            None => Ok(()),
-        }),
-    }
+    let made = DirBuilder::new().mode(mode | mode >> 2 & 0o111).create(folder);
+    // By another process, maybe, and of another user.
+    made.or_else(|error| if folder.is_dir() { make_below(folder, fixed) } else { Err(error) })
 }
 
 /// Makes the folder of the trace when the run begins, and says so where that fails: at the end it is too late for
@@ -51,7 +52,7 @@ fn make_shared(folder: &Path) -> io::Result<()> {
 pub fn make_folder(settings: &Settings, folder: &Path) {
     let path = path_of(settings, folder, std::process::id());
     if let Err(error) = make_folder_of(&path, settings, folder) {
-        log::line(&format!(
+        log::failure(&format!(
             "cannot make the folder {}: {error}; no trace can be written: set MPITRACE_OUTPUT to a file in another folder",
             path.parent().unwrap_or(&path).display()
         ));

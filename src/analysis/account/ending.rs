@@ -21,6 +21,8 @@ pub enum HowEnded {
     Finalized,
     /// `mpitrace run` saw its process end.
     Observed,
+    /// Its job ended then, as `mpitrace run` or the batch system dates it; its process may have ended before.
+    Job,
     /// It is known to have lived until its last time stamp.
     LastStamp,
 }
@@ -28,6 +30,7 @@ pub enum HowEnded {
 names!(HowEnded {
     Finalized => "finalized",
     Observed => "observed",
+    Job => "job",
     LastStamp => "last-stamp",
 });
 
@@ -75,6 +78,9 @@ impl RankEnd {
             None if [state::FINALIZED, state::OUT_OF_MEMORY].contains(&part.info().state) => {
                 RankEnd::finalized(moved.max(since(last)))
             }
+            None if let Some(end) = known(metadata::JOB_END_NS).and_then(number) => {
+                RankEnd::of_job(moved.max(since(last)), end)
+            }
             None => {
                 let at = moved.max(since(last));
                 let latest_ns = known(metadata::DEAD_BY_NS).and_then(number).map(|by| by.max(at));
@@ -82,6 +88,28 @@ impl RankEnd {
                 let [earliest_ns, moved_earliest_ns, moved_latest_ns] = [at; 3];
                 RankEnd { how, at_ns: at, earliest_ns, latest_ns, moved_ns: moved, moved_earliest_ns, moved_latest_ns }
             }
+        }
+    }
+
+    /// It lived until the first of these times, and its job ended at the second one. It may have moved until then, in
+    /// calls without a stamp.
+    fn of_job(alive: f64, end: f64) -> RankEnd {
+        let at = end.max(alive);
+        RankEnd {
+            how: HowEnded::Job,
+            at_ns: at,
+            earliest_ns: alive,
+            latest_ns: Some(at),
+            moved_ns: alive,
+            moved_earliest_ns: alive,
+            moved_latest_ns: at,
+        }
+    }
+
+    /// It was in a call from its last stamp on.
+    pub(super) fn is_in_a_call(&mut self) {
+        if self.how == HowEnded::Job {
+            self.moved_latest_ns = self.moved_ns;
         }
     }
 
@@ -123,6 +151,20 @@ impl RankEnd {
             moved_earliest_ns: earliest.min(moved_ns),
             moved_latest_ns: latest,
         }
+    }
+}
+
+/// Dates the ends that are not known by that of the job, which ranks of other nodes may have.
+pub(super) fn date_by_job(trace: &Trace, clock: &Clock, ends: &mut [RankEnd]) {
+    let begin = |index: usize| clock.of_part(index).nanoseconds(trace.parts[index].info().first_anchor.tick);
+    let dated = |(index, part): (usize, &Part)| {
+        let known = if part.incomplete() { part.metadata() } else { Vec::new() };
+        Some(begin(index) + metadata::get(&known, metadata::JOB_END_NS)?.parse::<u64>().ok()? as f64)
+    };
+    let ended = trace.parts.iter().enumerate().filter_map(dated).max_by(f64::total_cmp);
+    let Some(ended) = ended.filter(|_| clock.is_synchronised()) else { return };
+    for (index, end) in ends.iter_mut().enumerate().filter(|(_, end)| end.how == HowEnded::LastStamp) {
+        *end = RankEnd::of_job(end.at_ns, ended - begin(index));
     }
 }
 
@@ -179,7 +221,9 @@ pub(super) fn hung(trace: &Trace, clock: &Clock, ends: &[RankEnd], knot: &[u32])
         let begin = begin(index);
         let since = |moved: f64, own: f64| (moved - begin).max(own);
         let ns = (end.at_ns - since(moved, end.moved_ns)).max(0.0);
-        let least_ns = (end.earliest_ns - since(latest, end.moved_latest_ns)).clamp(0.0, ns);
+        // That of a job has ended with it, whenever its process did.
+        let until = if end.how == HowEnded::Job { end.at_ns } else { end.earliest_ns };
+        let least_ns = (until - since(latest, end.moved_latest_ns)).clamp(0.0, ns);
         let most = end.latest_ns.map(|latest| (latest - since(earliest, end.moved_earliest_ns)).max(ns));
         Hung { ns, least_ns, most_ns: most }
     };

@@ -41,6 +41,10 @@ enum End {
     Found {
         later: u64,
     },
+    /// Not seen; its job ended so much later.
+    OfJob {
+        later: u64,
+    },
 }
 
 /// The time of a rank: calls, each with the time before it and its length, until it ends.
@@ -132,7 +136,7 @@ fn made(number: u32, size: u32, life: &Life, settings: Settings) -> (SyntheticRa
         End::Finalized => state::FINALIZED,
         End::InFinalize => state::FINALIZING,
         End::Aborted => state::ABORTED,
-        End::Seen { .. } | End::Found { .. } => state::RUNNING,
+        End::Seen { .. } | End::Found { .. } | End::OfJob { .. } => state::RUNNING,
     };
     let seen = |rank: &mut SyntheticRank, late: u64, still: String| {
         rank.metadata.push((metadata::END_ERROR_NS.to_owned(), late.to_string()));
@@ -158,10 +162,14 @@ fn made(number: u32, size: u32, life: &Life, settings: Settings) -> (SyntheticRa
             let by = known.end + later;
             rank.metadata.push((metadata::DEAD_BY_NS.to_owned(), by.to_string()));
         }
+        End::OfJob { later } => {
+            known.end += later;
+            rank.metadata.push((metadata::JOB_END_NS.to_owned(), known.end.to_string()));
+        }
         End::Aborted => {}
     }
     let tick = match life.end {
-        End::Found { .. } => known.moved.min(rank.header.last_anchor.tick.max(INIT)),
+        End::Found { .. } | End::OfJob { .. } => known.moved.min(rank.header.last_anchor.tick.max(INIT)),
         End::Aborted => {
             known.moved = known.end;
             known.end
@@ -194,6 +202,7 @@ fn end() -> impl Strategy<Value = End> {
         Just(End::Aborted),
         (0..1_000_000u64, 1..2_000_000_000u64).prop_map(|(late, looks)| End::Seen { late, looks }),
         (0..100_000_000_000u64).prop_map(|later| End::Found { later }),
+        (0..100_000_000_000u64).prop_map(|later| End::OfJob { later }),
     ]
 }
 
@@ -239,7 +248,10 @@ proptest! {
             let (how, at) = match life.end {
                 End::Finalized => (HowEnded::Finalized, known.end.max(known.moved + 1)),
                 End::InFinalize | End::Seen { .. } => (HowEnded::Observed, known.end),
+                // The end of the job is that of all whose own is not known.
+                End::Aborted if lives.iter().any(|life| matches!(life.end, End::OfJob { .. })) => continue,
                 End::Aborted => (HowEnded::LastStamp, known.end),
+                End::OfJob { .. } => (HowEnded::Job, known.end),
                 End::Found { .. } => continue,
             };
             prop_assert_eq!(rank.end.how, how);
@@ -297,4 +309,26 @@ fn of_a_verdict_the_last_movement_of_its_ranks_counts() {
     };
     assert_eq!(hung(&[])[..2], [0.0, 0.0], "the others moved until the end");
     assert_eq!(hung(&[0, 1]), [981.0, 981.0, 0.0, 0.0]);
+}
+
+/// Two ranks of two clocks' ends: one on the node that knows when the job ended, one that was recovered on another node.
+#[test]
+fn the_end_of_the_job_is_that_of_ranks_whose_end_is_not_known() {
+    let settings = Settings { stamped: true, last_stamps: true, collectives: true };
+    let barrier = (Call::Barrier, 1_000_000, 1_000_000);
+    let in_it = |end| Life { calls: vec![barrier, barrier], end, lives: 0, last_is_open: true };
+    let lives = [in_it(End::OfJob { later: 70_000_000_000 }), in_it(End::Found { later: 9_000_000_000_000 })];
+    let [(one, known), (other, _)] = [0, 1].map(|rank| made(rank, 2, &lives[rank as usize], settings));
+    let account = account(&[one, other]);
+    for rank in &account.ranks {
+        assert_eq!((rank.end.how, rank.end.at_ns), (HowEnded::Job, known.end as f64), "{rank:?}");
+        // Both are in a call since their last stamp, so it is known that neither moved.
+        assert_eq!(rank.hung.least_ns, rank.hung.ns, "{rank:?}");
+        assert!((rank.hung.ns - 70e9).abs() < 1e6 * 5.0, "{rank:?}");
+    }
+    // One that computes when the job is ended may have made calls without a stamp.
+    let computes = Life { last_is_open: false, ..lives[0].clone() };
+    let (one, _) = made(0, 2, &computes, settings);
+    let account = self::account(&[one, made(1, 2, &lives[0], settings).0]);
+    assert!(account.ranks.iter().all(|rank| rank.hung.ns > 60e9 && rank.hung.least_ns == 0.0), "{:?}", account.ranks);
 }

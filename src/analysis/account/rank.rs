@@ -95,9 +95,15 @@ pub(super) fn accounts(
     let mut io: HashMap<u32, f64> = HashMap::new();
     accounts.iter().flat_map(OperationAccount::io_ns).for_each(|(rank, ns)| *io.entry(rank).or_default() += ns);
     let parts = trace.parts.iter().enumerate().map(|(index, part)| (part, clock.of_part(index)));
-    let ends = parallel::map(parts.clone().collect(), |(part, clock)| RankEnd::new(part, clock));
-    let hung = ending::hung(trace, clock, &ends, knot);
+    let mut ends = parallel::map(parts.clone().collect(), |(part, clock)| RankEnd::new(part, clock));
     let open = open_calls(trace, operations);
+    ending::date_by_job(trace, clock, &mut ends);
+    for (end, (part, open)) in ends.iter_mut().zip(trace.parts.iter().zip(&open)) {
+        if open.is_some() || part.finalize_enter().is_some() {
+            end.is_in_a_call();
+        }
+    }
+    let hung = ending::hung(trace, clock, &ends, knot);
     // On one node the ranks meet behind the library's own work, else before it.
     let is_library_first = clock.domains.len() < 2;
     let met = |index: usize| Met {

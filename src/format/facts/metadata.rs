@@ -29,6 +29,10 @@ pub const LONGEST_PAUSE_NS: &str = "longest_pause_ns";
 /// ns.
 pub const DEAD_BY_NS: &str = "dead_by_ns";
 
+/// When the job of the rank ended, as `mpitrace run` or the batch system dates it: the time from the entry of MPI_Init,
+/// ns.
+pub const JOB_END_NS: &str = "job_end_ns";
+
 /// The exit code of the launcher, on each rank that has [`ENDED`].
 pub const EXIT_CODE: &str = "exit_code";
 

@@ -36,7 +36,7 @@
 //! ```
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::IntoRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -108,30 +108,17 @@ pub fn settle(file: File) -> io::Result<()> {
 /// ```
 pub fn mode_in(folder: Option<&Path>) -> u32 {
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match mode_for_all(folder).map(|mode| mode.mode() & SETS_GROUP) {
-        None => 0o666,
-        Some(0) => 0o600,
-        Some(_) => 0o640,
+    match folder.metadata().map(|metadata| metadata.permissions().mode()) {
+        Ok(mode) if mode & FOR_ALL != FOR_ALL => 0o666,
+        Ok(mode) if mode & SETS_GROUP == 0 => 0o600,
+        Ok(_) => 0o640,
+        Err(_) => 0o666,
     }
 }
 
 const SETS_GROUP: u32 = 0o2000;
 /// All users can write to a folder, and only owners rename or remove what is in it.
 const FOR_ALL: u32 = 0o1002;
-
-/// The permissions of a folder that is made for all users in this one; `None`: it is not for all users itself.
-///
-/// ```
-/// use mpitrace_format::file::mode_for_all;
-///
-/// let folder = tempfile::tempdir()?;
-/// assert_eq!(mode_for_all(folder.path()), None);
-/// # Ok::<(), std::io::Error>(())
-/// ```
-pub fn mode_for_all(folder: &Path) -> Option<Permissions> {
-    let mode = folder.metadata().ok()?.permissions().mode();
-    (mode & FOR_ALL == FOR_ALL).then(|| Permissions::from_mode(0o1777 | mode & SETS_GROUP))
-}
 
 /// The name of a trace with its `%` signs filled in; those without a value stay.
 ///

@@ -8,9 +8,10 @@
 //! number of the draw. A child that was forked off has the same mapping and the same descriptor: it writes nothing.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mpitrace_format::block_file::BlockFileHeader;
+use mpitrace_format::file;
 use mpitrace_format::layout::*;
 use mpitrace_format::packed::Numbering;
 use mpitrace_format::segment::NamedFile;
@@ -66,10 +67,11 @@ const LEFT: u64 = 1 << 20;
 impl BlockFile {
     fn create(place: &BlockPlace, rank: &RankHeader, block: &[u8]) -> io::Result<BlockFile> {
         let file = OwnFile::create_private(&place.path).or_else(|error| {
-            // The folder of the trace may be made, but not the working directory, which the program may have removed.
+            // The folder of the trace may be made: not the working directory, which was removed, nor one that users share.
             let missing =
                 error.kind() == io::ErrorKind::NotFound && !place.is_in_memory && std::env::current_dir().is_ok();
-            let folder = place.path.parent().filter(|_| missing).ok_or(error)?;
+            let is_private = |folder: &Path| file::mode_in(folder.ancestors().skip(1).find(|of| of.is_dir())) == 0o666;
+            let folder = place.path.parent().filter(|folder| missing && is_private(folder)).ok_or(error)?;
             std::fs::create_dir_all(folder)?;
             OwnFile::create_private(&place.path)
         })?;

@@ -19,11 +19,12 @@ pub struct Factor {
 pub type Recorded = BTreeMap<String, String>;
 
 /// Facts that are another one in each run, or by chance, and say nothing of a side.
-const OF_A_RUN: [&str; 12] = [
+const OF_A_RUN: [&str; 13] = [
     "start_time",
     "end_error_ns",
     "still_ns",
     "dead_by_ns",
+    "job_end_ns",
     "job",
     "job_step",
     "job_array_index",

@@ -33,7 +33,7 @@ use mpitrace_source::options::{FromOption, ReductionOption, TimeOption, named};
 use mpitrace_statistics::categories::Rule;
 use mpitrace_statistics::comparison::{Alternative, Settings, Test, Verdict};
 use mpitrace_trace::run_time::RunTime;
-use mpitrace_words::changes::{JobFacts, Subject};
+use mpitrace_words::changes::{Decided, JobFacts, Subject};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ use side::{OfOperation, Side};
 /// for the number of operations. Of more than two sets each is compared with each, also corrected. A crossing: one side
 /// is faster in the median and slower in the 95th percentile, outliers included, and the intervals of both are
 /// disjoint; it needs two runs a side. Recorded settings that differ between the sides are listed: they may be the
-/// reason. Exit code 1 if B is slower.
+/// reason. Exit code 1 if the job of B takes longer, or B is slower in an operation.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The runs of A
@@ -262,9 +262,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     } else {
         page::write(&pairs, output)?;
     }
-    // A job may be slower for what lies outside of its calls, and for outliers.
-    let is_slower = |pair: &Pair| {
-        pair.names[0] == 'A' && pair.compared[pair.whole..].iter().any(|one| one.comparison.verdict() == Verdict::A)
-    };
+    // A job may be slower for what lies outside of the operations that both sides have.
+    let takes_longer = |pair: &Pair| pair.job.as_ref().is_some_and(|job| job.decided == Decided::Longer);
+    let has_slower = |pair: &Pair| pair.compared[pair.whole..].iter().any(|one| one.comparison.verdict() == Verdict::A);
+    let is_slower = |pair: &Pair| pair.names[0] == 'A' && (takes_longer(pair) || has_slower(pair));
     Ok(if pairs.iter().any(is_slower) { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }

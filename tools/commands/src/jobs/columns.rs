@@ -3,10 +3,12 @@
 use anyhow::Result;
 use mpitrace_export::named_columns::Columns;
 use mpitrace_export::parquet;
+use mpitrace_show::date;
 use mpitrace_show::destination::Sink;
 
+use super::conclusions;
+use super::headline::Kind;
 use super::row::{LargestLoss, RunRow};
-use super::{conclusions, date};
 
 /// Writes them: the columns of the JSON, those of the largest loss each as one of its own.
 pub fn write(rows: &[RunRow], sink: &mut Sink) -> Result<()> {
@@ -42,6 +44,7 @@ pub fn of_rows(rows: &[RunRow]) -> Columns {
         .numbers("rank_seconds", numbers(|row| row.rank_seconds))
         .numbers("rank_hours", numbers(|row| row.rank_hours))
         .numbers("useful_s", numbers(|row| row.useful_s))
+        .some_numbers("computing_s", rows.iter().map(|row| row.computing_s))
         .texts("library", texts(|row| row.library.as_deref()))
         .texts("build_id", texts(|row| row.build_id.as_deref()))
         .texts("arguments_hash", texts(|row| row.arguments_hash.as_deref()))
@@ -60,4 +63,5 @@ pub fn of_rows(rows: &[RunRow]) -> Columns {
         .some_numbers("loss_seconds", loss(|loss| Some(loss.seconds)))
         .some_numbers("loss_gain_s", loss(|loss| loss.gain_s))
         .texts("ended", texts(|row| Some(&row.ended)))
+        .texts("kind", texts(|row| Some(Kind::of(row).name())))
 }

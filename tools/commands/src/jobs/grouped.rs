@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use clap::ValueEnum;
 use mpitrace_analysis::jobs::SlowNode;
+use mpitrace_show::date;
 use mpitrace_show::output::Output;
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
@@ -12,7 +13,6 @@ use mpitrace_words::summary::percent;
 use serde::Serialize;
 
 use super::conclusions::{self, Slower};
-use super::date;
 use super::row::RunRow;
 
 /// The subject of a row.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::row::RunRow;
 
 /// The version of a row: one of another version is not looked at.
-const VERSION: &str = "jobs-3";
+const VERSION: &str = "jobs-4";
 /// Lines that do not hold any more are removed where they are more than this and more than the others.
 const STALE: usize = 1000;
 

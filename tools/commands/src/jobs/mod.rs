@@ -5,9 +5,9 @@ mod archive;
 #[cfg(feature = "columns")]
 mod columns;
 mod conclusions;
-mod date;
 mod find;
 mod grouped;
+mod headline;
 mod index;
 pub mod metrics;
 mod row;
@@ -18,17 +18,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
+use mpitrace_show::date;
 use mpitrace_show::destination::{Content, Destination};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
 use mpitrace_words::summary::{percent, seconds};
+use serde::Serialize;
 
 use crate::exit::FINDING;
 use find::FoundRuns;
 use grouped::By;
+use headline::Kind;
 
 pub use find::keep;
 pub use row::RunRow;
@@ -36,8 +39,9 @@ pub use row::RunRow;
 /// Show the traces of many runs as a table, one row for each run
 ///
 /// Folders are searched with all folders below them. The row of a trace is computed once, by `run` or here, and kept in
-/// $XDG_CACHE_HOME/mpitrace. Below the table: nodes on which ranks compute for longer than the same ranks of the same
-/// program on other nodes, beyond chance, and programs that became slower. Exit code 1 if a trace cannot be read.
+/// $XDG_CACHE_HOME/mpitrace. First come the run that lost most, those that hung, aborted or were killed, nodes on which
+/// ranks compute for longer than the same ranks of the same program on other nodes, beyond chance, and programs that
+/// became slower; then the 20 runs that lost most, the worst last. Exit code 1 if a trace cannot be read.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Folders of traces, or traces
@@ -52,9 +56,9 @@ pub struct Arguments {
     /// Only those of this program
     #[arg(long, value_name = "NAME")]
     program: Option<String>,
-    /// Sort by this column, the worst last (started: the latest last)
-    #[arg(long, value_name = "COLUMN", default_value = "started")]
-    sort: Sort,
+    /// All runs, sorted by this column, the worst last (started: the latest last; hours: of all ranks; lost: hours)
+    #[arg(long, value_name = "COLUMN")]
+    sort: Option<Sort>,
     /// One row for each of these instead of each run
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
@@ -82,8 +86,13 @@ enum Sort {
     Waiting,
     OffProcessor,
     Efficiency,
-    Loss,
+    Hours,
+    #[value(alias = "loss")]
+    Lost,
 }
+
+/// So many runs are shown where no column is named.
+const SHOWN: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -122,12 +131,23 @@ impl Sort {
             Sort::Waiting => row.waiting_s / all,
             Sort::OffProcessor => row.off_processor_s / all,
             Sort::Efficiency => -row.efficiency.unwrap_or(f64::INFINITY),
-            Sort::Loss => row.largest_loss.as_ref().map_or(0.0, |loss| loss.seconds),
+            Sort::Hours => row.rank_seconds,
+            Sort::Lost => row.lost_s(),
         }
     }
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    if arguments.format == Some(Format::Openmetrics) {
+        // Prometheus takes a counter that falls for one that began again, and adds all of it.
+        ensure!(
+            arguments.since.is_none(),
+            "--since with --format openmetrics: counters would fall as runs become older"
+        );
+        if arguments.archive.is_none() {
+            eprintln!("mpitrace: these counters fall when traces are removed: --archive FILE keeps their rows");
+        }
+    }
     let FoundRuns { mut rows, unreadable } = find::rows(&arguments.paths)?;
     if let Some(file) = &arguments.archive {
         rows = archived(file, rows)?;
@@ -135,9 +155,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let found = rows.len();
     rows.retain(|row| arguments.wants(row));
     let by_time = |one: &RunRow, other: &RunRow| (&one.started, &one.file).cmp(&(&other.started, &other.file));
-    rows.sort_by(|one, other| {
-        arguments.sort.key(one).total_cmp(&arguments.sort.key(other)).then_with(|| by_time(one, other))
-    });
+    let sort = arguments.sort.unwrap_or(Sort::Started);
+    rows.sort_by(|one, other| sort.key(one).total_cmp(&sort.key(other)).then_with(|| by_time(one, other)));
     if rows.is_empty() && arguments.format.is_none() && !arguments.json {
         writeln!(output, "no runs{}", if found > 0 { format!(" match (found: {found})") } else { String::new() })?;
     }
@@ -158,10 +177,21 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
                 false => grouped::write(&groups, by, output)?,
             }
         }
-        (None, None) if arguments.json => output::json_rows(output, "jobs", rows.iter().map(Ok))?,
+        (None, None) if arguments.json => {
+            let with_kind = |row| Ok(RowWithKind { row, kind: Kind::of(row) });
+            output::json_rows(output, "jobs", rows.iter().map(with_kind))?;
+        }
         (None, None) => write(&rows, arguments.sort, output)?,
     }
     Ok(if unreadable > 0 { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+}
+
+/// A row as JSON has it.
+#[derive(Serialize)]
+struct RowWithKind<'r> {
+    #[serde(flatten)]
+    row: &'r RunRow,
+    kind: Kind,
 }
 
 /// The rows with those of the archive.
@@ -185,15 +215,30 @@ fn write_format(rows: &[RunRow], format: Format, output: &mut Output) -> Result<
     }
 }
 
-fn write(rows: &[RunRow], sort: Sort, output: &mut Output) -> Result<()> {
-    let (table, lines) = rayon::join(|| table(rows), || conclusions::lines(rows));
+fn write(rows: &[RunRow], sort: Option<Sort>, output: &mut Output) -> Result<()> {
+    let (mut lines, of_many) = rayon::join(|| headline::lines(rows), || conclusions::lines(rows));
+    lines.extend(of_many);
     let style = output.style;
-    table.write(output, style)?;
-    if let Some(name) = sort.to_possible_value().filter(|_| sort != Sort::Started && rows.len() > 1) {
-        writeln!(output, "Sorted by {}, the worst last.", name.get_name().replace('-', " "))?;
-    }
     for line in lines {
-        writeln!(output, "{line}")?;
+        for part in text::wrapped(&line, style.width) {
+            writeln!(output, "{part}")?;
+        }
+    }
+    let mut shown: Vec<&RunRow> = rows.iter().collect();
+    if sort.is_none() {
+        shown.sort_by(|one, other| Sort::Lost.key(one).total_cmp(&Sort::Lost.key(other)));
+        shown.drain(..rows.len().saturating_sub(SHOWN));
+    }
+    table(&shown).write(output, style)?;
+    let name = sort.unwrap_or(Sort::Lost).to_possible_value().filter(|_| rows.len() > 1);
+    let name = name.map(|name| name.get_name().replace('-', " ")).unwrap_or_default();
+    match (sort, rows.len() - shown.len()) {
+        (_, 1..) => {
+            writeln!(output, "{} of {} runs, sorted by {name}: --sort {name} shows all.", shown.len(), rows.len())?
+        }
+        (None | Some(Sort::Started), _) => {}
+        _ if rows.len() > 1 => writeln!(output, "Sorted by {name}, the worst last.")?,
+        _ => {}
     }
     Ok(())
 }
@@ -206,10 +251,10 @@ fn lost(seconds: f64, of: f64) -> String {
     }
 }
 
-fn table(rows: &[RunRow]) -> Table<'static> {
+fn table(rows: &[&RunRow]) -> Table<'static> {
     let columns = [
         text("started").optional().spare(4),
-        text("job").optional().spare(1),
+        text("job").optional().spare(10),
         text("user").optional(),
         text("program").optional(),
         number("nodes").spare(8),
@@ -221,7 +266,8 @@ fn table(rows: &[RunRow]) -> Table<'static> {
         number("waiting").spare(7),
         number("off processor").spare(9),
         number("efficiency"),
-        number("lost"),
+        number("lost").spare(1),
+        number("lost h"),
         text("reason"),
         text("ended"),
         text("file").spare(3),
@@ -239,14 +285,15 @@ fn table(rows: &[RunRow]) -> Table<'static> {
             row.nodes.to_string(),
             row.ranks.to_string(),
             format!("{}{}", if row.seconds_is_bound { ">= " } else { "" }, seconds(row.seconds)),
-            text::number(row.rank_hours),
+            headline::hours(row.rank_seconds),
             if row.hung_s > 0.0 { share(row.hung_s) } else { String::new() },
             percent(row.mpi_share),
             share(row.waiting_s),
             share(row.off_processor_s),
             row.efficiency.map_or_else(String::new, percent),
-            row.largest_loss.as_ref().map_or_else(String::new, |loss| lost(loss.seconds, row.rank_seconds)),
-            row.largest_loss.as_ref().map_or_else(String::new, row::LargestLoss::reason),
+            row.largest_loss.as_ref().map_or_else(String::new, |_| lost(row.lost_s(), row.rank_seconds)),
+            row.largest_loss.as_ref().map_or_else(String::new, |_| headline::hours(row.lost_s())),
+            headline::reason(row),
             text::printable(&row.ended).into_owned(),
             text::printable(&row.file).into_owned(),
         ]);

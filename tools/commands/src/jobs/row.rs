@@ -10,13 +10,12 @@ use mpitrace_analysis::run::{Need, Run};
 use mpitrace_format::layout::state;
 use mpitrace_format::metadata::{self, UNKNOWN};
 use mpitrace_live::ProcessEnd;
+use mpitrace_show::date;
 use mpitrace_trace::reader::Trace;
 use mpitrace_words::names::{program, user_name, value_of};
 use mpitrace_words::summary::Summary;
 use mpitrace_words::summary::facts::LossFacts;
 use serde::{Deserialize, Serialize};
-
-use super::date;
 
 const NS: f64 = 1e9;
 
@@ -41,6 +40,9 @@ pub struct RunRow {
     pub rank_hours: f64,
     /// Between MPI_Init and MPI_Finalize and outside of MPI calls, the mean of all ranks.
     pub useful_s: f64,
+    /// That time on the processors: without the time in which something else ran there, or a quota held the rank.
+    #[serde(default)]
+    pub computing_s: Option<f64>,
     /// The MPI library, its first words.
     pub library: Option<String>,
     /// The program's build id.
@@ -85,6 +87,11 @@ pub struct Host {
 }
 
 impl RunRow {
+    /// What it lost most, s over all ranks: that it hung where this is more than the largest of what can be gained.
+    pub fn lost_s(&self) -> f64 {
+        self.largest_loss.as_ref().map_or(0.0, |loss| loss.seconds).max(self.hung_s)
+    }
+
     /// The row of a trace of one file, or of the files of one run.
     ///
     /// # Errors
@@ -103,11 +110,12 @@ impl RunRow {
             let of_any = || trace.parts.iter().find_map(|part| value_of(&part.metadata(), name));
             value_of(&known, name).or_else(of_any)
         };
-        let job =
-            value("job").map(|job| [Some(job), value("job_array_index")].into_iter().flatten().collect::<Vec<_>>());
+        // The tasks of an array have numbers of their own in Slurm.
+        let index = value("job_array_index").filter(|_| value("batch_system").as_deref() != Some("Slurm"));
+        let job = value("job").map(|job| [Some(job), index].into_iter().flatten().collect::<Vec<_>>());
         let hosts = hosts(trace, account);
         let useful: f64 = hosts.iter().map(|host| f64::from(host.ranks) * host.useful_s).sum();
-        let library = value("library").map(|library| library.split([',', '\n']).next().unwrap_or_default().to_owned());
+        let library = value("library").map(|library| name_of_library(&library));
         RunRow {
             file: path.to_string_lossy().into_owned(),
             job: job.map(|words| words.join("_")),
@@ -121,6 +129,7 @@ impl RunRow {
             rank_seconds: summary.rank_seconds,
             rank_hours: summary.rank_seconds / 3600.0,
             useful_s: useful / (account.ranks.len().max(1) as f64),
+            computing_s: Some((useful - kept_off(account)).max(0.0) / (account.ranks.len().max(1) as f64)),
             library,
             build_id: value("program_build_id").filter(|id| id != UNKNOWN),
             arguments_hash: value("command").and_then(|command| hash_of_arguments(&command)),
@@ -141,6 +150,17 @@ impl RunRow {
                 .map(|part| hexadecimal(&part.info().job)),
         }
     }
+}
+
+/// `MPICH 5.0.2` of `MPICH Version:      5.0.2` and what follows.
+fn name_of_library(text: &str) -> String {
+    let first = text.split([',', '\n']).next().unwrap_or_default();
+    first.split_whitespace().filter(|word| *word != "Version:").collect::<Vec<_>>().join(" ")
+}
+
+/// The time outside of MPI calls in which ranks were kept from their processors, s.
+fn kept_off(account: &Account) -> f64 {
+    account.rank_parts().sum_of(&[RankPart::Preempted, RankPart::Throttled]) / NS
 }
 
 /// FNV-1a of the words behind the program, which stays the same in all versions; `None`: the command line was not
@@ -244,6 +264,7 @@ pub mod tests {
             rank_seconds: 40.0,
             rank_hours: 40.0 / 3600.0,
             useful_s: 7.5,
+            computing_s: None,
             library: Some("Open MPI v4.1.4".into()),
             build_id: None,
             arguments_hash: None,

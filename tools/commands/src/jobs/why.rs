@@ -8,6 +8,7 @@ use mpitrace_analysis::account;
 use mpitrace_analysis::run::{Need, Run};
 use mpitrace_runs::{WhyFacts, write_why};
 use mpitrace_scaling::why::{Factor, LEAST_RUNS, Values, explain};
+use mpitrace_show::date;
 use mpitrace_show::output::Output;
 use mpitrace_show::progress::Progress;
 use mpitrace_show::text;
@@ -15,7 +16,6 @@ use mpitrace_trace::calls::algorithms::Visible;
 use mpitrace_words::names::value_of;
 use rayon::prelude::*;
 
-use super::date;
 use super::row::RunRow;
 
 /// Settings that name what is another one in each run.

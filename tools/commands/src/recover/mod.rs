@@ -1,5 +1,6 @@
 //! `mpitrace recover`: a trace out of what a killed job left behind.
 
+mod dated;
 mod list;
 
 use std::collections::HashSet;
@@ -39,8 +40,12 @@ pub struct Arguments {
     /// all traces but the first
     #[arg(long, value_name = "ID")]
     job: Option<String>,
+    /// The jobs ended now, as where an epilogue runs this, or at this time, as the batch system prints it: their time
+    /// ends then. Of the runs of one batch job that which began last
+    #[arg(long, value_name = "DATE", num_args = 0..=1, default_missing_value = "now", value_parser = dated::moment)]
+    ended: Option<u64>,
     /// Show what is there and remove nothing; also of jobs that still run
-    #[arg(long, conflicts_with = "output")]
+    #[arg(long, conflicts_with_all = ["output", "ended"])]
     list: bool,
     /// As JSON
     #[arg(long)]
@@ -59,7 +64,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     // A folder that is named may be a copy from another node, under another user's number.
     let owner = arguments.folders.is_empty().then_some(uid);
     let wanted = arguments.job.as_deref();
-    let jobs = match (arguments.list, wanted) {
+    let mut jobs = match (arguments.list, wanted) {
         (true, None) => recover::by_job(recover::segments(&folders, owner)?),
         (true, Some(_)) => chosen(recover::by_job(recover::segments(&folders, owner)?), wanted)?,
         (false, _) => of_ended_jobs(&folders, owner, wanted)?,
@@ -75,6 +80,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         list::write(&jobs, arguments.json, output)?;
         return Ok(ExitCode::SUCCESS);
     };
+    if let Some(ended) = arguments.ended {
+        dated::date(&mut jobs, ended);
+    }
     markers::sweep(&folders, uid);
     let mut written = Vec::new();
     let mut failure = None;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use mpitrace_analysis::run::Need;
 use mpitrace_format::file;
 use mpitrace_format::layout::{NO_RANK, state};
+use mpitrace_format::live::now;
 use mpitrace_format::metadata::{self, Metadata};
 use mpitrace_format::recover::{self, Leftover, Recovered};
 use mpitrace_job::observer::{End, Observed};
@@ -58,8 +59,12 @@ pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>, observed: &
         );
         return Vec::new();
     }
+    // The launcher has ended, and all ranks here: so have those on other nodes, of which only this is known.
+    let ended = now::nanoseconds(libc::CLOCK_MONOTONIC_RAW);
     let mut namer = Namer::default();
     for segment in &mut left {
+        let after = ended.saturating_sub(segment.rank.first_anchor.raw_ns);
+        segment.added.push((metadata::JOB_END_NS.to_owned(), after.to_string()));
         let end = observed.ends.iter().find(|end| end.segment == segment.path);
         match end.and_then(|end| end.capture.as_ref()) {
             Some(Ok(capture)) => {

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use mpitrace_job::process::user;
 use mpitrace_live::{Job, process};
+use mpitrace_platform::node_files;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::table::{Table, number, text};
 use serde::Serialize;
@@ -24,6 +27,22 @@ struct Listed {
     batch_job: Option<String>,
     started: Option<String>,
     command: Option<String>,
+}
+
+/// The jobs with records on this node: of this user, or of all users for root, who may look at each process.
+pub fn with_records(folders: &[PathBuf]) -> Vec<Job> {
+    let users = match user() {
+        0 => owners(folders),
+        own => BTreeSet::from([own]),
+    };
+    users.into_iter().flat_map(|user| mpitrace_live::with_records(folders, user)).collect()
+}
+
+/// The users that have segments in these folders.
+fn owners(folders: &[PathBuf]) -> BTreeSet<u32> {
+    let entries = folders.iter().flat_map(std::fs::read_dir).flatten().flatten();
+    let segments = entries.filter(|entry| entry.file_name().as_bytes().starts_with(node_files::ANY_PREFIX.as_bytes()));
+    segments.filter_map(|entry| Some(entry.metadata().ok()?.uid())).collect()
 }
 
 pub fn list(jobs: &[Job], as_json: bool, output: &mut Output) -> Result<()> {
@@ -67,7 +86,8 @@ pub fn choose(jobs: &[Job], wanted: Option<&str>, folders: &[PathBuf]) -> Result
         ([], None) => {
             let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
             bail!(
-                "no traced job of this user runs on this node (looked in {}; MPITRACE_SEGMENT_DIR names another folder)",
+                "no traced job of {} runs on this node (looked in {}; MPITRACE_SEGMENT_DIR names another folder)",
+                if user() == 0 { "any user" } else { "this user" },
                 folders.join(", ")
             )
         }

@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use mpitrace_job::process;
 use mpitrace_live as live;
 use mpitrace_live::{Job, Observer, Snapshot, State, Stragglers, Waiting};
 use mpitrace_show::output::{self, Output};
@@ -42,7 +41,7 @@ use self::stacks::{Taken, Which};
 pub struct Arguments {
     /// The job: its key in --list, the batch system's number, or the process number of a rank or of its launcher
     job: Option<String>,
-    /// Show the jobs of this user that run on this node
+    /// Show the jobs of this user, or for root of all users, that run on this node
     #[arg(long, conflicts_with_all = ["job", "once", "stuck"])]
     list: bool,
     /// Show the job once and end: after a second, or if ranks may be stuck after the seconds of --stuck
@@ -109,7 +108,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         folders.extend(choice::folders_of(process));
         folders = super::recover::distinct(folders);
     }
-    let mut jobs = live::with_records(&folders, process::user());
+    let mut jobs = choice::with_records(&folders);
     jobs.retain(|job| job.lives);
     if arguments.list {
         choice::list(&jobs, arguments.json, output)?;
@@ -238,7 +237,7 @@ impl Watcher {
 
     /// Looks at the job. `None`: it has ended.
     fn look(&mut self) -> Result<Option<Seen>> {
-        let jobs = live::with_records(&self.folders, process::user());
+        let jobs = choice::with_records(&self.folders);
         let now = self.seconds();
         let job = jobs.iter().find(|job| job.key == self.key);
         let (mut summary, here) = self.observer.look(job, now)?;

@@ -12,9 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use mpitrace_job::process;
 use mpitrace_job::stacks::Namer;
-use mpitrace_live as live;
 use mpitrace_live::Observer;
 use mpitrace_show::output::Output;
 
@@ -56,7 +54,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     };
     let mut observer = Observer::default();
     loop {
-        let jobs = live::with_records(&folders, process::user());
+        let jobs = choice::with_records(&folders);
         let job = jobs.into_iter().find(|job| choice::is_named(job, &arguments.job));
         let (summary, processes) = observer.look(job.as_ref(), began.elapsed().as_secs_f64())?;
         let mut frame = Frame { summary, stacks: BTreeMap::new() };

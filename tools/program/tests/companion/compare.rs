@@ -375,6 +375,33 @@ fn parts_and_remainder_are_the_difference_of_the_job() {
     assert!(table.lines().any(|line| line.starts_with("remainder ")), "{table}");
 }
 
+/// The time of the job decides where nothing else can be compared, and where what both have is as fast.
+#[test]
+fn a_job_that_takes_longer_is_slower_without_an_operation_in_common() {
+    let folder = Folder::new();
+    let side = |name: &str, function: &str, count: u64, longer: u64| -> Vec<String> {
+        let run = |number: u64| {
+            let mut rank = SyntheticRank::new(0, 1);
+            let operation = rank.operation(function, 0, 8);
+            let mut now = 1_000_000;
+            for _ in 0..30 {
+                rank.call(operation, now, now + 1000);
+                now += longer * (100_000 + 100 * number);
+            }
+            write(&folder, &format!("{name}{number}.mpitrace"), &[rank])
+        };
+        (0..count).map(run).collect()
+    };
+    let (a, b) = (side("a", "MPI_Allreduce", 6, 1), side("b", "MPI_Scan", 6, 9));
+    let ran = compare(&a, &b, &[]);
+    assert!(ran.stdout.starts_with("B takes 7.0 times as long as A"), "{}", ran.stdout);
+    assert_eq!((ran.code, compare(&b, &a, &[]).code), (1, 0), "{}", ran.stderr);
+    let same = side("c", "MPI_Allreduce", 6, 9);
+    assert_eq!((compare(&a, &same, &[]).code, compare(&same, &a, &[]).code), (1, 0));
+    // One run of each decides nothing.
+    assert_eq!(compare(&a[..1], &b[..1], &[]).code, 0);
+}
+
 /// Forty times the calls, each of which is shorter: B is not faster.
 #[test]
 fn a_side_with_more_and_shorter_calls_is_compared_by_all_of_them() {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use mpitrace_format::layout::{ColumnEntry, OPERATION_MASK, OperationEntry, RankHeader, SegmentHeader};
+use mpitrace_format::layout::{Anchor, ColumnEntry, OPERATION_MASK, OperationEntry, RankHeader, SegmentHeader};
 use mpitrace_platform::node_files;
 use mpitrace_testing::synthetic::SyntheticRank;
 
@@ -200,6 +200,36 @@ fn recover_takes_one_job_or_says_which_there_are() {
     let ran = mpitrace(&["recover", &here, "-o", &out]);
     assert_eq!((ran.code, left()), (0, 0), "{}", ran.stderr);
     assert!(Path::new(&folder.path("out.2.mpitrace")).exists(), "{}", ran.stderr);
+}
+
+/// A job that began 100 s ago and was ended from outside.
+#[test]
+fn recover_dates_the_end_of_a_job() {
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
+    let ended = |options: &[&str]| {
+        let folder = Folder::new();
+        let mut bytes = seeds::segment::plain(0);
+        let anchor = std::mem::offset_of!(RankHeader, first_anchor) + std::mem::offset_of!(Anchor, realtime_ns);
+        put(&mut bytes, std::mem::offset_of!(SegmentHeader, rank) + anchor, &(now - 100_000_000_000));
+        folder.file(&format!("{}1{}", node_files::ANY_PREFIX, node_files::SEGMENT), &bytes);
+        let out = folder.path("out.mpitrace");
+        let ran = mpitrace(&[&["recover", &folder.path(""), "-o", &out], options].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let end = mpitrace(&["info", "--json", &out]).json()["ends"][0].clone();
+        (end["how"].as_str().unwrap().to_owned(), end["at_s"].as_f64().unwrap())
+    };
+    let (how, at) = ended(&["--ended"]);
+    assert!(how == "job" && (99.0..160.0).contains(&at), "{how} {at}");
+    // As a batch system prints it, of a zone that is known here.
+    let mut date = std::process::Command::new("date");
+    date.args(["-d", &format!("@{}", now / 1_000_000_000 - 40), "+%Y-%m-%dT%H:%M:%S"]);
+    let date = String::from_utf8(date.output().unwrap().stdout).unwrap();
+    let (how, at) = ended(&["--ended", date.trim()]);
+    assert!(how == "job" && (59.0..61.0).contains(&at), "{how} {at}");
+    // Before it began it did not end.
+    let (how, at) = ended(&["--ended", "2000-01-01T00:00:00Z"]);
+    assert!(how == "last-stamp" && at < 50.0, "{how} {at}");
+    assert_eq!(ended(&[]).0, "last-stamp");
 }
 
 /// Was a division by zero.

@@ -234,10 +234,19 @@ fn a_slow_node_and_a_slower_program_are_named() {
     assert_eq!((name.as_str(), &slower["runs"]), ("solver", &json!([40, 20])));
     assert!((0.25..0.35).contains(&slower["share"].as_f64().unwrap()), "{slower}");
     let text = jobs(&folder, &[&folder.path("traces")]).stdout;
-    let last: Vec<&str> = text.lines().skip(61).collect();
-    assert_eq!(last.len(), 2, "{last:?}");
-    assert!(last[0].starts_with("Node n7 is slow: its ranks compute "), "{}", last[0]);
-    assert!(last[1].contains("longer since 2026-11-05T00:00:00Z (40 runs before, 20 since)"), "{}", last[1]);
+    let first: Vec<&str> = text.lines().take(4).collect();
+    assert!(first[0].starts_with("60 runs, 0.000") && first[0].ends_with(" rank h: 60 finished."), "{}", first[0]);
+    assert!(first[1].starts_with("Most is lost by job 4711 (solver of "), "{}", first[1]);
+    assert!(first[2].starts_with("Node n7 is slow: its ranks compute "), "{}", first[2]);
+    let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("longer since 2026-11-05T00:00:00Z (40 runs before, 20 since)"), "{text}");
+    // The worst of them are a screen.
+    assert!(
+        text.lines().count() < 30 && text.contains("20 of 60 runs, sorted by lost: --sort lost shows all."),
+        "{text}"
+    );
+    let all = jobs(&folder, &["--sort", "started", &folder.path("traces")]).stdout;
+    assert!(all.lines().count() > 60, "{all}");
 }
 
 #[test]
@@ -253,9 +262,9 @@ fn if_most_programs_take_longer_the_machine_is_named() {
         }
     }
     let text = jobs(&folder, &[&folder.path("traces")]).stdout;
-    let last: Vec<&str> = text.lines().rev().take(3).collect();
-    assert_eq!(last[0], "Most programs take longer: look at the machine and its load first.");
-    assert!(last[1].starts_with("solver ") && last[2].starts_with("mesher "), "{last:?}");
+    let place = |words: &str| text.lines().position(|line| line.starts_with(words)).unwrap_or_else(|| panic!("{text}"));
+    let [mesher, solver, machine] = ["mesher with", "solver with", "Most programs take longer: look at"].map(place);
+    assert!(mesher < solver && solver < machine, "{text}");
 }
 
 #[test]
@@ -267,6 +276,22 @@ fn formats_of_other_tools_go_to_standard_output() {
     let lines: Vec<&str> = metrics.stdout.lines().collect();
     assert_eq!(lines.last(), Some(&"# EOF"));
     assert!(lines.contains(&"# UNIT mpitrace_rank_seconds seconds"), "{}", metrics.stdout);
+    // Counters only rise: with the archive, and never within the last days.
+    assert!(metrics.stderr.contains("--archive FILE keeps their rows"), "{}", metrics.stderr);
+    let recent = jobs(&folder, &["--format", "openmetrics", "--since", "7d", &folder.path("traces")]);
+    assert_eq!((recent.code, &*recent.stdout, recent.stderr.lines().count()), (2, "", 1), "{}", recent.stderr);
+    if cfg!(feature = "columns") {
+        let counted = || {
+            let archive = folder.path("jobs.parquet");
+            let ran = jobs(&folder, &["--format", "openmetrics", "--archive", &archive, &folder.path("traces")]);
+            assert_eq!((ran.code, &*ran.stderr), (0, ""));
+            ran.stdout
+        };
+        of("short", "2026-11-23T09:30:00Z").write(&folder, "b.mpitrace");
+        let before = counted();
+        fs::remove_file(folder.path("traces/b.mpitrace")).unwrap();
+        assert_eq!(counted(), before, "the trace is gone, its row is not");
+    }
     if cfg!(feature = "columns") {
         let parquet = jobs(&folder, &["--format", "parquet", &folder.path("traces")]);
         assert_eq!((parquet.code, &parquet.stdout[..4]), (0, "PAR1"), "{}", parquet.stderr);

@@ -68,6 +68,8 @@ pub struct PartFacts {
     pub state: &'static str,
     /// The rank that others wait for, or that has most of the change; `null`: no single one.
     pub rank: Option<u32>,
+    /// The host of these ranks in B, or that has most of the change; `null`: no single one, or all ranks are on one.
+    pub node: Option<String>,
     /// Why it is late; `null`: not known, or no waiting.
     pub because: Option<Because>,
     /// A.

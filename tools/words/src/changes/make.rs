@@ -77,6 +77,7 @@ impl PartFacts {
                 _ => "both",
             },
             rank,
+            node: change.node.clone(),
             because,
             a: side(0),
             b: side(1),

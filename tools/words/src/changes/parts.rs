@@ -66,7 +66,8 @@ fn calls(change: &Change) -> Option<String> {
 }
 
 fn phrase(change: &Change) -> String {
-    let on = change.rank.map_or_else(String::new, |rank| format!(" on rank {rank}"));
+    let node = change.node.as_ref().map_or_else(String::new, |node| format!(" on {}", text::printable(node)));
+    let on = change.rank.map_or_else(|| node.clone(), |rank| format!(" on rank {rank}"));
     match &change.what {
         What::Operation(_) => {
             let one = operation(change);
@@ -76,12 +77,13 @@ fn phrase(change: &Change) -> String {
             )
         }
         What::Waiting(Some(rank), because) => match reason::late(*because) {
-            Some(why) => format!("waiting for rank {rank}, which {why}"),
-            None => format!("waiting for rank {rank}"),
+            Some(why) => format!("waiting for rank {rank}{node}, which {why}"),
+            None => format!("waiting for rank {rank}{node}"),
         },
         What::Waiting(None, because) => match because.map(many) {
-            Some(why) => format!("waiting for ranks that {why}"),
-            None => "waiting for late ranks".to_owned(),
+            Some(why) if node.is_empty() => format!("waiting for ranks that {why}"),
+            Some(why) => format!("waiting for ranks{node}, which {why}"),
+            None => format!("waiting for late ranks{node}"),
         },
         What::Function(function) => format!("computing in {}{on}", text::printable(function)),
         What::Part(part) => format!("{}{}", of_part(*part), if is_of_a_rank(*part) { &on } else { "" }),

@@ -1,6 +1,6 @@
 //! The change of a job in one sentence.
 
-use mpitrace_analysis::account::Because;
+use mpitrace_analysis::account::{Because, RankPart};
 use mpitrace_changes::What;
 use mpitrace_show::text;
 
@@ -11,6 +11,7 @@ use crate::base::share::{is_in_times, percent, range_of_percent, range_of_times,
 /// Parts that a sentence names, and the share of the change below which none is.
 const NAMED: usize = 3;
 const SMALL: f64 = 0.1;
+const MOST: f64 = 2.0 / 3.0;
 /// A part that changes by less than this share of the job is not worth a word.
 const LEAST: f64 = 0.003;
 
@@ -100,7 +101,8 @@ fn head(facts: &JobFacts, subject: &Subject) -> String {
     }
 }
 
-/// The parts that explain most: those with a share of the change, the largest first.
+/// The parts that explain most: those with a share of the change, the largest first. What other processes on the
+/// machine make comes behind what the program does: it differs from run to run, and hides what was changed.
 fn named(facts: &JobFacts) -> Vec<&PartFacts> {
     let job = facts.seconds.iter().copied().fold(0.0, f64::max);
     let largest = facts.parts.first().map_or(0.0, |part| part.change_s.abs());
@@ -109,7 +111,21 @@ fn named(facts: &JobFacts) -> Vec<&PartFacts> {
         let leaves_0_out = |[low, high]: [f64; 2]| low > 0.0 || high < 0.0;
         facts.decided != Decided::Open || part.change_ci_s.is_none_or(leaves_0_out)
     };
-    facts.parts.iter().filter(|part| part.change_s.abs() >= least).filter(is_decided).take(NAMED).collect()
+    let large = facts.parts.iter().filter(|part| part.change_s.abs() >= least).filter(is_decided);
+    let (mut parts, of_machine): (Vec<&PartFacts>, Vec<&PartFacts>) = large.partition(|part| !is_of_machine(part));
+    parts.extend(of_machine);
+    parts.truncate(NAMED);
+    parts
+}
+
+/// True if most of the change is time in which something else had the processors.
+fn is_of_machine(part: &PartFacts) -> bool {
+    match &part.change.what {
+        What::Part(part) => [RankPart::Preempted, RankPart::Throttled, RankPart::Interrupted].contains(part),
+        What::Waiting(_, because) => matches!(because, Some(Because::Preempted | Because::Throttled)),
+        What::Operation(_) => part.off_change_s.abs() > MOST * part.change_s.abs(),
+        What::Function(_) => false,
+    }
 }
 
 /// The function in which the rank that others wait for computes longer.

@@ -8,7 +8,7 @@ use super::{JobFacts, Subject};
 
 fn change(what: What, seconds: [f64; 2]) -> Change {
     let [a, b] = seconds;
-    Change { what, seconds, calls: None, change_s: b - a, interval_s: None, rank: None, off_change_s: 0.0 }
+    Change { what, seconds, calls: None, change_s: b - a, interval_s: None, rank: None, node: None, off_change_s: 0.0 }
 }
 
 /// An operation that a function calls so often on each side.
@@ -88,4 +88,32 @@ fn runs_that_do_not_decide_say_so_and_large_factors_are_ratios() {
 fn as_many_calls_are_said_by_how_long_each_takes() {
     let said_of = said([&[2.0], &[3.0]], vec![operation([0.1, 1.1], [1000.0, 1000.0])]);
     assert!(said_of.ends_with("(solver.cpp:121; 1.10 ms a call in place of 100 µs)."), "{said_of}");
+}
+
+/// On a busy machine it takes more than the program does, and by chance.
+#[test]
+fn what_the_program_does_comes_before_what_other_processes_make() {
+    let preempted = change(What::Part(RankPart::Preempted), [0.5, 3.5]);
+    let waiting = change(What::Waiting(Some(1), Some(Because::Preempted)), [0.0, 2.5]);
+    let relax = change(What::Function("relax".into()), [1.0, 3.0]);
+    let held_up = Change { off_change_s: 1.4, ..operation([0.1, 1.6], [100.0, 100.0]) };
+    assert_eq!(
+        said([&[10.0], &[19.0]], vec![preempted, waiting, relax, held_up]),
+        "B takes 9.00 s (90 %) longer, in one run of each: 2.00 s computing in relax, 3.00 s preempted outside of calls, \
+         2.50 s waiting for rank 1, which was preempted, 1.50 s others."
+    );
+}
+
+#[test]
+fn the_node_is_named_on_which_ranks_are_late() {
+    let on = |what, seconds, rank| Change { node: Some("n5".into()), rank, ..change(what, seconds) };
+    let because = Some(Because::Computing);
+    let one = on(What::Waiting(Some(1), because), [0.0, 1.0], None);
+    let several = on(What::Waiting(None, because), [0.0, 2.0], None);
+    let computing = on(What::Part(RankPart::Computing), [1.0, 2.0], None);
+    assert_eq!(
+        said([&[10.0], &[14.0]], vec![one, several, computing]),
+        "B takes 4.00 s (40 %) longer, in one run of each: 2.00 s waiting for ranks on n5, which compute longer, 1.00 s \
+         waiting for rank 1 on n5, which computes longer, 1.00 s computing on n5."
+    );
 }

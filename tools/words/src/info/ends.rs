@@ -88,6 +88,7 @@ impl EndFacts {
                 let late = time(self.at_s - self.earliest_s);
                 format!("seen {at} after the entry of MPI_Init, at most {late} late{}", unmoved())
             }
+            HowEnded::Job => format!("its job ended {at} after the entry of MPI_Init{}", unmoved()),
             HowEnded::LastStamp => {
                 let latest = self.latest_s.map_or_else(
                     || ", and how long it lived then is not known".to_owned(),

@@ -1,14 +1,33 @@
-//! Dates as text, in UTC.
+//! Dates as text.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, Weekday};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Weekday};
 
 /// The seconds since 1970 of `2026-11-22T09:30:00+0100`, of `2026-11-22T09:30:00Z`, or of the beginning of
-/// `2026-11-22`.
+/// `2026-11-22`; in UTC without a zone.
 pub fn seconds(text: &str) -> Option<i64> {
-    let zoned = DateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%#z").map(|moment| moment.timestamp());
-    let time = || NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S");
-    let day = |_| NaiveDate::parse_from_str(text, "%Y-%m-%d").map(|day| day.and_time(NaiveTime::MIN));
-    zoned.or_else(|_| time().or_else(day).map(|moment| moment.and_utc().timestamp())).ok()
+    let day = || NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().map(|day| day.and_time(NaiveTime::MIN));
+    zoned(text).or_else(|| time(text).or_else(day).map(|moment| moment.and_utc().timestamp()))
+}
+
+/// The seconds since 1970 of a date with its zone.
+pub fn zoned(text: &str) -> Option<i64> {
+    DateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%#z").ok().map(|moment| moment.timestamp())
+}
+
+/// The seconds since 1970 of a date in the zone of this machine, as batch systems print it: `2026-11-22T09:30:00`.
+pub fn local(text: &str) -> Option<i64> {
+    let time = time(text)?;
+    // SAFETY: all zeros are a value of this structure.
+    let mut parts: libc::tm = unsafe { std::mem::zeroed() };
+    (parts.tm_year, parts.tm_mon, parts.tm_mday) = (time.year() - 1900, time.month0() as i32, time.day() as i32);
+    (parts.tm_hour, parts.tm_min, parts.tm_sec) = (time.hour() as i32, time.minute() as i32, time.second() as i32);
+    parts.tm_isdst = -1;
+    // SAFETY: the structure lives until the function returns, which takes nothing else.
+    Some(unsafe { libc::mktime(&raw mut parts) }).filter(|seconds| *seconds >= 0)
+}
+
+fn time(text: &str) -> Option<NaiveDateTime> {
+    NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S").ok()
 }
 
 /// The seconds of `7d`, `36h` or `2w`: days, hours, weeks.
