@@ -105,6 +105,7 @@ fn each_command(case: &Case) {
     outputs.keep(&gate_words(case).iter().map(String::as_str).collect::<Vec<_>>());
 
     hangs(&mut outputs);
+    untraced(&mut outputs);
 
     let mut command = Command::new(TARGET.join(PYTHON));
     command.arg(root().join("tests/readers/schema.py")).arg(root().join(SCHEMA)).args(&outputs.files);
@@ -126,6 +127,23 @@ fn gate_words(case: &Case) -> Vec<String> {
     fs::write(baseline.join("command"), words.join("\n")).expect("a file");
     let options = ["gate", "--runs", "2", "--baseline", baseline.to_str().expect("a plain path"), "--"];
     options.into_iter().map(str::to_owned).chain(words).collect()
+}
+
+/// A job without the tracer, as `watch` shows it by the number of its launcher.
+fn untraced(outputs: &mut Outputs) {
+    let case = outputs.case;
+    let running = case.launch(2, "broken.c").arg("receives").start();
+    let (launcher, started) = (running.id().to_string(), Instant::now());
+    // Until both ranks are there: before, no job is.
+    while crate::broken::mpitrace(case, &["watch", &launcher, "--json"]).stdout.matches("\"process\"").count() != 2 {
+        assert!(started.elapsed() < Duration::from_secs(60), "{}", running.stderr());
+        sleep(Duration::from_millis(200));
+    }
+    let found = outputs.keep(&["watch", &launcher]);
+    let places = found["where"].as_array().expect("places").iter();
+    places.filter_map(|place| place["process"].as_u64()).for_each(|pid| process::signal(pid as u32, libc::SIGKILL));
+    drop(running);
+    litter::sweep();
 }
 
 /// A job that hangs, as `watch` shows it, and what `recover` makes of it.

@@ -9,4 +9,4 @@ mod job;
 pub mod summary;
 
 pub use base::{description, names, numbers, reason, share};
-pub use job::{all_calls, ended, mismatches, places, stack, undone};
+pub use job::{all_calls, ended, mismatches, places, stack, undone, untraced};

@@ -6,3 +6,4 @@ pub mod mismatches;
 pub mod places;
 pub mod stack;
 pub mod undone;
+pub mod untraced;
