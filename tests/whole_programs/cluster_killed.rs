@@ -3,7 +3,7 @@
 
 use crate::cluster::{assert_nothing_left, over_at, run_on, script, srun, test, traces};
 use crate::cluster_folders::mounts_permitted;
-use crate::support::{Case, On, Outcome, Test, Trace, binaries};
+use crate::support::{Case, On, Outcome, Test, Trace, binaries, companion};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -34,7 +34,7 @@ fn kill_on(case: &Case, folder: &Path, variables: &[OsString], how: &str, launch
     let trace = folder.join("recovered.mpitrace");
     let companion = binaries::companion();
     let epilogue = case.folder.join("epilogue");
-    let recover = format!("{} recover -o {}", companion.display(), trace.display());
+    let recover = format!("{} recover --ended -o {}", companion.display(), trace.display());
     fs::write(&epilogue, format!("#!/bin/bash\nrunuser -u \"$SLURM_JOB_USER\" -- {recover} || true\n"))
         .expect("an epilogue");
     fs::set_permissions(&epilogue, fs::Permissions::from_mode(0o755)).expect("an epilogue that can be run");
@@ -71,6 +71,12 @@ fn recovered(case: &Case, how: &str) {
     let (outcome, trace) = kill(case, how, &srun(case, &[]));
     assert_recovered(case, &outcome, &trace, &[0, 1, 2, 3, 4, 5]);
     assert_eq!(trace.info().missing, Vec::<u64>::new());
+    if how == "epilogue" {
+        let words = ["info".as_ref(), "--json".as_ref(), trace.path.as_os_str()];
+        let info: serde_json::Value = serde_json::from_str(&companion::mpitrace(&words).stdout).expect("JSON");
+        let ends = info["ends"].as_array().expect("ends");
+        assert!(ends.len() == 6 && ends.iter().all(|end| end["how"] == "job"), "{ends:?}");
+    }
 }
 
 /// The nodes remember names and sizes in the folder of the trace for 5 s.
