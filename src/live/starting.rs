@@ -59,11 +59,13 @@ impl Starting {
         };
         let of_job = process::all().filter(|&other| place(other).is_some() && is_of_job(other));
         // Of a rank's shell, program and children the first one that has an MPI library.
-        let mut all: Vec<(Option<(u32, u32)>, bool, u32)> =
-            of_job.map(|pid| (place(pid), !has_mpi(pid), pid)).collect();
+        let mut all: Vec<(u32, bool, u32)> =
+            of_job.filter_map(|pid| Some((place(pid)?.0, !has_mpi(pid), pid))).collect();
         all.sort_unstable();
-        all.dedup_by_key(|(place, ..)| *place);
-        let new = |(place, _, pid)| Some(Starting { process: Process::read(pid, &[])?, place, is_in_init: false });
+        all.dedup_by_key(|(rank, ..)| *rank);
+        let new = |(_, _, pid): (u32, bool, u32)| {
+            Some(Starting { process: Process::read(pid, &[])?, place: place(pid), is_in_init: false })
+        };
         all.into_iter().filter_map(new).collect()
     }
 
