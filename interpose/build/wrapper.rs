@@ -44,7 +44,7 @@ pub fn of_line(line: &Line) -> String {
             own(Box::new(move |_, _| in_quick_activity(line, "POINT_TO_POINT", &format!("forward({})", line.into))))
         }
         "local" => own(Box::new(move |_, _| {
-            format!("{} ACTIVITY.alone(thread::frame(), forward)", activity(line, "OTHER_MPI"))
+            format!("{} ACTIVITY.alone(thread::frame(), &forward)", activity(line, "OTHER_MPI"))
         })),
         "handling" | "lifecycle" => own(Box::new(move |_, _| by_function())),
         kind => panic!("a line of the kind {kind}"),

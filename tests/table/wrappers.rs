@@ -1311,5 +1311,5 @@ pub unsafe extern "C-unwind" fn MPI_Comm_size(comm: usize, size: usize) -> c_int
         "MPI_Comm_size",
         None,
     );
-    ACTIVITY.alone(thread::frame(), forward)
+    ACTIVITY.alone(thread::frame(), &forward)
 }

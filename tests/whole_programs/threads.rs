@@ -182,7 +182,8 @@ fn joined(case: &Case) {
     let mpi = ["waiting", "communication", "interrupted", "perturbed"].map(|name| part(0, name)).iter().sum::<f64>();
     assert!((mpi - known[&0][0]).abs() <= 0.1 * known[&0][0] + 0.01, "{mpi} s of {:?}: {rows:#}", known[&0]);
     let computing = part(1, "computing");
-    assert!((computing - known[&1][1]).abs() <= 0.15 * known[&1][1], "{computing} s of {:?}: {rows:#}", known[&1]);
+    // A rank without a processor may lose it between the program's clock and the tracer's.
+    assert!((computing - known[&1][1]).abs() <= 0.25 * known[&1][1], "{computing} s of {:?}: {rows:#}", known[&1]);
     let by_thread = of(&["--by", "thread"]);
     assert_eq!(by_thread.as_array().map(Vec::len), Some(4), "{by_thread:#}");
     let text = companion::mpitrace(&["summary", &path]).stdout;

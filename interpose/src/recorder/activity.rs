@@ -69,9 +69,9 @@ impl Activity {
     }
 
     /// Runs `call`, which waits for no other rank, from a wrapper that stands at `here`. A thread that has made no other
-    /// call is not known by it.
-    #[inline(always)]
-    pub fn alone(&self, here: usize, call: impl FnOnce() -> c_int) -> c_int {
+    /// call is not known by it. It is one function for all 242 wrappers, whose code is built as one unit.
+    #[inline(never)]
+    pub fn alone(&self, here: usize, call: &dyn Fn() -> c_int) -> c_int {
         let thread = thread::current().filter(|thread| mode::is_on() && here >= thread.guard());
         let _within = thread.map(|thread| Within::enter(thread, self.word()));
         call()

@@ -90,7 +90,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// The same, if it is known to be as likely as this.
+    /// A memory of these parameters, if it is known to be as likely as this.
     pub(super) fn if_likely(self, probability: f64) -> Memory {
         Memory { probability, ..self }
     }

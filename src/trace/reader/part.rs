@@ -266,7 +266,7 @@ impl Part {
 
     /// All texts that the tables of the rank may refer to: the names of the MPI functions that it has called are among
     /// them, recorded or not.
-    pub fn texts(&self) -> impl Iterator<Item = String> + '_ {
+    pub(crate) fn texts(&self) -> impl Iterator<Item = String> + '_ {
         let area = self.section(section::STRINGS);
         let next = |reference: &u64| Some(reference + strings::space(strings::bytes(area, *reference as u32)?.len()));
         let references = std::iter::successors(Some(strings::FIRST), next);

@@ -81,8 +81,8 @@ fn barriers_around_the_work_bound_it_without_a_clock() {
     // The last call has no barrier behind it, nor has the last barrier. Bounds of a barrier are those of the work
     // behind it.
     let expected = json!({
-        "repetitions": 19, "lower_ns": 9940.0, "global_ns": 9940.0, "upper_ns": 10_060.0, "contradicted": 0,
-        "contradicted_with_errors": 0
+        "repetitions": 19, "gaps": 0, "lower_ns": 9940.0, "global_ns": 9940.0, "upper_ns": 10_060.0,
+        "contradicted": 0, "contradicted_with_errors": 0
     });
     assert_eq!([found("1"), found("0")], [expected.clone(), expected]);
 }
