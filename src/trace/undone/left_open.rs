@@ -22,8 +22,9 @@ pub struct LeftOpen {
     pub functions: BTreeSet<String>,
     /// The world ranks with which it exchanges messages, ascending; empty: not known, or messages of any rank.
     pub partners: BTreeSet<u32>,
-    /// Some of them may be persistent requests, which are complete while they are not started: the rank makes such ones.
-    pub may_be_persistent: bool,
+    /// Some of them may be complete: the rank makes persistent requests, which are while they are not started, or calls
+    /// of its have failed, which an exception may have left.
+    pub may_be_complete: bool,
     /// They are not more than its receives that nothing matched, which are told as these.
     pub is_unmatched: bool,
 }
@@ -61,7 +62,9 @@ impl LeftOpen {
             rank: part.rank(),
             requests,
             partners: others.filter_map(|entry| partners.world_rank(index, entry.partner)).collect(),
-            may_be_persistent: functions.is_empty() || functions.iter().any(|name| name.ends_with("_init")),
+            may_be_complete: functions.is_empty()
+                || functions.iter().any(|name| name.ends_with("_init"))
+                || part.threads().iter().any(|thread| thread.failed > 0),
             functions,
             is_unmatched,
         }

@@ -146,7 +146,7 @@ impl Undone {
     /// that nothing matched, amounts and types that do not fit. Messages that were never received and objects that were
     /// never freed are none: a program that ended by itself did without them.
     pub fn has_defects(&self) -> bool {
-        let open = self.left_open.iter().any(|open| !open.may_be_persistent);
+        let open = self.left_open.iter().any(|open| !open.may_be_complete);
         let calls = !self.not_called.is_empty() || !self.not_completed.is_empty() || open;
         let receives = self.not_matched.iter().any(|found| !found.is_of_sends());
         calls || receives || !self.amounts.is_empty() || !self.different_types.is_empty()

@@ -26,8 +26,8 @@ pub fn lines(undone: &Undone) -> Vec<String> {
 
 /// The objects that were never freed, without the requests that have a line of their own.
 fn hygiene(undone: &Undone) -> NeverFreed {
-    let persistent = undone.left_open.iter().filter(|open| open.may_be_persistent);
-    NeverFreed { requests: persistent.map(|open| open.requests).sum(), ..undone.never_freed }
+    let uncertain = undone.left_open.iter().filter(|open| open.may_be_complete);
+    NeverFreed { requests: uncertain.map(|open| open.requests).sum(), ..undone.never_freed }
 }
 
 /// At most so many lines of each kind of defect, and the number of all others.
@@ -40,7 +40,7 @@ fn first_of_each(undone: &Undone, most: usize) -> (Vec<String>, usize) {
     let receives: Vec<&NotMatched> = undone.not_matched.iter().filter(|left| !left.is_of_sends()).collect();
     add(&mut found, most, &receives, |left| not_matched_line(left));
     add(&mut found, most, &undone.different_types, different_types_line);
-    let is_told = |open: &&LeftOpen| !open.may_be_persistent && !open.is_unmatched;
+    let is_told = |open: &&LeftOpen| !open.may_be_complete && !open.is_unmatched;
     let open: Vec<&LeftOpen> = undone.left_open.iter().filter(is_told).collect();
     add(&mut found, most, &open, |open| left_open_line(open));
     found
@@ -243,13 +243,13 @@ mod tests {
             requests: 3,
             functions: ["MPI_Irecv", "MPI_Isend"].map(str::to_owned).into(),
             partners: [0, 2].into(),
-            may_be_persistent: false,
+            may_be_complete: false,
             is_unmatched: false,
         };
         let undone = Undone {
             not_called: vec![of(vec![call(Some("MPI_Reduce"), Some(0x57))]), of(vec![call(None, None)])],
             not_completed: vec![request.clone(), NotCompleted { repetitions: 7, ..request }],
-            left_open: vec![open.clone(), LeftOpen { may_be_persistent: true, ..open }],
+            left_open: vec![open.clone(), LeftOpen { may_be_complete: true, ..open }],
             amounts: vec![amounts.clone(), Amounts { sequence: None, ..amounts }],
             not_matched: vec![
                 message.clone(),
