@@ -52,8 +52,10 @@ fn kept(case: &Case, how: &str) {
     let most = OF_RANK_0 + OF_RANK_1;
     assert!((OF_RANK_0..=most).contains(&info.records), "{} of {most} records\n{}", info.records, outcome.stderr);
     let said = outcome.lines_with("the records are kept, those in private memory in");
-    assert_eq!(said.len(), 1, "{}", outcome.stderr);
-    assert!(said[0].contains("small/out -o FILE"), "{said:?}");
+    // MPICH's launcher may end before it has handed on the last line of a rank that aborts.
+    let may_be_cut = how == "abort" && case.mpi.library == "MPICH";
+    assert!(said.len() == 1 || may_be_cut && said.is_empty(), "{}", outcome.stderr);
+    assert!(said.iter().all(|line| line.contains("small/out -o FILE")), "{said:?}");
     assert!(!outcome.stderr.contains("are lost:"), "{}", outcome.stderr);
 }
 

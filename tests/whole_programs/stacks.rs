@@ -160,6 +160,9 @@ const TRIES: usize = 10;
 fn unchanged(case: &Case) {
     let plain = case.launch(2, "stands.c").arg("calls").run();
     assert!(!plain.stdout.contains("early") && plain.stdout.contains("signals: all\n"), "{}", plain.stdout);
+    // A thread that enters a call while it is about to be stopped, since it was seen running, can have that call ended.
+    // Seen in one of some hundred runs: not in two of a few.
+    let mut ended_a_call = 0;
     // On a busy machine the program can end before the first look at it does.
     let looked_at = (0..TRIES).any(|_| {
         let mut running = case.launch(2, "stands.c").arg("calls").trace().start();
@@ -171,6 +174,10 @@ fn unchanged(case: &Case) {
             }
         }
         println!("{taken} looks with stacks\n{}", running.stdout());
+        if ended_a_call == 0 && running.stdout() != plain.stdout {
+            ended_a_call += 1;
+            return false;
+        }
         assert_eq!(running.stdout(), plain.stdout);
         taken > 0
     });

@@ -230,7 +230,9 @@ fn listed(case: &Case) {
     let other = mpitrace(&[&words, &[output.as_os_str()][..]].concat());
     assert_eq!((other.code, output.exists()), (2, false), "those of job 17 stay: {}", other.stderr);
     // Nor is job 18 waited for while a rank of job 17 runs: it has a lock, which is all that tells it.
-    let segment = fs::read_dir(&case.segments.0).expect("segments").next().expect("one").expect("one").path();
+    // That of rank 1: what rank 0 has recorded names the job, and it is read of ranks that have ended.
+    let of_rank_1 = files["rows"].as_array().expect("a list").iter().find(|file| file["rank"] == 1);
+    let segment = of_rank_1.and_then(|file| file["file"].as_str()).expect("a file").to_owned();
     let held = File::options().write(true).open(segment).expect("a segment");
     lock(&held, false).expect("no process has it");
     assert_eq!(list(&["--job", "17"]).matches("runs").count(), 1);
