@@ -8,7 +8,7 @@ use mpitrace_trace::operations::Operations;
 use mpitrace_trace::partners::Partners;
 use mpitrace_trace::reader;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
