@@ -161,7 +161,7 @@ fn unchanged(case: &Case) {
     let plain = case.launch(2, "stands.c").arg("calls").run();
     assert!(!plain.stdout.contains("early") && plain.stdout.contains("signals: all\n"), "{}", plain.stdout);
     // A thread that enters a call while it is about to be stopped, since it was seen running, can have that call ended.
-    // Seen in one of some hundred runs: not in two of a few.
+    // Seen in one of three runs of all tests: so one run of these may differ, and no second one.
     let mut ended_a_call = 0;
     // On a busy machine the program can end before the first look at it does.
     let looked_at = (0..TRIES).any(|_| {
