@@ -31,6 +31,8 @@ const ENDING: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, lib
 
 /// The job's process, for the signal handler; 0 while there is none.
 static JOB: AtomicI32 = AtomicI32::new(0);
+/// A signal for the job that came before it was started; 0: none.
+static EARLY: AtomicI32 = AtomicI32::new(0);
 /// True if a signal has come that ends jobs.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
@@ -47,12 +49,31 @@ pub fn hold() -> io::Result<io::PipeReader> {
     Ok(held)
 }
 
-/// Sends a signal on to the job, if there is one.
+/// Sends a held signal on to the job.
 pub fn hand_on(signal: u8) {
-    let job = JOB.load(Ordering::Relaxed);
-    if job != 0 && signal & IS_SENT == 0 {
-        // SAFETY: takes numbers; the job has not been waited for.
-        unsafe { libc::kill(job, signal.into()) };
+    if signal & IS_SENT == 0 {
+        send(signal.into());
+    }
+}
+
+/// Sends a signal to the job; to the next one as soon as it is started, while there is none.
+fn send(signal: libc::c_int) {
+    let job = JOB.load(Ordering::SeqCst);
+    if job == 0 {
+        // Process 0 would be the whole process group.
+        EARLY.store(signal, Ordering::SeqCst);
+        return;
+    }
+    // SAFETY: takes numbers, and is async-signal-safe; the job has not been waited for.
+    unsafe { libc::kill(job, signal) };
+}
+
+/// A job has been started as this process: it gets the signal that came while it was.
+fn started(job: libc::pid_t) {
+    JOB.store(job, Ordering::SeqCst);
+    let early = EARLY.swap(0, Ordering::SeqCst);
+    if early != 0 {
+        send(early);
     }
 }
 
@@ -80,6 +101,8 @@ pub fn run(command: &mut Command) -> io::Result<u8> {
             Ok(())
         });
     }
+    // Before the job can be seen to run.
+    forward_signals();
     let mut job = match command.spawn() {
         Ok(job) => job,
         Err(error) => {
@@ -91,10 +114,9 @@ pub fn run(command: &mut Command) -> io::Result<u8> {
             });
         }
     };
-    JOB.store(job.id() as libc::pid_t, Ordering::Relaxed);
-    forward_signals();
+    started(job.id() as libc::pid_t);
     let status = job.wait();
-    JOB.store(0, Ordering::Relaxed);
+    JOB.store(0, Ordering::SeqCst);
     let status = status?;
     // An exit code has 8 bits, and so has 128 + a signal.
     Ok(status.code().or(status.signal().map(|signal| SIGNAL + signal)).unwrap_or(1) as u8)
@@ -131,15 +153,25 @@ extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut l
             return;
         }
     }
-    let job = JOB.load(Ordering::Relaxed);
-    // Process 0 would be the whole process group.
-    if job == 0 {
-        return;
-    }
     // Ctrl-C at the terminal has reached the whole process group already; twice would be once too often for launchers
     // that kill their ranks at the second.
     if !from_the_kernel {
-        // SAFETY: kill is async-signal-safe.
-        unsafe { libc::kill(job, signal) };
+        send(signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_comes_before_the_job_is_started_reaches_it() {
+        send(libc::SIGTERM);
+        let mut job = Command::new("sleep").arg("100").spawn().unwrap();
+        started(job.id() as libc::pid_t);
+        let end = job.wait().unwrap();
+        JOB.store(0, Ordering::SeqCst);
+        assert_eq!(end.signal(), Some(libc::SIGTERM));
+        assert_eq!(EARLY.load(Ordering::SeqCst), 0, "it is sent once");
     }
 }
