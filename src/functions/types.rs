@@ -85,10 +85,14 @@ pub fn kind_of(set: u16) -> Option<u16> {
     KINDS.get(set.trailing_zeros() as usize).copied()
 }
 
-/// The names of the types of a set, but [`classes::OTHER`].
+/// The names of the types of a set, but [`classes::OTHER`]; of types that the Fortran compiler's options decide both.
 pub fn names(set: u16) -> impl Iterator<Item = &'static str> {
     let all = CLASSES.into_iter().chain([DERIVED]).enumerate();
-    all.filter(move |(place, _)| set >> place & 1 != 0).map(|(_, name)| name)
+    all.filter(move |(place, _)| set >> place & 1 != 0).map(|(_, name)| match name {
+        "MPI_REAL" => "MPI_REAL or MPI_DOUBLE_PRECISION",
+        "MPI_COMPLEX" => "MPI_COMPLEX or MPI_DOUBLE_COMPLEX",
+        name => name,
+    })
 }
 
 /// The types of messages sent of which no receive can have taken one, by the sets of both.
@@ -203,6 +207,14 @@ mod tests {
         });
         assert_eq!(both[0], both[1], "{one} and {other}");
         both[0]
+    }
+
+    #[test]
+    fn a_type_of_fortran_that_is_not_known_is_named_by_both() {
+        let name = |datatype: &str| names(class(basic(datatype).unwrap().code())).collect::<Vec<_>>();
+        assert_eq!(name("MPI_DOUBLE_PRECISION"), ["MPI_REAL or MPI_DOUBLE_PRECISION"]);
+        assert_eq!(name("MPI_DOUBLE_PRECISION"), name("MPI_REAL"));
+        assert_eq!((name("MPI_INTEGER"), name("MPI_REAL8")), (vec!["MPI_INTEGER"], vec!["MPI_DOUBLE"]));
     }
 
     #[test]

@@ -111,6 +111,9 @@ fn compared(case: &Case) {
         let said = outcome.stderr.contains("MISMATCH (datatype) at call 3 of MPI_COMM_WORLD: rank ");
         assert_eq!((outcome.code, said), (0, expected), "{}", outcome.stderr);
         assert_eq!(outcome.stderr.matches("MISMATCH").count(), usize::from(expected), "{}", outcome.stderr);
+        let halves = outcome.stderr.lines().find_map(|line| line.split_once(", which it is about to enter; rank "));
+        let differ = halves.map(|(own, other)| !own.ends_with(&other[2..]));
+        assert_eq!(differ, Some(true).filter(|_| expected), "both sides of the difference: {}", outcome.stderr);
     }
 }
 

@@ -67,6 +67,30 @@ pub fn get() -> &'static Abi {
     })
 }
 
+/// The predefined reduction operators: the numbers of MPICH and of the standard (MPI 5.0, appendix A), and the name.
+const OPERATORS: [(usize, usize, &str); 15] = [
+    (0x1800_0000, 0x20, "MPI_OP_NULL"),
+    (0x5800_0001, 0x23, "MPI_MAX"),
+    (0x5800_0002, 0x22, "MPI_MIN"),
+    (0x5800_0003, 0x21, "MPI_SUM"),
+    (0x5800_0004, 0x24, "MPI_PROD"),
+    (0x5800_0005, 0x30, "MPI_LAND"),
+    (0x5800_0006, 0x28, "MPI_BAND"),
+    (0x5800_0007, 0x31, "MPI_LOR"),
+    (0x5800_0008, 0x29, "MPI_BOR"),
+    (0x5800_0009, 0x32, "MPI_LXOR"),
+    (0x5800_000a, 0x2a, "MPI_BXOR"),
+    (0x5800_000b, 0x38, "MPI_MINLOC"),
+    (0x5800_000c, 0x39, "MPI_MAXLOC"),
+    (0x5800_000d, 0x3c, "MPI_REPLACE"),
+    (0x5800_000e, 0x3d, "MPI_NO_OP"),
+];
+
+/// The names of the predefined reduction operators.
+pub fn operators() -> impl Iterator<Item = &'static str> {
+    OPERATORS.iter().map(|(.., name)| *name)
+}
+
 impl Abi {
     fn detect() -> Abi {
         // Asked first: Open MPI 6 has a library of the standard interface on top of its own, whose objects are then in
@@ -139,37 +163,19 @@ impl Abi {
 
     /// The name of a predefined reduction operator; `None` for one that the program made.
     pub fn predefined_reduction(&self, handle: usize) -> Option<&'static str> {
-        /// The numbers of MPICH and of the standard (MPI 5.0, appendix A).
-        const NUMBERS: [(usize, usize, &str); 15] = [
-            (0x1800_0000, 0x20, "MPI_OP_NULL"),
-            (0x5800_0001, 0x23, "MPI_MAX"),
-            (0x5800_0002, 0x22, "MPI_MIN"),
-            (0x5800_0003, 0x21, "MPI_SUM"),
-            (0x5800_0004, 0x24, "MPI_PROD"),
-            (0x5800_0005, 0x30, "MPI_LAND"),
-            (0x5800_0006, 0x28, "MPI_BAND"),
-            (0x5800_0007, 0x31, "MPI_LOR"),
-            (0x5800_0008, 0x29, "MPI_BOR"),
-            (0x5800_0009, 0x32, "MPI_LXOR"),
-            (0x5800_000a, 0x2a, "MPI_BXOR"),
-            (0x5800_000b, 0x38, "MPI_MINLOC"),
-            (0x5800_000c, 0x39, "MPI_MAXLOC"),
-            (0x5800_000d, 0x3c, "MPI_REPLACE"),
-            (0x5800_000e, 0x3d, "MPI_NO_OP"),
-        ];
         // Open MPI's are objects, named as they are: ompi_mpi_op_max.
-        static OBJECTS: OnceLock<[usize; NUMBERS.len()]> = OnceLock::new();
+        static OBJECTS: OnceLock<[usize; OPERATORS.len()]> = OnceLock::new();
         let object = |(.., name): (usize, usize, &str)| {
             let name = name.trim_start_matches("MPI_").trim_start_matches("OP_").to_ascii_lowercase();
             let name = CString::new(format!("ompi_mpi_op_{name}"));
             name.map_or(0, |name| symbol::data(&name).addr())
         };
         let place = match self.family {
-            family::MPICH => NUMBERS.iter().position(|(mpich, ..)| *mpich == handle),
-            family::STANDARD => NUMBERS.iter().position(|(_, standard, _)| *standard == handle),
-            _ => OBJECTS.get_or_init(|| NUMBERS.map(object)).iter().position(|object| *object == handle),
+            family::MPICH => OPERATORS.iter().position(|(mpich, ..)| *mpich == handle),
+            family::STANDARD => OPERATORS.iter().position(|(_, standard, _)| *standard == handle),
+            _ => OBJECTS.get_or_init(|| OPERATORS.map(object)).iter().position(|object| *object == handle),
         };
-        place.map(|place| NUMBERS[place].2)
+        place.map(|place| OPERATORS[place].2)
     }
 
     /// True if this request, as a starting call has stored it, is one that calls share which are complete already.

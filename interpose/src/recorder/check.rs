@@ -9,13 +9,14 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use mpitrace_format::layout::{NO_ROOT, UNKNOWN_BYTES, communicator_flags as flags};
+use mpitrace_format::layout::{NO_ROOT, PYTHON_SITE, UNKNOWN_BYTES, communicator_flags as flags};
 use mpitrace_functions::Function;
-use mpitrace_functions::types::Basic;
+use mpitrace_functions::types::{self, Basic};
 
 use crate::base::hash::mix;
 use crate::base::log;
 use crate::base::memory::Line;
+use crate::call_sites::call_site;
 use crate::clocks::{self, DomainPage};
 use crate::handles::call::Call;
 use crate::handles::call_cache::KnownOperation;
@@ -59,7 +60,7 @@ pub fn compare(thread: ThreadRef, call: &Call, found: &KnownOperation, sequence:
     }
     let Some(other) = (0..LOOKS).find_map(|_| stored(line, tag)) else { return };
     if let Some(what) = difference(&this_call, &other) {
-        thread.as_tracer(|| thread::catch_panic(|| say(what, found, sequence, &this_call, &other)));
+        thread.as_tracer(|| thread::catch_panic(|| say(what, (call, found), sequence, &this_call, &other)));
     }
 }
 
@@ -129,10 +130,15 @@ fn describe(call: &Call, found: &KnownOperation) -> Option<Signature> {
         signature[2] = bytes;
     }
     if call.key.reduction != 0 {
-        let words: Vec<u64> = abi.predefined_reduction(call.key.reduction)?.bytes().map(u64::from).collect();
-        signature[3] = mix(&words)[0];
+        signature[3] = operator(abi.predefined_reduction(call.key.reduction)?);
     }
     Some(signature)
+}
+
+/// A number for the name of an operator.
+fn operator(name: &str) -> u64 {
+    let words: Vec<u64> = name.bytes().map(u64::from).collect();
+    mix(&words)[0]
 }
 
 /// The property that differs between two calls at one place.
@@ -155,7 +161,13 @@ fn difference(this_call: &Signature, other: &Signature) -> Option<&'static str> 
 }
 
 #[cold]
-fn say(what: &str, found: &KnownOperation, sequence: u64, this_call: &Signature, other: &Signature) -> Option<()> {
+fn say(
+    what: &str,
+    (call, found): (&Call, &KnownOperation),
+    sequence: u64,
+    this_call: &Signature,
+    other: &Signature,
+) -> Option<()> {
     static SAID: AtomicU32 = AtomicU32::new(0);
     if SAID.fetch_add(1, Ordering::Relaxed) >= MOST_SAID {
         return None;
@@ -167,19 +179,38 @@ fn say(what: &str, found: &KnownOperation, sequence: u64, this_call: &Signature,
         _ => format!("a communicator of {} ranks", found.communicator.size()),
     };
     log::line(&format!(
-        "MISMATCH ({what}) at call {sequence} of {communicator}: {}, which it is about to enter; {}",
+        "MISMATCH ({what}) at call {sequence} of {communicator}: {}{}, which it is about to enter; {}",
         text(this_call)?,
+        site(call.key.site),
         text(other)?
     ));
     Some(())
 }
 
+/// Where the program makes the call, if call sites are asked for: ` at solver.py:12`, ` at solver+0x1234`.
+fn site(number: call_site::Number) -> String {
+    let place = call_site::text(number).and_then(|text| {
+        let mut words = text.rsplitn(3, ' ');
+        let (offset, origin, file) = (words.next()?.to_owned(), words.next()?, words.next()?);
+        Some(match origin.strip_prefix(PYTHON_SITE) {
+            Some(_) => format!("{file}:{}", u64::from_str_radix(&offset, 16).ok()?),
+            None => format!("{file}+0x{offset}"),
+        })
+    });
+    place.map(|place| format!(" at {place}")).unwrap_or_default()
+}
+
 fn text(signature: &Signature) -> Option<String> {
-    let function = Function::all().nth(signature[0] as u32 as usize)?.name;
-    let bytes = Some(signature[2]).filter(|bytes| !matches!(*bytes, 0 | UNKNOWN_BYTES));
+    let [caller, root_and_type, bytes, reduction] = *signature;
+    let function = Function::all().nth(caller as u32 as usize)?.name;
+    let bytes = Some(bytes).filter(|bytes| !matches!(*bytes, 0 | UNKNOWN_BYTES));
     let bytes = bytes.map(|bytes| format!(" of {bytes} bytes")).unwrap_or_default();
-    let root = (signature[1] >> 32 & 1 != 0).then(|| format!(" with root {}", signature[1] as u32 as i32));
-    Some(format!("rank {} {function}{bytes}{}", signature[0] >> 32, root.unwrap_or_default()))
+    let datatype = types::names(types::class((root_and_type >> 40) as u32)).next();
+    let datatype = datatype.map(|name| format!(" as {name}")).unwrap_or_default();
+    let reduction = abi::operators().find(|name| operator(name) == reduction);
+    let reduction = reduction.map(|name| format!(" with {name}")).unwrap_or_default();
+    let root = (root_and_type >> 32 & 1 != 0).then(|| format!(" with root {}", root_and_type as u32 as i32));
+    Some(format!("rank {} {function}{bytes}{datatype}{reduction}{}", caller >> 32, root.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -223,6 +254,16 @@ mod tests {
                 });
             }
         });
+    }
+
+    #[test]
+    fn a_call_is_told_by_what_is_compared() {
+        let allreduce = Function::all().position(|function| function.name == "MPI_Allreduce").unwrap() as u64;
+        let int = u64::from(types::basic("MPI_INT").unwrap().code()) << 40;
+        let told = |root_and_type, reduction| text(&[1 << 32 | allreduce, root_and_type, 8, reduction]).unwrap();
+        assert_eq!(told(int, operator("MPI_MAX")), "rank 1 MPI_Allreduce of 8 bytes as MPI_INT with MPI_MAX");
+        assert_eq!(told(1 << 32 | 2, 0), "rank 1 MPI_Allreduce of 8 bytes with root 2");
+        assert_eq!(told(0, operator("MPI_OF_THE_PROGRAM")), "rank 1 MPI_Allreduce of 8 bytes");
     }
 
     #[test]
