@@ -152,7 +152,12 @@ fn hangs(outputs: &mut Outputs) {
     let running = case.launch(3, "broken.c").arg("missing").trace().start();
     let started = Instant::now();
     let listed = loop {
-        let listed = outputs.keep(&["watch", "--list"])["rows"][0].clone();
+        let all = outputs.keep(&["watch", "--list"]);
+        // Jobs of other tests may be listed too.
+        let own = crate::broken::jobs(case).pop().map(|own| own.job);
+        let rows = all["rows"].as_array().expect("rows");
+        let listed = rows.iter().find(|row| own.is_some() && row["job"].as_str() == own.as_deref());
+        let listed = listed.cloned().unwrap_or_default();
         if listed["ranks"] == 3 && listed["processes"].as_array().is_some_and(|processes| processes.len() == 3) {
             break listed;
         }
