@@ -252,6 +252,7 @@ case $tier in
         step "packages" tests/packages.sh
         step "examples" examples "$target"
         step "commands in the documentation" tests/documentation.sh all
+        step "first days of five users" tests/first_days.py
         ;;
     load)
         step "whole programs built" cargo test --profile $profile $features --test whole_programs --no-run
