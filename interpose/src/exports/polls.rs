@@ -238,7 +238,7 @@ fn aside(
     let thread = thread::current().filter(|thread| is_timed && here >= thread.guard());
     let Some(thread) = thread.filter(|_| mode::is_on()) else { return activity.run(here, call) };
     let _ = thread.take_error();
-    thread.begin_poll(activity.word());
+    thread.begin_poll(activity.word_at(here));
     let result = call();
     let tick = || if end.get() == 0 { ticks::now() } else { end.get() };
     if result != 0 || thread.attention() & attention::HANDLED != 0 {

@@ -16,6 +16,7 @@ use crate::call_sites::call_site::{self, Distance};
 use crate::counters::message_counters;
 use crate::operation::registry;
 use crate::record::thread::{self, ThreadRef, Waiting, messages};
+use crate::recorder::sited;
 
 /// A function of MPI and what a thread is doing in it.
 pub struct Activity {
@@ -28,7 +29,7 @@ pub struct Activity {
     name: &'static str,
     /// One of `mpitrace_format::layout::wait_class`, where its calls can wait.
     class: Option<usize>,
-    /// For the call sites of records of messages.
+    /// For its call sites.
     distance: Distance,
 }
 
@@ -73,7 +74,7 @@ impl Activity {
     #[inline(never)]
     pub fn alone(&self, here: usize, call: &dyn Fn() -> c_int) -> c_int {
         let thread = thread::current().filter(|thread| mode::is_on() && here >= thread.guard());
-        let _within = thread.map(|thread| Within::enter(thread, self.word()));
+        let _within = thread.map(|thread| Within::enter(thread, self.word_at(here)));
         call()
     }
 
@@ -127,20 +128,35 @@ impl Activity {
         let name = thread::catch_panic(|| Some(registry::lock()?.string(self.name)));
         let word = activity::in_function(self.what, name.unwrap_or(0));
         self.word.store(word, Ordering::Relaxed);
-        // Whether messages are counted or recorded does not change after the beginning.
-        if !message_counters::counting() && !messages::are_kept() {
+        // Whether messages are counted or recorded, or call sites asked for, does not change after the beginning.
+        if !message_counters::counting() && !messages::are_kept() && !call_site::asked() {
             self.quick.store(word, Ordering::Relaxed);
         }
         word
+    }
+
+    /// The word of a call from a wrapper that stands at `here`: where call sites are asked for, its name has the place
+    /// in the program behind it.
+    #[inline(always)]
+    pub fn word_at(&self, here: usize) -> u32 {
+        let word = self.word();
+        if call_site::asked() { self.with_site(word, here) } else { word }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn with_site(&self, word: u32, here: usize) -> u32 {
+        let (what, function) = activity::decoded(word);
+        activity::in_function(what, sited::name(function, call_site::number(here, &self.distance)))
     }
 
     /// Runs `call`, the function, from a wrapper that stands at `here`. A call from inside another one is none of the
     /// program's, and leaves the word as it is.
     #[inline(always)]
     pub fn run(&self, here: usize, call: impl Fn() -> c_int) -> c_int {
-        let word = self.word.load(Ordering::Relaxed);
+        let is_known = self.word.load(Ordering::Relaxed) != 0;
         let _within = match thread::current() {
-            Some(thread) if word != 0 && here >= thread.guard() => Some(Within::enter(thread, word)),
+            Some(thread) if is_known && here >= thread.guard() => Some(Within::enter(thread, self.word_at(here))),
             _ => self.first(here),
         };
         call()
@@ -154,7 +170,7 @@ impl Activity {
             return None;
         }
         let thread = thread::current_or_new()?;
-        Some(Within::enter(thread, self.word()))
+        Some(Within::enter(thread, self.word_at(here)))
     }
 }
 

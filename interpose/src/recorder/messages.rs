@@ -17,6 +17,7 @@ use crate::record::thread::sends::{Destination, Sent};
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
 use crate::recorder::message_records;
 use crate::recorder::requests::request_partners::{ACTIVE, Message, PERSISTENT, RequestPartners, UNCOUNTED};
+use crate::recorder::sited;
 
 pub static REQUESTS: RequestPartners = RequestPartners::new();
 
@@ -82,17 +83,11 @@ fn reference(function: Name) -> u32 {
 /// call behind it.
 #[cold]
 #[inline(never)]
-pub fn at_site(function: u32) -> u32 {
+fn at_site(function: u32) -> u32 {
     if !call_site::asked() {
         return function;
     }
-    let site = call_site::number(processor::frame(), &Distance::unknown());
-    let named = || {
-        let (mut registry, site) = (registry::lock()?, call_site::text(site)?);
-        let text = format!("{} {site}", registry.live.text(function));
-        Some(registry.string(&text)).filter(|text| *text != 0)
-    };
-    thread::catch_panic(named).unwrap_or(function)
+    sited::name(function, call_site::number(processor::frame(), &Distance::unknown()))
 }
 
 /// Counts a receive that this function has begun, of a message of this partner, as these types.

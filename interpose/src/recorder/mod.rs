@@ -15,6 +15,7 @@ mod own_statuses;
 pub mod p2p;
 mod region;
 pub mod requests;
+mod sited;
 pub mod waiting;
 
 use std::ffi::c_int;

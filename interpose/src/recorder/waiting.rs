@@ -12,9 +12,7 @@ use crate::mpi::abi;
 use crate::operation::{datatype, handle};
 use crate::record::thread::{self, ThreadRef, attention, messages, partners};
 use crate::recorder::message_records::{self, came_from};
-use crate::recorder::messages::{
-    ANY_PERSISTENT, REQUESTS, UNKNOWN, at_site, communicator, is_open, partner, replace, together,
-};
+use crate::recorder::messages::{ANY_PERSISTENT, REQUESTS, UNKNOWN, communicator, is_open, partner, replace, together};
 use crate::recorder::nested;
 use crate::recorder::own_statuses::{KEPT, OwnStatuses};
 use crate::recorder::requests::array::Array;
@@ -99,7 +97,7 @@ pub fn find(
 /// Counts a receive that the thread begins in the call that it is in, as these types.
 #[inline(always)]
 fn count_receive(thread: ThreadRef, partner: u64, types: u16) {
-    partners::received(thread, partner, types, || at_site(activity::decoded(thread.entry().activity()).1));
+    partners::received(thread, partner, types, || activity::decoded(thread.entry().activity()).1);
 }
 
 /// The set of the data type that the program passes to a call that has not returned.

@@ -201,7 +201,7 @@ pub struct ThreadEntry {
     pub first_processor: u32,
     /// Where the thread is outside of the recorded calls: one of [`activity`] in the lowest 2 bits, in the next 24 the
     /// name of the MPI function, a [`crate::strings`] reference (a multiple of 4; 0: not known), in the next 5 the
-    /// number of such calls that it has begun. A blocking call in the records that has not returned goes before it.
+    /// number of such calls that it has begun. Where call sites are recorded a blank and that of the call follow the name. A blocking call in the records that has not returned goes before it.
     pub activity: u32,
     /// Interruptions without an entry of their own, since the table of them was full.
     pub unlisted: u64,
