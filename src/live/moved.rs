@@ -1,7 +1,7 @@
 //! A look at whether a rank has moved, without a copy of its records.
 
 use mpitrace_format::TraceError;
-use mpitrace_format::layout::{CommunicatorEntry, LiveThreadTimes, OperationEntry, ThreadEntry};
+use mpitrace_format::layout::{CommunicatorEntry, LastStamp, LiveThreadTimes, OperationEntry, ThreadEntry};
 use mpitrace_format::live::{Segment, read_header};
 
 use super::copy::table;
@@ -20,6 +20,8 @@ pub struct Moved {
     pub calls: u64,
     /// For so long its threads were off the processor, ns.
     pub off_ns: u64,
+    /// The tick of its last stamp, if its one thread that makes calls does nothing but poll.
+    pub polled: Option<u64>,
 }
 
 /// The data that show whether the rank has moved.
@@ -39,7 +41,11 @@ pub fn moved(segment: &Segment) -> Result<Moved, TraceError> {
     let number = calls.chain(words).chain([header.rank.state.into()]).fold(0, mix);
     let tids = threads.iter().map(|thread| thread.tid).collect();
     let calls = operations.iter().filter(|entry| !entry.is_region()).map(|entry| entry.calls).sum();
-    Ok(Moved { number, job: header.rank.job, rank: header.rank.rank, tids, calls, off_ns })
+    let polled = match &times[..] {
+        [one] if one.last.inside == LastStamp::POLLING && one.polls.since > 0 => Some(one.last.tick),
+        _ => None,
+    };
+    Ok(Moved { number, job: header.rank.job, rank: header.rank.rank, tids, calls, off_ns, polled })
 }
 
 /// FNV-1a, a word at a time.

@@ -25,6 +25,10 @@ pub const STILL_NS: &str = "still_ns";
 /// least so long. The time in MPI_Init does not count.
 pub const LONGEST_PAUSE_NS: &str = "longest_pause_ns";
 
+/// For how long before its end the rank had done nothing but poll, as `mpitrace run` saw it: it made no other call, and
+/// no other thread of its process ran, ns.
+pub const POLLED_NS: &str = "polled_ns";
+
 /// Where its end was not seen: the time from the entry of MPI_Init to when the rank's process was found to have ended,
 /// ns.
 pub const DEAD_BY_NS: &str = "dead_by_ns";

@@ -83,6 +83,8 @@ pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>, observed: &
             segment.added.push((metadata::STILL_NS.to_owned(), numbers.collect::<Vec<_>>().join(" ")));
             let pause = still.longest_pause.as_nanos().to_string();
             segment.added.push((metadata::LONGEST_PAUSE_NS.to_owned(), pause));
+            let polled = still.polled.map(|polled| (metadata::POLLED_NS.to_owned(), polled.as_nanos().to_string()));
+            segment.added.extend(polled);
         }
         if let Some(how) = end.and_then(|end| end.how) {
             let of_job = (metadata::EXIT_CODE.to_owned(), code.to_string());

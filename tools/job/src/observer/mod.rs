@@ -345,7 +345,7 @@ impl Loop {
                     };
                     if let Ok(process) = open_process(pid) {
                         self.world = self.world.max(segment.rank.world_size as usize);
-                        let standing = Standing::new(segment);
+                        let standing = Standing::new(segment, pid);
                         self.observed.sampling.iter_mut().for_each(|sampling| sampling.see(pid, &standing));
                         self.running.push(Running { segment: path, pid, process, closed: None, seen: None, standing });
                     }

@@ -29,6 +29,9 @@ pub struct Still {
     pub most: Option<Duration>,
     /// The longest time for which it had not moved before it went on, at least; MPI_Init does not count.
     pub longest_pause: Duration,
+    /// For so long it has done nothing but poll, and no other thread of its process has run; `None`: it did not poll, or
+    /// that is not known.
+    pub polled: Option<Duration>,
 }
 
 /// When stacks are taken, and whether they are shown at once.
@@ -40,6 +43,7 @@ pub struct Standstill {
 /// A rank, as it was seen so far.
 pub struct Standing {
     segment: Segment,
+    pid: u32,
     /// Changes whenever the rank moves.
     number: u64,
     since: Instant,
@@ -50,8 +54,19 @@ pub struct Standing {
     /// The last look saw it in MPI_Init.
     was_in_init: bool,
     longest_pause: Duration,
+    polling: Option<Polling>,
     is_tried: bool,
     capture: Option<Result<Capture, Why>>,
+}
+
+/// A rank that has done nothing but poll since a look.
+#[derive(Clone, Copy)]
+struct Polling {
+    since: Instant,
+    /// The tick of its last stamp.
+    tick: u64,
+    /// How long the other threads of its process had run, ns.
+    others_ran_ns: u64,
 }
 
 impl Standstill {
@@ -99,17 +114,19 @@ impl Standstill {
 }
 
 impl Standing {
-    /// A rank with this segment that was not looked at so far.
-    pub fn new(segment: Segment) -> Standing {
+    /// A rank with this segment and process that was not looked at so far.
+    pub fn new(segment: Segment, pid: u32) -> Standing {
         let since = Instant::now();
         Standing {
             segment,
+            pid,
             number: 0,
             since,
             unlike: None,
             looked: None,
             was_in_init: true,
             longest_pause: Duration::ZERO,
+            polling: None,
             is_tried: false,
             capture: None,
         }
@@ -125,18 +142,32 @@ impl Standing {
             }
             (self.number, self.since, self.is_tried, self.capture) = (moved.number, now, false, None);
             self.unlike = self.looked;
+            self.polling = None;
         }
+        self.polling = self.polling_at(&moved, now);
         (self.looked, self.was_in_init) = (Some(now), moved.rank == NO_RANK);
         Some((moved, now - self.since))
+    }
+
+    /// Since when it does nothing but poll: it has polled since the last look, and no other thread has run.
+    fn polling_at(&self, moved: &Moved, now: Instant) -> Option<Polling> {
+        let tick = moved.polled?;
+        let others_ran_ns = Process::read(self.pid, &moved.tids)?.others_ran_ns()?;
+        let goes_on = |before: &Polling| before.tick != tick && before.others_ran_ns == others_ran_ns;
+        let since = self.polling.filter(goes_on).map_or(now, |before| before.since);
+        Some(Polling { since, tick, others_ran_ns })
     }
 
     /// For how long it had not moved at this time, at which its process had ended. `None`: it was not looked at before.
     pub fn still_at(&mut self, end: Instant) -> Option<Still> {
         self.looked?;
-        self.look()?;
+        let (number, polling) = (self.number, self.polling);
+        let (moved, _) = self.look()?;
+        let polling = polling.filter(|_| moved.number == number && moved.polled.is_some());
+        let polled = polling.map(|polling| end.saturating_duration_since(polling.since));
         let most = self.unlike.map(|unlike| end.saturating_duration_since(unlike));
         let least = end.saturating_duration_since(self.since);
-        Some(Still { least, most, longest_pause: self.longest_pause })
+        Some(Still { least, most, longest_pause: self.longest_pause, polled })
     }
 
     /// The present, by the counter that the rank uses and the clocks of the system.
