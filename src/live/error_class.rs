@@ -113,6 +113,11 @@ impl ErrorClass {
         self.about.is_empty() || parameters(function).is_none_or(|parameters| parameters.iter().any(about))
     }
 
+    /// True if an error of this class can be of calls that do not belong together: it is of no argument of one call.
+    pub fn can_be_of_mismatch(&self) -> bool {
+        self.about.is_empty()
+    }
+
     /// `MPI_ERR_RANK: a wrong rank`.
     pub fn text(&self) -> String {
         match self.words {

@@ -41,12 +41,23 @@ const LAST: usize = 64;
 const POLLED_S: f64 = 3.0;
 
 /// True if the rank of a part does nothing but poll, so many seconds after this tick, and so waits for what it polls.
-/// Another thread that has called MPI may make what it waits for go on. That it polled when its trace ended is not
-/// concluded from the trace.
+/// Another thread that has called MPI may make what it waits for go on. Of a trace that is known where `mpitrace run`
+/// saw it.
 fn only_polls(part: &Part, seen: &Seen, since_s: impl Fn(u64) -> Option<f64>) -> bool {
     let ([_], [last], [polls]) = (part.threads(), part.last_stamps(), part.polls()) else { return false };
-    let is_fresh = last.inside == LastStamp::POLLING && since_s(last.tick).is_some_and(|seconds| seconds < POLLED_S);
-    is_fresh && polls.since > 0 && matches!(seen, Seen::Lives(_))
+    let is_fresh = || since_s(last.tick).is_some_and(|seconds| seconds < POLLED_S);
+    let polled = match seen {
+        Seen::Lives(_) => is_fresh(),
+        Seen::Nothing => polled_s(part).is_some_and(|seconds| seconds >= POLLED_S),
+        Seen::Ended => false,
+    };
+    polled && last.inside == LastStamp::POLLING && polls.since > 0
+}
+
+/// For so long `mpitrace run` saw the rank of a part do nothing but poll before it ended, s.
+pub(super) fn polled_s(part: &Part) -> Option<f64> {
+    let ns: u64 = metadata::get(&part.metadata(), metadata::POLLED_NS)?.parse().ok()?;
+    Some(ns as f64 / 1e9)
 }
 
 /// Where the ranks of a trace are. `seen` has an entry for each part; a trace that a job left behind has none.
@@ -70,11 +81,13 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
         let mut now = rank_now(part, &doing, seen, &|entry| numbers.get(&(index, entry)).copied(), &since_s);
         if now.state == State::Finalize {
             now.last_call = doing.last_call();
+            now.interpreter = interpreter(part);
         }
         if matches!(now.state, State::InCall | State::OtherMpi) {
-            let record =
-                doing.earliest().or_else(|| doing.waited_for.first().copied().filter(|_| !now.waits.is_empty()));
-            now.call_site = record.and_then(|record| doing.call_site(record)).map(|site| site.to_string());
+            let waited_for = || doing.waited_for.first().copied().filter(|_| !now.waits.is_empty());
+            let record = doing.earliest().or_else(waited_for);
+            let of_record = record.and_then(|record| doing.call_site(record));
+            now.call_site = of_record.or(doing.site.clone()).map(|site| site.to_string());
             let inside = doing.earliest().or(doing.starting);
             let operator = |record| part.text(part.operations()[doing.entry(record)].reduction);
             now.has_null_operator = inside.and_then(operator).is_some_and(|operator| operator == "MPI_OP_NULL");
@@ -97,18 +110,15 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
         now
     });
     let ranks = ranks.collect();
-    let library = trace.parts.first().and_then(|part| metadata::get(&part.metadata(), "library").map(str::to_owned));
+    let known = |name| trace.parts.iter().find_map(|part| metadata::get(&part.metadata(), name).map(str::to_owned));
     let mut snapshot = Snapshot {
         ranks,
         world_size: trace.world_size,
         communicators: communicators(trace, operations),
         mismatches: operations.mismatches.clone(),
-        exit_code: trace
-            .parts
-            .first()
-            .filter(|_| !is_live)
-            .and_then(|part| metadata::get(&part.metadata(), metadata::EXIT_CODE)?.parse().ok()),
-        library: library.unwrap_or_default(),
+        // Of a rank whose end was not seen it is not known.
+        exit_code: (!is_live).then(|| known(metadata::EXIT_CODE)?.parse().ok()).flatten(),
+        library: known("library").unwrap_or_default(),
     };
     snapshot.mark_lost_launcher();
     snapshot
@@ -118,6 +128,17 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
 pub(super) fn inside_since(part: &Part) -> Option<u64> {
     let doing = Doing::new(part, false);
     doing.earliest().map(|record| doing.enter(record))
+}
+
+/// Programs that run scripts, by how their names begin. They call MPI_Finalize behind an exception too.
+const INTERPRETERS: [&str; 3] = ["python", "julia", "Rscript"];
+
+/// The interpreter that the rank runs, by its file's name.
+fn interpreter(part: &Part) -> Option<String> {
+    let known = part.metadata();
+    let program = metadata::get(&known, "command")?.split(' ').next()?;
+    let file = program.rsplit('/').next().unwrap_or(program);
+    INTERPRETERS.iter().any(|name| file.starts_with(name)).then(|| file.to_owned())
 }
 
 /// The calls of the threads of a rank.
@@ -131,6 +152,8 @@ struct Doing<'p> {
     starting: Option<usize>,
     /// The kind and the function of the thread that is in MPI outside of the recorded calls.
     activity: (u32, Option<String>),
+    /// Where the program makes that call, or starts the request; `None`: not recorded.
+    site: Option<CallSite>,
     /// The last tick of any recorded call.
     last: Option<u64>,
 }
@@ -148,8 +171,15 @@ impl<'p> Doing<'p> {
             }
         }
         let last_of_thread: Vec<usize> = last_of_thread.into_values().collect();
-        let mut doing =
-            Doing { part, inside: Vec::new(), waited_for: Vec::new(), starting: None, activity: (0, None), last: None };
+        let mut doing = Doing {
+            part,
+            inside: Vec::new(),
+            waited_for: Vec::new(),
+            starting: None,
+            activity: (0, None),
+            site: None,
+            last: None,
+        };
         let has_returned = |record| part.request_of(record).is_some_and(|request| request.init > 0);
         for block in part.blocks() {
             let [enter, exit] = block.times();
@@ -173,7 +203,13 @@ impl<'p> Doing<'p> {
         let words = part.threads().iter().map(|thread| activity::decoded(thread.activity)).enumerate();
         let words = words.filter(|(thread, (kind, _))| *kind != activity::COMPUTING && !is_between(*thread));
         if let Some((kind, name)) = words.map(|(_, word)| word).max_by_key(|(kind, _)| *kind) {
-            doing.activity = (kind, part.text(name));
+            let text = part.text(name);
+            let named = text.as_deref().map(|text| text.split_once(' ').unwrap_or((text, "")));
+            doing.activity = (kind, named.map(|(function, _)| function.to_owned()));
+            doing.site = named.and_then(|(_, site)| CallSite::parse(site));
+        }
+        if let Some(record) = doing.starting.filter(|_| doing.site.is_none()) {
+            doing.site = doing.call_site(record);
         }
         doing
     }
@@ -198,7 +234,7 @@ impl<'p> Doing<'p> {
         let records = (0..self.part.records()).rev().take(LAST);
         let waited = records.filter(|&record| !waits_for_none(&self.function(record)));
         let record = waited.max_by_key(|&record| self.enter(record))?;
-        let site = self.call_site(record).map(|site| format!(" at {site}")).unwrap_or_default();
+        let site = self.call_site(record).map(|site| format!(" by {site}")).unwrap_or_default();
         Some(format!("{}{site}", self.function(record)))
     }
 
@@ -304,6 +340,7 @@ fn rank_now(
         in_point_to_point: kind == activity::POINT_TO_POINT && earliest.is_none(),
         in_error_handler: kind == activity::ERROR_HANDLER,
         has_threads: part.threads().len() > 1,
+        is_of_trace: *seen == Seen::Nothing,
         waits,
         since_s,
         unmoved_s: since_s.unwrap_or(f64::INFINITY),

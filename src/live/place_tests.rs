@@ -91,6 +91,23 @@ fn how_a_rank_ended_is_known_of_a_trace() {
     assert_eq!(found.exit_code, Some(2));
     let stuck = verdict(&found, 0.0).unwrap();
     assert_eq!((stuck.kind, &stuck.ranks[..]), (StuckKind::DeadRank, &[0][..]));
+    // The end of rank 0 was not seen: another rank has the launcher's.
+    ranks[0].metadata.clear();
+    ranks[1].metadata.push((metadata::EXIT_CODE.to_owned(), "5".to_owned()));
+    assert_eq!(snapshot_of_trace("unseen", &ranks).exit_code, Some(5));
+}
+
+/// Where call sites are recorded the word of a thread has that of the call behind the function's name.
+#[test]
+fn the_place_of_a_call_outside_of_the_records_is_known() {
+    let mut ranks: Vec<SyntheticRank> = (0..2).map(|rank| SyntheticRank::new(rank, 2).stamped()).collect();
+    ranks.iter_mut().for_each(|rank| rank.header.state = state::RUNNING);
+    ranks[0].enter_function(activity::POINT_TO_POINT, "MPI_Send /nonexistent/solver  1a2b");
+    ranks[1].enter_function(activity::POINT_TO_POINT, "MPI_Recv");
+    let found = snapshot_of_trace("site", &ranks).ranks;
+    let of = |rank: usize| (found[rank].function.as_deref(), found[rank].call_site.as_deref());
+    assert_eq!(of(1), (Some("MPI_Recv"), None));
+    assert_eq!(of(0), (Some("MPI_Send"), Some("/nonexistent/solver+0x1a2b")));
 }
 
 /// Rank 0 waits for a message of rank 1 on a communicator where that is rank 0, which has sent it two there.
@@ -125,9 +142,17 @@ fn the_message_that_a_rank_waits_for_is_known() {
     assert!(snapshot_of_trace("threads", &ranks).ranks[0].messages.is_empty());
 }
 
+/// How the ranks were seen: they live, or `mpitrace run` saw rank 0 do nothing but poll for so many ms before it was
+/// killed.
+#[derive(Clone, Copy)]
+enum How {
+    Live,
+    Killed(u64),
+}
+
 /// Rank 0 has polled for a message of rank 1, the last time so many ms before the look, in a call of this function; it
 /// did nothing else since a tick.
-fn polled(ms: u64, inside: u32, since: u64, function: &str, threads: u32, is_live: bool) -> Snapshot {
+fn polled(ms: u64, inside: u32, since: u64, function: &str, threads: u32, how: How) -> Snapshot {
     const MS: u64 = 1_000_000;
     let mut ranks: Vec<SyntheticRank> = (0..2).map(|rank| SyntheticRank::new(rank, 2).stamped()).collect();
     for rank in &mut ranks {
@@ -149,34 +174,37 @@ fn polled(ms: u64, inside: u32, since: u64, function: &str, threads: u32, is_liv
         ranks[0].times.last.push(LastStamp::default());
         ranks[0].times.polls.push(PollTimes::default());
     });
-    let path =
-        std::env::temp_dir().join(format!("mpitrace-place-{}-polled-{ms}-{threads}-{since}", std::process::id()));
+    if let How::Killed(ms) = how {
+        ranks[0].metadata.push((metadata::POLLED_NS.to_owned(), (ms * MS).to_string()));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("polled.mpitrace");
     synthetic::write(&path, &ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
-    std::fs::remove_file(&path).unwrap();
     let task = Task { tid: 1, state: 'R', waits_in: None };
     let process = Seen::Lives(Process { pid: u32::MAX, threads: vec![task] });
-    let seen = if is_live { vec![process.clone(), process] } else { Vec::new() };
+    let seen = if matches!(how, How::Live) { vec![process.clone(), process] } else { Vec::new() };
     snapshot(&trace, &Operations::new(&trace), &Clock::new(&trace), &seen)
 }
 
 #[test]
 fn a_rank_that_does_nothing_but_poll_waits_for_what_it_polls() {
-    let found = polled(500, LastStamp::POLLING, 1, "MPI_Test", 1, true);
-    assert_eq!((found.ranks[0].state, found.ranks[0].messages.len()), (State::OtherMpi, 1));
-    let stuck = verdict(&found, 0.0).unwrap();
-    assert_eq!((stuck.kind, &stuck.ranks[..]), (StuckKind::Cycle, &[0, 1][..]));
-    // It computes since then, or between its polls, has another thread, or was killed: what it did at last is not
-    // known.
+    for how in [How::Live, How::Killed(5000)] {
+        let found = polled(500, LastStamp::POLLING, 1, "MPI_Test", 1, how);
+        assert_eq!((found.ranks[0].state, found.ranks[0].messages.len()), (State::OtherMpi, 1));
+        let stuck = verdict(&found, 0.0).unwrap();
+        assert_eq!((stuck.kind, &stuck.ranks[..]), (StuckKind::Cycle, &[0, 1][..]));
+    }
+    // It computes since then, or between its polls, has another thread, or was killed and polled for a short time.
     let others = [
-        polled(9_000, LastStamp::POLLING, 1, "MPI_Test", 1, true),
-        polled(500, LastStamp::POLLING, 0, "MPI_Test", 1, true),
-        polled(500, LastStamp::POLLING, 1, "MPI_Test", 2, true),
-        polled(500, LastStamp::POLLING, 1, "MPI_Test", 1, false),
+        polled(9_000, LastStamp::POLLING, 1, "MPI_Test", 1, How::Live),
+        polled(500, LastStamp::POLLING, 0, "MPI_Test", 1, How::Live),
+        polled(500, LastStamp::POLLING, 1, "MPI_Test", 2, How::Live),
+        polled(500, LastStamp::POLLING, 1, "MPI_Test", 1, How::Killed(500)),
     ];
     for found in others {
         assert_eq!((found.ranks[0].state, found.ranks[0].messages.len()), (State::Computing, 0));
     }
-    let in_receive = polled(9_000, 1 + wait_class::POINT_TO_POINT as u32, 0, "MPI_Recv", 1, true);
+    let in_receive = polled(9_000, 1 + wait_class::POINT_TO_POINT as u32, 0, "MPI_Recv", 1, How::Live);
     assert_eq!(in_receive.ranks[0].state, State::OtherMpi);
 }

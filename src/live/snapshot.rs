@@ -40,11 +40,14 @@ pub struct RankNow {
     pub state: State,
     /// The MPI function that it is in, its plain C name; `None`: in none, or it is not known.
     pub function: Option<String>,
-    /// Where the program makes the collective call that it is in or waits for; `None`: the run has not recorded call
-    /// sites.
+    /// Where the program makes the call that it is in, or the collective one that it waits for; `None`: the run has not
+    /// recorded call sites.
     pub call_site: Option<String>,
     /// It has not called `MPI_Init`.
     pub is_before_init: bool,
+    /// Its process was not looked at: what it did outside of MPI is not known.
+    #[serde(skip)]
+    pub is_of_trace: bool,
     /// It is in a point-to-point call, or in one that waits for requests.
     pub in_point_to_point: bool,
     /// It is in an error handler of the program.
@@ -53,6 +56,9 @@ pub struct RankNow {
     /// where that is recorded.
     #[serde(skip)]
     pub last_call: Option<String>,
+    /// Of a rank in `MPI_Finalize`: the interpreter that it runs, by its file's name.
+    #[serde(skip)]
+    pub interpreter: Option<String>,
     /// The call that it is in has MPI_OP_NULL for an operator.
     #[serde(skip)]
     pub has_null_operator: bool,
@@ -291,10 +297,30 @@ impl Snapshot {
         if !self.is_own_exit_code(code) {
             return None;
         }
-        let can_be_of = |rank: &RankNow| class.is_none_or(|class| self.can_be_of(rank, class));
+        let can_be_of = |rank: &&RankNow| class.is_none_or(|class| self.can_be_of(rank, class));
         let in_mpi = || self.ranks.iter().filter(|rank| rank.is_in_mpi());
-        let ranks: Vec<u32> = in_mpi().filter(|rank| can_be_of(rank)).map(|rank| rank.rank).collect();
-        in_mpi().next().is_some().then_some((code, ranks))
+        let mut ranks: Vec<&RankNow> = in_mpi().filter(can_be_of).collect();
+        // A barrier has no message of the program: it gets too long a one only where no other call can have got it.
+        let is_barrier = |rank: &&RankNow| rank.function.as_deref() == Some("MPI_Barrier");
+        if class.is_some_and(|class| class.name == "MPI_ERR_TRUNCATE") && !ranks.iter().all(is_barrier) {
+            ranks.retain(|rank| !is_barrier(rank));
+        }
+        in_mpi().next().is_some().then(|| (code, ranks.iter().map(|rank| rank.rank).collect()))
+    }
+
+    /// The last calls that do not belong together, of which one of these ranks has made one, as the call that it was in
+    /// at its end or the one before on that communicator.
+    pub fn last_mismatch(&self, ranks: &[u32]) -> Option<&Mismatch> {
+        let begun = |mismatch: &Mismatch, rank: u32| {
+            let of = self.communicators.get(mismatch.communicator_id)?;
+            of.members.iter().find(|(member, _)| *member == rank).map(|(_, begun)| *begun)
+        };
+        let is_last = |mismatch: &&Mismatch| {
+            let has_made = mismatch.calls.iter().flat_map(|call| &call.ranks).filter(|rank| ranks.contains(rank));
+            let mut begun = has_made.filter_map(|&rank| begun(mismatch, rank));
+            begun.any(|begun| (1..=2).contains(&begun.saturating_sub(mismatch.sequence)))
+        };
+        self.mismatches.iter().filter(is_last).max_by_key(|mismatch| mismatch.sequence)
     }
 
     /// True if a signal ended each rank by which a launcher ends those of a job that was aborted. Of a rank that was in a

@@ -29,7 +29,17 @@ const NS: f64 = 1e9;
 /// they were last seen.
 pub fn at_the_end(trace: &Trace, operations: &Operations, clock: &Clock) -> (Snapshot, Option<Stuck>) {
     let mut snapshot = place::snapshot(trace, operations, clock, &[]);
-    let at_once = verdict(&snapshot, 0.0);
+    let stuck = stuck_at_the_end(trace, clock, &mut snapshot);
+    // A rank that calls MPI_Abort, or that the MPI library ends, leaves the others in whatever they are in.
+    let was_aborted =
+        snapshot.ranks.iter().any(|rank| rank.state == State::Abort || snapshot.was_ended_by_library(rank))
+            || snapshot.ended_by_launcher().is_some();
+    let stays = |stuck: &Stuck| !was_aborted || matches!(stuck.kind, StuckKind::Mismatch | StuckKind::DeadRank);
+    (snapshot, stuck.filter(stays))
+}
+
+fn stuck_at_the_end(trace: &Trace, clock: &Clock, snapshot: &mut Snapshot) -> Option<Stuck> {
+    let at_once = verdict(snapshot, 0.0);
     let ends = trace.parts.iter().enumerate().map(|(index, part)| {
         let clock = clock.of_part(index);
         (part, clock, RankEnd::new(part, clock))
@@ -37,7 +47,7 @@ pub fn at_the_end(trace: &Trace, operations: &Operations, clock: &Clock) -> (Sna
     let dated: Vec<_> = ends.filter(|(_, _, end)| end.how == HowEnded::Observed).collect();
     let of_job = |rank: &RankNow| rank.state != State::Ended;
     if at_once.is_none() || dated.len() < snapshot.ranks.iter().filter(|rank| of_job(rank)).count() {
-        return (snapshot, at_once);
+        return at_once;
     }
     let mut pause_s = 0.0f64;
     for (part, clock, end) in dated {
@@ -47,12 +57,8 @@ pub fn at_the_end(trace: &Trace, operations: &Operations, clock: &Clock) -> (Sna
             rank.unmoved_s = stood_s(rank, part, clock, &end);
         }
     }
-    let stuck = verdict(&snapshot, LEAST_S.max(TIMES * pause_s));
-    let stuck = stuck.or_else(|| at_once.filter(|stuck| needs_no_time(&snapshot, stuck)));
-    // A rank that calls MPI_Abort leaves the others in whatever they are in.
-    let was_aborted = snapshot.ranks.iter().any(|rank| rank.state == State::Abort);
-    let stuck = stuck.filter(|stuck| !was_aborted || stuck.kind == StuckKind::Mismatch);
-    (snapshot, stuck)
+    let stuck = verdict(snapshot, LEAST_S.max(TIMES * pause_s));
+    stuck.or_else(|| at_once.filter(|stuck| needs_no_time(snapshot, stuck)))
 }
 
 /// For at least so long the rank had not moved at its end, s. `rank` says where it was, `end` when that was.
@@ -64,7 +70,9 @@ fn stood_s(rank: &RankNow, part: &Part, clock: &RankClock, end: &RankEnd) -> f64
         let first = part.info().first_anchor.tick;
         end.earliest_ns - clock.duration_ns(first, enter.max(first))
     });
-    seen.max(stood).max(0.0) / NS
+    // One that does nothing but poll has not moved either.
+    let polled_s = Some(part).filter(|_| rank.state == State::OtherMpi).and_then(place::polled_s).unwrap_or(0.0);
+    (seen.max(stood).max(0.0) / NS).max(polled_s)
 }
 
 /// The longest time for which the rank is known not to have moved and to have gone on, s: as `mpitrace run` saw it, or

@@ -1,6 +1,8 @@
 //! Jobs that were ended while their ranks moved have no verdict; those whose ranks had stood for long have one.
 
-use mpitrace_format::layout::{Anchor, AwaitedMessage, PartnerEntry, activity, awaited, partner, state};
+use mpitrace_format::layout::{
+    Anchor, AwaitedMessage, LastStamp, PartnerEntry, PollTimes, activity, awaited, partner, state,
+};
 use mpitrace_format::metadata;
 use mpitrace_testing::synthetic::{self, SyntheticRank};
 use mpitrace_trace::clock::Clock;
@@ -101,6 +103,23 @@ fn a_rank_that_may_have_been_slow_is_not_named() {
     assert_eq!(kind_of(&ranks([5000, 6300])), Some(StuckKind::MissingRank));
 }
 
+/// Rank 0 polls for a message of rank 1, which waits in a barrier; `mpitrace run` saw it do nothing else for so long.
+#[test]
+fn a_rank_that_polled_for_long_has_stood() {
+    let polling = |ms: Option<u64>| {
+        let mut ranks = receiving(0, [8500, 9800], 0);
+        ranks[1].call(BARRIER, 1000 * MS, 0);
+        ranks[1].enter_function(activity::COMPUTING, "");
+        ranks[0].times.last = vec![LastStamp { tick: 9_990 * MS, inside: LastStamp::POLLING, padding: 0 }];
+        ranks[0].times.polls = vec![PollTimes { polls: 40, since: 1, ..PollTimes::default() }];
+        ranks[0].metadata.extend(ms.map(|ms| (metadata::POLLED_NS.to_owned(), (ms * MS).to_string())));
+        kind_of(&ranks)
+    };
+    assert_eq!(polling(Some(8000)), Some(StuckKind::Cycle));
+    assert_ne!(polling(Some(1000)), Some(StuckKind::Cycle));
+    assert_ne!(polling(None), Some(StuckKind::Cycle));
+}
+
 #[test]
 fn a_rank_that_calls_mpi_abort_leaves_no_verdict_on_the_others() {
     let mut ranks = receiving(40, [8500, 9800], 0);
@@ -109,6 +128,26 @@ fn a_rank_that_calls_mpi_abort_leaves_no_verdict_on_the_others() {
     dated(&mut ranks[2], [8500, 9800], 0);
     ranks[2].header.state = state::ABORTED;
     assert_eq!(kind_of(&ranks), None);
+    // Nor where an end has no date.
+    ranks[0].metadata.clear();
+    assert_eq!(kind_of(&ranks), None);
+}
+
+/// Two ranks that receive from each other, of which MPICH ends one: its launcher kills both.
+#[test]
+fn a_rank_that_the_library_ends_leaves_no_verdict_on_the_others() {
+    let ended = |exit_code: &str| {
+        let mut ranks = receiving(0, [8500, 9800], 0);
+        for rank in &mut ranks {
+            rank.metadata.retain(|(name, _)| name != metadata::ENDED);
+            let known = [("library", "MPICH Version: 4.0.2"), (metadata::ENDED, "signal 9 (SIGKILL)")];
+            let known = known.into_iter().chain([(metadata::EXIT_CODE, exit_code)]);
+            rank.metadata.extend(known.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        }
+        kind_of(&ranks)
+    };
+    // A wrong tag, or one of the ranks' own ends.
+    assert_eq!((ended("4"), ended("9")), (None, Some(StuckKind::Cycle)));
 }
 
 #[test]

@@ -49,6 +49,9 @@ macro_rules! broken {
             Test::new("a_job_is_found_by_its_processes", job_is_found).on(On::Any),
             Test::new("no_job_is_one_clear_line", no_job).on(On::Any),
         ];
+
+        /// All programs of broken.c.
+        pub const ALL: &[&Broken] = &[$(&programs::$which,)* $(&programs::$other,)*];
     };
 }
 
@@ -122,7 +125,7 @@ broken! {
 /// A program, and the verdicts on it.
 pub struct Broken {
     pub which: &'static str,
-    ranks: u32,
+    pub ranks: u32,
     pub live: Expected,
     /// Verdict on the trace that is recovered after the job was killed, or has died.
     pub dead: Verdict,
@@ -375,7 +378,7 @@ pub fn assert_dead(program: &Broken, info: &Info) {
 }
 
 /// Looks at a program until there is the verdict, or it has died.
-fn until_it_is_found(case: &Case, program: &Broken, running: &mut Running) -> Option<Look> {
+pub fn until_it_is_found(case: &Case, program: &Broken, running: &mut Running) -> Option<Look> {
     let started = Instant::now();
     loop {
         let ended = running.has_ended();

@@ -1,16 +1,52 @@
 //! Programs that test requests or look for messages again and again: they wait for what is polled, but for what they
 //! compute between the polls.
 
+use std::ffi::OsString;
+
 use serde_json::Value;
 
-use crate::support::{Case, Test, companion};
+use crate::support::{Case, On, Test, binaries, companion, litter};
 
 pub const TESTS: &[Test] = &[
     Test::new("without_work_are_waiting", waiting),
     Test::new("with_a_sleep_between_them_are_waiting", sleeping),
     Test::new("with_work_between_them_are_computing", computing),
     Test::new("computing_behind_a_row_is_not_in_it", left),
+    Test::new("for_ever_are_told_when_the_job_was_ended", |case| ended(case, "broken.c", &["test"], true))
+        .on(On::Only(&["ompi4", "mpich4"])),
+    Test::new("of_more_kinds_for_ever_are_told_when_the_job_was_ended", |case| {
+        ended(case, "broken.c", &["test_any", "iprobe_of_any", "test_barrier"], true);
+        ended(case, "healthy_polls.c", &["thread_that_computes", "fed_test", "work_each_16", "rest_1_ms"], false);
+    })
+    .second_tier(),
 ];
+
+/// Programs that a signal ends while they poll: `mpitrace run` says that those that `hang` do. The longer it lasts, the
+/// surer this is seen beside other work.
+fn ended(case: &Case, program: &str, names: &[&str], hang: bool) {
+    for name in names {
+        let told = [6, 20, 60].into_iter().find(|&seconds| {
+            let said = ended_after(case, program, name, seconds);
+            assert!(said.contains("it was ended after") || hang, "{name}: {said}");
+            let cycle = said.contains(" wait for each other: ") && said.contains("nothing has moved for ");
+            cycle || said.contains("rank 1 has not come to call ") && *name == "test_barrier" || !hang
+        });
+        assert!(told.is_some(), "{name} is not told");
+    }
+}
+
+/// The first sentence about a job that was ended so long after its start.
+fn ended_after(case: &Case, program: &str, name: &str, seconds: u64) -> String {
+    let output = case.folder.join(format!("{name}{seconds}.mpitrace"));
+    let mut words: Vec<OsString> = vec![binaries::companion().into(), "run".into(), "--sample".into(), "0".into()];
+    words.extend(["-o".into(), output.into(), "--".into(), "timeout".into(), seconds.to_string().into()]);
+    // healthy_polls.c takes for how long it runs.
+    let outcome = case.launch(3, program).arg(name).arg("100").run_under(&words);
+    litter::sweep();
+    case.segments.empty();
+    let said = outcome.lines_with("The job did not end normally: ");
+    said.first().unwrap_or_else(|| panic!("{name}: {}", outcome.stderr)).to_string()
+}
 
 /// What rank 0 of polls.c knows, and the summary of its run.
 struct Ran {

@@ -95,8 +95,7 @@ fn a_job_that_was_ended_while_it_moved_is_said_to_have_been_ended() {
 #[test]
 fn a_rank_that_crashed_is_the_cause() {
     let (sentence, told) = first(&ranks([(2500, "signal 15 (SIGTERM)"), (1500, "signal 11 (SIGSEGV)")]));
-    let expected =
-        "The job did not end normally: rank 1 was computing (not in MPI) when it died of signal 11 (SIGSEGV).";
+    let expected = "The job did not end normally: rank 1 was not in MPI when it died of signal 11 (SIGSEGV).";
     assert_eq!(sentence, expected);
     assert_eq!((&told["class"], &told["ranks"]), (&json!(null), &json!([1])), "{told:#}");
 }

@@ -32,6 +32,7 @@ use crate::base::description::Description;
 use crate::info::ends::EndFacts;
 use crate::info::interruptions::Interruptions;
 use crate::info::samples::SampleFacts;
+use crate::job::deaths;
 use crate::job::ended::Ended;
 use crate::job::mismatches;
 use crate::job::places::{self, StuckFacts, WhereFacts};
@@ -309,7 +310,7 @@ impl Facts {
             mismatched: operations.mismatched(),
             places: WhereFacts::all(&snapshot),
             verdict: stuck.as_ref().and_then(|stuck| verdict(&snapshot, stuck, &operations.mismatches)),
-            deaths: places::deaths(&snapshot),
+            deaths: deaths::deaths(&snapshot),
             ended_by_launcher: snapshot.ended_by_launcher().is_some(),
             mismatches: operations.mismatches.clone(),
             outside: outside(trace, &unfinished),
@@ -343,7 +344,7 @@ pub fn ended(run: &Run) -> Option<Ended> {
 fn verdict(snapshot: &Snapshot, stuck: &Stuck, mismatches: &[Mismatch]) -> Option<String> {
     match (stuck.kind, snapshot.name(stuck.communicator), stuck.sequence) {
         (StuckKind::Mismatch, Some(name), Some(sequence)) => mismatches::line_beyond(mismatches, name, sequence),
-        (StuckKind::DeadRank, ..) if places::deaths(snapshot).is_some() => None,
+        (StuckKind::DeadRank, ..) if deaths::deaths(snapshot).is_some() => None,
         _ => Some(places::sentence(snapshot, stuck)),
     }
 }

@@ -7,7 +7,7 @@ use mpitrace_show::text;
 use serde::Serialize;
 
 use crate::info::ends::EndFacts;
-use crate::job::places;
+use crate::job::{deaths, places};
 
 /// A launcher that ends all ranks of a job needs up to this time, s.
 const TOGETHER_S: f64 = 0.1;
@@ -121,7 +121,7 @@ fn cause(
     if !aborted.is_empty() {
         return Some((format!("{} called MPI_Abort", text::named_ranks(&aborted)), None, aborted));
     }
-    if let Some(deaths) = places::deaths(snapshot) {
+    if let Some(deaths) = deaths::deaths(snapshot) {
         let dead =
             snapshot.ended_by_launcher().map_or_else(|| ranks_where(&|rank| rank.has_died()), |(_, ranks)| ranks);
         return Some((deaths, None, dead));

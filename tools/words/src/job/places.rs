@@ -1,7 +1,7 @@
 //! Where the ranks of a job are and why it does not go on: as JSON and as sentences, of running jobs and of traces.
 
 use mpitrace_live::snapshot::{MessageWait, Partner, RankNow, Snapshot, State, Wait};
-use mpitrace_live::{ProcessEnd, Stuck, StuckKind};
+use mpitrace_live::{Stuck, StuckKind};
 use mpitrace_show::text;
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ pub struct WhereFacts {
     /// In a Wait call: the collective for whose request it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<&'static str>,
-    /// The line of the program that makes a collective call, where that is recorded.
+    /// The line of the program that makes the call that it is in, where that is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_site: Option<String>,
     /// The communicator of a collective call.
@@ -36,6 +36,9 @@ pub struct WhereFacts {
     /// Of a rank in `MPI_Finalize`: the last call that other ranks may wait in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_call: Option<String>,
+    /// Of a rank in `MPI_Finalize`: the interpreter that it runs, which calls it behind an exception too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interpreter: Option<String>,
     /// The error class with whose number as the exit code the MPI library ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_class: Option<&'static str>,
@@ -113,6 +116,7 @@ impl WhereFacts {
             since_s: rank.since_s,
             ended: rank.ended.map(|end| end.to_string()),
             last_call: rank.last_call.clone(),
+            interpreter: rank.interpreter.clone(),
             error_class: class.map(|class| class.name),
         }
     }
@@ -203,15 +207,20 @@ pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
     format!("{}: {what}{waiting}{}", stuck.kind.name(), still(stuck))
 }
 
-/// The last call of ranks that are in MPI_Finalize too early, as after an exception of an interpreter, where it is one.
+/// The last call of ranks that are in MPI_Finalize too early, where it is one; of an interpreter that may be behind an
+/// exception.
 fn last_call(snapshot: &Snapshot, ranks: &[u32]) -> String {
-    let named = snapshot.ranks.iter().filter(|rank| ranks.contains(&rank.rank));
-    let mut calls: Vec<&str> = named.filter_map(|rank| rank.last_call.as_deref()).collect();
+    let named: Vec<&RankNow> = snapshot.ranks.iter().filter(|rank| ranks.contains(&rank.rank)).collect();
+    let mut calls: Vec<&str> = named.iter().filter_map(|rank| rank.last_call.as_deref()).collect();
     calls.sort_unstable();
     calls.dedup();
+    let exception = match !named.is_empty() && named.iter().all(|rank| rank.interpreter.is_some()) {
+        true => ", as after an exception",
+        false => "",
+    };
     match calls[..] {
-        [call] => format!(" (last call: {})", text::printable(call)),
-        _ => String::new(),
+        [call] => format!("{exception} (last call: {})", text::printable(call)),
+        _ => exception.to_owned(),
     }
 }
 
@@ -273,51 +282,6 @@ fn at_the_mismatch(snapshot: &Snapshot, stuck: &Stuck) -> usize {
     found.map_or(0, |found| found.calls.iter().map(|call| call.ranks.len()).sum())
 }
 
-/// How ranks died, or the launcher ended the job, where that is known: a sentence.
-pub fn deaths(snapshot: &Snapshot) -> Option<String> {
-    let class = |code: u32| {
-        let class = snapshot.error_class(code);
-        class.map(|class| format!(" ({})", class.text())).unwrap_or_default()
-    };
-    if let Some((code, ranks)) = snapshot.ended_by_launcher() {
-        let places = match ranks.is_empty() {
-            true => String::new(),
-            false => format!(": {}", with_ranks(snapshot, &ranks, false)),
-        };
-        let class = class(code);
-        return Some(format!(
-            "the launcher ended the job with exit code {code}{class}, as after an MPI call that fails{places}"
-        ));
-    }
-    let died = snapshot.ranks.iter().filter(|rank| rank.has_died());
-    let grouped = grouped(died, |rank| {
-        let place = place(snapshot, rank);
-        (place.trim_end_matches(POINT_TO_POINT).to_owned(), rank.ended)
-    });
-    let text = |((place, ended), group): &((String, Option<ProcessEnd>), Vec<&RankNow>)| {
-        let ranks: Vec<u32> = group.iter().map(|rank| rank.rank).collect();
-        let named = text::named_ranks(&ranks);
-        let (was, they) = if ranks.len() == 1 { ("was", "it") } else { ("were", "they") };
-        let end = ended.map(|end| end.to_string()).unwrap_or_default();
-        let how = match ended {
-            Some(ProcessEnd::Signal(_)) => format!("died of {end}"),
-            _ => format!("ended with {end}, without MPI_Finalize"),
-        };
-        match (snapshot.was_ended_by_library(group[0]), group[0].state) {
-            (true, _) => {
-                let code = ended.and_then(|end| u32::try_from(end.number()).ok());
-                let class = code.map(class).unwrap_or_default();
-                format!("the MPI library ended the job {place} on {named}, {end}{class}")
-            }
-            (_, State::Computing | State::OffProcessor) => {
-                format!("{named} {was} computing (not in MPI) when {they} {how}")
-            }
-            _ => format!("{named} {was} {place} when {they} {how}"),
-        }
-    };
-    (!grouped.is_empty()).then(|| grouped.iter().map(text).collect::<Vec<_>>().join("; "))
-}
-
 /// Values of which `key` is the same together, in the order in which they come.
 pub fn grouped<T, K: PartialEq>(values: impl IntoIterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<(K, Vec<T>)> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
@@ -340,7 +304,7 @@ fn whereabouts(snapshot: &Snapshot, ranks: &[u32]) -> String {
 }
 
 /// The places with the ranks of each, and a verb between them or none.
-fn with_ranks(snapshot: &Snapshot, ranks: &[u32], has_verb: bool) -> String {
+pub(super) fn with_ranks(snapshot: &Snapshot, ranks: &[u32], has_verb: bool) -> String {
     let is_of_messages = |place: &str| place.ends_with(POINT_TO_POINT);
     let places = at_places(snapshot, ranks);
     let all_are = places.iter().all(|(place, _)| is_of_messages(place));
@@ -362,7 +326,7 @@ fn at_places(snapshot: &Snapshot, ranks: &[u32]) -> Vec<(String, Vec<u32>)> {
     groups.map(|(place, group)| (place, group.iter().map(|rank| rank.rank).collect())).collect()
 }
 
-const POINT_TO_POINT: &str = " (point-to-point)";
+pub(super) const POINT_TO_POINT: &str = " (point-to-point)";
 
 /// Where a rank is, in words without a time.
 pub fn place(snapshot: &Snapshot, rank: &RankNow) -> String {
@@ -372,7 +336,7 @@ pub fn place(snapshot: &Snapshot, rank: &RankNow) -> String {
     let call = wait.filter(|wait| !snapshot.is_of_a_group(**wait));
     let call = call.and_then(|wait| Some((snapshot.name(wait.communicator)?, wait.sequence?)));
     let call = call.map(|(name, sequence)| format!(" (call {sequence} of {})", text::printable(name)));
-    let site = rank.call_site.as_deref().map(|site| format!(" at {}", text::printable(site)));
+    let site = rank.call_site.as_deref().map(|site| format!(" by {}", text::printable(site)));
     let [call, site] = [call, site].map(Option::unwrap_or_default);
     match rank.state {
         State::InCall => format!("in {}{call}{site}", function.unwrap_or("a collective call")),
@@ -381,11 +345,12 @@ pub fn place(snapshot: &Snapshot, rank: &RankNow) -> String {
             let function = function.unwrap_or("another MPI call");
             match wait.and_then(|wait| wait.function) {
                 Some(collective) => format!("in {function} for {collective}{call}{site}"),
-                None if rank.in_point_to_point => format!("in {function}{POINT_TO_POINT}"),
-                None => format!("in {function}"),
+                None if rank.in_point_to_point => format!("in {function}{site}{POINT_TO_POINT}"),
+                None => format!("in {function}{site}"),
             }
         }
         State::Computing if rank.is_before_init => "computing before MPI_Init".to_owned(),
+        State::Computing if rank.is_of_trace => "not in MPI".to_owned(),
         State::Computing => "computing".to_owned(),
         State::OffProcessor if rank.is_before_init => "off the processor before MPI_Init".to_owned(),
         State::OffProcessor => "off the processor".to_owned(),
@@ -412,10 +377,6 @@ mod tests {
             in_point_to_point: state == State::OtherMpi,
             ..RankNow::new(number, state)
         }
-    }
-
-    fn ended(how: &str, rank: RankNow) -> RankNow {
-        RankNow { ended: Some(how.parse().unwrap()), ..rank }
     }
 
     fn snapshot(ranks: Vec<RankNow>) -> Snapshot {
@@ -448,6 +409,8 @@ mod tests {
         for (kind, ranks, expected) in sentences {
             assert_eq!(sentence(&waiting, &stuck(kind, ranks, None)), expected);
         }
+        let unseen = RankNow { is_of_trace: true, ..rank(2, State::Computing, "") };
+        assert_eq!(place(&waiting, &unseen), "not in MPI", "a trace does not say what it did");
     }
 
     #[test]
@@ -521,40 +484,18 @@ mod tests {
     }
 
     #[test]
-    fn a_death_is_told_by_what_the_rank_did() {
-        let died = |of: Vec<RankNow>| (deaths(&snapshot(of.clone())).unwrap(), WhereFacts::all(&snapshot(of))[0].state);
-        let killed = || ended("signal 9 (SIGKILL)", rank(1, State::OtherMpi, "MPI_Recv"));
-        let cases = [
-            (
-                ended("exit code 15", rank(0, State::OtherMpi, "MPI_Bsend")),
-                "the MPI library ended the job in MPI_Bsend on rank 0, exit code 15",
-                State::Abort,
-            ),
-            (
-                ended("signal 11 (SIGSEGV)", rank(0, State::OtherMpi, "MPI_Send")),
-                "rank 0 was in MPI_Send when it died of signal 11 (SIGSEGV)",
-                State::Dead,
-            ),
-            (
-                ended("signal 11 (SIGSEGV)", rank(0, State::Computing, "")),
-                "rank 0 was computing (not in MPI) when it died of signal 11 (SIGSEGV)",
-                State::Dead,
-            ),
-            (
-                ended("exit code 4", rank(0, State::Computing, "")),
-                "rank 0 was computing (not in MPI) when it ended with exit code 4, without MPI_Finalize",
-                State::Dead,
-            ),
-        ];
-        for (one, expected, state) in cases {
-            assert_eq!(died(vec![one, killed()]), (expected.to_owned(), state));
-        }
-        assert_eq!(deaths(&snapshot(vec![killed()])), None);
-        let aborted = Snapshot { exit_code: Some(14), ..snapshot(vec![killed()]) };
-        let expected =
-            "the launcher ended the job with exit code 14, as after an MPI call that fails: rank 1 in MPI_Recv";
-        assert_eq!(deaths(&aborted).unwrap(), expected);
-        let both = (0..2).map(|number| ended("exit code 1", rank(number, State::InCall, "MPI_Reduce"))).collect();
-        assert_eq!(died(both).0, "the MPI library ended the job in MPI_Reduce on ranks 0-1, exit code 1");
+    fn a_rank_of_an_interpreter_in_mpi_finalize_may_be_behind_an_exception() {
+        let last_call = Some("MPI_Allreduce by work at solver.py:6".to_owned());
+        let early = RankNow { last_call, ..rank(1, State::Finalize, "MPI_Finalize") };
+        let of = |interpreter: Option<&str>| {
+            let early = RankNow { interpreter: interpreter.map(str::to_owned), ..early.clone() };
+            sentence(&snapshot(vec![early]), &stuck(StuckKind::MissingRank, &[1], None))
+        };
+        let last = "(last call: MPI_Allreduce by work at solver.py:6)";
+        assert_eq!(
+            of(Some("python3.11")),
+            format!("missing-rank: rank 1 is in MPI_Finalize, as after an exception {last}")
+        );
+        assert_eq!(of(None), format!("missing-rank: rank 1 is in MPI_Finalize {last}"));
     }
 }
