@@ -89,7 +89,8 @@ fn the_ranks_of_an_error_are_those_whose_call_can_end_in_it() {
     };
     assert_eq!((unknown(State::InCall), unknown(State::Computing)), (Some((7, vec![1])), None));
     // Open MPI's MPI_ERR_TRUNCATE is the number of the signal as well.
-    assert_eq!(of("Open MPI v4.1", terminate, 15, barriers), Some((15, vec![0, 1])));
+    assert_eq!(of("Open MPI v4.1", terminate, 15, ["MPI_Barrier"; 2]), Some((15, vec![0, 1])));
+    assert_eq!(of("Open MPI v4.1", terminate, 15, barriers), Some((15, vec![1])), "a barrier gets no message");
     assert_eq!(of("Open MPI v4.1", terminate, 1, barriers), None, "of a launcher that was ended");
     assert_eq!(of("Open MPI v4.1", terminate, 143, barriers), None);
     // The number of SIGKILL, and MPICH's MPI_ERR_OP.

@@ -2,7 +2,7 @@
 //!
 //! Under MPI_ERRORS_ARE_FATAL the libraries that are known here end the rank, or the launcher, with the number of the
 //! error's class as the exit code. The numbers are those of their mpi.h (MPICH 4.0 to 5.0 and Intel MPI 2021; Open MPI
-//! 4.1 and 5.0).
+//! 4.1 and 5.0), or of the standard's ABI (MPI 5.0) where the program has that.
 
 use mpitrace_functions::parameters;
 
@@ -15,15 +15,15 @@ pub struct ErrorClass {
     pub words: &'static str,
     /// What the names of parameters contain that an error of this class is about; empty: of any call.
     about: &'static [&'static str],
-    /// Its number in MPICH and its descendants, and in Open MPI; 0: it has none.
-    numbers: [u32; 2],
+    /// Its number in MPICH and its descendants, in Open MPI, and in the standard's ABI; 0: it has none.
+    numbers: [u32; 3],
 }
 
 const fn class(
     name: &'static str,
     words: &'static str,
     about: &'static [&'static str],
-    numbers: [u32; 2],
+    numbers: [u32; 3],
 ) -> ErrorClass {
     ErrorClass { name, words, about, numbers }
 }
@@ -32,74 +32,75 @@ const RANKS: &[&str] = &["dest", "source", "rank", "leader", "edges", "neighbors
 
 /// In the order of MPICH's numbers.
 const CLASSES: &[ErrorClass] = &[
-    class("MPI_ERR_BUFFER", "a wrong buffer", &["buf", "addr", "base"], [1, 1]),
-    class("MPI_ERR_COUNT", "a wrong count", &["count", "blocklength", "n"], [2, 2]),
-    class("MPI_ERR_TYPE", "a wrong data type", &["type"], [3, 3]),
-    class("MPI_ERR_TAG", "a wrong tag", &["tag"], [4, 4]),
-    class("MPI_ERR_COMM", "a wrong communicator", &["comm"], [5, 5]),
-    class("MPI_ERR_RANK", "a wrong rank", RANKS, [6, 6]),
-    class("MPI_ERR_ROOT", "a wrong root", &["root"], [7, 8]),
-    class("MPI_ERR_GROUP", "a wrong group", &["group"], [8, 9]),
-    class("MPI_ERR_OP", "a wrong operator", &["op"], [9, 10]),
-    class("MPI_ERR_TOPOLOGY", "a wrong topology", &["comm"], [10, 11]),
-    class("MPI_ERR_DIMS", "wrong dimensions", &["dims"], [11, 12]),
-    class("MPI_ERR_ARG", "a wrong argument", &[], [12, 13]),
-    class("MPI_ERR_UNKNOWN", "", &[], [13, 14]),
-    class("MPI_ERR_TRUNCATE", "a message that is longer than the buffer for it", &[], [14, 15]),
-    class("MPI_ERR_OTHER", "", &[], [15, 16]),
-    class("MPI_ERR_INTERN", "", &[], [16, 17]),
-    class("MPI_ERR_IN_STATUS", "", &["status"], [17, 18]),
-    class("MPI_ERR_PENDING", "", &["request"], [18, 19]),
-    class("MPI_ERR_REQUEST", "a wrong request", &["request"], [19, 7]),
-    class("MPI_ERR_ACCESS", "", &["filename", "fh"], [20, 20]),
-    class("MPI_ERR_AMODE", "a wrong access mode", &["amode"], [21, 21]),
-    class("MPI_ERR_BAD_FILE", "a wrong file name", &["filename"], [22, 23]),
-    class("MPI_ERR_CONVERSION", "", &["fh"], [23, 25]),
-    class("MPI_ERR_DUP_DATAREP", "", &["datarep"], [24, 27]),
-    class("MPI_ERR_FILE_EXISTS", "", &["filename"], [25, 28]),
-    class("MPI_ERR_FILE_IN_USE", "", &["filename"], [26, 29]),
-    class("MPI_ERR_FILE", "a wrong file", &["fh", "file"], [27, 30]),
-    class("MPI_ERR_INFO", "a wrong info object", &["info"], [28, 34]),
-    class("MPI_ERR_INFO_KEY", "a wrong key", &["key"], [29, 31]),
-    class("MPI_ERR_INFO_VALUE", "a wrong value", &["value"], [30, 33]),
-    class("MPI_ERR_INFO_NOKEY", "a wrong key", &["key"], [31, 32]),
-    class("MPI_ERR_IO", "", &["fh", "filename"], [32, 35]),
-    class("MPI_ERR_NAME", "a wrong name", &["service_name"], [33, 38]),
-    class("MPI_ERR_NO_MEM", "", &[], [34, 39]),
-    class("MPI_ERR_NOT_SAME", "", &[], [35, 40]),
-    class("MPI_ERR_NO_SPACE", "", &["fh", "filename"], [36, 41]),
-    class("MPI_ERR_NO_SUCH_FILE", "a wrong file name", &["filename"], [37, 42]),
-    class("MPI_ERR_PORT", "a wrong port", &["port_name"], [38, 43]),
-    class("MPI_ERR_QUOTA", "", &["fh", "filename"], [39, 44]),
-    class("MPI_ERR_READ_ONLY", "", &["fh", "filename"], [40, 45]),
-    class("MPI_ERR_SERVICE", "a wrong name", &["service_name"], [41, 48]),
-    class("MPI_ERR_SPAWN", "", &["command"], [42, 50]),
-    class("MPI_ERR_UNSUPPORTED_DATAREP", "", &["datarep"], [43, 51]),
-    class("MPI_ERR_UNSUPPORTED_OPERATION", "", &["fh"], [44, 52]),
-    class("MPI_ERR_WIN", "a wrong window", &["win"], [45, 53]),
-    class("MPI_ERR_BASE", "a wrong base address", &["base"], [46, 24]),
-    class("MPI_ERR_LOCKTYPE", "a wrong kind of lock", &["lock_type"], [47, 37]),
-    class("MPI_ERR_KEYVAL", "a wrong key of an attribute", &["keyval"], [48, 36]),
-    class("MPI_ERR_RMA_CONFLICT", "", &["win"], [49, 46]),
-    class("MPI_ERR_RMA_SYNC", "", &["win"], [50, 47]),
-    class("MPI_ERR_SIZE", "a wrong size", &["size"], [51, 49]),
-    class("MPI_ERR_DISP", "a wrong displacement", &["disp"], [52, 26]),
-    class("MPI_ERR_ASSERT", "a wrong assertion", &["assert"], [53, 22]),
-    class("MPI_ERR_RMA_RANGE", "", &["win"], [55, 68]),
-    class("MPI_ERR_RMA_ATTACH", "", &["win"], [56, 69]),
-    class("MPI_ERR_RMA_SHARED", "", &["win"], [57, 71]),
-    class("MPI_ERR_RMA_FLAVOR", "", &["win"], [58, 70]),
-    class("MPI_ERR_SESSION", "a wrong session", &["session"], [75, 78]),
-    class("MPI_ERR_PROC_ABORTED", "", &[], [76, 74]),
-    class("MPI_ERR_VALUE_TOO_LARGE", "", &[], [77, 79]),
-    class("MPI_ERR_ERRHANDLER", "a wrong error handler", &["errhandler"], [80, 0]),
+    class("MPI_ERR_BUFFER", "a wrong buffer", &["buf", "addr", "base"], [1, 1, 1]),
+    class("MPI_ERR_COUNT", "a wrong count", &["count", "blocklength", "n"], [2, 2, 2]),
+    class("MPI_ERR_TYPE", "a wrong data type", &["type"], [3, 3, 3]),
+    class("MPI_ERR_TAG", "a wrong tag", &["tag"], [4, 4, 4]),
+    class("MPI_ERR_COMM", "a wrong communicator", &["comm"], [5, 5, 5]),
+    class("MPI_ERR_RANK", "a wrong rank", RANKS, [6, 6, 6]),
+    class("MPI_ERR_ROOT", "a wrong root", &["root"], [7, 8, 8]),
+    class("MPI_ERR_GROUP", "a wrong group", &["group"], [8, 9, 9]),
+    class("MPI_ERR_OP", "a wrong operator", &["op"], [9, 10, 10]),
+    class("MPI_ERR_TOPOLOGY", "a wrong topology", &["comm"], [10, 11, 11]),
+    class("MPI_ERR_DIMS", "wrong dimensions", &["dims"], [11, 12, 12]),
+    class("MPI_ERR_ARG", "a wrong argument", &[], [12, 13, 13]),
+    class("MPI_ERR_UNKNOWN", "", &[], [13, 14, 14]),
+    class("MPI_ERR_TRUNCATE", "a message that is longer than the buffer for it", &[], [14, 15, 15]),
+    class("MPI_ERR_OTHER", "", &[], [15, 16, 16]),
+    class("MPI_ERR_INTERN", "", &[], [16, 17, 17]),
+    class("MPI_ERR_IN_STATUS", "", &["status"], [17, 18, 19]),
+    class("MPI_ERR_PENDING", "", &["request"], [18, 19, 18]),
+    class("MPI_ERR_REQUEST", "a wrong request", &["request"], [19, 7, 7]),
+    class("MPI_ERR_ACCESS", "", &["filename", "fh"], [20, 20, 20]),
+    class("MPI_ERR_AMODE", "a wrong access mode", &["amode"], [21, 21, 21]),
+    class("MPI_ERR_BAD_FILE", "a wrong file name", &["filename"], [22, 23, 23]),
+    class("MPI_ERR_CONVERSION", "", &["fh"], [23, 25, 25]),
+    class("MPI_ERR_DUP_DATAREP", "", &["datarep"], [24, 27, 27]),
+    class("MPI_ERR_FILE_EXISTS", "", &["filename"], [25, 28, 28]),
+    class("MPI_ERR_FILE_IN_USE", "", &["filename"], [26, 29, 29]),
+    class("MPI_ERR_FILE", "a wrong file", &["fh", "file"], [27, 30, 30]),
+    class("MPI_ERR_INFO", "a wrong info object", &["info"], [28, 34, 34]),
+    class("MPI_ERR_INFO_KEY", "a wrong key", &["key"], [29, 31, 31]),
+    class("MPI_ERR_INFO_VALUE", "a wrong value", &["value"], [30, 33, 33]),
+    class("MPI_ERR_INFO_NOKEY", "a wrong key", &["key"], [31, 32, 32]),
+    class("MPI_ERR_IO", "", &["fh", "filename"], [32, 35, 35]),
+    class("MPI_ERR_NAME", "a wrong name", &["service_name"], [33, 38, 38]),
+    class("MPI_ERR_NO_MEM", "", &[], [34, 39, 39]),
+    class("MPI_ERR_NOT_SAME", "", &[], [35, 40, 40]),
+    class("MPI_ERR_NO_SPACE", "", &["fh", "filename"], [36, 41, 41]),
+    class("MPI_ERR_NO_SUCH_FILE", "a wrong file name", &["filename"], [37, 42, 42]),
+    class("MPI_ERR_PORT", "a wrong port", &["port_name"], [38, 43, 43]),
+    class("MPI_ERR_QUOTA", "", &["fh", "filename"], [39, 44, 44]),
+    class("MPI_ERR_READ_ONLY", "", &["fh", "filename"], [40, 45, 45]),
+    class("MPI_ERR_SERVICE", "a wrong name", &["service_name"], [41, 48, 51]),
+    class("MPI_ERR_SPAWN", "", &["command"], [42, 50, 53]),
+    class("MPI_ERR_UNSUPPORTED_DATAREP", "", &["datarep"], [43, 51, 54]),
+    class("MPI_ERR_UNSUPPORTED_OPERATION", "", &["fh"], [44, 52, 55]),
+    class("MPI_ERR_WIN", "a wrong window", &["win"], [45, 53, 56]),
+    class("MPI_ERR_BASE", "a wrong base address", &["base"], [46, 24, 24]),
+    class("MPI_ERR_LOCKTYPE", "a wrong kind of lock", &["lock_type"], [47, 37, 37]),
+    class("MPI_ERR_KEYVAL", "a wrong key of an attribute", &["keyval"], [48, 36, 36]),
+    class("MPI_ERR_RMA_CONFLICT", "", &["win"], [49, 46, 47]),
+    class("MPI_ERR_RMA_SYNC", "", &["win"], [50, 47, 50]),
+    class("MPI_ERR_SIZE", "a wrong size", &["size"], [51, 49, 52]),
+    class("MPI_ERR_DISP", "a wrong displacement", &["disp"], [52, 26, 26]),
+    class("MPI_ERR_ASSERT", "a wrong assertion", &["assert"], [53, 22, 22]),
+    class("MPI_ERR_RMA_RANGE", "", &["win"], [55, 68, 48]),
+    class("MPI_ERR_RMA_ATTACH", "", &["win"], [56, 69, 46]),
+    class("MPI_ERR_RMA_SHARED", "", &["win"], [57, 71, 49]),
+    class("MPI_ERR_RMA_FLAVOR", "", &["win"], [58, 70, 57]),
+    class("MPI_ERR_SESSION", "a wrong session", &["session"], [75, 78, 60]),
+    class("MPI_ERR_PROC_ABORTED", "", &[], [76, 74, 58]),
+    class("MPI_ERR_VALUE_TOO_LARGE", "", &[], [77, 79, 59]),
+    class("MPI_ERR_ERRHANDLER", "a wrong error handler", &["errhandler"], [80, 0, 61]),
 ];
 
 impl ErrorClass {
-    /// The class with this number in a library, by what the library says of itself; `None`: neither library has it.
-    pub fn new(library: &str, number: u32) -> Option<ErrorClass> {
+    /// The class with this number in a library, by what the library says of itself and by whether the program has the
+    /// standard's ABI; `None`: there is none.
+    pub fn new(library: &str, has_standard_abi: bool, number: u32) -> Option<ErrorClass> {
         let family = ["MPICH", "Intel", "Open MPI"].iter().position(|name| library.starts_with(name))?;
-        let place = usize::from(family == 2);
+        let place = if has_standard_abi { 2 } else { usize::from(family == 2) };
         CLASSES.iter().copied().find(|class| class.numbers[place] == number && number > 0)
     }
 
@@ -138,12 +139,14 @@ mod tests {
 
     #[test]
     fn the_number_of_a_class_is_that_of_its_library() {
-        let name = |library: &str, number| ErrorClass::new(library, number).map(|class| class.name);
+        let name = |library: &str, number| ErrorClass::new(library, false, number).map(|class| class.name);
         assert_eq!(name("MPICH 4.0.2", 19), Some("MPI_ERR_REQUEST"));
         assert_eq!(name("Intel(R) MPI Library 2021", 7), Some("MPI_ERR_ROOT"));
         assert_eq!(name("Open MPI v4.1.4", 7), Some("MPI_ERR_REQUEST"));
         assert_eq!([name("Open MPI v4.1.4", 0), name("Open MPI v4.1.4", 80), name("MVAPICH", 7)], [None; 3]);
-        for place in 0..2 {
+        let of_abi = |number| ErrorClass::new("MPICH 5.0", true, number).map(|class| class.name);
+        assert_eq!([of_abi(7), of_abi(8), of_abi(62)], [Some("MPI_ERR_REQUEST"), Some("MPI_ERR_ROOT"), None]);
+        for place in 0..3 {
             let mut numbers: Vec<u32> =
                 CLASSES.iter().map(|class| class.numbers[place]).filter(|number| *number > 0).collect();
             let all = numbers.len();

@@ -119,6 +119,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
         // Of a rank whose end was not seen it is not known.
         exit_code: (!is_live).then(|| known(metadata::EXIT_CODE)?.parse().ok()).flatten(),
         library: known("library").unwrap_or_default(),
+        has_standard_abi: known("abi").is_some_and(|abi| abi == "standard"),
     };
     snapshot.mark_lost_launcher();
     snapshot

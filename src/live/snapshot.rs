@@ -28,6 +28,8 @@ pub struct Snapshot {
     pub exit_code: Option<u32>,
     /// What the MPI library says of itself; empty: not known.
     pub library: String,
+    /// The program uses the library by the standard's ABI.
+    pub has_standard_abi: bool,
 }
 
 /// Where a rank is.
@@ -285,7 +287,7 @@ impl Snapshot {
     pub fn ended_by_launcher(&self) -> Option<(u32, Vec<u32>)> {
         let code = self.exit_code.filter(|_| self.all_were_killed())?;
         let class = self.error_class(code);
-        // MPICH's code for a wrong operator, 9, is the number of SIGKILL too.
+        // MPICH's code for a wrong operator, 9, is the number of SIGKILL too: nothing else says that it is one.
         let is_of_operator = |rank: &RankNow| {
             let function = rank.function.as_deref().unwrap_or_default();
             rank.has_null_operator || function.starts_with("MPI_Op_") && rank.is_in_mpi()
@@ -352,7 +354,7 @@ impl Snapshot {
 
     /// The error class that has this exit code in the library of the job.
     pub fn error_class(&self, exit_code: u32) -> Option<ErrorClass> {
-        ErrorClass::new(&self.library, exit_code)
+        ErrorClass::new(&self.library, self.has_standard_abi, exit_code)
     }
 
     /// True if the launcher's exit code is known and follows from no rank's end.

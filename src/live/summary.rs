@@ -298,8 +298,7 @@ impl Summary {
             world_size: self.world_size.unwrap_or(0),
             communicators: ordered.iter().zip(names).map(now).collect(),
             mismatches,
-            exit_code: None,
-            library: String::new(),
+            ..Snapshot::default()
         };
         View { snapshot, mismatched, sums }
     }

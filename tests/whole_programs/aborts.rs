@@ -10,7 +10,7 @@ use crate::support::{Case, On, Outcome, Test, binaries, build, litter};
 
 pub const TESTS: &[Test] = &[
     Test::new("of_some_kinds_are_told", |case| all(case, SOME, 8)).on(On::Only(&["ompi4", "mpich4"])),
-    Test::new("of_every_kind_are_told", |case| all(case, &[], 40)).second_tier(),
+    Test::new("of_every_kind_are_told", |case| all(case, &[], 35)).second_tier(),
 ];
 
 const SOME: &[&str] = &[
@@ -29,7 +29,7 @@ const SOME: &[&str] = &[
 /// Kinds that are not told, by the libraries' names.
 const NOT_TOLD: &[(&str, &str)] = &[
     // The exit code, 9, is the number of the signal that ended the ranks too, and the operator is one of MPI's own.
-    ("allreduce_op", "mpich4 mpich5 mpich5-abi impi impi-abi"),
+    ("allreduce_op", "mpich4 mpich5 impi"),
     // The launcher ends the job, by SIGTERM.
     ("spawn_program", "ompi4 ompi5"),
 ];
@@ -88,8 +88,9 @@ fn is_right(kind: &str, function: &str, line: Option<usize>, outcome: &Outcome) 
     let is_named = said.contains(&format!("in {function} ")) || said.contains(&format!("in {function}."));
     assert!(is_named && said.contains("rank 1") && said.contains("(MPI_ERR_"), "{kind}: {}", outcome.stderr);
     if let Some(line) = line {
-        assert!(said.contains(&format!("{function} by ")), "{kind}: {said}");
-        assert!(said.contains(&format!("fatal.c:{line}")), "{kind}, line {line}: {said}");
+        // The compiler may have put the function of the kind into main.
+        assert!(said.contains(" by "), "{kind}: {said}");
+        assert!(said.contains(&format!(" at fatal.c:{line}")), "{kind}, line {line}: {said}");
     }
     // Open MPI names the class and the function, MPICH the function; not always before the launcher kills the rank.
     let after = |words: &str| outcome.stderr.lines().find_map(|line| Some(line.split_once(words)?.1.to_owned()));
