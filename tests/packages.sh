@@ -111,11 +111,13 @@ install() {
     mkdir -p "$folder"
     make -s install PREFIX="$prefix" BUILT="$built" >/dev/null
     is "version" "mpitrace $version" "$("$prefix/bin/mpitrace" --version)"
-    # Each process of a job loads it.
-    strip --strip-all -o "$work/stripped.so" "$prefix/lib/mpitrace/libmpitrace.so"
-    found=$(stat -c %s "$work/stripped.so")
-    [ "$found" -lt 4000000 ] || fail "libmpitrace.so has $found bytes without symbols: 4 MB are the limit"
-    passed=$((passed + 1))
+    # Each process of a job loads it. With checks of the tests in it it is larger.
+    if [ "$profile" = release ]; then
+        strip --strip-all -o "$work/stripped.so" "$prefix/lib/mpitrace/libmpitrace.so"
+        found=$(stat -c %s "$work/stripped.so")
+        [ "$found" -lt 4000000 ] || fail "libmpitrace.so has $found bytes without symbols: 4 MB are the limit"
+        passed=$((passed + 1))
+    fi
     found=$("$prefix/bin/mpitrace" doctor --json --mpi "$prefix/lib/mpitrace/libmpitrace.so" 2>/dev/null || true)
     has "the library that belongs to the companion" "$found" "\"tracer\": \"$prefix/lib/mpitrace/libmpitrace.so\""
     for page in mpitrace mpitrace-run mpitrace-categorize; do
@@ -224,8 +226,9 @@ modules() {
 loads() {
     local which=$1 prefix=$2 found
     shift 2
-    found=$(env -u MANPATH -u LD_PRELOAD -u LD_LIBRARY_PATH bash -c '
-        pages() { manpath -q | tr : "\n" | grep -cx -e "$1" -e /usr/share/man; }
+    # Lmod leaves out what is twice in a path.
+    found=$(env -u MANPATH -u LD_PRELOAD -u LD_LIBRARY_PATH PATH=/usr/local/bin:/usr/bin:/bin bash -c '
+        pages() { manpath -q | tr : "\n" | sort -u | grep -cx -e "$1" -e /usr/share/man; }
         prefix=$0 before=$PATH
         eval "$("$@" load mpitrace)"
         echo "$(command -v mpitrace) $(man -w mpitrace-run) $(pages "$prefix/share/man") $MPITRACE_ROOT $MPITRACE_LIBRARY"
@@ -234,7 +237,7 @@ loads() {
         LD_PRELOAD=$MPITRACE_LIBRARY echo "the library loads"
         eval "$("$@" unload mpitrace)"
         echo "${MPITRACE_ROOT-not set} ${MPITRACE_LIBRARY-not set} $(pages "$prefix/share/man")"
-        echo "$PATH" | grep -cxF "$before"' "$prefix" "$@" 2>&1)
+        echo "$PATH" | grep -cxF "$before"' "$prefix" "$@" 2>&1) || true
     is "the module file $which" "$prefix/bin/mpitrace $prefix/share/man/man1/mpitrace-run.1 2 $prefix \
 $prefix/lib/mpitrace/libmpitrace.so
 1
