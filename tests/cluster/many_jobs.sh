@@ -6,7 +6,7 @@
 # signal to a rank, 3 call MPI_Abort, 3 hang until they are cancelled, one of them twice as long, and in 4 one rank
 # computes three times as much. Node n5 computes half as much again. From the middle on `stencil` is another build, which
 # computes 40 % more. The epilogue of Slurm recovers what the jobs leave, and dates their end.
-# Then one program runs on the same nodes, eight times each while n5 is slow and while it is not, for `mpitrace compare`.
+# Then one program runs on the same nodes, eight times each while n5 is not slow and while it is, for `mpitrace compare`.
 # `many_jobs.py` compares the answers with what was done; exit code 1: one is wrong.
 #
 # Needs root and what cluster.sh needs. FOLDER (target/tests/many_jobs) takes the traces; PROFILE (checked) names the build.
