@@ -209,7 +209,7 @@ mod tests {
         let of = |outcome: Outcome| outcome.words();
         assert_eq!(
             of(undecided([6, 6], Some(14), Some(362.0), 9)),
-            "not-decided: the time of the job changed by +1.9 % (-3.2 % to +7.7 %). p 0.21; 6 runs in turn with 6 of the \
+            "not-decided: the time of the job changed by +1.9 % (-3.2 % to +7.7 %). p 0.210; 6 runs in turn with 6 of the \
              baseline: a difference of 7.1 % is found with a probability of 90 %; 8 more runs of each would decide, if \
              these scatter alike: 6 minutes; ranks were preempted in 9 of 12 runs."
         );
