@@ -1,6 +1,6 @@
 #!/bin/sh
-# Removes what packaging/install.sh has installed: `make uninstall`. Files that it did not write stay, folders with such
-# files, and below /usr and /usr/local the folders that are not mpitrace's alone.
+# Removes what packaging/install.sh has installed: `make uninstall`, with PREFIX itself if that is empty then. Files that it
+# did not write stay, folders with such files, and /usr and /usr/local with the folders there that are not mpitrace's alone.
 #
 #   PREFIX    as it was installed (/usr/local)
 #   DESTDIR   a folder before that
@@ -25,4 +25,5 @@ echo "$files" | while read -r file; do
         folder=$(dirname "$folder")
     done
 done
+case $root in /usr | /usr/local) ;; *) rmdir "$root" 2>/dev/null || true ;; esac
 echo "removed mpitrace from $root"

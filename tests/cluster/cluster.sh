@@ -7,10 +7,11 @@
 # On the nodes $SHARED, a folder, is seen through the file system that `$MOUNT FOLDER MOUNTPOINT $MOUNT_LIMIT` mounts, if it is given.
 # $PLUGSTACK is the plugstack.conf of Slurm, if it is given.
 # $TASK_PROLOG is a script that Slurm runs before each task, if it is given.
+# $ACCOUNTING, if it is set: Slurm keeps an account of jobs, in a database of its own on `head`, as `sacct` needs it.
 # $EPILOGUE is a script that Slurm runs on each node of a job after its end, if it is given.
 # The exit code is the command's. Everything goes with it: it lives in namespaces of its own, as do all addresses.
 #
-# Needs root, and of Debian slurm-wlm and munge.
+# Needs root, and of Debian slurm-wlm and munge; for $ACCOUNTING slurmdbd, mariadb-server-core and mariadb-client-core.
 set -euo pipefail
 self=$(realpath "$0")
 nodes=${NODES:-3}
@@ -52,6 +53,19 @@ run_node() {
     wait
 }
 
+# run_accounting: the database and its daemon, until the cluster is known there.
+run_accounting() {
+    local socket=/run/mysqld/mysqld.sock
+    mkdir -p /run/mysqld /run/database
+    mariadb-install-db --no-defaults --user=root --datadir=/run/database --auth-root-authentication-method=normal \
+        --skip-test-db >"$base/log/database" 2>&1
+    mariadbd --no-defaults --user=root --datadir=/run/database --socket=$socket --skip-networking \
+        >>"$base/log/database" 2>&1 &
+    until [ -S $socket ]; do sleep 0.1; done
+    slurmdbd -D >>"$base/log/database" 2>&1 &
+    until sacctmgr -i add cluster virtual >>"$base/log/database" 2>&1; do sleep 0.2; done
+}
+
 # run_head COMMAND...: the first process of the cluster.
 run_head() {
     local index first code=0
@@ -68,6 +82,7 @@ run_head() {
         ip link set "to$index" master br0 up
     done
     own_folders head
+    if [ -n "${ACCOUNTING-}" ]; then run_accounting; fi
     slurmctld -D -L "$base/log/head" 2>/dev/null &
     until [ "$(sinfo -h -o %D -t idle 2>/dev/null)" = "$nodes" ]; do sleep 0.1; done
     PATH=$base/bin:$PATH "$@" || code=$?
@@ -101,9 +116,23 @@ SlurmdPidFile=/run/slurmd.pid
 KillWait=3
 ${EPILOGUE:+Epilog=$EPILOGUE}
 ${TASK_PROLOG:+TaskProlog=$TASK_PROLOG}
+${ACCOUNTING:+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=head}
 NodeName=n[1-$nodes] NodeAddr=10.77.0.[1-$nodes] CPUs=16
 PartitionName=all Nodes=ALL Default=YES OverSubscribe=YES
 CONF
+    if [ -n "${ACCOUNTING-}" ]; then
+        cat >"$base/etc/slurmdbd.conf" <<CONF
+AuthType=auth/munge
+DbdHost=head
+SlurmUser=root
+StorageType=accounting_storage/mysql
+StorageUser=root
+PidFile=/run/slurmdbd.pid
+LogFile=$base/log/slurmdbd
+CONF
+        chmod 0600 "$base/etc/slurmdbd.conf"
+    fi
     if [ -n "${PLUGSTACK-}" ]; then echo "$PLUGSTACK" >"$base/etc/plugstack.conf"; fi
     cat >"$base/bin/at" <<'AT'
 #!/bin/bash

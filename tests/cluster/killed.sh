@@ -6,6 +6,8 @@
 #   limit     a batch job that reaches its time limit; the same
 #   warned    a batch job that gets a signal before its time limit, and recovers by itself
 #   epilogue  a batch job that is cancelled; the nodes' epilogue recovers
+#   account   a batch job that is cancelled; the nodes recover 5 s later, and date its end by what `sacct` says of it, which
+#             is in the file ended beside TRACE, in seconds since 1970
 #   node      no batch job; n3 dies, and the others recover
 set -euo pipefail
 how=$1 companion=$2 trace=$3
@@ -26,7 +28,7 @@ submit() {
 
 command=$(printf '%q ' "$@")
 case $how in
-    cancel | limit | epilogue)
+    cancel | limit | epilogue | account)
         submit "$command"
         if [ "$how" = limit ]; then
             # Limits are whole minutes. Slurm looks every 30 s.
@@ -35,7 +37,14 @@ case $how in
             scancel "$job"
         fi
         over "$job"
-        if [ "$how" != epilogue ]; then $per_node "$companion" recover -o "$trace"; fi
+        ended=()
+        if [ "$how" = account ]; then
+            sleep 5
+            until end=$(sacct -nX -o End -j "$job") && date -d "$end" +%s >"$folder/ended" 2>/dev/null; do sleep 0.2; done
+            # shellcheck disable=SC2206 # sacct adds blanks
+            ended=(--ended $end)
+        fi
+        if [ "$how" != epilogue ]; then $per_node "$companion" recover "${ended[@]}" -o "$trace"; fi
         ;;
     warned)
         submit --signal=B:USR1@120 "

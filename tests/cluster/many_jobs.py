@@ -90,7 +90,7 @@ check("when its build changed" in said, "the change of its build is named")
 sides = [[f"--{side}", *sorted(map(str, Path(folder, "compared").glob(f"{side}.*")))] for side in "ab"]
 compared = subprocess.run([companion, "compare", *sides[0], *sides[1], "--json"], capture_output=True, text=True)
 sentence = json.loads(compared.stdout)["job"]["sentence"]
-print(f"before {slow} was slow and since: {sentence}")
+print(f"while {slow} is not slow and while it is: {sentence}")
 check(f" on {slow}" in sentence and compared.returncode == 1, f"compare names {slow}")
 
 try:

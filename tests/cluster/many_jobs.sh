@@ -6,7 +6,7 @@
 # signal to a rank, 3 call MPI_Abort, 3 hang until they are cancelled, one of them twice as long, and in 4 one rank
 # computes three times as much. Node n5 computes half as much again. From the middle on `stencil` is another build, which
 # computes 40 % more. The epilogue of Slurm recovers what the jobs leave, and dates their end.
-# Then one program runs on the same nodes before n5 is slow and since, for `mpitrace compare`.
+# Then one program runs on the same nodes, eight times each while n5 is not slow and while it is, for `mpitrace compare`.
 # `many_jobs.py` compares the answers with what was done; exit code 1: one is wrong.
 #
 # Needs root and what cluster.sh needs. FOLDER (target/tests/many_jobs) takes the traces; PROFILE (checked) names the build.
@@ -77,10 +77,11 @@ case ${1-} in
             sbatch -Q -N$nodes --ntasks-per-node=1 -o /dev/null --array="0-$((half - 1))%1" "$self" --task $library $half
         done
         while [ -n "$(squeue -h)" ]; do sleep 1; done
-        # The same program on the same nodes, before the node became slow and since.
-        for side in a b; do
-            if [ $side = a ]; then at $slow rm /run/slow; else at $slow touch /run/slow; fi
-            for run in 1 2 3 4; do
+        # The same program on the same nodes, without and with the slow node: in turns, since the machine is not always as
+        # busy.
+        for run in 1 2 3 4 5 6 7 8; do
+            for side in a b; do
+                if [ $side = a ]; then at $slow rm /run/slow; else at $slow touch /run/slow; fi
                 MPITRACE_OUTPUT=$FOLDER/compared/$side.$run.mpitrace MPITRACE_VERBOSE=0 \
                     srun --mpi=pmi2 --export="ALL,LD_PRELOAD=$TRACER" -w n4,$slow,n6,n7 -N4 -n4 --ntasks-per-node=1 \
                     "$FOLDER/mpich5/old/transpose" transpose 20

@@ -52,6 +52,8 @@ debian_packages() {
     if [ "$1" != first ]; then
         wanted="$wanted lammps cp2k hpcc scalapack-mpi-test mumps-test nwchem-openmpi"
         wanted="$wanted python3-mpi4py python3-h5py-mpi python3-petsc4py"
+        # The account of jobs on virtual nodes.
+        wanted="$wanted slurmdbd mariadb-server-core mariadb-client-core"
     fi
     # The headers of Python are for mpi4py on the standard ABI, of which there is no wheel.
     case $(command -v python3 || echo /usr/bin/python3) in

@@ -78,7 +78,11 @@ int main(int argc, char **argv)
         if (step == steps / 2 && !strcmp(fate, "killed") && rank == 1)
             raise(SIGKILL);
         if (step == steps / 2 && !strcmp(fate, "aborted") && rank == 2)
+        {
             MPI_Abort(MPI_COMM_WORLD, 3);
+            for (;;) // MPICH 5's can return before the launcher kills the job.
+                pause();
+        }
         if (step == steps / 2 && !strcmp(fate, "hung") && rank == size - 1)
             for (;;)
                 pause();

@@ -1,13 +1,14 @@
 //! Jobs on several nodes that are killed: what their ranks left on the nodes becomes one trace. See
 //! tests/cluster/killed.sh.
 
-use crate::cluster::{assert_nothing_left, over_at, run_on, script, srun, test, traces};
+use crate::cluster::{assert_nothing_left, over_at, permitted, run_on, script, srun, test, traces};
 use crate::cluster_folders::mounts_permitted;
 use crate::support::{Case, On, Outcome, Test, Trace, binaries, companion};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 /// One of each family.
 const FAMILIES: On = On::Only(&["ompi5", "mpich5", "impi"]);
@@ -16,6 +17,10 @@ pub const TESTS: &[Test] = &[
     test("by_scancel_are_recovered_by_a_later_job", |case| recovered(case, "cancel")).second_tier(),
     test("at_the_time_limit_are_recovered_by_a_later_job", |case| recovered(case, "limit")).on(FAMILIES).second_tier(),
     test("before_the_time_limit_recover_by_themselves", |case| recovered(case, "warned")).on(FAMILIES).second_tier(),
+    test("by_scancel_end_when_the_account_of_slurm_says", accounted)
+        .on(On::Only(&["mpich5"]))
+        .where_permitted(has_accounts)
+        .second_tier(),
     test("by_scancel_are_recovered_by_an_epilogue", |case| recovered(case, "epilogue")).on(FAMILIES).second_tier(),
     test("over_close_to_open_caching_are_recovered_by_a_later_job", over_bindfs)
         .on(On::Only(&["mpich5"]))
@@ -76,6 +81,35 @@ fn recovered(case: &Case, how: &str) {
         let info: serde_json::Value = serde_json::from_str(&companion::mpitrace(&words).stdout).expect("JSON");
         let ends = info["ends"].as_array().expect("ends");
         assert!(ends.len() == 6 && ends.iter().all(|end| end["how"] == "job"), "{ends:?}");
+    }
+}
+
+fn has_accounts() -> Result<(), String> {
+    let is_here = |program: &str| Path::new("/usr/sbin").join(program).exists();
+    if is_here("slurmdbd") && is_here("mariadbd") {
+        permitted()
+    } else {
+        Err("no slurmdbd or no mariadb-server-core".into())
+    }
+}
+
+/// Its nodes are asked later, and told when it ended by `sacct`.
+fn accounted(case: &Case) {
+    let (outcome, trace) = kill_on(case, &case.folder, &["ACCOUNTING=1".into()], "account", &srun(case, &[]));
+    assert_recovered(case, &outcome, &trace, &[0, 1, 2, 3, 4, 5]);
+    let words = ["info".as_ref(), "--json".as_ref(), trace.path.as_os_str()];
+    let info: serde_json::Value = serde_json::from_str(&companion::mpitrace(&words).stdout).expect("JSON");
+    let ended = fs::read_to_string(case.folder.join("ended")).expect("the date of sacct");
+    let ended: f64 = ended.trim().parse().expect("seconds since 1970");
+    let start = info["factors"]["start_time"].as_str().expect("the start");
+    let mut date = Command::new("date");
+    date.args(["-d", start, "+%s"]);
+    let start = String::from_utf8(date.output().expect("date").stdout).expect("a number");
+    let start: f64 = start.trim().parse().expect("seconds since 1970");
+    for end in info["ends"].as_array().expect("ends") {
+        let at = start + end["at_s"].as_f64().expect("a time");
+        // Both dates are whole seconds, and ranks enter MPI_Init one after the other.
+        assert!(end["how"] == "job" && (at - ended).abs() < 3.0, "{at}, {ended}: {end}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Communicators of every origin are told apart, and have the same number on all their ranks.
 
 use crate::support::want::{NUMBERED, WORLD};
-use crate::support::{Case, On, Test, Trace, Want, binaries, tracer, want};
+use crate::support::{Case, On, Test, Trace, Want, binaries, companion, tracer, want};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
@@ -121,6 +121,22 @@ fn spawned(case: &Case, under_run: bool) {
         (outcome, paths) = launch(number);
     }
     assert_eq!((outcome.code, outcome.stdout.as_str()), (0, "4 ranks\n"), "{}", outcome.stderr);
+    // Read together they are two worlds of one run, whatever their order.
+    let mut both = vec![OsString::from("summary"), "--json".into()];
+    both.extend(paths.iter().rev().map(OsString::from));
+    let worlds = companion::json(&companion::mpitrace(&both));
+    let ranks: Vec<u64> = worlds.as_array().into_iter().flatten().filter_map(|world| world["ranks"].as_u64()).collect();
+    assert_eq!(ranks, [2, 2], "{worlds}");
+    both.remove(1);
+    both[0] = "info".into();
+    let said = companion::mpitrace(&both).stdout;
+    // The one that ends first has the name.
+    let titles = said.lines().filter_map(|line| line.strip_prefix("World ")?.split_once(" of 2: 2 ranks, "));
+    let (numbers, mut names): (Vec<&str>, Vec<&str>) = titles.unzip();
+    names.sort_unstable();
+    let expected = paths.each_ref().map(|path| path.to_str().expect("a plain path"));
+    let [first, second] = expected;
+    assert_eq!((numbers, names), (vec!["1", "2"], vec![second, first]), "{said}");
     for path in paths {
         // What each trace holds are its own world's ranks.
         Trace::new(path).info().assert_is(&[

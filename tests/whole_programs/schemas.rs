@@ -3,6 +3,8 @@
 use crate::support::binaries::{TARGET, companion};
 use crate::support::process;
 use crate::support::{Case, On, Test, Trace, litter, root};
+use mpitrace_format::layout::communicator_flags as flags;
+use mpitrace_testing::synthetic::{self, SyntheticRank};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -106,6 +108,7 @@ fn each_command(case: &Case) {
 
     hangs(&mut outputs);
     untraced(&mut outputs);
+    worlds(&mut outputs);
 
     let mut command = Command::new(TARGET.join(PYTHON));
     command.arg(root().join("tests/readers/schema.py")).arg(root().join(SCHEMA)).args(&outputs.files);
@@ -116,6 +119,24 @@ fn each_command(case: &Case) {
     let forms: BTreeSet<String> =
         serde_json::from_value(schema["properties"]["schema"]["enum"].clone()).expect("forms");
     assert_eq!(outputs.forms, forms, "each form of the schema");
+}
+
+/// Two worlds of a run, which not each library can spawn.
+fn worlds(outputs: &mut Outputs<'_>) {
+    let files = [1, 2].map(|job| {
+        let path = outputs.case.folder.join(format!("world{job}.mpitrace"));
+        let mut rank = SyntheticRank::new(0, 1);
+        rank.header.job = [job; 16];
+        let other = rank.communicator(7, 1, 0, None);
+        rank.flag_communicator(other, flags::INTER);
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        rank.call(barrier, 1000, 2000);
+        synthetic::write(&path, &[rank]).expect("a trace");
+        path.to_str().expect("a plain path").to_owned()
+    });
+    for command in ["summary", "info"] {
+        outputs.keep(&[command, &files[0], &files[1]]);
+    }
 }
 
 /// A gate of a program against itself.

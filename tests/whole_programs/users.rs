@@ -1,11 +1,12 @@
 //! Several users trace into one folder of a site: none can read, rename or remove what is another's, and the group of the
-//! site reads all.
+//! site reads all. What killed jobs leave root recovers for its user.
 
-use crate::support::{Case, On, Outcome, Test, Trace, process};
+use crate::support::{Case, On, Outcome, Test, Trace, binaries, companion, litter, process};
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +18,9 @@ const GROUP: u32 = 7100;
 
 pub const TESTS: &[Test] = &[
     Test::new("of_one_site_keep_their_traces_to_themselves", private).on(LIBRARIES).where_permitted(is_root),
+    Test::new("leave_records_that_root_recovers_for_them_alone", recovered_by_root)
+        .on(LIBRARIES)
+        .where_permitted(is_root),
     Test::new("whose_folder_cannot_be_made_have_it_in_the_log", logged).on(LIBRARIES).where_permitted(has_no_log),
 ];
 
@@ -129,4 +133,108 @@ fn logged(case: &Case) {
     assert!(traced.lines_with("mpitrace").is_empty(), "{}", traced.stderr);
     let [text] = &said[..] else { panic!("once: {said:?}") };
     assert!(text.starts_with("<12>mpitrace[") && text.contains("cannot make the folder"), "{text}");
+}
+
+/// Kills a job of this user within a call, so that its records stay.
+fn kill(case: &Case, user: u32, segments: &Path, verbose: &str) {
+    let launch = case.launch(2, "death.c").arg("kill").trace().set("MPITRACE_VERBOSE", verbose);
+    let killed = launch.set("MPITRACE_SEGMENT_DIR", segments).run_under(&as_user(user, user));
+    litter::sweep();
+    assert_ne!(killed.code, 0, "{}", killed.stderr);
+    let left = |file: &PathBuf| file.metadata().is_ok_and(|file| file.uid() == user);
+    assert_eq!(files(segments).iter().filter(|file| left(file)).count(), 2, "{}", killed.stderr);
+}
+
+/// The files in a folder, not what is below it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    files
+}
+
+/// Root recovers what all users have left, as each of them: nobody else can read it, and no file or name of a user leads
+/// root astray.
+fn recovered_by_root(case: &Case) {
+    let segments = case.folder.join("live");
+    fs::create_dir(&segments).expect("a folder");
+    fs::set_permissions(&segments, fs::Permissions::from_mode(0o1777)).expect("its mode");
+    let site = site(case);
+    [7001, 7002].into_iter().for_each(|user| kill(case, user, &segments, "0"));
+    // Of a third user: a file that is no segment, links to what is root's, and the name of the first trace.
+    let precious = case.folder.join("precious");
+    fs::write(&precious, "root's").expect("a file");
+    fs::set_permissions(&precious, fs::Permissions::from_mode(0o600)).expect("its mode");
+    let link = |to: &Path| format!("ln -s {} {}", precious.display(), to.display());
+    let scribbled = format!("echo scribbled > {}/mpitrace-7003-a.segment", segments.display());
+    let traps = [scribbled, link(&segments.join("mpitrace-7003-b.segment")), link(&site.join("left.mpitrace"))];
+    for trap in &traps {
+        assert!(can(case, (7003, 7003), trap), "{trap}");
+    }
+    let recover = |words: &[&str]| {
+        let mut all: Vec<OsString> = vec!["recover".into(), segments.clone().into()];
+        all.extend(words.iter().map(OsString::from));
+        companion::mpitrace(&all)
+    };
+    let left = files(&segments);
+
+    let list = companion::json(&recover(&["--list", "--json"]));
+    let rows = list.as_array().expect("rows");
+    let of = |key: &str| -> Vec<&Value> { rows.iter().map(|row| &row[key]).collect() };
+    assert_eq!(of("user"), ["7001", "7001", "7002", "7002"]);
+    assert_eq!(
+        (of("job"), of("rank")),
+        (vec![&json!(0), &json!(0), &json!(1), &json!(1)], vec![&json!(0), &json!(1), &json!(0), &json!(1)])
+    );
+    assert!(rows.iter().all(|row| row["records"].as_u64().is_some_and(|calls| calls >= 50)), "{list:#}");
+    let said = recover(&["--list"]).stdout;
+    assert!(said.lines().next().is_some_and(|line| line.contains("user")) && said.contains("7002"), "{said}");
+    // A user has one's own.
+    let own = format!("{} recover {} --list --json", binaries::companion().display(), segments.display());
+    assert!(can(case, (7002, 7002), &format!("test $({own} | grep -c '\"rank\"') = 2")));
+
+    // Which one is to be said; a folder of root alone is none for a user's trace.
+    let site_trace = site.join("left.mpitrace").display().to_string();
+    let refused = recover(&["-o", &site_trace]);
+    assert!(
+        refused.code == 2 && refused.stderr.contains(" of 7001, 2 ranks") && refused.stderr.contains(" of 7002, "),
+        "{}",
+        refused.stderr
+    );
+    let closed = case.folder.join("closed");
+    fs::create_dir(&closed).expect("a folder");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).expect("its mode");
+    let name = rows[2]["name"].as_str().expect("a name");
+    let refused = recover(&["--job", name, "-o", &closed.join("x.mpitrace").display().to_string()]);
+    assert_eq!((refused.code, refused.stderr.lines().count()), (2, 1), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("no folder") || refused.stderr.contains("7002, whose job it was, cannot write there"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(files(&segments), left);
+
+    let one = companion::json(&recover(&["--job", name, "-o", &site_trace, "--json"]));
+    let all = companion::json(&recover(&["--job", "all", "-o", &site_trace, "--json"]));
+    let file = |rows: &Value| PathBuf::from(rows[0]["file"].as_str().expect("a trace"));
+    let traces = [(7002, file(&one)), (7001, file(&all))];
+    for (user, trace) in &traces {
+        let (name, found) = (trace.display(), trace.metadata().expect("a trace"));
+        assert_eq!((found.uid(), found.gid(), found.mode() & 0o777), (*user, GROUP, 0o640), "{name}");
+        assert!(can(case, (*user, *user), &format!("cat {name}")) && can(case, (7050, GROUP), &format!("cat {name}")));
+        assert!(!can(case, (7003, 7003), &format!("cat {name}")), "{name}");
+        let info = Trace::new(trace.clone()).info();
+        assert_eq!((info.complete, info.ranks, info.only("MPI_Allreduce").bytes), (false, 2, 8));
+    }
+    assert_eq!(traces[0].1.parent(), Some(site.as_path()));
+    // What is no segment stays, and so does what is root's.
+    assert_eq!(files(&segments).len(), 2, "{:?}", files(&segments));
+    assert_eq!(fs::read_to_string(&precious).expect("root's file"), "root's");
+    // Another folder, in which the site does not share traces: for the user alone.
+    kill(case, 7001, &segments, "0");
+    let shared = case.folder.join("shared");
+    fs::create_dir(&shared).expect("a folder");
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).expect("its mode");
+    let done = companion::json(&recover(&["-o", &shared.join("x.mpitrace").display().to_string(), "--json"]));
+    let found = file(&done).metadata().expect("a trace");
+    assert_eq!((found.uid(), found.gid(), found.mode() & 0o777), (7001, 7001, 0o600));
 }

@@ -25,7 +25,7 @@ fn explained(runs: &[CampaignRun]) -> Why {
 #[test]
 fn the_injected_factor_comes_first_and_others_do_not() {
     let mut random = Random::new(7);
-    // `cargo bench --bench campaigns` has 500.
+    // `cargo bench --bench scaling` has 500.
     let (campaigns, mut first, mut wrong) = (60, 0, 0);
     for number in 0..campaigns {
         let injected = Injected::ALL[number % Injected::ALL.len()];

@@ -19,6 +19,7 @@ mod tests;
 pub mod trace_files;
 mod traced;
 mod untraced;
+pub mod worlds;
 
 pub use categorized::Categorized;
 pub use columns::{Counter, Ranks, RunTimes, ValueKind};

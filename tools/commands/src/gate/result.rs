@@ -184,3 +184,42 @@ impl GateRow {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_do_not_decide_say_why_and_how_many_would() {
+        let undecided = |runs: [usize; 2], runs_needed, more_s, preempted_runs| Outcome {
+            decision: Decision::NotDecided,
+            difference: Some(0.019),
+            interval: Some([-0.032, 0.077]),
+            p: 0.21,
+            visible: Some(0.071),
+            runs,
+            interleaved: true,
+            runs_needed,
+            more_s,
+            preempted_runs,
+            job: None,
+            rows: Vec::new(),
+            sentence: String::new(),
+        };
+        let of = |outcome: Outcome| outcome.words();
+        assert_eq!(
+            of(undecided([6, 6], Some(14), Some(362.0), 9)),
+            "not-decided: the time of the job changed by +1.9 % (-3.2 % to +7.7 %). p 0.210; 6 runs in turn with 6 of the \
+             baseline: a difference of 7.1 % is found with a probability of 90 %; 8 more runs of each would decide, if \
+             these scatter alike: 6 minutes; ranks were preempted in 9 of 12 runs."
+        );
+        let alone = Outcome { interleaved: false, ..undecided([6, 6], Some(7), Some(41.0), 0) };
+        assert!(of(alone).ends_with("; 1 more run would decide, if these scatter alike: 41 s."));
+        assert!(
+            of(undecided([6, 6], None, None, 0)).ends_with("; 200 runs would not decide: the runs differ too much.")
+        );
+        assert!(of(undecided([2, 2], None, None, 0)).ends_with("; make more runs."));
+        let passed = Outcome { decision: Decision::Passed, ..undecided([6, 6], None, None, 3) };
+        assert!(of(passed).ends_with("with a probability of 90 %."), "no more is said of runs that decide");
+    }
+}

@@ -4,6 +4,8 @@ pub mod page;
 
 use mpitrace_analysis::run::Need;
 use mpitrace_words::info;
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -11,11 +13,12 @@ use clap::Args;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
 use mpitrace_source::options::TraceInput;
-use mpitrace_source::trace_files;
+use mpitrace_source::{trace_files, worlds};
 
 /// Show what a trace is: library, ranks, settings, operations
 ///
-/// An incomplete trace also shows which rank was in which call, and which rank never entered it.
+/// An incomplete trace also shows which rank was in which call, and which rank never entered it. Of the traces of a run
+/// that spawned ranks each world has a page.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -26,15 +29,41 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let facts = progress::during("reading", || {
-        let run = arguments.input.open(Need::Messages)?;
-        anyhow::Ok(info::Facts::new(&run).with_samples(&run.trace, &trace_files::named(&arguments.input.files)?))
-    })?;
+    if let Some(worlds) = worlds::worlds(&arguments.input.files)? {
+        return of_worlds(arguments, &worlds, output);
+    }
+    let facts = progress::during("reading", || of_files(&arguments.input.files))?;
     if arguments.json {
         output::json(output, "info", &facts)?;
     } else {
         let style = output.style;
         page::write(&facts, output, style)?;
     }
-    Ok(crate::exit::concluded(facts.complete && facts.mismatched == 0 && !facts.undone.has_defects()))
+    Ok(crate::exit::concluded(is_well(&facts)))
+}
+
+fn of_files(files: &[PathBuf]) -> Result<info::Facts> {
+    let run = mpitrace_source::open(files, Need::Messages)?;
+    Ok(info::Facts::new(&run).with_samples(&run.trace, &trace_files::named(files)?))
+}
+
+fn is_well(facts: &info::Facts) -> bool {
+    facts.complete && facts.mismatched == 0 && !facts.undone.has_defects()
+}
+
+/// One page for each world of a run.
+fn of_worlds(arguments: &Arguments, worlds: &[Vec<PathBuf>], output: &mut Output) -> Result<ExitCode> {
+    let read = || worlds.iter().map(|files| of_files(files)).collect::<Result<Vec<info::Facts>>>();
+    let all = progress::during("reading", read)?;
+    if arguments.json {
+        output::json_rows(output, "info-worlds", all.iter().map(Ok))?;
+    } else {
+        let style = output.style;
+        for (place, (facts, files)) in all.iter().zip(worlds).enumerate() {
+            let title = worlds::title(place, worlds.len(), facts.ranks, files);
+            writeln!(output, "{}{title}", if place > 0 { "\n" } else { "" })?;
+            page::write(facts, output, style)?;
+        }
+    }
+    Ok(crate::exit::concluded(all.iter().all(is_well)))
 }

@@ -16,8 +16,7 @@ pub struct SlowerProgram {
     pub nodes: usize,
     pub ranks: u32,
     pub library: Option<String>,
-    #[cfg(feature = "columns")]
-    arguments: Option<String>,
+    pub arguments: Option<String>,
     pub slower: Slower,
 }
 
@@ -106,7 +105,6 @@ pub fn slower_programs(rows: &[RunRow]) -> Vec<SlowerProgram> {
             nodes: layout.len(),
             ranks: *ranks,
             library: library.map(str::to_owned),
-            #[cfg(feature = "columns")]
             arguments: alike.arguments.map(str::to_owned),
             slower,
         }));
@@ -116,7 +114,6 @@ pub fn slower_programs(rows: &[RunRow]) -> Vec<SlowerProgram> {
 
 /// How much longer the program of a run takes or computes than before, if the run began since it does; `None`: it does
 /// not.
-#[cfg(feature = "columns")]
 pub fn slower_by(slower: &[SlowerProgram], row: &RunRow) -> Option<f64> {
     let began = row.started.as_deref().and_then(date::seconds)?;
     let is_of = |found: &&SlowerProgram| {

@@ -25,11 +25,23 @@ const COUNTERS: [Metric; 7] = [
     }),
 ];
 
+/// Counters of a node: of each run its ranks' share.
+const OF_NODES: [Metric; 2] = [
+    ("node_jobs", "", "Traced runs with ranks on the node", |_| 1.0),
+    ("node_rank_seconds", "seconds", "Traced time of the ranks on the node", |row| row.rank_seconds),
+];
+
 pub fn write(rows: &[RunRow], output: &mut dyn Write) -> io::Result<()> {
     let mut groups: BTreeMap<[&str; 3], Vec<&RunRow>> = BTreeMap::new();
+    let mut nodes: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
     for row in rows {
         let key = [&row.program, &row.user, &row.library].map(|text| text.as_deref().unwrap_or_default());
         groups.entry(key).or_default().push(row);
+        for host in &row.hosts {
+            let [jobs, seconds] = nodes.entry(&host.host).or_default();
+            *jobs += OF_NODES[0].3(row);
+            *seconds += OF_NODES[1].3(row) * f64::from(host.ranks) / f64::from(row.ranks.max(1));
+        }
     }
     for (name, unit, help, of) in COUNTERS {
         head(output, name, "counter", unit, help)?;
@@ -39,21 +51,43 @@ pub fn write(rows: &[RunRow], output: &mut dyn Write) -> io::Result<()> {
             writeln!(output, "mpitrace_{name}_total{{{labels}}} {sum}")?;
         }
     }
+    for (place, (name, unit, help, _)) in OF_NODES.into_iter().enumerate() {
+        head(output, name, "counter", unit, help)?;
+        for (host, sums) in &nodes {
+            writeln!(output, "mpitrace_{name}_total{{{}}} {}", label("host", host), sums[place])?;
+        }
+    }
     head(output, "node_slow_share", "gauge", "", "How much longer the ranks of a slow node compute")?;
     for (node, slow) in conclusions::slow_nodes(rows) {
         writeln!(output, "mpitrace_node_slow_share{{{}}} {}", label("host", &node), slow.share)?;
     }
-    head(
-        output,
-        "program_slower_share",
-        "gauge",
-        "",
-        "How much longer a program that became slower takes or computes",
-    )?;
-    for found in conclusions::slower_programs(rows) {
-        let (program, ranks) = (label("program", &found.program), label("ranks", &found.ranks.to_string()));
-        let of = label("of", found.slower.of);
-        writeln!(output, "mpitrace_program_slower_share{{{program},{ranks},{of}}} {}", found.slower.slowdown.share)?;
+    let help = "How much longer a program that became slower takes or computes";
+    head(output, "program_slower_share", "gauge", "", help)?;
+    for (labels, share) in slower(rows) {
+        writeln!(output, "mpitrace_program_slower_share{{{labels}}} {share}")?;
     }
     writeln!(output, "# EOF")
+}
+
+/// The programs that became slower, by their labels: of those that differ in the layout of their ranks alone the one that
+/// became slowest, since no two samples may have the same labels.
+fn slower(rows: &[RunRow]) -> BTreeMap<String, f64> {
+    let mut samples: BTreeMap<String, f64> = BTreeMap::new();
+    for found in conclusions::slower_programs(rows) {
+        let [before, since] = found.slower.builds.unwrap_or_default();
+        let texts = [
+            ("program", found.program.as_str()),
+            ("library", found.library.as_deref().unwrap_or_default()),
+            ("ranks", &found.ranks.to_string()),
+            ("nodes", &found.nodes.to_string()),
+            ("arguments", found.arguments.as_deref().unwrap_or_default()),
+            ("of", found.slower.of),
+            ("build_before", &before),
+            ("build", &since),
+        ]
+        .map(|(name, value)| label(name, value));
+        let share = samples.entry(texts.join(",")).or_insert(found.slower.slowdown.share);
+        *share = share.max(found.slower.slowdown.share);
+    }
+    samples
 }

@@ -20,6 +20,7 @@ use std::time::UNIX_EPOCH;
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
+use mpitrace_analysis::jobs::SlowNode;
 use mpitrace_show::date;
 use mpitrace_show::destination::{Content, Destination};
 use mpitrace_show::output::{self, Output};
@@ -29,6 +30,7 @@ use mpitrace_words::summary::{percent, seconds};
 use serde::Serialize;
 
 use crate::exit::FINDING;
+use conclusions::SlowerProgram;
 use find::FoundRuns;
 use grouped::By;
 use headline::Kind;
@@ -178,8 +180,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             }
         }
         (None, None) if arguments.json => {
-            let with_kind = |row| Ok(RowWithKind { row, kind: Kind::of(row) });
-            output::json_rows(output, "jobs", rows.iter().map(with_kind))?;
+            let (slow, slower) = rayon::join(|| conclusions::slow_nodes(&rows), || conclusions::slower_programs(&rows));
+            let concluded = |row| Ok(ConcludedRow::new(row, &slow, &slower));
+            output::json_rows(output, "jobs", rows.iter().map(concluded))?;
         }
         (None, None) => write(&rows, arguments.sort, output)?,
     }
@@ -188,10 +191,22 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
 
 /// A row as JSON has it.
 #[derive(Serialize)]
-struct RowWithKind<'r> {
+struct ConcludedRow<'r> {
     #[serde(flatten)]
     row: &'r RunRow,
     kind: Kind,
+    /// Those of its nodes that are slow.
+    slow_hosts: Vec<&'r str>,
+    /// By how much its program became slower before it; `null`: it did not.
+    slower_by: Option<f64>,
+}
+
+impl<'r> ConcludedRow<'r> {
+    fn new(row: &'r RunRow, slow: &[(String, SlowNode)], slower: &[SlowerProgram]) -> ConcludedRow<'r> {
+        let hosts = row.hosts.iter().map(|host| host.host.as_str());
+        let slow_hosts = hosts.filter(|host| slow.iter().any(|(name, _)| name == host)).collect();
+        ConcludedRow { row, kind: Kind::of(row), slow_hosts, slower_by: conclusions::slower_by(slower, row) }
+    }
 }
 
 /// The rows with those of the archive.

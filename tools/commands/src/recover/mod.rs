@@ -1,24 +1,24 @@
 //! `mpitrace recover`: a trace out of what a killed job left behind.
 
-mod dated;
-mod list;
-
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use mpitrace_format::TraceError;
-use mpitrace_format::layout::NO_RANK;
 use mpitrace_format::recover::{self, Leftover, Recovered};
+use mpitrace_job::leftovers::{self, Ended, Key, Owner, Seen, dated, list};
 use mpitrace_job::process;
+use mpitrace_job::process::acting::can_write;
 use mpitrace_job::process::markers;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::text;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+
+use crate::exit::concluded;
 
 /// Make a trace out of what a killed job left behind
 ///
@@ -27,7 +27,8 @@ use serde_json::json;
 /// share (srun --ntasks-per-node=1 mpitrace recover -o FILE): each adds its ranks to the trace. Or gather the nodes'
 /// files and name the folders here. Of several jobs that are left, that of this batch job is taken; otherwise --job has
 /// to name one. A FILE that is not a trace of the same job is not changed. The records are removed when the trace is on
-/// disk.
+/// disk. Root recovers the jobs of all users, each with the rights of its user: the trace belongs to that user, and
+/// others cannot read it.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The folders to look in [default: MPITRACE_SEGMENT_DIR, /dev/shm, the temporary folder]
@@ -57,77 +58,108 @@ const ENDING: Duration = Duration::from_secs(5);
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let folders = folders(&arguments.folders)?;
-    if let Some(path) = &arguments.output {
+    let owners = Owner::all(&folders, !arguments.folders.is_empty());
+    let wanted = arguments.job.as_deref();
+    let Some(path) = &arguments.output else { return list(&folders, &owners, wanted, arguments.json, output) };
+    // A folder may be closed to root that is not to the user: each checks it.
+    if let [Owner::Any | Owner::Own(_)] = &owners[..] {
         check_output(path)?;
     }
-    let uid = process::user();
-    // A folder that is named may be a copy from another node, under another user's number.
-    let owner = arguments.folders.is_empty().then_some(uid);
-    let wanted = arguments.job.as_deref();
-    let mut jobs = match (arguments.list, wanted) {
-        (true, None) => recover::by_job(recover::segments(&folders, owner)?),
-        (true, Some(_)) => chosen(recover::by_job(recover::segments(&folders, owner)?), wanted)?,
-        (false, _) => of_ended_jobs(&folders, owner, wanted)?,
-    };
-    if let Some(id) = wanted.filter(|id| *id != "all" && jobs.is_empty()) {
-        bail!("{id}: no such job is left here; mpitrace recover --list shows those that are");
+    let chosen = chosen(ended(&folders, &owners, wanted)?, wanted)?;
+    if chosen.is_empty() {
+        return Err(nothing(&folders, wanted));
     }
-    if jobs.is_empty() {
-        let folders = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
-        bail!(TraceError::NothingLeft { folders });
-    }
-    let Some(path) = &arguments.output else {
-        list::write(&jobs, arguments.json, output)?;
-        return Ok(ExitCode::SUCCESS);
-    };
-    if let Some(ended) = arguments.ended {
-        dated::date(&mut jobs, ended);
-    }
-    markers::sweep(&folders, uid);
     let mut written = Vec::new();
-    let mut failure = None;
-    for job in jobs {
-        match recover::recover_job(&job, path) {
-            Ok(recovered) => {
-                tell(&job, recovered.as_ref());
-                written.extend(recovered);
+    let mut failures = Vec::new();
+    for (owner, keys) in chosen {
+        match owner.act(path.parent(), || recovered(&folders, owner, &keys, path, arguments.ended)) {
+            Ok(done) => {
+                written.extend(done.written);
+                failures.extend(done.failures);
             }
-            // One job's damaged leftovers stay where they are. The other jobs are recovered all the same.
-            Err(error) => {
-                if let Some(earlier) = failure.replace(error) {
-                    eprintln!("mpitrace: {earlier}");
-                }
-            }
+            Err(error) => failures.push(format!("{error:#}")),
         }
     }
-    if let Some(error) = failure {
-        return Err(error.into());
+    if let Some(last) = failures.pop() {
+        failures.iter().for_each(|failure| eprintln!("mpitrace: {failure}"));
+        bail!(last);
     }
     ensure!(!written.is_empty(), "no trace was written: no job had finished MPI_Init");
     if arguments.json {
-        let row = |recovered: &Recovered| {
-            let Recovered { path, ranks, ranks_in_trace, world_size, records, .. } = recovered;
-            Ok(json!({ "file": path.to_string_lossy(), "ranks": ranks, "ranks_in_trace": ranks_in_trace,
-                "world_size": world_size, "records": records }))
-        };
-        output::json_rows(output, "recover", written.iter().map(row))?;
+        output::json_rows(output, "recover", written.iter().map(Ok))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The ended jobs that are meant. A launcher that is killed may end before its ranks, so ranks that still run get some
-/// time, if there is nothing else to recover.
-fn of_ended_jobs(folders: &[PathBuf], owner: Option<u32>, wanted: Option<&str>) -> Result<Vec<Vec<Leftover>>> {
+fn nothing(folders: &[PathBuf], wanted: Option<&str>) -> anyhow::Error {
+    if let Some(id) = wanted.filter(|id| *id != "all") {
+        return anyhow!("{id}: no such job is left here; mpitrace recover --list shows those that are");
+    }
+    let folders = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
+    TraceError::NothingLeft { folders }.into()
+}
+
+/// Shows what is left. Exit code 1 if that of some user cannot be looked at.
+fn list(
+    folders: &[PathBuf],
+    owners: &[Owner],
+    wanted: Option<&str>,
+    as_json: bool,
+    output: &mut Output,
+) -> Result<ExitCode> {
+    let rows_of = |owner: &Owner| {
+        owner.act(None, || {
+            let mut jobs = recover::by_job(recover::segments(folders, owner.number())?);
+            jobs.retain(|job| wanted.is_none_or(|id| leftovers::is_called(job, id)));
+            Ok(list::rows(&jobs))
+        })
+    };
+    let mut rows: Vec<list::Left> = Vec::new();
+    let is_whole = all_of(owners, rows_of, |_, found| {
+        let first = rows.last().map_or(0, |last| last.job + 1);
+        rows.extend(found.into_iter().map(|left| left.numbered_from(first)));
+    })?;
+    if rows.is_empty() && is_whole {
+        return Err(nothing(folders, wanted));
+    }
+    list::write(&rows, as_json, output)?;
+    Ok(concluded(is_whole))
+}
+
+/// Does this for each owner. Of several one whose files cannot be looked at is named, and keeps no other one from it.
+fn all_of<T>(owners: &[Owner], work: impl Fn(&Owner) -> Result<T>, mut take: impl FnMut(Owner, T)) -> Result<bool> {
+    let mut is_whole = true;
+    for owner in owners {
+        match work(owner) {
+            Ok(found) => take(*owner, found),
+            Err(error) if owners.len() > 1 => {
+                eprintln!("mpitrace: {error:#}");
+                is_whole = false;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(is_whole)
+}
+
+/// The jobs that have ended. A launcher that is killed may end before its ranks, so ranks that still run get some time,
+/// if there is nothing else to recover.
+fn ended(folders: &[PathBuf], owners: &[Owner], wanted: Option<&str>) -> Result<Vec<(Owner, Ended)>> {
     let began = Instant::now();
     loop {
-        // Before the jobs that have ended are looked for: the last rank may end between the two looks.
-        let is_meant = |job: &Vec<Leftover>| wanted.is_none_or(|id| is_called(job, id));
-        let meant = recover::by_job(recover::segments(folders, owner)?).into_iter().filter(is_meant);
-        let running = meant.flatten().filter(|segment| segment.lives).count() as u64;
-        let jobs = recover::by_job(recover::leftovers(folders, owner)?);
-        let waits = jobs.is_empty() || !jobs.iter().any(is_meant);
-        if !waits || running == 0 {
-            return chosen(jobs, wanted);
+        let mut jobs: Vec<(Owner, Ended)> = Vec::new();
+        let mut running = 0;
+        let has_choice = owners.len() > 1;
+        all_of(
+            owners,
+            |owner| owner.act(None, || Seen::new(folders, *owner, wanted, has_choice)),
+            |owner, seen| {
+                running += seen.running;
+                jobs.extend(seen.ended.into_iter().map(|job| (owner, job)));
+            },
+        )?;
+        if running == 0 || jobs.iter().any(|(_, job)| job.is_meant) {
+            return Ok(jobs);
         }
         ensure!(
             began.elapsed() < ENDING,
@@ -138,27 +170,82 @@ fn of_ended_jobs(folders: &[PathBuf], owner: Option<u32>, wanted: Option<&str>) 
     }
 }
 
-/// True: the batch system, or the list, calls a job this.
-fn is_called(job: &[Leftover], id: &str) -> bool {
-    id == "all" || list::name(job) == id || list::recorded(job, "job").as_deref() == Some(id)
-}
-
-/// The jobs that are meant by this; without it those of the batch job that this process is of, or the only one. Beside
-/// that one, those that were killed before any rank had finished MPI_Init, which leave no trace.
-fn chosen(mut jobs: Vec<Vec<Leftover>>, wanted: Option<&str>) -> Result<Vec<Vec<Leftover>>> {
-    let own = std::env::var("SLURM_JOB_ID").ok();
-    let is_own = |job: &Vec<Leftover>| own.as_deref().is_some_and(|own| is_called(job, own));
-    let has_ranks = |job: &&Vec<Leftover>| job.iter().any(|leftover| leftover.rank.rank != NO_RANK);
+/// The jobs that are meant by this, by their owners; without it those of the batch job that this process is of, or the
+/// only one. Beside that one, those that were killed before any rank had finished MPI_Init, which leave no trace.
+fn chosen(mut jobs: Vec<(Owner, Ended)>, wanted: Option<&str>) -> Result<Vec<(Owner, Vec<Key>)>> {
     match wanted {
-        Some(id) => jobs.retain(|job| is_called(job, id)),
-        None if jobs.iter().filter(has_ranks).count() < 2 => {}
-        None if jobs.iter().any(is_own) => jobs.retain(is_own),
+        Some(_) => jobs.retain(|(_, job)| job.is_meant),
+        None if jobs.iter().filter(|(_, job)| job.has_ranks).count() < 2 => {}
+        None if jobs.iter().any(|(_, job)| job.is_own) => jobs.retain(|(_, job)| job.is_own),
         None => {
-            let named: Vec<String> = jobs.iter().map(|job| list::described(job)).collect();
+            let named: Vec<&str> = jobs.iter().map(|(_, job)| job.described.as_str()).collect();
             bail!("{} jobs are left: {}; name one with --job ID, or --job all", jobs.len(), named.join(", "));
         }
     }
-    Ok(jobs)
+    let mut by_owner: Vec<(Owner, Vec<Key>)> = Vec::new();
+    for (owner, job) in jobs {
+        match by_owner.last_mut().filter(|(last, _)| *last == owner) {
+            Some((_, keys)) => keys.push(job.key),
+            None => by_owner.push((owner, vec![job.key])),
+        }
+    }
+    Ok(by_owner)
+}
+
+/// The traces of an owner's jobs, and what could not be recovered.
+#[derive(Default, Serialize, Deserialize)]
+struct Done {
+    written: Vec<Written>,
+    failures: Vec<String>,
+}
+
+/// A trace, by the keys of JSON.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    file: String,
+    ranks: u32,
+    ranks_in_trace: u32,
+    world_size: u32,
+    records: u64,
+}
+
+/// Recovers these jobs of an owner.
+fn recovered(folders: &[PathBuf], owner: Owner, keys: &[Key], path: &Path, ended_ns: Option<u64>) -> Result<Done> {
+    if let Owner::Other(user) = owner {
+        check_output(path)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        ensure!(
+            can_write(folder),
+            "{}: {}, whose job it was, cannot write there: name a folder of theirs, or one in which all users can write",
+            path.display(),
+            text::printable(&user.name())
+        );
+    }
+    let mut jobs = leftovers::jobs(folders, owner, keys)?;
+    if let Some(ended_ns) = ended_ns {
+        dated::date(&mut jobs, ended_ns);
+    }
+    markers::sweep(folders, process::user());
+    let mut done = Done::default();
+    for job in jobs {
+        leftovers::keep_private(&job);
+        match recover::recover_job(&job, path) {
+            Ok(recovered) => {
+                tell(&job, recovered.as_ref());
+                done.written.extend(recovered.map(Written::new));
+            }
+            // One job's damaged leftovers stay where they are. The other jobs are recovered all the same.
+            Err(error) => done.failures.push(error.to_string()),
+        }
+    }
+    Ok(done)
+}
+
+impl Written {
+    fn new(recovered: Recovered) -> Written {
+        let Recovered { path, ranks, ranks_in_trace, world_size, records, .. } = recovered;
+        Written { file: path.to_string_lossy().into_owned(), ranks, ranks_in_trace, world_size, records }
+    }
 }
 
 fn tell(job: &[Leftover], recovered: Option<&Recovered>) {

@@ -1,5 +1,7 @@
 //! `mpitrace summary`: where the ranks' time went, and what to do next.
 
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -8,7 +10,7 @@ use mpitrace_analysis::run::Need;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::{progress, shell};
 use mpitrace_source::options::TraceInput;
-use mpitrace_source::{trace_files, warn_if_incomplete};
+use mpitrace_source::{trace_files, warn_if_incomplete, worlds};
 use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_words::description::communicator_labels;
 use mpitrace_words::summary::Summary;
@@ -17,7 +19,8 @@ use mpitrace_words::summary::grouped::{self, By, Sort};
 /// Show in seven lines where the ranks' time went, what was lost, and what to do next
 ///
 /// The time in collective calls is divided into waiting for other ranks, time off the processor, delay by the tracer,
-/// and communication. Losses are listed with the rank and the operation, the largest first.
+/// and communication. Losses are listed with the rank and the operation, the largest first. Of the traces of a run that
+/// spawned ranks each world has a summary.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -38,6 +41,35 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         Some(by) => table(arguments, by, output),
         None => summary(arguments, output),
     }
+}
+
+/// The summary of the run in these files.
+fn of_files(files: &[PathBuf]) -> Result<Summary> {
+    let run = mpitrace_source::open(files, Need::Losses)?;
+    let summary = Summary::new(&run, &shell::all_quoted(files));
+    // What `run` has kept lies beside the files, also where a folder or the name of several stands for them.
+    Ok(summary.with_observed(&run, &trace_files::named(files)?))
+}
+
+fn is_well(summary: &Summary) -> bool {
+    summary.complete && summary.mismatched == 0 && !summary.undone.has_defects()
+}
+
+/// One summary for each world of a run.
+fn of_worlds(arguments: &Arguments, worlds: &[Vec<PathBuf>], output: &mut Output) -> Result<ExitCode> {
+    let read = || worlds.iter().map(|files| of_files(files)).collect::<Result<Vec<Summary>>>();
+    let summaries = progress::during("reading", read)?;
+    if arguments.json {
+        output::json_rows(output, "summary-worlds", summaries.iter().map(Ok))?;
+    } else {
+        let style = output.style;
+        for (place, (summary, files)) in summaries.iter().zip(worlds).enumerate() {
+            let title = worlds::title(place, worlds.len(), summary.ranks, files);
+            writeln!(output, "{}{title}", if place > 0 { "\n" } else { "" })?;
+            summary.write(output, style)?;
+        }
+    }
+    Ok(crate::exit::concluded(summaries.iter().all(is_well)))
 }
 
 fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode> {
@@ -65,17 +97,15 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
 }
 
 fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let summary = progress::during("reading", || {
-        let run = arguments.input.open(Need::Losses)?;
-        let summary = Summary::new(&run, &shell::all_quoted(&arguments.input.files));
-        // What `run` has kept lies beside the files, also where a folder or the name of several stands for them.
-        anyhow::Ok(summary.with_observed(&run, &trace_files::named(&arguments.input.files)?))
-    })?;
+    if let Some(worlds) = worlds::worlds(&arguments.input.files)? {
+        return of_worlds(arguments, &worlds, output);
+    }
+    let summary = progress::during("reading", || of_files(&arguments.input.files))?;
     if arguments.json {
         output::json(output, "summary", &summary)?;
     } else {
         let style = output.style;
         summary.write(output, style)?;
     }
-    Ok(crate::exit::concluded(summary.complete && summary.mismatched == 0 && !summary.undone.has_defects()))
+    Ok(crate::exit::concluded(is_well(&summary)))
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use mpitrace_job::process::acting::owners;
 use mpitrace_job::process::user;
 use mpitrace_live::{Job, process};
-use mpitrace_platform::node_files;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::table::{Table, number, text};
 use serde::Serialize;
@@ -32,17 +31,10 @@ struct Listed {
 /// The jobs with records on this node: of this user, or of all users for root, who may look at each process.
 pub fn with_records(folders: &[PathBuf]) -> Vec<Job> {
     let users = match user() {
-        0 => owners(folders),
-        own => BTreeSet::from([own]),
+        0 => owners(folders).into_iter().map(|owner| owner.number).collect(),
+        own => vec![own],
     };
     users.into_iter().flat_map(|user| mpitrace_live::with_records(folders, user)).collect()
-}
-
-/// The users that have segments in these folders.
-fn owners(folders: &[PathBuf]) -> BTreeSet<u32> {
-    let entries = folders.iter().flat_map(std::fs::read_dir).flatten().flatten();
-    let segments = entries.filter(|entry| entry.file_name().as_bytes().starts_with(node_files::ANY_PREFIX.as_bytes()));
-    segments.filter_map(|entry| Some(entry.metadata().ok()?.uid())).collect()
 }
 
 pub fn list(jobs: &[Job], as_json: bool, output: &mut Output) -> Result<()> {

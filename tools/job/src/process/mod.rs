@@ -1,5 +1,6 @@
 //! Runs a job the way a shell does: same process group, same standard streams, its exit code.
 
+pub mod acting;
 pub mod markers;
 
 use std::io;

@@ -32,6 +32,8 @@ fn rows(folder: &Folder, options: &[&str]) -> Vec<Value> {
 /// A program that computes, rank by rank, and meets; on nodes of one rank each.
 struct Job<'j> {
     program: &'j str,
+    /// Facts of the run beside the others.
+    known: Vec<(&'j str, &'j str)>,
     started: &'j str,
     /// By rank: the node, and for how long it computes in each of 10 steps, ns.
     ranks: Vec<(String, u64)>,
@@ -47,6 +49,7 @@ impl Job<'_> {
             know("command", &format!("/opt/{} -n 3", self.program));
             know("start_time", self.started);
             know("job", "4711");
+            self.known.iter().for_each(|(name, value)| know(name, value));
             let barrier = rank.operation("MPI_Barrier", 0, 0);
             for step in 0..10 {
                 let begin = step * (longest + 1000);
@@ -67,7 +70,7 @@ impl Job<'_> {
 
 /// One on two nodes, of which the second computes for half of the time.
 fn of<'j>(program: &'j str, started: &'j str) -> Job<'j> {
-    Job { program, started, ranks: vec![("n1".into(), 2 * MILLISECOND), ("n2".into(), MILLISECOND)] }
+    Job { program, known: Vec::new(), started, ranks: vec![("n1".into(), 2 * MILLISECOND), ("n2".into(), MILLISECOND)] }
 }
 
 #[test]
@@ -219,7 +222,9 @@ fn a_slow_node_and_a_slower_program_are_named() {
         };
         let ranks = (0..4).map(|place| (format!("n{}", nodes[place]), ns(place, nodes[place]))).collect();
         let started = format!("2026-11-{:02}T{:02}:00:00Z", 1 + number / 10, number % 10);
-        Job { program: "solver", started: &started, ranks }.write(&folder, &format!("{number}.mpitrace"));
+        let build = if number < 40 { "aaaa" } else { "bbbb" };
+        let known = vec![("library", "Open MPI v4.1.4, of Debian"), ("program_build_id", build)];
+        Job { program: "solver", known, started: &started, ranks }.write(&folder, &format!("{number}.mpitrace"));
     }
     let of = |what: &str, key: &str| -> Vec<(String, Value)> {
         let named = rows(&folder, &["--by", what]).into_iter().filter(|row| !row[key].is_null());
@@ -233,6 +238,27 @@ fn a_slow_node_and_a_slower_program_are_named() {
     let [(name, slower)] = &programs[..] else { panic!("{programs:?}") };
     assert_eq!((name.as_str(), &slower["runs"]), ("solver", &json!([40, 20])));
     assert!((0.25..0.35).contains(&slower["share"].as_f64().unwrap()), "{slower}");
+    let expected = "host=\"n7\"";
+    let metrics = jobs(&folder, &["--format", "openmetrics", &folder.path("traces")]).stdout;
+    let line =
+        |start: &str| metrics.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{metrics}"));
+    assert!(line("mpitrace_node_slow_share{").contains(expected), "{metrics}");
+    assert!(
+        line("mpitrace_node_jobs_total{host=\"n7\"} ").rsplit(' ').next().unwrap().parse::<u32>().unwrap() > 5,
+        "{metrics}"
+    );
+    let slower = line("mpitrace_program_slower_share{");
+    for label in ["library=\"Open MPI v4.1.4\"", "ranks=\"4\"", "nodes=\"4\"", "build_before=\"aaaa\",build=\"bbbb\""] {
+        assert!(slower.contains(label), "{slower}");
+    }
+    // A row has both.
+    for row in rows(&folder, &[]) {
+        let hosts = row["hosts"].as_array().unwrap().iter().filter(|host| host["host"] == "n7");
+        let hosts: Vec<&Value> = hosts.map(|host| &host["host"]).collect();
+        assert_eq!(row["slow_hosts"], json!(hosts), "{row:#}");
+        let is_since = row["started"].as_str().unwrap() >= "2026-11-05";
+        assert_eq!(row["slower_by"].is_number(), is_since, "{row:#}");
+    }
     let text = jobs(&folder, &[&folder.path("traces")]).stdout;
     let first: Vec<&str> = text.lines().take(4).collect();
     assert!(first[0].starts_with("60 runs, 0.000") && first[0].ends_with(" rank h: 60 finished."), "{}", first[0]);
@@ -258,9 +284,23 @@ fn if_most_programs_take_longer_the_machine_is_named() {
         let started = format!("2026-11-{:02}T{:02}:00:00Z", 1 + number / 10, number % 10);
         for program in ["solver", "mesher", "short"].iter().filter(|program| **program != "short" || number > 55) {
             let ranks = vec![("n1".to_owned(), ns), ("n2".to_owned(), ns)];
-            Job { program, started: &started, ranks }.write(&folder, &format!("{program}-{number}.mpitrace"));
+            // With either library.
+            for library in ["MPICH 5", "Open MPI 4"] {
+                let known = vec![("library", library)];
+                let job = Job { program, known, started: &started, ranks: ranks.clone() };
+                job.write(&folder, &format!("{program}-{library}-{number}.mpitrace"));
+            }
         }
     }
+    // Programs that became slower with both are two samples: none comes twice.
+    let metrics = jobs(&folder, &["--format", "openmetrics", &folder.path("traces")]).stdout;
+    let samples = metrics.lines().filter(|line| !line.starts_with('#'));
+    let mut samples: Vec<&str> = samples.map(|line| line.rsplit_once(' ').unwrap().0).collect();
+    let of_slower = samples.iter().filter(|sample| sample.starts_with("mpitrace_program_slower_share{")).count();
+    let all = samples.len();
+    samples.sort_unstable();
+    samples.dedup();
+    assert_eq!((of_slower, samples.len()), (4, all), "{metrics}");
     let text = jobs(&folder, &[&folder.path("traces")]).stdout;
     let place = |words: &str| text.lines().position(|line| line.starts_with(words)).unwrap_or_else(|| panic!("{text}"));
     let [mesher, solver, machine] = ["mesher with", "solver with", "Most programs take longer: look at"].map(place);

@@ -1,5 +1,6 @@
-//! `mpitrace recover --list`: what is left behind on this node.
+//! The list of what is left behind on this node.
 
+use std::os::unix::fs::MetadataExt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
@@ -10,12 +11,17 @@ use mpitrace_format::recover::Leftover;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::table::{self, Table, number};
 use mpitrace_show::text;
-use serde::Serialize;
+use mpitrace_words::names::user_name;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Serialize)]
-struct Left {
+use super::Owner;
+use crate::process;
+
+/// A process that has left records.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Left {
     /// The number of the job in this list, from 0.
-    job: usize,
+    pub job: usize,
     /// Its name, for `--job`.
     name: String,
     /// The world rank; null where the process was killed before it knew its rank.
@@ -23,7 +29,9 @@ struct Left {
     world_size: u32,
     /// Calls; null where the file cannot be read.
     records: Option<u64>,
-    state: &'static str,
+    state: String,
+    /// The user that it is of.
+    user: String,
     host: Option<String>,
     command: Option<String>,
     file: String,
@@ -35,14 +43,24 @@ struct Left {
     problem: Option<String>,
 }
 
-pub fn write(jobs: &[Vec<Leftover>], as_json: bool, output: &mut Output) -> Result<()> {
-    let left: Vec<Left> =
-        jobs.iter().enumerate().flat_map(|(job, files)| files.iter().map(move |file| Left::new(job, file))).collect();
+/// The rows of jobs.
+pub fn rows(jobs: &[Vec<Leftover>]) -> Vec<Left> {
+    jobs.iter().enumerate().flat_map(|(job, files)| files.iter().map(move |file| Left::new(job, file))).collect()
+}
+
+/// Writes them.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn write(left: &[Left], as_json: bool, output: &mut Output) -> Result<()> {
     if as_json {
         return output::json_rows(output, "recover-list", left.iter().map(Ok));
     }
+    let own = user_name(process::user());
+    let is_of_others = left.iter().any(|left| left.user != own);
     let mut table = Table::new(&[
         table::text("job"),
+        table::text("user").optional(),
         number("rank"),
         number("of").spare(3),
         number("calls"),
@@ -54,13 +72,15 @@ pub fn write(jobs: &[Vec<Leftover>], as_json: bool, output: &mut Output) -> Resu
         table::text("host").optional().spare(5),
         table::text("file"),
     ]);
-    for left in &left {
+    for left in left {
+        let user = if is_of_others { text::printable(&left.user).into_owned() } else { String::new() };
         table.row(vec![
             left.name.clone(),
+            user,
             text::optional(left.rank),
             left.world_size.to_string(),
             text::optional(left.records),
-            left.problem.clone().unwrap_or_else(|| left.state.to_owned()),
+            left.problem.clone().unwrap_or_else(|| left.state.clone()),
             if left.lives { "runs" } else { "has ended" }.to_owned(),
             ago(left.began),
             ago(left.written.max(0) as u64),
@@ -78,12 +98,18 @@ pub fn name(job: &[Leftover]) -> String {
     job[0].rank.job[..4].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A job with what helps to choose: `3f20a9b1 (./app, 2 ranks, written 5 s ago)`.
-pub fn described(job: &[Leftover]) -> String {
+/// A job with what helps to choose: `3f20a9b1 (./app, 2 ranks, written 5 s ago)`, `./app of alice`.
+pub fn described(job: &[Leftover], owner: Owner) -> String {
     let command = recorded(job, "command").unwrap_or_else(|| "command not known".to_owned());
+    let user = match owner {
+        Owner::Other(user) => format!(" of {}", text::printable(&user.name())),
+        Owner::Any | Owner::Own(_) => String::new(),
+    };
     let written = ago(job.iter().map(|leftover| leftover.modified).max().unwrap_or(0).max(0) as u64);
     let ranks = text::count(job.iter().map(|leftover| leftover.rank.world_size).max().unwrap_or(0).into(), "rank");
-    format!("{} ({}, {ranks}, written {written} ago)", name(job), text::shortened(&text::printable(&command), 40))
+    let command = text::printable(&command);
+    let command = text::shortened(&command, 40);
+    format!("{} ({command}{user}, {ranks}, written {written} ago)", name(job))
 }
 
 /// A fact of the run metadata of a job, by its processes that have ended: of one that runs no more than the header can
@@ -109,6 +135,11 @@ fn ago(time: u64) -> String {
 }
 
 impl Left {
+    /// The row with its job's number behind so many jobs.
+    pub fn numbered_from(self, first: usize) -> Left {
+        Left { job: self.job + first, ..self }
+    }
+
     fn new(job: usize, leftover: &Leftover) -> Left {
         let content = (!leftover.lives).then(|| leftover.content());
         let recorded = |name: &str| recorded(std::slice::from_ref(leftover), name);
@@ -127,7 +158,9 @@ impl Left {
                 state::OUT_OF_MEMORY => "ran out of memory",
                 state::ABORTED => "called MPI_Abort",
                 _ => "unknown",
-            },
+            }
+            .to_owned(),
+            user: leftover.path.symlink_metadata().map_or_else(|_| String::new(), |file| user_name(file.uid())),
             host: recorded("host"),
             command: recorded("command"),
             file: leftover.path.to_string_lossy().into_owned(),
