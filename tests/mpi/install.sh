@@ -51,7 +51,7 @@ debian_packages() {
     wanted="$wanted poppler-utils"
     if [ "$1" != first ]; then
         wanted="$wanted lammps cp2k hpcc scalapack-mpi-test mumps-test nwchem-openmpi"
-        wanted="$wanted python3-mpi4py python3-h5py-mpi python3-petsc4py"
+        wanted="$wanted python3-mpi4py python3-h5py-mpi python3-petsc4py python3-slepc4py"
     fi
     # The headers of Python are for mpi4py on the standard ABI, of which there is no wheel.
     case $(command -v python3 || echo /usr/bin/python3) in
