@@ -120,10 +120,12 @@ static function *next(const char *name)
 NAMES(WRAPPERS)
 OTHERS(WRAPPERS)
 
+/* Python has loaded the library for one module alone: so it is not behind this one before it is loaded for all. */
 #define INIT(symbol)                            \
     word symbol(PARAMETERS)                     \
     {                                           \
         int is_outermost = depth++ == 0;        \
+        dlopen("libmpi.so.40", RTLD_LAZY | RTLD_GLOBAL | RTLD_NOLOAD); \
         word result = next(#symbol)(ARGUMENTS); \
         depth--;                                \
         if (is_outermost) begun = now();        \
