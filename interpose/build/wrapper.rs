@@ -6,6 +6,9 @@
 use crate::functions;
 use crate::line::{Call, Line};
 
+/// Counts a call without a record that returned an error.
+const FAILED: &str = "recorder::failed_without_record(thread::frame())";
+
 /// The body of a wrapper: of a width (`Int` or `Large`), where the arguments of `forward` are narrowed or not.
 type Body<'l> = Box<dyn Fn(&str, bool) -> String + 'l>;
 
@@ -128,8 +131,12 @@ fn followed(form: &Form<'_>, width: &str, narrowed: bool) -> String {
     let Line { kind, around, then, .. } = form.line;
     let body = (form.body)(width, narrowed);
     let makes = !["completing", "freeing", "starting", "local"].contains(&kind.as_str()) && around.path.is_empty();
+    // What records a call, or starts recorded ones, counts those that fail.
+    let is_prepared = kind == "collective" && form.name.ends_with("_init");
+    let is_counted = is_prepared || !form.line.is_recorded() && !["lifecycle", "starting"].contains(&kind.as_str());
+    let failed = if is_counted { FAILED } else { "" };
     let next = if kind == "completing" && is_polling(form.line) {
-        return body;
+        String::new()
     } else if !then.path.is_empty() {
         let has = |name: &str| then.arguments.iter().any(|argument| argument == name);
         let counts = has("count") && has("datatype") || has("sendcount");
@@ -140,9 +147,11 @@ fn followed(form: &Form<'_>, width: &str, narrowed: bool) -> String {
     } else if makes && form.arguments.iter().any(|argument| argument == "request") {
         "messages::no_message(request)".to_owned()
     } else {
-        return body;
+        String::new()
     };
-    format!("let result = {{ {body} }};\n    if result == 0 {{ {next} }}\n    result")
+    let behind = [("== 0", &*next), ("!= 0", failed)].into_iter().filter(|(_, what)| !what.is_empty());
+    let behind: String = behind.map(|(of, what)| format!("\n    if result {of} {{ {what} }}")).collect();
+    if behind.is_empty() { body } else { format!("let result = {{ {body} }};{behind}\n    result") }
 }
 
 /// The closure that calls the function behind `pointer` with these arguments; with `into` it takes what is passed in
@@ -353,13 +362,17 @@ fn of_requests(line: &Line, any: &str) -> String {
     let ours = unhidden(line, &call(&line.rule, "", "&forward"));
     let followed = format!("{any} && !thread::is_nested(thread::frame())");
     // MPICH's collective file access goes on in here, by collectives of its own.
-    let other = format!("thread::guarded(move || forward({}))", line.into);
+    let guarded = format!("thread::guarded(move || forward({}))", line.into);
+    let other = match line.kind.as_str() {
+        "starting" => format!("let result = {guarded}; if result != 0 {{ {FAILED} }} result"),
+        _ => guarded,
+    };
     if line.waits.is_empty() {
         let kept = format!("activity.kept(here, || if {followed} {{ {ours} }} else {{ {other} }})");
         return in_activity(line, "POINT_TO_POINT", &kept);
     }
     let ours = in_activity(line, "POINT_TO_POINT", &format!("activity.kept(here, || {{ {ours} }})"));
-    format!("if {followed} {{ return {ours}; }}\n    {}", in_quick_activity(line, "POINT_TO_POINT", &other))
+    format!("if {followed} {{ {ours} }} else {{ {} }}", in_quick_activity(line, "POINT_TO_POINT", &other))
 }
 
 /// True if calls of the function may find nothing, and return at once.

@@ -82,6 +82,73 @@ pub fn bulk_synchronous(random: &mut Random, noise: &mut Random) -> Delayed {
     work.done(program)
 }
 
+/// How a delay differs from step to step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Varying {
+    /// From none at first to twice the mean at the end.
+    Growing,
+    /// The other way round.
+    Shrinking,
+    /// Exponentially distributed.
+    Exponential,
+    /// Anything from 0 to twice the mean.
+    Uniform,
+    /// A quarter of the mean or seven quarters of it.
+    Bimodal,
+    /// The same, of a rank that is drawn in each step.
+    RandomRank,
+    /// Ten times as long, in one step of ten.
+    OneInTen,
+}
+
+impl Varying {
+    /// Each of them.
+    pub const ALL: [Varying; 7] = [
+        Varying::Growing,
+        Varying::Shrinking,
+        Varying::Exponential,
+        Varying::Uniform,
+        Varying::Bimodal,
+        Varying::RandomRank,
+        Varying::OneInTen,
+    ];
+
+    /// The delay of the step at this share of the run, of a mean of 1.
+    fn of_step(self, random: &mut Random, share: f64) -> f64 {
+        let drawn = random.uniform();
+        match self {
+            Varying::Growing => 2.0 * share,
+            Varying::Shrinking => 2.0 - 2.0 * share,
+            Varying::Exponential => -(1.0 - drawn).ln(),
+            Varying::Uniform => 2.0 * drawn,
+            Varying::Bimodal => f64::from(u8::from(drawn < 0.5)) * 1.5 + 0.25,
+            Varying::RandomRank => 1.0,
+            Varying::OneInTen => f64::from(u8::from(drawn < 0.1)) * 10.0,
+        }
+    }
+}
+
+/// All compute and meet; one rank computes for longer, by a delay that varies.
+pub fn varying(how: Varying, random: &mut Random, noise: &mut Random) -> Delayed {
+    let ranks = 2 + (random.uniform() * 7.0) as usize;
+    let mut program = Program::new(ranks);
+    let work = Work { asleep: false, ..Work::new(random, ranks) };
+    let meet = program.operation("MPI_Allreduce", None, (0..ranks).collect());
+    let cost = between(random, 2e3, 1e5);
+    let steps = 200 + (random.uniform() * 300.0) as usize;
+    for step in 0..steps {
+        let delay = work.delay.0 * how.of_step(random, step as f64 / steps as f64);
+        let drawn = (random.uniform() * ranks as f64) as usize;
+        let late = if how == Varying::RandomRank { drawn } else { work.rank };
+        for rank in 0..ranks {
+            let ns = noisy(noise, work.ns, work.sigma);
+            program.ranks[rank].push(Action::Compute(ns, if rank == late { delay } else { 0.0 }));
+        }
+        program.all(meet, || noisy(noise, cost, 0.1));
+    }
+    work.done(program)
+}
+
 /// All compute, exchange messages with their neighbours in a ring, and meet.
 pub fn halo(random: &mut Random, noise: &mut Random) -> Delayed {
     exchanging(random, noise, 1)

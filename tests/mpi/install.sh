@@ -51,7 +51,7 @@ debian_packages() {
     wanted="$wanted poppler-utils"
     if [ "$1" != first ]; then
         wanted="$wanted lammps cp2k hpcc scalapack-mpi-test mumps-test nwchem-openmpi"
-        wanted="$wanted python3-mpi4py python3-h5py-mpi python3-petsc4py"
+        wanted="$wanted python3-mpi4py python3-h5py-mpi python3-petsc4py python3-slepc4py"
         # The account of jobs on virtual nodes.
         wanted="$wanted slurmdbd mariadb-server-core mariadb-client-core"
     fi

@@ -345,6 +345,9 @@ pub unsafe extern "C-unwind" fn MPI_Bcast_init(
     if result == 0 {
         messages::no_message(request)
     }
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
+    }
     result
 }
 
@@ -378,8 +381,44 @@ pub unsafe extern "C-unwind" fn MPI_Wait(request: usize, status: usize) -> c_int
     };
     let here = thread::frame();
     let forward = move |status: usize| waiting::wait(here, &forward, request, status);
-    if outstanding::any_outstanding() && !thread::is_nested(thread::frame()) {
-        return {
+    let result = {
+        if outstanding::any_outstanding() && !thread::is_nested(thread::frame()) {
+            {
+                static ACTIVITY: Activity = Activity::new(
+                    activity::POINT_TO_POINT,
+                    "MPI_Wait",
+                    Some(wait_class::POINT_TO_POINT),
+                );
+                let (here, activity) = (thread::frame(), &ACTIVITY);
+                activity
+                    .run(
+                        here,
+                        || {
+                            activity
+                                .kept(
+                                    here,
+                                    || {
+                                        let hidden = Hidden::default();
+                                        let forward = |status: usize| {
+                                            hidden.outcome(&|| forward(status))
+                                        };
+                                        let outcome = completion::wait(
+                                            &forward,
+                                            Array {
+                                                count: 1,
+                                                requests: request,
+                                                statuses: status,
+                                                flag: 0,
+                                                completed: Completed::All,
+                                            },
+                                        );
+                                        hidden.result(outcome)
+                                    },
+                                )
+                        },
+                    )
+            }
+        } else {
             static ACTIVITY: Activity = Activity::new(
                 activity::POINT_TO_POINT,
                 "MPI_Wait",
@@ -387,52 +426,23 @@ pub unsafe extern "C-unwind" fn MPI_Wait(request: usize, status: usize) -> c_int
             );
             let (here, activity) = (thread::frame(), &ACTIVITY);
             activity
-                .run(
+                .run_or(
                     here,
-                    || {
-                        activity
-                            .kept(
-                                here,
-                                || {
-                                    let hidden = Hidden::default();
-                                    let forward = |status: usize| {
-                                        hidden.outcome(&|| forward(status))
-                                    };
-                                    let outcome = completion::wait(
-                                        &forward,
-                                        Array {
-                                            count: 1,
-                                            requests: request,
-                                            statuses: status,
-                                            flag: 0,
-                                            completed: Completed::All,
-                                        },
-                                    );
-                                    hidden.result(outcome)
-                                },
-                            )
+                    true,
+                    move || forward(status),
+                    move || {
+                        let forward = move |status: usize| {
+                            activity.stamped(here, || forward(status))
+                        };
+                        thread::guarded(move || forward(status))
                     },
                 )
-        };
+        }
+    };
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
     }
-    static ACTIVITY: Activity = Activity::new(
-        activity::POINT_TO_POINT,
-        "MPI_Wait",
-        Some(wait_class::POINT_TO_POINT),
-    );
-    let (here, activity) = (thread::frame(), &ACTIVITY);
-    activity
-        .run_or(
-            here,
-            true,
-            move || forward(status),
-            move || {
-                let forward = move |status: usize| {
-                    activity.stamped(here, || forward(status))
-                };
-                thread::guarded(move || forward(status))
-            },
-        )
+    result
 }
 
 // completing Test
@@ -467,54 +477,61 @@ pub unsafe extern "C-unwind" fn MPI_Test(
         );
         real(request, flag, status)
     };
-    {
-        static ACTIVITY: Activity = Activity::new(
-            activity::POINT_TO_POINT,
-            "MPI_Test",
-            None,
-        );
-        let (here, activity) = (thread::frame(), &ACTIVITY);
-        polls::requests(
-            here,
-            activity,
-            move || Array {
-                count: 1,
-                requests: request,
-                statuses: status,
-                flag: flag,
-                completed: Completed::All,
-            },
-            forward,
-            move |forward: &dyn Fn(usize) -> c_int, array: &Array| {
-                let array = *array;
-                let forward = |statuses: usize| waiting::test(
-                    here,
-                    |statuses| forward(statuses),
-                    Array { statuses, ..array },
-                );
-                let result = activity
-                    .kept(
+    let result = {
+        {
+            static ACTIVITY: Activity = Activity::new(
+                activity::POINT_TO_POINT,
+                "MPI_Test",
+                None,
+            );
+            let (here, activity) = (thread::frame(), &ACTIVITY);
+            polls::requests(
+                here,
+                activity,
+                move || Array {
+                    count: 1,
+                    requests: request,
+                    statuses: status,
+                    flag: flag,
+                    completed: Completed::All,
+                },
+                forward,
+                move |forward: &dyn Fn(usize) -> c_int, array: &Array| {
+                    let array = *array;
+                    let forward = |statuses: usize| waiting::test(
                         here,
-                        || {
-                            if !outstanding::any_outstanding() || thread::is_nested(here)
-                            {
-                                return thread::guarded(|| forward(array.statuses));
-                            }
-                            let hidden = Hidden::default();
-                            let outcome = completion::test(
-                                &|statuses: usize| hidden.outcome(&|| forward(statuses)),
-                                array,
-                            );
-                            hidden.result(outcome)
-                        },
+                        |statuses| forward(statuses),
+                        Array { statuses, ..array },
                     );
-                if result == 0 {
-                    waiting::tested(array)
-                }
-                result
-            },
-        )
+                    let result = activity
+                        .kept(
+                            here,
+                            || {
+                                if !outstanding::any_outstanding()
+                                    || thread::is_nested(here)
+                                {
+                                    return thread::guarded(|| forward(array.statuses));
+                                }
+                                let hidden = Hidden::default();
+                                let outcome = completion::test(
+                                    &|statuses: usize| hidden.outcome(&|| forward(statuses)),
+                                    array,
+                                );
+                                hidden.result(outcome)
+                            },
+                        );
+                    if result == 0 {
+                        waiting::tested(array)
+                    }
+                    result
+                },
+            )
+        }
+    };
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
     }
+    result
 }
 
 // forwarded Cancel
@@ -565,6 +582,9 @@ pub unsafe extern "C-unwind" fn MPI_Cancel(request: usize) -> c_int {
     };
     if result == 0 {
         messages::cancelled(&"MPI_Cancel", request)
+    }
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
     }
     result
 }
@@ -621,6 +641,9 @@ pub unsafe extern "C-unwind" fn MPI_Grequest_start(
     if result == 0 {
         messages::no_message(request)
     }
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
+    }
     result
 }
 
@@ -654,37 +677,43 @@ pub unsafe extern "C-unwind" fn MPI_Request_free(request: usize) -> c_int {
     };
     let here = thread::frame();
     let forward = move || waiting::free(here, &forward, request);
-    {
-        static ACTIVITY: Activity = Activity::new(
-            activity::POINT_TO_POINT,
-            "MPI_Request_free",
-            None,
-        );
-        let (here, activity) = (thread::frame(), &ACTIVITY);
-        activity
-            .run(
-                here,
-                || {
-                    activity
-                        .kept(
-                            here,
-                            || {
-                                if (outstanding::any_outstanding()
-                                    || outstanding::any_prepared())
-                                    && !thread::is_nested(thread::frame())
-                                {
-                                    let hidden = Hidden::default();
-                                    let forward = || hidden.outcome(&|| forward());
-                                    let outcome = outstanding::free(&forward, request);
-                                    hidden.result(outcome)
-                                } else {
-                                    thread::guarded(move || forward())
-                                }
-                            },
-                        )
-                },
-            )
+    let result = {
+        {
+            static ACTIVITY: Activity = Activity::new(
+                activity::POINT_TO_POINT,
+                "MPI_Request_free",
+                None,
+            );
+            let (here, activity) = (thread::frame(), &ACTIVITY);
+            activity
+                .run(
+                    here,
+                    || {
+                        activity
+                            .kept(
+                                here,
+                                || {
+                                    if (outstanding::any_outstanding()
+                                        || outstanding::any_prepared())
+                                        && !thread::is_nested(thread::frame())
+                                    {
+                                        let hidden = Hidden::default();
+                                        let forward = || hidden.outcome(&|| forward());
+                                        let outcome = outstanding::free(&forward, request);
+                                        hidden.result(outcome)
+                                    } else {
+                                        thread::guarded(move || forward())
+                                    }
+                                },
+                            )
+                    },
+                )
+        }
+    };
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
     }
+    result
 }
 
 // starting Start
@@ -743,7 +772,11 @@ pub unsafe extern "C-unwind" fn MPI_Start(request: usize) -> c_int {
                                         );
                                         hidden.result(outcome)
                                     } else {
-                                        thread::guarded(move || forward())
+                                        let result = thread::guarded(move || forward());
+                                        if result != 0 {
+                                            recorder::failed_without_record(thread::frame())
+                                        }
+                                        result
                                     }
                                 },
                             )
@@ -827,6 +860,9 @@ pub unsafe extern "C-unwind" fn MPI_Send(
     if result == 0 {
         messages::sent::<Int>(&"MPI_Send", count, datatype, dest, tag, comm)
     }
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
+    }
     result
 }
 
@@ -900,6 +936,9 @@ pub unsafe extern "C-unwind" fn MPI_Isend(
     if result == 0 {
         messages::sending::<Int>(&"MPI_Isend", request, count, datatype, dest, tag, comm)
     }
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
+    }
     result
 }
 
@@ -945,24 +984,30 @@ pub unsafe extern "C-unwind" fn MPI_Probe(
         comm,
         status,
     );
-    static ACTIVITY: Activity = Activity::new(
-        activity::POINT_TO_POINT,
-        "MPI_Probe",
-        Some(wait_class::POINT_TO_POINT),
-    );
-    let (here, activity) = (thread::frame(), &ACTIVITY);
-    activity
-        .run_or(
-            here,
-            true,
-            move || forward(status),
-            move || {
-                let forward = move |status: usize| {
-                    activity.stamped(here, || forward(status))
-                };
-                forward(status)
-            },
-        )
+    let result = {
+        static ACTIVITY: Activity = Activity::new(
+            activity::POINT_TO_POINT,
+            "MPI_Probe",
+            Some(wait_class::POINT_TO_POINT),
+        );
+        let (here, activity) = (thread::frame(), &ACTIVITY);
+        activity
+            .run_or(
+                here,
+                true,
+                move || forward(status),
+                move || {
+                    let forward = move |status: usize| {
+                        activity.stamped(here, || forward(status))
+                    };
+                    forward(status)
+                },
+            )
+    };
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
+    }
+    result
 }
 
 // blocking Comm_dup
@@ -1129,28 +1174,34 @@ pub unsafe extern "C-unwind" fn MPI_Comm_join(fd: usize, intercomm: usize) -> c_
         );
         real(fd, intercomm)
     };
-    if !mode::is_on() {
-        return forward();
-    }
-    let hidden = Hidden::default();
-    let forward = || hidden.outcome(&|| forward());
-    let outcome = {
-        static ACTIVITY: Activity = Activity::new(
-            activity::OTHER_MPI,
-            "MPI_Comm_join",
-            Some(wait_class::OTHER_MPI),
-        );
-        let (here, activity) = (thread::frame(), &ACTIVITY);
-        activity
-            .run(
-                here,
-                || {
-                    let forward = move || activity.stamped(here, || forward());
-                    communicators::joined(&forward, intercomm)
-                },
-            )
+    let result = {
+        if !mode::is_on() {
+            return forward();
+        }
+        let hidden = Hidden::default();
+        let forward = || hidden.outcome(&|| forward());
+        let outcome = {
+            static ACTIVITY: Activity = Activity::new(
+                activity::OTHER_MPI,
+                "MPI_Comm_join",
+                Some(wait_class::OTHER_MPI),
+            );
+            let (here, activity) = (thread::frame(), &ACTIVITY);
+            activity
+                .run(
+                    here,
+                    || {
+                        let forward = move || activity.stamped(here, || forward());
+                        communicators::joined(&forward, intercomm)
+                    },
+                )
+        };
+        hidden.result(outcome)
     };
-    hidden.result(outcome)
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
+    }
+    result
 }
 
 // observed Comm_get_parent
@@ -1181,21 +1232,27 @@ pub unsafe extern "C-unwind" fn MPI_Comm_get_parent(parent: usize) -> c_int {
         );
         real(parent)
     };
-    if !mode::is_on() {
-        return forward();
-    }
-    let hidden = Hidden::default();
-    let forward = || hidden.outcome(&|| forward());
-    let outcome = {
-        static ACTIVITY: Activity = Activity::new(
-            activity::OTHER_MPI,
-            "MPI_Comm_get_parent",
-            None,
-        );
-        let (here, activity) = (thread::frame(), &ACTIVITY);
-        activity.run(here, || { communicators::spawned_by(&forward, parent) })
+    let result = {
+        if !mode::is_on() {
+            return forward();
+        }
+        let hidden = Hidden::default();
+        let forward = || hidden.outcome(&|| forward());
+        let outcome = {
+            static ACTIVITY: Activity = Activity::new(
+                activity::OTHER_MPI,
+                "MPI_Comm_get_parent",
+                None,
+            );
+            let (here, activity) = (thread::frame(), &ACTIVITY);
+            activity.run(here, || { communicators::spawned_by(&forward, parent) })
+        };
+        hidden.result(outcome)
     };
-    hidden.result(outcome)
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
+    }
+    result
 }
 
 // handling Comm_create_errhandler
@@ -1229,7 +1286,11 @@ pub unsafe extern "C-unwind" fn MPI_Comm_create_errhandler(
         );
         real(comm_errhandler_fn, errhandler)
     };
-    error_handlers::create(&forward, comm_errhandler_fn)
+    let result = { error_handlers::create(&forward, comm_errhandler_fn) };
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
+    }
+    result
 }
 
 // guarded File_delete, waits io
@@ -1260,22 +1321,28 @@ pub unsafe extern "C-unwind" fn MPI_File_delete(filename: usize, info: usize) ->
         );
         real(filename, info)
     };
-    static ACTIVITY: Activity = Activity::new(
-        activity::OTHER_MPI,
-        "MPI_File_delete",
-        Some(wait_class::IO),
-    );
-    let (here, activity) = (thread::frame(), &ACTIVITY);
-    activity
-        .run_or(
-            here,
-            true,
-            move || forward(),
-            move || {
-                let forward = move || activity.stamped(here, || forward());
-                thread::guarded(forward)
-            },
-        )
+    let result = {
+        static ACTIVITY: Activity = Activity::new(
+            activity::OTHER_MPI,
+            "MPI_File_delete",
+            Some(wait_class::IO),
+        );
+        let (here, activity) = (thread::frame(), &ACTIVITY);
+        activity
+            .run_or(
+                here,
+                true,
+                move || forward(),
+                move || {
+                    let forward = move || activity.stamped(here, || forward());
+                    thread::guarded(forward)
+                },
+            )
+    };
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
+    }
+    result
 }
 
 // local Comm_size
@@ -1306,10 +1373,16 @@ pub unsafe extern "C-unwind" fn MPI_Comm_size(comm: usize, size: usize) -> c_int
         );
         real(comm, size)
     };
-    static ACTIVITY: Activity = Activity::new(
-        activity::OTHER_MPI,
-        "MPI_Comm_size",
-        None,
-    );
-    ACTIVITY.alone(thread::frame(), &forward)
+    let result = {
+        static ACTIVITY: Activity = Activity::new(
+            activity::OTHER_MPI,
+            "MPI_Comm_size",
+            None,
+        );
+        ACTIVITY.alone(thread::frame(), &forward)
+    };
+    if result != 0 {
+        recorder::failed_without_record(thread::frame())
+    }
+    result
 }

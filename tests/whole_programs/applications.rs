@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use crate::support::{Case, On, Test, Trace, build, companion, library};
 
 /// The library that the packages are built for.
-const DEBIAN: On = On::Only(&["ompi4"]);
+pub(super) const DEBIAN: On = On::Only(&["ompi4"]);
 
 /// On a busy machine two ranks that wait for each other take minutes.
-const LIMIT: Duration = Duration::from_secs(1200);
+pub(super) const LIMIT: Duration = Duration::from_secs(1200);
 
 pub const TESTS: &[Test] = &[
     application("lammps_computes_the_same", |case| compare(case, &LAMMPS), "lmp"),
@@ -27,6 +27,7 @@ pub const TESTS: &[Test] = &[
         "/usr/lib/python3/dist-packages/h5py/_debian_h5py_mpi/__init__.py",
     ),
     application("petsc4py_computes_the_same", |case| compare(case, &PETSC4PY), PETSC),
+    application("slepc4py_computes_the_same", |case| compare(case, &SLEPC4PY), SLEPC),
     application(
         "a_pool_of_mpi4py_computes_the_same",
         |case| compare(case, &POOL),
@@ -39,23 +40,23 @@ const fn application(name: &'static str, run: fn(&Case), needs: &'static str) ->
 }
 
 /// A program with its input, and what of its output has to be the same.
-struct Application {
-    name: &'static str,
+pub(super) struct Application {
+    pub(super) name: &'static str,
     /// The command of a rank; `@NAME` is that file in tests/programs.
-    words: &'static [&'static str],
-    variables: &'static [(&'static str, &'static str)],
+    pub(super) words: &'static [&'static str],
+    pub(super) variables: &'static [(&'static str, &'static str)],
     /// Files of tests/programs, and their names in the folder of the run.
-    inputs: &'static [(&'static str, &'static str)],
+    pub(super) inputs: &'static [(&'static str, &'static str)],
     /// Files that it writes, with what is compared of each; empty: its standard output.
-    outputs: &'static [(&'static str, Compared)],
+    pub(super) outputs: &'static [(&'static str, Compared)],
     /// It prints at least so many lines that are compared.
-    least: usize,
+    pub(super) least: usize,
     /// A function that it calls, at least so often on all ranks.
-    called: (&'static str, u64),
+    pub(super) called: (&'static str, u64),
 }
 
 /// The part of a text that is compared.
-enum Compared {
+pub(super) enum Compared {
     /// All lines but those with one of these words.
     Without(&'static [&'static str]),
     /// Lines with one of these words alone.
@@ -76,7 +77,7 @@ const PLAIN: Application =
     Application { name: "", words: &[], variables: &[], inputs: &[], outputs: &[], least: 1, called: ("", 0) };
 
 /// Lines that hold times.
-const LAMMPS: Application = Application {
+pub(super) const LAMMPS: Application = Application {
     name: "LAMMPS, LJ melt",
     words: &["lmp", "-in", "@melt.lammps", "-log", "none"],
     outputs: &[(STDOUT, Compared::Without(&["Loop time", "Performance:", "CPU", "Total wall time", " | "]))],
@@ -86,7 +87,7 @@ const LAMMPS: Application = Application {
 };
 
 /// The energy of a hydrogen molecule, with all digits that CP2K prints.
-const CP2K: Application = Application {
+pub(super) const CP2K: Application = Application {
     name: "CP2K, hydrogen molecule",
     words: &["cp2k.psmp", "-i", "@hydrogen.cp2k"],
     variables: &[("OMP_NUM_THREADS", "1")],
@@ -97,7 +98,7 @@ const CP2K: Application = Application {
 };
 
 /// The result of each test, without its times and rate.
-const SCALAPACK: Application = Application {
+pub(super) const SCALAPACK: Application = Application {
     name: "ScaLAPACK, LU factorisation (xdlu)",
     words: &["/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests/xdlu"],
     variables: &[("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1")],
@@ -107,7 +108,7 @@ const SCALAPACK: Application = Application {
     called: ("MPI_Bcast", 10),
 };
 
-const MUMPS: Application = Application {
+pub(super) const MUMPS: Application = Application {
     name: "MUMPS, dsimpletest",
     words: &["sh", "-c", "exec /usr/lib/mumps/dsimpletest < /usr/lib/mumps/input_simpletest_real"],
     variables: &[("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1")],
@@ -117,7 +118,7 @@ const MUMPS: Application = Application {
     ..PLAIN
 };
 
-const HPCC: Application = Application {
+pub(super) const HPCC: Application = Application {
     name: "HPCC (HPL, PTRANS, RandomAccess, FFT, latency)",
     words: &["hpcc"],
     variables: &[("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1")],
@@ -128,7 +129,7 @@ const HPCC: Application = Application {
 };
 
 /// Global Arrays over ARMCI: one-sided calls, and ranks that poll.
-const NWCHEM: Application = Application {
+pub(super) const NWCHEM: Application = Application {
     name: "NWChem, hydrogen molecule (Global Arrays)",
     words: &["nwchem.openmpi", "@hydrogen.nwchem"],
     variables: &[("OPENBLAS_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "1")],
@@ -138,7 +139,7 @@ const NWCHEM: Application = Application {
     ..PLAIN
 };
 
-const H5PY: Application = Application {
+pub(super) const H5PY: Application = Application {
     name: "h5py, collective output",
     words: &["/usr/bin/python3", "@hdf5_together.py", "together.h5"],
     outputs: &[(STDOUT, Compared::Without(&[])), ("together.h5", Compared::Bytes)],
@@ -146,9 +147,10 @@ const H5PY: Application = Application {
     ..PLAIN
 };
 
-const PETSC: &str = "/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real/lib/python3/dist-packages/petsc4py/__init__.py";
+pub(super) const PETSC: &str =
+    "/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real/lib/python3/dist-packages/petsc4py/__init__.py";
 
-const PETSC4PY: Application = Application {
+pub(super) const PETSC4PY: Application = Application {
     name: "petsc4py, three Krylov solvers",
     words: &["/usr/bin/python3", "@poisson_petsc.py"],
     variables: &[
@@ -162,8 +164,29 @@ const PETSC4PY: Application = Application {
     ..PLAIN
 };
 
+pub(super) const SLEPC: &str =
+    "/usr/lib/slepcdir/slepc3.18/x86_64-linux-gnu-real/lib/python3/dist-packages/slepc4py/__init__.py";
+
+pub(super) const SLEPC4PY: Application = Application {
+    name: "slepc4py, three eigensolvers",
+    words: &["/usr/bin/python3", "@eigen_slepc.py"],
+    variables: &[
+        (
+            "PYTHONPATH",
+            "/usr/lib/slepcdir/slepc3.18/x86_64-linux-gnu-real/lib/python3/dist-packages:\
+             /usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real/lib/python3/dist-packages",
+        ),
+        ("OPENBLAS_NUM_THREADS", "1"),
+        ("OMP_NUM_THREADS", "1"),
+    ],
+    outputs: &[(STDOUT, Compared::Without(&[]))],
+    least: 3,
+    called: ("MPI_Allreduce", 100),
+    ..PLAIN
+};
+
 /// Rank 0 gives out work, and polls with MPI_Iprobe.
-const POOL: Application = Application {
+pub(super) const POOL: Application = Application {
     name: "mpi4py.futures, pool of ranks",
     words: &["/usr/bin/python3", "@pool.py"],
     outputs: &[(STDOUT, Compared::Unordered)],
@@ -173,10 +196,10 @@ const POOL: Application = Application {
 };
 
 /// The outputs of a run.
-struct Given {
+pub(super) struct Given {
     texts: Vec<Vec<String>>,
     seconds: f64,
-    trace: Trace,
+    pub(super) trace: Trace,
 }
 
 fn compare(case: &Case, of: &Application) {
@@ -203,7 +226,7 @@ fn compare(case: &Case, of: &Application) {
 }
 
 /// Runs it on two ranks; the counter is there where the tracer is.
-fn run(case: &Case, of: &Application, traced: bool) -> Given {
+pub(super) fn run(case: &Case, of: &Application, traced: bool) -> Given {
     for (source, name) in of.inputs {
         fs::copy(build::source(source), case.folder.join(name)).expect("an input");
     }
@@ -218,6 +241,7 @@ fn run(case: &Case, of: &Application, traced: bool) -> Given {
     }
     if traced {
         launch = launch.trace().preload(counter(case)).set("COUNTS_OUTPUT", case.folder.join("counts"));
+        launch = launch.set("TIMES_OUTPUT", case.folder.join("times"));
     }
     let started = Instant::now();
     let outcome = launch.run();

@@ -7,6 +7,7 @@ pub const TESTS: &[Test] = &[
     Test::new("that_mpi_returns_are_the_same", same_classes),
     Test::new("of_every_kind_are_the_same_and_leave_the_trace_whole", every_kind),
     Test::new("that_a_handler_returned_from_are_the_same", handled).first_on(&["mpich5"]),
+    Test::new("are_counted_whatever_the_function", counted).first_on(&["mpich4", "ompi4"]),
     Test::new("of_a_message_do_not_hide_that_a_collective_is_complete", in_status),
 ];
 
@@ -91,6 +92,21 @@ fn assert_whole(traced: &Outcome, waits_for_completed: bool, unexplained: bool) 
 
 fn numbers(line: &str) -> Vec<u64> {
     line.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
+}
+
+/// The program prints how many of its calls have returned an error: of functions that are recorded, and of others.
+fn counted(case: &Case) {
+    let plain = case.launch(2, "failed.c").run();
+    for events in ["messages", ""] {
+        let traced = case.launch(2, "failed.c").trace().set("MPITRACE_EVENTS", events).run();
+        traced.same_as(&plain);
+        assert_eq!(traced.code, 0, "{}", traced.stderr);
+        let printed: Vec<Vec<u64>> = traced.stdout.lines().map(numbers).collect();
+        let sum = |at: usize| printed.iter().map(|line| line[at]).sum::<u64>();
+        assert!(printed.len() == 2 && sum(1) >= 2 * 7 && sum(2) >= 2 * 20, "{}", traced.stdout);
+        let info = traced.trace.info();
+        assert_eq!((info.failed, info.failed_others), (sum(1), sum(2)), "{events}: {}", traced.stdout);
+    }
 }
 
 /// Six ways to complete a message that fails and a barrier, a reduction after each.

@@ -10,6 +10,7 @@ mod above_limits;
 mod account;
 mod algorithms;
 mod analysis;
+mod application_times;
 mod applications;
 mod benchmarks;
 mod bitwise;
@@ -188,6 +189,7 @@ fn main() {
         ("gate", gate::TESTS),
         ("jobs", jobs::TESTS),
         ("causes", causes::TESTS),
+        ("application_times", application_times::TESTS),
         ("applications", applications::TESTS),
         ("odd_processes", odd_processes::TESTS),
         ("odd_calls", odd_calls::TESTS),

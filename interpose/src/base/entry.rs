@@ -105,9 +105,10 @@ fields! {
     }
     LongCallEntry { record set_record: u64, exit set_exit: u64 }
     ThreadEntry {
-        tid set_tid: u32, paused set_paused: u64, failed set_failed: u64, untracked set_untracked: u64,
+        tid set_tid: u32, paused set_paused: u64, failed set_failed: u32, untracked set_untracked: u64,
         failed_in_place set_failed_in_place: u64, interruptions_by set_interruptions_by: u16,
-        without_page set_without_page: u16, first_processor set_first_processor: u32;
+        without_page set_without_page: u16, first_processor set_first_processor: u32,
+        failed_others set_failed_others: u32;
         activity_word: AtomicU32 = activity
     }
     CounterEntry { flags set_flags: u32; total: AtomicU64 = total }

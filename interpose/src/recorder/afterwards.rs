@@ -194,6 +194,18 @@ fn refused(thread: ThreadRef, found: &KnownOperation) {
     entry.set_failed(entry.failed() + 1);
 }
 
+/// After a call without a record that returned an error to a wrapper that stands at `here`.
+#[cold]
+#[inline(never)]
+pub fn failed_without_record(here: usize) {
+    if !thread::is_passing(here)
+        && let Some(thread) = thread::current_or_new()
+    {
+        let entry = thread.entry();
+        entry.set_failed_others(entry.failed_others().saturating_add(1));
+    }
+}
+
 fn uncount(found: &KnownOperation) {
     found.communicator.set_calls(found.communicator.calls() - 1);
     found.operation.set_calls(found.operation.calls() - 1);

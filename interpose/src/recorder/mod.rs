@@ -21,6 +21,7 @@ pub mod waiting;
 use std::ffi::c_int;
 use std::sync::atomic::{Ordering, compiler_fence};
 
+pub use afterwards::failed_without_record;
 pub use managed::managed;
 pub use non_blocking::{Started, prepared, starting};
 

@@ -44,10 +44,16 @@ pub(super) struct Removal {
 struct Usual {
     sum: f64,
     squares: f64,
+    /// In so many repetitions it was late by no more than noise can make it, and in so many it was not late.
+    small: f64,
+    in_time: f64,
     /// The repetitions near the typical lateness, their mean, and the squares of the differences from it.
     near: f64,
     mean: f64,
     differences: f64,
+    /// By how much the delays near it were taken as shorter than the ranks were late, in all. Noise is not late in the
+    /// mean: what a delay that grows has above the mean so far is given back over the repetitions that follow.
+    owed: f64,
     /// Another rank's time before the call in the repetition before, and how much it changes, in the mean of so many.
     before: Option<f64>,
     change: f64,
@@ -56,6 +62,9 @@ struct Usual {
 
 /// The standard deviation of normal values, of the mean difference of two of them: sqrt(pi) / 2.
 const OF_CHANGE: f64 = 0.886;
+
+/// What is owed is given back over so many repetitions.
+const GIVEN_BACK: f64 = 8.0;
 
 impl Usual {
     /// Another rank took so long before the call.
@@ -71,14 +80,21 @@ impl Usual {
     /// The delay of a rank that is late by `late` against the mean of so many others.
     fn delay(&mut self, late: f64, others: f64) -> f64 {
         if late <= 0.0 {
+            self.in_time += 1.0;
             return 0.0;
         }
         (self.sum, self.squares) = (self.sum + late, self.squares + late * late);
         let noise = OF_CHANGE * self.change * (1.0 + 1.0 / others).sqrt();
         // The mean over the time that is lost, not over the repetitions: of rare delays there is noise in most.
         let typical = self.squares / self.sum;
+        if late < 0.5 * typical && late < 2.0 * noise {
+            self.small += 1.0;
+            // By noise alone each of the ranks is the last one as often. Beyond that it is late by a delay.
+            let by_noise = self.in_time / others;
+            return late * (1.0 - by_noise / self.small).max(0.0);
+        }
         if !(0.5 * typical..=2.0 * typical).contains(&late) {
-            return if late < 0.5 * typical && late < 2.0 * noise { 0.0 } else { late };
+            return late;
         }
         self.near += 1.0;
         let difference = late - self.mean;
@@ -86,7 +102,10 @@ impl Usual {
         self.differences += difference * (late - self.mean);
         let variance = self.differences / self.near;
         let of_delay = if variance > 0.0 { (1.0 - noise * noise / variance).max(0.0) } else { 0.0 };
-        self.mean + of_delay * (late - self.mean)
+        let back = self.owed / GIVEN_BACK;
+        let delay = (self.mean + of_delay * (late - self.mean) + back).max(0.0);
+        self.owed += late - delay;
+        delay
     }
 }
 
@@ -134,7 +153,7 @@ impl Removal {
                                 let waiting = waiting(walk, member);
                                 self.usual.delay(late.due_to(because) / waiting, waiting)
                             }
-                            None => 0.0,
+                            None => self.usual.delay(0.0, waiting(walk, member)),
                         }
                     }
                 };

@@ -59,6 +59,45 @@ fn a_delay_costs_what_the_job_takes_longer() {
     assert!(clear > 10 && 10 * right >= 9 * clear, "{right} of {clear}");
 }
 
+/// Delays that grow, shrink, are exponential, uniform, bimodal, of a random rank, or in one step of ten: the gain is right
+/// within 5 % or what differs from run to run, or its interval holds it and is at most a fifth of the gain wide.
+#[test]
+fn a_delay_that_varies_costs_what_the_job_takes_longer() {
+    const PROGRAMS: u64 = 40;
+    for (number, how) in (0..).zip(programs::Varying::ALL) {
+        let mut random = Random::new(100 + number);
+        let (mut right, mut wrong) = (0, Vec::new());
+        for seed in 0..PROGRAMS {
+            let again = random.clone();
+            let delayed = programs::varying(how, &mut random, &mut Random::new(seed));
+            let end_of = |noise: u64| {
+                programs::varying(how, &mut again.clone(), &mut Random::new(noise)).program.run(false).end / 1e9
+            };
+            let truth = delayed.program.run(true).end / 1e9 - end_of(seed);
+            let ends: Vec<f64> = (1..=8).map(|run| end_of(seed + (run << 32))).collect();
+            let mean = ends.iter().sum::<f64>() / 8.0;
+            let noise = (ends.iter().map(|end| (end - mean).powi(2)).sum::<f64>() / 7.0).sqrt();
+            let is_late = |loss: &Loss| {
+                let is_of_rank = how == programs::Varying::RandomRank || loss.rank == Some(delayed.rank as u32);
+                loss.kind == LossKind::LateRank && is_of_rank
+            };
+            let gains = predicted(&delayed.program.run(true).ranks, is_late);
+            let sum = |of: fn(&Gain) -> Option<f64>| gains.iter().map(of).sum::<Option<f64>>();
+            let [found, least, most] = [sum(|gain| gain.seconds), sum(|gain| gain.least), sum(|gain| gain.most)];
+            let is_near = found.is_some_and(|found| (found - truth).abs() <= noise.max(0.05 * truth));
+            let is_held = least.zip(most).is_some_and(|(least, most)| {
+                (least..=most).contains(&truth) && most - least <= 0.2 * found.unwrap_or(most)
+            });
+            right += u64::from(is_near || is_held);
+            if !is_near && !is_held {
+                wrong.push((seed, found, truth, noise));
+            }
+        }
+        println!("{how:?}: {right} of {PROGRAMS}");
+        assert!(100 * right >= 95 * PROGRAMS, "{how:?}: {right} of {PROGRAMS}: {wrong:?}");
+    }
+}
+
 /// Two ranks that reduce 50 times; rank 1 computes for 500 us longer.
 fn late(change: impl Fn(&mut SyntheticRank)) -> Vec<Gain> {
     let ranks = [0u64, 1].map(|number| {

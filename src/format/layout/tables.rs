@@ -190,8 +190,10 @@ pub struct ThreadEntry {
     pub without_page: u16,
     /// Calls not kept because the program had paused recording.
     pub paused: u64,
-    /// Calls that returned an error, which are not kept.
-    pub failed: u64,
+    /// Calls that returned an error of functions that are recorded: they are not kept.
+    pub failed: u32,
+    /// Calls that returned an error of functions that are not recorded.
+    pub failed_others: u32,
     /// Calls that could not even be counted, since a table had no room for their operation.
     pub untracked: u64,
     /// Failed calls that keep their number among the calls of their communicator, since another rank's call may have

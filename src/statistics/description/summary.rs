@@ -1,12 +1,13 @@
 //! All numbers of a series of run times: computed once, shown by several commands, and serialised under the keys that
 //! they have in JSON.
 
+use crate::categories::Robust;
 use crate::parallel;
 use serde::Serialize;
 
 use super::periodicity::FEWEST_EVENTS;
 use super::{
-    BoxPlot, CONFIDENCE, Interval, Intervals, LjungBox, Mode, Outliers, Sample, are_dependent, autocorrelation,
+    BoxPlot, CONFIDENCE, Interval, Intervals, LjungBox, Mode, Outliers, Period, Sample, are_dependent, autocorrelation,
     dependence, dependence_lasts, dependence_of_quantile, ljung_box, median_of, modes, period,
 };
 
@@ -139,7 +140,8 @@ pub struct Quantile {
     pub interval: Option<IntervalNs>,
 }
 
-/// The period of slow repetitions: in time, else, where no time is known, in numbers of repetitions.
+/// The period of slow repetitions behind the warm-up: in numbers of repetitions, or in time where they keep better to
+/// that.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct OutlierPeriod {
     /// Time from one to the next.
@@ -224,24 +226,33 @@ impl Summary {
     }
 }
 
+/// By so much better have outliers to keep to a period in time than to one in repetitions, in strength, to be those of
+/// a timer: where repetitions follow each other evenly they keep to both.
+const CLEARLY: f64 = 0.05;
+
 impl OutlierPeriod {
-    /// Repetitions that follow each other evenly are a grid, to whose step all of them keep.
+    /// Of the outliers behind the warm-up. Repetitions that follow each other evenly are a grid, to whose step all of
+    /// them keep; and none comes before the one before it has ended.
     fn new(series: Series<'_>, sample: &Sample) -> Option<OutlierPeriod> {
         let limit = 2.0 * sample.median()?;
-        let slow = || (0..series.run_time_ns.len()).filter(|&row| series.run_time_ns[row] >= limit);
-        slow().nth(FEWEST_EVENTS - 1)?;
-        let (found, is_time) = match series.enter_ns {
-            Some(enter_ns) => {
-                let steps = parallel::filled(enter_ns.len() - 1, |row| enter_ns[row + 1] - enter_ns[row]);
-                let mut at: Vec<f64> = slow().map(|row| enter_ns[row]).collect();
-                at.sort_unstable_by(f64::total_cmp);
-                (period(&at, 2.0 * median_of(&steps)?)?, true)
-            }
-            None => {
-                let at: Vec<f64> = slow().map(|row| series.repetition[row] as f64).collect();
-                (period(&at, 2.0)?, false)
-            }
-        };
+        let is_slow = |row: &usize| series.run_time_ns[*row] >= limit;
+        (0..series.run_time_ns.len()).filter(is_slow).nth(FEWEST_EVENTS - 1)?;
+        let categories = Robust.categorize(series.repetition, series.run_time_ns).ok()?.categories;
+        let steady = categories.warmup_end.map_or(0, |end| series.repetition.partition_point(|number| *number < end));
+        let slow = || (steady..series.run_time_ns.len()).filter(is_slow);
+        let numbers: Vec<f64> = slow().map(|row| series.repetition[row] as f64).collect();
+        let by_number = period(&numbers, 2.0);
+        let by_time = series.enter_ns.and_then(|enter_ns| {
+            let steps = parallel::filled(enter_ns.len() - 1, |row| enter_ns[row + 1] - enter_ns[row]);
+            let took: Vec<f64> = slow().map(|row| series.run_time_ns[row]).collect();
+            let mut at: Vec<f64> = slow().map(|row| enter_ns[row]).collect();
+            at.sort_unstable_by(f64::total_cmp);
+            period(&at, (2.0 * median_of(&steps)?).max(median_of(&took)?))
+        });
+        let strength = |found: Option<Period>| found.map_or(0.0, |found| found.strength);
+        let is_time = strength(by_time) > strength(by_number) + CLEARLY;
+        let found = if is_time { by_time } else { by_number.or(by_time) }?;
+        let is_time = is_time || by_number.is_none();
         let length = |wanted: bool| (is_time == wanted).then_some(found.length);
         Some(OutlierPeriod {
             period_ns: length(true),
@@ -270,11 +281,48 @@ mod tests {
         let found = Summary::new(series, &sample);
         let starts: Vec<usize> = found.modes.iter().map(|mode| mode.first).collect();
         assert_eq!(starts, [1000, 3000, 1049, 3049]);
-        let period_ns = found.outlier_period.and_then(|found| found.period_ns).unwrap();
-        assert!((period_ns / 50e6 - 1.0).abs() < 0.01, "{period_ns}");
         let numbers = Summary::new(Series { enter_ns: None, ..series }, &sample);
-        let period = numbers.outlier_period.unwrap();
-        assert_eq!((period.period_repetitions.map(f64::round), period.period_ns), (Some(50.0), None));
+        for found in [found, numbers] {
+            let period = found.outlier_period.unwrap();
+            assert_eq!((period.period_repetitions.map(f64::round), period.period_ns), (Some(50.0), None));
+        }
+    }
+
+    /// What a series of these run times, one after the other, has as the period of its outliers.
+    fn period_of(run_time_ns: &[f64]) -> OutlierPeriod {
+        let repetition: Vec<u64> = (0..run_time_ns.len() as u64).collect();
+        let enter_ns: Vec<f64> =
+            run_time_ns.iter().scan(0.0, |at, took| Some(std::mem::replace(at, *at + took))).collect();
+        let series = Series { repetition: &repetition, run_time_ns, enter_ns: Some(&enter_ns) };
+        Summary::new(series, &Sample::new(run_time_ns)).outlier_period.expect("a period")
+    }
+
+    #[test]
+    fn outliers_have_a_period_in_repetitions_and_those_of_a_timer_have_one_in_time() {
+        for seed in 0..20 {
+            let mut random = mpitrace_testing::Random::new(seed);
+            let mut usual = || 6500.0 * (0.1 * random.normal()).exp();
+            let every_37th: Vec<f64> = (0..3000)
+                .map(|i| usual() * if i < 60 { 4.0 } else { 1.0 } * if i % 37 == 20 { 6.0 } else { 1.0 })
+                .collect();
+            let found = period_of(&every_37th);
+            assert_eq!(
+                (found.period_ns, found.period_repetitions.map(f64::round)),
+                (None, Some(37.0)),
+                "{seed}: {found:?}"
+            );
+            // Of repetitions of 6.5 us the one in which a timer of 250 Hz comes takes 30 us longer.
+            let (mut now, mut timed) = (0.0, Vec::new());
+            while timed.len() < 20_000 {
+                let took = usual() * if timed.len() % 2000 < 1000 { 1.0 } else { 1.4 };
+                let comes = ((now + took) / 4e6).floor() > (now / 4e6).floor();
+                timed.push(took + if comes { 30_000.0 } else { 0.0 });
+                now += timed[timed.len() - 1];
+            }
+            let found = period_of(&timed);
+            let is_near = found.period_ns.is_some_and(|ns| (ns / 4e6 - 1.0).abs() < 0.01);
+            assert!(is_near && found.period_repetitions.is_none(), "{seed}: {found:?}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@
 use std::cell::OnceCell;
 
 use super::long_memory::{LIKELY, Memory, memory};
-use super::long_run::{block_means, long_run, shares_below};
+use super::long_run::{LongRun, block_means, long_run, shares_below};
 use super::order::{Interval, quantile};
 use super::student::{ends_of_mean, student_quantile};
 use super::{Dependence, dependence, dependence_of_quantile, median_of, moments};
@@ -43,8 +43,8 @@ pub struct Intervals<'v> {
     share: f64,
     /// The dependence of the distances from the median, found where a quantile beyond the quartiles is asked for.
     of_spread: OnceCell<Option<Dependence>>,
-    /// How likely it is that the level has long memory, found where a quantile is asked for.
-    of_level: OnceCell<f64>,
+    /// How likely it is that the level has long memory, and its mean, found where a quantile is asked for.
+    of_level: OnceCell<(f64, Option<LongRun>)>,
 }
 
 /// A series with a smaller effective sample size has no interval: too little is known of its dependence.
@@ -73,6 +73,12 @@ const LARGEST_PARTS: f64 = 8.0;
 const TAIL_EXPONENT: f64 = 2.0;
 const TAIL_LEAST: usize = 20;
 const TAIL_SHARE: usize = 10;
+/// A level that has long memory with a larger probability moves the quantiles with it: of 200 repetitions little more
+/// than this is ever known.
+const POSSIBLE: f64 = 0.05;
+/// Of normal values those between the quantiles at 5 and 95 %: by this share of a shift the mean moves if what lies
+/// beyond these is taken for them.
+const WITHIN: f64 = 0.9;
 /// Where fewer lie beyond it, their variance is hardly known from themselves.
 const MANY_BEYOND: f64 = 20.0;
 
@@ -118,21 +124,39 @@ impl<'v> Intervals<'v> {
     }
 
     /// The interval of the quantile at `p`, 0 to 1. `None` where too few independent values lie beyond it: 3 of the
-    /// effective sample size of the whole series, beyond the quartiles 30. There is none beyond the quartiles where the
-    /// level seems to have long memory.
+    /// effective sample size of the whole series, beyond the quartiles 30. Where the level may have long memory,
+    /// there is none beyond the quartiles, and that of others is at least as wide as the level's.
     pub fn quantile(&self, p: f64) -> Option<Interval> {
-        if !self.has_interval(p) {
-            return None;
-        }
         let value = quantile(self.sorted, p)?;
-        self.woodruff(p, &block_means(self.values, |other| f64::from(u8::from(other <= value))))
+        let below = || block_means(self.values, |other| f64::from(u8::from(other <= value)));
+        self.with_the_level(p, if self.has_interval(p) { self.woodruff(p, &below()) } else { None })
     }
 
     /// The intervals of several quantiles, the values read once.
     pub fn quantiles<const N: usize>(&self, p: [f64; N]) -> [Option<Interval>; N] {
         let value = p.map(|p| quantile(self.sorted, p).unwrap_or(f64::NAN));
         let below = shares_below(self.values, value);
-        std::array::from_fn(|index| self.has_interval(p[index]).then(|| self.woodruff(p[index], &below[index]))?)
+        std::array::from_fn(|index| {
+            let p = p[index];
+            self.with_the_level(p, if self.has_interval(p) { self.woodruff(p, &below[index]) } else { None })
+        })
+    }
+
+    /// The interval of a quantile where the level may have long memory: all quantiles move with the level, and the
+    /// values are too few to know how many of them are independent. Only to state none where few are would choose the
+    /// calm series, whose intervals miss most.
+    fn with_the_level(&self, p: f64, found: Option<Interval>) -> Option<Interval> {
+        let (probability, level) = self.level();
+        let Some(level) = level.filter(|_| probability > POSSIBLE && self.effective >= FEWEST && !is_far(p)) else {
+            return found;
+        };
+        let value = quantile(self.sorted, p)?;
+        let half = self.student(level.freedom)? * level.variance_of_mean.sqrt() / WITHIN;
+        let [lower, upper] = ends_of_mean(value, half, *self.sorted.first()?);
+        Some(self.interval(
+            found.map_or(lower, |found| found.lower.min(lower)),
+            found.map_or(upper, |found| found.upper.max(upper)),
+        ))
     }
 
     /// The share of the sum of squares about the median that the furthest value has.
@@ -180,12 +204,18 @@ impl<'v> Intervals<'v> {
         if is_dependent { memory(blocks) } else { None }
     }
 
-    /// How likely it is that the level has long memory. Values beyond the quantiles at 5 and 95 % are taken for these.
+    /// How likely it is that the level has long memory.
     fn long_memory(&self) -> f64 {
+        self.level().0
+    }
+
+    /// That, and the mean of the level. Values beyond the quantiles at 5 and 95 % are taken for these.
+    fn level(&self) -> (f64, Option<LongRun>) {
         *self.of_level.get_or_init(|| {
-            let [Some(low), Some(high)] = [0.05, 0.95].map(|p| quantile(self.sorted, p)) else { return 0.0 };
+            let [Some(low), Some(high)] = [0.05, 0.95].map(|p| quantile(self.sorted, p)) else { return (0.0, None) };
             let blocks = block_means(self.values, |value| value.clamp(low, high));
-            self.memory(&blocks).map_or(0.0, |memory| memory.probability)
+            let Some(memory) = self.memory(&blocks) else { return (0.0, None) };
+            (memory.probability, long_run(&blocks, self.share).map(|found| memory.with(found)))
         })
     }
 

@@ -155,6 +155,7 @@ fn of_mean(d: f64) -> f64 {
 mod tests {
     use mpitrace_testing::Random;
 
+    use super::super::Intervals;
     use super::super::long_run::{cosine_powers, long_run};
     use super::*;
 
@@ -202,6 +203,23 @@ mod tests {
             let mut found: Vec<f64> = (0..40).map(estimate).collect();
             found.sort_by(f64::total_cmp);
             assert!((0.5..4.0).contains(&(found[20] / truth)), "{d}: {} of {truth}", found[20]);
+        }
+    }
+
+    #[test]
+    fn the_interval_of_the_median_is_stated_and_holds_where_the_memory_is_long() {
+        for d in [0.25, 0.4] {
+            let (mut stated, mut held) = (0, 0);
+            for seed in 0..100 {
+                let values = fractional(1000, d, 5000 + seed);
+                let mut sorted = values.clone();
+                sorted.sort_unstable_by(f64::total_cmp);
+                let found = Intervals::new(&values, &sorted, 0.95).quantile(0.5);
+                stated += usize::from(found.is_some());
+                held += usize::from(found.is_some_and(|found| found.lower <= 0.0 && 0.0 <= found.upper));
+            }
+            // .93 less two standard deviations.
+            assert!(stated >= 90 && 100 * held >= 88 * stated, "{d}: {held} of {stated}");
         }
     }
 

@@ -134,6 +134,15 @@ impl Curve {
         &self.knots
     }
 
+    /// The largest step between two synchronisations, of which there are no more, that would look like drift, ticks:
+    /// the errors hold if the clock has not stepped. `None`: there are more, which tell the two apart, or there is one.
+    pub fn unseen_step(&self) -> Option<f64> {
+        let [from, to] = self.knots[..] else { return None };
+        let length = to.local.wrapping_sub(from.local) as i64 as f64;
+        let is_seen = !self.states_error || from.step != 0.0;
+        (!is_seen).then(|| self.limits.max_rate * length + (to.offset - from.offset).abs())
+    }
+
     /// `reference - local` that all offsets are relative to.
     pub fn base(&self) -> i64 {
         self.base

@@ -7,6 +7,8 @@
 mod asymmetry;
 mod curve;
 mod errors;
+#[cfg(test)]
+mod few_synchronisations_tests;
 mod joint;
 mod leaders;
 mod linear;
@@ -19,6 +21,7 @@ mod truth;
 
 pub use asymmetry::MOST_UNEQUAL;
 pub use curve::{Curve, Knot, Limits};
+pub use errors::Errors;
 pub use smoother::{Measured, State, smooth};
 pub use solve::{Edge, least_squares};
 pub use truth::Truth;

@@ -14,6 +14,8 @@ const REACH: usize = 4;
 /// measurement. On a busy machine the middle of two bounds is off by anything up to half of their distance, and by
 /// another part of it at each synchronisation. A smaller step cannot be told from drift.
 ///
+/// Of three measurements it is not known which of both intervals is wrong: both are marked.
+///
 /// The rate beside an interval is first that of its neighbour, then also that from further measurements to it: bounds
 /// that happen to be wide beside a step do not hide it.
 pub(super) fn mark(measured: &mut [Measured], bounds: &[(f64, f64)], limits: &Limits, hz: f64) {
@@ -23,6 +25,13 @@ pub(super) fn mark(measured: &mut [Measured], bounds: &[(f64, f64)], limits: &Li
         |one: &Interval, other: &Interval| one.least - other.most > wander * (one.length + other.length) / 2.0;
     let is_below = |one: &Interval, other: &Interval| is_above(other, one);
     let differ = |one: &Interval, other: &Interval| is_above(one, other) || is_below(one, other);
+    if measured.len() == 3 {
+        let [first, last] = [0, 1].map(|from| Interval::between(measured, bounds, from, from + 1));
+        let sizes = [(first.slope - last.slope) * first.length, (last.slope - first.slope) * last.length];
+        if differ(&first, &last) && sizes.iter().all(|size| size.abs() >= SMALLEST_NS) {
+            (measured[0].step, measured[1].step) = (sizes[0], sizes[1]);
+        }
+    }
     for reach in [1, REACH] {
         for index in 0..measured.len().saturating_sub(1) {
             if measured[index].step != 0.0 {

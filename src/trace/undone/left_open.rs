@@ -64,7 +64,7 @@ impl LeftOpen {
             partners: others.filter_map(|entry| partners.world_rank(index, entry.partner)).collect(),
             may_be_complete: functions.is_empty()
                 || functions.iter().any(|name| name.ends_with("_init"))
-                || part.threads().iter().any(|thread| thread.failed > 0),
+                || part.threads().iter().any(|thread| thread.failed > 0 || thread.failed_others > 0),
             functions,
             is_unmatched,
         }

@@ -256,7 +256,7 @@ fn amounts_that_do_not_fit_are_found_with_their_call() {
     assert_eq!((with_amounts(&[], uncertain), with_amounts(&[7], uncertain)), (vec![], found(Some(7)).into()));
     assert_eq!(with_amounts(&[7], |rank, _| rank.flag_communicator(0, communicator_flags::INTER)), found(Some(7)));
     let silent: [fn(&mut SyntheticRank, u32); 3] = [
-        |rank, number| rank.last_thread().unwrap().failed = u64::from(number == 2),
+        |rank, number| rank.last_thread().unwrap().failed = u32::from(number == 2),
         |rank, number| rank.add_amounts(0, (number > 0).then_some([0, 0])),
         |rank, number| {
             rank.flag_communicator(0, communicator_flags::INTER);

@@ -19,6 +19,7 @@ pub struct Info {
     pub dropped: u64,
     pub lost: u64,
     pub failed: u64,
+    pub failed_others: u64,
     pub complete: bool,
     /// Ranks that left nothing in the trace.
     pub missing: Vec<u64>,

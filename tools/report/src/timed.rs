@@ -164,10 +164,10 @@ mod tests {
     }
 
     #[test]
-    fn outliers_in_step_have_a_period_in_time() {
+    fn outliers_in_step_have_a_period_in_repetitions() {
         let x: Vec<f64> = (0..1000).map(|i| if i % 50 == 49 { 90.0 } else { 20.0 + f64::from(i % 7) }).collect();
-        let period = made(&x).0.all.outlier_period.and_then(|found| found.period_ns);
-        assert!((period.unwrap() / 50e6 - 1.0).abs() < 1e-3, "{period:?}");
+        let period = made(&x).0.all.outlier_period.and_then(|found| found.period_repetitions);
+        assert!((period.unwrap() / 50.0 - 1.0).abs() < 1e-3, "{period:?}");
     }
 
     #[test]

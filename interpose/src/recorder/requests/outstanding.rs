@@ -109,6 +109,9 @@ pub fn start_prepared(forward: &dyn Fn() -> c_int, count: usize, requests: usize
             follow_handle(handle, Request::collective(Some(record.started(returned)), Narrowed::default()));
         }
     } else {
+        if starts.iter().next().is_none() {
+            recorder::failed_without_record(thread::frame());
+        }
         begun.take_all().rev().for_each(|(_, record)| record.take_back());
         PREPARED.with_requests(|known| {
             for (handle, ..) in starts.iter() {

@@ -2,17 +2,13 @@
 
 use mpitrace_analysis::causality::{Causality, Violation};
 use mpitrace_format::layout::RankHeader;
-use mpitrace_statistics::median;
 use mpitrace_synchronise::Method;
-use mpitrace_trace::clock::{Clock, Truth};
+use mpitrace_trace::clock::{Clock, Errors, Truth};
 use mpitrace_trace::operations::Operations;
-use mpitrace_trace::reader::{Part, Trace};
+use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
 use super::domain::{self, Domain, Step};
-
-/// Entries and exits whose errors the median is of, at most; of more every so many.
-const LOOKED_AT: usize = 1 << 20;
 
 /// All of it. Lists that belong to the domains are in the same order.
 #[derive(Debug, Serialize)]
@@ -31,20 +27,15 @@ pub struct Facts {
     /// The limits of the hard bounds; `None` where the method states none.
     pub max_ppm: Option<f32>,
     pub wander_ppb: Option<f32>,
-    pub error_ns: ErrorFacts,
+    pub error_ns: Errors,
+    /// The largest step of a clock that would look like drift; `None`: there are more synchronisations than two.
+    pub unseen_step_ns: Option<f64>,
     pub causality: Causality,
     /// Where the order is broken furthest, by the plain times.
     pub worst_violation: Option<Violation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truth: Option<Truth>,
     pub steps: Vec<Step>,
-}
-
-/// The 95 % errors over every entry and exit kept; `None` where the method states none.
-#[derive(Debug, Default, Serialize)]
-pub struct ErrorFacts {
-    pub max: Option<f64>,
-    pub median: Option<f64>,
 }
 
 impl Facts {
@@ -67,7 +58,8 @@ impl Facts {
             synchronisations: reference.map_or(0, |domain| domain.part.syncs().len()),
             max_ppm: limit(|info| info.max_ppm),
             wander_ppb: limit(|info| info.wander_ppb),
-            error_ns: ErrorFacts::new(trace, clock),
+            error_ns: Errors::new(trace, clock),
+            unseen_step_ns: clock.unseen_step_ns(),
             worst_violation: causality.worst.clone(),
             causality,
             truth: Truth::new(trace, clock),
@@ -78,30 +70,5 @@ impl Facts {
     /// True if the global time can be relied on within its errors.
     pub fn is_good(&self) -> bool {
         self.causality.violated == 0 && self.steps.is_empty()
-    }
-}
-
-impl ErrorFacts {
-    fn new(trace: &Trace, clock: &Clock) -> ErrorFacts {
-        if clock.curves.iter().any(|curve| !curve.states_error) {
-            return ErrorFacts::default();
-        }
-        let records: usize = trace.parts.iter().map(Part::records).sum();
-        let step = (2 * records).div_ceil(LOOKED_AT).max(1);
-        let mut max = None;
-        let mut errors = Vec::new();
-        // The reference clock is right by definition: of one rank's nothing is left open, and a median with as many
-        // zeros says nothing of the others.
-        let certain = clock.domains.len() > 1 && clock.domains[0].len() == 1;
-        for (index, part) in trace.parts.iter().enumerate().skip(certain.into()) {
-            let own = clock.of_part(index);
-            // The exit of a call that did not return is 0.
-            let ticks = part.all_times().flat_map(|(enter, exit)| [enter, exit]).filter(|&tick| tick != 0);
-            for (number, error) in ticks.filter_map(|tick| own.error_ns(tick)).enumerate() {
-                max = Some(error.max(max.unwrap_or(error)));
-                errors.extend((number % step == 0).then_some(error));
-            }
-        }
-        ErrorFacts { max, median: median(&mut errors) }
     }
 }

@@ -52,6 +52,7 @@ fn lines(facts: &Facts, style: Style) -> Vec<(&'static str, String)> {
     let mut add = |title, line: Option<String>| lines.extend(line.map(|line| (title, line)));
     add("limits", limits(facts).filter(|_| facts.synchronisations > 0));
     add("errors", Some(errors(facts)));
+    add("steps", facts.unseen_step_ns.map(unseen));
     let order = order(&facts.causality);
     let is_wrong = facts.causality.violated > 0;
     add("order", Some(if is_wrong { style.paint(Attribute::Red, &order) } else { order }));
@@ -88,10 +89,19 @@ fn errors(facts: &Facts) -> String {
         (Some(median), Some(max)) => {
             format!("intervals of at least 95 %: ±{} (median), ±{} at most", text::time(median), text::time(max))
         }
+        _ if facts.domains.iter().map(Vec::len).sum::<usize>() == 1 => "none: there is one rank".to_owned(),
         _ if facts.synchronisations > 0 => "not known: the method states none".to_owned(),
         _ if facts.domains.len() > 1 => "not known: the clocks were not synchronised".to_owned(),
         _ => "not known: the ranks' clocks were not tested against each other".to_owned(),
     }
+}
+
+fn unseen(step_ns: f64) -> String {
+    format!(
+        "not known: with two synchronisations a step of up to {} looks like drift, and the errors hold only without one \
+         (`MPITRACE_RESYNC` sets how often clocks are synchronised)",
+        text::time(step_ns)
+    )
 }
 
 fn order(causality: &Causality) -> String {

@@ -243,6 +243,7 @@ fn records(facts: &Facts) -> String {
         (facts.lost, "lost with a process that was killed: no room in the folder of the records"),
         (facts.paused, "not kept while paused"),
         (facts.failed, "failed"),
+        (facts.failed_others, "failed of functions without records"),
         (facts.perturbed, "perturbed by the tracer"),
     ];
     let mut line = facts.records.to_string();

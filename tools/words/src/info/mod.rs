@@ -52,8 +52,10 @@ pub struct Facts {
     pub lost: u64,
     /// Calls made while the program had paused recording.
     pub paused: u64,
-    /// Calls that returned an error.
+    /// Calls that returned an error of functions that are recorded.
     pub failed: u64,
+    /// Calls that returned an error of other functions.
+    pub failed_others: u64,
     /// Calls that the tracer may have delayed.
     pub perturbed: u64,
     /// True if every rank came to `MPI_Finalize` and every part is there and whole.
@@ -283,7 +285,8 @@ impl Facts {
             dropped: trace.dropped(),
             lost: trace.lost(),
             paused: sum(|thread| thread.paused),
-            failed: sum(|thread| thread.failed),
+            failed: sum(|thread| thread.failed.into()),
+            failed_others: sum(|thread| thread.failed_others.into()),
             perturbed: trace.parts.iter().map(Part::delayed).sum(),
             complete: trace.complete,
             problems: trace.problems.clone(),

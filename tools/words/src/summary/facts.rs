@@ -124,6 +124,11 @@ pub struct Summary {
     pub sample: Option<Sample>,
     /// The collective calls that were begun, kept or not, on all ranks together.
     pub calls_made: u64,
+    /// The calls of every kind that returned an error, on all ranks together.
+    pub failed_calls: u64,
+    /// Those of them that have their place among the calls of their operations, without a record.
+    #[serde(skip)]
+    pub failed_in_place: u64,
     /// Operations of which not all calls were kept, with those that were not. Without a sample the times above are of
     /// kept calls, but for `collectives_share`.
     pub all_calls: Vec<AllCalls>,
@@ -342,9 +347,10 @@ impl Summary {
         self.ended.as_ref().map_or(&self.verdict, |ended| &ended.sentence)
     }
 
-    /// How many calls have no record.
+    /// How many calls that have not failed have no record.
     pub fn not_kept(&self) -> u64 {
-        self.all_calls.iter().map(|all| all.all.calls - all.all.kept).sum()
+        let without_record: u64 = self.all_calls.iter().map(|all| all.all.calls - all.all.kept).sum();
+        without_record.saturating_sub(self.failed_in_place)
     }
 
     /// True if there is little to gain in waiting: all gains together are a small share of the job.

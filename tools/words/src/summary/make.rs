@@ -9,6 +9,7 @@ use mpitrace_analysis::account::{
 use mpitrace_analysis::efficiency;
 use mpitrace_analysis::replay::{Gain, Origin};
 use mpitrace_analysis::run::{Losses, Run};
+use mpitrace_format::layout::ThreadEntry;
 use mpitrace_statistics::median;
 use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_trace::calls::whole_run;
@@ -103,6 +104,8 @@ impl Summary {
                 Sample { repetitions: estimate.kept, of: estimate.of, waiting_least_s, waiting_most_s }
             }),
             calls_made: calls_made(trace),
+            failed_calls: sum_of(trace, |thread| u64::from(thread.failed) + u64::from(thread.failed_others)),
+            failed_in_place: sum_of(trace, |thread| thread.failed_in_place),
             all_calls,
             processes: None,
             code: None,
@@ -252,6 +255,11 @@ fn in_order(losses: &mut Vec<LossFacts>, account: &Account) {
 fn calls_made(trace: &Trace) -> u64 {
     let entries = trace.parts.iter().flat_map(|part| part.operations());
     entries.filter(|entry| !entry.is_region()).map(|entry| entry.calls).sum()
+}
+
+/// Over the threads of all ranks.
+fn sum_of(trace: &Trace, of: impl Fn(&ThreadEntry) -> u64) -> u64 {
+    trace.parts.iter().flat_map(|part| part.threads()).map(of).sum()
 }
 
 /// How much later than it is known a rank may have ended.

@@ -66,7 +66,8 @@ impl Summary {
         let height = |lines: &[(Weight, String)]| {
             lines.iter().filter(counted).map(|line| wrapped(line, COLUMNS).len()).sum::<usize>()
         };
-        let leftovers: Vec<(Weight, String)> = undone::leftovers(&self.undone).map(plain).into_iter().collect();
+        let leftovers = undone::leftovers(&self.undone).into_iter().chain(self.failed());
+        let leftovers: Vec<(Weight, String)> = leftovers.map(plain).collect();
         let room = LINES.saturating_sub(height(&lines) + height(&leftovers) + height(&last));
         let mut notices = self.notices();
         notices.truncate(room.min(NOTICES));
@@ -128,6 +129,11 @@ impl Summary {
             seconds(self.seconds),
             percent(share.all)
         )
+    }
+
+    fn failed(&self) -> Option<String> {
+        let calls = text::count(self.failed_calls, "call");
+        (self.failed_calls > 0).then(|| format!("{calls} of the ranks together returned an error."))
     }
 
     /// The efficiency of several ranks.
