@@ -32,7 +32,7 @@ MOST_OF = {"interpose": 25_000}
 MOST_OF_A_FOLDER = 4_000
 # What libmpitrace.so consists of, and how much that may be.
 LINKED = ("interpose", "src/format", "src/functions", "src/platform", "src/synchronise")
-MOST_LINKED = 36_100
+MOST_LINKED = 36_200
 MOST_OF_A_SUBJECT = 72
 # Behind this commit.
 WATCHED_BEHIND = "3a53f447d3c31414f8bbcf138b0706f25b7e0331"
