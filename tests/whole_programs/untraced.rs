@@ -74,7 +74,7 @@ fn without_the_tracer(case: &Case, program: &Broken, expected: &[String]) -> Opt
     let (launcher, began) = (running.id().to_string(), Instant::now());
     loop {
         let looked = mpitrace(case, &["watch", &launcher, "--json"]);
-        let found = (looked.code == 0).then(|| companion::json(&looked)).unwrap_or_default();
+        let found = if looked.code == 0 { companion::json(&looked) } else { Value::Null };
         let places = found["where"].as_array().map_or(&[][..], Vec::as_slice);
         let functions: Vec<String> =
             places.iter().map(|place| place["function"].as_str().unwrap_or_default().to_owned()).collect();
