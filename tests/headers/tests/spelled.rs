@@ -26,13 +26,14 @@ const FOLDERS: [&str; 11] = [
 ];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 37] = [
+const ALLOWED: [(&str, &str); 38] = [
     ("src/functions/function.rs", "the reduction to which both groups bring the same amount"),
     ("src/trace/undone/mod.rs", "the functions that free a communicator, a window or a file"),
     ("src/trace/reader/mod.rs", "messages: where a rank ended"),
     ("src/live/snapshot.rs", "for what ranks wait that have no records yet"),
     ("src/live/place.rs", "where a rank is, outside of the recorded calls"),
     ("tools/words/src/job/places.rs", "messages: where a rank is"),
+    ("tools/words/src/job/deaths.rs", "messages: how ranks ended"),
     ("tools/words/src/job/ended.rs", "messages: how the job ended"),
     ("tools/words/src/changes/parts.rs", "messages: parts of the time of a job"),
     ("tools/runs/src/labels.rs", "a message: where ranks wait for the last one"),
@@ -44,7 +45,7 @@ const ALLOWED: [(&str, &str); 37] = [
     ("tools/commands/src/run/ending.rs", "messages: how the job ended"),
     ("tools/commands/src/run/failed_end.rs", "messages: a job that failed in MPI_Finalize"),
     ("tools/commands/src/run/mod.rs", "a message: no rank was traced"),
-    ("tools/commands/src/recover/list.rs", "messages: how far the job came"),
+    ("tools/job/src/leftovers/list.rs", "messages: how far the job came"),
     ("tools/commands/src/recover/mod.rs", "messages: how far the job came"),
     ("tools/commands/src/info/page.rs", "a message: what the duration is of"),
     ("src/analysis/models/overheads.rs", "the sends of which the overhead is told"),
