@@ -95,7 +95,7 @@ pub enum Varying {
     Uniform,
     /// A quarter of the mean or seven quarters of it.
     Bimodal,
-    /// The same, of a rank that is drawn in each step.
+    /// One length, of a rank that is drawn in each step.
     RandomRank,
     /// Ten times as long, in one step of ten.
     OneInTen,

@@ -136,7 +136,7 @@ impl Curve {
 
     /// The largest step between two synchronisations, of which there are no more, that would look like drift, ticks:
     /// the errors hold if the clock has not stepped. `None`: there are more, which tell the two apart, or there is one.
-    pub fn unseen_step(&self) -> Option<f64> {
+    pub(crate) fn unseen_step(&self) -> Option<f64> {
         let [from, to] = self.knots[..] else { return None };
         let length = to.local.wrapping_sub(from.local) as i64 as f64;
         let is_seen = !self.states_error || from.step != 0.0;

@@ -195,7 +195,7 @@ struct ConcludedRow<'r> {
     #[serde(flatten)]
     row: &'r RunRow,
     kind: Kind,
-    /// Those of its nodes that are slow.
+    /// Nodes of the run that are slow.
     slow_hosts: Vec<&'r str>,
     /// By how much its program became slower before it; `null`: it did not.
     slower_by: Option<f64>,

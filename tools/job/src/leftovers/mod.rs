@@ -19,11 +19,11 @@ use crate::process::acting::{User, act_as, owners};
 /// Whose files are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// Those of any user: copies of other nodes' files, under whatever number.
+    /// Leftovers of any user: copies of other nodes' files, under whatever number.
     Any,
-    /// Those of the user of this process.
+    /// Leftovers of the user of this process.
     Own(u32),
-    /// Those of another user, as that one.
+    /// Leftovers of another user: this process acts as that one.
     Other(User),
 }
 

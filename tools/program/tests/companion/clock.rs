@@ -42,7 +42,7 @@ clock  ranks  ahead at start  drift   tested to
     let expected = json!({
         "method": "none", "domains": [[0, 1]], "offset_ns": [0.0], "drift_ppm": [0.0], "tested_ns": [45.0],
         "sync_ns": 0.0, "synchronisations": 0, "max_ppm": null, "wander_ppb": null,
-        "error_ns": {"max": 45.0, "median": 45.0},
+        "error_ns": {"max": 45.0, "median": 45.0}, "unseen_step_ns": null,
         "causality": {"checked": 120, "violated": 0, "violated_raw": 0}, "worst_violation": null, "steps": []
     });
     assert_eq!(mpitrace(&["clock", "--json", &trace]).json(), expected);

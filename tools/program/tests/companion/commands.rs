@@ -114,7 +114,6 @@ fn an_incomplete_trace_tells_who_is_where_and_ends_with_1() {
 This trace is incomplete:
 ranks 0-1 did not reach MPI_Finalize
 rank 2 called MPI_Abort
-when it ended: missing-rank: rank 2 has not come to call 4 of MPI_COMM_WORLD: in MPI_Abort
 rank 1 is in MPI_Allreduce on MPI_COMM_WORLD (operation 0, repetition 4); never entered by ranks 0, 2
 ranks 0, 2 are in no recorded collective call
 ";

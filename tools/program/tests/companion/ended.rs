@@ -71,7 +71,7 @@ fn of_ranks_that_ended_together_the_verdict_is_said() {
     for later in [9501, 9550] {
         let ends = [(later, "signal 15 (SIGTERM)"), (9500, "signal 15 (SIGTERM)")];
         let (sentence, told) = first(&ranks_that_stood(ends, "8000000000 9000000000"));
-        let expected = "The job did not end normally: rank 1 has not come to call 10 of MPI_COMM_WORLD: computing; \
+        let expected = "The job did not end normally: rank 1 has not come to call 10 of MPI_COMM_WORLD: not in MPI; \
                         nothing has moved for 8.00 s.";
         assert_eq!(sentence, expected);
         assert_eq!((&told["class"], &told["first"]), (&json!("missing-rank"), &json!(null)), "{told:#}");

@@ -126,7 +126,7 @@ pub struct Summary {
     pub calls_made: u64,
     /// The calls of every kind that returned an error, on all ranks together.
     pub failed_calls: u64,
-    /// Those of them that have their place among the calls of their operations, without a record.
+    /// Failed calls that have their place among the calls of their operations, without a record.
     #[serde(skip)]
     pub failed_in_place: u64,
     /// Operations of which not all calls were kept, with those that were not. Without a sample the times above are of
