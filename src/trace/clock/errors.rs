@@ -10,7 +10,7 @@
 //! let clock = Clock::new(&trace);
 //! assert_eq!(clock.errors_ns(&trace), [0.0, 0.0]);
 //! assert_eq!(clock.of_part(1).largest_error_ns(&trace.parts[1]), 0.0);
-//! // Two clocks that were not synchronised say nothing of steps.
+//! // There are no two synchronisations between which a step could not be seen.
 //! assert_eq!(clock.unseen_step_ns(), None);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
