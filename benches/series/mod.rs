@@ -13,6 +13,8 @@ pub mod generators;
 pub mod random;
 pub mod reporting;
 pub mod tuning;
+#[allow(dead_code)] // As above.
+pub mod windows;
 
 use fastrand::Rng;
 
