@@ -22,7 +22,7 @@ use series::{Process, baselines, windows};
 /// The penalties of PELT on ranks, in ln n: the least is the one in use, the others lower the rate of false warm-ups.
 const PELT: [f64; 20] =
     [3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 14.0, 17.0, 20.0, 26.0, 32.0, 40.0, 48.0, 56.0, 64.0, 80.0, 96.0, 120.0];
-/// Those of them that have a column: the others are there to find the penalty with a given rate.
+/// Penalties that have a column: the others are there to find the penalty with a given rate.
 const COLUMNS: [f64; 8] = [3.0, 8.0, 14.0, 20.0, 32.0, 48.0, 64.0, 96.0];
 /// The penalties of Barrett's method: the published one first.
 const BARRETT: [f64; 3] = [15.0, 30.0, 45.0];
@@ -133,7 +133,7 @@ impl Counts {
         println!("{}", self.row(name));
     }
 
-    /// The same, with the rate of PELT at the penalty with which it has as many false warm-ups as the first method.
+    /// A row of the table, with the rate of PELT at the penalty with which it has as many false warm-ups as the first method.
     fn print_beside(&self, name: &str, falses: &Counts) {
         println!("{}, PELT at the same false warm-ups {}", self.row(name), self.pelt_at_the_same(falses));
     }
