@@ -133,7 +133,7 @@ impl Counts {
         println!("{}", self.row(name));
     }
 
-    /// A row of the table, with the rate of PELT at the penalty with which it has as many false warm-ups as the first method.
+    /// A row with the rate of PELT at the penalty with which it has as many false warm-ups as the first method.
     fn print_beside(&self, name: &str, falses: &Counts) {
         println!("{}, PELT at the same false warm-ups {}", self.row(name), self.pelt_at_the_same(falses));
     }
