@@ -29,8 +29,8 @@ pub struct Still {
     pub most: Option<Duration>,
     /// The longest time for which it had not moved before it went on, at least; MPI_Init does not count.
     pub longest_pause: Duration,
-    /// For so long it has done nothing but poll, and no other thread of its process has run; `None`: it did not poll, or
-    /// that is not known.
+    /// For so long it has done nothing but poll, and no other thread of its process has run; `None`: it did not poll,
+    /// or that is not known.
     pub polled: Option<Duration>,
 }
 
@@ -67,6 +67,18 @@ struct Polling {
     tick: u64,
     /// How long the other threads of its process had run, ns.
     others_ran_ns: u64,
+    /// The longest time, with its end, for which it had done nothing else before another thread ran: the end of a job
+    /// wakes the threads of the MPI library.
+    before: Option<(Duration, Instant)>,
+}
+
+impl Polling {
+    /// The longest time for which it has done nothing but poll, of those that ended at most [`LONGEST`] before.
+    fn longest(&self, now: Instant) -> (Duration, Instant) {
+        let present = (now.saturating_duration_since(self.since), now);
+        let before = self.before.filter(|(_, until)| now.saturating_duration_since(*until) < LONGEST);
+        before.map_or(present, |before| before.max(present))
+    }
 }
 
 impl Standstill {
@@ -152,10 +164,14 @@ impl Standing {
     /// Since when it does nothing but poll: it has polled since the last look, and no other thread has run.
     fn polling_at(&self, moved: &Moved, now: Instant) -> Option<Polling> {
         let tick = moved.polled?;
-        let others_ran_ns = Process::read(self.pid, &moved.tids)?.others_ran_ns()?;
+        // Of a process that has ended the last look before is what is known.
+        let Some(process) = Process::read(self.pid, &moved.tids) else { return self.polling };
+        let others_ran_ns = process.others_ran_ns()?;
         let goes_on = |before: &Polling| before.tick != tick && before.others_ran_ns == others_ran_ns;
-        let since = self.polling.filter(goes_on).map_or(now, |before| before.since);
-        Some(Polling { since, tick, others_ran_ns })
+        Some(match self.polling {
+            Some(before) if goes_on(&before) => Polling { tick, ..before },
+            before => Polling { since: now, tick, others_ran_ns, before: before.map(|before| before.longest(now)) },
+        })
     }
 
     /// For how long it had not moved at this time, at which its process had ended. `None`: it was not looked at before.
@@ -164,7 +180,7 @@ impl Standing {
         let (number, polling) = (self.number, self.polling);
         let (moved, _) = self.look()?;
         let polling = polling.filter(|_| moved.number == number && moved.polled.is_some());
-        let polled = polling.map(|polling| end.saturating_duration_since(polling.since));
+        let polled = polling.map(|polling| polling.longest(end).0);
         let most = self.unlike.map(|unlike| end.saturating_duration_since(unlike));
         let least = end.saturating_duration_since(self.since);
         Some(Still { least, most, longest_pause: self.longest_pause, polled })
@@ -190,5 +206,25 @@ impl Standing {
     pub fn last(&mut self) -> Option<Result<Capture, Why>> {
         let number = moved(&self.segment).ok()?.number;
         self.capture.take().filter(|_| number == self.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_the_end_of_a_job_wakes_do_not_hide_that_a_rank_polled() {
+        let began = Instant::now();
+        let at = |seconds| began + Duration::from_secs(seconds);
+        let polling = |since, before| Polling { since: at(since), tick: 1, others_ran_ns: 0, before };
+        let seconds = |(longest, _): (Duration, Instant)| longest.as_secs();
+        assert_eq!(seconds(polling(2, None).longest(at(10))), 8);
+        // Another thread ran at 10 s, when the job ended, and at 10 s again.
+        let first = polling(10, Some(polling(2, None).longest(at(10))));
+        assert_eq!(seconds(first.longest(at(10))), 8);
+        assert_eq!(seconds(polling(10, Some(first.longest(at(10)))).longest(at(11))), 8);
+        // One that ran long before has had the rank go on.
+        assert_eq!(seconds(first.longest(at(13))), 3);
     }
 }
