@@ -218,7 +218,7 @@ fn right_ends(
     rows
 }
 
-/// What is found where there is no warm-up.
+/// The ends that are found where there is no warm-up.
 #[derive(Default)]
 struct FalseEnds<'a> {
     all: Counts,

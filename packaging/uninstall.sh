@@ -1,6 +1,7 @@
 #!/bin/sh
-# Removes what packaging/install.sh has installed: `make uninstall`, with PREFIX itself if that is empty then. Files that it
-# did not write stay, folders with such files, and /usr and /usr/local with the folders there that are not mpitrace's alone.
+# Removes what packaging/install.sh has installed: `make uninstall`, with PREFIX itself if that is empty then. Files
+# that it did not write stay, folders with such files, and /usr and /usr/local with the folders there that are not
+# mpitrace's alone.
 #
 #   PREFIX    as it was installed (/usr/local)
 #   DESTDIR   a folder before that

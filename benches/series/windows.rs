@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Noise, NoiseKind, Process};
 
-/// What is left out at the beginning of a file: its own warm-up.
+/// The share of a file that is left out at its beginning: its own warm-up.
 const UNSTEADY: usize = 3;
 /// Farther above the median than so many scaled deviations is an outlier; only [`Process::deviation`] asks.
 const OUTLIER: f64 = 5.0;

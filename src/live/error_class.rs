@@ -119,6 +119,11 @@ impl ErrorClass {
         self.about.is_empty()
     }
 
+    /// True if this is an error of a message that is too long.
+    pub fn is_of_length(&self) -> bool {
+        self.name == "MPI_ERR_TRUNCATE"
+    }
+
     /// `MPI_ERR_RANK: a wrong rank`.
     pub fn text(&self) -> String {
         match self.words {
@@ -126,6 +131,13 @@ impl ErrorClass {
             words => format!("{}: {words}", self.name),
         }
     }
+}
+
+/// True if a call of this function can get a message of the program: it has a buffer or requests. Of a function that is
+/// not known anything is possible.
+pub fn can_get_message(function: &str) -> bool {
+    let gets = |parameter: &&str| parameter.contains("buf") || parameter.contains("request");
+    parameters(function).is_none_or(|parameters| parameters.iter().any(gets))
 }
 
 /// Short names are whole names: an `op` is no `stop`.
@@ -166,6 +178,10 @@ mod tests {
         assert!(!can("MPI_ERR_OP", "MPI_Bcast") && can("MPI_ERR_COMM", "MPI_Barrier"));
         assert!(can("MPI_ERR_OTHER", "MPI_Barrier"), "of any call");
         assert!(can("MPI_ERR_RANK", "MPI_Of_a_later_version"));
+        assert!(of("MPI_ERR_TRUNCATE").is_of_length() && !of("MPI_ERR_COUNT").is_of_length());
+        let gets = ["MPI_Recv", "MPI_Waitall", "MPI_Bcast", "MPI_Alltoallw", "MPI_Of_a_later_version"];
+        assert!(gets.into_iter().all(can_get_message));
+        assert!(!["MPI_Barrier", "MPI_Comm_dup"].into_iter().any(can_get_message));
         assert_eq!(of("MPI_ERR_TAG").text(), "MPI_ERR_TAG: a wrong tag");
         assert_eq!(of("MPI_ERR_OTHER").text(), "MPI_ERR_OTHER");
     }

@@ -43,7 +43,7 @@ mod verdict_tests;
 mod waits;
 
 pub use copy::{Copied, copy};
-pub use error_class::ErrorClass;
+pub use error_class::{ErrorClass, can_get_message};
 pub use held::{held, held_by};
 pub use look::{Job, Look, with_records};
 pub use moved::{Moved, moved};

@@ -6,7 +6,7 @@ use mpitrace_trace::operations::Mismatch;
 use mpitrace_trace::partners::Member;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ErrorClass, ProcessEnd};
+use super::{ErrorClass, ProcessEnd, can_get_message};
 
 /// The function in which all ranks wait for each other, at the latest when they first exchange messages.
 pub(super) const INIT: &str = "MPI_Init";
@@ -58,7 +58,7 @@ pub struct RankNow {
     /// where that is recorded.
     #[serde(skip)]
     pub last_call: Option<String>,
-    /// Of a rank in `MPI_Finalize`: the interpreter that it runs, by its file's name.
+    /// The interpreter that a rank in `MPI_Finalize` runs, by its file's name.
     #[serde(skip)]
     pub interpreter: Option<String>,
     /// The call that it is in has MPI_OP_NULL for an operator.
@@ -302,10 +302,10 @@ impl Snapshot {
         let can_be_of = |rank: &&RankNow| class.is_none_or(|class| self.can_be_of(rank, class));
         let in_mpi = || self.ranks.iter().filter(|rank| rank.is_in_mpi());
         let mut ranks: Vec<&RankNow> = in_mpi().filter(can_be_of).collect();
-        // A barrier has no message of the program: it gets too long a one only where no other call can have got it.
-        let is_barrier = |rank: &&RankNow| rank.function.as_deref() == Some("MPI_Barrier");
-        if class.is_some_and(|class| class.name == "MPI_ERR_TRUNCATE") && !ranks.iter().all(is_barrier) {
-            ranks.retain(|rank| !is_barrier(rank));
+        // A call without data, as a barrier, gets too long a message only where no other call can have got it.
+        let gets = |rank: &&RankNow| rank.function.as_deref().is_none_or(can_get_message);
+        if class.is_some_and(|class| class.is_of_length()) && ranks.iter().any(gets) {
+            ranks.retain(gets);
         }
         in_mpi().next().is_some().then(|| (code, ranks.iter().map(|rank| rank.rank).collect()))
     }

@@ -1,6 +1,6 @@
 //! Where the time of applications as Debian ships them goes, beside an independent counter in front of the tracer that
-//! times the outermost calls of MPI (`outermost_calls.c`): the share of MPI, the first loss and the verdict, over five runs
-//! of each.
+//! times the outermost calls of MPI (`outermost_calls.c`): the share of MPI, the first loss and the verdict, over five
+//! runs of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -45,7 +45,7 @@ const fn application(name: &'static str, run: fn(&Case), needs: &'static str) ->
     Test::new(name, run).on(DEBIAN).needs(needs).second_tier()
 }
 
-/// What the counter has of one rank, ns: of the thread of MPI_Init.
+/// The times of one rank by the counter, ns: of the thread of MPI_Init.
 struct Counted {
     begin: f64,
     end: f64,

@@ -152,8 +152,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Root recovers what all users have left, as each of them: nobody else can read it, and no file or name of a user leads
-/// root astray.
+/// Root recovers the records of all users, each with the rights of its user: nobody else can read the trace, and a link
+/// or file of a user gives nobody the rights of root.
 fn recovered_by_root(case: &Case) {
     let segments = case.folder.join("live");
     fs::create_dir(&segments).expect("a folder");

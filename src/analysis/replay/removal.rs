@@ -63,7 +63,7 @@ struct Usual {
 /// The standard deviation of normal values, of the mean difference of two of them: sqrt(pi) / 2.
 const OF_CHANGE: f64 = 0.886;
 
-/// What is owed is given back over so many repetitions.
+/// The number of repetitions over which the owed time is given back.
 const GIVEN_BACK: f64 = 8.0;
 
 impl Usual {

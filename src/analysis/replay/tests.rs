@@ -59,8 +59,8 @@ fn a_delay_costs_what_the_job_takes_longer() {
     assert!(clear > 10 && 10 * right >= 9 * clear, "{right} of {clear}");
 }
 
-/// Delays that grow, shrink, are exponential, uniform, bimodal, of a random rank, or in one step of ten: the gain is right
-/// within 5 % or what differs from run to run, or its interval holds it and is at most a fifth of the gain wide.
+/// Delays that grow, shrink, are exponential, uniform, bimodal, of a random rank, or in one step of ten: the gain is
+/// right within 5 % or what differs from run to run, or its interval holds it and is at most a fifth of the gain wide.
 #[test]
 fn a_delay_that_varies_costs_what_the_job_takes_longer() {
     const PROGRAMS: u64 = 40;

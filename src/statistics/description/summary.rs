@@ -231,8 +231,8 @@ impl Summary {
 const CLEARLY: f64 = 0.05;
 
 impl OutlierPeriod {
-    /// Of the outliers behind the warm-up. Repetitions that follow each other evenly are a grid, to whose step all of
-    /// them keep; and none comes before the one before it has ended.
+    /// The period of the outliers behind the warm-up. Repetitions that follow each other evenly are a grid, to whose
+    /// step all of them keep; and none comes before the one before it has ended.
     fn new(series: Series<'_>, sample: &Sample) -> Option<OutlierPeriod> {
         let limit = 2.0 * sample.median()?;
         let is_slow = |row: &usize| series.run_time_ns[*row] >= limit;
@@ -288,7 +288,7 @@ mod tests {
         }
     }
 
-    /// What a series of these run times, one after the other, has as the period of its outliers.
+    /// The period of the outliers in a series of these run times, one after the other.
     fn period_of(run_time_ns: &[f64]) -> OutlierPeriod {
         let repetition: Vec<u64> = (0..run_time_ns.len() as u64).collect();
         let enter_ns: Vec<f64> =

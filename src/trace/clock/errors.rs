@@ -26,8 +26,8 @@ const LOOKS: usize = 33;
 /// Entries and exits whose errors the median is of, at most; of more every so many.
 const LOOKED_AT: usize = 1 << 20;
 
-/// The 95 % errors over every entry and exit kept, ns; `None` where the method states none, or there is one clock of one
-/// rank, which is right by definition.
+/// The 95 % errors over every entry and exit kept, ns; `None` where the method states none, or there is one clock of
+/// one rank, which is right by definition.
 #[derive(Debug, Default, Serialize)]
 pub struct Errors {
     /// The largest.

@@ -22,13 +22,14 @@ struct Other {
 }
 
 impl Other {
-    /// What it shows when the first one is at `tick`.
+    /// The tick that it shows when the first one is at `tick`.
     fn shown(&self, tick: u64) -> u64 {
         let drift = ((tick - BEGIN) as f64 * self.ppm * 1e-6).round() as i64;
         tick.wrapping_add_signed(AHEAD + drift + if tick >= self.at { self.step } else { 0 })
     }
 
-    /// One exchange begun at `sent` by the second (`from_second`) or the first clock; `there` and `back` ticks on the way.
+    /// One exchange begun at `sent` by the second (`from_second`) or the first clock; `there` and `back` ticks on the
+    /// way.
     fn exchange(&self, sent: u64, there: u64, back: u64, from_second: bool) -> Exchange {
         let clock = |second: bool, tick: u64| if second { self.shown(tick) } else { tick };
         let (own, other) = (|tick| clock(from_second, tick), |tick| clock(!from_second, tick));

@@ -1,11 +1,15 @@
-//! The worlds of a run: ranks that MPI_Comm_spawn starts have an MPI_COMM_WORLD of their own, and leave a trace of their
-//! own.
+//! The worlds of a run: ranks that MPI_Comm_spawn starts have an MPI_COMM_WORLD of their own, and leave a trace of
+//! their own.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use mpitrace_format::layout::communicator_flags as flags;
+use mpitrace_show::output::{self, Output, Style};
+use mpitrace_show::progress;
 use mpitrace_trace::reader::Trace;
+use serde::Serialize;
 
 use crate::{open_trace, trace_files};
 
@@ -25,7 +29,7 @@ pub fn worlds(named: &[PathBuf]) -> Result<Option<Vec<Vec<PathBuf>>>> {
     }
     let mut worlds: Vec<(World, Vec<PathBuf>)> = Vec::new();
     for files in groups {
-        let Some(world) = World::of(&open_trace(&files)?) else { return Ok(None) };
+        let Some(world) = World::of_trace(&open_trace(&files)?) else { return Ok(None) };
         worlds.push((world, files));
     }
     worlds.sort_by_key(|(world, _)| world.began_ns);
@@ -37,8 +41,44 @@ pub fn worlds(named: &[PathBuf]) -> Result<Option<Vec<Vec<PathBuf>>>> {
     Ok(all.then(|| worlds.into_iter().map(|(_, files)| files).collect()))
 }
 
-/// What the first line of a world says: `World 2 of 2: 4 ranks, app.2.mpitrace`.
-pub fn title(place: usize, worlds: usize, ranks: u32, files: &[PathBuf]) -> String {
+/// How a command shows a run.
+pub struct Shown<T> {
+    /// The form of JSON with one of them for each world.
+    pub form: &'static str,
+    /// Reads the run in these files.
+    pub read: fn(&[PathBuf]) -> Result<T>,
+    /// The ranks of its world.
+    pub ranks: fn(&T) -> u32,
+    /// True if there is no finding that the exit code has to say.
+    pub is_well: fn(&T) -> bool,
+    /// Writes its page.
+    pub write: fn(&T, &mut dyn Write, Style) -> io::Result<()>,
+}
+
+impl<T: Serialize> Shown<T> {
+    /// Shows each world of a run; true if none has a finding.
+    ///
+    /// # Errors
+    /// A world cannot be read, or the output not be written.
+    pub fn show(&self, worlds: &[Vec<PathBuf>], as_json: bool, output: &mut Output) -> Result<bool> {
+        let read = || worlds.iter().map(|files| (self.read)(files)).collect::<Result<Vec<T>>>();
+        let all = progress::during("reading", read)?;
+        if as_json {
+            output::json_rows(output, self.form, all.iter().map(Ok))?;
+        } else {
+            let style = output.style;
+            for (place, (shown, files)) in all.iter().zip(worlds).enumerate() {
+                let title = title(place, worlds.len(), (self.ranks)(shown), files);
+                writeln!(output, "{}{title}", if place > 0 { "\n" } else { "" })?;
+                (self.write)(shown, output, style)?;
+            }
+        }
+        Ok(all.iter().all(self.is_well))
+    }
+}
+
+/// The first line of a world: `World 2 of 2: 4 ranks, app.2.mpitrace`.
+fn title(place: usize, worlds: usize, ranks: u32, files: &[PathBuf]) -> String {
     let names: Vec<String> = files.iter().map(|file: &PathBuf| shown(file)).collect();
     let ranks = mpitrace_show::text::count(ranks.into(), "rank");
     format!("World {} of {worlds}: {ranks}, {}", place + 1, names.join(", "))
@@ -57,7 +97,7 @@ struct World {
 
 impl World {
     /// `None`: no rank of it knows ranks of another world.
-    fn of(trace: &Trace) -> Option<World> {
+    fn of_trace(trace: &Trace) -> Option<World> {
         let meets = trace.parts.iter().any(|part| part.communicators().iter().any(|one| one.flags & flags::INTER != 0));
         let ranks = || trace.parts.iter().map(|part| part.info());
         let began_ns = ranks().map(|rank| rank.first_anchor.realtime_ns).min()?;

@@ -98,8 +98,8 @@ fn errors(facts: &Facts) -> String {
 
 fn unseen(step_ns: f64) -> String {
     format!(
-        "not known: with two synchronisations a step of up to {} looks like drift, and the errors hold only without one \
-         (`MPITRACE_RESYNC` sets how often clocks are synchronised)",
+        "not known: with two synchronisations a step of up to {} looks like drift, and the errors hold only without \
+         one (`MPITRACE_RESYNC` sets how often clocks are synchronised)",
         text::time(step_ns)
     )
 }

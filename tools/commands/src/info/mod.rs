@@ -4,7 +4,6 @@ pub mod page;
 
 use mpitrace_analysis::run::Need;
 use mpitrace_words::info;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -13,7 +12,8 @@ use clap::Args;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress;
 use mpitrace_source::options::TraceInput;
-use mpitrace_source::{trace_files, worlds};
+use mpitrace_source::trace_files;
+use mpitrace_source::worlds::{self, Shown};
 
 /// Show what a trace is: library, ranks, settings, operations
 ///
@@ -30,7 +30,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if let Some(worlds) = worlds::worlds(&arguments.input.files)? {
-        return of_worlds(arguments, &worlds, output);
+        return Ok(crate::exit::concluded(SHOWN.show(&worlds, arguments.json, output)?));
     }
     let facts = progress::during("reading", || of_files(&arguments.input.files))?;
     if arguments.json {
@@ -42,6 +42,14 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     Ok(crate::exit::concluded(is_well(&facts)))
 }
 
+const SHOWN: Shown<info::Facts> = Shown {
+    form: "info-worlds",
+    read: of_files,
+    ranks: |facts| facts.ranks,
+    is_well,
+    write: |facts, output, style| page::write(facts, output, style),
+};
+
 fn of_files(files: &[PathBuf]) -> Result<info::Facts> {
     let run = mpitrace_source::open(files, Need::Messages)?;
     Ok(info::Facts::new(&run).with_samples(&run.trace, &trace_files::named(files)?))
@@ -49,21 +57,4 @@ fn of_files(files: &[PathBuf]) -> Result<info::Facts> {
 
 fn is_well(facts: &info::Facts) -> bool {
     facts.complete && facts.mismatched == 0 && !facts.undone.has_defects()
-}
-
-/// One page for each world of a run.
-fn of_worlds(arguments: &Arguments, worlds: &[Vec<PathBuf>], output: &mut Output) -> Result<ExitCode> {
-    let read = || worlds.iter().map(|files| of_files(files)).collect::<Result<Vec<info::Facts>>>();
-    let all = progress::during("reading", read)?;
-    if arguments.json {
-        output::json_rows(output, "info-worlds", all.iter().map(Ok))?;
-    } else {
-        let style = output.style;
-        for (place, (facts, files)) in all.iter().zip(worlds).enumerate() {
-            let title = worlds::title(place, worlds.len(), facts.ranks, files);
-            writeln!(output, "{}{title}", if place > 0 { "\n" } else { "" })?;
-            page::write(facts, output, style)?;
-        }
-    }
-    Ok(crate::exit::concluded(all.iter().all(is_well)))
 }

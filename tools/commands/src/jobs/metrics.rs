@@ -69,8 +69,8 @@ pub fn write(rows: &[RunRow], output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "# EOF")
 }
 
-/// The programs that became slower, by their labels: of those that differ in the layout of their ranks alone the one that
-/// became slowest, since no two samples may have the same labels.
+/// The programs that became slower, by their labels: of those that differ in the layout of their ranks alone the one
+/// that became slowest, since no two samples may have the same labels.
 fn slower(rows: &[RunRow]) -> BTreeMap<String, f64> {
     let mut samples: BTreeMap<String, f64> = BTreeMap::new();
     for found in conclusions::slower_programs(rows) {

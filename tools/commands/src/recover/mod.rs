@@ -216,7 +216,8 @@ fn recovered(folders: &[PathBuf], owner: Owner, keys: &[Key], path: &Path, ended
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         ensure!(
             can_write(folder),
-            "{}: {}, whose job it was, cannot write there: name a folder of theirs, or one in which all users can write",
+            "{}: {}, whose job it was, cannot write there: name a folder of that user, or one in which all users can \
+             write",
             path.display(),
             text::printable(&user.name())
         );

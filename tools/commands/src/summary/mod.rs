@@ -1,6 +1,5 @@
 //! `mpitrace summary`: where the ranks' time went, and what to do next.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,7 +9,8 @@ use mpitrace_analysis::run::Need;
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::{progress, shell};
 use mpitrace_source::options::TraceInput;
-use mpitrace_source::{trace_files, warn_if_incomplete, worlds};
+use mpitrace_source::worlds::{self, Shown};
+use mpitrace_source::{trace_files, warn_if_incomplete};
 use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_words::description::communicator_labels;
 use mpitrace_words::summary::Summary;
@@ -43,6 +43,14 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
 }
 
+const SHOWN: Shown<Summary> = Shown {
+    form: "summary-worlds",
+    read: of_files,
+    ranks: |summary| summary.ranks,
+    is_well,
+    write: |summary, output, style| summary.write(output, style),
+};
+
 /// The summary of the run in these files.
 fn of_files(files: &[PathBuf]) -> Result<Summary> {
     let run = mpitrace_source::open(files, Need::Losses)?;
@@ -53,23 +61,6 @@ fn of_files(files: &[PathBuf]) -> Result<Summary> {
 
 fn is_well(summary: &Summary) -> bool {
     summary.complete && summary.mismatched == 0 && !summary.undone.has_defects()
-}
-
-/// One summary for each world of a run.
-fn of_worlds(arguments: &Arguments, worlds: &[Vec<PathBuf>], output: &mut Output) -> Result<ExitCode> {
-    let read = || worlds.iter().map(|files| of_files(files)).collect::<Result<Vec<Summary>>>();
-    let summaries = progress::during("reading", read)?;
-    if arguments.json {
-        output::json_rows(output, "summary-worlds", summaries.iter().map(Ok))?;
-    } else {
-        let style = output.style;
-        for (place, (summary, files)) in summaries.iter().zip(worlds).enumerate() {
-            let title = worlds::title(place, worlds.len(), summary.ranks, files);
-            writeln!(output, "{}{title}", if place > 0 { "\n" } else { "" })?;
-            summary.write(output, style)?;
-        }
-    }
-    Ok(crate::exit::concluded(summaries.iter().all(is_well)))
 }
 
 fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode> {
@@ -98,7 +89,7 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
 
 fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if let Some(worlds) = worlds::worlds(&arguments.input.files)? {
-        return of_worlds(arguments, &worlds, output);
+        return Ok(crate::exit::concluded(SHOWN.show(&worlds, arguments.json, output)?));
     }
     let summary = progress::during("reading", || of_files(&arguments.input.files))?;
     if arguments.json {

@@ -80,7 +80,7 @@ impl Owner {
     /// the group of a folder that says so.
     ///
     /// # Errors
-    /// Those of the work and of [`act_as`].
+    /// The work fails, or cannot be done as the owner ([`act_as`]).
     pub fn act<T: Serialize + DeserializeOwned>(
         &self,
         folder: Option<&Path>,
@@ -108,7 +108,7 @@ pub fn keep_private(job: &[Leftover]) {
 }
 
 impl Key {
-    fn of(job: &[Leftover]) -> Key {
+    fn of_job(job: &[Leftover]) -> Key {
         Key(job[0].rank.job, job.iter().map(|left| left.rank.first_anchor.realtime_ns).min().unwrap_or(0))
     }
 }
@@ -128,7 +128,7 @@ impl Seen {
         let has_choice = wanted.is_none() && (has_choice || jobs.len() > 1);
         let own = std::env::var("SLURM_JOB_ID").ok().filter(|_| has_choice);
         let of = |job: &Vec<Leftover>| Ended {
-            key: Key::of(job),
+            key: Key::of_job(job),
             has_ranks: job.iter().any(|leftover| leftover.rank.rank != NO_RANK),
             is_meant: is_meant(job),
             is_own: own.as_deref().is_some_and(|own| is_called(job, own)),
@@ -144,7 +144,7 @@ impl Seen {
 /// A folder that cannot be read.
 pub fn jobs(folders: &[PathBuf], owner: Owner, keys: &[Key]) -> Result<Vec<Vec<Leftover>>> {
     let mut jobs = recover::by_job(recover::leftovers(folders, owner.number())?);
-    jobs.retain(|job| keys.contains(&Key::of(job)));
+    jobs.retain(|job| keys.contains(&Key::of_job(job)));
     Ok(jobs)
 }
 

@@ -1,5 +1,5 @@
-//! What root does for another user: with the rights of that user and no others. So a file that is made is that user's, and
-//! no name or file of that user leads root to anything.
+//! Root acts for another user with the rights of that user and no others: a file that is made belongs to the user, and
+//! no link or file of the user makes root read or write anything else.
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -46,8 +46,8 @@ pub fn owners(folders: &[PathBuf]) -> Vec<User> {
 /// The result of `work` in a process of this user, whose new files have at most the permissions that `umask` leaves.
 ///
 /// # Errors
-/// That of the work; it cannot be done as this user; its process was ended, as by a file that was cut short while it was
-/// read.
+/// The work fails, it cannot be done as this user, or its process was ended, as by a file that was cut short while it
+/// was read.
 pub fn act_as<T: Serialize + DeserializeOwned>(
     user: User,
     umask: libc::mode_t,

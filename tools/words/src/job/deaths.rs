@@ -67,27 +67,14 @@ fn mismatch(snapshot: &Snapshot, code: Option<u32>, ranks: &[u32]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mpitrace_live::snapshot::CommunicatorNow;
     use mpitrace_trace::operations::{MismatchKind, MismatchedCall};
 
     use super::*;
     use crate::job::places::WhereFacts;
-
-    fn rank(number: u32, state: State, function: &str) -> RankNow {
-        RankNow {
-            function: Some(function.to_owned()).filter(|function| !function.is_empty()),
-            in_point_to_point: state == State::OtherMpi,
-            ..RankNow::new(number, state)
-        }
-    }
+    use crate::job::places::tests::{rank, snapshot};
 
     fn ended(how: &str, rank: RankNow) -> RankNow {
         RankNow { ended: Some(how.parse().unwrap()), ..rank }
-    }
-
-    fn snapshot(ranks: Vec<RankNow>) -> Snapshot {
-        let world = CommunicatorNow { name: "MPI_COMM_WORLD".to_owned(), size: ranks.len() as u32, members: vec![] };
-        Snapshot { world_size: ranks.len() as u32, ranks, communicators: vec![world], ..Snapshot::default() }
     }
 
     #[test]

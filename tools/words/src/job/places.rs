@@ -36,7 +36,7 @@ pub struct WhereFacts {
     /// Of a rank in `MPI_Finalize`: the last call that other ranks may wait in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_call: Option<String>,
-    /// Of a rank in `MPI_Finalize`: the interpreter that it runs, which calls it behind an exception too.
+    /// The interpreter that a rank in `MPI_Finalize` runs: it calls that function behind an exception too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interpreter: Option<String>,
     /// The error class with whose number as the exit code the MPI library ended it.
@@ -365,13 +365,13 @@ pub fn place(snapshot: &Snapshot, rank: &RankNow) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use mpitrace_live::snapshot::{CommunicatorNow, Wait};
     use mpitrace_trace::operations::{Mismatch, MismatchKind, MismatchedCall};
 
     use super::*;
 
-    fn rank(number: u32, state: State, function: &str) -> RankNow {
+    pub fn rank(number: u32, state: State, function: &str) -> RankNow {
         RankNow {
             function: Some(function.to_owned()).filter(|function| !function.is_empty()),
             in_point_to_point: state == State::OtherMpi,
@@ -379,7 +379,7 @@ mod tests {
         }
     }
 
-    fn snapshot(ranks: Vec<RankNow>) -> Snapshot {
+    pub fn snapshot(ranks: Vec<RankNow>) -> Snapshot {
         let world = CommunicatorNow { name: "MPI_COMM_WORLD".to_owned(), size: ranks.len() as u32, members: vec![] };
         Snapshot { world_size: ranks.len() as u32, ranks, communicators: vec![world], ..Snapshot::default() }
     }
