@@ -2,6 +2,7 @@
  *   kill    by SIGKILL, which cannot be caught
  *   segv    by a wild pointer
  *   abort   by MPI_Abort with the code 3
+ *   returns by that, but all ranks go on to MPI_Finalize if it returns
  *   exit    by exit(4), without MPI_Finalize
  *   timeout by SIGALRM, while the others wait in a Barrier that it never enters */
 #include "report.h"
@@ -28,6 +29,8 @@ int main(int argc, char **argv)
         /* MPICH 5's can return. */
         for (;;) pause();
     }
+    /* MPICH 5's ends the job when all ranks are in MPI_Finalize. */
+    if (world_rank == 1 && !strcmp(how, "returns")) MPI_Abort(MPI_COMM_WORLD, 3);
     if (world_rank == 1 && !strcmp(how, "exit")) exit(4);
     if (world_rank == 1 && !strcmp(how, "timeout")) {
         alarm(1);
@@ -35,6 +38,10 @@ int main(int argc, char **argv)
     }
     if (!strcmp(how, "timeout")) MPI_Barrier(MPI_COMM_WORLD);
     MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    if (!strcmp(how, "returns")) {
+        MPI_Finalize();
+        return 3;
+    }
     /* Reached only by a rank whose peer's death went unnoticed: it must not end the job well. */
     sleep(30);
     return 5;

@@ -23,6 +23,8 @@ pub const TESTS: &[Test] = &[
     Test::new("a_rank_in_an_error_handler_is_seen_there", handler),
     Test::new("a_job_that_dies_under_run_is_recovered_at_once", |case| dies(case, "kill")),
     Test::new("a_job_that_aborts_under_run_is_recovered_at_once", |case| dies(case, "abort")).second_tier(),
+    Test::new("a_job_whose_ranks_go_on_after_mpi_abort_is_told_as_aborted", aborts_and_goes_on),
+    Test::new("a_rank_in_finalize_is_read_with_those_that_were_recovered", beside_finalize),
     Test::new("a_crash_under_run_is_remembered_by_the_trace", crashes).on(LAUNCHERS),
     Test::new("a_job_that_the_library_ends_under_run_is_told_as_that", library_ends).on(LAUNCHERS),
     Test::new("a_job_that_is_ended_under_run_is_recovered_at_once", ended).on(On::Any),
@@ -75,6 +77,33 @@ fn finalize(case: &Case) {
     assert_eq!(info.code, 1);
     assert!(info.stdout.contains("rank 0 waited in MPI_Finalize\n"), "{}", info.stdout);
     assert!(info.stdout.contains("rank 1 did not reach MPI_Finalize\n"), "{}", info.stdout);
+}
+
+/// Where rank 0 has written its own file, that is read with the one into which rank 1 was recovered.
+fn beside_finalize(case: &Case) {
+    let output = case.folder.join("x.mpitrace");
+    let done = case.launch(2, "whereabouts.c").arg("finalize").arg("1").run_under(&under_run(case, &output));
+    litter::sweep();
+    let info = mpitrace(&["info".as_ref(), output.as_os_str()]);
+    assert!(!info.stdout.contains("left nothing in this trace"), "{}\n{}", done.stderr, info.stdout);
+    assert!(info.stdout.contains("rank 1 did not reach MPI_Finalize\n"), "{}", info.stdout);
+    let ended = done.lines_with("The job did not end normally: ");
+    assert!(ended.len() == 1 && ended[0].contains("rank 1"), "{}", done.stderr);
+    if output.with_extension("rank0.mpitrace").exists() {
+        let beside = "recovered into x.mpitrace; it is read together with 1 file that ranks in MPI_Finalize wrote \
+                      (x.rank0.mpitrace";
+        assert_eq!(done.lines_with(beside).len(), 1, "{}", done.stderr);
+    }
+    case.segments.empty();
+}
+
+fn aborts_and_goes_on(case: &Case) {
+    let output = case.folder.join("x.mpitrace");
+    let done = case.launch(2, "death.c").arg("returns").run_under(&under_run(case, &output));
+    litter::sweep();
+    assert_ne!(done.code, 0);
+    let ended = done.lines_with("The job did not end normally: ");
+    assert!(ended.len() == 1 && ended[0].contains("rank 1 called MPI_Abort"), "{}", done.stderr);
 }
 
 fn handler(case: &Case) {

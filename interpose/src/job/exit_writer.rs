@@ -42,7 +42,10 @@ pub fn mark(run: &Run, reached: u32) {
         let reached = if is_whole { reached } else { state::OUT_OF_MEMORY };
         live.change_rank(|rank| {
             rank.last_anchor = ticks::anchor();
-            rank.state = reached;
+            // MPICH 5's MPI_Abort can return.
+            if rank.state != state::ABORTED || reached == state::FINALIZED {
+                rank.state = reached;
+            }
         });
     }
 }

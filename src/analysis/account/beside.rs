@@ -58,6 +58,11 @@ impl Bounds {
 }
 
 impl Beside {
+    /// For so long the thread that called MPI_Init may have waited for the others beyond what is counted, ns.
+    pub(super) fn uncounted_ns(&self) -> f64 {
+        (self.in_mpi_most_ns + self.computing_most_ns - self.counted_ns).max(0.0)
+    }
+
     /// Counts time in which the thread that called MPI_Init was blocked as what the other threads did. `complete` are
     /// the parts of their collective calls.
     pub(super) fn count(part: &Part, clock: &RankClock, complete: Parts, parts: &mut RankParts) -> Beside {

@@ -218,7 +218,9 @@ fn outside(account: &Account, part: RankPart, made: &mut InLists) {
     let partner = |rank: Option<u32>| account.partner(rank?).filter(|_| kind == LossKind::PointToPoint);
     let loss = |rank, ns| Loss { kind, rank, because, partner: partner(rank), ns, ..Loss::default() };
     let waiting = |rank: &RankAccount| if part == RankPart::PointToPoint { rank.message_waiting_ns } else { 0.0 };
-    let lost = |rank: &RankAccount| (rank.parts[part] - waiting(rank)).max(0.0);
+    // A thread that may have waited for another one of its rank did not sleep.
+    let not_asleep = |rank: &RankAccount| if part == RankPart::Asleep { rank.off().unknown } else { 0.0 };
+    let lost = |rank: &RankAccount| (rank.parts[part] - waiting(rank) - not_asleep(rank)).max(0.0);
     // Where others waited for the rank because of it, it has a line already in the list of those late in turns.
     let has_line = |rank: &RankAccount, ns: f64| {
         let listed = made.iter().filter(|(_, listed)| listed.is_in(true)).map(|(loss, _)| loss);

@@ -53,11 +53,13 @@ pub struct RankAccount {
 }
 
 impl RankAccount {
-    /// Time off the processor outside of calls, by reason.
+    /// Time off the processor outside of calls, by reason. Where it may have waited for another thread of the rank the
+    /// reason is not known.
     pub fn off(&self) -> Off {
         let [preempted, asleep, throttled] =
             [RankPart::Preempted, RankPart::Asleep, RankPart::Throttled].map(|part| self.parts[part]);
-        Off { preempted, asleep, throttled, unknown: 0.0 }
+        let unknown = self.beside.uncounted_ns().min(asleep);
+        Off { preempted, asleep: asleep - unknown, throttled, unknown }
     }
 
     /// The part of a time for which others wait, and of which no other reason is known, that the rank cannot have
@@ -260,7 +262,9 @@ pub(super) fn not_kept(part: &Part) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Account;
     use super::*;
+    use crate::reasons::Because;
 
     #[test]
     fn parts_that_are_more_than_the_whole_are_settled() {
@@ -291,5 +295,19 @@ mod tests {
         (rank.parts[RankPart::Computing], rank.parts[RankPart::Asleep]) = (30.0, 200.0);
         assert_eq!(rank.off_beyond_computing(260.0, 2), Off { asleep: 200.0, ..Off::default() });
         assert_eq!(rank.off_beyond_computing(60.0, 2), Off::default());
+    }
+
+    /// The other thread was in MPI for up to 90 ns of the sleep of 145 ns: the middle is counted as its own.
+    #[test]
+    fn a_thread_that_may_have_waited_for_another_one_is_not_said_to_have_slept() {
+        let beside = Beside { in_mpi_most_ns: 90.0, counted_ns: 45.0, ..Beside::default() };
+        let mut rank = RankAccount { beside, ..RankAccount::default() };
+        rank.parts[RankPart::Asleep] = 100.0;
+        assert_eq!(rank.off(), Off { asleep: 55.0, unknown: 45.0, ..Off::default() });
+        let account = Account { ranks: vec![rank], ..Account::default() };
+        let lost = account.losses(true).into_iter().find(|loss| loss.because == Some(Because::Asleep));
+        assert_eq!(lost.map(|loss| loss.ns), Some(55.0));
+        rank.parts[RankPart::Asleep] = 40.0;
+        assert_eq!(rank.off(), Off { unknown: 40.0, ..Off::default() });
     }
 }

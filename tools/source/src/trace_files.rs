@@ -1,16 +1,19 @@
 //! The files that are one trace: ranks, or nodes, that could not write together have each written a file of their own,
-//! `NAME.rank0.ENDING` or `NAME.HOST.ENDING` in the place of `NAME.ENDING`.
+//! `NAME.rank0.ENDING` or `NAME.HOST.ENDING` in the place of `NAME.ENDING`. Where a job was ended while some ranks were
+//! in MPI_Finalize and others were not, such files stand beside the one of the ranks that were recovered.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use mpitrace_format::file;
+use mpitrace_trace::reader::{Part, Trace};
 
 const ENDING: &str = "mpitrace";
 
 /// The files that are meant: a folder stands for the trace in it, the name of a trace that is not there for the files
-/// that were written in its place.
+/// that were written in its place, and one that lacks ranks also for the files beside it that these ranks wrote.
 ///
 /// # Errors
 /// A folder that cannot be read, or has no trace, or those of several runs; files of several runs in the place of one.
@@ -21,6 +24,7 @@ pub fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             files.extend(in_folder(path)?);
         } else if path.symlink_metadata().is_ok() {
             files.push(path.clone());
+            files.extend(of_other_ranks(path, paths));
         } else {
             let runs = by_run(beside(path));
             let many = runs.len();
@@ -33,6 +37,26 @@ pub fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(files)
+}
+
+/// The files beside one that lacks ranks which its other ranks wrote, without those that are `known`.
+fn of_other_ranks(path: &Path, known: &[PathBuf]) -> Vec<PathBuf> {
+    let lacking = file::header(path).filter(|header| header.parts < header.world_size);
+    let Some(job) = lacking.map(|header| header.job) else { return Vec::new() };
+    let mut found = beside(path);
+    found.retain(|other| !known.contains(other) && file::job(other) == Some(job));
+    found.sort();
+    let ranks = |path: &PathBuf| -> Option<Vec<u32>> {
+        Some(Trace::open(std::slice::from_ref(path)).ok()?.parts.iter().map(Part::rank).collect())
+    };
+    if found.is_empty() {
+        return found;
+    }
+    // A copy under another name has no rank that is missing.
+    let of_known = known.iter().filter(|path| file::job(path) == Some(job)).filter_map(ranks);
+    let mut seen: HashSet<u32> = of_known.flatten().collect();
+    found.retain(|other| ranks(other).is_some_and(|new| new.into_iter().all(|rank| seen.insert(rank))));
+    found
 }
 
 /// True if there is a trace of this name, in one file or in several.
@@ -118,6 +142,17 @@ mod tests {
             "the reader says that it is missing"
         );
         assert_eq!(named(&parts[..1]).unwrap(), parts[..1], "a file that is named is that file");
+        // Of the ranks that were recovered and those that had written by then.
+        write(&path("b.mpitrace"), 4, &[1]);
+        write(&path("b.copy.mpitrace"), 4, &[1]);
+        write(&path("b.rank0.mpitrace"), 4, &[0]);
+        write(&path("b.rank0.2.mpitrace"), 5, &[0]);
+        let both = [path("b.mpitrace"), path("b.rank0.mpitrace")];
+        assert_eq!(named(&both[..1]).unwrap(), both);
+        assert_eq!(named(&both).unwrap(), both);
+        for name in ["b.mpitrace", "b.copy.mpitrace", "b.rank0.mpitrace", "b.rank0.2.mpitrace"] {
+            fs::remove_file(path(name)).unwrap();
+        }
         // Another run's whole trace is no part of it.
         write(&path("a.2.other.mpitrace"), 2, &[0, 1]);
         assert_eq!(named(&[path("a.2.mpitrace")]).unwrap(), parts);

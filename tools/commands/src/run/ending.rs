@@ -15,6 +15,7 @@ use mpitrace_job::process;
 use mpitrace_job::stacks::Namer;
 use mpitrace_live::ProcessEnd;
 use mpitrace_show::text;
+use mpitrace_source::trace_files;
 use mpitrace_words::info::Facts;
 use mpitrace_words::mismatches;
 use mpitrace_words::names::file_here;
@@ -144,11 +145,22 @@ impl Ending {
         tell_losses(&self.recovered);
         let Recovered { path, ranks, ranks_in_trace, world_size, records, .. } = &self.recovered;
         let (calls, ranks) = (text::count(*records, "call"), text::count((*ranks).into(), "rank"));
+        let beside = trace_files::named(std::slice::from_ref(path)).unwrap_or_default();
         let missing = match world_size.saturating_sub(*ranks_in_trace) {
             0 => String::new(),
+            _ if beside.len() > 1 => format!(" of {world_size}"),
             _ => format!(" of {world_size} (on other nodes: `mpitrace recover -o {}`)", file_here(path)),
         };
-        eprintln!("mpitrace: {calls} of {ranks}{missing} recovered into {}", file_here(path));
+        let others = match beside.get(1) {
+            None => String::new(),
+            Some(first) => {
+                let files = text::count(beside.len() as u64 - 1, "file");
+                let more = if beside.len() > 2 { ", ..." } else { "" };
+                let first = file_here(first);
+                format!("; it is read together with {files} that ranks in MPI_Finalize wrote ({first}{more})")
+            }
+        };
+        eprintln!("mpitrace: {calls} of {ranks}{missing} recovered into {}{others}", file_here(path));
     }
 
     fn say_where(&self, facts: &Facts) {

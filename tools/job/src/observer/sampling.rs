@@ -149,9 +149,9 @@ impl Sampling {
 
     /// Takes what has come. `events`: of each of the descriptors.
     pub fn drain(&mut self, events: impl Iterator<Item = libc::c_short>) {
-        let living = self.threads.values_mut().filter(|thread| !thread.has_ended);
-        for (thread, events) in living.zip(events) {
-            thread.sampled.drain(&mut self.tree);
+        let living = self.threads.iter_mut().filter(|(_, thread)| !thread.has_ended);
+        for ((tid, thread), events) in living.zip(events) {
+            thread.sampled.drain(*tid, &mut self.tree);
             thread.has_ended |= events & libc::POLLHUP != 0;
         }
     }
@@ -159,7 +159,7 @@ impl Sampling {
     /// Writes them beside the traces that they belong to, and says how many there are, where they were asked for and
     /// unless it is to be silent.
     pub fn write(mut self, traces: &[PathBuf], is_silent: bool) {
-        self.threads.values_mut().for_each(|thread| thread.sampled.drain(&mut self.tree));
+        self.threads.iter_mut().for_each(|(tid, thread)| thread.sampled.drain(*tid, &mut self.tree));
         let note = self.error.map_or_else(String::new, |error| {
             let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
             format!("{error} (kernel.perf_event_paranoid is {}, 2 allows them)", level.trim())
@@ -190,7 +190,7 @@ impl Sampling {
             ) {
                 Ok(()) if is_silent || !self.is_asked || self.hz == 0.0 => {}
                 Ok(()) if lost == 0 => eprintln!("mpitrace: {} in {name}", text::count(count, "sample")),
-                Ok(()) => eprintln!("mpitrace: {} in {name}; {lost} were lost", text::count(count, "sample")),
+                Ok(()) => eprintln!("mpitrace: {} in {name}; up to {lost} were lost", text::count(count, "sample")),
                 Err(error) => eprintln!("mpitrace: {name}: {error}"),
             }
         }

@@ -2,7 +2,7 @@
 //! software, with the registers and the upper part of the user stack (perf_event_open(2)).
 //!
 //! The kernel writes them to a buffer that is mapped here; nothing is added to the other process. Where samples of the
-//! kernel are not allowed there are none for that time. The thread's context switches say how long it was on a
+//! kernel are not allowed there are none for that time. There the thread's context switches say how long it was on a
 //! processor, so that the samples that are missing, and their times, follow: [`super::gaps`].
 
 use std::ffi::c_int;
@@ -80,6 +80,17 @@ pub enum Record<'b> {
     Lost(u64),
 }
 
+impl Record<'_> {
+    /// When it was written, CLOCK_MONOTONIC_RAW in ns; `None`: not known.
+    pub fn ns(&self) -> Option<u64> {
+        match self {
+            Record::Tick(moment) | Record::Fault(moment) => Some(moment.ns),
+            Record::Switch(ns, _) => Some(*ns),
+            Record::Mapped(_) | Record::Lost(_) => None,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Moment<'b> {
     /// CLOCK_MONOTONIC_RAW, ns.
@@ -111,17 +122,19 @@ pub struct Event {
 unsafe impl Send for Event {}
 
 impl Event {
-    /// Samples a thread so often per second of its processor time, from now on.
-    pub fn open(tid: u32, hz: f64) -> io::Result<Event> {
+    /// Samples a thread so often per second of its processor time, from now on. Where there are no samples of the kernel
+    /// the context switches of the thread are recorded as well, if these are wanted.
+    pub fn open(tid: u32, hz: f64, switches: bool) -> io::Result<Event> {
         let bytes = |seconds: f64| (hz * seconds * f64::from(STACK)) as usize;
         let (period, wanted) = ((1e9 / hz) as u64, bytes(HELD).max(bytes(HELD_LONGER).min(ENOUGH)));
         let mut data = wanted.clamp(SMALLEST, LARGEST).next_power_of_two();
         let (clock, sees_kernel, map) = loop {
-            let with_kernel = open(tid, CPU_CLOCK, period, MAPS | SWITCHES, data / 2);
+            let with_kernel = open(tid, CPU_CLOCK, period, MAPS, data / 2);
             let (clock, sees_kernel) = match with_kernel {
                 Ok(clock) => (clock, true),
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    (open(tid, CPU_CLOCK, period, MAPS | SWITCHES | flag::EXCLUDE_KERNEL, data / 2)?, false)
+                    let switches = if switches { SWITCHES } else { 0 };
+                    (open(tid, CPU_CLOCK, period, MAPS | switches | flag::EXCLUDE_KERNEL, data / 2)?, false)
                 }
                 Err(error) => return Err(error),
             };

@@ -4,6 +4,7 @@ pub mod capture;
 mod event;
 mod frames;
 mod gaps;
+mod lost;
 mod memory;
 mod python;
 pub mod sampled;

@@ -13,6 +13,7 @@ use super::capture::{self, Why};
 use super::event::{Event, Moment, Record};
 use super::frames;
 use super::gaps::Gaps;
+use super::lost::Lost;
 use super::memory::{Map, Memory};
 use super::python::Interpreter;
 use super::root_of;
@@ -23,6 +24,9 @@ use super::unwind::{CodePlace, Stacks, Unwind};
 const MOST_SAMPLES: usize = 1 << 20;
 /// No more different stacks: what is called deeper counts for its caller.
 const MOST_STACKS: usize = 1 << 20;
+/// A thread that yields its processor all the time has so many context switches that samples find no room beside them:
+/// where so many records are lost, switches are not recorded any more, and time in the kernel is not known.
+const FLOOD: u64 = 1000;
 /// The file of a place in the kernel.
 const KERNEL: &str = "[kernel]";
 /// The offset of a function of Python, whose name is in place of the file.
@@ -49,6 +53,8 @@ pub struct Sampled {
     /// The interpreter of Python, as soon as its code runs; `None` within: it cannot be read.
     python: Option<Option<Interpreter>>,
     gaps: Gaps,
+    /// False: context switches are not recorded, so that no sample is known to be missing.
+    knows_gaps: bool,
     /// The stack before, and whether the kernel was entered from it.
     last: (u32, bool),
     /// Samples in the kernel whose stack is yet to be known.
@@ -59,7 +65,8 @@ pub struct Sampled {
     samples: Vec<(u64, u32)>,
     /// Stacks on which it was asleep.
     asleep: Vec<(u64, u32)>,
-    lost: u64,
+    lost: Lost,
+    hz: f64,
     period_ns: u64,
 }
 
@@ -161,9 +168,10 @@ impl Sampled {
     /// # Errors
     /// The kernel forbids it.
     pub fn open(pid: u32, tid: u32, hz: f64) -> io::Result<Sampled> {
-        let (event, period_ns, memory) = (Event::open(tid, hz)?, (1e9 / hz) as u64, Memory { pid });
+        let (event, period_ns, memory) = (Event::open(tid, hz, true)?, (1e9 / hz) as u64, Memory { pid });
         Ok(Sampled {
             sees_kernel: event.sees_kernel,
+            knows_gaps: !event.sees_kernel,
             event: Some(event),
             maps: memory.maps(),
             memory,
@@ -177,7 +185,8 @@ impl Sampled {
             passed: 0,
             samples: Vec::new(),
             asleep: Vec::new(),
-            lost: 0,
+            lost: Lost::new(period_ns),
+            hz,
             period_ns,
         })
     }
@@ -187,10 +196,18 @@ impl Sampled {
         self.event.as_ref().map_or(-1, Event::descriptor)
     }
 
-    /// Takes what has come.
-    pub fn drain(&mut self, tree: &mut Tree) {
+    /// Takes what has come from this thread.
+    pub fn drain(&mut self, tid: u32, tree: &mut Tree) {
         let Some(mut event) = self.event.take() else { return };
         event.drain(|record| self.take(record, tree));
+        if self.knows_gaps && self.lost.records() >= FLOOD {
+            // A thread that has ended has no more samples.
+            if let Ok(without_switches) = Event::open(tid, self.hz, false) {
+                event = without_switches;
+            }
+            self.knows_gaps = false;
+            self.waiting.clear();
+        }
         self.event = Some(event);
     }
 
@@ -234,13 +251,14 @@ impl Sampled {
             rank,
             tid,
             period_ns: self.period_ns * u64::from(self.every),
-            lost: self.lost,
+            lost: self.lost.samples(now::nanoseconds(libc::CLOCK_MONOTONIC_RAW)),
             sees_kernel: self.sees_kernel,
             samples: self.samples.clone(),
         }
     }
 
     fn take(&mut self, record: Record<'_>, tree: &mut Tree) {
+        record.ns().inspect(|ns| self.lost.seen(*ns));
         match record {
             Record::Tick(moment) => {
                 let stack = self.stack(&moment, tree);
@@ -267,7 +285,7 @@ impl Sampled {
                 (self.unwind, self.python) = (None, None);
             }
             Record::Lost(records) => {
-                self.lost += records + self.waiting.drain(..).count() as u64;
+                self.lost.add(records, self.waiting.drain(..).count() as u64);
                 self.gaps.lost();
                 self.last = (EMPTY, false);
             }
@@ -294,7 +312,7 @@ impl Sampled {
     /// The samples that should have come by now fell into the kernel: at the page fault before them, else they wait for
     /// the next stack.
     fn missing(&mut self, ns: u64, tree: &mut Tree) {
-        if self.sees_kernel {
+        if !self.knows_gaps {
             return;
         }
         let (mut missing, (last, is_fault)) = (Vec::new(), self.last);

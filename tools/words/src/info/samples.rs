@@ -13,7 +13,7 @@ use serde::Serialize;
 pub struct SampleFacts {
     /// Samples of all threads.
     pub samples: u64,
-    /// Samples that were lost since they came faster than they could be read.
+    /// Samples that were lost since records came faster than they could be read, at most.
     pub lost: u64,
     /// Samples a second of processor time: the least of any thread.
     pub hz: Option<f64>,
@@ -67,7 +67,7 @@ impl SampleFacts {
             line.push_str("; those in the kernel are what is missing");
         }
         if self.lost > 0 {
-            line.push_str(&format!("; {} lost", self.lost));
+            line.push_str(&format!("; up to {} lost", self.lost));
         }
         match (&self.without[..], self.note.is_empty()) {
             ([], _) => {}
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(facts.line(), "1200 samples of 2 ranks, 50 a second of processor time");
         let lacking = SampleFacts { without: vec![2, 3], lost: 7, sees_kernel: Some(false), ..facts };
         let expected = "1200 samples of 2 ranks, 50 a second of processor time; those in the kernel are what is missing; \
-                        7 lost; none of ranks 2-3 (on other nodes)";
+                        up to 7 lost; none of ranks 2-3 (on other nodes)";
         assert_eq!(lacking.line(), expected);
         let none = SampleFacts { note: "Operation not permitted".to_owned(), ..Default::default() };
         assert_eq!(none.line(), "none: Operation not permitted");

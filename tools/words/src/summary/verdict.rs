@@ -181,7 +181,8 @@ pub(super) fn off_ranks(account: &Account) -> BTreeMap<u32, Off> {
     let mut of_rank: BTreeMap<u32, Off> = BTreeMap::new();
     let ranks = account.operations.iter().flat_map(|operation| &operation.ranks);
     ranks.for_each(|&(rank, parts)| *of_rank.entry(rank).or_default() += parts.interrupted_by);
-    account.ranks.iter().for_each(|rank| *of_rank.entry(rank.rank).or_default() += rank.off());
+    let known = |rank: &RankAccount| Off { unknown: 0.0, ..rank.off() };
+    account.ranks.iter().for_each(|rank| *of_rank.entry(rank.rank).or_default() += known(rank));
     of_rank
 }
 
