@@ -5,6 +5,7 @@
 //! the one that was traced, the site stays `module+0xoffset` and says why.
 
 pub mod built;
+mod called;
 mod debug_file;
 mod module;
 mod name;
@@ -17,6 +18,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+pub use called::called;
 pub use resolver::Resolver;
 pub(crate) use resolver::debug_files;
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Frame, Resolver, Site, Unresolved};
+use super::{Frame, Resolver, Site, Unresolved, called};
 
 const BUILD_ID: &str = "00c0ffee0123456789abcdef";
 
@@ -223,4 +223,40 @@ fn a_line_of_python_is_what_the_trace_says() {
     assert_eq!(site(42).to_string(), "Solver.<lambda> at solver.py:42");
     assert_eq!((site(42).line_of_file().as_str(), site(42).unresolved), ("solver.py:42", None));
     assert_eq!((site(0).to_string().as_str(), site(0).line), ("Solver.<lambda> in solver.py", None));
+}
+
+/// A function of a library prints where it returns to in the program, less what the loader added.
+const LIBRARY: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+void MPI_Finalize(void)
+{
+    Dl_info program;
+    dladdr(__builtin_return_address(0), &program);
+    printf("%lx\n", (char *) __builtin_return_address(0) - (char *) program.dli_fbase);
+}
+"#;
+const PROGRAM: &str = "void MPI_Finalize(void);\nint main(void) { MPI_Finalize(); return 0; }\n";
+
+#[test]
+fn the_function_that_a_call_is_for_is_known_however_the_program_was_linked() {
+    let folder = Folder::new("called");
+    let path = |name: &str| folder.0.join(name);
+    fs::write(path("library.c"), LIBRARY).unwrap();
+    fs::write(path("program.c"), PROGRAM).unwrap();
+    run(Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).args([path("libnamed.so"), path("library.c")]));
+    for options in [&[][..], &["-Wl,-z,now"], &["-fno-plt"], &["-fcf-protection=none"]] {
+        if options.contains(&"-fcf-protection=none") && cfg!(not(target_arch = "x86_64")) {
+            continue;
+        }
+        let search = format!("-Wl,-rpath,{}", folder.0.display());
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-fPIE", "-pie"]).args(options).arg("-o").args([path("program"), path("program.c")]);
+        run(compiler.arg(path("libnamed.so")).arg(search));
+        let output = Command::new(path("program")).output().unwrap();
+        let offset = u64::from_str_radix(String::from_utf8(output.stdout).unwrap().trim(), 16).unwrap();
+        assert_eq!(called(&path("program"), offset).as_deref(), Some("MPI_Finalize"), "{options:?}");
+        assert_eq!(called(&path("program"), offset + 1), None, "{options:?}");
+    }
 }

@@ -1,8 +1,9 @@
 //! Which frames of a stack are shown, and how.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use mpitrace_trace::call_site::{Frame, Site};
+use mpitrace_trace::call_site::{Frame, Site, called};
 
 /// The functions that call the one in which a program, or a thread of it, begins.
 const BEFORE: [&str; 6] = ["_start", "__libc_start_main", "__libc_start_main_impl", "start_thread", "clone", "clone3"];
@@ -33,10 +34,12 @@ pub fn shown(sites: Vec<Arc<Site>>, python: &[String], program: &str) -> Vec<Str
     if let Some(main) = rest.iter().position(|site| symbols(site).any(|name| name == "main")) {
         rest = &rest[main..];
     }
+    let mut caller: Option<&Site> = None;
     while let [site, behind @ ..] = rest {
         rest = behind;
+        let before = caller.replace(site);
         if is_in(site, &MPI) || is_in(site, &SYSTEM) && !begins(site) {
-            frames.push(function([site].into_iter().chain(rest)).unwrap_or_else(|| of_site(site)));
+            frames.push(function(before, [site].into_iter().chain(rest)).unwrap_or_else(|| of_site(site)));
             // A function of the program that the library calls, as an operator.
             match rest.iter().position(|site| site.module == program) {
                 Some(next) => rest = &rest[next..],
@@ -105,8 +108,8 @@ fn is_binding(site: &Site) -> bool {
     site.module.contains("/mpi4py/") || symbols(site).any(|name| name.starts_with("__pyx_"))
 }
 
-/// The function of MPI, or of the system, that the outermost frames are of.
-fn function<'a>(mut sites: impl Iterator<Item = &'a &'a Site>) -> Option<String> {
+/// The function of MPI, or of the system, that the outermost frames are of. `caller`: the frame that they lie on.
+fn function<'a>(caller: Option<&Site>, mut sites: impl Iterator<Item = &'a &'a Site>) -> Option<String> {
     let first = sites.next()?;
     if is_in(first, &SYSTEM) {
         let name = first.symbol.as_deref()?;
@@ -114,7 +117,9 @@ fn function<'a>(mut sites: impl Iterator<Item = &'a &'a Site>) -> Option<String>
     }
     let mut names =
         [first].into_iter().chain(sites.take_while(|site| is_in(site, &MPI))).filter_map(|site| site.symbol.as_deref());
-    Some(names.find_map(plain_name).unwrap_or_else(|| "MPI".to_owned()))
+    // One that has left its work to another function by a jump is on no stack.
+    let by_call = || plain_name(&called(Path::new(&caller?.module), caller?.offset)?);
+    Some(names.find_map(plain_name).or_else(by_call).unwrap_or_else(|| "MPI".to_owned()))
 }
 
 /// `MPI_Recv` of `MPI_Recv`, `PMPI_Recv`, `MPI_RECV`, `mpi_recv_` and `mpi_recv_f08_`.
