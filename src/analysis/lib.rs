@@ -13,7 +13,6 @@ pub mod diagnosis;
 pub mod efficiency;
 #[cfg(test)]
 mod invented_tests;
-pub mod jobs;
 pub mod messages;
 pub mod models;
 mod reasons;
