@@ -11,6 +11,7 @@ pub mod causality;
 pub mod causes;
 pub mod diagnosis;
 pub mod efficiency;
+pub mod findings;
 #[cfg(test)]
 mod invented_tests;
 pub mod messages;
