@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use mpitrace_analysis::jobs::{NodeOfJob, slow_nodes};
+use mpitrace_statistics::jobs::{NodeOfJob, slow_nodes};
 use mpitrace_testing::Random;
 
 const NODES: usize = 64;

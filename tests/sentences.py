@@ -176,8 +176,11 @@ class Trace(Reader):
         words = [word.decode(errors="surrogateescape") for word in read.stdout.split(b"\0")[:-1]]
         if words[0] != "mpitrace" or words[1:] == ["summary", self.path]:
             self.say("no command to go on with", command)
-        elif self.run(*words[1:]) is None:
-            self.say("the command fails", command)
+            return
+        # It may write a picture.
+        with tempfile.TemporaryDirectory() as folder:
+            if self.run(*words[1:], folder=folder) is None:
+                self.say("the command fails", command)
 
 
 def main():

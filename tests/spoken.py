@@ -103,9 +103,14 @@ class Reader:
     def __init__(self, mpitrace, path):
         self.mpitrace, self.path, self.wrong, self.sentences = mpitrace, path, [], 0
 
-    def run(self, *arguments):
+    def run(self, *arguments, folder=None):
         ran = subprocess.run(
-            [self.mpitrace, *arguments], capture_output=True, text=True, errors="surrogateescape", timeout=LIMIT
+            [self.mpitrace, *arguments],
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=LIMIT,
+            cwd=folder,
         )
         return ran.stdout if ran.returncode in (0, 1) else None
 

@@ -11,9 +11,9 @@ pub mod causality;
 pub mod causes;
 pub mod diagnosis;
 pub mod efficiency;
+pub mod findings;
 #[cfg(test)]
 mod invented_tests;
-pub mod jobs;
 pub mod messages;
 pub mod models;
 mod reasons;

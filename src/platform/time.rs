@@ -46,6 +46,24 @@ pub fn time_of_day() -> SystemTime {
     UNIX_EPOCH + read(libc::CLOCK_REALTIME).unwrap_or_default()
 }
 
+/// When a process was started, ns of CLOCK_MONOTONIC_RAW: `started` are the clock ticks since the machine was booted that
+/// /proc has. `None`: the system refuses to tell a clock, or the machine has slept since then.
+///
+/// ```
+/// let stat = std::fs::read_to_string("/proc/self/stat")?;
+/// // Field 22 of proc_pid_stat(5).
+/// let started = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(19)?.parse().ok());
+/// assert!(started.and_then(mpitrace_platform::time::raw_ns_of_start).is_some_and(|ns| ns > 0));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn raw_ns_of_start(started: u64) -> Option<u64> {
+    // SAFETY: it takes a number.
+    let a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    let started = Duration::try_from_secs_f64(started as f64 / a_second as f64).ok()?;
+    let age = read(libc::CLOCK_BOOTTIME)?.saturating_sub(started);
+    Some(read(libc::CLOCK_MONOTONIC_RAW)?.checked_sub(age)?.as_nanos() as u64)
+}
+
 fn read(clock: libc::clockid_t) -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` outlives the call.

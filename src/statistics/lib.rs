@@ -26,6 +26,7 @@ pub mod categories;
 pub mod comparison;
 mod description;
 pub mod estimators;
+pub mod jobs;
 pub mod models;
 
 pub use base::{names, parallel};

@@ -48,6 +48,7 @@ mod enough;
 mod errors;
 mod export;
 mod gate;
+mod habits;
 mod handles;
 mod hosts;
 mod inside;
@@ -148,6 +149,7 @@ fn main() {
         ("cost_of_commands", cost_of_commands::TESTS),
         ("call_sites", call_sites::TESTS),
         ("variables", variables::TESTS),
+        ("habits", habits::TESTS),
         ("handles", handles::TESTS),
         ("languages", languages::TESTS),
         ("management", management::TESTS),

@@ -43,9 +43,7 @@ pub fn mark(run: &Run, reached: u32) {
         live.change_rank(|rank| {
             rank.last_anchor = ticks::anchor();
             // MPICH 5's MPI_Abort can return.
-            if rank.state != state::ABORTED || reached == state::FINALIZED {
-                rank.state = reached;
-            }
+            rank.state = if rank.state == state::ABORTED && reached != state::FINALIZED { rank.state } else { reached };
         });
     }
 }

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use mpitrace_format::algorithms::VISIBLE;
 use mpitrace_format::layout::abi as family;
-use mpitrace_format::metadata::{Metadata, UNKNOWN};
+use mpitrace_format::metadata::{Metadata, STARTED_NS, UNKNOWN};
+use mpitrace_platform::time::raw_ns_of_start;
 
 use crate::base::batch::{self, Factor};
+use crate::base::process::Process;
 use crate::base::symbol::Symbol;
 use crate::base::{first_on_node, own_file, system};
 use crate::call_sites::call_site::file_of;
@@ -61,6 +63,7 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
         add("frequency_khz", Some(khz.to_string()));
     }
     add("command", command_of("self", settings.has_arguments));
+    add(STARTED_NS, Process::read(std::process::id()).and_then(|own| Some(raw_ns_of_start(own.started)?.to_string())));
     // One rank of each node has these, so that they survive the death of a node.
     let first_here = first_on_node::is_first("metadata");
     if first || first_here {

@@ -109,7 +109,7 @@ pub fn late_arrival_at_finalize(trace: &Trace, account: &Account) -> Option<Late
     Some(LateArrival { late: before_finalize(trace, *part)?, others: others.collect() })
 }
 
-fn before(trace: &Trace, walk: &Walk, step: &Step, at: usize) -> Option<Before> {
+pub(crate) fn before(trace: &Trace, walk: &Walk, step: &Step, at: usize) -> Option<Before> {
     let member: &Member = &walk.members[at];
     let (part, record) = (&trace.parts[member.index], step.record(at));
     let from = match member.previous(record) {

@@ -70,6 +70,15 @@ pub enum LossKind {
     Hung,
     /// The tracer delays a call.
     Tracer,
+    /// Many short collectives follow each other where one would do. This one and those below are no part of the
+    /// account: they are other views of time that the others have too.
+    ManySmall,
+    /// Some ranks pass far more data than the others.
+    UnequalAmounts,
+    /// One rank works and all others wait.
+    Serial,
+    /// The ranks do equal work one after the other.
+    Pipeline,
 }
 
 names!(LossKind {
@@ -81,6 +90,10 @@ names!(LossKind {
     Outliers => "outliers",
     Hung => "hung",
     Tracer => "tracer",
+    ManySmall => "many-small",
+    UnequalAmounts => "unequal-amounts",
+    Serial => "serial",
+    Pipeline => "pipeline",
 });
 
 /// The lists that a loss is in.

@@ -14,7 +14,7 @@ const OTHER_MPI: &str = "p2p-time";
 const REGIONS: u32 = 64;
 
 /// The communicator's key and the sequence number of a call, the same on all its ranks.
-pub(super) type PlaceOfCall = ([u64; 2], u64);
+pub(crate) type PlaceOfCall = ([u64; 2], u64);
 /// All calls on communicators of one rank, in which no rank waits.
 pub(super) const OF_ONE_RANK: PlaceOfCall = ([0; 2], 0);
 
@@ -354,7 +354,7 @@ impl<'a> Member<'a> {
 }
 
 /// Which call the one with this record is, and with this operation with its flags; `None`: not known.
-pub(super) fn place_of_call(part: &Part, record: u32, operation: u32) -> Option<PlaceOfCall> {
+pub(crate) fn place_of_call(part: &Part, record: u32, operation: u32) -> Option<PlaceOfCall> {
     let operation = part.operations().get((operation & OPERATION_MASK) as usize)?;
     let of = part.communicators().get(operation.communicator as usize)?;
     match of.size {

@@ -5,7 +5,7 @@
 //! processor, or computed (or was in other MPI calls) for longer. A region of the program is a label over time that the
 //! account has already ([`regions`]).
 
-mod arrivals;
+pub(crate) mod arrivals;
 mod beside;
 mod calls;
 mod ending;

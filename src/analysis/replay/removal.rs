@@ -219,6 +219,8 @@ impl Removal {
                 inside.extend((0..calls.len()).filter(|&at| step.is_disturbed(at)).map(|at| removed(at, beyond(at))));
             }
             (LossKind::Interrupted, None) | (LossKind::OneSided | LossKind::Hung, _) => {}
+            // Views of time that other losses have.
+            (LossKind::ManySmall | LossKind::UnequalAmounts | LossKind::Serial | LossKind::Pipeline, _) => {}
         }
     }
 }

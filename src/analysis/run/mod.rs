@@ -19,6 +19,7 @@ use mpitrace_trace::reader::Trace;
 
 use crate::account::{Account, Made, OperationAccount};
 use crate::causes::Causes;
+use crate::findings::{self, Finding, Known, Stretches};
 use crate::messages::{MessageWait, Messages};
 
 pub use losses::Losses;
@@ -55,6 +56,7 @@ pub struct Run {
     waits: OnceLock<Vec<Vec<MessageWait>>>,
     account: OnceLock<Account>,
     losses: OnceLock<Losses>,
+    findings: OnceLock<Vec<Finding>>,
 }
 
 impl Run {
@@ -83,6 +85,7 @@ impl Run {
             waits: OnceLock::new(),
             account: OnceLock::new(),
             losses: OnceLock::new(),
+            findings: OnceLock::new(),
         }
     }
 
@@ -142,6 +145,21 @@ impl Run {
     /// The largest losses, with the gain without each.
     pub fn losses(&self) -> &Losses {
         self.losses.get_or_init(|| Losses::new(self))
+    }
+
+    /// What the program does too often, or one rank after the other, the largest gain first.
+    pub fn findings(&self) -> &[Finding] {
+        self.findings.get_or_init(|| findings::findings(self.known()))
+    }
+
+    /// The stretches of an operation in which the ranks are late in turns; `None`: they are not late for longer at a
+    /// time.
+    pub fn stretches(&self, operation: usize) -> Option<Stretches> {
+        findings::stretches(self.known(), operation)
+    }
+
+    fn known(&self) -> Known<'_> {
+        Known { trace: &self.trace, clock: &self.clock, operations: &self.operations, account: self.account() }
     }
 
     /// The causes of the slow repetitions of an operation, without counters.

@@ -9,6 +9,9 @@ use crate::packed::number;
 /// Names and values. A name that starts with `env.` is a variable of the environment.
 pub type Metadata = Vec<(String, String)>;
 
+/// When the rank's process was started, ns of CLOCK_MONOTONIC_RAW, as the kernel has it: to 10 ms.
+pub const STARTED_NS: &str = "process_started_ns";
+
 /// How the rank's process ended, where `mpitrace run` saw that it left its records behind: `exit code 4`,
 /// `signal 11 (SIGSEGV)`.
 pub const ENDED: &str = "ended";

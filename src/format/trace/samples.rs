@@ -54,6 +54,8 @@ pub struct Samples {
     pub note: String,
     /// By thread: samples of it asleep, by the time of day; `period_ns` is the time between two looks.
     pub asleep: Vec<Thread>,
+    /// The world ranks whose processes were seen to end, and when: CLOCK_MONOTONIC_RAW in ns.
+    pub ends: Vec<(u32, u64)>,
 }
 
 /// The time that was taken from a rank.
@@ -121,6 +123,7 @@ impl Samples {
         });
         put_text(&mut bytes, &self.note);
         put_list(&mut bytes, &self.asleep, Thread::put);
+        put_list(&mut bytes, &self.ends, |bytes, &(rank, ns)| put_numbers(bytes, &[rank.into(), ns]));
         let mut file = MAGIC.to_vec();
         file.push(VERSION);
         file.extend(crc32fast::hash(&bytes).to_le_bytes());
@@ -164,7 +167,9 @@ impl Samples {
             true => (String::new(), Vec::new()),
             false => (take_text(&mut rest)?, take_list(&mut rest, |rest| Thread::take(rest, stacks.len()))?),
         };
-        Some(Samples { job, frames, stacks, threads, preempted, note, asleep })
+        let end = |rest: &mut &[u8]| Some((small(rest)?, number::take(rest)?));
+        let ends = if rest.is_empty() { Vec::new() } else { take_list(&mut rest, end)? };
+        Some(Samples { job, frames, stacks, threads, preempted, note, asleep, ends })
     }
 
     /// The frames of a stack, the innermost first.
@@ -238,6 +243,7 @@ mod tests {
         let samples = Samples {
             note: "not permitted".to_owned(),
             asleep: vec![thread(1)],
+            ends: vec![(0, 1 << 60), (1, 7)],
             preempted: vec![Preempted { rank: 1, ns: 1 << 40, takers: vec![taker(None), taker(Some(0))] }],
             job: [7; 16],
             frames: ["main (a.c:3)", "[kernel]"].map(str::to_owned).to_vec(),

@@ -56,6 +56,8 @@ pub struct RunSamples {
     pub threads: Vec<(usize, Vec<u64>)>,
     /// For each of the threads in `samples.asleep` the same.
     pub asleep: Vec<(usize, Vec<u64>)>,
+    /// The indices of the parts whose processes were seen to end, and the ticks of that.
+    pub ends: Vec<(usize, u64)>,
 }
 
 impl RunSamples {
@@ -66,7 +68,7 @@ impl RunSamples {
     pub fn open(trace: &Trace, files: &[PathBuf]) -> Result<Option<RunSamples>, TraceError> {
         let mut all = RunSamples::default();
         for path in files.iter().map(|file| Samples::beside(file)).filter(|path| path.exists()) {
-            let Samples { job, frames, stacks, threads, mut preempted, asleep, .. } = Samples::read(&path)?;
+            let Samples { job, frames, stacks, threads, mut preempted, asleep, ends, .. } = Samples::read(&path)?;
             let (known_frames, known_stacks) = (all.samples.frames.len() as u32, all.samples.stacks.len() as u32);
             let moved = |stack: u32| if stack == EMPTY { EMPTY } else { stack + known_stacks };
             all.samples.frames.extend(frames);
@@ -75,16 +77,16 @@ impl RunSamples {
             if trace.parts.iter().any(|part| part.info().job == job) {
                 all.samples.preempted.append(&mut preempted);
             }
+            for (rank, ns) in ends {
+                let is_of = |part: &Part| part.rank() == rank && part.info().job == job;
+                let Some(index) = trace.parts.iter().position(is_of) else { continue };
+                all.ends.push((index, tick_of(&trace.parts[index], ns)));
+            }
             let kinds = [threads, asleep].into_iter().zip([false, true]);
             for (mut thread, is_asleep) in kinds.flat_map(|(all, kind)| all.into_iter().map(move |one| (one, kind))) {
                 let is_of = |part: &Part| part.rank() == thread.rank && part.info().job == job;
                 let Some(index) = trace.parts.iter().position(is_of) else { continue };
-                let (anchor, period_ns) =
-                    (trace.parts[index].info().first_anchor, period_ns(trace.parts[index].info()));
-                let tick = |&(ns, _): &(u64, u32)| {
-                    let since = ns.wrapping_sub(anchor.raw_ns) as i64 as f64;
-                    anchor.tick.wrapping_add_signed((since / period_ns) as i64)
-                };
+                let tick = |&(ns, _): &(u64, u32)| tick_of(&trace.parts[index], ns);
                 let ticks = (index, thread.samples.iter().map(tick).collect());
                 thread.samples.iter_mut().for_each(|(_, stack)| *stack = moved(*stack));
                 let (of_ticks, of_threads) = match is_asleep {
@@ -95,7 +97,8 @@ impl RunSamples {
                 of_threads.push(thread);
             }
         }
-        Ok((!all.threads.is_empty() || !all.samples.preempted.is_empty()).then_some(all))
+        let is_empty = all.threads.is_empty() && all.samples.preempted.is_empty() && all.ends.is_empty();
+        Ok((!is_empty).then_some(all))
     }
 
     /// The samples in these calls of an operation, or also before them, since the thread's call before: the place of
@@ -170,6 +173,13 @@ impl RunSamples {
         }
         contrast(&units, &features)
     }
+}
+
+/// The tick of a rank at a moment of CLOCK_MONOTONIC_RAW, ns.
+fn tick_of(part: &Part, ns: u64) -> u64 {
+    let anchor = part.info().first_anchor;
+    let since = ns.wrapping_sub(anchor.raw_ns) as i64 as f64;
+    anchor.tick.wrapping_add_signed((since / period_ns(part.info())) as i64)
 }
 
 /// The records of a thread, of all those with this number.

@@ -19,8 +19,9 @@ pub struct Factor {
 pub type Recorded = BTreeMap<String, String>;
 
 /// Facts that are another one in each run, or by chance, and say nothing of a side.
-const OF_A_RUN: [&str; 13] = [
+const OF_A_RUN: [&str; 14] = [
     "start_time",
+    "process_started_ns",
     "end_error_ns",
     "still_ns",
     "dead_by_ns",

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mpitrace_analysis::jobs::{self, NodeOfJob, SlowNode, Slowdown};
 use mpitrace_show::date;
 use mpitrace_show::text::{count, printable};
+use mpitrace_statistics::jobs::{self, NodeOfJob, SlowNode, Slowdown};
 use mpitrace_words::summary::percent;
 
 use super::row::RunRow;

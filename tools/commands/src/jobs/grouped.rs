@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use mpitrace_analysis::jobs::SlowNode;
 use mpitrace_show::date;
 use mpitrace_show::output::Output;
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
+use mpitrace_statistics::jobs::SlowNode;
 use mpitrace_words::summary::percent;
 use serde::Serialize;
 

@@ -20,12 +20,12 @@ use std::time::UNIX_EPOCH;
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
-use mpitrace_analysis::jobs::SlowNode;
 use mpitrace_show::date;
 use mpitrace_show::destination::{Content, Destination};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::table::{Table, number, text};
 use mpitrace_show::text;
+use mpitrace_statistics::jobs::SlowNode;
 use mpitrace_words::summary::{percent, seconds};
 use serde::Serialize;
 

@@ -140,7 +140,7 @@ impl RunRow {
             // The least where the sum is not known.
             off_processor_s: summary.off_processor_s.unwrap_or(account.rank_parts().sum_of(&RankPart::OFF) / NS),
             efficiency: summary.efficiency.as_ref().map(|efficiency| efficiency.run.parallel),
-            largest_loss: summary.losses.first().map(LargestLoss::new),
+            largest_loss: summary.losses.iter().find(|loss| loss.found.is_none()).map(LargestLoss::new),
             ended: ended(trace),
             hosts,
             lacking: trace

@@ -248,7 +248,10 @@ impl Loop {
         self.running.retain_mut(|running| {
             let has_ended = ended.next().unwrap_or(false);
             if has_ended {
-                sampling.iter_mut().for_each(|sampling| sampling.see(running.pid, &running.standing));
+                sampling.iter_mut().for_each(|sampling| {
+                    sampling.see(running.pid, &running.standing);
+                    sampling.end(running.pid, running.standing.anchor().raw_ns);
+                });
                 let (at, place) = running.closed.map_or((at, None), |(at, place)| (at, Some(place)));
                 let seen = running.seen.unwrap_or_else(|| Seen { anchor: running.standing.anchor(), late });
                 let still = running.standing.still_at(at);

@@ -48,6 +48,8 @@ pub struct Sampling {
     /// Why a thread has none.
     error: Option<io::Error>,
     takers: Option<Takers>,
+    /// The runs and ranks whose processes have ended, and when: CLOCK_MONOTONIC_RAW, ns.
+    ends: Vec<([u8; 16], u32, u64)>,
 }
 
 struct OfThread {
@@ -76,6 +78,7 @@ impl Sampling {
             takes_asleep: hz > 0.0,
             error: None,
             takers,
+            ends: Vec::new(),
         })
     }
 
@@ -142,6 +145,12 @@ impl Sampling {
         }
     }
 
+    /// A process has ended at this moment of CLOCK_MONOTONIC_RAW, ns.
+    pub fn end(&mut self, pid: u32, raw_ns: u64) {
+        let known = self.threads.get(&pid).filter(|thread| thread.rank != NO_RANK);
+        self.ends.extend(known.map(|thread| (thread.job, thread.rank, raw_ns)));
+    }
+
     /// The descriptors that can be read when there are samples.
     pub fn descriptors(&self) -> impl Iterator<Item = RawFd> {
         self.threads.values().filter(|thread| !thread.has_ended).map(|thread| thread.sampled.descriptor())
@@ -182,11 +191,12 @@ impl Sampling {
             if threads.is_empty() && preempted.is_empty() && note.is_empty() {
                 continue;
             }
+            let ends = self.ends.iter().filter(|(of, ..)| *of == job).map(|&(_, rank, ns)| (rank, ns)).collect();
             let path = Samples::beside(trace);
             let name = file_here(&path);
             match std::fs::write(
                 &path,
-                Samples { preempted, note: note.clone(), ..self.tree.named(job, threads, asleep) }.encode(),
+                Samples { preempted, ends, note: note.clone(), ..self.tree.named(job, threads, asleep) }.encode(),
             ) {
                 Ok(()) if is_silent || !self.is_asked || self.hz == 0.0 => {}
                 Ok(()) if lost == 0 => eprintln!("mpitrace: {} in {name}", text::count(count, "sample")),

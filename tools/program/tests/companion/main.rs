@@ -10,6 +10,7 @@ mod ended;
 mod export;
 mod figures;
 mod files;
+mod findings;
 mod hostile;
 mod hung;
 mod jobs;

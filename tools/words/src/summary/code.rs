@@ -38,7 +38,10 @@ fn sentence(loss: &LossFacts) -> Option<String> {
     let [first, more @ ..] = &loss.code[..] else { return None };
     let who = match &first.ranks[..] {
         [rank] => format!("Rank {rank}"),
-        ranks => format!("The late rank ({})", text::ranks(ranks)),
+        ranks => {
+            let turns = loss.moves.as_ref().map(|moves| format!(", in turns of {} repetitions", moves.repetitions));
+            format!("The late rank ({}{})", text::ranks(ranks), turns.unwrap_or_default())
+        }
     };
     let asleep = loss.loss.because == Some(Because::Asleep);
     let verb = if asleep { "sleeps" } else { "computes" };

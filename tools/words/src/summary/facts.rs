@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use mpitrace_analysis::account::{Because, Loss, LossKind, Parts, RankParts, Sharing};
 use mpitrace_analysis::causes::CauseKind;
 use mpitrace_analysis::efficiency::{Efficiency, RegionEfficiency};
+use mpitrace_analysis::findings::{Found, Stretches};
 use mpitrace_analysis::replay::Gain;
-use mpitrace_code::CodeOfLoss;
+use mpitrace_code::{CodeOfFinding, CodeOfLoss};
 use mpitrace_trace::calls::whole_run::AllCalls;
 use mpitrace_trace::operations::{CallSite, Mismatch};
 use mpitrace_trace::undone::Undone;
 use serde::Serialize;
 
+use super::around::Around;
 use super::processes::{OfRank, Taken};
 use super::threads::ThreadFacts;
 use crate::job::ended::Ended;
@@ -40,6 +42,9 @@ pub struct Summary {
     pub seconds: f64,
     /// The times of all ranks from MPI_Init to MPI_Finalize together, s.
     pub rank_seconds: f64,
+    /// The times of the ranks' processes before MPI_Init and after MPI_Finalize, which are in no other number.
+    #[serde(flatten)]
+    pub around: Around,
     /// The times from the return of MPI_Init to the last rank's entry into MPI_Finalize of all ranks together, without
     /// the tracer's own part, s. All shares are of it.
     pub running_s: f64,
@@ -136,10 +141,28 @@ pub struct Summary {
     pub processes: Option<Vec<OfRank>>,
     /// The code behind the largest loss that has some, as a sentence; `null`: none is known.
     pub code: Option<String>,
+    /// What the program does too often, or one rank after the other, as a sentence: the largest of the losses that have
+    /// [`LossFacts::found`]; `null`: nothing that is worth one.
+    pub finding: Option<String>,
+    /// The kind of that loss.
+    #[serde(skip)]
+    pub finding_kind: Option<LossKind>,
     /// The conclusion, in one or two sentences.
     pub verdict: String,
+    /// The conclusion without what is found beside the account.
+    #[serde(skip)]
+    pub plain: Plain,
     /// The command to go on with; `null`: none.
     pub next: Option<String>,
+}
+
+/// A conclusion that stands if nothing else would gain more.
+#[derive(Clone, Debug, Default)]
+pub struct Plain {
+    /// In one or two sentences.
+    pub sentence: String,
+    /// What would be gained, s; `None`: it stands in any case.
+    pub gain_s: Option<f64>,
 }
 
 /// Calls that test requests or look for messages and find nothing, of all ranks together. With no other call of MPI
@@ -269,6 +292,15 @@ pub struct LossFacts {
     pub reasons: Vec<ReasonFacts>,
     /// The code that made the rank late, by the samples of the run; empty: none, or they do not support it.
     pub code: Vec<CodeOfLoss>,
+    /// The numbers of what is found beside the account: such a loss overlaps with others.
+    #[serde(flatten)]
+    pub found: Option<Found>,
+    /// The function in which most of that lies, by the samples of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<CodeOfFinding>,
+    /// Of ranks that are late in turns: the stretches in which it is one and the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moves: Option<Stretches>,
     /// From the late rank to where its delay begins; without a rank: it is not known from here on.
     pub origin: Vec<OriginFacts>,
 }

@@ -19,7 +19,7 @@ pub(super) struct Largest {
     pub kind: LossKind,
     pub ns: f64,
     /// As if gains added up, s.
-    gain_s: f64,
+    pub gain_s: f64,
     /// The operations with their shares of it in ns, the largest first; none where most of it is outside of them.
     pub operations: Vec<(usize, f64)>,
 }

@@ -16,9 +16,10 @@ use mpitrace_trace::calls::whole_run;
 use mpitrace_trace::operations::Operations;
 use mpitrace_trace::reader::{Part, Trace};
 
+use super::around::Around;
 use super::facts::{
-    Efficiencies, HungFacts, Lack, LatePartnerFacts, LateRankFacts, LossFacts, OffFacts, OffRankFacts, OriginFacts,
-    PollFacts, ReasonFacts, Sample, Share, Summary,
+    Efficiencies, HungFacts, LITTLE, Lack, LatePartnerFacts, LateRankFacts, LossFacts, OffFacts, OffRankFacts,
+    OriginFacts, Plain, PollFacts, ReasonFacts, Sample, Share, Summary,
 };
 use super::largest::MOST;
 use super::threads::ThreadFacts;
@@ -49,12 +50,17 @@ impl Summary {
         let losses = single.iter().map(facts).collect();
         let mut lost_s: BTreeMap<LossKind, f64> = BTreeMap::new();
         account.losses(false).iter().for_each(|loss| *lost_s.entry(loss.kind).or_default() += loss.ns / NS);
+        let longest = account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
         let mut shown: Vec<LossFacts> = in_turns.iter().map(facts).collect();
         in_order(&mut shown, account);
+        for loss in &mut shown {
+            let is_worth = loss.gain.likely() >= LITTLE * longest / NS;
+            let in_turns = loss.loss.operation.filter(|_| loss.loss.kind == LossKind::LateRank);
+            loss.moves = in_turns.filter(|_| is_worth && loss.loss.rank.is_none()).and_then(|of| run.stretches(of));
+        }
         let most = |gain: &Gain| gain.seconds.into_iter().chain(gain.most).fold(0.0, f64::max);
         let (off, sharing) = (account.off_processor(), account.processors.most_shared());
         let threads = |part: &Part| part.runs().iter().any(|run| run.count > 0 && run.thread != part.main_thread());
-        let longest = account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
         let mut summary = Summary {
             ranks: trace.world_size,
             untraced: trace.world_size.saturating_sub(trace.parts.len() as u32),
@@ -64,6 +70,7 @@ impl Summary {
             unknown_s: unknown_s(account),
             seconds: longest / NS,
             rank_seconds: rank_ns / NS,
+            around: Around::new(trace),
             running_s: account.running_ns() / NS,
             collectives_share: Share::new(account, |rank| rank.collectives_ns),
             mpi_share: Share::new(account, |rank| rank.parts.sum_of(&RankPart::MPI)),
@@ -109,7 +116,10 @@ impl Summary {
             all_calls,
             processes: None,
             code: None,
+            finding: None,
+            finding_kind: None,
             verdict: String::new(),
+            plain: Plain::default(),
             next: None,
         };
         summary.without_processor = Lack::new(&summary, account);
@@ -119,8 +129,9 @@ impl Summary {
         let holds = |rank: u32| account::holds_through(trace, clock, operations, account, run.waits(), rank);
         let (shared, bound, threaded) = (summary.lacks_by_sharing, summary.bound, summary.threaded);
         let evidence = Evidence { account, causes: &causes, holds: &holds, has_counters, shared, bound, threaded };
-        let Verdict { sentence, next, slow_cause } = Verdict::new(&summary, &evidence, name);
-        (summary.verdict, summary.next, summary.slow_cause) = (sentence, next, slow_cause);
+        let Verdict { sentence, next, slow_cause, gain_s } = Verdict::new(&summary, &evidence, name);
+        (summary.plain, summary.next, summary.slow_cause) = (Plain { sentence, gain_s }, next, slow_cause);
+        summary.add_findings(run, &labels);
         summary
     }
 
@@ -128,6 +139,8 @@ impl Summary {
     pub fn with_observed(mut self, run: &Run, files: &[PathBuf]) -> Summary {
         let Some(observed) = RunSamples::open(&run.trace, files).ok().flatten() else { return self };
         code::add(&mut self, run, &observed);
+        self.add_code_of_findings(run, &observed);
+        self.around = self.around.with_ends(&run.trace, &run.clock, &observed);
         self.processes = processes::taken(observed);
         self.name_takers(run.account());
         self
@@ -292,7 +305,7 @@ impl OriginFacts {
 }
 
 impl LossFacts {
-    fn new(loss: Loss, operations: &Operations, account: &Account, labels: &[String]) -> LossFacts {
+    pub(super) fn new(loss: Loss, operations: &Operations, account: &Account, labels: &[String]) -> LossFacts {
         let running_ns = account.running_ns();
         let message = loss.message.map(|index| &account.late_messages[index]);
         let key = loss.operation.map(|operation| &operations.operations[operation].key);
@@ -312,6 +325,9 @@ impl LossFacts {
             gain: Gain::default(),
             reasons: Vec::new(),
             code: Vec::new(),
+            found: None,
+            place: None,
+            moves: None,
             origin: Vec::new(),
             loss,
         }

@@ -2,8 +2,10 @@
 //!
 //! One and the same for `mpitrace summary`, the end of `mpitrace run` and the head of `mpitrace report`.
 
+mod around;
 mod code;
 pub mod facts;
+mod finding;
 pub mod grouped;
 mod lack;
 mod largest;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mpitrace_analysis::account::{Account, Because, Late, LatePartner, LossKind, Off, RankAccount, RankPart, alone};
 use mpitrace_analysis::causes::{self, Cause, Causes};
 use mpitrace_analysis::diagnosis::GroupKind;
+use mpitrace_analysis::findings::Stretches;
 use mpitrace_show::text;
 use mpitrace_statistics::median;
 
@@ -16,6 +17,11 @@ use crate::base::reason;
 /// A rank that computes for less than this share of what another one does has other work than that.
 const MASTER: f64 = 0.1;
 
+/// The rank that is late changes.
+const CHANGES: &str = " changes: ";
+/// So many ranks are named behind the first one of those that are late one after the other.
+const NAMED: usize = 3;
+
 /// Causes are looked for in operations with this share of a kind of loss: ten at most.
 const LARGE: f64 = 0.1;
 
@@ -24,6 +30,8 @@ pub(super) struct Verdict {
     pub next: Option<String>,
     /// The cause, if the conclusion is about slow repetitions.
     pub slow_cause: Option<SlowCause>,
+    /// What would be gained without what it is about, s; `None`: whatever else is found, it stays.
+    pub gain_s: Option<f64>,
 }
 
 pub(super) struct Evidence<'e> {
@@ -49,11 +57,12 @@ impl Verdict {
         let leads_to_info = (summary.ended.is_some() || has_defects).then(|| format!("mpitrace info {name}"));
         if let Some(sentence) = summary.lack_verdict(evidence.account) {
             let next = leads_to_info.or_else(|| command(format!("info {name}")));
-            return Verdict { sentence, next, slow_cause: None };
+            return Verdict { sentence, next, slow_cause: None, gain_s: None };
         }
         let Some(largest) = Largest::new(summary, evidence.account) else {
             let (sentence, next) = without_loss(summary, name);
-            return Verdict { sentence, next: leads_to_info.or(next), slow_cause: None };
+            let gain_s = Some(0.0).filter(|_| summary.unknown_ends == 0);
+            return Verdict { sentence, next: leads_to_info.or(next), slow_cause: None, gain_s };
         };
         let mut slow_cause = None;
         let sentence = match largest.kind {
@@ -67,15 +76,22 @@ impl Verdict {
                 sentence
             }
             LossKind::Hung => format!("{}.", hung(evidence.account)),
+            LossKind::ManySmall | LossKind::UnequalAmounts | LossKind::Serial | LossKind::Pipeline => String::new(),
             LossKind::Tracer => "The tracer is the largest loss: these run times are not reliable.".to_owned(),
         };
+        let moving = summary.shown.iter().find(|loss| loss.moves.is_some()).and_then(|loss| loss.loss.operation);
         let next = match (largest.kind, largest.operations.first()) {
+            // The picture of the arrivals, rank by repetition.
+            (LossKind::LateRank, _) if moving.is_some() && sentence.contains(CHANGES) => {
+                format!("report {name} --operation {} --plot arrival -o arrival.svg", moving.unwrap_or_default())
+            }
             (_, Some((operation, _))) => format!("diagnose {name} --operation {operation}"),
             (LossKind::PointToPoint, _) => format!("summary {name} --by partner"),
             (LossKind::Hung, _) => format!("info {name}"),
             _ => format!("summary {name} --by rank"),
         };
-        Verdict { sentence, next: leads_to_info.or_else(|| command(next)), slow_cause }
+        let gain_s = Some(largest.gain_s).filter(|_| largest.kind != LossKind::Hung);
+        Verdict { sentence, next: leads_to_info.or_else(|| command(next)), slow_cause, gain_s }
     }
 }
 
@@ -109,16 +125,32 @@ fn late(summary: &Summary, evidence: &Evidence) -> String {
         );
     }
     let most = (0..ranks.len()).max_by(|&one, &other| waiting[one].total_cmp(&waiting[other])).unwrap_or_default();
+    let moves = summary.shown.iter().find_map(|loss| loss.moves.as_ref()).map(moves);
+    let each = if moves.is_some() { "each stretch" } else { "each step" };
     let why = why(evidence, &all, "one").unwrap_or_else(|| match all.because() {
         None => ": why they are late is not known".to_owned(),
-        Some(_) => ": balance the work of each step".to_owned(),
+        Some(_) => format!(": balance the work of {each}"),
     });
+    if let Some(moves) = moves {
+        return format!("The rank for which the others wait ({}){CHANGES}{moves}{why}.", text::time(all_ns));
+    }
     format!(
         "The ranks wait for each other in turns ({}, {} for rank {}){why}.",
         text::time(all_ns),
         percent(waiting[most] / all_ns),
         ranks[most]
     )
+}
+
+/// `rank 0 until 110 ms, then rank 1, rank 2, ..., in turns of 40 repetitions`.
+fn moves(of: &Stretches) -> String {
+    let mut stretches = of.stretches.iter();
+    let first = stretches
+        .next()
+        .map_or_else(String::new, |first| format!("rank {} until {}, then ", first.rank, seconds(first.until_s)));
+    let next: Vec<String> = stretches.take(NAMED).map(|stretch| format!("rank {}", stretch.rank)).collect();
+    let more = if of.stretches.len() > NAMED + 1 { ", ..." } else { "" };
+    format!("{first}{}{more}, in turns of {} repetitions", next.join(", "), of.repetitions)
 }
 
 /// The advice where a rank has more work than others: only if it has so through the run.

@@ -55,7 +55,12 @@ impl Summary {
         let defect = self.defect().map(|line| (Weight::Defect, line));
         let mut lines: Vec<(Weight, String)> = ended.chain(defect).collect();
         lines.push(plain(self.whole()));
-        lines.extend(self.code.clone().map(plain));
+        // What a rank does alone is said behind the code that makes it late, with which it begins.
+        let both = match self.finding_kind {
+            Some(LossKind::Serial) => [&self.code, &self.finding],
+            _ => [&self.finding, &self.code],
+        };
+        lines.extend(both.into_iter().flatten().cloned().map(plain));
         lines.extend(self.threads.and_then(|threads| threads.sentence()).map(plain));
         lines.extend(self.without_processor.as_ref().map(|lack| plain(self.lacking(lack))));
         lines.extend(Some(self.parts()).filter(|parts| parts != ".").map(plain));
@@ -240,8 +245,8 @@ impl Summary {
             let least = if is_least && name == OFF { "at least " } else { "" };
             let comma = if line.is_empty() { "" } else { ", " };
             let next = format!("{comma}{least}{} {name}", percent(self.share(ns)));
-            // No smaller part stands where a larger one has no room.
-            if line.len() + next.len() + end.len() > COLUMNS {
+            // The largest part always stands, and no smaller one where a larger one has no room.
+            if !line.is_empty() && line.len() + next.len() + end.len() > COLUMNS {
                 break;
             }
             line.push_str(&next);
@@ -252,13 +257,17 @@ impl Summary {
         }
     }
 
-    /// The mean time of a rank in MPI_Init, in MPI_Finalize and in the tracer, where it matters: shares are not of it.
+    /// The mean time of a rank in MPI_Init, in MPI_Finalize and in the tracer, and of its process before and after these,
+    /// where it matters: shares are not of it.
     fn beside(&self) -> String {
         let mean = |parts: &[RankPart]| self.parts.sum_of(parts) / f64::from(self.ranks.max(1));
         let whole = 1e9 * self.rank_seconds / f64::from(self.ranks.max(1));
+        let around = |seconds: Option<f64>| 1e9 * seconds.unwrap_or(0.0);
         let parts = [
+            (around(self.around.before_init_s), "before MPI_Init"),
             (mean(&[RankPart::Init, RankPart::WaitingInit]), "MPI_Init"),
             (mean(&[RankPart::Finalize]), FINALIZE),
+            (around(self.around.after_finalize_s), "after MPI_Finalize"),
             (mean(&[RankPart::Tracer]), "the tracer"),
         ];
         let parts = parts.into_iter().filter(|(ns, _)| *ns >= MATTERS * whole);
@@ -319,7 +328,11 @@ impl LossFacts {
                     Some(rank) => (format!("others wait in {place} for rank {rank}"), ", which"),
                     None => (format!("ranks wait in turns in {place}"), ": one"),
                 };
-                if why.is_empty() { format!("{lost}: {who}.") } else { format!("{lost}: {who}{which} {why}.") }
+                let turns = self
+                    .moves
+                    .as_ref()
+                    .map_or_else(String::new, |moves| format!(", in turns of {} repetitions", moves.repetitions));
+                if why.is_empty() { format!("{lost}: {who}.") } else { format!("{lost}: {who}{which} {why}{turns}.") }
             }
             LossKind::Interrupted if self.loss.operation.is_some() => format!("{lost}: {rank} {was} in {place}."),
             LossKind::Interrupted if calls_timed => format!("{lost}: {rank} {was} outside of MPI calls."),
@@ -337,6 +350,8 @@ impl LossFacts {
                 Some(rank) => format!("{lost}: rank {rank} hung until it was ended."),
                 None => format!("{lost}: the ranks hung until they were ended."),
             },
+            // These have a line of their own.
+            LossKind::ManySmall | LossKind::UnequalAmounts | LossKind::Serial | LossKind::Pipeline => String::new(),
             LossKind::Tracer => format!("{lost}: the tracer itself delays calls in {place}."),
             LossKind::Outliers => {
                 let outliers = text::count(self.loss.repetitions as u64, "outlier");

@@ -1,8 +1,8 @@
 //! Since when a program is slower: the place in the series of its runs before and after which their times differ most,
 //! by the ranks of the times (Pettitt 1979), if that is beyond chance.
 
-use mpitrace_statistics::estimators::distributions::normal_tail;
-use mpitrace_statistics::{median, ranks};
+use crate::estimators::distributions::normal_tail;
+use crate::{median, ranks};
 use serde::Serialize;
 
 use super::{LEAST, LEVEL};
@@ -27,6 +27,17 @@ const SIDE: usize = 5;
 pub const LEAST_RUNS: usize = 2 * SIDE;
 
 /// The slowdown of one of so many programs, whose runs are given by their beginning and their seconds.
+///
+/// ```
+/// use mpitrace_statistics::jobs::slowdown;
+///
+/// let seconds = |run: i64| f64::from(if run < 20 { 100 } else { 120 }) + (run % 3) as f64;
+/// let runs: Vec<(i64, f64)> = (0..40).map(|run| (run, seconds(run))).collect();
+/// let found = slowdown(&runs, 1).expect("the last 20 runs are slower");
+/// assert_eq!((found.since, found.runs), (20, [20, 20]));
+/// assert!((found.share - 0.2).abs() < 0.01);
+/// assert_eq!(slowdown(&runs[..20], 1), None);
+/// ```
 pub fn slowdown(runs: &[(i64, f64)], programs: usize) -> Option<Slowdown> {
     let mut runs = runs.to_vec();
     runs.sort_by_key(|run| run.0);
