@@ -43,15 +43,12 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
         return None;
     }
     let even = values.len().is_multiple_of(2);
-    sort::as_keys(values, |keys| {
-        let (below, upper, _) = keys.select_nth_unstable(middle);
-        let upper = sort::of_key(*upper);
-        if !even {
-            return Some(upper);
-        }
-        let lower = sort::of_key(below.iter().copied().max()?);
-        Some(lower + (upper - lower) / 2.0)
-    })
+    let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    if !even {
+        return Some(upper);
+    }
+    let lower = below.iter().copied().max_by(f64::total_cmp)?;
+    Some(lower + (upper - lower) / 2.0)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::jump::sums;
 use super::jump::{HIGHEST, of_mean};
 use super::spread::Spread;
 use super::{trellis, window};
-use crate::estimators::median_of;
+use crate::estimators::median;
 
 /// Run times count as no farther from the level than so many standard deviations: outliers are no levels.
 const FARTHEST: f64 = 6.0;
@@ -283,7 +283,7 @@ pub(super) fn mean(values: &[f64]) -> f64 {
 }
 
 pub(super) fn middle(values: &[f64]) -> f64 {
-    median_of(values).unwrap_or(0.0)
+    median(&mut values.to_vec()).unwrap_or(0.0)
 }
 
 #[cfg(test)]
