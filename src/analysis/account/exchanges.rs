@@ -44,6 +44,8 @@ pub(crate) struct Exchanges {
     seen: Vec<(f64, Gap)>,
     /// For each part its time outside of calls before this call.
     gaps: Vec<Gap>,
+    /// False: there is no such time of any part.
+    is_any: bool,
     /// For each part when it would have come to this call without them, ns.
     arrivals: Vec<f64>,
     /// Parts that messages may have come from, and for each part whether it is one.
@@ -142,6 +144,11 @@ impl Exchanges {
 
     /// Looks at a repetition. What lies before a call of a single rank counts before its next one.
     pub fn look(&mut self, walk: &Walk, step: &Step) {
+        if step.is_plain() && !self.is_any {
+            self.all.clear();
+            self.awaited.clear();
+            return;
+        }
         for (at, member) in walk.members.iter().enumerate() {
             let ns = member.point_to_point_before(step.record(at)).unwrap_or(0.0);
             let gap = step.gap_before(at).unwrap_or_default();
@@ -152,6 +159,9 @@ impl Exchanges {
         }
         let calls = walk.members.iter().enumerate().map(|(at, member)| (member.index, step.call(at).enter));
         self.meet(calls.filter(|_| walk.members.len() > 1));
+        // Behind a call of some parts others may have such time.
+        let is_any = |(of_part, gap): (&(f64, Gap), &Gap)| *of_part != Default::default() || *gap != Gap::default();
+        self.is_any = walk.members.len() < self.gaps.len() || self.pending.iter().zip(&self.gaps).any(is_any);
     }
 
     /// Looks at the end, at which all parts meet: the rest of these times of each part lies before it.

@@ -175,7 +175,21 @@ impl Late {
 
     /// The part for this reason, ns; `None`: for one that is not known.
     pub(crate) fn due_to(&self, because: Option<Because>) -> f64 {
-        self.reasons().find(|(known, _)| *known == because).map_or(0.0, |(_, ns)| ns)
+        match because {
+            None => self.unknown_ns,
+            Some(Because::Preempted) => self.interrupted_by.preempted,
+            Some(Because::Asleep) => self.interrupted_by.asleep,
+            Some(Because::Throttled) => self.interrupted_by.throttled,
+            Some(Because::OffProcessor) => self.interrupted_by.unknown,
+            Some(Because::PointToPoint) => self.in_calls.point_to_point,
+            Some(Because::OneSided) => self.in_calls.one_sided,
+            Some(Because::Io) => self.in_calls.io,
+            Some(Because::OtherMpi) => self.in_calls.other_mpi,
+            Some(Because::Tracer) => self.in_calls.tracer,
+            Some(Because::EarlierCall) => self.earlier_call_ns,
+            Some(Because::Computing) => self.computing_ns,
+            Some(Because::OnProcessor) => self.on_processor_ns,
+        }
     }
 
     /// The lateness behind this share of the waiting.

@@ -1,6 +1,6 @@
 //! The time that was lost, by cause. Losses do not overlap: each is a share of another part of the account.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mpitrace_statistics::names::names;
 use serde::Serialize;
@@ -228,18 +228,19 @@ fn outside(account: &Account, part: RankPart, made: &mut InLists) {
         RankPart::OneSided => (LossKind::OneSided, None),
         _ => (LossKind::PointToPoint, None),
     };
-    let partner = |rank: Option<u32>| account.partner(rank?).filter(|_| kind == LossKind::PointToPoint);
+    let partner = |rank: Option<u32>| account.partner(rank.filter(|_| kind == LossKind::PointToPoint)?);
     let loss = |rank, ns| Loss { kind, rank, because, partner: partner(rank), ns, ..Loss::default() };
     let waiting = |rank: &RankAccount| if part == RankPart::PointToPoint { rank.message_waiting_ns } else { 0.0 };
     // A thread that may have waited for another one of its rank did not sleep.
     let not_asleep = |rank: &RankAccount| if part == RankPart::Asleep { rank.off().unknown } else { 0.0 };
     let lost = |rank: &RankAccount| (rank.parts[part] - waiting(rank) - not_asleep(rank)).max(0.0);
     // Where others waited for the rank because of it, it has a line already in the list of those late in turns.
-    let has_line = |rank: &RankAccount, ns: f64| {
-        let listed = made.iter().filter(|(_, listed)| listed.is_in(true)).map(|(loss, _)| loss);
-        let waited = listed.filter(|loss| loss.late() == Some(rank.rank) && loss.because == because);
-        because.is_some() && waited.map(|loss| loss.ns).sum::<f64>() > 0.5 * ns
-    };
+    let mut waited: HashMap<u32, f64> = HashMap::new();
+    let of_reason = made.iter().filter(|(loss, listed)| listed.is_in(true) && loss.because == because);
+    for (loss, _) in of_reason.filter(|_| because.is_some()) {
+        loss.late().into_iter().for_each(|rank| *waited.entry(rank).or_default() += loss.ns);
+    }
+    let has_line = |rank: &RankAccount, ns: f64| waited.get(&rank.rank).is_some_and(|waited| *waited > 0.5 * ns);
     let times: Vec<f64> = account.ranks.iter().map(lost).collect();
     let without_line = |(rank, &ns): (&RankAccount, &f64)| if has_line(rank, ns) { 0.0 } else { ns };
     let left: Vec<f64> = account.ranks.iter().zip(&times).map(without_line).collect();

@@ -115,12 +115,38 @@ impl<'a> Member<'a> {
         places.into_iter().map(member).collect()
     }
 
+    /// Whether interruptions of all its calls are known, and time in other calls. `None`: of some call more than times
+    /// and flags may be recorded, or it may be known for some calls alone.
+    pub(super) fn plain(&self) -> Option<(bool, bool)> {
+        let [run] = self.part.thread_runs() else { return None };
+        let has_more = self.requests.is_some()
+            || self.other_mpi.is_some()
+            || self.point_to_point.flatten().is_some()
+            || self.elsewhere.is_some()
+            || self.part.has_regions()
+            || self.part.is_sample();
+        (!has_more).then_some((run.is_watched, self.point_to_point.is_some()))
+    }
+
+    /// The communicator of an operation of its part, where it is one of several ranks on which it is known which calls
+    /// belong together.
+    pub(super) fn communicator_key(&self, operation: u32) -> Option<[u64; 2]> {
+        let place = place_of_call(self.part, 0, operation)?;
+        Some(place.0).filter(|key| *key != OF_ONE_RANK.0)
+    }
+
+    /// Global time of a tick, ns.
+    #[inline]
+    pub(super) fn nanoseconds(&self, tick: u64) -> f64 {
+        self.clock.nanoseconds(tick)
+    }
+
     /// Has no block at hand yet.
     pub(super) fn read(&self) -> Records<'a> {
         Records::new(self.part)
     }
 
-    fn operation_of(&self, record: u32) -> u32 {
+    pub(super) fn operation_of(&self, record: u32) -> u32 {
         self.part.operation_of(record as usize)
     }
 
@@ -218,9 +244,13 @@ impl<'a> Member<'a> {
 
     /// The thread's kept call before this one; a region of the program is no call.
     pub fn previous(&self, record: u32) -> Option<u32> {
-        let runs = self.part.thread_runs();
-        let run = runs.partition_point(|run| run.behind <= u64::from(record));
-        let first = run.checked_sub(1).map_or(0, |before| runs[before].behind as u32);
+        let first = match self.part.thread_runs() {
+            [run] if u64::from(record) < run.behind => 0,
+            runs => {
+                let run = runs.partition_point(|run| run.behind <= u64::from(record));
+                run.checked_sub(1).map_or(0, |before| runs[before].behind as u32)
+            }
+        };
         let mut before = (first..record).rev();
         let previous = before.find(|&record| !self.part.has_regions() || !self.is_region(self.operation_of(record)));
         previous.filter(|&previous| !self.part.is_sample() || self.follows(previous, record))
@@ -251,7 +281,12 @@ impl<'a> Member<'a> {
 
     /// Which call that is; `None`: not known.
     pub(super) fn place_of_call(&self, record: u32, records: &mut Records) -> Option<PlaceOfCall> {
-        place_of_call(self.part, record, records.operation(record))
+        self.place_of_call_with(record, records.operation(record))
+    }
+
+    /// Which call the one with this record is, where its operation is known.
+    pub(super) fn place_of_call_with(&self, record: u32, operation: u32) -> Option<PlaceOfCall> {
+        place_of_call(self.part, record, operation)
     }
 
     /// The moves of the thread to another processor: after an interruption in a call, or between the kept call before
@@ -299,6 +334,11 @@ impl<'a> Member<'a> {
     /// Time in point-to-point calls that can wait, since the thread's kept call before, ns; `None`: not timed.
     pub fn point_to_point_before(&self, record: u32) -> Option<f64> {
         Some(self.point_to_point?.map_or(0.0, |column| self.clock.ticks_ns(column.get(record as usize))))
+    }
+
+    /// True: time in calls that can wait is known.
+    pub(super) fn times_calls(&self) -> bool {
+        self.point_to_point.is_some()
     }
 
     /// Time in calls that can wait, since the thread's kept call before, by kind; `None`: not timed.

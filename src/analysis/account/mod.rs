@@ -28,6 +28,7 @@ mod open_call;
 pub(crate) mod operation;
 mod partner;
 mod parts;
+mod plain;
 mod polled;
 mod processors;
 mod rank;

@@ -46,16 +46,17 @@ pub(super) fn accounts(trace: &Trace, clock: &Clock, partners: &Partners) -> Vec
     trace.parts.iter().enumerate().flat_map(of_part).collect()
 }
 
-/// Adds the time that a part waited for another one to that of the two.
+/// Adds the time that a part waited for another one to that of the two, of accounts as [`add_messages`] leaves them.
 pub(super) fn add_wait(accounts: &mut [PartnerAccount], trace: &Trace, part: usize, late: usize, ns: f64) {
     let pair = (trace.parts[part].rank(), Some(trace.parts[late].rank()));
-    let known = accounts.iter_mut().find(|account| (account.rank, account.partner) == pair);
-    known.into_iter().for_each(|account| account.waiting_ns += ns);
+    if let Ok(known) = accounts.binary_search_by_key(&pair, |account| (account.rank, account.partner)) {
+        accounts[known].waiting_ns += ns;
+    }
 }
 
 /// Adds the waiting in message calls that were recorded, and shares out the time of those that are for several
 /// partners: the waiting has the partner that was late, the rest is shared by all of them equally. Each of them has the
-/// call.
+/// call. The accounts are in the order of ranks and partners.
 pub(super) fn add_messages(
     accounts: Vec<PartnerAccount>,
     trace: &Trace,
@@ -97,11 +98,12 @@ pub(super) fn add_messages(
     all.into_values().filter(|account| account.calls | account.messages != 0).collect()
 }
 
-/// The partner with which a rank was for more than half of that time.
+/// The partner with which a rank was for more than half of that time, of accounts in the order of ranks.
 pub(super) fn of_most(accounts: &[PartnerAccount], rank: u32) -> Option<u32> {
-    let of_rank = || accounts.iter().filter(|account| account.rank == rank);
-    let all: f64 = of_rank().map(|account| account.ns).sum();
-    of_rank().find(|account| account.ns > all / 2.0)?.partner
+    let place = |rank: u64| accounts.partition_point(|account| u64::from(account.rank) < rank);
+    let of_rank = &accounts[place(rank.into())..place(u64::from(rank) + 1)];
+    let all: f64 = of_rank.iter().map(|account| account.ns).sum();
+    of_rank.iter().find(|account| account.ns > all / 2.0)?.partner
 }
 
 #[cfg(test)]

@@ -73,7 +73,9 @@ impl Order {
         };
         match self {
             Order::All | Order::MostlyAll => {
-                awaited.extend(last_but(usize::MAX).into_iter().flat_map(|last| entries.iter().map(move |_| last)));
+                if let Some(last) = last_but(usize::MAX) {
+                    awaited.resize(entries.len(), last);
+                }
             }
             Order::Root(root) => awaited.extend((0..entries.len()).map(|_| itself(root))),
             Order::AtRoot(root) => {

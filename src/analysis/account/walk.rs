@@ -12,6 +12,7 @@ use mpitrace_trace::reader::Trace;
 use super::late::{Late, Longer, Wait};
 use super::member::{Call, Member, OF_ONE_RANK, PlaceOfCall, Records, members};
 use super::parts::{OffProcessor, Parts};
+use super::plain::{EVENTS, Plain, PlainLate, PlainPair};
 use super::waits::Order;
 use crate::reasons::{Gap, InCalls, Off};
 
@@ -24,6 +25,8 @@ pub(crate) struct Walk<'a> {
     pub order: Option<Order>,
     /// A reader serves all operations of a part, by the part's index; else one serves a member.
     by_part: bool,
+    /// Where no more can be recorded of calls than their times and that they were interrupted.
+    plain: Option<Plain>,
 }
 
 /// The usual times are found in so many repetitions at most, of all members together: memory is for these, whatever
@@ -50,6 +53,11 @@ pub(crate) struct Step<'a> {
     off: Vec<OffProcessor>,
     /// The time of each member between its call before and this one; `None`: not known.
     gaps: Vec<Option<Gap>>,
+    /// Nothing but times is recorded of these calls; true within: interruptions are known. `off` and `gaps` are those of
+    /// an earlier repetition then.
+    plain: Option<bool>,
+    plain_waits: Vec<(usize, f64, f64)>,
+    plain_carried: Vec<(usize, PlainLate)>,
     /// The parts of each member's call.
     pub parts: Vec<Parts>,
     /// The members that others waited for, and how long.
@@ -62,7 +70,10 @@ impl<'a> Walk<'a> {
         let row = operation.complete_rows().next()?;
         let (members, root) = members(trace, clock, operation, row);
         let order = root.and_then(|root| Order::of_operation(operation, root));
-        Some(Walk { operation, members, order: order.filter(|_| clock.is_synchronised()), by_part: false })
+        let records = operation.records(row);
+        let numbers: Vec<u32> = members.iter().map(|member| member.operation_of(records.get(member.place))).collect();
+        let plain = Plain::of_members(&members, &numbers);
+        Some(Walk { operation, members, order: order.filter(|_| clock.is_synchronised()), by_part: false, plain })
     }
 
     /// Lets one [`Step::of_parts`] serve several operations.
@@ -79,6 +90,11 @@ impl<'a> Walk<'a> {
     /// Has room for a repetition.
     pub fn step(&self) -> Step<'a> {
         Step::new(self.members.iter().map(Member::read).collect())
+    }
+
+    /// The reader of a member's records.
+    fn reader(&self, at: usize) -> usize {
+        if self.by_part { self.members[at].index } else { at }
     }
 
     /// The records of a repetition.
@@ -126,27 +142,83 @@ impl<'a> Step<'a> {
 
     /// Looks at a complete repetition.
     pub fn look(&mut self, walk: &Walk<'a>, row: usize) {
-        let Walk { members, order, .. } = walk;
-        let reader = |at: usize| if walk.by_part { members[at].index } else { at };
-        let row = walk.records(row);
+        let Walk { members, order, plain, .. } = walk;
+        let records = walk.records(row);
         self.records.clear();
         self.calls.clear();
         self.entries.clear();
-        self.off.clear();
-        self.gaps.clear();
+        let mut flags = 0;
         for (at, member) in members.iter().enumerate() {
-            let read = &mut self.read[reader(at)];
-            let record = row.get(member.place);
+            let read = &mut self.read[walk.reader(at)];
+            let record = records.get(member.place);
             let operation = read.operation(record);
             let call = member.call_with(record, read.times(record));
+            flags |= operation;
             self.records.push((record, operation));
             self.entries.push(call.enter);
             self.calls.push(call);
-            self.off.push(member.off_processor_with(record, operation));
-            self.gaps.push(member.gap_before(record, operation, read));
         }
         self.awaited.clear();
         order.iter().for_each(|order| order.awaited(&self.entries, &mut self.awaited));
+        self.plain = None;
+        if let Some(plain) = plain.as_ref().filter(|_| flags & EVENTS == 0)
+            && self.look_plainly(walk, plain, row).is_some()
+        {
+            self.plain = Some(plain.is_watched);
+            return;
+        }
+        self.look_closely(walk);
+    }
+
+    /// The parts and the lateness, of calls of which nothing but times is recorded. `None`: of those before them more
+    /// is.
+    fn look_plainly(&mut self, walk: &Walk<'a>, plain: &Plain, row: usize) -> Option<()> {
+        let off = if plain.is_watched { OffProcessor::Known(Off::default(), 0.0) } else { OffProcessor::Unknown };
+        self.parts.clear();
+        self.plain_waits.clear();
+        self.plain_carried.clear();
+        for (at, call) in self.calls.iter().enumerate() {
+            let waiting = self.awaited.get(at).zip(walk.order).map(|(&(late, entry), order)| {
+                let error_ns = walk.members[at].error_ns + walk.members[late].error_ns;
+                let wait = if late == at { 0.0 } else { order.wait(call, entry, error_ns) };
+                (late, wait.max(0.0), error_ns)
+            });
+            self.parts.push(Parts::of_call(call.run_time, waiting.map(|(_, wait, _)| wait), off));
+            let Some((late, ns, error_ns)) = waiting.filter(|(_, wait, _)| *wait > 0.0) else { continue };
+            let (places, readers) = ([late, at], [walk.reader(late), walk.reader(at)]);
+            let pair = PlainPair { walk, plain, places, readers, error_ns };
+            let records = [self.records[late].0, self.records[at].0];
+            let left_later_ns = pair.left_later(records, &mut self.read)?.min(ns);
+            let (carried_ns, before) = pair.carried(records, Some(row), left_later_ns, HOPS, &mut self.read)?;
+            self.plain_waits.push((late, ns - carried_ns, left_later_ns - carried_ns));
+            if carried_ns > 0.0 {
+                self.plain_carried.push((late, before));
+            }
+        }
+        if !self.plain_waits.is_sorted_by_key(|(late, ..)| *late) {
+            self.plain_waits.sort_unstable_by_key(|(late, ..)| *late);
+        }
+        self.late.clear();
+        for waits in self.plain_waits.chunk_by(|one, next| one.0 == next.0) {
+            let (at, mut late) = (waits[0].0, PlainLate::default());
+            waits.iter().for_each(|&(_, ns, left_later_ns)| late.add_wait(ns, left_later_ns));
+            self.plain_carried.iter().filter(|(of, _)| *of == at).for_each(|(_, before)| late.add(before));
+            self.late.push((at, plain.late(late)));
+        }
+        Some(())
+    }
+
+    /// The parts and the lateness, with all that is recorded.
+    fn look_closely(&mut self, walk: &Walk<'a>) {
+        let Walk { members, order, .. } = walk;
+        let reader = |at: usize| walk.reader(at);
+        self.off.clear();
+        self.gaps.clear();
+        for (at, member) in members.iter().enumerate() {
+            let (record, operation) = self.records[at];
+            self.off.push(member.off_processor_with(record, operation));
+            self.gaps.push(member.gap_before(record, operation, &mut self.read[reader(at)]));
+        }
         self.waits.clear();
         self.parts.clear();
         for (at, call) in self.calls.iter().enumerate() {
@@ -213,12 +285,24 @@ impl<'a> Step<'a> {
 
     /// A member's time between its call before and this one; `None`: not known.
     pub fn gap_before(&self, member: usize) -> Option<Gap> {
-        self.gaps[member]
+        match self.plain {
+            Some(is_watched) => is_watched.then(Gap::default),
+            None => self.gaps[member],
+        }
     }
 
     /// Time off the processor in a member's call, ns; `None`: not known.
     pub fn off_in(&self, member: usize) -> Option<Off> {
-        self.off[member].known()
+        match self.plain {
+            Some(is_watched) => is_watched.then(Off::default),
+            None => self.off[member].known(),
+        }
+    }
+
+    /// True: nothing but times is recorded of these calls; there was no time off the processor before and in them, and
+    /// none in calls between them, where that is known.
+    pub fn is_plain(&self) -> bool {
+        self.plain.is_some()
     }
 }
 
@@ -297,6 +381,10 @@ fn longer_in_calls<'m, 'a: 'm>(
     others: impl Iterator<Item = (&'m Member<'a>, u32)> + Clone,
 ) -> Option<Longer> {
     let own = late.in_calls_before(record);
+    if own == Some(InCalls::default()) && others.clone().all(|(member, _)| member.times_calls()) {
+        // Beyond nothing there is nothing.
+        return Some(Longer::Timed(InCalls::default()));
+    }
     let usual = others.clone().map(|(member, record)| member.in_calls_before(record)).collect::<Option<Vec<InCalls>>>();
     if let Some((own, others)) = own.zip(usual) {
         return Some(Longer::Timed(own.beyond_median(&others)));

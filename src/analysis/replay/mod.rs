@@ -24,7 +24,7 @@ use crate::account::walk::Step;
 use crate::account::{Account, Because, Loss, LossKind, RankAccount, RankPart};
 use crate::messages::{MessageWait, Messages};
 use origin::Origins;
-use removal::{Removal, Repetition};
+use removal::{Removals, Repetition};
 use shifts::{Bound, Shifts, Taken};
 
 pub use origin::Origin;
@@ -220,7 +220,7 @@ fn ends(trace: &Trace, clock: &Clock) -> Vec<f64> {
 struct Replay<'a> {
     sequences: Sequences<'a>,
     /// By sequence: what its repetitions lose.
-    removals: Vec<Vec<Removal>>,
+    removals: Vec<Removals>,
     step: Step<'a>,
     /// For each part when it left its last call, as recorded and as replayed, ns.
     left: Vec<[f64; 2]>,
@@ -259,7 +259,7 @@ impl<'a> Replay<'a> {
         let of_sequence = |Sequence { number, walk, .. }: &Sequence| {
             let lanes = losses.iter().enumerate().filter(|(_, loss)| is_lost(*number, loss));
             let rank_of = |index: usize| trace.parts[index].rank();
-            lanes.filter_map(|(lane, loss)| Removal::new(lane, loss, walk, rank_of)).collect()
+            Removals::new(lanes, walk, rank_of)
         };
         Replay {
             removals: sequences.all.iter().map(of_sequence).collect(),
@@ -302,9 +302,7 @@ impl<'a> Replay<'a> {
             let (step, left, account) = (&self.step, &self.left[..], &account.operations[*number]);
             let repetition =
                 Repetition { walk, step, calls: &calls, account, place: *place, left, exchanges: &self.exchanges };
-            for removal in &mut self.removals[slot] {
-                removal.of_repetition(&repetition, &mut before, &mut inside);
-            }
+            self.removals[slot].of_repetition(&repetition, &mut before, &mut inside);
             let (order, parts) = (walk.order, self.left.len());
             repetitions += 1;
             joint += usize::from(calls.len() == parts && matches!(order, Some(Order::All | Order::MostlyAll)));
@@ -347,9 +345,9 @@ impl<'a> Replay<'a> {
         } else if point_to_point && exchanges::are_several(&account.partners, joint) {
             self.inexact = Some("several exchanges of messages lie between two collective calls");
         }
-        let at_end = |shifts: &mut Shifts| shifts.at_end(&self.ends);
-        let likely = at_end(&mut self.likely);
-        Ok(match &mut self.bounds {
+        let at_end = |shifts: &Shifts| shifts.at_end(&self.ends);
+        let likely = at_end(&self.likely);
+        Ok(match &self.bounds {
             None => [likely.clone(), likely.clone(), likely],
             Some([least, most]) => [at_end(least), likely, at_end(most)],
         })

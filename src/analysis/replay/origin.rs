@@ -27,6 +27,10 @@ pub(super) struct Origins<'a> {
     lanes: HashMap<(usize, u32), usize>,
     /// For each part what kept it in its call before.
     kept: Vec<Origin>,
+    /// For each member what kept it in this call.
+    keeping: Vec<Origin>,
+    /// For each rank that is late for this call, why.
+    late_by: Vec<Option<Because>>,
     /// For each of these lanes how long which origin made the rank late, ns.
     found: BTreeMap<(usize, Origin), f64>,
     /// The lanes of ranks that are late because of point-to-point calls, where message calls were recorded.
@@ -50,6 +54,8 @@ impl<'a> Origins<'a> {
             waits,
             chains_of_messages: BTreeMap::new(),
             kept: vec![Origin::default(); parts],
+            keeping: Vec::new(),
+            late_by: Vec::new(),
             found: BTreeMap::new(),
         }
     }
@@ -72,41 +78,39 @@ impl<'a> Origins<'a> {
         if self.lanes.is_empty() {
             return;
         }
-        for &(at, late) in &step.late {
+        for &(at, late) in step.late.iter().filter(|(_, late)| late.earlier_call_ns > 0.0) {
             let part = walk.members[at].index;
-            if let Some(&lane) = self.lanes.get(&(number, rank_of(part))).filter(|_| late.earlier_call_ns > 0.0) {
+            if let Some(&lane) = self.lanes.get(&(number, rank_of(part))) {
                 *self.found.entry((lane, self.kept[part])).or_default() += late.earlier_call_ns;
             }
         }
         // Who made each member leave this call when it left.
-        let kept: Vec<Origin> = (0..walk.members.len())
-            .map(|at| {
-                let parts = &step.parts[at];
-                let awaited = step.waited_for(at).filter(|_| 2.0 * parts.waiting > parts.run_time);
-                let late_by = |at: usize| {
-                    let late = step.late.iter().find(|(late, _)| *late == at)?;
-                    Some(late.1.because())
+        let Origins { kept, keeping, late_by, .. } = self;
+        late_by.clear();
+        late_by.extend(step.late.iter().map(|(_, late)| late.because()));
+        let late_by = |at: usize| step.late.iter().position(|(late, _)| *late == at).map(|place| late_by[place]);
+        keeping.clear();
+        keeping.extend((0..walk.members.len()).map(|at| {
+            let parts = &step.parts[at];
+            let awaited = step.waited_for(at).filter(|_| 2.0 * parts.waiting > parts.run_time);
+            let Some(other) = awaited else {
+                let part = walk.members[at].index;
+                let in_call = parts.interrupted_by.largest().map(|(because, _)| because);
+                let own = |because| Origin { rank: Some(rank_of(part)), because, operation: Some(number) };
+                // Others waited for it there: it left late because it came late.
+                return match late_by(at).filter(|_| 2.0 * parts.interrupted <= parts.run_time) {
+                    Some(Some(Because::EarlierCall)) => kept[part],
+                    Some(because) => own(because.or(in_call)),
+                    None => own(in_call),
                 };
-                let Some(other) = awaited else {
-                    let part = walk.members[at].index;
-                    let in_call = parts.interrupted_by.largest().map(|(because, _)| because);
-                    let own = |because| Origin { rank: Some(rank_of(part)), because, operation: Some(number) };
-                    // Others waited for it there: it left late because it came late.
-                    return match late_by(at).filter(|_| 2.0 * parts.interrupted <= parts.run_time) {
-                        Some(Some(Because::EarlierCall)) => self.kept[part],
-                        Some(because) => own(because.or(in_call)),
-                        None => own(in_call),
-                    };
-                };
-                let part = walk.members[other].index;
-                let because = late_by(other).flatten();
-                match because {
-                    Some(Because::EarlierCall) => self.kept[part],
-                    because => Origin { rank: Some(rank_of(part)), because, operation: Some(number) },
-                }
-            })
-            .collect();
-        walk.members.iter().zip(kept).for_each(|(member, kept)| self.kept[member.index] = kept);
+            };
+            let part = walk.members[other].index;
+            match late_by(other).flatten() {
+                Some(Because::EarlierCall) => kept[part],
+                because => Origin { rank: Some(rank_of(part)), because, operation: Some(number) },
+            }
+        }));
+        walk.members.iter().zip(&*keeping).for_each(|(member, keeping)| kept[member.index] = *keeping);
     }
 
     /// The chain of each loss: the rank that is late, and where that begins. Its end is unknown if no origin has more

@@ -22,8 +22,32 @@ pub(super) struct Repetition<'r, 'a> {
     pub exchanges: &'r Exchanges,
 }
 
+/// The times that are removed of the calls of an operation, for all its losses. What is common to several of them is
+/// looked at once a repetition; what needs more than a plain one has is looked at where a repetition has more.
+#[derive(Default)]
+pub(super) struct Removals {
+    /// The losses of members that are late for a reason on the processor, by member.
+    late: Vec<LateMember>,
+    /// Losses by time off the processor.
+    off: Vec<Removal>,
+    /// Losses by slow repetitions.
+    slow: Vec<Removal>,
+    /// Losses by the tracer.
+    disturbed: Vec<Removal>,
+    others: Vec<Removal>,
+}
+
+/// A member that is late.
+struct LateMember {
+    member: usize,
+    noise: Noise,
+    /// In so many repetitions it was not late.
+    in_time: f64,
+    of_reasons: Vec<Removal>,
+}
+
 /// The time that is removed of the calls of an operation for one loss.
-pub(super) struct Removal {
+struct Removal {
     lane: usize,
     kind: LossKind,
     because: Option<Because>,
@@ -35,11 +59,21 @@ pub(super) struct Removal {
     is_outside: bool,
     /// The members that a loss of all is not of.
     except: BTreeSet<usize>,
+    noise: Noise,
     usual: Usual,
 }
 
+/// How the time of a rank before its calls varies from repetition to repetition.
+#[derive(Default)]
+struct Noise {
+    /// Its time in the repetition before, and how much it changes, in the mean of so many.
+    before: Option<f64>,
+    change: f64,
+    changes: f64,
+}
+
 /// How long a rank usually is late. It is late by a delay and by noise, and the noise would be left without the delay.
-/// The noise is taken to be that of another rank: how its time before the call varies from repetition to repetition.
+/// The noise is taken to be that of another rank.
 #[derive(Default)]
 struct Usual {
     sum: f64,
@@ -54,10 +88,6 @@ struct Usual {
     /// By how much the delays near it were taken as shorter than the ranks were late, in all. Noise is not late in the
     /// mean: what a delay that grows has above the mean so far is given back over the repetitions that follow.
     owed: f64,
-    /// Another rank's time before the call in the repetition before, and how much it changes, in the mean of so many.
-    before: Option<f64>,
-    change: f64,
-    changes: f64,
 }
 
 /// The standard deviation of normal values, of the mean difference of two of them: sqrt(pi) / 2.
@@ -66,9 +96,9 @@ const OF_CHANGE: f64 = 0.886;
 /// The number of repetitions over which the owed time is given back.
 const GIVEN_BACK: f64 = 8.0;
 
-impl Usual {
-    /// Another rank took so long before the call.
-    fn other(&mut self, took: f64) {
+impl Noise {
+    /// The rank took so long before the call.
+    fn look(&mut self, took: f64) {
         if let Some(before) = self.before.replace(took) {
             // A rare long one is no noise.
             let change = (took - before).abs().min(if self.changes > 0.0 { 4.0 * self.change } else { f64::INFINITY });
@@ -77,20 +107,27 @@ impl Usual {
         }
     }
 
-    /// The delay of a rank that is late by `late` against the mean of so many others.
-    fn delay(&mut self, late: f64, others: f64) -> f64 {
+    /// The standard deviation of its difference to the mean of so many others.
+    fn against(&self, others: f64) -> f64 {
+        OF_CHANGE * self.change * (1.0 + 1.0 / others).sqrt()
+    }
+}
+
+impl Usual {
+    /// The delay of a rank that is late by `late` against the mean of so many others, where this is noise. `in_time`:
+    /// so often it was not late for any reason.
+    fn delay(&mut self, late: f64, others: f64, noise: f64, in_time: f64) -> f64 {
         if late <= 0.0 {
             self.in_time += 1.0;
             return 0.0;
         }
         (self.sum, self.squares) = (self.sum + late, self.squares + late * late);
-        let noise = OF_CHANGE * self.change * (1.0 + 1.0 / others).sqrt();
         // The mean over the time that is lost, not over the repetitions: of rare delays there is noise in most.
         let typical = self.squares / self.sum;
         if late < 0.5 * typical && late < 2.0 * noise {
             self.small += 1.0;
             // By noise alone each of the ranks is the last one as often. Beyond that it is late by a delay.
-            let by_noise = self.in_time / others;
+            let by_noise = (self.in_time + in_time) / others;
             return late * (1.0 - by_noise / self.small).max(0.0);
         }
         if !(0.5 * typical..=2.0 * typical).contains(&late) {
@@ -109,9 +146,68 @@ impl Usual {
     }
 }
 
+impl Removals {
+    /// Of these losses, by their lanes.
+    pub fn new<'l>(
+        losses: impl Iterator<Item = (usize, &'l Loss)>,
+        walk: &Walk,
+        rank_of: impl Fn(usize) -> u32,
+    ) -> Removals {
+        let mut removals = Removals::default();
+        for removal in losses.filter_map(|(lane, loss)| Removal::new(lane, loss, walk, &rank_of)) {
+            let is_off = removal.because.is_some_and(Because::is_off);
+            match (removal.kind, removal.member) {
+                (LossKind::LateRank, Some(member)) if !is_off => {
+                    let known = removals.late.iter().position(|late| late.member == member);
+                    let at = known.unwrap_or_else(|| {
+                        let late = LateMember { member, noise: Noise::default(), in_time: 0.0, of_reasons: Vec::new() };
+                        removals.late.push(late);
+                        removals.late.len() - 1
+                    });
+                    removals.late[at].of_reasons.push(removal);
+                }
+                (LossKind::LateRank, Some(_)) | (LossKind::Interrupted, _) => removals.off.push(removal),
+                (LossKind::Warmup | LossKind::Outliers, _) => removals.slow.push(removal),
+                (LossKind::Tracer, _) => removals.disturbed.push(removal),
+                _ => removals.others.push(removal),
+            }
+        }
+        removals
+    }
+
+    /// The times that are removed before the call and inside of it.
+    pub fn of_repetition(&mut self, repetition: &Repetition, before: &mut Vec<Removed>, inside: &mut Vec<Removed>) {
+        let Repetition { walk, step, calls, account, place, left, .. } = *repetition;
+        for LateMember { member, noise, in_time, of_reasons } in &mut self.late {
+            let other = &calls[(*member + 1) % calls.len()];
+            noise.look(other.enter - left[other.part][0]);
+            let Some((_, late)) = step.late.iter().find(|(at, _)| at == member) else {
+                *in_time += 1.0;
+                continue;
+            };
+            let waiting = waiting(walk, *member);
+            let noise = noise.against(waiting);
+            for removal in of_reasons {
+                let late_ns = late.due_to(removal.because) / waiting;
+                let ns = removal.usual.delay(late_ns, waiting, noise, *in_time);
+                removal.remove_late(repetition, *member, ns, before);
+            }
+        }
+        let are_asked = [
+            (&mut self.off, !step.is_plain()),
+            (&mut self.slow, account.slow.contains(place)),
+            (&mut self.disturbed, (0..calls.len()).any(|at| step.is_disturbed(at))),
+            (&mut self.others, true),
+        ];
+        for (removals, _) in are_asked.into_iter().filter(|(_, is_asked)| *is_asked) {
+            removals.iter_mut().for_each(|removal| removal.of_repetition(repetition, before, inside));
+        }
+    }
+}
+
 impl Removal {
     /// `None`: the rank or its partner takes no part.
-    pub fn new(lane: usize, loss: &Loss, walk: &Walk, rank_of: impl Fn(usize) -> u32) -> Option<Removal> {
+    fn new(lane: usize, loss: &Loss, walk: &Walk, rank_of: impl Fn(usize) -> u32) -> Option<Removal> {
         let place = |rank: u32| walk.members.iter().position(|member| rank_of(member.index) == rank);
         let [member, partner] = [loss.rank, loss.partner].map(|rank| rank.map(place));
         if member == Some(None) || partner == Some(None) {
@@ -125,6 +221,7 @@ impl Removal {
             partner: partner.flatten(),
             is_outside: loss.operation.is_none(),
             except: loss.except.iter().filter_map(|&rank| place(rank)).collect(),
+            noise: Noise::default(),
             usual: Usual::default(),
         })
     }
@@ -135,35 +232,32 @@ impl Removal {
         off.map_or(0.0, |(off, because)| off.due_to(because))
     }
 
+    /// Removes the time before the call of a member by which that is late for this reason.
+    fn remove_late(&self, repetition: &Repetition, member: usize, ns: f64, before: &mut Vec<Removed>) {
+        if ns <= 0.0 {
+            return;
+        }
+        let Repetition { calls, exchanges, .. } = *repetition;
+        // What made it late there is the one that it waited for.
+        let exchange = exchanges.of_part(calls[member].part);
+        let exchange = exchange.filter(|_| self.because == Some(Because::PointToPoint));
+        let awaited = exchange.map_or(&[][..], |exchange| exchanges.awaited(exchange));
+        let last = awaited.iter().max_by(|one, other| one.1.total_cmp(&other.1));
+        let last = last.and_then(|(part, _)| calls.iter().position(|call| call.part == *part));
+        before.push(Removed { lane: self.lane, member: last.unwrap_or(member), ns });
+    }
+
     /// The times that are removed before the call and inside of it.
-    pub fn of_repetition(&mut self, repetition: &Repetition, before: &mut Vec<Removed>, inside: &mut Vec<Removed>) {
-        let Repetition { walk, step, calls, account, place, left, exchanges } = *repetition;
+    fn of_repetition(&mut self, repetition: &Repetition, before: &mut Vec<Removed>, inside: &mut Vec<Removed>) {
+        let Repetition { step, calls, account, place, left, exchanges, .. } = *repetition;
         let lane = self.lane;
         let removed = |member, ns| Removed { lane, member, ns };
         let beyond = |at: usize| (step.parts[at].communication - f64::from(account.usual[at])).max(0.0);
         match (self.kind, self.member) {
             (LossKind::LateRank, Some(member)) => {
-                let ns = match self.because {
-                    Some(because) if because.is_off() => off_beyond_others(step, calls.len(), member, because),
-                    because => {
-                        let other = &calls[(member + 1) % calls.len()];
-                        self.usual.other(other.enter - left[other.part][0]);
-                        match step.late.iter().find(|(at, _)| *at == member) {
-                            Some((_, late)) => {
-                                let waiting = waiting(walk, member);
-                                self.usual.delay(late.due_to(because) / waiting, waiting)
-                            }
-                            None => self.usual.delay(0.0, waiting(walk, member)),
-                        }
-                    }
-                };
-                // What made it late there is the one that it waited for.
-                let exchange = exchanges.of_part(calls[member].part);
-                let exchange = exchange.filter(|_| self.because == Some(Because::PointToPoint));
-                let awaited = exchange.map_or(&[][..], |exchange| exchanges.awaited(exchange));
-                let last = awaited.iter().max_by(|one, other| one.1.total_cmp(&other.1));
-                let last = last.and_then(|(part, _)| calls.iter().position(|call| call.part == *part));
-                before.extend((ns > 0.0).then(|| removed(last.unwrap_or(member), ns)));
+                let Some(because) = self.because else { return };
+                let ns = off_beyond_others(step, calls.len(), member, because);
+                self.remove_late(repetition, member, ns, before);
             }
             (LossKind::LateRank, None) => {
                 let mean = calls.iter().map(|call| call.enter).sum::<f64>() / calls.len() as f64;
@@ -182,11 +276,11 @@ impl Removal {
                 let waiting = waiting.and_then(|part| calls.iter().position(|call| call.part == part));
                 let other = self.member.or(waiting).unwrap_or((partner + 1) % calls.len());
                 let arrived = arrival(other);
-                self.usual.other(arrived - left[calls[other].part][0]);
+                self.noise.look(arrived - left[calls[other].part][0]);
                 let off = exchanges.gap(late).off;
                 let ns = match self.because {
                     Some(because) if because.is_off() => off.due_to(because),
-                    _ => self.usual.delay(arrival(partner) - arrived - off.sum(), 1.0),
+                    _ => self.usual.delay(arrival(partner) - arrived - off.sum(), 1.0, self.noise.against(1.0), 0.0),
                 };
                 before.extend((ns > 0.0).then(|| removed(partner, ns)));
             }
@@ -247,15 +341,15 @@ fn waiting(walk: &Walk, member: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Usual;
+    use super::{Noise, Usual};
 
     #[test]
     fn the_noise_of_a_steady_delay_is_left() {
-        let mut usual = Usual::default();
+        let (mut usual, mut other) = (Usual::default(), Noise::default());
         let noise = |k: u32| f64::from(k * 8 % 21) - 10.0;
         let delay = |k: u32| {
-            usual.other(1000.0 + noise(k));
-            usual.delay(100.0 + noise(k + 3), 100.0)
+            other.look(1000.0 + noise(k));
+            usual.delay(100.0 + noise(k + 3), 100.0, other.against(100.0), 0.0)
         };
         let delays: Vec<f64> = (0..1000).map(delay).collect();
         assert!(delays[200..].iter().all(|delay| (delay - 100.0).abs() < 3.0), "{:?}", &delays[990..]);
@@ -263,11 +357,11 @@ mod tests {
 
     #[test]
     fn delays_that_differ_by_more_than_the_noise_are_removed_as_they_are() {
-        let mut usual = Usual::default();
+        let (mut usual, mut other) = (Usual::default(), Noise::default());
         let delay = |k: u32| if k % 10 == 9 { 800.0 + f64::from(k % 50) * 8.0 } else { f64::from(k % 3) };
         for k in 0..1000 {
-            usual.other(5000.0 + f64::from(k % 3));
-            let found = usual.delay(delay(k), 1.0);
+            other.look(5000.0 + f64::from(k % 3));
+            let found = usual.delay(delay(k), 1.0, other.against(1.0), 0.0);
             assert!(k < 100 || (found - delay(k)).abs() < 4.0, "{found} for {}", delay(k));
         }
     }

@@ -38,27 +38,56 @@ pub(super) struct Removed {
 }
 
 /// For each part and each loss, a lane, how much earlier the part is without it, ns.
+///
+/// A lane without which all parts are earlier by the same time stays so through every call and exchange that loses
+/// nothing to it: of such a lane one number is kept, and only where something is lost it is gone through part by part.
+/// So a call takes time for the losses that it has, and not for all.
 #[derive(Clone, Debug)]
 pub(super) struct Shifts {
-    lanes: usize,
+    parts: usize,
     bound: Bound,
-    of_parts: Vec<f64>,
+    lanes: Vec<Lane>,
+    /// The lanes of which the parts are not all alike.
+    uneven: Vec<usize>,
     /// The shifts of the members when they leave a call.
     leaving: Vec<f64>,
     other: Vec<f64>,
-    /// For each lane the least shift less time of arrival.
-    least: Vec<f64>,
+    /// The members by their entries and by their exits.
+    by_entry: Vec<usize>,
+    by_exit: Vec<usize>,
+}
+
+/// The shifts of all parts without one loss.
+#[derive(Clone, Debug, Default)]
+struct Lane {
+    /// That of each part, where they are not all alike.
+    same: f64,
+    is_uneven: bool,
+    of_parts: Vec<f64>,
+}
+
+impl Lane {
+    fn of_part(&self, part: usize) -> f64 {
+        if self.is_uneven { self.of_parts[part] } else { self.same }
+    }
+
+    fn agrees(&self, other: &Lane) -> bool {
+        self.is_uneven == other.is_uneven
+            && if self.is_uneven { self.of_parts == other.of_parts } else { self.same == other.same }
+    }
 }
 
 impl Shifts {
     pub fn new(parts: usize, lanes: usize) -> Shifts {
         Shifts {
-            lanes,
+            parts,
             bound: Bound::Likely,
-            of_parts: vec![0.0; parts * lanes],
+            lanes: vec![Lane::default(); lanes],
+            uneven: Vec::new(),
             leaving: Vec::new(),
             other: Vec::new(),
-            least: vec![0.0; lanes],
+            by_entry: Vec::new(),
+            by_exit: Vec::new(),
         }
     }
 
@@ -74,7 +103,7 @@ impl Shifts {
 
     /// True: the same for all parts in this model and another one.
     pub fn agrees(&self, other: &Shifts) -> bool {
-        self.of_parts == other.of_parts
+        self.lanes.iter().zip(&other.lanes).all(|(one, other)| one.agrees(other))
     }
 
     /// Carries them through a call whose members lose this time `before` it and in it, and through what they exchanged
@@ -87,134 +116,170 @@ impl Shifts {
         before: &[Removed],
         inside: &[Removed],
     ) {
-        let lanes = self.lanes;
-        for removed in before {
-            self.of_parts[calls[removed.member].part * lanes + removed.lane] += removed.ns;
-        }
-        self.exchange(exchanges);
-        let mut leaving = std::mem::take(&mut self.leaving);
-        self.leave(order, calls, &mut leaving);
-        if self.bound != Bound::Likely && !Shifts::is_certain(order, calls.len()) {
-            let mut other = std::mem::take(&mut self.other);
-            self.leave_after_all(calls, &mut other);
-            let pick = if self.bound == Bound::Least { f64::min } else { f64::max };
-            leaving.iter_mut().zip(&other).for_each(|(one, other)| *one = pick(*one, *other));
-            self.other = other;
-        }
-        inside.iter().for_each(|removed| leaving[removed.member * lanes + removed.lane] += removed.ns);
-        for (call, leaving) in calls.iter().zip(leaving.chunks(lanes.max(1))) {
-            self.of_parts[call.part * lanes..][..lanes].copy_from_slice(leaving);
-        }
-        self.leaving = leaving;
-    }
-
-    /// In the likely model a rank leaves its point-to-point calls when all that it waited for have come. The least one
-    /// has no waiting there, and in the most each has waited for all.
-    fn exchange(&mut self, exchanges: &Exchanges) {
-        if exchanges.all.is_empty() || self.bound == Bound::Least {
+        before.iter().chain(inside).for_each(|removed| self.part_by_part(removed.lane));
+        if self.uneven.is_empty() {
             return;
         }
-        let lanes = self.lanes;
-        let mut earlier = std::mem::take(&mut self.other);
-        earlier.clone_from(&self.of_parts);
-        for exchange in &exchanges.all {
-            let (Exchange { part, arrival, ns, .. }, awaited) = (exchange, exchanges.awaited(exchange));
-            let last = awaited.iter().map(|(_, arrival)| *arrival).fold(*arrival, f64::max);
-            for lane in 0..lanes {
-                let of = |part: usize| earlier[part * lanes + lane];
-                let shift = match self.bound {
-                    Bound::Most => (0..earlier.len() / lanes).map(of).fold(0.0, f64::max).min(of(*part) + ns),
-                    _ if awaited.is_empty() => continue,
-                    _ => {
-                        let earlier = awaited.iter().map(|&(part, arrival)| arrival - of(part));
-                        last - earlier.fold(arrival - of(*part), f64::max)
-                    }
-                };
-                let place = &mut self.of_parts[part * lanes + lane];
-                *place = if self.bound == Bound::Most { place.max(shift) } else { shift };
-            }
+        for removed in before {
+            self.lanes[removed.lane].of_parts[calls[removed.member].part] += removed.ns;
         }
-        self.other = earlier;
+        let is_certain = self.bound == Bound::Likely || Shifts::is_certain(order, calls.len());
+        if !is_certain {
+            sort(calls, |call| call.enter, &mut self.by_entry);
+            sort(calls, |call| call.exit, &mut self.by_exit);
+        }
+        let Shifts { uneven, lanes, leaving, other, bound, .. } = self;
+        for &number in &*uneven {
+            let lane = &mut lanes[number];
+            exchange(*bound, exchanges, &mut lane.of_parts, other);
+            leave(order, calls, &lane.of_parts, leaving);
+            if !is_certain {
+                leave_after_all(calls, [&self.by_entry, &self.by_exit], &lane.of_parts, other);
+                let pick = if *bound == Bound::Least { f64::min } else { f64::max };
+                leaving.iter_mut().zip(&*other).for_each(|(one, other)| *one = pick(*one, *other));
+            }
+            calls.iter().zip(&*leaving).for_each(|(call, &shift)| lane.of_parts[call.part] = shift);
+        }
+        for removed in inside {
+            self.lanes[removed.lane].of_parts[calls[removed.member].part] += removed.ns;
+        }
+        // Behind a call of some, the others are as they were.
+        if calls.len() == self.parts {
+            self.join_even();
+        }
+    }
+
+    /// Goes on with a lane part by part.
+    fn part_by_part(&mut self, number: usize) {
+        let lane = &mut self.lanes[number];
+        if !std::mem::replace(&mut lane.is_uneven, true) {
+            lane.of_parts.clear();
+            lane.of_parts.resize(self.parts, lane.same);
+            self.uneven.push(number);
+        }
+    }
+
+    /// Goes on with one number for each of those lanes of which all parts are alike.
+    fn join_even(&mut self) {
+        let lanes = &mut self.lanes;
+        self.uneven.retain(|&number| {
+            let lane = &mut lanes[number];
+            lane.same = lane.of_parts[0];
+            lane.is_uneven = lane.of_parts.iter().any(|shift| *shift != lane.same);
+            lane.is_uneven
+        });
     }
 
     /// How much earlier the ranks end together, for each lane, of parts that end at these times.
-    pub fn at_end(&mut self, ends: &[f64]) -> Vec<f64> {
-        self.least.fill(f64::INFINITY);
-        (0..ends.len()).for_each(|part| self.arrive(part, ends[part]));
+    pub fn at_end(&self, ends: &[f64]) -> Vec<f64> {
         let end = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        self.least.iter().map(|least| end + least).collect()
-    }
-
-    /// By the pattern.
-    fn leave(&mut self, order: Option<Order>, calls: &[Taken], leaving: &mut Vec<f64>) {
-        leaving.clear();
-        self.least.fill(f64::INFINITY);
-        let mut last = f64::NEG_INFINITY;
-        let awaited: &[Taken] = match order {
-            Some(Order::Root(root)) => &calls[root..=root],
-            Some(Order::All | Order::MostlyAll | Order::AtRoot(_)) => calls,
-            Some(Order::Lower) | None => &[],
+        let gain = |lane: &Lane| match lane.is_uneven {
+            true => end + (0..).zip(ends).map(|(part, end)| lane.of_part(part) - end).fold(f64::INFINITY, f64::min),
+            false => lane.same,
         };
-        for call in awaited {
-            self.arrive(call.part, call.enter);
-            last = last.max(call.enter);
-        }
-        for (at, call) in calls.iter().enumerate() {
-            let waits = match order {
-                Some(Order::All | Order::MostlyAll) => true,
-                Some(Order::Root(root)) => at != root,
-                Some(Order::AtRoot(root)) => at == root,
-                Some(Order::Lower) => {
-                    self.arrive(call.part, call.enter);
-                    last = last.max(call.enter);
-                    true
-                }
-                None => false,
-            };
-            self.leave_after(call, if waits { last } else { f64::INFINITY }, leaving);
+        self.lanes.iter().map(gain).collect()
+    }
+}
+
+fn sort(calls: &[Taken], key: fn(&Taken) -> f64, places: &mut Vec<usize>) {
+    places.clear();
+    places.extend(0..calls.len());
+    places.sort_by(|&one, &other| key(&calls[one]).total_cmp(&key(&calls[other])));
+}
+
+/// In the likely model a rank leaves its point-to-point calls when all that it waited for have come. The least one has
+/// no waiting there, and in the most each has waited for all.
+fn exchange(bound: Bound, exchanges: &Exchanges, of_parts: &mut [f64], earlier: &mut Vec<f64>) {
+    if exchanges.all.is_empty() || bound == Bound::Least {
+        return;
+    }
+    earlier.clear();
+    earlier.extend_from_slice(of_parts);
+    let most = if bound == Bound::Most { earlier.iter().copied().fold(0.0, f64::max) } else { 0.0 };
+    for exchange in &exchanges.all {
+        let (Exchange { part, arrival, ns, .. }, awaited) = (exchange, exchanges.awaited(exchange));
+        if bound == Bound::Most {
+            of_parts[*part] = of_parts[*part].max(most.min(earlier[*part] + ns));
+        } else if !awaited.is_empty() {
+            let last = awaited.iter().map(|(_, arrival)| *arrival).fold(*arrival, f64::max);
+            let others = awaited.iter().map(|&(part, arrival)| arrival - earlier[part]);
+            of_parts[*part] = last - others.fold(arrival - earlier[*part], f64::max);
         }
     }
+}
 
-    /// As if each rank waited for all that entered before it left.
-    fn leave_after_all(&mut self, calls: &[Taken], leaving: &mut Vec<f64>) {
-        let sorted = |key: fn(&Taken) -> f64| {
-            let mut places: Vec<usize> = (0..calls.len()).collect();
-            places.sort_by(|&one, &other| key(&calls[one]).total_cmp(&key(&calls[other])));
-            places
-        };
-        let mut entering = sorted(|call| call.enter).into_iter().peekable();
-        self.least.fill(f64::INFINITY);
-        let (mut last, mut in_order) = (f64::NEG_INFINITY, Vec::with_capacity(calls.len() * self.lanes));
-        let by_exit = sorted(|call| call.exit);
-        for &at in &by_exit {
-            while let Some(at) = entering.next_if(|&other| calls[other].enter <= calls[at].exit) {
-                self.arrive(calls[at].part, calls[at].enter);
-                last = calls[at].enter;
+/// The shifts at the exits of a call by the pattern.
+fn leave(order: Option<Order>, calls: &[Taken], of_parts: &[f64], leaving: &mut Vec<f64>) {
+    leaving.clear();
+    let awaited: &[Taken] = match order {
+        Some(Order::Root(root)) => &calls[root..=root],
+        Some(Order::All | Order::MostlyAll | Order::AtRoot(_)) => calls,
+        Some(Order::Lower) | None => &[],
+    };
+    let mut arrived = Arrived::default();
+    awaited.iter().for_each(|call| arrived.add(call, of_parts));
+    for (at, call) in calls.iter().enumerate() {
+        let (waits, is_among) = match order {
+            Some(Order::All | Order::MostlyAll) => (true, true),
+            Some(Order::Root(root)) => (at != root, false),
+            Some(Order::AtRoot(root)) => (at == root, true),
+            Some(Order::Lower) => {
+                arrived.add(call, of_parts);
+                (true, true)
             }
-            self.leave_after(&calls[at], last, &mut in_order);
+            None => (false, false),
+        };
+        leaving.push(if waits { arrived.leave(call, is_among, of_parts) } else { of_parts[call.part] });
+    }
+}
+
+/// As if each rank waited for all that entered before it left.
+fn leave_after_all(calls: &[Taken], [by_entry, by_exit]: [&[usize]; 2], of_parts: &[f64], leaving: &mut Vec<f64>) {
+    leaving.clear();
+    leaving.resize(calls.len(), 0.0);
+    let mut entering = by_entry.iter().map(|&at| &calls[at]).peekable();
+    let mut arrived = Arrived::default();
+    for &at in by_exit {
+        while let Some(call) = entering.next_if(|other| other.enter <= calls[at].exit) {
+            arrived.add(call, of_parts);
         }
-        leaving.clear();
-        leaving.resize(in_order.len(), 0.0);
-        for (&at, shifts) in by_exit.iter().zip(in_order.chunks(self.lanes.max(1))) {
-            leaving[at * self.lanes..][..self.lanes].copy_from_slice(shifts);
-        }
+        leaving[at] = arrived.leave(&calls[at], calls[at].enter <= calls[at].exit, of_parts);
+    }
+}
+
+/// The ranks that have entered a call.
+struct Arrived {
+    /// When the last of them has.
+    last: f64,
+    /// The least shift less time of arrival.
+    least: f64,
+}
+
+impl Default for Arrived {
+    fn default() -> Arrived {
+        Arrived { last: f64::NEG_INFINITY, least: f64::INFINITY }
+    }
+}
+
+impl Arrived {
+    fn add(&mut self, call: &Taken, of_parts: &[f64]) {
+        self.last = self.last.max(call.enter);
+        self.least = self.least.min(of_parts[call.part] - call.enter);
     }
 
-    fn arrive(&mut self, part: usize, enter: f64) {
-        let shifts = &self.of_parts[part * self.lanes..][..self.lanes];
-        self.least.iter_mut().zip(shifts).for_each(|(least, shift)| *least = least.min(shift - enter));
-    }
-
-    /// The leaving of a call that waits for the ranks that have arrived, the last one at `last`; one that ended before
-    /// that has not waited.
-    fn leave_after(&self, call: &Taken, last: f64, leaving: &mut Vec<f64>) {
-        let of_part = &self.of_parts[call.part * self.lanes..][..self.lanes];
-        if last > call.exit {
-            return leaving.extend_from_slice(of_part);
+    /// The shift at the exit of a call that waits for them, and may be among them; one that ended before the last one
+    /// came has not waited.
+    fn leave(&self, call: &Taken, is_among: bool, of_parts: &[f64]) -> f64 {
+        let shift = of_parts[call.part];
+        if self.last > call.exit {
+            return shift;
         }
-        let from = call.waits_from.max(last);
-        let shift = |(of_part, least): (&f64, &f64)| (from - call.waits_from + of_part).min(from + least);
-        leaving.extend(of_part.iter().zip(&self.least).map(shift));
+        let from = call.waits_from.max(self.last);
+        // Of one among them that does nothing but wait the shift is no less than the least: all leave by the same.
+        if is_among && call.waits_from == call.enter {
+            return from + self.least;
+        }
+        (from - call.waits_from + shift).min(from + self.least)
     }
 }
 
@@ -227,7 +292,7 @@ mod tests {
         let calls = [(0, 0.0), (1, 100.0)].map(|(part, enter)| Taken { part, enter, waits_from: enter, exit: 110.0 });
         let mut shifts = Shifts::new(2, 1).bounded(bound);
         shifts.call(order, &calls, &Exchanges::default(), &[Removed { lane: 0, member: 1, ns: 70.0 }], &[]);
-        [shifts.of_parts[0], shifts.of_parts[1]]
+        [0, 1].map(|part| shifts.lanes[0].of_part(part))
     }
 
     #[test]
@@ -253,7 +318,13 @@ mod tests {
         let mut shifts = Shifts::new(3, 2);
         let removed = [Removed { lane: 0, member: 1, ns: 70.0 }, Removed { lane: 1, member: 2, ns: 10.0 }];
         shifts.call(Some(Order::All), &calls, &Exchanges::default(), &removed, &[]);
-        assert_eq!(shifts.of_parts, [20.0, 0.0, 20.0, 0.0, 20.0, 0.0]);
+        // All leave with the last one: of either lane one number is left.
+        assert_eq!((shifts.lanes[0].same, shifts.lanes[1].same, &shifts.uneven[..]), (20.0, 0.0, &[][..]));
         assert_eq!(shifts.at_end(&[200.0, 195.0, 190.0]), [20.0, 0.0]);
+        // What one loses in the call it takes on to the next one.
+        shifts.call(Some(Order::All), &calls, &Exchanges::default(), &[], &[Removed { lane: 1, member: 2, ns: 30.0 }]);
+        let of_parts = [0, 1, 2].map(|part| shifts.lanes[1].of_part(part));
+        assert_eq!((of_parts, &shifts.uneven[..]), ([0.0, 0.0, 30.0], &[1][..]));
+        assert_eq!(shifts.at_end(&[200.0, 195.0, 290.0]), [20.0, 30.0]);
     }
 }

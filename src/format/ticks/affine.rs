@@ -38,6 +38,7 @@ impl AffineMap {
     }
 
     /// The reference clock when the local one shows `local`, rounded to a tick.
+    #[inline]
     pub fn apply(&self, local: u64) -> u64 {
         let since = local.wrapping_sub(self.local0) as i64;
         // The identity's part in integers: a float holds 53 bits, and a tick counter uses more.

@@ -112,6 +112,7 @@ impl Curve {
         self.knots.is_empty().then_some(1.0 + self.scale.skew)
     }
 
+    #[inline]
     fn offset(&self, local: u64) -> f64 {
         self.span(local).map_or(0.0, |span| span.offset())
     }
@@ -149,9 +150,13 @@ impl Curve {
     }
 
     /// Where a tick lies among the knots; `None` where there are none.
+    #[inline]
     fn span(&self, local: u64) -> Option<Span<'_>> {
         let first = self.knots.first()?;
         let since = |knot: &Knot| local.wrapping_sub(knot.local) as i64 as f64;
+        if self.knots.len() == 1 {
+            return Some(Span::Beyond { knot: first, inner: None, since: since(first) });
+        }
         let index = self.knots.partition_point(|knot| (local.wrapping_sub(knot.local) as i64) >= 0);
         Some(match index {
             0 => Span::Beyond { knot: first, inner: self.knots.get(1), since: since(first) },

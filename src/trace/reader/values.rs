@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use mpitrace_format::layout::{CounterEntry, RecordColumn, WAITED_FOR, recorded};
 use mpitrace_format::packed::column;
 
-use super::decoded::{Decoded, HELD, Values};
+use super::decoded::{Decoded, HELD, HeldBlock, Values};
 use super::part::Part;
 
 /// Blocks are kept where fewer records than this are asked for together,
@@ -97,7 +97,8 @@ impl Part {
     /// Ticks at the entry and at the exit of a call; an exit of 0: it did not return.
     #[inline]
     pub fn times_of(&self, record: usize) -> (u64, u64) {
-        self.in_block(column::ENTER, record, |values, place| (values[place], values[values.len() / 2 + place]))
+        let behind = self.block_range(self.block_number(record)).len();
+        self.in_block(column::ENTER, record, |values, place| (values.get(place), values.get(behind + place)))
     }
 
     /// Ticks at the entries and the exits of these records, in the place of what the two lists held.
@@ -109,10 +110,17 @@ impl Part {
             let range = self.block_range(self.block_number(first as usize));
             let count = rest.iter().take_while(|record| range.contains(&(**record as usize))).count();
             let (here, behind) = rest.split_at(count.max(1));
-            self.in_block(column::ENTER, first as usize, |values, _| {
-                let (entries, exits) = values.split_at(values.len() / 2);
-                enter.extend(here.iter().map(|&record| entries[record as usize - range.start]));
-                exit.extend(here.iter().map(|&record| exits[record as usize - range.start]));
+            let entries = here.iter().map(|&record| record as usize - range.start);
+            let exits = entries.clone().map(|place| range.len() + place);
+            self.in_block(column::ENTER, first as usize, |values, _| match values {
+                Values::Near(lowest, behind) => {
+                    enter.extend(entries.map(|place| lowest + u64::from(behind[place])));
+                    exit.extend(exits.map(|place| lowest + u64::from(behind[place])));
+                }
+                values => {
+                    enter.extend(entries.map(|place| values.get(place)));
+                    exit.extend(exits.map(|place| values.get(place)));
+                }
             });
             rest = behind;
         }
@@ -181,7 +189,7 @@ impl Part {
 
     #[inline]
     fn value(&self, number: u32, record: usize) -> u64 {
-        self.in_block(number, record, |values, place| values[place])
+        self.in_block(number, record, |values, place| values.get(place))
     }
 
     /// Reads the entry and the exit of calls, one after the other.
@@ -197,7 +205,7 @@ impl Part {
     /// Reads in the decoded values of the block with this record, which has this place among them. Both times are
     /// decoded together, as [`column::ENTER`].
     #[inline]
-    fn in_block<R>(&self, number: u32, record: usize, read: impl FnOnce(&[u64], usize) -> R) -> R {
+    fn in_block<R>(&self, number: u32, record: usize, read: impl FnOnce(&Values, usize) -> R) -> R {
         let (column, block) = (self.place_of_column(number), self.block_number(record));
         let place = record - self.places[block].first;
         match self.decoded.kept[column].get().and_then(|blocks| blocks[block].get()) {
@@ -215,29 +223,32 @@ impl Part {
     }
 
     fn decoded_block(&self, number: u32, block: usize) -> Values {
-        self.block(block).map_or_else(Vec::new, |records| match number {
+        Values::new(self.block(block).map_or_else(Vec::new, |records| match number {
             column::ENTER => records.times().concat(),
             number => records.column(number),
-        })
+        }))
     }
 
     /// The decoded values of a block that is not kept yet.
     #[cold]
     fn new_block(&self, column: usize, number: u32, block: usize) -> Arc<Values> {
         let Decoded { kept, budget, held } = &self.decoded;
-        let decode = || Arc::new(self.decoded_block(number, block));
-        let width = if number == column::ENTER { 16 } else { 8 };
-        if budget.take(width * self.block_range(block).len() as u64) {
+        let place = |held: &[Mutex<HeldBlock>]| (block + 7 * column) % held.len();
+        if let Some(held) = held.get() {
+            let held = held[place(held)].lock().unwrap_or_else(PoisonError::into_inner);
+            if (held.0, held.1) == (number, block) {
+                return held.2.clone();
+            }
+        }
+        let values = Arc::new(self.decoded_block(number, block));
+        if budget.take(values.bytes()) {
             let blocks = kept[column].get_or_init(|| (0..self.places.len()).map(|_| OnceLock::new()).collect());
-            return blocks[block].get_or_init(decode).clone();
+            return blocks[block].get_or_init(|| values).clone();
         }
         let empty = || Mutex::new((0, usize::MAX, Arc::default()));
         let held = held.get_or_init(|| (0..HELD).map(|_| empty()).collect());
-        let mut held = held[(block + 7 * column) % HELD].lock().unwrap_or_else(PoisonError::into_inner);
-        if (held.0, held.1) != (number, block) {
-            *held = (number, block, decode());
-        }
-        held.2.clone()
+        *held[place(held)].lock().unwrap_or_else(PoisonError::into_inner) = (number, block, values.clone());
+        values
     }
 }
 
@@ -271,14 +282,14 @@ impl Cursor<'_> {
     #[inline]
     pub fn value(&mut self, record: usize) -> u64 {
         let place = self.place(record);
-        self.values[place]
+        self.values.get(place)
     }
 
     /// The ticks at the entry and at the exit of a call.
     #[inline]
     pub fn times(&mut self, record: usize) -> (u64, u64) {
         let place = self.place(record);
-        (self.values[place], self.values[self.range.len() + place])
+        (self.values.get(place), self.values.get(self.range.len() + place))
     }
 
     #[inline]
