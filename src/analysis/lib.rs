@@ -15,7 +15,6 @@ pub mod findings;
 #[cfg(test)]
 mod invented_tests;
 pub mod messages;
-pub mod models;
 mod reasons;
 pub mod replay;
 pub mod run;

@@ -38,12 +38,14 @@ pub fn close_counters(run: &Run) {
 /// How far this rank got, at this tick.
 pub fn mark(run: &Run, reached: u32) {
     if let Some(live) = run.live.get() {
-        let is_whole = reached != state::FINALIZED || !allocator::is_exhausted();
-        let reached = if is_whole { reached } else { state::OUT_OF_MEMORY };
         live.change_rank(|rank| {
             rank.last_anchor = ticks::anchor();
-            // MPICH 5's MPI_Abort can return.
-            rank.state = if rank.state == state::ABORTED && reached != state::FINALIZED { rank.state } else { reached };
+            rank.state = match reached {
+                state::FINALIZED if allocator::is_exhausted() => state::OUT_OF_MEMORY,
+                // MPICH 5's MPI_Abort can return.
+                state::FINALIZING if rank.state == state::ABORTED => state::ABORTED,
+                _ => reached,
+            };
         });
     }
 }

@@ -47,7 +47,7 @@ impl Values {
         match highest - lowest {
             0 => Values::Same(lowest),
             // The cast loses nothing.
-            ..=0xffff_ffff => Values::Near(lowest, values.iter().map(|value| (value - lowest) as u32).collect()),
+            1..=0xffff_ffff => Values::Near(lowest, values.iter().map(|value| (value - lowest) as u32).collect()),
             _ => Values::Far(values.into()),
         }
     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use mpitrace_analysis::messages::MessageCall;
+
 use super::BySize;
 use super::events::{Event, Events};
-use crate::messages::MessageCall;
 
 /// A rank that comes to its receive this share of the round trip after the message was sent waits for it still.
 const SOON: f64 = 0.1;

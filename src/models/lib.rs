@@ -13,12 +13,12 @@ mod times;
 
 use std::collections::BTreeMap;
 
+use mpitrace_analysis::messages::Messages;
 use mpitrace_format::metadata;
 use mpitrace_statistics::models::{OneSize, Piece, centre, pieces};
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::reader::Trace;
 
-use crate::messages::Messages;
 use events::Events;
 use overheads::Overheads;
 use times::Times;

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use mpitrace_analysis::messages::{MessageCall, Messages, each_call};
 use mpitrace_format::layout::message;
-
-use crate::messages::{MessageCall, Messages, each_call};
 
 /// A send that was started, or a receive that was complete.
 #[derive(Clone, Copy, Debug)]

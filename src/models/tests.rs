@@ -1,10 +1,13 @@
 //! Messages of known times.
 
-use mpitrace_format::layout::{MessageEntry, message};
-use mpitrace_testing::synthetic::SyntheticRank;
+use mpitrace_format::layout::{MessageEntry, message, partner};
+use mpitrace_testing::synthetic::{self, SyntheticRank};
+use mpitrace_trace::operations::Operations;
 
 use super::*;
-use crate::messages::tests::{RECEIVE, SEND, entry, opened};
+
+const SEND: u32 = message::SEND;
+const RECEIVE: u32 = message::RECEIVE;
 
 /// The overhead of a send and of a receive, and the gap of a burst, ns.
 const SEND_NS: u64 = 100;
@@ -14,6 +17,21 @@ const GAP_NS: u64 = 150;
 /// What a message takes.
 fn took(bytes: u64) -> u64 {
     1000 + bytes / 4
+}
+
+/// Calls on MPI_COMM_WORLD.
+fn entry(flags: u32, rank: u32, tag: i32) -> MessageEntry {
+    MessageEntry { flags, partner: partner::known(0, rank), tag, ..MessageEntry::default() }
+}
+
+/// The ranks, in a trace.
+fn opened(ranks: &[SyntheticRank]) -> (Trace, Clock, Operations) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("models.mpitrace");
+    synthetic::write(&path, ranks).unwrap();
+    let trace = Trace::open(&[&path]).unwrap();
+    let (clock, operations) = (Clock::new(&trace), Operations::new(&trace));
+    (trace, clock, operations)
 }
 
 struct World {
