@@ -2,10 +2,10 @@
 //! calls. Their lateness follows from entries and exits alone. In a loop of collective calls nearly all are such.
 
 use mpitrace_format::layout::{INTERRUPTED, INTERRUPTED_BEFORE, OPERATION_MASK};
+use mpitrace_trace::operations::Operation;
 
 use super::late::Late;
 use super::member::{Member, Records};
-use super::walk::Walk;
 
 /// The flags of an operation behind which more is recorded.
 pub(super) const EVENTS: u32 = INTERRUPTED | INTERRUPTED_BEFORE;
@@ -51,7 +51,8 @@ impl PlainLate {
 
 /// A rank that is late, and one that waits for it, both by their places among the members.
 pub(super) struct PlainPair<'p, 'a> {
-    pub walk: &'p Walk<'a>,
+    pub operation: &'p Operation,
+    pub members: &'p [Member<'a>],
     pub plain: &'p Plain,
     pub places: [usize; 2],
     pub readers: [usize; 2],
@@ -89,7 +90,7 @@ impl Plain {
 
 impl PlainPair<'_, '_> {
     fn member(&self, of: usize) -> &Member<'_> {
-        &self.walk.members[self.places[of]]
+        &self.members[self.places[of]]
     }
 
     /// The time by which the late one is later, ns; 0 where this is not above the error of the two clocks.
@@ -161,7 +162,7 @@ impl PlainPair<'_, '_> {
 
     /// True if the calls with these records are that row of the operation.
     fn is_row(&self, records: [u32; 2], row: usize) -> bool {
-        let row = self.walk.records(row);
+        let row = self.operation.records(row);
         (0..2).all(|of| row.get(self.member(of).place) == records[of])
     }
 

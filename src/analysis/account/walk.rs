@@ -186,7 +186,8 @@ impl<'a> Step<'a> {
             self.parts.push(Parts::of_call(call.run_time, waiting.map(|(_, wait, _)| wait), off));
             let Some((late, ns, error_ns)) = waiting.filter(|(_, wait, _)| *wait > 0.0) else { continue };
             let (places, readers) = ([late, at], [walk.reader(late), walk.reader(at)]);
-            let pair = PlainPair { walk, plain, places, readers, error_ns };
+            let Walk { operation, ref members, .. } = *walk;
+            let pair = PlainPair { operation, members, plain, places, readers, error_ns };
             let records = [self.records[late].0, self.records[at].0];
             let left_later_ns = pair.left_later(records, &mut self.read)?.min(ns);
             let (carried_ns, before) = pair.carried(records, Some(row), left_later_ns, HOPS, &mut self.read)?;

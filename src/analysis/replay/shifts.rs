@@ -60,9 +60,10 @@ pub(super) struct Shifts {
 /// The shifts of all parts without one loss.
 #[derive(Clone, Debug, Default)]
 struct Lane {
-    /// That of each part, where they are not all alike.
+    /// The shift of all parts, unless they differ.
     same: f64,
     is_uneven: bool,
+    /// The shift of each part, if they differ.
     of_parts: Vec<f64>,
 }
 

@@ -3,12 +3,11 @@
 //! in MPI_Finalize and others were not, such files stand beside the one of the ranks that were recovered.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use mpitrace_format::file;
-use mpitrace_trace::reader::{Part, Trace};
 
 const ENDING: &str = "mpitrace";
 
@@ -47,7 +46,8 @@ fn of_other_ranks(path: &Path, known: &[PathBuf]) -> Vec<PathBuf> {
     found.retain(|other| !known.contains(other) && file::job(other) == Some(job));
     found.sort();
     let ranks = |path: &PathBuf| -> Option<Vec<u32>> {
-        Some(Trace::open(std::slice::from_ref(path)).ok()?.parts.iter().map(Part::rank).collect())
+        let parts = file::parts(&File::open(path).ok()?, file::header(path)?.parts).ok()?;
+        Some(parts.iter().map(|part| part.rank.rank).collect())
     };
     if found.is_empty() {
         return found;
