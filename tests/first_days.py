@@ -104,7 +104,7 @@ def engineer(day: Day) -> None:
         'one operation"', r"B takes [\d.]+ m?s .*less",
     )
     slow = "docs/how-to/slow-job.md"
-    day.do(slow, "mpitrace summary job.mpitrace --by site", r"main \(heat.c:\d+\)", runs_as=[("job", "heat")])
+    day.do(slow, "mpitrace summary job.mpitrace --by site", r"main at heat.c:\d+", runs_as=[("job", "heat")])
     day.do(slow, "mpitrace diagnose counted.mpitrace", r"MPI_\w+", runs_as=[("counted", "heat")])
 
 
@@ -153,7 +153,7 @@ def operator(day: Day) -> None:
         raise Failure(f"{page} has no settings")
     day.environment.update(
         MPITRACE_KEEP="account", MPITRACE_VERBOSE="0", MPITRACE_OUTPUT=f"{logs}{output.group(1)}",
-        LD_PRELOAD=str(prefix / "lib" / "libmpitrace.so"),
+        LD_PRELOAD=str(prefix / "lib" / "mpitrace" / "libmpitrace.so"),
     )
     for _ in range(3):
         subprocess.run(
