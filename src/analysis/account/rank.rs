@@ -225,7 +225,8 @@ fn around(part: &Part) -> u64 {
 }
 
 /// Takes what the parts have beyond the whole time: up to so many ns out of MPI_Init and MPI_Finalize, since the rank
-/// was in other calls meanwhile, and the rest, by which clocks and processor times differ, out of computing.
+/// was in other calls meanwhile; the rest, by which clocks and processor times differ, out of computing, and then out of
+/// the time off its processor outside of calls: of several threads in one call some of that lies in it.
 fn settle(parts: &mut RankParts, around_ns: f64) {
     let mut take = |from: &[RankPart], most: f64| {
         let mut left = most.min(-parts[RankPart::Other]).max(0.0);
@@ -239,7 +240,8 @@ fn settle(parts: &mut RankParts, around_ns: f64) {
     let in_init_and_finalize =
         [RankPart::WaitingInit, RankPart::Tracer, RankPart::Init, RankPart::WaitingFinalize, RankPart::Finalize];
     take(&in_init_and_finalize, around_ns);
-    take(&[RankPart::Computing], f64::INFINITY);
+    let outside = [RankPart::Computing, RankPart::Asleep, RankPart::Preempted, RankPart::Throttled];
+    take(&outside, f64::INFINITY);
 }
 
 /// The time off the processor of the thread that called MPI_Init: see [`RankAccount::off_processor`].
@@ -286,6 +288,14 @@ mod tests {
         assert_eq!(all, settled);
         settle(&mut all, 120.0);
         assert_eq!(all, settled, "there is nothing beyond the whole");
+        let mut all = parts(&[
+            (RankPart::Computing, 10.0),
+            (RankPart::Asleep, 50.0),
+            (RankPart::Other, -40.0),
+            (RankPart::Io, 80.0),
+        ]);
+        settle(&mut all, 0.0);
+        assert_eq!(all, parts(&[(RankPart::Asleep, 20.0), (RankPart::Io, 80.0)]), "nor off the processor");
     }
 
     /// Two ranks wait for one that computes for 30 ns of its run, and sleeps for 200.
